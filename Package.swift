@@ -1,0 +1,54 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target is built alike: warnings stop the build, and each use of a pointer says so.
+let strict: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .strictMemorySafety(),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "pusher-cli",
+  platforms: [.macOS("26.0")],
+  products: [
+    .library(name: "PusherCore", targets: ["PusherCore"]),
+    .executable(name: "pusher-cli", targets: ["pusher-cli"]),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CSystemOpenSSL",
+      pkgConfig: "openssl",
+      providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+    ),
+    .systemLibrary(
+      name: "CSystemZlib",
+      pkgConfig: "zlib",
+      providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]
+    ),
+    .target(
+      name: "PusherCore",
+      dependencies: ["CSystemOpenSSL", "CSystemZlib"],
+      swiftSettings: strict
+    ),
+    .target(name: "PusherServer", dependencies: ["PusherCore"], swiftSettings: strict),
+    .executableTarget(
+      name: "pusher-cli",
+      dependencies: ["PusherCore", "PusherServer"],
+      swiftSettings: strict
+    ),
+    .testTarget(
+      name: "PusherCoreTests",
+      dependencies: ["PusherCore", "PusherServer"],
+      swiftSettings: [.treatAllWarnings(as: .error)]
+    ),
+    .testTarget(
+      name: "CLITests",
+      dependencies: ["pusher-cli", "PusherCore"],
+      swiftSettings: [.treatAllWarnings(as: .error)]
+    ),
+  ],
+  swiftLanguageModes: [.v6]
+)

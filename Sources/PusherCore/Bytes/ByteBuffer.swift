@@ -1,0 +1,168 @@
+/// A queue of bytes in one growing allocation: written at the end, read in place at the front.
+///
+/// Transports read from a descriptor straight into it, machines walk it without copying. Behind the last
+/// byte there are always ``padding`` readable bytes, so that wide loads need no end checks. It belongs to one
+/// thread.
+@safe package final class ByteBuffer {
+  /// Readable bytes behind the last byte of any view.
+  package static let padding = 64
+
+  private var base: UnsafeMutablePointer<UInt8>
+  private var start = 0
+  private var end = 0
+  private let initialCapacity: Int
+  /// How many bytes fit without growing; the padding not counted.
+  package private(set) var capacity: Int
+
+  /// An empty buffer that holds `capacity` bytes before it grows.
+  package init(capacity: Int = 4096) {
+    self.capacity = max(capacity, 64)
+    self.initialCapacity = self.capacity
+    unsafe base = .allocate(capacity: self.capacity + Self.padding)
+    unsafe (base + self.capacity).initialize(repeating: 0, count: Self.padding)
+  }
+
+  deinit {
+    unsafe base.deallocate()
+  }
+
+  /// How many bytes wait to be read.
+  package var count: Int { end &- start }
+  package var isEmpty: Bool { end == start }
+  /// How many bytes can be written without moving or growing.
+  package var writable: Int { capacity &- end }
+
+  /// The bytes that wait, in place; valid until the buffer is written to or reserved.
+  package var view: ByteView {
+    @inline(__always) get { unsafe ByteView(base: base + start, count: end &- start) }
+  }
+
+  /// Drops the first `count` bytes.
+  @inline(__always)
+  package func consume(_ count: Int) {
+    precondition(count >= 0 && count <= end &- start, "consumed more than there is")
+    start &+= count
+    if start == end {
+      start = 0
+      end = 0
+    }
+  }
+
+  /// Drops all bytes and gives back memory that an unusually large message took.
+  package func removeAll() {
+    start = 0
+    end = 0
+    guard capacity > initialCapacity else { return }
+    reallocate(initialCapacity)
+  }
+
+  /// Makes room for `additional` bytes: first by moving what waits to the front, then by growing.
+  @inline(__always)
+  package func reserve(_ additional: Int) {
+    if capacity &- end < additional { makeRoom(additional) }
+  }
+
+  /// Lets `body` write into at least `minimum` free bytes; `body` answers how many it wrote.
+  ///
+  /// Errors of `body` pass through and leave the buffer as it was.
+  package func write<Failure: Error>(
+    minimum: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
+  ) throws(Failure) -> Int {
+    reserve(minimum)
+    let written = try unsafe body(
+      UnsafeMutableRawBufferPointer(start: base + end, count: capacity &- end))
+    precondition(written >= 0 && written <= capacity &- end, "wrote past the free space")
+    end &+= written
+    return written
+  }
+
+  /// Where the next byte goes; for writers that have reserved, and then ``commit(_:)``.
+  package var tail: UnsafeMutablePointer<UInt8> {
+    @inline(__always) get { unsafe base + end }
+  }
+
+  /// Takes `count` bytes written at ``tail`` as part of the buffer.
+  @inline(__always)
+  package func commit(_ count: Int) {
+    precondition(count >= 0 && count <= capacity &- end, "committed more than was reserved")
+    end &+= count
+  }
+
+  /// Takes back the last bytes, so that `count` are left.
+  package func truncate(to count: Int) {
+    precondition(count >= 0 && count <= self.count, "truncated to more than there is")
+    end = start &+ count
+  }
+
+  private func makeRoom(_ additional: Int) {
+    let waiting = count
+    if capacity &- waiting >= additional && start >= waiting {
+      unsafe base.update(from: base + start, count: waiting)
+      start = 0
+      end = waiting
+    } else {
+      reallocate(max(capacity &* 2, waiting + additional))
+    }
+  }
+
+  private func reallocate(_ newCapacity: Int) {
+    let waiting = count
+    let grown = UnsafeMutablePointer<UInt8>.allocate(capacity: newCapacity + Self.padding)
+    unsafe grown.update(from: base + start, count: waiting)
+    unsafe (grown + newCapacity).initialize(repeating: 0, count: Self.padding)
+    unsafe base.deallocate()
+    unsafe base = grown
+    capacity = newCapacity
+    start = 0
+    end = waiting
+  }
+}
+
+extension ByteBuffer {
+  /// Appends one byte.
+  @inline(__always)
+  package func append(_ byte: UInt8) {
+    reserve(1)
+    unsafe tail.pointee = byte
+    commit(1)
+  }
+
+  /// Appends the bytes of a view, which must not lie in this buffer.
+  package func append(_ view: ByteView) {
+    reserve(view.count)
+    unsafe tail.update(from: view.base, count: view.count)
+    commit(view.count)
+  }
+
+  /// Appends an array's bytes.
+  package func append(_ bytes: [UInt8]) {
+    reserve(bytes.count)
+    unsafe bytes.withUnsafeBufferPointer { source in
+      guard let first = source.baseAddress else { return }
+      unsafe tail.update(from: first, count: source.count)
+    }
+    commit(bytes.count)
+  }
+
+  /// Appends a text's UTF-8 bytes.
+  package func append(_ text: String) {
+    var text = text
+    text.withUTF8 { source in
+      guard let first = source.baseAddress else { return }
+      reserve(source.count)
+      unsafe tail.update(from: first, count: source.count)
+      commit(source.count)
+    }
+  }
+
+  /// Appends a literal's UTF-8 bytes, without an allocation.
+  package func append(_ literal: StaticString) {
+    let count = literal.utf8CodeUnitCount
+    reserve(count)
+    unsafe tail.update(from: literal.utf8Start, count: count)
+    commit(count)
+  }
+
+  /// A copy of what waits.
+  package var array: [UInt8] { view.array }
+}

@@ -1,0 +1,62 @@
+/// A window on bytes that stand in somebody else's buffer.
+///
+/// The bytes stay valid until the owner of the buffer is next asked to receive, advance or clear; a view is
+/// therefore passed down a call, and never kept. At least ``ByteBuffer/padding`` bytes behind `count` belong to
+/// the same allocation, so a wide load that begins inside the view never leaves it.
+@safe package struct ByteView {
+  /// The first byte; meaningless when `count` is 0.
+  package let base: UnsafeMutablePointer<UInt8>
+  /// How many bytes the view holds.
+  package let count: Int
+
+  /// A view of `count` bytes at `base`.
+  @inline(__always)
+  package init(base: UnsafeMutablePointer<UInt8>, count: Int) {
+    unsafe self.base = base
+    self.count = count
+  }
+
+  package var isEmpty: Bool { count == 0 }
+
+  /// The byte at `index`; stops the program outside the view.
+  package subscript(index: Int) -> UInt8 {
+    precondition(index >= 0 && index < count, "index outside the view")
+    return unsafe base[index]
+  }
+
+  /// A smaller view; stops the program when `range` is not inside this one.
+  package subscript(range: Range<Int>) -> ByteView {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count, "range outside the view")
+    return unsafe ByteView(base: base + range.lowerBound, count: range.count)
+  }
+
+  /// The same bytes as a raw buffer, for C and for the standard library.
+  package var raw: UnsafeRawBufferPointer {
+    unsafe UnsafeRawBufferPointer(start: base, count: count)
+  }
+
+  /// A copy that may be kept.
+  package var array: [UInt8] {
+    unsafe [UInt8](raw)
+  }
+
+  /// The bytes as text; what is not UTF-8 becomes U+FFFD.
+  package var text: String {
+    unsafe String(decoding: raw, as: UTF8.self)
+  }
+
+  /// Whether the view holds exactly the bytes of `literal`.
+  package func equals(_ literal: StaticString) -> Bool {
+    count == literal.utf8CodeUnitCount && hasPrefix(literal)
+  }
+
+  /// Whether the view begins with the bytes of `literal`.
+  package func hasPrefix(_ literal: StaticString) -> Bool {
+    guard count >= literal.utf8CodeUnitCount else { return false }
+    let start = unsafe literal.utf8Start
+    for index in 0..<literal.utf8CodeUnitCount where unsafe base[index] != start[index] {
+      return false
+    }
+    return true
+  }
+}
