@@ -1,0 +1,60 @@
+/// What a channel's name says about it.
+public enum ChannelKind: Sendable, Equatable {
+  case `public`
+  case `private`
+  case presence
+  /// `private-encrypted-`: the events are encrypted from end to end.
+  case encrypted
+
+  /// The kind that the prefix of `name` stands for.
+  public init(channelName name: String) {
+    if name.hasPrefix("private-encrypted-") {
+      self = .encrypted
+    } else if name.hasPrefix("private-") {
+      self = .private
+    } else if name.hasPrefix("presence-") {
+      self = .presence
+    } else {
+      self = .public
+    }
+  }
+
+  /// Whether a subscription must carry a signature.
+  public var needsAuthorization: Bool { self != .public }
+}
+
+/// The rules for channel names.
+public enum ChannelName {
+  /// The length that Pusher documents, prefix included; servers and libraries accept up to ``maximumLength``.
+  public static let documentedLength = 164
+  /// The length that every server refuses to exceed.
+  public static let maximumLength = 200
+
+  /// Why a name cannot be a channel's; `nil` when it can.
+  ///
+  /// Legal are the characters `A-Z a-z 0-9 _ - = @ , . ;` and, at the front, the `#` of user channels.
+  public static func problem(in name: String) -> String? {
+    if name.isEmpty { return "a channel name cannot be empty" }
+    if name.utf8.count > maximumLength {
+      return "a channel name has at most \(maximumLength) characters, this one \(name.utf8.count)"
+    }
+    for (index, byte) in name.utf8.enumerated() where !isLegal(byte, at: index) {
+      let character = Unicode.Scalar(byte)
+      let shown = byte > 0x20 && byte < 0x7F ? "'\(character)'" : "byte 0x\(Hex.encode([byte]))"
+      return "\(shown) cannot stand in a channel name (allowed: A-Z a-z 0-9 _ - = @ , . ;)"
+    }
+    return nil
+  }
+
+  private static func isLegal(_ byte: UInt8, at index: Int) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
+      UInt8(ascii: "="), UInt8(ascii: "@"), UInt8(ascii: ","), UInt8(ascii: "."),
+      UInt8(ascii: ";"):
+      true
+    case UInt8(ascii: "#"): index == 0
+    default: false
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/// The messages that a client sends, as JSON text.
+package struct ClientCommand: Sendable {
+  private let prefix: String
+
+  package init(service: Service) {
+    prefix = service.eventPrefix
+  }
+
+  /// `pusher:subscribe`; `auth` and `channel_data` go out byte for byte as they were signed.
+  package func subscribe(channel: String, auth: PusherAuth?) -> String {
+    var data: [JSONValue.Member] = [.init("channel", .string(channel))]
+    if let auth {
+      data.append(.init("auth", .string(auth.auth)))
+      if let channelData = auth.channelData {
+        data.append(.init("channel_data", .string(channelData)))
+      }
+    }
+    return message("subscribe", .object(data))
+  }
+
+  /// `pusher:unsubscribe`; the protocol knows no answer to it.
+  package func unsubscribe(channel: String) -> String {
+    message("unsubscribe", .object([.init("channel", .string(channel))]))
+  }
+
+  /// `pusher:ping`.
+  package var ping: String { message("ping", .object([])) }
+
+  /// `pusher:pong`.
+  package var pong: String { message("pong", .object([])) }
+
+  private func message(_ name: String, _ data: JSONValue) -> String {
+    JSONWriter.text(.object([.init("event", .string(prefix + name)), .init("data", data)]))
+  }
+}

@@ -1,0 +1,86 @@
+/// The outer object of one Pusher message, found in place: where each member's value stands.
+///
+/// `{"event": String, "channel"?: String, "data"?: any, "user_id"?: String}`; other members are skipped, and of a
+/// repeated one the last counts, as in JavaScript. Source: the protocol page, section "Message format".
+package struct Envelope {
+  /// The whole message.
+  package let message: ByteView
+  /// The event's name between its quotes, escapes untouched.
+  package private(set) var eventToken: ByteView
+  /// The channel's name between its quotes; `nil` when absent or not a string.
+  package private(set) var channelToken: ByteView?
+  /// The user id: between its quotes when it is a string, else the number's characters.
+  package private(set) var userIDToken: ByteView?
+  /// The value of `data` as it stands in the message, quotes included; `nil` when absent or `null`.
+  package private(set) var dataToken: ByteView?
+
+  /// Reads the message.
+  ///
+  /// - Throws: ``JSONError`` when the bytes are not one JSON object with an `event` that is a string.
+  package init(_ message: ByteView) throws(JSONError) {
+    self.message = message
+    var cursor = JSONCursor(message)
+    var event: ByteView?
+    cursor.skipWhitespace()
+    try cursor.require(UInt8(ascii: "{"))
+    eventToken = message[0..<0]
+    var isFirst = true
+    while true {
+      cursor.skipWhitespace()
+      if cursor.byte == UInt8(ascii: "}") { break }
+      if !isFirst {
+        try cursor.require(UInt8(ascii: ","))
+        cursor.skipWhitespace()
+      }
+      isFirst = false
+      let name = message[try cursor.skipString()]
+      cursor.skipWhitespace()
+      try cursor.require(UInt8(ascii: ":"))
+      cursor.skipWhitespace()
+      let value = message[try JSONSkipper.skipValue(&cursor)]
+      store(value, name: name, event: &event)
+    }
+    cursor.advance()
+    try cursor.requireEnd()
+    guard let event else { throw .unexpected(offset: 0) }
+    eventToken = event
+  }
+
+  private mutating func store(_ value: ByteView, name: ByteView, event: inout ByteView?) {
+    if name.equals("event") {
+      event = Self.unquoted(value)
+    } else if name.equals("channel") {
+      channelToken = Self.unquoted(value)
+    } else if name.equals("data") {
+      dataToken = value.equals("null") ? nil : value
+    } else if name.equals("user_id") {
+      userIDToken = value.equals("null") ? nil : Self.unquoted(value) ?? value
+    }
+  }
+
+  private static func unquoted(_ value: ByteView) -> ByteView? {
+    guard value.count >= 2, value[0] == UInt8(ascii: "\"") else { return nil }
+    return value[1..<(value.count - 1)]
+  }
+}
+
+extension Envelope {
+  /// The event's name.
+  package var eventName: String { JSONString.decode(eventToken) }
+
+  /// The channel's name, if the message has one.
+  package var channelName: String? { channelToken.map(JSONString.decode) }
+
+  /// What stands between the quotes of `data` when it is a string, as nearly every server sends it.
+  package var dataString: ByteView? { dataToken.flatMap(Self.unquoted) }
+
+  /// `data` as a value: of a string that holds JSON the inner value, of any other string the string itself.
+  ///
+  /// Missing, `null` and unreadable data are ``JSONValue/null``.
+  package var data: JSONValue {
+    guard let dataToken else { return .null }
+    guard let inner = dataString else { return (try? JSONParser.parse(dataToken)) ?? .null }
+    let text = JSONString.decode(inner)
+    return (try? JSONParser.parse(text)) ?? .string(text)
+  }
+}

@@ -1,0 +1,158 @@
+/// The fast way from a Pusher message to its JSON line: one fused pass, for the shape that servers really send.
+///
+/// It handles `{"event":E,"channel":C,"data":"JSON"}` and the order event, data, channel, where E and C hold no
+/// escape and the data string holds JSON. Everything else, protocol events and encrypted channels among it, is
+/// `nil`: the caller goes the general way, which gives the same line for whatever both can do.
+package struct EventTranscoder: Sendable {
+  private let protocolPrefix: UInt64
+  private let protocolMask: UInt64
+
+  /// What one line needs beyond the bytes of its message.
+  package static let overhead = 64
+
+  /// - Parameter protocolPrefix: How the names of the service's own events begin, such as `pusher`; the first 8
+  ///   bytes count, and must not be empty.
+  package init(protocolPrefix: String) {
+    var word: UInt64 = 0
+    var mask: UInt64 = 0
+    for (index, byte) in protocolPrefix.utf8.prefix(8).enumerated() {
+      word |= UInt64(byte) << (index * 8)
+      mask |= 0xFF << (index * 8)
+    }
+    self.protocolPrefix = word
+    protocolMask = mask
+  }
+
+  /// A line that stands at the output's tail and is not yet part of it.
+  package struct Line {
+    /// The line's length, its terminator included.
+    package let count: Int
+    /// Where the event's name stands between its quotes, counted from the line's first byte.
+    package let event: Range<Int>
+  }
+
+  /// Writes the line at the output's tail, terminated by `terminator`; the caller commits or forgets it.
+  ///
+  /// The output must have `message.count` + ``overhead`` bytes reserved.
+  @inline(__always)
+  package func transcode(
+    _ message: ByteView, to tail: UnsafeMutablePointer<UInt8>, terminator: UInt8
+  )
+    -> Line?
+  {
+    // The NUL that stops every scan takes the place of whatever follows the message, and is taken back.
+    let end = unsafe message.base + message.count
+    let behind = unsafe end.pointee
+    unsafe end.pointee = 0
+    defer { unsafe end.pointee = behind }
+    var cursor = unsafe FusedCursor(input: message.base, output: tail)
+    guard let event = unsafe copyEvent(&cursor, from: tail), copyRest(&cursor, message) else {
+      return nil
+    }
+    cursor.put(0x7D)
+    cursor.put(terminator)
+    return Line(count: unsafe cursor.output - tail, event: event)
+  }
+
+  /// Copies `{"event":"NAME"`.
+  @inline(__always)
+  private func copyEvent(_ cursor: inout FusedCursor, from tail: UnsafeMutablePointer<UInt8>)
+    -> Range<Int>?
+  {
+    guard cursor.word64() == Constant.eventKey, cursor.word16(8) == Constant.colonQuote else {
+      return nil
+    }
+    cursor.copyShort(8)
+    cursor.copyShort(2)
+    guard cursor.word64() & protocolMask != protocolPrefix else { return nil }
+    let start = unsafe cursor.output - tail
+    guard Self.copyPlainString(&cursor) else { return nil }
+    return unsafe start..<(cursor.output - tail - 1)
+  }
+
+  /// Copies `,"channel":"NAME","data":VALUE` from either order, up to the closing brace.
+  @inline(__always)
+  private func copyRest(_ cursor: inout FusedCursor, _ message: ByteView) -> Bool {
+    let end = unsafe UnsafePointer(message.base + message.count)
+    if cursor.word64() == Constant.channelKey {
+      guard copyChannel(&cursor), Self.copyData(&cursor) else { return false }
+      return unsafe cursor.word16() == Constant.quoteBrace && cursor.input + 2 == end
+    }
+    guard cursor.word64() == Constant.dataKey, let start = Self.channelStart(message) else {
+      return false
+    }
+    var channel = unsafe FusedCursor(input: message.base + start, output: cursor.output)
+    guard copyChannel(&channel) else { return false }
+    unsafe cursor.output = channel.output
+    guard Self.copyData(&cursor) else { return false }
+    // The data must end exactly where the channel member begins: then the two searches agree.
+    return unsafe cursor.input + 1 == UnsafePointer(message.base + start)
+      && channel.byte == 0x7D && channel.input + 1 == end
+  }
+
+  /// Where `,"channel":"NAME"}` begins, searched from the end of the message.
+  private static func channelStart(_ message: ByteView) -> Int? {
+    guard message.count > 32, message[message.count - 1] == 0x7D,
+      message[message.count - 2] == 0x22
+    else { return nil }
+    var quote = message.count - 3
+    let lowest = max(16, message.count - 256)
+    while quote > lowest, message[quote] != 0x22 { quote -= 1 }
+    let start = quote - 11
+    guard start > 0, message[start..<message.count].hasPrefix(#","channel":""#) else { return nil }
+    return start
+  }
+
+  @inline(__always)
+  private func copyChannel(_ cursor: inout FusedCursor) -> Bool {
+    guard cursor.word64() == Constant.channelKey, cursor.word32(8) == Constant.channelKeyEnd else {
+      return false
+    }
+    cursor.copyShort(8)
+    cursor.copyShort(4)
+    // Events of end-to-end encrypted channels must be decrypted first.
+    if cursor.word64() == Constant.privateDash, cursor.word64(8) == Constant.encrypted {
+      return false
+    }
+    return Self.copyPlainString(&cursor)
+  }
+
+  /// Copies `,"data":` and the value inside its string; the position is then at the string's closing quote.
+  @inline(__always)
+  private static func copyData(_ cursor: inout FusedCursor) -> Bool {
+    guard cursor.word64() == Constant.dataKey, cursor.peek(8) == 0x22 else { return false }
+    cursor.copyShort(8)
+    cursor.skip(1)
+    return cursor.copyEscapedValue()
+  }
+
+  /// Copies up to and with the closing quote; `false` at any escape.
+  @inline(__always)
+  private static func copyPlainString(_ cursor: inout FusedCursor) -> Bool {
+    while cursor.copyPlainRun() {}
+    guard cursor.byte == 0x22 else { return false }
+    cursor.put(0x22)
+    cursor.skip(1)
+    return true
+  }
+
+  /// The envelope's constant parts, as little-endian words.
+  private enum Constant {
+    // `{"event"`
+    static let eventKey: UInt64 = 0x2274_6E65_7665_227B
+    // `:"`
+    static let colonQuote: UInt16 = 0x223A
+    // `,"channe`
+    static let channelKey: UInt64 = 0x656E_6E61_6863_222C
+    // `l":"`
+    static let channelKeyEnd: UInt32 = 0x223A_226C
+    // `,"data":`
+    static let dataKey: UInt64 = 0x3A22_6174_6164_222C
+    // `"}`
+    static let quoteBrace: UInt16 = 0x7D22
+    // `private-`
+    static let privateDash: UInt64 = 0x2D65_7461_7669_7270
+    // `encrypte`
+    static let encrypted: UInt64 = 0x6574_7079_7263_6E65
+  }
+}

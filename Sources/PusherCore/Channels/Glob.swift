@@ -1,0 +1,112 @@
+/// A shell pattern for event names: `*` any text, `?` one character, `[a-z]` and `[!a-z]` one of a set.
+///
+/// A backslash takes the next character as it is. An unclosed `[` stands for itself.
+public struct Glob: Sendable, Equatable {
+  private enum Element: Sendable, Equatable {
+    case any
+    case one
+    case literal(Unicode.Scalar)
+    case set([ClosedRange<Unicode.Scalar>], negated: Bool)
+
+    func matches(_ scalar: Unicode.Scalar) -> Bool {
+      switch self {
+      case .any, .one: true
+      case .literal(let literal): literal == scalar
+      case .set(let ranges, let negated): ranges.contains { $0.contains(scalar) } != negated
+      }
+    }
+  }
+
+  private let elements: [Element]
+
+  /// The pattern that `text` spells; every text is a pattern.
+  public init(_ text: String) {
+    let scalars = Array(text.unicodeScalars)
+    var elements: [Element] = []
+    var index = 0
+    while index < scalars.count {
+      switch scalars[index] {
+      case "*":
+        if elements.last != .any { elements.append(.any) }
+      case "?": elements.append(.one)
+      case "\\" where index + 1 < scalars.count:
+        index += 1
+        elements.append(.literal(scalars[index]))
+      case "[":
+        guard let (set, end) = Self.set(scalars, from: index) else { fallthrough }
+        elements.append(set)
+        index = end
+      default: elements.append(.literal(scalars[index]))
+      }
+      index += 1
+    }
+    self.elements = elements
+  }
+
+  /// The set that begins at `start`, and the index of its closing bracket.
+  private static func set(_ scalars: [Unicode.Scalar], from start: Int) -> (Element, Int)? {
+    var index = start + 1
+    let negated = index < scalars.count && (scalars[index] == "!" || scalars[index] == "^")
+    if negated { index += 1 }
+    var ranges: [ClosedRange<Unicode.Scalar>] = []
+    let first = index
+    while index < scalars.count, scalars[index] != "]" || index == first {
+      if index + 2 < scalars.count, scalars[index + 1] == "-", scalars[index + 2] != "]" {
+        let low = min(scalars[index], scalars[index + 2])
+        ranges.append(low...max(scalars[index], scalars[index + 2]))
+        index += 3
+      } else {
+        ranges.append(scalars[index]...scalars[index])
+        index += 1
+      }
+    }
+    guard index < scalars.count else { return nil }
+    return (.set(ranges, negated: negated), index)
+  }
+
+  /// Whether the whole of `name` fits the pattern; letters of different case differ.
+  public func matches(_ name: String) -> Bool {
+    let scalars = name.unicodeScalars
+    var position = scalars.startIndex
+    var element = 0
+    // Where to go on after the last `*`, when what follows it does not fit here.
+    var retry: (element: Int, position: String.UnicodeScalarView.Index)?
+    while position < scalars.endIndex {
+      if element < elements.count, elements[element] == .any {
+        retry = (element + 1, position)
+        element += 1
+      } else if element < elements.count, elements[element].matches(scalars[position]) {
+        element += 1
+        position = scalars.index(after: position)
+      } else if let last = retry {
+        position = scalars.index(after: last.position)
+        retry = (last.element, position)
+        element = last.element
+      } else {
+        return false
+      }
+    }
+    return elements[element...].allSatisfy { $0 == .any }
+  }
+}
+
+/// Which events are wanted, by the names under which they are printed.
+public struct EventFilter: Sendable, Equatable {
+  private let included: [Glob]
+  private let excluded: [Glob]
+
+  /// Wanted is what fits one of `included` (everything, when empty) and none of `excluded`.
+  public init(include included: [String] = [], exclude excluded: [String] = []) {
+    self.included = included.map(Glob.init)
+    self.excluded = excluded.map(Glob.init)
+  }
+
+  /// Whether every event passes.
+  public var passesAll: Bool { included.isEmpty && excluded.isEmpty }
+
+  /// Whether an event of this name is wanted.
+  public func passes(_ name: String) -> Bool {
+    (included.isEmpty || included.contains { $0.matches(name) })
+      && !excluded.contains { $0.matches(name) }
+  }
+}

@@ -1,0 +1,97 @@
+/// A message of the protocol itself, read tolerantly: `data` may be a string of JSON or JSON, or be missing.
+enum ServerMessage: Equatable {
+  case connectionEstablished(socketID: String, activityTimeout: Duration?)
+  case error(code: Int?, message: String, channel: String?)
+  case ping
+  case pong
+  case subscriptionSucceeded(channel: String, data: JSONValue)
+  case subscriptionError(channel: String, type: String, message: String, status: Int?)
+  case memberAdded(channel: String, member: PusherPresenceChannelMember)
+  case memberRemoved(channel: String, userID: String)
+  /// What a channel says about itself, passed on under its public name.
+  case channelNotice(name: String)
+  /// An event of the application.
+  case application
+  /// A protocol event that this version does not know.
+  case unknown(name: String)
+  /// A protocol event without what it needs.
+  case malformed(String)
+
+  init(_ envelope: Envelope, service: Service) {
+    let name = envelope.eventName
+    if name.hasPrefix(service.internalPrefix) {
+      self = Self.channelMessage(
+        String(name.dropFirst(service.internalPrefix.count)), envelope, service)
+    } else if name.hasPrefix(service.eventPrefix) {
+      self = Self.message(String(name.dropFirst(service.eventPrefix.count)), envelope, service)
+    } else {
+      self = .application
+    }
+  }
+
+  private static func message(_ name: String, _ envelope: Envelope, _ service: Service) -> Self {
+    switch name {
+    case "connection_established": return established(envelope.data)
+    case "error": return error(envelope)
+    case "ping": return .ping
+    case "pong": return .pong
+    case "cache_miss": return .channelNotice(name: service.eventPrefix + name)
+    case "subscription_error": return subscriptionError(envelope)
+    case "subscription_succeeded", "member_added", "member_removed", "subscription_count":
+      return channelMessage(name, envelope, service)
+    default: return .unknown(name: service.eventPrefix + name)
+    }
+  }
+
+  private static func channelMessage(
+    _ name: String, _ envelope: Envelope, _ service: Service
+  ) -> Self {
+    guard let channel = envelope.channelName else {
+      return .malformed("\(service.internalPrefix)\(name) without a channel")
+    }
+    switch name {
+    case "subscription_succeeded":
+      return .subscriptionSucceeded(channel: channel, data: envelope.data)
+    case "subscription_count": return .channelNotice(name: service.eventPrefix + name)
+    case "member_added":
+      let data = envelope.data
+      guard let id = data["user_id"]?.identifier else {
+        return .malformed("member_added without a user_id")
+      }
+      let member = PusherPresenceChannelMember(userId: id, userInfo: data["user_info"] ?? .null)
+      return .memberAdded(channel: channel, member: member)
+    case "member_removed":
+      guard let id = envelope.data["user_id"]?.identifier else {
+        return .malformed("member_removed without a user_id")
+      }
+      return .memberRemoved(channel: channel, userID: id)
+    default: return .unknown(name: service.internalPrefix + name)
+    }
+  }
+
+  private static func established(_ data: JSONValue) -> Self {
+    guard let socketID = data["socket_id"]?.identifier, !socketID.isEmpty else {
+      return .malformed("connection_established without a socket_id")
+    }
+    let seconds = data["activity_timeout"]?.integer
+    // A timeout of zero or less would mean a ping storm; a day is longer than any server waits.
+    let timeout = seconds.flatMap { (1...86_400).contains($0) ? Duration.seconds($0) : nil }
+    return .connectionEstablished(socketID: socketID, activityTimeout: timeout)
+  }
+
+  private static func error(_ envelope: Envelope) -> Self {
+    let data = envelope.data
+    let message = data["message"]?.text ?? data.text ?? (data == .null ? "" : JSONWriter.text(data))
+    return .error(code: data["code"]?.integer, message: message, channel: envelope.channelName)
+  }
+
+  private static func subscriptionError(_ envelope: Envelope) -> Self {
+    guard let channel = envelope.channelName else {
+      return .malformed("subscription_error without a channel")
+    }
+    let data = envelope.data
+    return .subscriptionError(
+      channel: channel, type: data["type"]?.text ?? "SubscriptionError",
+      message: data["error"]?.text ?? data.text ?? "", status: data["status"]?.integer)
+  }
+}

@@ -1,0 +1,52 @@
+/// The part of the session that reads what the server says.
+extension Session {
+  /// What a message turned out to be.
+  package enum Received {
+    /// The protocol's own business; see the outputs.
+    case handled
+    /// An event for the user, under `name` when that differs from the message's own.
+    case event(Envelope, name: String?)
+  }
+
+  /// Reads one text message.
+  ///
+  /// A message that is not a JSON object with an event's name is reported as malformed and otherwise ignored; it
+  /// does not end the connection, as no library of the field does that.
+  package mutating func receive(_ message: ByteView, at now: Instant) -> Received {
+    let envelope: Envelope
+    do {
+      envelope = try Envelope(message)
+    } catch {
+      report(.malformed(reason: "\(error)", bytes: message.array))
+      return .handled
+    }
+    switch ServerMessage(envelope, service: options.service) {
+    case .application: return .event(envelope, name: nil)
+    case .channelNotice(let name): return .event(envelope, name: name)
+    case .unknown(let name): return .event(envelope, name: name)
+    case let message:
+      handle(message, bytes: envelope.message, at: now)
+      return .handled
+    }
+  }
+
+  private mutating func handle(_ message: ServerMessage, bytes: ByteView, at now: Instant) {
+    switch message {
+    case .connectionEstablished(let socketID, let timeout):
+      established(socketID: socketID, activityTimeout: timeout, at: now)
+    case .error(let code, let message, let channel):
+      if let code { lastError = code }
+      report(.error(code: code, message: message))
+      refused(code: code, message: message, channel: channel, at: now)
+    case .ping: emit(.send(command.pong))
+    case .pong: break
+    case .subscriptionSucceeded(let channel, let data): succeeded(channel, data: data, at: now)
+    case .subscriptionError(let channel, let type, let message, let status):
+      fail(channel, SubscriptionFailure(type: type, message: message, status: status), at: now)
+    case .memberAdded(let channel, let member): memberAdded(channel, member)
+    case .memberRemoved(let channel, let userID): memberRemoved(channel, userID)
+    case .malformed(let reason): report(.malformed(reason: reason, bytes: bytes.array))
+    case .application, .channelNotice, .unknown: break
+    }
+  }
+}

@@ -1,0 +1,218 @@
+/// The Pusher protocol from the first dial to the end, over any number of connections.
+///
+/// Rules of this machine:
+/// - It does no I/O, reads no clock and draws no random number of its own: time is an argument, jitter comes from
+///   the generator it was given.
+/// - Every input is legal in every phase; one that makes no sense there does nothing.
+/// - After each input the owner drains ``nextOutput()`` until it is `nil`, performs the outputs in that order, and
+///   calls ``tick(at:)`` when ``deadline`` has come.
+/// - There is one connection at a time, and answers that belong to an earlier one are ignored.
+package struct Session {
+  enum Phase: Equatable {
+    case idle
+    /// From the dial to `connection_established`.
+    case connecting(until: Instant)
+    case connected(socketID: String, since: Instant)
+    case waiting(until: Instant)
+    case ended
+  }
+
+  let options: SessionOptions
+  let command: ClientCommand
+  private var random: any RandomNumberGenerator
+  private(set) var phase = Phase.idle
+  /// Counts connections, so that late answers can be told from fresh ones.
+  private(set) var generation = 0
+  var subscriptions: [String: Subscription] = [:]
+  /// The channels in the order in which they were asked for.
+  var channelOrder: [String] = []
+  var keepalive: Keepalive?
+  /// The code of the last `pusher:error` on this connection.
+  var lastError: Int?
+  /// Attempts in a row that did not lead to a stable connection.
+  private var attempts = 0
+  private var wasEverConnected = false
+  /// Since when events may have been lost.
+  private var gapStart: Instant?
+  private var outputs: [SessionOutput] = []
+  private var outputIndex = 0
+
+  /// - Parameter random: Where back-off jitter comes from.
+  package init(options: SessionOptions, random: any RandomNumberGenerator) {
+    self.options = options
+    self.random = random
+    command = ClientCommand(service: options.service)
+  }
+
+  /// The next thing to do; `nil` when all is done.
+  package mutating func nextOutput() -> SessionOutput? {
+    guard outputIndex < outputs.count else {
+      outputs.removeAll(keepingCapacity: true)
+      outputIndex = 0
+      return nil
+    }
+    outputIndex += 1
+    return outputs[outputIndex - 1]
+  }
+
+  mutating func emit(_ output: SessionOutput) {
+    outputs.append(output)
+  }
+
+  mutating func report(_ event: SessionEvent) {
+    outputs.append(.report(event))
+  }
+
+  mutating func nextRandom() -> UInt64 {
+    random.next()
+  }
+
+  /// Whether there is a connection on which subscriptions can be made.
+  package var isConnected: Bool { socketID != nil }
+
+  /// The server's name for the present connection.
+  package var socketID: String? {
+    guard case .connected(let socketID, _) = phase else { return nil }
+    return socketID
+  }
+
+  /// When ``tick(at:)`` has something to do.
+  package var deadline: Instant? {
+    switch phase {
+    case .idle, .ended: nil
+    case .connecting(let until), .waiting(let until): until
+    case .connected: Instant.earliest(keepalive?.deadline, subscriptionDeadline)
+    }
+  }
+
+  /// Dials for the first time.
+  package mutating func connect(at now: Instant) {
+    guard phase == .idle else { return }
+    dial(at: now)
+  }
+
+  private mutating func dial(at now: Instant) {
+    generation += 1
+    lastError = nil
+    phase = .connecting(until: now.advanced(by: options.connectTimeout))
+    emit(.dial)
+  }
+
+  /// Ends the session from whatever phase it is in, without another attempt.
+  package mutating func disconnect(at now: Instant) {
+    guard phase != .ended else { return }
+    switch phase {
+    case .connected: emit(.close)
+    case .connecting: emit(.abort)
+    case .idle, .waiting, .ended: break
+    }
+    end(.asked)
+  }
+
+  private mutating func end(_ reason: SessionEnd) {
+    phase = .ended
+    keepalive = nil
+    generation += 1
+    report(.ended(reason))
+  }
+
+  /// The greeting came.
+  mutating func established(socketID: String, activityTimeout: Duration?, at now: Instant) {
+    guard case .connecting = phase else {
+      report(.malformed(reason: "a second connection_established", bytes: []))
+      return
+    }
+    let timeout = min(options.activityTimeout, activityTimeout ?? options.activityTimeout)
+    phase = .connected(socketID: socketID, since: now)
+    wasEverConnected = true
+    keepalive = Keepalive(activityTimeout: timeout, pongTimeout: options.pongTimeout, at: now)
+    report(.connected(socketID: socketID, activityTimeout: timeout))
+    for channel in channelOrder { begin(channel, at: now) }
+    closeGapIfSettled(at: now)
+  }
+
+  /// The connection, or the attempt to get one, came to nothing.
+  package mutating func lost(_ loss: ConnectionLoss, at now: Instant) {
+    var lived: Duration?
+    switch phase {
+    case .connected(_, let since):
+      lived = since.duration(to: now)
+      if subscriptions.values.contains(where: { $0.state == .subscribed }) {
+        gapStart = gapStart ?? keepalive?.lastActivity ?? now
+      }
+    case .connecting: break
+    case .idle, .waiting, .ended: return
+    }
+    keepalive = nil
+    generation += 1
+    for channel in channelOrder { subscriptions[channel]?.state = .waiting }
+    if ClosePolicy.isStable(lived) { attempts = 0 }
+    let code = ClosePolicy.effectiveCode(loss, lastError: lastError)
+    let decision = ClosePolicy.decide(loss, lastError: lastError, lived: lived)
+    retry(after: decision, loss, code: code, at: now)
+  }
+
+  private mutating func retry(
+    after decision: ReconnectDecision, _ loss: ConnectionLoss, code: Int?, at now: Instant
+  ) {
+    let policy = options.reconnect
+    let mayRetry = policy.mode == .always || policy.mode == .automatic && wasEverConnected
+    let isExhausted = attempts >= policy.maximumAttempts ?? .max
+    guard decision != .stop, mayRetry, !isExhausted else {
+      report(.disconnected(loss, code: code, retryIn: nil, attempt: attempts))
+      let gaveUp = decision != .stop && mayRetry
+      end(
+        gaveUp ? .retriesExhausted(loss, code: code, attempts: attempts) : .lost(loss, code: code))
+      return
+    }
+    let delay: Duration =
+      decision == .atOnce ? .zero : policy.backoff.delay(attempt: attempts, random: nextRandom())
+    attempts += 1
+    report(.disconnected(loss, code: code, retryIn: delay, attempt: attempts))
+    if delay == .zero {
+      dial(at: now)
+    } else {
+      phase = .waiting(until: now.advanced(by: delay))
+    }
+  }
+
+  /// Once every channel is settled, tells since when events may have been lost.
+  mutating func closeGapIfSettled(at now: Instant) {
+    guard let start = gapStart, subscriptions.values.allSatisfy(\.isSettled) else { return }
+    gapStart = nil
+    report(.gap(from: start, to: now))
+  }
+
+  /// Bytes came from the server.
+  package mutating func noteActivity(at now: Instant) {
+    keepalive?.noteActivity(at: now)
+  }
+
+  /// Tells that the owner stopped reading the socket, or reads again: silence proves nothing meanwhile.
+  package mutating func setReadingPaused(_ paused: Bool, at now: Instant) {
+    keepalive?.setPaused(paused, at: now)
+  }
+
+  /// Looks at the time.
+  package mutating func tick(at now: Instant) {
+    switch phase {
+    case .idle, .ended: return
+    case .waiting(let until):
+      if now >= until { dial(at: now) }
+    case .connecting(let until):
+      guard now >= until else { return }
+      emit(.abort)
+      lost(.handshakeTimeout(options.connectTimeout), at: now)
+    case .connected:
+      switch keepalive?.tick(at: now) {
+      case .sendPing: emit(.send(command.ping))
+      case .dead:
+        emit(.abort)
+        lost(.noPong(options.pongTimeout), at: now)
+        return
+      case .some(.none), nil: break
+      }
+      tickSubscriptions(at: now)
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/// One channel that is wanted, and how far it has come on the present connection.
+struct Subscription: Equatable {
+  enum State: Equatable {
+    /// There is no connection, or its turn has not come.
+    case waiting
+    /// A signature was asked for.
+    case authorizing
+    /// A signature will be asked for again at this time.
+    case delayed(until: Instant)
+    /// The server was asked, and should have answered by this time.
+    case requested(until: Instant)
+    /// The server confirmed it.
+    case subscribed
+    case failed
+  }
+
+  let channel: String
+  let kind: ChannelKind
+  var state: State = .waiting
+  /// Signatures asked for in vain, in a row.
+  var authorizationAttempts = 0
+  /// Whether the server has ever confirmed it.
+  var wasSubscribed = false
+  /// Who is there, on presence channels; kept over a loss, to tell who came and went meanwhile.
+  var roster: PresenceRoster?
+
+  init(channel: String) {
+    self.channel = channel
+    kind = ChannelKind(channelName: channel)
+  }
+
+  /// Whether nothing more is expected for now.
+  var isSettled: Bool { state == .subscribed || state == .failed }
+
+  /// When something has to be done about it.
+  var deadline: Instant? {
+    switch state {
+    case .delayed(let until), .requested(let until): until
+    default: nil
+    }
+  }
+}

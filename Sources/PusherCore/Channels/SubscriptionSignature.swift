@@ -1,0 +1,49 @@
+/// The answer to "may this socket join this channel?": what a subscription carries.
+public struct PusherAuth: Sendable, Equatable {
+  /// `KEY:HEX`, sent byte for byte as signed.
+  public var auth: String
+  /// The member's JSON on presence channels, sent byte for byte as signed.
+  public var channelData: String?
+  /// The base64 of an encrypted channel's key.
+  public var sharedSecret: String?
+
+  /// The parts as the signer gave them.
+  public init(auth: String, channelData: String? = nil, sharedSecret: String? = nil) {
+    self.auth = auth
+    self.channelData = channelData
+    self.sharedSecret = sharedSecret
+  }
+}
+
+/// Signs subscriptions with the app's secret.
+///
+/// Source: Pusher's page "Generating the authentication string".
+public struct SubscriptionSignature: Sendable {
+  private let key: String
+  private let secret: [UInt8]
+
+  /// - Parameters:
+  ///   - key: The app's key, which stands in front of each signature.
+  ///   - secret: The app's secret; it stays inside.
+  public init(key: String, secret: String) {
+    self.key = key
+    self.secret = Array(secret.utf8)
+  }
+
+  /// The token for a private channel (`SOCKET:CHANNEL`), or with `channelData` for a presence channel
+  /// (`SOCKET:CHANNEL:DATA`).
+  public func authorize(socketID: String, channel: String, channelData: String? = nil) -> PusherAuth
+  {
+    let text = "\(socketID):\(channel)" + (channelData.map { ":\($0)" } ?? "")
+    return PusherAuth(auth: sign(text), channelData: channelData)
+  }
+
+  /// The token for a user's sign-in (`SOCKET::user::DATA`).
+  public func signIn(socketID: String, userData: String) -> String {
+    sign("\(socketID)::user::\(userData)")
+  }
+
+  private func sign(_ text: String) -> String {
+    "\(key):\(Hex.encode(Digest.hmacSHA256(Array(text.utf8), key: secret)))"
+  }
+}

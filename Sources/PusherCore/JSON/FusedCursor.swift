@@ -1,0 +1,111 @@
+/// A reading and a writing position that move side by side: the core of the hot path.
+///
+/// Three promises keep its unchecked pointers inside their buffers:
+/// 1. The input ends in a NUL byte that the caller put there, and at least 32 readable bytes follow it. NUL is no
+///    quote, digit, letter or bracket of the grammar, so every scan stops at it and no step goes past it.
+/// 2. Loads are at most 16 bytes wide and begin at or before that NUL.
+/// 3. The output has room for as many bytes as the input holds, plus 32: nothing that is copied grows.
+@safe
+struct FusedCursor {
+  var input: UnsafePointer<UInt8>
+  var output: UnsafeMutablePointer<UInt8>
+
+  @inline(__always)
+  init(input: UnsafePointer<UInt8>, output: UnsafeMutablePointer<UInt8>) {
+    unsafe self.input = input
+    unsafe self.output = output
+  }
+
+  /// The byte at the reading position.
+  var byte: UInt8 {
+    @inline(__always) get { unsafe input.pointee }
+  }
+
+  @inline(__always)
+  func peek(_ distance: Int) -> UInt8 {
+    unsafe input[distance]
+  }
+
+  @inline(__always)
+  func word16(_ distance: Int = 0) -> UInt16 {
+    unsafe UnsafeRawPointer(input + distance).loadUnaligned(as: UInt16.self)
+  }
+
+  @inline(__always)
+  func word32(_ distance: Int = 0) -> UInt32 {
+    unsafe UnsafeRawPointer(input + distance).loadUnaligned(as: UInt32.self)
+  }
+
+  @inline(__always)
+  func word64(_ distance: Int = 0) -> UInt64 {
+    unsafe UnsafeRawPointer(input + distance).loadUnaligned(as: UInt64.self)
+  }
+
+  @inline(__always)
+  mutating func skip(_ count: Int) {
+    unsafe input += count
+  }
+
+  @inline(__always)
+  mutating func put(_ byte: UInt8) {
+    unsafe output.pointee = byte
+    unsafe output += 1
+  }
+
+  /// Writes a backslash and `byte`.
+  @inline(__always)
+  mutating func putEscape(_ byte: UInt8) {
+    put(0x5C)
+    put(byte)
+  }
+
+  /// Copies `count` bytes, at most 8, by one load and one store.
+  @inline(__always)
+  mutating func copyShort(_ count: Int) {
+    unsafe UnsafeMutableRawPointer(output).storeBytes(of: word64(), as: UInt64.self)
+    unsafe input += count
+    unsafe output += count
+  }
+
+  /// Copies up to 16 bytes and stops before a quote, a backslash or a control character.
+  ///
+  /// Answers whether it copied all 16, so that the caller should go on copying.
+  @inline(__always)
+  mutating func copyPlainRun() -> Bool {
+    let first = word64()
+    unsafe UnsafeMutableRawPointer(output).storeBytes(of: first, as: UInt64.self)
+    let firstMask = JSONWord.specials(first)
+    if firstMask != 0 {
+      step(firstMask.trailingZeroBitCount &>> 3)
+      return false
+    }
+    let second = word64(8)
+    unsafe UnsafeMutableRawPointer(output + 8).storeBytes(of: second, as: UInt64.self)
+    let secondMask = JSONWord.specials(second)
+    if secondMask != 0 {
+      step(8 &+ secondMask.trailingZeroBitCount &>> 3)
+      return false
+    }
+    step(16)
+    return true
+  }
+
+  @inline(__always)
+  private mutating func step(_ count: Int) {
+    unsafe input += count
+    unsafe output += count
+  }
+
+  /// Copies up to 8 digits; answers how many.
+  @inline(__always)
+  mutating func copyDigitRun() -> Int {
+    let word = word64()
+    unsafe UnsafeMutableRawPointer(output).storeBytes(of: word, as: UInt64.self)
+    let high: UInt64 = 0x8080_8080_8080_8080
+    let shifted = word ^ 0x3030_3030_3030_3030
+    let mask = ((shifted &+ 0x7676_7676_7676_7676) | shifted) & high
+    let count = mask == 0 ? 8 : mask.trailingZeroBitCount &>> 3
+    step(count)
+    return count
+  }
+}

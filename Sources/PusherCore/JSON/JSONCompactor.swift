@@ -1,0 +1,123 @@
+/// Copies foreign JSON to the output without changing what it says.
+///
+/// White space outside strings goes; numbers, the order of members, repeated names and escapes stay byte for byte.
+/// Two things are mended, because they end a pipeline: half a surrogate pair becomes `\ufffd`, and nesting deeper
+/// than the limit is refused. With `forTerminal` DEL and the C1 controls are escaped too.
+package struct JSONCompactor {
+  private var cursor: JSONCursor
+  private let output: ByteBuffer
+  private let depthLimit: Int
+  private let forTerminal: Bool
+
+  /// Appends the one value that `view` holds to `output`.
+  ///
+  /// - Throws: ``JSONError``; `output` is then as it was.
+  package static func copy(
+    _ view: ByteView, into output: ByteBuffer, depthLimit: Int = jsonDepthLimit,
+    forTerminal: Bool = false
+  ) throws(JSONError) {
+    let before = output.count
+    do {
+      var compactor = JSONCompactor(
+        cursor: JSONCursor(view), output: output, depthLimit: depthLimit, forTerminal: forTerminal)
+      compactor.cursor.skipWhitespace()
+      try compactor.copyValue(depth: 0)
+      try compactor.cursor.requireEnd()
+    } catch {
+      output.truncate(to: before)
+      throw error
+    }
+  }
+
+  /// Appends a JSON string, given by the valid text between its quotes, with half surrogate pairs mended.
+  package static func copyString(
+    _ body: ByteView, into output: ByteBuffer, forTerminal: Bool = false
+  ) {
+    let compactor = JSONCompactor(
+      cursor: JSONCursor(body), output: output, depthLimit: 0, forTerminal: forTerminal)
+    output.append(UInt8(ascii: "\""))
+    compactor.copyStringBody(body)
+    output.append(UInt8(ascii: "\""))
+  }
+
+  private mutating func copyValue(depth: Int) throws(JSONError) {
+    guard depth <= depthLimit else { throw .tooDeep(limit: depthLimit) }
+    let first = cursor.offset
+    switch cursor.byte {
+    case UInt8(ascii: "{"): try copyContainer(closing: UInt8(ascii: "}"), depth: depth + 1)
+    case UInt8(ascii: "["): try copyContainer(closing: UInt8(ascii: "]"), depth: depth + 1)
+    case UInt8(ascii: "\""): try copyString()
+    case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
+      try cursor.skipLiteral()
+      output.append(cursor.view[first..<cursor.offset])
+    default:
+      try cursor.skipNumber()
+      output.append(cursor.view[first..<cursor.offset])
+    }
+  }
+
+  private mutating func copyContainer(closing: UInt8, depth: Int) throws(JSONError) {
+    guard depth <= depthLimit else { throw .tooDeep(limit: depthLimit) }
+    output.append(cursor.byte)
+    cursor.advance()
+    cursor.skipWhitespace()
+    var isEmpty = true
+    while cursor.byte != closing {
+      if !isEmpty {
+        try cursor.require(UInt8(ascii: ","))
+        output.append(UInt8(ascii: ","))
+        cursor.skipWhitespace()
+      }
+      isEmpty = false
+      if closing == UInt8(ascii: "}") { try copyName() }
+      try copyValue(depth: depth)
+      cursor.skipWhitespace()
+    }
+    cursor.advance()
+    output.append(closing)
+  }
+
+  private mutating func copyName() throws(JSONError) {
+    try copyString()
+    cursor.skipWhitespace()
+    try cursor.require(UInt8(ascii: ":"))
+    output.append(UInt8(ascii: ":"))
+    cursor.skipWhitespace()
+  }
+
+  private mutating func copyString() throws(JSONError) {
+    let range = try cursor.skipString()
+    Self.copyString(cursor.view[range], into: output, forTerminal: forTerminal)
+  }
+
+  /// Copies the valid text between two quotes, with half surrogate pairs mended.
+  private func copyStringBody(_ body: ByteView) {
+    var reader = JSONCursor(body)
+    while true {
+      let run = reader.plainRun()
+      append(body[reader.offset..<(reader.offset + run)])
+      reader.advance(run)
+      guard !reader.atEnd else { return }
+      var length = 2
+      if reader.peek(1) == UInt8(ascii: "u") {
+        let escape = reader.unicodeEscape()
+        length = escape.length
+        guard escape.scalar != nil else {
+          output.append("\\ufffd" as StaticString)
+          reader.advance(length)
+          continue
+        }
+      }
+      output.append(body[reader.offset..<(reader.offset + length)])
+      reader.advance(length)
+    }
+  }
+
+  private func append(_ run: ByteView) {
+    if forTerminal {
+      JSONString.appendForTerminal(run, into: output)
+    } else {
+      output.append(run)
+    }
+  }
+}

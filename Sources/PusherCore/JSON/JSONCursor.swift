@@ -1,0 +1,177 @@
+/// A reading position in JSON text, with the checks that every reader of the grammar shares.
+///
+/// It never reads past the view. The text must be UTF-8; whoever received it has checked that.
+struct JSONCursor {
+  let view: ByteView
+  private(set) var offset = 0
+
+  init(_ view: ByteView) {
+    self.view = view
+  }
+
+  var atEnd: Bool { offset >= view.count }
+
+  /// The byte at the position, or 0 at the end: NUL is nowhere part of the grammar.
+  var byte: UInt8 {
+    @inline(__always) get { offset < view.count ? unsafe view.base[offset] : 0 }
+  }
+
+  /// The byte `distance` further on, or 0 behind the end.
+  @inline(__always)
+  func peek(_ distance: Int) -> UInt8 {
+    offset + distance < view.count ? unsafe view.base[offset + distance] : 0
+  }
+
+  @inline(__always)
+  mutating func advance(_ count: Int = 1) {
+    offset += count
+  }
+
+  /// What to throw at this position.
+  var failure: JSONError { atEnd ? .endsEarly : .unexpected(offset: offset) }
+
+  mutating func skipWhitespace() {
+    while true {
+      switch byte {
+      case 0x20, 0x0A, 0x0D, 0x09: offset += 1
+      default: return
+      }
+    }
+  }
+
+  /// Steps over `expected` or fails.
+  mutating func require(_ expected: UInt8) throws(JSONError) {
+    guard byte == expected, !atEnd else { throw failure }
+    offset += 1
+  }
+
+  /// Steps over white space to the end of the text, or fails at what stands there.
+  mutating func requireEnd() throws(JSONError) {
+    skipWhitespace()
+    guard atEnd else { throw failure }
+  }
+
+  /// Steps over `true`, `false` or `null`.
+  mutating func skipLiteral() throws(JSONError) {
+    let rest = view[offset..<view.count]
+    if rest.hasPrefix("true") || rest.hasPrefix("null") {
+      offset += 4
+    } else if rest.hasPrefix("false") {
+      offset += 5
+    } else {
+      throw failure
+    }
+  }
+
+  /// Steps over a number of RFC 8259 section 6: no leading zeros, no bare point, no plus sign.
+  mutating func skipNumber() throws(JSONError) {
+    if byte == UInt8(ascii: "-") { offset += 1 }
+    if byte == UInt8(ascii: "0") {
+      offset += 1
+    } else {
+      try skipDigits()
+    }
+    if byte == UInt8(ascii: ".") {
+      offset += 1
+      try skipDigits()
+    }
+    if byte | 0x20 == UInt8(ascii: "e") {
+      offset += 1
+      if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") { offset += 1 }
+      try skipDigits()
+    }
+  }
+
+  private mutating func skipDigits() throws(JSONError) {
+    let first = offset
+    while byte &- 0x30 < 10 { offset += 1 }
+    guard offset > first else { throw failure }
+  }
+
+  /// Steps over a string, quotes included, and answers what stands between them, escapes untouched.
+  mutating func skipString() throws(JSONError) -> Range<Int> {
+    try require(UInt8(ascii: "\""))
+    let first = offset
+    while true {
+      offset += plainRun()
+      switch byte {
+      case UInt8(ascii: "\""):
+        offset += 1
+        return first..<(offset - 1)
+      case UInt8(ascii: "\\"): try skipEscape()
+      default: throw failure
+      }
+    }
+  }
+
+  /// How many bytes from here on need no attention inside a string: no quote, backslash or control character.
+  @inline(__always)
+  func plainRun() -> Int {
+    var length = 0
+    while offset + length + 8 <= view.count {
+      let word = unsafe UnsafeRawPointer(view.base + offset + length)
+        .loadUnaligned(as: UInt64.self)
+      let mask = JSONWord.specials(word)
+      if mask != 0 { return length + mask.trailingZeroBitCount / 8 }
+      length += 8
+    }
+    while offset + length < view.count {
+      let byte = unsafe view.base[offset + length]
+      if byte < 0x20 || byte == 0x22 || byte == 0x5C { return length }
+      length += 1
+    }
+    return length
+  }
+
+  private mutating func skipEscape() throws(JSONError) {
+    switch peek(1) {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
+      UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+      offset += 2
+    case UInt8(ascii: "u"):
+      guard hexUnit(at: 2) != nil else { throw failure }
+      offset += 6
+    default: throw failure
+    }
+  }
+
+  /// The 16-bit unit that four hexadecimal digits `distance` bytes further on stand for.
+  func hexUnit(at distance: Int) -> UInt16? {
+    var unit: UInt16 = 0
+    for index in 0..<4 {
+      guard let digit = Hex.value(of: peek(distance + index)) else { return nil }
+      unit = unit << 4 | UInt16(digit)
+    }
+    return unit
+  }
+
+  /// The scalar that the `\u` escape at the position stands for, and its length: 6 bytes, or 12 for a pair.
+  ///
+  /// `nil` stands for half a surrogate pair, which no UTF-8 text can hold.
+  func unicodeEscape() -> (scalar: Unicode.Scalar?, length: Int) {
+    guard let unit = hexUnit(at: 2) else { return (nil, 6) }
+    if let scalar = Unicode.Scalar(unit) { return (scalar, 6) }
+    guard unit < 0xDC00, peek(6) == UInt8(ascii: "\\"), peek(7) == UInt8(ascii: "u"),
+      let low = hexUnit(at: 8), 0xDC00...0xDFFF ~= low
+    else { return (nil, 6) }
+    let value = 0x10000 + (UInt32(unit) - 0xD800) << 10 + (UInt32(low) - 0xDC00)
+    return (Unicode.Scalar(value), 12)
+  }
+}
+
+/// Eight bytes at a time.
+enum JSONWord {
+  /// The high bit of each byte that is a quote, a backslash or a control character.
+  ///
+  /// The lowest set bit is exact; bits above it may be false alarms of the borrow, so only the first counts.
+  @inline(__always)
+  static func specials(_ word: UInt64) -> UInt64 {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let high: UInt64 = 0x8080_8080_8080_8080
+    let quotes = word ^ (ones &* 0x22)
+    let backslashes = word ^ (ones &* 0x5C)
+    return
+      ((quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
+      | (word &- ones &* 0x20) & ~word) & high
+  }
+}

@@ -1,0 +1,112 @@
+/// The text between the quotes of a JSON string, in both directions.
+package enum JSONString {
+  /// What `escaped`, the bytes between the quotes of a valid JSON string, stands for.
+  ///
+  /// Half a surrogate pair becomes U+FFFD.
+  package static func decode(_ escaped: ByteView) -> String {
+    let buffer = ByteBuffer(capacity: escaped.count)
+    decode(escaped, into: buffer)
+    return buffer.view.text
+  }
+
+  /// Appends what `escaped`, the bytes between the quotes of a valid JSON string, stands for, as UTF-8.
+  package static func decode(_ escaped: ByteView, into buffer: ByteBuffer) {
+    buffer.reserve(escaped.count)
+    var cursor = JSONCursor(escaped)
+    while true {
+      let run = cursor.plainRun()
+      buffer.append(escaped[cursor.offset..<(cursor.offset + run)])
+      cursor.advance(run)
+      guard !cursor.atEnd else { return }
+      guard cursor.byte == UInt8(ascii: "\\") else {
+        buffer.append(cursor.byte)
+        cursor.advance()
+        continue
+      }
+      decodeEscape(&cursor, into: buffer)
+    }
+  }
+
+  private static func decodeEscape(_ cursor: inout JSONCursor, into buffer: ByteBuffer) {
+    let letter = cursor.peek(1)
+    guard letter == UInt8(ascii: "u") else {
+      buffer.append(plain(letter))
+      cursor.advance(2)
+      return
+    }
+    let (scalar, length) = cursor.unicodeEscape()
+    for byte in String(scalar ?? "\u{FFFD}").utf8 { buffer.append(byte) }
+    cursor.advance(length)
+  }
+
+  private static func plain(_ letter: UInt8) -> UInt8 {
+    switch letter {
+    case UInt8(ascii: "b"): 0x08
+    case UInt8(ascii: "f"): 0x0C
+    case UInt8(ascii: "n"): 0x0A
+    case UInt8(ascii: "r"): 0x0D
+    case UInt8(ascii: "t"): 0x09
+    default: letter
+    }
+  }
+
+  /// Appends `text` as a JSON string with its quotes.
+  ///
+  /// Escaped are quote, backslash and the control characters below U+0020; with `forTerminal` also DEL and the
+  /// C1 controls, so that foreign text cannot drive a terminal. Nothing else is touched. `text` must be UTF-8.
+  package static func encode(_ text: ByteView, into buffer: ByteBuffer, forTerminal: Bool = false) {
+    buffer.append(UInt8(ascii: "\""))
+    var cursor = JSONCursor(text)
+    while true {
+      let run = cursor.plainRun()
+      let plain = text[cursor.offset..<(cursor.offset + run)]
+      if forTerminal {
+        appendForTerminal(plain, into: buffer)
+      } else {
+        buffer.append(plain)
+      }
+      cursor.advance(run)
+      guard !cursor.atEnd else { break }
+      appendEscaped(cursor.byte, into: buffer)
+      cursor.advance()
+    }
+    buffer.append(UInt8(ascii: "\""))
+  }
+
+  /// Appends `text` as a JSON string with its quotes.
+  package static func encode(_ text: String, into buffer: ByteBuffer, forTerminal: Bool = false) {
+    let bytes = ByteBuffer(capacity: text.utf8.count)
+    bytes.append(text)
+    encode(bytes.view, into: buffer, forTerminal: forTerminal)
+  }
+
+  private static func appendEscaped(_ byte: UInt8, into buffer: ByteBuffer) {
+    buffer.append(UInt8(ascii: "\\"))
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"): buffer.append(byte)
+    case 0x08: buffer.append(UInt8(ascii: "b"))
+    case 0x0C: buffer.append(UInt8(ascii: "f"))
+    case 0x0A: buffer.append(UInt8(ascii: "n"))
+    case 0x0D: buffer.append(UInt8(ascii: "r"))
+    case 0x09: buffer.append(UInt8(ascii: "t"))
+    default: buffer.append("u00" + Hex.encode([byte]))
+    }
+  }
+
+  /// Appends text that holds no C0 control, with DEL and the C1 controls (U+0080 to U+009F) written as escapes.
+  package static func appendForTerminal(_ text: ByteView, into buffer: ByteBuffer) {
+    var index = 0
+    while index < text.count {
+      let byte = text[index]
+      if byte == 0x7F {
+        buffer.append("\\u007f")
+      } else if byte == 0xC2, index + 1 < text.count, text[index + 1] < 0xA0 {
+        buffer.append("\\u00" + Hex.encode([text[index + 1]]))
+        index += 1
+      } else {
+        buffer.append(byte)
+      }
+      index += 1
+    }
+  }
+}

@@ -1,0 +1,73 @@
+/// A JSON value (RFC 8259) that keeps what a round trip would lose: the order of members and numbers as written.
+public enum JSONValue: Sendable, Equatable {
+  case null
+  case bool(Bool)
+  /// The number's own characters, such as `1.10` or `9223372036854775808`.
+  case number(String)
+  case string(String)
+  case array([JSONValue])
+  /// The members in the order in which they were written; a name may stand twice.
+  case object([Member])
+
+  /// A name and its value.
+  public struct Member: Sendable, Equatable {
+    /// The member's name, escapes resolved.
+    public var name: String
+    /// The member's value.
+    public var value: JSONValue
+
+    /// A member.
+    public init(_ name: String, _ value: JSONValue) {
+      self.name = name
+      self.value = value
+    }
+  }
+}
+
+extension JSONValue {
+  /// The value of the last member called `name`, as JavaScript reads it; `nil` when there is none or this is
+  /// no object.
+  public subscript(name: String) -> JSONValue? {
+    guard case .object(let members) = self else { return nil }
+    return members.last { $0.name == name }?.value
+  }
+
+  /// The text of a string; `nil` for every other kind.
+  public var text: String? {
+    guard case .string(let text) = self else { return nil }
+    return text
+  }
+
+  /// The value of a whole number that fits 64 bits, also when it was written as a string.
+  public var integer: Int? {
+    switch self {
+    case .number(let digits), .string(let digits): Int(digits)
+    default: nil
+    }
+  }
+
+  /// The elements of an array; `nil` for every other kind.
+  public var elements: [JSONValue]? {
+    guard case .array(let elements) = self else { return nil }
+    return elements
+  }
+
+  /// The members of an object; `nil` for every other kind.
+  public var members: [Member]? {
+    guard case .object(let members) = self else { return nil }
+    return members
+  }
+
+  /// A number from an integer.
+  public static func integer(_ value: Int) -> JSONValue { .number(String(value)) }
+
+  /// An identifier as text, whether the peer wrote it as a string or as a number.
+  ///
+  /// PHP servers send presence ids as numbers; users compare them as strings.
+  public var identifier: String? {
+    switch self {
+    case .string(let text), .number(let text): text
+    default: nil
+    }
+  }
+}
