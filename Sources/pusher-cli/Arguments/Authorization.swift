@@ -25,7 +25,7 @@ struct AuthorizationEndpoint: Equatable, Sendable {
   var parameters: [NamedValue]
 }
 
-/// A header or form field. Its value may be a token, so no description shows it.
+/// A header or form field, whose value may be a token, so that no description shows it.
 struct NamedValue: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
   var name: String
   var value: String

@@ -1,5 +1,6 @@
-/// A mistake of the caller: what was wrong, where, and what to do. It ends the program with status 2.
+/// A mistake of the caller: what was wrong, where, and what to do.
 ///
+/// It ends the program with status 2.
 /// Messages follow the program's voice: lower case, one line, no full stop. They never hold a secret.
 struct UsageError: Error, Equatable {
   /// What was wrong and what to do.

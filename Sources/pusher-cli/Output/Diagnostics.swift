@@ -130,8 +130,9 @@ extension Diagnostics {
     return parts[0] == UInt64(status.st_dev) && parts[1] == UInt64(status.st_ino)
   }
 
-  /// One `write(2)` for the line; more only when a signal or a full pipe cut it. Failures end the attempt:
-  /// there is nobody left to tell.
+  /// Writes the line by one `write(2)`, by more only when a signal or a full pipe cut it.
+  ///
+  /// A failure ends the attempt: there is nobody left to tell.
   private static func writeToStandardError(_ line: [UInt8]) {
     var rest = line[...]
     while !rest.isEmpty {
