@@ -1,0 +1,161 @@
+/// One thing said on the command line.
+enum Argument: Equatable {
+  /// A flag and its value.
+  case value(FlagName, String)
+  /// A flag that takes no value.
+  case on(FlagName)
+  /// `--no-NAME`.
+  case off(FlagName)
+  /// A word that is no option and no option's value.
+  case operand(String)
+}
+
+/// Splits words into flags, values and operands: `--name value`, `--name=value`, `-n5`, `-n 5`, `-qv`, `--`.
+///
+/// Options may stand anywhere before `--`. Long names are never completed from a prefix, since a flag added
+/// later would change what such a script means. After an error the lexer goes on behind the bad word, so
+/// that a `--help` further on is still found.
+struct ArgumentLexer {
+  private let words: [String]
+  /// Whose flags to suggest and whose help to name.
+  private let command: Command?
+  private var position = 0
+  private var optionsEnded = false
+  /// The letters of `-qv` that were not read yet, and the word they came from.
+  private var letters = Substring()
+  private var cluster = ""
+
+  init(_ words: [String], command: Command? = nil) {
+    self.words = words
+    self.command = command
+  }
+
+  /// The next argument; nil at the end.
+  ///
+  /// - Throws: ``UsageError`` for an unknown flag, a missing value, or a value nobody asked for.
+  mutating func next() throws(UsageError) -> Argument? {
+    guard letters.isEmpty else { return try nextLetter() }
+    guard position < words.count else { return nil }
+    let word = words[position]
+    position += 1
+    guard !optionsEnded, word.hasPrefix("-"), word != "-" else { return .operand(word) }
+    if word == "--" {
+      optionsEnded = true
+      return try next()
+    }
+    guard word.hasPrefix("--") else {
+      try refuseLongName(word)
+      letters = word.dropFirst()
+      cluster = word
+      return try nextLetter()
+    }
+    return try long(word.dropFirst(2))
+  }
+
+  private mutating func long(_ body: Substring) throws(UsageError) -> Argument {
+    let parts = body.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let typed = String(parts[0])
+    let attached = parts.count == 2 ? String(parts[1]) : nil
+    guard let flag = FlagName(rawValue: typed).flatMap({ Flags.named($0, for: command) }) else {
+      return try negated(typed, attached)
+    }
+    guard flag.takesValue else {
+      guard attached == nil else {
+        throw mistake("option \(flag.spelling) takes no value")
+      }
+      return .on(flag.name)
+    }
+    return .value(flag.name, try value(of: flag, written: flag.spelling, attached: attached))
+  }
+
+  private func negated(_ typed: String, _ attached: String?) throws(UsageError) -> Argument {
+    let bare = String(typed.dropFirst(3))
+    guard typed.hasPrefix("no-"),
+      let flag = FlagName(rawValue: bare).flatMap({ Flags.named($0, for: command) })
+    else {
+      throw unknown(typed)
+    }
+    guard flag.canBeNegated else {
+      throw mistake("option \(flag.spelling) has no --no- form; leave it out")
+    }
+    guard attached == nil else { throw mistake("option --\(typed) takes no value") }
+    return .off(flag.name)
+  }
+
+  private mutating func nextLetter() throws(UsageError) -> Argument {
+    let letter = letters.removeFirst()
+    guard let flag = Flags.lettered(letter, for: command) else {
+      letters = ""
+      let place = cluster.count > 2 ? " in '\(cluster)'" : ""
+      throw mistake("unknown option '-\(letter)'\(place)")
+    }
+    guard flag.takesValue else { return .on(flag.name) }
+    let rest = letters.hasPrefix("=") ? letters.dropFirst() : letters
+    let attached = letters.isEmpty ? nil : String(rest)
+    letters = ""
+    return .value(flag.name, try value(of: flag, written: "-\(letter)", attached: attached))
+  }
+
+  /// The value behind `=`, or the next word unless that is an option itself.
+  private mutating func value(
+    of flag: Flag, written: String, attached: String?
+  ) throws(UsageError) -> String {
+    if let attached {
+      guard !attached.isEmpty || flag.allowsEmpty else {
+        throw mistake("option \(written) needs a value (found an empty one)")
+      }
+      return attached
+    }
+    guard position < words.count else { throw mistake("option \(written) needs a value") }
+    let next = words[position]
+    guard !looksLikeOption(next) else {
+      throw mistake(
+        "option \(written) needs a value "
+          + "(found '\(next)'; write \(flag.spelling)=\(next) if you mean that)")
+    }
+    position += 1
+    guard !next.isEmpty || flag.allowsEmpty else {
+      throw mistake("option \(written) needs a value (found an empty one)")
+    }
+    return next
+  }
+
+  private func looksLikeOption(_ word: String) -> Bool {
+    if word.hasPrefix("--") { return true }
+    guard word.hasPrefix("-"), let letter = word.dropFirst().first else { return false }
+    return Flags.lettered(letter, for: command) != nil
+  }
+
+  /// `-key K` would be read as `-k ey`, and K as a channel: nobody means that.
+  private func refuseLongName(_ word: String) throws(UsageError) {
+    let name = word.dropFirst().prefix { $0 != "=" }
+    guard name.count > 1, FlagName(rawValue: String(name)) != nil else { return }
+    throw mistake("unknown option '-\(name)'; did you mean '--\(name)'?")
+  }
+
+  private func unknown(_ typed: String) -> UsageError {
+    // The value behind '=' stays out of the message: it may be the secret itself.
+    if ["secret", "app-secret", "password"].contains(typed) {
+      return mistake(
+        "--\(typed) would show in ps; use --secret-file or PUSHER_APP_SECRET")
+    }
+    let flags = command.map(Flags.of) ?? Flags.all
+    let names =
+      flags.map(\.name.rawValue)
+      + flags.filter(\.canBeNegated).map { "no-" + $0.name.rawValue }
+    let candidates = Array(Set(names)).sorted()
+    let clause = Suggestion.clause(for: typed, in: candidates, prefix: "--")
+    return mistake("unknown option '--\(typed)'\(clause)")
+  }
+
+  private func mistake(_ message: String) -> UsageError {
+    UsageError(message, helpFor: command)
+  }
+}
+
+extension Flag {
+  /// Whether `--no-NAME` means something.
+  var canBeNegated: Bool {
+    !takesValue && ![FlagName.help, .helpAll, .version].contains(name)
+  }
+}

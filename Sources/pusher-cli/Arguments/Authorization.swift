@@ -1,0 +1,143 @@
+/// How the subscription to a private or presence channel is authorised.
+enum Authorization: Equatable, Sendable {
+  /// Only public channels are subscribed to.
+  case unavailable
+  /// Signed here, as this member on presence channels.
+  case secret(Secret, PresenceMember?)
+  /// Asked from the application, as pusher-js does.
+  case endpoint(AuthorizationEndpoint)
+  /// Printed by a shell command.
+  case command(String)
+}
+
+/// Whom other members of a presence channel see.
+struct PresenceMember: Equatable, Sendable {
+  var userID: String
+  /// JSON text, as it was given.
+  var userInfo: String?
+}
+
+/// The application's own authorisation address.
+struct AuthorizationEndpoint: Equatable, Sendable {
+  /// An http or https URL.
+  var url: String
+  var headers: [NamedValue]
+  var parameters: [NamedValue]
+}
+
+/// A header or form field, whose value may be a token, so that no description shows it.
+struct NamedValue: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
+  var name: String
+  var value: String
+
+  var description: String { "\(name): <value>" }
+  var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension SettingsReader {
+  /// The way to authorise that options name, else the source's secret when a channel needs it.
+  ///
+  /// - Throws: ``UsageError`` for two ways at once, for a channel without any, and for a presence channel
+  ///   that would be signed without a user id.
+  mutating func authorization(
+    for channels: [String], _ source: CredentialSource
+  ) throws(UsageError) -> Authorization {
+    try refuseContradictions()
+    if let url = typed.text(.authEndpoint) { return .endpoint(try endpoint(url)) }
+    if let command = typed.text(.authCommand) { return .command(command) }
+    let guarded = channels.first(where: ChannelNames.needsAuthorization)
+    guard guarded != nil || typed.text(.secretFile) != nil else { return .unavailable }
+    guard let secret = try secret(source) else {
+      throw UsageError(
+        "\(guarded ?? "the channel") needs authorisation: give --secret-file, PUSHER_APP_SECRET, "
+          + "--auth-endpoint or --auth-command")
+    }
+    let member = try member()
+    if member == nil, let presence = channels.first(where: ChannelNames.isPresence) {
+      throw UsageError("\(presence) shows its members: give --user-id, the member to appear as")
+    }
+    return .secret(secret, member)
+  }
+
+  private func refuseContradictions() throws(UsageError) {
+    let ways = [FlagName.authEndpoint, .authCommand, .secretFile].filter { typed.text($0) != nil }
+    if ways.count > 1 {
+      throw UsageError(
+        "--\(ways[0].rawValue) and --\(ways[1].rawValue) exclude each other; give one")
+    }
+    for flag in [FlagName.authHeader, .authParam] where typed.text(flag) != nil {
+      guard typed.text(.authEndpoint) != nil else {
+        throw UsageError("--\(flag.rawValue) needs --auth-endpoint")
+      }
+    }
+    let answering = [FlagName.authEndpoint, .authCommand].first { typed.text($0) != nil }
+    for flag in [FlagName.userID, .userInfo] where typed.text(flag) != nil {
+      if let answering {
+        throw UsageError(
+          "--\(flag.rawValue) is for signing with the secret; --\(answering.rawValue) names the member itself"
+        )
+      }
+    }
+  }
+
+  private mutating func member() throws(UsageError) -> PresenceMember? {
+    guard let userID = typed.text(.userID) else {
+      guard typed.text(.userInfo) == nil else { throw UsageError("--user-info needs --user-id") }
+      return nil
+    }
+    let info = try typed.text(.userInfo).map { (value) throws(UsageError) in
+      try textOrFile(value, "--user-info", limit: 65_536)
+    }
+    return PresenceMember(userID: userID, userInfo: info)
+  }
+
+  private mutating func endpoint(_ url: String) throws(UsageError) -> AuthorizationEndpoint {
+    let rest = ["http://", "https://"].lazy.filter { url.lowercased().hasPrefix($0) }.first.map {
+      url.dropFirst($0.count)
+    }
+    let isPlain = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+    guard let rest, isPlain, let first = rest.first, !"/?#:".contains(first) else {
+      throw UsageError("--auth-endpoint: '\(url)' is not an http or https URL")
+    }
+    guard !rest.prefix(while: { $0 != "/" }).contains("@") else {
+      throw UsageError(
+        "--auth-endpoint: a password in the URL would show in ps; use --auth-header @FILE")
+    }
+    var headers: [NamedValue] = []
+    for value in typed.texts(.authHeader) {
+      let text = try textOrFile(value, "--auth-header", limit: 65_536)
+      for line in text.split(whereSeparator: \.isNewline) { headers.append(try Self.header(line)) }
+    }
+    var parameters: [NamedValue] = []
+    for text in typed.texts(.authParam) {
+      guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+        throw UsageError("--auth-param needs the form NAME=VALUE")
+      }
+      let value = text[text.index(after: equals)...]
+      parameters.append(NamedValue(name: String(text[..<equals]), value: String(value)))
+    }
+    return AuthorizationEndpoint(url: url, headers: headers, parameters: parameters)
+  }
+
+  /// `NAME: VALUE`; the message leaves the text out, since it may be a token.
+  private static func header(_ line: Substring) throws(UsageError) -> NamedValue {
+    let name = line.prefix { $0 != ":" }
+    let isToken = name.utf8.allSatisfy {
+      $0 > 0x20 && $0 < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0)
+    }
+    let value = trimmed(line.dropFirst(name.count + 1))
+    let isPlain = value.unicodeScalars.allSatisfy {
+      $0.value >= 0x20 && $0.value != 0x7F || $0 == "\t"
+    }
+    guard isToken, isPlain, !name.isEmpty, name.endIndex < line.endIndex else {
+      throw UsageError("--auth-header needs the form 'NAME: VALUE', or @FILE with such lines")
+    }
+    return NamedValue(name: String(name), value: String(value))
+  }
+
+  private static func trimmed(_ text: Substring) -> Substring {
+    var text = text.drop { $0 == " " || $0 == "\t" }
+    while text.last == " " || text.last == "\t" { text.removeLast() }
+    return text
+  }
+}

@@ -1,0 +1,161 @@
+/// Which server to talk to, how, and as which app.
+struct ConnectionSettings: Equatable, Sendable {
+  /// A name or address, IPv6 without brackets.
+  var host: String
+  var port: Int
+  /// Whether to speak TLS: wss and https, else ws and http.
+  var isSecure: Bool
+  /// What stands in front of `/app` and `/apps`: empty, or `/prefix` without a slash at the end.
+  var path: String
+  /// The app key, which is public.
+  var key: String
+  /// The option or variable the key came from.
+  var keyOrigin: String
+  var certificateAuthorityFile: String?
+  /// Whether the server's certificate goes unchecked.
+  var isInsecure: Bool
+  /// From look-up to the server's welcome or answer.
+  var connectTimeout: Duration
+}
+
+extension SettingsReader {
+  /// The two faces of a service, which pusher.com gives different host names.
+  enum Face {
+    case webSocket
+    case api
+
+    fileprivate var prefix: String { self == .api ? "api-" : "ws-" }
+  }
+
+  /// The source that `--local` or the environment offers.
+  func source(_ face: Face) throws(UsageError) -> CredentialSource {
+    if typed.isOn(.local) { return .local }
+    return try environment.source(forKey: typed.text(.key), isAPI: face == .api)
+  }
+
+  /// Whom to connect to: the source's server, single members overridden by options.
+  mutating func connection(
+    _ face: Face, _ source: CredentialSource
+  ) throws(UsageError) -> ConnectionSettings {
+    let key = try key(source)
+    let server = try server(face, source)
+    let isSecure = server.scheme == "https" || server.scheme == "wss"
+    let caFile = typed.text(.cacert)
+    if let caFile, files.permissions(caFile) == nil {
+      throw UsageError("--cacert: '\(caFile)' is not a file that can be read")
+    }
+    if typed.isOn(.insecure) {
+      if caFile != nil { throw UsageError("--insecure and --cacert exclude each other; give one") }
+      warn(
+        "--insecure: the server's certificate is not checked; anyone in between can read and alter events"
+      )
+    }
+    return ConnectionSettings(
+      host: server.host,
+      port: server.port ?? (isSecure ? 443 : 80),
+      isSecure: isSecure,
+      path: try prefix(source),
+      key: key.value,
+      keyOrigin: key.origin,
+      certificateAuthorityFile: caFile,
+      isInsecure: typed.isOn(.insecure),
+      connectTimeout: typed.duration(.connectTimeout) ?? .seconds(10))
+  }
+
+  private func server(
+    _ face: Face, _ source: CredentialSource
+  ) throws(UsageError) -> (host: String, port: Int?, scheme: String) {
+    let typedHost = typed.text(.host).map { Setting(origin: "--host", value: $0) }
+    let typedCluster = typed.text(.cluster).map { Setting(origin: "--cluster", value: $0) }
+    if typedCluster != nil {
+      let other = typedHost != nil ? "--host" : typed.isOn(.local) ? "--local" : nil
+      if let other { throw UsageError("\(other) and --cluster exclude each other; give one") }
+    }
+    let host = try (typedHost ?? (typedCluster == nil ? source.host : nil)).map(Self.checkedHost)
+    var cluster = typedCluster ?? (host == nil ? source.cluster : nil)
+    if let host, let named = Self.cluster(of: host) {
+      cluster = Setting(origin: "host", value: named)
+    }
+    if let cluster { try Self.checkCluster(cluster) }
+    if host == nil, cluster == nil, let variable = source.requiredHost {
+      throw UsageError(
+        "the key is a Reverb server's, but no host is named: give --host or \(variable)")
+    }
+    // Another service's port and scheme say nothing about the cluster that was typed.
+    let inherited = typedCluster == nil ? source : CredentialSource()
+    let name = cluster.map { face.prefix + $0.value + ".pusher.com" }
+    let port = typed.integer(.port) == nil ? inherited.port : nil
+    let scheme = typed.text(.scheme) == nil ? inherited.scheme : nil
+    return (
+      name ?? host ?? face.prefix + "mt1.pusher.com",
+      try port.map(Self.checkedPort) ?? typed.integer(.port),
+      try scheme.map(Self.checkedScheme) ?? typed.text(.scheme) ?? "https"
+    )
+  }
+
+  /// The host a setting names: brackets dropped; "any address" becomes this machine.
+  private static func checkedHost(_ setting: Setting) throws(UsageError) -> String {
+    var host = setting.value
+    if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+    let colons = host.filter { $0 == ":" }.count
+    let isPlain = host.utf8.allSatisfy {
+      $0 > 0x20 && $0 < 0x7F && !"/?#@[]\\\"<>".utf8.contains($0)
+    }
+    guard isPlain, !host.isEmpty, colons != 1 else {
+      throw UsageError(
+        "\(setting.origin): '\(setting.value)' is not a host name; "
+          + "scheme, port and path have options of their own")
+    }
+    switch host {
+    case "0.0.0.0": return "127.0.0.1"
+    case "::": return "::1"
+    default: return host
+    }
+  }
+
+  /// The cluster in a host name of pusher.com: Laravel derives PUSHER_HOST for the HTTP API only.
+  private static func cluster(of host: String) -> String? {
+    let host = host.lowercased()
+    if ["api.pusherapp.com", "ws.pusherapp.com"].contains(host) { return "mt1" }
+    for prefix in ["api-", "ws-", "sockjs-"] where host.hasPrefix(prefix) {
+      guard host.hasSuffix(".pusher.com") else { continue }
+      return String(host.dropFirst(prefix.count).dropLast(".pusher.com".count))
+    }
+    return nil
+  }
+
+  private static func checkCluster(_ setting: Setting) throws(UsageError) {
+    let isName = setting.value.utf8.allSatisfy {
+      $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) || (0x61...0x7A).contains($0 | 0x20)
+    }
+    guard isName, !setting.value.isEmpty else {
+      throw UsageError(
+        "\(setting.origin): '\(setting.value)' is not a cluster name such as eu or mt1")
+    }
+  }
+
+  private static func checkedPort(_ setting: Setting) throws(UsageError) -> Int {
+    guard let port = Quantities.integer(setting.value), (1...65_535).contains(port) else {
+      throw UsageError("\(setting.origin): '\(setting.value)' is not a port from 1 to 65535")
+    }
+    return port
+  }
+
+  private static func checkedScheme(_ setting: Setting) throws(UsageError) -> String {
+    let scheme = setting.value.lowercased()
+    guard ["https", "http", "wss", "ws"].contains(scheme) else {
+      throw UsageError("\(setting.origin): '\(setting.value)' is not one of https, http, wss, ws")
+    }
+    return scheme
+  }
+
+  private func prefix(_ source: CredentialSource) throws(UsageError) -> String {
+    guard var path = typed.text(.path) ?? source.path else { return "" }
+    let isPlain = path.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"?#".utf8.contains($0) }
+    guard isPlain, path.isEmpty || path.hasPrefix("/") else {
+      throw UsageError("--path: '\(path)' is not a path such as /realtime")
+    }
+    while path.hasSuffix("/") { path.removeLast() }
+    return path
+  }
+}

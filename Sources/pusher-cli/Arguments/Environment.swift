@@ -1,0 +1,185 @@
+/// A value and the option or variable it came from, for messages.
+struct Setting: Equatable, Sendable {
+  let origin: String
+  let value: String
+}
+
+/// Where a secret can be had; it is read only when something has to be signed.
+enum SecretOrigin: Equatable, Sendable {
+  case text(Secret)
+  case file(path: String, origin: String)
+}
+
+/// One source of credentials: whoever supplies the key supplies the rest, and sources do not mix.
+struct CredentialSource: Equatable, Sendable {
+  var key: Setting?
+  var secret: SecretOrigin?
+  var appID: Setting?
+  var cluster: Setting?
+  var host: Setting?
+  var port: Setting?
+  var scheme: Setting?
+  var path: String?
+  /// The variable that must name the server, for families of self-hosted ones.
+  var requiredHost: String?
+
+  /// Whether it says anything at all.
+  var isEmpty: Bool {
+    key == nil && secret == nil && appID == nil && cluster == nil && host == nil
+  }
+}
+
+/// The environment, in which an empty variable counts as unset: Laravel ships `PUSHER_HOST=`.
+struct Environment: Sendable {
+  /// The directory systemd puts a service's credentials in.
+  static let serviceCredentials = "CREDENTIALS_DIRECTORY"
+
+  private let variables: [String: String]
+
+  init(_ variables: [String: String]) {
+    self.variables = variables
+  }
+
+  subscript(name: String) -> String? {
+    variables[name].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// The first of the names that is set.
+  func first(_ names: String...) -> Setting? {
+    for name in names {
+      if let value = self[name] { return Setting(origin: name, value: value) }
+    }
+    return nil
+  }
+
+  /// The source the environment offers, which may be empty.
+  ///
+  /// With a key given as an option, a source of that very key is preferred, and a source without a key will do.
+  ///
+  /// - Throws: ``UsageError`` when `PUSHER_URL` is chosen and is no such URL.
+  func source(forKey key: String?, isAPI: Bool) throws(UsageError) -> CredentialSource {
+    var sources = [pusher, try fromURL(), reverb(isAPI: isAPI), soketi].filter { !$0.isEmpty }
+    if self["BROADCAST_CONNECTION"] ?? self["BROADCAST_DRIVER"] == "reverb",
+      let index = sources.firstIndex(where: { $0.requiredHost != nil })
+    {
+      sources.insert(sources.remove(at: index), at: 0)
+    }
+    if let key, let same = sources.first(where: { $0.key?.value == key }) { return same }
+    let chosen = sources.first { $0.key != nil } ?? (key == nil ? nil : sources.first)
+    return withServiceCredential(chosen ?? CredentialSource())
+  }
+
+  private var pusher: CredentialSource {
+    var source = CredentialSource()
+    source.key = first("PUSHER_APP_KEY", "PUSHER_KEY")
+    source.secret = secret("PUSHER_APP_SECRET", "PUSHER_SECRET")
+    if source.secret == nil, let path = self["PUSHER_APP_SECRET_FILE"] {
+      source.secret = .file(path: path, origin: "PUSHER_APP_SECRET_FILE")
+    }
+    source.appID = first("PUSHER_APP_ID")
+    source.cluster = first("PUSHER_APP_CLUSTER", "PUSHER_CLUSTER")
+    source.host = first("PUSHER_HOST")
+    source.port = first("PUSHER_PORT")
+    source.scheme = first("PUSHER_SCHEME")
+    return source
+  }
+
+  /// The HTTP API of a Reverb behind a proxy has an address of its own.
+  private func reverb(isAPI: Bool) -> CredentialSource {
+    func either(_ member: String) -> Setting? {
+      (isAPI ? first("REVERB_INTERNAL_" + member) : nil) ?? first("REVERB_" + member)
+    }
+    var source = CredentialSource()
+    source.key = first("REVERB_APP_KEY")
+    source.secret = secret("REVERB_APP_SECRET")
+    source.appID = first("REVERB_APP_ID")
+    source.host = either("HOST")
+    source.port = either("PORT")
+    source.scheme = either("SCHEME")
+    source.requiredHost = source.isEmpty ? nil : "REVERB_HOST"
+    return source
+  }
+
+  /// A soketi started from these variables listens on this machine, without TLS.
+  private var soketi: CredentialSource {
+    var source = CredentialSource()
+    source.key = first("SOKETI_DEFAULT_APP_KEY")
+    source.secret = secret("SOKETI_DEFAULT_APP_SECRET")
+    source.appID = first("SOKETI_DEFAULT_APP_ID")
+    guard !source.isEmpty else { return source }
+    source.host = Setting(origin: "SOKETI_DEFAULT_APP_KEY", value: "127.0.0.1")
+    source.port = first("SOKETI_PORT") ?? Setting(origin: "SOKETI_PORT", value: "6001")
+    source.scheme = Setting(origin: "SOKETI_DEFAULT_APP_KEY", value: "http")
+    return source
+  }
+
+  /// `https://KEY:SECRET@api-CLUSTER.pusher.com/apps/ID`, as the Heroku add-on sets it.
+  private func fromURL() throws(UsageError) -> CredentialSource {
+    guard let text = self["PUSHER_URL"], first("PUSHER_APP_KEY", "PUSHER_KEY") == nil else {
+      return CredentialSource()
+    }
+    guard let source = CredentialSource(pusherURL: text) else {
+      // The URL holds the secret, so the message does not repeat it.
+      throw UsageError(
+        "PUSHER_URL is not of the form https://KEY:SECRET@api-CLUSTER.pusher.com/apps/ID")
+    }
+    return source
+  }
+
+  private func secret(_ names: String...) -> SecretOrigin? {
+    names.lazy.compactMap { self[$0] }.first.map { .text(Secret($0)) }
+  }
+
+  /// systemd's LoadCredential=secret:… serves whatever family has no secret of its own.
+  private func withServiceCredential(_ source: CredentialSource) -> CredentialSource {
+    guard source.secret == nil, let directory = self[Self.serviceCredentials] else { return source }
+    var source = source
+    source.secret = .file(path: directory + "/secret", origin: Self.serviceCredentials)
+    return source
+  }
+}
+
+extension CredentialSource {
+  /// The address and credentials `pusher-cli serve` starts with.
+  static var local: CredentialSource {
+    var source = CredentialSource()
+    source.key = Setting(origin: "--local", value: "local")
+    source.secret = .text(Secret("local"))
+    source.appID = Setting(origin: "--local", value: "local")
+    source.host = Setting(origin: "--local", value: "127.0.0.1")
+    source.port = Setting(origin: "--local", value: "6001")
+    source.scheme = Setting(origin: "--local", value: "http")
+    return source
+  }
+
+  /// The parts of a `PUSHER_URL`; nil unless scheme, key, secret, host and app id are all there.
+  fileprivate init?(pusherURL text: String) {
+    func setting(_ value: Substring) -> Setting {
+      Setting(origin: "PUSHER_URL", value: String(value))
+    }
+    guard let schemeEnd = text.firstRange(of: "://") else { return nil }
+    let afterScheme = text[schemeEnd.upperBound...]
+    let authorityEnd = afterScheme.firstIndex(of: "/") ?? afterScheme.endIndex
+    let authority = afterScheme[..<authorityEnd]
+    guard let at = authority.lastIndex(of: "@") else { return nil }
+    let user = authority[..<at].split(separator: ":", maxSplits: 1)
+    guard user.count == 2, let apps = afterScheme.lastRange(of: "/apps/") else { return nil }
+    let id = afterScheme[apps.upperBound...].prefix { $0 != "/" && $0 != "?" }
+    var host = authority[authority.index(after: at)...]
+    if let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") {
+      port = setting(host[host.index(after: colon)...])
+      host = host[..<colon]
+    }
+    guard !host.isEmpty, !id.isEmpty, apps.lowerBound >= authorityEnd else { return nil }
+    key = setting(user[0])
+    secret = .text(Secret(String(user[1])))
+    appID = setting(id)
+    self.host = setting(host)
+    scheme = setting(text[..<schemeEnd.lowerBound])
+    path = String(afterScheme[authorityEnd..<apps.lowerBound])
+  }
+}
+
+extension Substring {
+  fileprivate func lastRange(of pattern: String) -> Range<Index>? { ranges(of: pattern).last }
+}

@@ -1,0 +1,55 @@
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// The three questions settings ask about files, so that tests answer them without a disk.
+struct FileAccess: Sendable {
+  /// The bytes of a file, `-` being standard input; the reason in words when there are none.
+  ///
+  /// The second argument is the largest size taken; the reason then names it.
+  var contents: @Sendable (_ path: String, _ limit: Int) -> Result<[UInt8], FileFault>
+  /// The permission bits of a regular file; nil for anything else, pipes included.
+  var permissions: @Sendable (_ path: String) -> UInt32?
+}
+
+/// Why a file could not be read, in words.
+struct FileFault: Error, Equatable {
+  let reason: String
+}
+
+extension FileAccess {
+  /// The real files.
+  static let system = FileAccess(contents: readAll, permissions: regularPermissions)
+
+  private static func readAll(_ path: String, _ limit: Int) -> Result<[UInt8], FileFault> {
+    let descriptor = unsafe path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return .failure(currentFault()) }
+    defer { if path != "-" { _ = close(descriptor) } }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 16_384)
+    while bytes.count <= limit {
+      let count = unsafe chunk.withUnsafeMutableBytes { free in
+        unsafe read(descriptor, free.baseAddress, free.count)
+      }
+      if count == 0 { return .success(bytes) }
+      if count < 0 {
+        guard errno == EINTR else { return .failure(currentFault()) }
+      } else {
+        bytes.append(contentsOf: chunk[..<count])
+      }
+    }
+    return .failure(FileFault(reason: "it is larger than \(limit >> 10) KiB"))
+  }
+
+  private static func regularPermissions(_ path: String) -> UInt32? {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return UInt32(status.st_mode & 0o777)
+  }
+
+  private static func currentFault() -> FileFault {
+    FileFault(reason: unsafe String(cString: strerror(errno)).lowercased())
+  }
+}

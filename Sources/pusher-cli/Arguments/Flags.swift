@@ -1,0 +1,245 @@
+/// The flag table: one row a flag, from which the lexer, the typed arguments and the help are made.
+///
+/// A name may have two rows when two commands mean different things by it; both then take the same kind
+/// of value, since a flag may stand before the command. Rows stand in the order of the help.
+enum Flags {
+  static let all = receiving + sending + serving + connecting + authorizing + waiting + speaking
+
+  /// The rows a command knows.
+  static func of(_ command: Command) -> [Flag] {
+    all.filter { $0.commands.contains(command) }
+  }
+
+  /// The row of a long name: the command's own if it has one, else the first there is.
+  static func named(_ name: FlagName, for command: Command? = nil) -> Flag? {
+    let rows = all.filter { $0.name == name }
+    return rows.first { row in command.map { row.commands.contains($0) } ?? true } ?? rows.first
+  }
+
+  /// The row of a short letter, in the same way.
+  static func lettered(_ letter: Character, for command: Command? = nil) -> Flag? {
+    let rows = all.filter { $0.letter == letter }
+    return rows.first { row in command.map { row.commands.contains($0) } ?? true } ?? rows.first
+  }
+
+  private static let every = Set(Command.allCases)
+  private static let client: Set = [Command.subscribe, .trigger]
+  private static let working: Set = [Command.subscribe, .trigger, .serve]
+
+  private static let receiving = [
+    Flag(
+      name: .channel, letter: "c", value: .text, metavariable: "NAME", isRepeatable: true,
+      commands: [.subscribe], group: .receive, isCommon: true,
+      summary: "subscribe to NAME; bare arguments are channels too"),
+    Flag(
+      name: .event, letter: "e", value: .text, metavariable: "GLOB", isRepeatable: true,
+      commands: [.subscribe], group: .receive, isCommon: true,
+      summary: "print only events whose name matches"),
+    Flag(
+      name: .excludeEvent, letter: "x", value: .text, metavariable: "GLOB", isRepeatable: true,
+      commands: [.subscribe], group: .receive,
+      summary: "leave out events whose name matches"),
+    Flag(
+      name: .count, letter: "n", value: .integer(1...Int.max), metavariable: "N",
+      commands: [.subscribe], group: .receive, isCommon: true,
+      summary: "end with status 0 after N printed events"),
+    Flag(
+      name: .timeout, letter: "W", value: .duration, metavariable: "TIME",
+      commands: [.subscribe], group: .receive, isCommon: true,
+      summary: "end after TIME; status 124 if N was not reached"),
+    Flag(
+      name: .idleTimeout, value: .duration, metavariable: "TIME",
+      commands: [.subscribe], group: .receive,
+      summary: "end with 124 when nothing is printed for TIME"),
+    Flag(
+      name: .timestamps, letter: "t", commands: [.subscribe], group: .print, isCommon: true,
+      summary: "add received_at, our clock, as the first field"),
+    Flag(
+      name: .output, letter: "o", value: .choice(OutputFormat.allCases.map(\.rawValue)),
+      metavariable: "FORMAT", commands: [.subscribe], group: .print,
+      summary: "json (default), pretty, or raw: the data only"),
+    Flag(
+      name: .raw, letter: "r", commands: [.subscribe], group: .print, isCommon: true,
+      summary: "the same as --output raw",
+      standsFor: FlagPair(name: .output, value: OutputFormat.raw.rawValue)),
+    Flag(
+      name: .null, letter: "0", commands: [.subscribe], group: .print,
+      summary: "end each event with NUL instead of a newline"),
+    Flag(
+      name: .rawData, commands: [.subscribe], group: .print,
+      summary: "leave data the string it was on the wire"),
+    Flag(
+      name: .lifecycle, letter: "L", commands: [.subscribe], group: .print,
+      summary: "print connection and subscription lines too"),
+    Flag(
+      name: .buffer, value: .size(65_536...(1 << 30)), metavariable: "SIZE",
+      commands: [.subscribe], group: .print,
+      summary: "queue for a slow reader (16M)"),
+  ]
+
+  private static let sending = [
+    Flag(
+      name: .channel, letter: "c", value: .text, metavariable: "NAME", isRepeatable: true,
+      commands: [.trigger], group: .send, isCommon: true,
+      summary: "send to channel NAME"),
+    Flag(
+      name: .event, letter: "e", value: .text, metavariable: "NAME",
+      commands: [.trigger], group: .send, isCommon: true,
+      summary: "name of the event"),
+    Flag(
+      name: .data, letter: "d", value: .text, metavariable: "DATA", allowsEmpty: true,
+      commands: [.trigger], group: .send, isCommon: true,
+      summary: "the data: text, @FILE, or @- for standard input"),
+    Flag(
+      name: .socketID, value: .text, metavariable: "ID",
+      commands: [.trigger], group: .send, isCommon: true,
+      summary: "do not send to this connection"),
+  ]
+
+  private static let serving = [
+    Flag(
+      name: .listen, value: .text, metavariable: "ADDRESS",
+      commands: [.serve], group: .serve, isCommon: true,
+      summary: "HOST:PORT (127.0.0.1:6001); port 0 takes a free one"),
+    Flag(
+      name: .portFile, value: .text, metavariable: "FILE",
+      commands: [.serve], group: .serve, isCommon: true,
+      summary: "write the port to FILE once connections are taken"),
+    Flag(
+      name: .tlsCert, value: .text, metavariable: "FILE",
+      commands: [.serve], group: .serve, isCommon: true,
+      summary: "serve wss and https with this certificate (PEM)"),
+    Flag(
+      name: .tlsKey, value: .text, metavariable: "FILE",
+      commands: [.serve], group: .serve, isCommon: true,
+      summary: "the certificate's private key (PEM)"),
+    Flag(
+      name: .clientEvents, isOnByDefault: true,
+      commands: [.serve], group: .serve, isCommon: true,
+      summary: "refuse client events (members may send them)"),
+  ]
+
+  private static let connecting = [
+    Flag(
+      name: .key, letter: "k", value: .text, metavariable: "KEY",
+      commands: working, group: .connection, isCommon: true,
+      summary: "app key (PUSHER_APP_KEY)"),
+    Flag(
+      name: .appID, value: .text, metavariable: "ID",
+      commands: [.trigger, .serve], group: .connection, isCommon: true,
+      summary: "app id (PUSHER_APP_ID)"),
+    Flag(
+      name: .secretFile, value: .text, metavariable: "FILE",
+      commands: working, group: .connection, isCommon: true,
+      summary: "read the app secret from FILE, - is standard input"),
+    Flag(
+      name: .cluster, value: .text, metavariable: "NAME",
+      commands: client, group: .connection, isCommon: true,
+      summary: "cluster of pusher.com (mt1)"),
+    Flag(
+      name: .host, value: .text, metavariable: "HOST",
+      commands: client, group: .connection, isCommon: true,
+      summary: "your own server instead of pusher.com"),
+    Flag(
+      name: .port, letter: "p", value: .integer(1...65_535), metavariable: "N",
+      commands: client, group: .connection,
+      summary: "its port (443, or 80 for http)"),
+    Flag(
+      name: .scheme, value: .choice(["https", "http", "wss", "ws"]), metavariable: "SCHEME",
+      commands: client, group: .connection,
+      summary: "https (default) or http; wss and ws mean the same"),
+    Flag(
+      name: .path, value: .text, metavariable: "PREFIX",
+      commands: client, group: .connection,
+      summary: "path in front of /app and /apps"),
+    Flag(
+      name: .local, commands: client, group: .connection, isCommon: true,
+      summary: "the server that 'pusher-cli serve' starts"),
+    Flag(
+      name: .cacert, value: .text, metavariable: "FILE",
+      commands: client, group: .connection,
+      summary: "trust the certificates in FILE (PEM)"),
+    Flag(
+      name: .insecure, commands: client, group: .connection,
+      summary: "do not check the server's certificate"),
+    Flag(
+      name: .compression, isOnByDefault: true, commands: [.subscribe], group: .connection,
+      summary: "do not offer permessage-deflate"),
+  ]
+
+  private static let authorizing = [
+    Flag(
+      name: .authEndpoint, value: .text, metavariable: "URL",
+      commands: [.subscribe], group: .authorization,
+      summary: "ask the application, as pusher-js does"),
+    Flag(
+      name: .authHeader, value: .text, metavariable: "HEADER", isRepeatable: true,
+      commands: [.subscribe], group: .authorization,
+      summary: "'NAME: VALUE' for the endpoint, or @FILE of such"),
+    Flag(
+      name: .authParam, value: .text, metavariable: "K=V", isRepeatable: true,
+      commands: [.subscribe], group: .authorization,
+      summary: "form field for the endpoint"),
+    Flag(
+      name: .authCommand, value: .text, metavariable: "CMD",
+      commands: [.subscribe], group: .authorization,
+      summary: "shell command that prints the authorisation"),
+    Flag(
+      name: .userID, value: .text, metavariable: "ID",
+      commands: [.subscribe], group: .authorization,
+      summary: "member to appear as on presence channels"),
+    Flag(
+      name: .userInfo, value: .text, metavariable: "JSON",
+      commands: [.subscribe], group: .authorization,
+      summary: "what other members see of it; @FILE reads a file"),
+  ]
+
+  private static let waiting = [
+    Flag(
+      name: .connectTimeout, value: .duration, metavariable: "TIME",
+      commands: client, group: .patience,
+      summary: "from look-up to the server's welcome (10s)"),
+    Flag(
+      name: .reconnect, value: .choice(ReconnectMode.allCases.map(\.rawValue)),
+      metavariable: "WHEN", commands: [.subscribe], group: .patience,
+      summary: "auto (first must work), always or never"),
+    Flag(
+      name: .maxRetries, value: .integer(0...Int.max), metavariable: "N",
+      commands: [.subscribe], group: .patience,
+      summary: "end with 4 after N retries in a row (no limit)"),
+    Flag(
+      name: .retryMaxDelay, value: .duration, metavariable: "TIME",
+      commands: [.subscribe], group: .patience,
+      summary: "longest wait between retries (120s)"),
+    Flag(
+      name: .activityTimeout, value: .duration, metavariable: "TIME",
+      commands: [.subscribe], group: .patience,
+      summary: "ping after this silence, if the server's is longer"),
+    Flag(
+      name: .pongTimeout, value: .duration, metavariable: "TIME",
+      commands: [.subscribe], group: .patience,
+      summary: "how long a ping may stay unanswered (30s)"),
+  ]
+
+  private static let speaking = [
+    Flag(
+      name: .quiet, letter: "q", commands: working, group: .voice,
+      summary: "errors only", cancels: .verbose),
+    Flag(
+      name: .verbose, letter: "v", value: .counter, commands: working, group: .voice,
+      summary: "say what happens; twice: protocol frames too", cancels: .quiet),
+    Flag(
+      name: .color, value: .choice(ColorChoice.allCases.map(\.rawValue)), metavariable: "WHEN",
+      commands: [.subscribe], group: .voice,
+      summary: "auto (default), always or never"),
+    Flag(
+      name: .help, letter: "h", commands: every, group: .voice, isCommon: true,
+      summary: "show help and end"),
+    Flag(
+      name: .helpAll, commands: every, group: .voice, isCommon: true,
+      summary: "show every option and end"),
+    Flag(
+      name: .version, letter: "V", commands: every, group: .voice,
+      summary: "show the version and end"),
+  ]
+}

@@ -1,0 +1,93 @@
+extension HelpPage {
+  /// The page as it is printed: at most 80 columns, a newline at the end.
+  var text: String {
+    switch self {
+    case .overview: Self.overviewText
+    case .command(let command, let complete): Self.text(of: command, complete: complete)
+    case .environment: Self.environmentText
+    case .exitCodes: Self.exitCodesText
+    case .output: Self.outputText
+    }
+  }
+
+  private static let overviewText = """
+    pusher-cli prints the events of a Pusher channel as JSON lines.
+
+      pusher-cli subscribe --key KEY my-channel | jq
+      pusher-cli subscribe --local -c private-orders -e 'order.*' -n 1 -W 30s
+      pusher-cli trigger --local -c my-channel -e greeting '{"hello":"world"}'
+
+    Commands:
+      subscribe [CHANNEL...]   print events as they come (short: sub)
+      trigger [DATA]           send one event through the HTTP API
+      serve                    run a local server to develop and test with
+      help [COMMAND|TOPIC]     show help
+      version                  show the version
+
+    Topics: environment, exit-codes, output. Manual: man pusher-cli
+
+    """
+
+  private static func text(of command: Command, complete: Bool) -> String {
+    var lines = frame(of: command)
+    for group in Flag.Group.allCases {
+      let rows = Flags.of(command).filter { $0.group == group && (complete || $0.isCommon) }
+      guard !rows.isEmpty else { continue }
+      if complete {
+        lines += ["", "\(group.rawValue):"]
+      } else if lines.last != commonHeading, !lines.contains(commonHeading) {
+        lines += ["", commonHeading]
+      }
+      lines += rows.map(line)
+    }
+    if !complete {
+      lines += ["", "All options: pusher-cli \(command.rawValue) --help-all, or man pusher-cli"]
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static let commonHeading = "Common options:"
+
+  private static func line(for flag: Flag) -> String {
+    let letter = flag.letter.map { "-\($0), " } ?? "    "
+    let name = flag.isOnByDefault ? "--no-" + flag.name.rawValue : flag.spelling
+    let head = "  " + letter + name + (flag.metavariable.isEmpty ? "" : " " + flag.metavariable)
+    return head + String(repeating: " ", count: max(1, 30 - head.count)) + flag.summary
+  }
+
+  /// Usage and examples: what a reader wants first.
+  private static func frame(of command: Command) -> [String] {
+    switch command {
+    case .subscribe:
+      [
+        "Usage: pusher-cli subscribe [OPTION...] [CHANNEL...]",
+        "Prints each event as one JSON line, until told to stop.",
+        "",
+        "  pusher-cli subscribe --key KEY --cluster eu news | jq --unbuffered .data",
+        "  pusher-cli subscribe --key KEY --secret-file secret -c private-orders",
+        "  pusher-cli subscribe --local -c build -e build.finished -n 1 -W 5m",
+      ]
+    case .trigger:
+      [
+        "Usage: pusher-cli trigger [OPTION...] -c CHANNEL -e EVENT [DATA]",
+        "Sends one event through the HTTP API.",
+        "",
+        "  pusher-cli trigger --local -c news -e published '{\"id\":1}'",
+        "  date | pusher-cli trigger --local -c news -e tick @-",
+        "  pusher-cli trigger --key KEY --app-id ID --secret-file secret \\",
+        "             --cluster eu -c private-orders -e order.created @order.json",
+      ]
+    case .serve:
+      [
+        "Usage: pusher-cli serve [OPTION...]",
+        "Runs a server for development and tests: the Pusher protocol and its HTTP API.",
+        "App id, key and secret are 'local' unless given.",
+        "",
+        "  pusher-cli serve",
+        "  pusher-cli serve --listen 127.0.0.1:0 --port-file port",
+        "  pusher-cli serve --key demo --app-id 1 --secret-file secret",
+      ]
+    case .help, .version: []
+    }
+  }
+}

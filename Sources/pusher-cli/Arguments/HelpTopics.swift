@@ -1,0 +1,88 @@
+extension HelpPage {
+  /// `help exit-codes`, from the table of statuses.
+  static var exitCodesText: String {
+    var lines = ["Exit statuses:", ""]
+    for status in ExitStatus.allCases {
+      let number = String(status.rawValue)
+      let head = "  " + String(repeating: " ", count: 3 - number.count) + number + "  "
+      lines += wrapped(status.meaning, head: head)
+    }
+    lines += wrapped(ExitStatus.signals, head: "    -  ")
+    lines += ["", "Running again may help after 4 only."]
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  static let environmentText = """
+    Environment variables; an empty one counts as unset.
+
+      key          PUSHER_APP_KEY, PUSHER_KEY
+      secret       PUSHER_APP_SECRET, PUSHER_SECRET, PUSHER_APP_SECRET_FILE,
+                   the file 'secret' in CREDENTIALS_DIRECTORY
+      app id       PUSHER_APP_ID
+      cluster      PUSHER_APP_CLUSTER, PUSHER_CLUSTER
+      server       PUSHER_HOST, PUSHER_PORT, PUSHER_SCHEME
+      all in one   PUSHER_URL=https://KEY:SECRET@api-CLUSTER.pusher.com/apps/ID
+      Reverb       REVERB_APP_KEY, REVERB_APP_SECRET, REVERB_APP_ID, REVERB_HOST,
+                   REVERB_PORT, REVERB_SCHEME; trigger takes REVERB_INTERNAL_HOST,
+                   REVERB_INTERNAL_PORT and REVERB_INTERNAL_SCHEME first
+      soketi       SOKETI_DEFAULT_APP_KEY, SOKETI_DEFAULT_APP_SECRET,
+                   SOKETI_DEFAULT_APP_ID, SOKETI_PORT
+
+    One family supplies everything: the first with a key of PUSHER_, PUSHER_URL,
+    REVERB_, SOKETI_. BROADCAST_CONNECTION (older: BROADCAST_DRIVER) set to 'pusher'
+    or 'reverb' puts that one first. Options override single values. A host such as
+    api-eu.pusher.com names the cluster; 0.0.0.0 means 127.0.0.1.
+
+      PUSHER_CLI_OUTPUT                     json, pretty or raw
+      PUSHER_CLI_COLOR                      auto, always or never
+      NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, TERM      colour, unless said otherwise
+      SSL_CERT_FILE, SSL_CERT_DIR           where trusted certificates are
+      JOURNAL_STREAM                        set by systemd: messages carry a priority
+
+    """
+
+  static let outputText = """
+    One JSON object a line; fields in this order:
+
+      received_at   string          with -t: our clock, RFC 3339, UTC, milliseconds
+      event         string          always
+      channel       string or null  always
+      user_id       string          client events on presence channels
+      data          any JSON        always; text that is no JSON is a string
+      data_base64   string          only for bytes that are no UTF-8; data is null then
+
+      {"event":"order.created","channel":"private-orders","data":{"id":1,"total":1.10}}
+
+    data is embedded as it came: numbers, key order and escapes are kept. --raw-data
+    leaves it the string it was on the wire; --output raw prints the data alone.
+    Also printed: pusher:member_added, pusher:member_removed, pusher:cache_miss and
+    pusher:subscription_count; -x 'pusher:*' drops them. With --lifecycle:
+
+      pusher:connection_established   {"socket_id","activity_timeout","host"}
+      pusher:subscription_succeeded   {"presence":{"count","ids","hash"}} or {}
+      pusher:subscription_error       {"type","error","status"}
+      pusher:error                    {"code","message"}
+      pusher-cli:disconnected         {"code","reason","retry_in","attempt"}
+      pusher-cli:gap                  {"from","to","seconds"}
+      pusher-cli:bad_frame            {"reason","base64"}
+      pusher-cli:exit                 {"status","reason","events"}
+
+    """
+
+  /// Breaks `text` into lines of at most 80 columns; the later ones are indented by the head's width.
+  private static func wrapped(_ text: String, head: String) -> [String] {
+    var lines: [String] = []
+    var line = head
+    var isFresh = true
+    for word in text.split(separator: " ") {
+      if !isFresh, line.count + 1 + word.count > 80 {
+        lines.append(line)
+        line = String(repeating: " ", count: head.count)
+        isFresh = true
+      }
+      line += (isFresh ? "" : " ") + word
+      isFresh = false
+    }
+    return lines + [line]
+  }
+}

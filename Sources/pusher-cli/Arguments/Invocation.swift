@@ -1,0 +1,92 @@
+/// What the command line asks for.
+enum Invocation: Equatable {
+  /// A page for standard output, and the status to end with.
+  case page(HelpPage, ExitStatus)
+  case version
+  case subscribe(TypedArguments)
+  case serve(TypedArguments)
+  case trigger(TypedArguments)
+
+  /// Reads the words behind the program's name.
+  ///
+  /// `-h` and `--help` win over everything, errors included, then `--version`.
+  ///
+  /// - Throws: ``UsageError`` for the first word that has no meaning.
+  init(_ words: [String]) throws(UsageError) {
+    guard !words.isEmpty else {
+      self = .page(.overview, .usage)
+      return
+    }
+    let survey = Survey(words)
+    if survey.wantsHelp || survey.wantsAllHelp {
+      let page = survey.command.map { HelpPage(for: $0, complete: survey.wantsAllHelp) }
+      self = .page(page ?? .overview, .success)
+      return
+    }
+    if survey.wantsVersion {
+      self = .version
+      return
+    }
+    var lexer = ArgumentLexer(words, command: survey.command)
+    var arguments: [Argument] = []
+    while let argument = try lexer.next() { arguments.append(argument) }
+    try self.init(arguments)
+  }
+
+  private init(_ arguments: [Argument]) throws(UsageError) {
+    let first = arguments.firstIndex { if case .operand = $0 { true } else { false } }
+    guard let first, case .operand(let word) = arguments[first] else {
+      let names = Command.allCases.map(\.rawValue).joined(separator: ", ")
+      throw UsageError("no command: give one of \(names)", helpFor: nil)
+    }
+    guard let command = Command(word: word) else {
+      let clause = Suggestion.clause(for: word, in: Command.words)
+      throw UsageError("unknown command '\(word)'\(clause)", helpFor: nil)
+    }
+    var rest = arguments
+    rest.remove(at: first)
+    let typed = try TypedArguments(command, rest)
+    switch command {
+    case .subscribe: self = .subscribe(typed)
+    case .serve: self = .serve(typed)
+    case .trigger: self = .trigger(typed)
+    case .help: self = .page(try HelpPage(named: typed.operands), .success)
+    case .version: self = .version
+    }
+    if command == .serve || command == .version, let extra = typed.operands.first {
+      throw UsageError(
+        "\(command.rawValue) takes no arguments (found '\(extra)')", helpFor: command)
+    }
+  }
+}
+
+/// A first look at the words, in which errors count for nothing.
+private struct Survey {
+  var command: Command?
+  var wantsHelp = false
+  var wantsAllHelp = false
+  var wantsVersion = false
+
+  init(_ words: [String]) {
+    var lexer = ArgumentLexer(words)
+    var seenOperand = false
+    while true {
+      let argument: Argument?
+      do {
+        argument = try lexer.next()
+      } catch {
+        continue
+      }
+      switch argument {
+      case nil: return
+      case .on(.help): wantsHelp = true
+      case .on(.helpAll): wantsAllHelp = true
+      case .on(.version): wantsVersion = true
+      case .operand(let word) where !seenOperand:
+        seenOperand = true
+        command = Command(word: word)
+      default: break
+      }
+    }
+  }
+}

@@ -1,0 +1,151 @@
+/// Turns what was typed and what the environment holds into settings; collects warnings on the way.
+///
+/// Order: options, then the source an option names (`--local`), then the environment, then defaults.
+struct SettingsReader {
+  let typed: TypedArguments
+  let environment: Environment
+  let files: FileAccess
+  /// What the caller should know although nothing is wrong enough to stop.
+  private(set) var warnings: [String] = []
+  /// What reads standard input, which can be read once.
+  private var inputReader: String?
+
+  init(_ typed: TypedArguments, environment: [String: String], files: FileAccess) {
+    self.typed = typed
+    self.environment = Environment(environment)
+    self.files = files
+  }
+
+  mutating func warn(_ text: String) { warnings.append(text) }
+
+  /// `-q` and `-v`; whichever came last counts.
+  var verbosity: Verbosity {
+    if typed.isOn(.quiet) { return .quiet }
+    return switch typed.count(.verbose) {
+    case 0: .normal
+    case 1: .verbose
+    default: .frames
+    }
+  }
+
+  /// The app key: the option's, else the source's.
+  ///
+  /// - Throws: ``UsageError`` when there is none, or when it is the path of a TLS key as with other programs.
+  func key(_ source: CredentialSource) throws(UsageError) -> Setting {
+    let typedKey = typed.text(.key).map { Setting(origin: "--key", value: $0) }
+    guard let key = typedKey ?? source.key else {
+      throw UsageError("no app key: give --key or PUSHER_APP_KEY")
+    }
+    if key.value.hasSuffix(".pem") || key.value.hasSuffix(".key"),
+      files.permissions(key.value) != nil
+    {
+      let remedy = typed.command == .serve ? "; give a TLS key with --tls-key" : ""
+      throw UsageError(
+        "\(key.origin) takes the app key, but '\(key.value)' is a file\(remedy)")
+    }
+    try requireWord(key, what: "app key")
+    return key
+  }
+
+  /// Refuses an app key or id that could not stand in a URL's path.
+  func requireWord(_ setting: Setting, what: String) throws(UsageError) {
+    let isWord = setting.value.utf8.allSatisfy {
+      $0 > 0x20 && $0 < 0x7F && !"/?#%".utf8.contains($0)
+    }
+    guard isWord, !setting.value.isEmpty else {
+      throw UsageError("\(setting.origin): '\(setting.value)' is not an \(what)")
+    }
+  }
+
+  /// The secret: the option's file, else what the source offers; nil when neither names one.
+  mutating func secret(_ source: CredentialSource) throws(UsageError) -> Secret? {
+    let named = typed.text(.secretFile).map { SecretOrigin.file(path: $0, origin: "--secret-file") }
+    switch named ?? source.secret {
+    case nil: return nil
+    case .text(let secret): return secret
+    case .file(let path, Environment.serviceCredentials) where files.permissions(path) == nil:
+      return nil
+    case .file(let path, let origin): return try secret(in: path, origin)
+    }
+  }
+
+  private mutating func secret(in path: String, _ origin: String) throws(UsageError) -> Secret {
+    let text = try self.text(of: path, origin, limit: 65_536)
+    guard !text.isEmpty else { throw UsageError("\(origin): \(Self.name(path)) is empty") }
+    if path != "-", let bits = files.permissions(path), bits & 0o077 != 0 {
+      warn("\(path) can be read by other users; chmod 600 \(path)")
+    }
+    return Secret(text)
+  }
+
+  /// The text of a file without its last newline; `-` is standard input.
+  ///
+  /// - Throws: ``UsageError`` that names option, file and reason: missing, too large, not UTF-8.
+  mutating func text(
+    of path: String, _ origin: String, limit: Int
+  ) throws(UsageError) -> String {
+    if path == "-" {
+      if let earlier = inputReader {
+        throw UsageError("\(earlier) and \(origin) both read standard input; give one a file")
+      }
+      inputReader = origin
+    }
+    switch files.contents(path, limit) {
+    case .failure(let fault):
+      throw UsageError("\(origin): cannot read \(Self.name(path)): \(fault.reason)")
+    case .success(var bytes):
+      if bytes.last == UInt8(ascii: "\n") {
+        bytes.removeLast()
+        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+      }
+      guard let text = String(validating: bytes, as: UTF8.self) else {
+        throw UsageError("\(origin): \(Self.name(path)) is not UTF-8 text")
+      }
+      return text
+    }
+  }
+
+  private static func name(_ path: String) -> String {
+    path == "-" ? "standard input" : "'\(path)'"
+  }
+
+  /// A value that may be `@FILE`, or `@-` for standard input.
+  mutating func textOrFile(
+    _ value: String, _ origin: String, limit: Int
+  ) throws(UsageError) -> String {
+    guard value.hasPrefix("@") else { return value }
+    guard value.count > 1 else { throw UsageError("\(origin): '@' needs the name of a file") }
+    return try text(of: String(value.dropFirst()), origin, limit: limit)
+  }
+
+  /// A word from an option or else a variable, checked against a closed list.
+  func choice<Choice: RawRepresentable & CaseIterable>(
+    _ flag: FlagName, _ variable: String, default fallback: Choice
+  ) throws(UsageError) -> Choice where Choice.RawValue == String {
+    guard let text = typed.text(flag) ?? environment[variable] else { return fallback }
+    guard let choice = Choice(rawValue: text) else {
+      let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+      throw UsageError("\(variable): '\(text)' is not one of \(words)")
+    }
+    return choice
+  }
+
+  /// Colour for standard output: the option, then PUSHER_CLI_COLOR, NO_COLOR, FORCE_COLOR, TERM.
+  ///
+  /// `auto` in the answer means: when that stream is a terminal.
+  func color() throws(UsageError) -> ColorChoice {
+    let asked: ColorChoice = try choice(.color, "PUSHER_CLI_COLOR", default: .auto)
+    guard asked == .auto else { return asked }
+    if environment["NO_COLOR"] != nil { return .never }
+    let forced = environment["FORCE_COLOR"] ?? environment["CLICOLOR_FORCE"]
+    if let forced, forced != "0", forced != "false" { return .always }
+    return environment["TERM"] == "dumb" ? .never : .auto
+  }
+}
+
+/// Whether lines are coloured.
+enum ColorChoice: String, CaseIterable, Sendable {
+  case auto
+  case always
+  case never
+}

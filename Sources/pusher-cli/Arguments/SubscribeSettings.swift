@@ -1,0 +1,96 @@
+/// Everything `subscribe` needs to know, checked.
+struct SubscribeSettings: Equatable, Sendable {
+  var connection: ConnectionSettings
+  /// At least one, each once, in the order typed.
+  var channels: [String]
+  var authorization: Authorization
+  /// Globs on the event's name; empty means all.
+  var includedEvents: [String]
+  var excludedEvents: [String]
+  /// How many printed events end the run with success.
+  var count: Int?
+  var timeout: Duration?
+  var idleTimeout: Duration?
+
+  var output: OutputFormat
+  /// The byte behind each event: newline or NUL.
+  var terminator: UInt8
+  var hasTimestamps: Bool
+  /// Whether `data` stays the string it was on the wire.
+  var keepsRawData: Bool
+  var printsLifecycle: Bool
+  /// Bytes that may wait for a slow reader before the socket is left unread.
+  var bufferSize: Int
+  /// Colour on standard output; `auto` means when it is a terminal.
+  var color: ColorChoice
+
+  var reconnect: ReconnectMode
+  /// Retries in a row; nil means no limit.
+  var maxRetries: Int?
+  var retryMaxDelay: Duration
+  /// A cap on the silence the server allows before a ping; nil leaves it to the server.
+  var activityTimeout: Duration?
+  var pongTimeout: Duration
+  /// Whether permessage-deflate is offered.
+  var offersCompression: Bool
+
+  var verbosity: Verbosity
+  /// To be said before the run begins.
+  var warnings: [String]
+}
+
+/// The shape of what `subscribe` prints.
+enum OutputFormat: String, CaseIterable, Sendable {
+  case json
+  case pretty
+  case raw
+}
+
+/// What a lost connection means.
+enum ReconnectMode: String, CaseIterable, Sendable {
+  /// The first connection must work; later losses are retried.
+  case auto
+  /// The first connection is retried too.
+  case always
+  /// A loss ends the run.
+  case never
+}
+
+extension SubscribeSettings {
+  /// Resolves what was typed against the environment.
+  ///
+  /// - Throws: ``UsageError`` for the first setting that is missing or wrong.
+  init(
+    _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
+  ) throws(UsageError) {
+    var reader = SettingsReader(typed, environment: environment, files: files)
+    let names = typed.operands + typed.texts(.channel)
+    guard !names.isEmpty else {
+      throw UsageError("no channel: give one, as in 'pusher-cli subscribe my-channel'")
+    }
+    channels = try reader.channels(names)
+    let source = try reader.source(.webSocket)
+    connection = try reader.connection(.webSocket, source)
+    authorization = try reader.authorization(for: channels, source)
+    includedEvents = typed.texts(.event)
+    excludedEvents = typed.texts(.excludeEvent)
+    count = typed.integer(.count)
+    timeout = typed.duration(.timeout)
+    idleTimeout = typed.duration(.idleTimeout)
+    output = try reader.choice(.output, "PUSHER_CLI_OUTPUT", default: .json)
+    terminator = typed.isOn(.null) ? 0 : UInt8(ascii: "\n")
+    hasTimestamps = typed.isOn(.timestamps)
+    keepsRawData = typed.isOn(.rawData)
+    printsLifecycle = typed.isOn(.lifecycle)
+    bufferSize = typed.size(.buffer) ?? 16 << 20
+    color = try reader.color()
+    reconnect = try reader.choice(.reconnect, "", default: .auto)
+    maxRetries = typed.integer(.maxRetries)
+    retryMaxDelay = typed.duration(.retryMaxDelay) ?? .seconds(120)
+    activityTimeout = typed.duration(.activityTimeout)
+    pongTimeout = typed.duration(.pongTimeout) ?? .seconds(30)
+    offersCompression = typed.isOn(.compression)
+    verbosity = reader.verbosity
+    warnings = reader.warnings
+  }
+}

@@ -1,0 +1,156 @@
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// What the program says to people, on descriptor 2: one line and one `write(2)` a message.
+///
+/// The voice: `pusher-cli: text`, lower case, no full stop, no time, `error:` and `warning:` only where they
+/// are. Control characters of foreign text are escaped, so that a message stays one line and cannot drive
+/// a terminal. Standard output belongs to events alone.
+struct Diagnostics: Sendable {
+  /// How much a message matters.
+  enum Level: Int, Comparable, Sendable {
+    case error
+    case warning
+    /// What happens to the connection and its channels.
+    case info
+    /// Protocol frames.
+    case debug
+
+    static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
+
+    /// The priority systemd's journal reads at the start of a line.
+    fileprivate var journalPrefix: String {
+      switch self {
+      case .error: "<3>"
+      case .warning: "<4>"
+      case .info, .debug: "<6>"
+      }
+    }
+  }
+
+  /// The least important level that is still said.
+  let threshold: Level
+  private let isJournal: Bool
+  private let emit: @Sendable ([UInt8]) -> Void
+
+  /// A voice for tests, or for descriptor 2 once it is known what that is.
+  init(threshold: Level, isJournal: Bool, emit: @escaping @Sendable ([UInt8]) -> Void) {
+    self.threshold = threshold
+    self.isJournal = isJournal
+    self.emit = emit
+  }
+
+  /// The voice on descriptor 2.
+  ///
+  /// `-q` leaves errors, `-v` adds what happens, `-vv` the frames. Without either a terminal shows what
+  /// happens, and anything else warnings and errors only.
+  init(verbosity: Verbosity, environment: [String: String]) {
+    self.init(
+      threshold: Self.threshold(verbosity, isTerminal: isatty(2) == 1),
+      isJournal: Self.isJournal(environment["JOURNAL_STREAM"]),
+      emit: Self.writeToStandardError)
+  }
+
+  func error(_ text: String) { say(.error, "error: " + text) }
+  func warning(_ text: String) { say(.warning, "warning: " + text) }
+  func info(_ text: String) { say(.info, text) }
+
+  /// A protocol frame or the like; `text` is made only when it will be said.
+  func debug(_ text: @autoclosure () -> String) {
+    if isSaid(.debug) { say(.debug, text()) }
+  }
+
+  /// A mistake of the caller, with the line that points to help if it has one.
+  func usage(_ error: UsageError) {
+    guard let pointer = error.pointer else { return self.error(error.message) }
+    say(.error, error.message)
+    emit(Array(((isJournal ? Level.error.journalPrefix : "") + pointer + "\n").utf8))
+  }
+
+  /// Whether messages of this level come out.
+  func isSaid(_ level: Level) -> Bool { level <= threshold }
+
+  private func say(_ level: Level, _ text: String) {
+    guard isSaid(level) else { return }
+    let prefix = isJournal ? level.journalPrefix : ""
+    emit(Array("\(prefix)pusher-cli: \(Self.escaped(text))\n".utf8))
+  }
+}
+
+extension Diagnostics {
+  /// The threshold `-q` and `-v` ask for.
+  static func threshold(_ verbosity: Verbosity, isTerminal: Bool) -> Level {
+    switch verbosity {
+    case .quiet: .error
+    case .normal: isTerminal ? .info : .warning
+    case .verbose: .info
+    case .frames: .debug
+    }
+  }
+
+  /// An app key as messages show it: enough to know it again, such as `ab12…`.
+  static func shortened(key: String) -> String {
+    key.count <= 4 ? key : key.prefix(4) + "…"
+  }
+
+  /// The text with control characters, line separators and direction marks written as `\u{…}`.
+  static func escaped(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: isDangerous) else { return text }
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      case _ where isDangerous(scalar):
+        result += "\\u{\(String(scalar.value, radix: 16))}"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+
+  private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7F..<0xA0: true
+    case 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+    default: false
+    }
+  }
+
+  /// Whether `JOURNAL_STREAM`, "device:inode", is what descriptor 2 really is: a child of a service may
+  /// have inherited the variable and had its output redirected.
+  static func isJournal(_ stream: String?, descriptor: Int32 = 2) -> Bool {
+    let parts = (stream ?? "").split(separator: ":").compactMap { UInt64($0) }
+    var status = stat()
+    guard parts.count == 2, unsafe fstat(descriptor, &status) == 0 else { return false }
+    return parts[0] == UInt64(status.st_dev) && parts[1] == UInt64(status.st_ino)
+  }
+
+  /// Writes the line by one `write(2)`, by more only when a signal or a full pipe cut it.
+  ///
+  /// A failure ends the attempt: there is nobody left to tell.
+  private static func writeToStandardError(_ line: [UInt8]) {
+    var rest = line[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { unsafe write(2, $0.baseAddress, $0.count) }
+      if count > 0 {
+        rest = rest.dropFirst(count)
+      } else if errno != EINTR {
+        return
+      }
+    }
+  }
+}
+
+/// What `-q` and `-v` ask for.
+enum Verbosity: Equatable, Sendable {
+  case quiet
+  case normal
+  case verbose
+  /// Protocol frames too.
+  case frames
+}

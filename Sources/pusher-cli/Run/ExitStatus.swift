@@ -1,0 +1,41 @@
+/// How the program ends: the one table, in the order of the man page.
+///
+/// A signal is no status: the program then dies of that signal, and shells show 130, 143, 129 or 141.
+enum ExitStatus: Int32, CaseIterable, Sendable {
+  case success = 0
+  case internalError = 1
+  case usage = 2
+  case unauthorized = 3
+  case network = 4
+  case rejected = 5
+  case output = 6
+  case timedOut = 124
+
+  /// When the program ends so, as the help and the man page word it.
+  var meaning: String {
+    switch self {
+    case .success:
+      "the end that was asked for: count reached, --timeout without --count, event accepted"
+    case .internalError:
+      "internal error: a bug"
+    case .usage:
+      "usage or configuration: wrong option, missing key, unreadable file"
+    case .unauthorized:
+      "refused: unknown key, bad signature, channel not allowed, HTTP 401 or 403"
+    case .network:
+      "network: look-up, connection, TLS, or connection lost and retries over"
+    case .rejected:
+      "refused or broken by the server otherwise: HTTP 400, 404, 413, protocol error, over quota"
+    case .output:
+      "output could not be written: disk full"
+    case .timedOut:
+      "--timeout or --idle-timeout passed without what was expected"
+    }
+  }
+
+  /// Whether running again may help.
+  var isWorthRetrying: Bool { self == .network }
+
+  /// What a script may make of a death by signal.
+  static let signals = "dies of SIGINT, SIGTERM, SIGHUP or SIGPIPE: shells show 130, 143, 129, 141"
+}
