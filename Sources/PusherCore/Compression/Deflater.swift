@@ -7,7 +7,9 @@ internal import CSystemZlib
 ///
 /// Safe although it holds a pointer: the pointer is owned here alone, never handed out, and freed in `deinit`.
 @safe package final class Deflater {
-  /// The windows that zlib can write raw. It refuses 8, so an endpoint that is held to 8 sends uncompressed.
+  /// The windows that zlib can write raw.
+  ///
+  /// It refuses 8, so an endpoint that is held to 8 sends uncompressed.
   package static let windowBits = 9...15
 
   private let stream: UnsafeMutablePointer<z_stream>

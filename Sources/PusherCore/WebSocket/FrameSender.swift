@@ -79,7 +79,9 @@ struct FrameSender {
     FrameEncoder.frame(.pong, payload: owed, mask: mask(), into: output)
   }
 
-  /// Writes the close frame, once. A code that may not be on the wire stands for a frame without one; a reason is
+  /// Writes the close frame, once.
+  ///
+  /// A code that may not be on the wire stands for a frame without one; a reason is
   /// cut to 123 bytes at a character's end.
   mutating func close(_ code: CloseCode?, reason: String) {
     guard !hasClosed else { return }
