@@ -1,0 +1,79 @@
+/// A UTF-8 check that may be fed in pieces (RFC 3629 section 4): overlong forms, surrogates and values above
+/// U+10FFFF are refused at the first byte that makes them certain.
+///
+/// After a refusal the validator is of no further use; make a new one.
+package struct UTF8Validator: Sendable {
+  /// Continuation bytes that the sequence begun still wants.
+  private var wanted = 0
+  /// The least and the greatest value that the next continuation byte may have.
+  private var low: UInt8 = 0x80
+  private var high: UInt8 = 0xBF
+
+  package init() {}
+
+  /// Whether what was fed so far ends with a whole character.
+  package var isComplete: Bool { wanted == 0 }
+
+  /// Takes the next piece; `false` when no continuation could make the text valid any more.
+  package mutating func feed(_ bytes: ByteView) -> Bool {
+    var index = 0
+    while wanted > 0 && index < bytes.count {
+      guard accept(bytes[index]) else { return false }
+      index += 1
+    }
+    let cut = max(index, Self.startOfCutSequence(bytes))
+    guard Self.isValid(bytes[index..<cut]) else { return false }
+    for tail in cut..<bytes.count {
+      guard accept(bytes[tail]) else { return false }
+    }
+    return true
+  }
+
+  /// Whether the whole of `bytes` is valid and ends with a whole character.
+  @inline(__always)
+  package static func isValid(_ bytes: ByteView) -> Bool {
+    let span = unsafe Span(_unsafeStart: UnsafePointer(bytes.base), count: bytes.count)
+    do {
+      _ = try UTF8Span(validating: span)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  private mutating func accept(_ byte: UInt8) -> Bool {
+    guard wanted == 0 else {
+      guard byte >= low && byte <= high else { return false }
+      (low, high) = (0x80, 0xBF)
+      wanted -= 1
+      return true
+    }
+    switch byte {
+    case 0x00...0x7F: return true
+    case 0xC2...0xDF: wanted = 1
+    case 0xE0: (wanted, low) = (2, 0xA0)
+    case 0xE1...0xEC, 0xEE, 0xEF: wanted = 2
+    case 0xED: (wanted, high) = (2, 0x9F)
+    case 0xF0: (wanted, low) = (3, 0x90)
+    case 0xF1...0xF3: wanted = 3
+    case 0xF4: (wanted, high) = (3, 0x8F)
+    default: return false
+    }
+    return true
+  }
+
+  /// Where a sequence begins that `bytes` does not hold to its end; `bytes.count` when there is none.
+  private static func startOfCutSequence(_ bytes: ByteView) -> Int {
+    var back = 1
+    while back <= min(3, bytes.count) {
+      let byte = bytes[bytes.count - back]
+      guard byte >= 0x80 else { break }
+      if byte >= 0xC0 {
+        let length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2
+        return length > back ? bytes.count - back : bytes.count
+      }
+      back += 1
+    }
+    return bytes.count
+  }
+}

@@ -1,0 +1,71 @@
+internal import CSystemZlib
+
+/// Raw deflate (RFC 1951) of whole messages, in the form of RFC 7692 section 7.2.1: flushed to a byte boundary,
+/// without the closing `00 00 FF FF`.
+///
+/// One object serves one direction of one connection. Between messages the window is kept until ``reset()``.
+///
+/// Safe although it holds a pointer: the pointer is owned here alone, never handed out, and freed in `deinit`.
+@safe package final class Deflater {
+  /// The windows that zlib can write raw.
+  ///
+  /// It refuses 8, so an endpoint that is held to 8 sends uncompressed.
+  package static let windowBits = 9...15
+
+  private let stream: UnsafeMutablePointer<z_stream>
+
+  /// A deflater with a window of `1 << windowBits` bytes, 9 to 15.
+  package init(windowBits: Int) {
+    precondition(Self.windowBits.contains(windowBits), "no such window")
+    unsafe stream = .allocate(capacity: 1)
+    unsafe stream.initialize(to: z_stream())
+    let result = unsafe pusher_deflateInit2(
+      stream, Z_DEFAULT_COMPRESSION, Int32(-windowBits), Self.memoryLevel)
+    precondition(result == Z_OK, "zlib found no memory")
+  }
+
+  deinit {
+    unsafe deflateEnd(stream)
+    unsafe stream.deallocate()
+  }
+
+  /// zlib's own default: 128 KiB of tables.
+  private static let memoryLevel: Int32 = 8
+
+  /// Appends one compressed message to `output`, which must not be the buffer that `message` lies in.
+  package func deflate(_ message: UnsafeRawBufferPointer, into output: ByteBuffer) {
+    guard let base = unsafe message.bindMemory(to: UInt8.self).baseAddress, message.count > 0
+    else {
+      // zlib writes nothing for a second flush without input; section 7.2.3.6 gives the empty message's form.
+      output.append(0)
+      return
+    }
+    var offset = 0
+    while offset < message.count {
+      let count = min(message.count - offset, Int(UInt32.max))
+      unsafe stream.pointee.next_in = UnsafeMutablePointer(mutating: base + offset)
+      unsafe stream.pointee.avail_in = UInt32(count)
+      offset += count
+      flush(into: output)
+    }
+    output.truncate(to: output.count - 4)
+  }
+
+  /// Forgets the window, for an endpoint that takes no context over.
+  package func reset() {
+    unsafe deflateReset(stream)
+  }
+
+  private func flush(into output: ByteBuffer) {
+    repeat {
+      // The bound is for a finished stream; a flush needs a few bytes more.
+      output.reserve(unsafe Int(deflateBound(stream, UInt(stream.pointee.avail_in))) + 64)
+      let space = UInt32(clamping: output.writable)
+      unsafe stream.pointee.next_out = output.tail
+      unsafe stream.pointee.avail_out = space
+      let result = unsafe CSystemZlib.deflate(stream, Z_SYNC_FLUSH)
+      precondition(result == Z_OK || result == Z_BUF_ERROR, "zlib lost its state")
+      output.commit(unsafe Int(space - stream.pointee.avail_out))
+    } while unsafe stream.pointee.avail_out == 0
+  }
+}

@@ -1,0 +1,168 @@
+/// Takes a message's body off a connection: counted, chunked, or up to the connection's end (RFC 9112 section 6).
+package struct HTTPBodyReader: Sendable {
+  private enum Framing: Equatable {
+    case counted(left: Int)
+    case chunkSize
+    case chunkData(left: Int)
+    case chunkEnd
+    case trailers(used: Int)
+    case untilClose
+    case complete
+  }
+
+  private static let lineLimit = 4096
+  private static let trailerLimit = 65_536
+
+  private var framing: Framing
+  private let limit: Int
+  private var received = 0
+
+  /// The body of an answer to a request with `requestMethod`; at most `limit` bytes of it.
+  ///
+  /// Answers to HEAD and those with status 1xx, 204 and 304 have none. Both lengths at once, differing lengths and
+  /// an encoding other than chunked are errors.
+  package init(
+    _ head: HTTPResponseHead, requestMethod: String, limit: Int = 16 << 20
+  ) throws(HTTPError) {
+    self.limit = limit
+    if requestMethod == "HEAD" || head.status < 200 || head.status == 204 || head.status == 304 {
+      framing = .complete
+    } else {
+      framing = try Self.framing(head.headers, minorVersion: head.minorVersion) ?? .untilClose
+      try checkCount()
+    }
+  }
+
+  /// The body of a request, which has none unless a field says so; at most `limit` bytes of it.
+  package init(_ head: HTTPRequestHead, limit: Int = 16 << 20) throws(HTTPError) {
+    self.limit = limit
+    framing = try Self.framing(head.headers, minorVersion: head.minorVersion) ?? .complete
+    try checkCount()
+  }
+
+  /// Whether the whole body was read.
+  package var isComplete: Bool { framing == .complete }
+
+  /// Whether only the end of the connection ends the body.
+  package var endsWithConnection: Bool { framing == .untilClose }
+
+  /// Moves what has come from `source` to `body`; `true` when the body is complete.
+  ///
+  /// What follows the body stays in `source`. Trailer fields are dropped.
+  package mutating func read(
+    from source: ByteBuffer, into body: ByteBuffer
+  ) throws(HTTPError) -> Bool {
+    while true {
+      switch framing {
+      case .complete:
+        return true
+      case .untilClose:
+        _ = try move(Int.max, from: source, into: body)
+        return false
+      case .counted(let left):
+        let rest = left - (try move(left, from: source, into: body))
+        framing = rest == 0 ? .complete : .counted(left: rest)
+        if rest > 0 { return false }
+      case .chunkData(let left):
+        let rest = left - (try move(left, from: source, into: body))
+        framing = rest == 0 ? .chunkEnd : .chunkData(left: rest)
+        if rest > 0 { return false }
+      case .chunkSize, .chunkEnd, .trailers:
+        guard try readLine(from: source) else { return false }
+      }
+    }
+  }
+
+  /// The connection ended: completes a body without a length; throws ``HTTPError/endedEarly`` inside any other.
+  package mutating func inputEnded() throws(HTTPError) {
+    switch framing {
+    case .complete: return
+    case .untilClose: framing = .complete
+    default: throw .endedEarly
+    }
+  }
+
+  private mutating func move(
+    _ most: Int, from source: ByteBuffer, into body: ByteBuffer
+  ) throws(HTTPError) -> Int {
+    let count = min(most, source.count)
+    guard count <= limit - received else { throw .bodyTooLarge(limit: limit) }
+    body.append(source.view[0..<count])
+    source.consume(count)
+    received += count
+    return count
+  }
+
+  /// Takes one line of the chunked framing; `false` when it is not whole yet.
+  private mutating func readLine(from source: ByteBuffer) throws(HTTPError) -> Bool {
+    let view = source.view
+    var end = 0
+    while end < min(view.count, Self.lineLimit), view[end] != 0x0A { end += 1 }
+    guard end < Self.lineLimit else { throw .chunkLineTooLong(limit: Self.lineLimit) }
+    guard end < view.count else { return false }
+    guard end > 0, view[end - 1] == 0x0D else { throw .invalidChunk }
+    let line = view[0..<end - 1]
+    switch framing {
+    case .chunkSize:
+      let size = try chunkSize(line)
+      framing = size == 0 ? .trailers(used: 0) : .chunkData(left: size)
+    case .trailers(let used):
+      guard used + end < Self.trailerLimit else {
+        throw .trailersTooLarge(limit: Self.trailerLimit)
+      }
+      for index in 0..<line.count where !ASCII.isFieldValue(line[index]) { throw .invalidChunk }
+      framing = line.isEmpty ? .complete : .trailers(used: used + end + 1)
+    default:
+      guard line.isEmpty else { throw .invalidChunk }
+      framing = .chunkSize
+    }
+    source.consume(end + 1)
+    return true
+  }
+
+  /// The size in hexadecimal; an extension behind `;` is skipped (RFC 9112 section 7.1.1).
+  private func chunkSize(_ line: ByteView) throws(HTTPError) -> Int {
+    var size = 0
+    var index = 0
+    while index < line.count, let digit = Hex.value(of: line[index]) {
+      guard size <= Int.max >> 5 else { throw .bodyTooLarge(limit: limit) }
+      size = size << 4 | Int(digit)
+      index += 1
+    }
+    guard index > 0 else { throw .invalidChunk }
+    while index < line.count, line[index] == 0x20 || line[index] == 0x09 { index += 1 }
+    guard index == line.count || line[index] == UInt8(ascii: ";") else { throw .invalidChunk }
+    for rest in index..<line.count where !ASCII.isFieldValue(line[rest]) { throw .invalidChunk }
+    guard size <= limit - received else { throw .bodyTooLarge(limit: limit) }
+    return size
+  }
+
+  private func checkCount() throws(HTTPError) {
+    guard case .counted(let count) = framing, count > limit else { return }
+    throw .bodyTooLarge(limit: limit)
+  }
+
+  /// What the fields say about the body's end; `nil` when they say nothing.
+  private static func framing(
+    _ headers: HTTPHeaders, minorVersion: Int
+  ) throws(HTTPError) -> Framing? {
+    let lengths = headers.all("Content-Length")
+    guard headers.all("Transfer-Encoding").isEmpty else {
+      guard lengths.isEmpty else { throw .ambiguousBodyLength }
+      // RFC 9112 section 6.1: a sender that says HTTP/1.0 and chunked does not know what it says.
+      guard minorVersion >= 1, headers.tokens("Transfer-Encoding") == ["chunked"] else {
+        throw .unsupportedTransferEncoding
+      }
+      return .chunkSize
+    }
+    guard !lengths.isEmpty else { return nil }
+    let values = headers.list("Content-Length")
+    guard let first = values.first else { throw .invalidContentLength }
+    for value in values {
+      guard value.utf8.allSatisfy({ $0 &- 0x30 < 10 }) else { throw .invalidContentLength }
+      guard value == first else { throw .conflictingContentLength }
+    }
+    guard let count = Int(first) else { throw .invalidContentLength }
+    return count == 0 ? .complete : .counted(left: count)
+  }
+}

@@ -1,0 +1,59 @@
+/// What is wrong with an HTTP message or a URL: the peer's fault when it was parsed, the caller's when it was
+/// about to be written.
+package enum HTTPError: Error, Equatable, CustomStringConvertible {
+  /// The head is longer than the limit, in bytes.
+  case headTooLarge(limit: Int)
+  /// The head has more fields than the limit.
+  case tooManyHeaders(limit: Int)
+  case invalidStatusLine
+  case invalidRequestLine
+  /// Only HTTP/1.0 and HTTP/1.1 are spoken.
+  case unsupportedVersion
+  case invalidHeader
+  /// A field continued on the next line (RFC 9112 section 5.2).
+  case obsoleteLineFolding
+  /// A line that ends with LF alone.
+  case bareLineFeed
+  case invalidContentLength
+  /// Several Content-Length values that differ.
+  case conflictingContentLength
+  /// Both Content-Length and Transfer-Encoding (RFC 9112 section 6.3).
+  case ambiguousBodyLength
+  case unsupportedTransferEncoding
+  case invalidChunk
+  /// A chunk's size line is longer than the limit, in bytes.
+  case chunkLineTooLong(limit: Int)
+  /// The fields behind the last chunk are longer than the limit, in bytes.
+  case trailersTooLarge(limit: Int)
+  /// The body is longer than the limit, in bytes.
+  case bodyTooLarge(limit: Int)
+  /// The connection ended inside a head or a body.
+  case endedEarly
+  /// A method, target, name or value that may not be written; names the part, never its value.
+  case invalidPart(String)
+  case invalidURL(String)
+
+  package var description: String {
+    switch self {
+    case .headTooLarge(let limit): "the HTTP head is longer than \(limit) bytes"
+    case .tooManyHeaders(let limit): "the HTTP head has more than \(limit) fields"
+    case .invalidStatusLine: "the answer does not begin with an HTTP status line"
+    case .invalidRequestLine: "the request does not begin with an HTTP request line"
+    case .unsupportedVersion: "the peer does not speak HTTP/1.1"
+    case .invalidHeader: "the HTTP head has an invalid field"
+    case .obsoleteLineFolding: "the HTTP head has a field folded over two lines"
+    case .bareLineFeed: "the HTTP head has a line that does not end with CR LF"
+    case .invalidContentLength: "Content-Length is not a number"
+    case .conflictingContentLength: "Content-Length is given twice and differs"
+    case .ambiguousBodyLength: "both Content-Length and Transfer-Encoding are given"
+    case .unsupportedTransferEncoding: "Transfer-Encoding is something else than chunked"
+    case .invalidChunk: "the chunked HTTP body is malformed"
+    case .chunkLineTooLong(let limit): "a chunk's size line is longer than \(limit) bytes"
+    case .trailersTooLarge(let limit): "the HTTP trailers are longer than \(limit) bytes"
+    case .bodyTooLarge(let limit): "the HTTP body is longer than \(limit) bytes"
+    case .endedEarly: "the connection ended inside an HTTP message"
+    case .invalidPart(let part): "the \(part) has a character that HTTP does not allow"
+    case .invalidURL(let reason): "invalid URL: \(reason)"
+    }
+  }
+}

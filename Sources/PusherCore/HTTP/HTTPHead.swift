@@ -1,0 +1,74 @@
+/// A request's line and fields (RFC 9112 section 3).
+package struct HTTPRequestHead: Sendable, Equatable {
+  package var method: String
+  /// What the request line names: a path with query, a whole URI, or `*`.
+  package var target: String
+  package var headers: HTTPHeaders
+  /// 1 for HTTP/1.1, 0 for HTTP/1.0.
+  package var minorVersion: Int
+
+  /// A head of HTTP/1.1, unless said otherwise.
+  package init(
+    method: String, target: String, headers: HTTPHeaders = HTTPHeaders(), minorVersion: Int = 1
+  ) {
+    self.method = method
+    self.target = target
+    self.headers = headers
+    self.minorVersion = minorVersion
+  }
+
+  /// The head's bytes with the empty line at their end.
+  ///
+  /// Throws ``HTTPError/invalidPart(_:)`` for a part with a line break or another character that could begin a
+  /// different field or request.
+  package func encode() throws(HTTPError) -> [UInt8] {
+    guard ASCII.isToken(method) else { throw .invalidPart("request method") }
+    guard !target.isEmpty, target.utf8.allSatisfy(ASCII.isVisible) else {
+      throw .invalidPart("request target")
+    }
+    return try headers.encode(after: "\(method) \(target) HTTP/1.\(minorVersion)\r\n")
+  }
+}
+
+/// An answer's status line and fields (RFC 9112 section 4).
+package struct HTTPResponseHead: Sendable, Equatable {
+  /// Three digits, 100 to 999.
+  package var status: Int
+  /// The words behind the status; may be empty.
+  package var reason: String
+  package var headers: HTTPHeaders
+  /// 1 for HTTP/1.1, 0 for HTTP/1.0.
+  package var minorVersion: Int
+
+  /// A head of HTTP/1.1, unless said otherwise.
+  package init(
+    status: Int, reason: String, headers: HTTPHeaders = HTTPHeaders(), minorVersion: Int = 1
+  ) {
+    self.status = status
+    self.reason = reason
+    self.headers = headers
+    self.minorVersion = minorVersion
+  }
+
+  /// The head's bytes with the empty line at their end; throws as ``HTTPRequestHead/encode()`` does.
+  package func encode() throws(HTTPError) -> [UInt8] {
+    guard (100...999).contains(status) else { throw .invalidPart("status") }
+    guard reason.utf8.allSatisfy(ASCII.isFieldValue) else { throw .invalidPart("reason") }
+    return try headers.encode(after: "HTTP/1.\(minorVersion) \(status) \(reason)\r\n")
+  }
+}
+
+extension HTTPHeaders {
+  fileprivate func encode(after startLine: String) throws(HTTPError) -> [UInt8] {
+    var text = startLine
+    for field in fields {
+      guard ASCII.isToken(field.name) else { throw .invalidPart("header name") }
+      guard field.value.utf8.allSatisfy(ASCII.isFieldValue) else {
+        throw .invalidPart("value of header \(field.name)")
+      }
+      text += "\(field.name): \(field.value)\r\n"
+    }
+    text += "\r\n"
+    return [UInt8](text.utf8)
+  }
+}

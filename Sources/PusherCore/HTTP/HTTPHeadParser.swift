@@ -1,0 +1,161 @@
+/// How much head a peer may send.
+package struct HTTPHeadLimits: Sendable, Equatable {
+  /// The whole head with its last empty line.
+  package var bytes: Int
+  /// The number of fields.
+  package var headers: Int
+
+  package init(bytes: Int = 65_536, headers: Int = 256) {
+    self.bytes = bytes
+    self.headers = headers
+  }
+}
+
+/// Parses request and response heads (RFC 9112 sections 2 to 5) in place.
+///
+/// Strict where leniency lets two readers see two messages: a line that ends with LF alone, a folded field, a blank
+/// before a colon and a control character in a value are errors. The static functions begin anew at each call; a
+/// value of this type remembers how far it has looked, so that a head that comes byte by byte is walked once.
+package struct HTTPHeadParser: Sendable {
+  private let limits: HTTPHeadLimits
+  private var scanned = 0
+
+  package init(limits: HTTPHeadLimits = HTTPHeadLimits()) {
+    self.limits = limits
+  }
+
+  /// Takes one response head off the front of `buffer` and leaves what follows; `nil` when it is not whole yet.
+  package static func response(
+    from buffer: ByteBuffer, limits: HTTPHeadLimits = HTTPHeadLimits()
+  ) throws(HTTPError) -> HTTPResponseHead? {
+    var parser = HTTPHeadParser(limits: limits)
+    return try parser.response(from: buffer)
+  }
+
+  /// Takes one request head off the front of `buffer` and leaves what follows; `nil` when it is not whole yet.
+  package static func request(
+    from buffer: ByteBuffer, limits: HTTPHeadLimits = HTTPHeadLimits()
+  ) throws(HTTPError) -> HTTPRequestHead? {
+    var parser = HTTPHeadParser(limits: limits)
+    return try parser.request(from: buffer)
+  }
+
+  /// As the static function; between calls that answer `nil`, bytes may only be added to `buffer`.
+  package mutating func response(from buffer: ByteBuffer) throws(HTTPError) -> HTTPResponseHead? {
+    guard let length = try headLength(buffer) else { return nil }
+    let head = buffer.view[0..<length]
+    let line = Self.firstLine(head)
+    guard line.count >= 12, line.hasPrefix("HTTP/"), line[8] == 0x20 else {
+      throw .invalidStatusLine
+    }
+    let minor = try Self.minorVersion(line[0..<8], else: .invalidStatusLine)
+    var status = 0
+    for index in 9..<12 {
+      guard let digit = Self.digit(line[index]) else { throw .invalidStatusLine }
+      status = status * 10 + digit
+    }
+    guard status >= 100, line.count == 12 || line[12] == 0x20 else { throw .invalidStatusLine }
+    let reason = line[min(13, line.count)..<line.count]
+    for index in 0..<reason.count where !ASCII.isFieldValue(reason[index]) {
+      throw .invalidStatusLine
+    }
+    let headers = try fields(head[line.count + 2..<length - 2])
+    let result = HTTPResponseHead(
+      status: status, reason: reason.text, headers: headers, minorVersion: minor)
+    buffer.consume(length)
+    return result
+  }
+
+  /// As the static function; between calls that answer `nil`, bytes may only be added to `buffer`.
+  package mutating func request(from buffer: ByteBuffer) throws(HTTPError) -> HTTPRequestHead? {
+    // RFC 9112 section 2.2: empty lines before a request are skipped.
+    while scanned == 0, buffer.view.hasPrefix("\r\n") { buffer.consume(2) }
+    if scanned == 0, buffer.count == 1, buffer.view[0] == 0x0D { return nil }
+    guard let length = try headLength(buffer) else { return nil }
+    let head = buffer.view[0..<length]
+    let line = Self.firstLine(head)
+    guard let first = Self.index(of: 0x20, in: line, from: 0),
+      let second = Self.index(of: 0x20, in: line, from: first + 1),
+      line.count - second - 1 == 8, first > 0, second > first + 1
+    else { throw .invalidRequestLine }
+    for index in 0..<first where !ASCII.isToken(line[index]) { throw .invalidRequestLine }
+    for index in first + 1..<second where !ASCII.isVisible(line[index]) {
+      throw .invalidRequestLine
+    }
+    let minor = try Self.minorVersion(line[second + 1..<line.count], else: .invalidRequestLine)
+    let headers = try fields(head[line.count + 2..<length - 2])
+    let result = HTTPRequestHead(
+      method: line[0..<first].text, target: line[first + 1..<second].text, headers: headers,
+      minorVersion: minor)
+    buffer.consume(length)
+    return result
+  }
+
+  /// The length of the head with its empty line, once that has come.
+  private mutating func headLength(_ buffer: ByteBuffer) throws(HTTPError) -> Int? {
+    let bytes = buffer.view
+    let end = min(bytes.count, limits.bytes)
+    while scanned < end {
+      let index = scanned
+      scanned += 1
+      guard bytes[index] == 0x0A else { continue }
+      guard index > 0, bytes[index - 1] == 0x0D else { throw .bareLineFeed }
+      guard index >= 3, bytes[index - 2] == 0x0A else { continue }
+      scanned = 0
+      return index + 1
+    }
+    guard bytes.count < limits.bytes else { throw .headTooLarge(limit: limits.bytes) }
+    return nil
+  }
+
+  private func fields(_ lines: ByteView) throws(HTTPError) -> HTTPHeaders {
+    var headers = HTTPHeaders()
+    var start = 0
+    while start < lines.count {
+      guard headers.count < limits.headers else { throw .tooManyHeaders(limit: limits.headers) }
+      let line = Self.firstLine(lines[start..<lines.count])
+      start += line.count + 2
+      guard line.count > 0 else { throw .invalidHeader }
+      guard line[0] != 0x20 && line[0] != 0x09 else { throw .obsoleteLineFolding }
+      guard let colon = Self.index(of: UInt8(ascii: ":"), in: line, from: 0), colon > 0 else {
+        throw .invalidHeader
+      }
+      for index in 0..<colon where !ASCII.isToken(line[index]) { throw .invalidHeader }
+      for index in colon + 1..<line.count where !ASCII.isFieldValue(line[index]) {
+        throw .invalidHeader
+      }
+      let value = line[colon + 1..<line.count].text
+      headers.append(line[0..<colon].text, ASCII.trimmed(value[...]))
+    }
+    return headers
+  }
+
+  private static func minorVersion(
+    _ version: ByteView, else malformed: HTTPError
+  ) throws(HTTPError) -> Int {
+    guard version.hasPrefix("HTTP/"), version[6] == UInt8(ascii: "."),
+      let major = digit(version[5]), let minor = digit(version[7])
+    else { throw malformed }
+    guard major == 1 else { throw .unsupportedVersion }
+    return min(minor, 1)
+  }
+
+  /// The bytes up to the first CR LF; every LF in `bytes` is known to follow a CR.
+  private static func firstLine(_ bytes: ByteView) -> ByteView {
+    let end = index(of: 0x0A, in: bytes, from: 0) ?? bytes.count + 1
+    return bytes[0..<end - 1]
+  }
+
+  private static func index(of byte: UInt8, in bytes: ByteView, from start: Int) -> Int? {
+    var index = start
+    while index < bytes.count {
+      if bytes[index] == byte { return index }
+      index += 1
+    }
+    return nil
+  }
+
+  private static func digit(_ byte: UInt8) -> Int? {
+    byte &- 0x30 < 10 ? Int(byte &- 0x30) : nil
+  }
+}

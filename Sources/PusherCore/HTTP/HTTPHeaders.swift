@@ -1,0 +1,110 @@
+/// The fields of a head in their order (RFC 9110 section 5); names are compared without regard to case.
+package struct HTTPHeaders: Sendable, Equatable {
+  /// One field line; the value without the blanks around it.
+  package struct Field: Sendable, Equatable {
+    package let name: String
+    package let value: String
+  }
+
+  package private(set) var fields: [Field] = []
+
+  /// Fields from pairs of name and value.
+  package init(_ pairs: [(String, String)] = []) {
+    fields = pairs.map { Field(name: $0.0, value: $0.1) }
+  }
+
+  package var count: Int { fields.count }
+  package var isEmpty: Bool { fields.isEmpty }
+
+  /// Adds a field behind the others, also when one of that name is there.
+  package mutating func append(_ name: String, _ value: String) {
+    fields.append(Field(name: name, value: value))
+  }
+
+  /// Puts one field in the place of all of that name.
+  package mutating func replace(_ name: String, with value: String) {
+    remove(name)
+    append(name, value)
+  }
+
+  /// Removes all fields of that name.
+  package mutating func remove(_ name: String) {
+    fields.removeAll { ASCII.equalIgnoringCase($0.name, name) }
+  }
+
+  /// The first value of that name.
+  package subscript(name: String) -> String? {
+    fields.first { ASCII.equalIgnoringCase($0.name, name) }?.value
+  }
+
+  /// All values of that name, in order.
+  package func all(_ name: String) -> [String] {
+    fields.filter { ASCII.equalIgnoringCase($0.name, name) }.map(\.value)
+  }
+
+  /// The members of a comma-separated list, lower-cased, over all fields of that name; empty ones left out.
+  package func tokens(_ name: String) -> [String] {
+    list(name).map { $0.lowercased() }
+  }
+
+  /// The members of a comma-separated list as they were written, over all fields of that name.
+  package func list(_ name: String) -> [String] {
+    all(name).flatMap { value in
+      value.split(separator: ",").map { ASCII.trimmed($0) }.filter { !$0.isEmpty }
+    }
+  }
+}
+
+/// What HTTP's grammar asks of single characters (RFC 9110 section 5.6).
+enum ASCII {
+  /// Whether two texts are equal when the letters A to Z count as a to z.
+  static func equalIgnoringCase(_ left: String, _ right: String) -> Bool {
+    left.utf8.count == right.utf8.count
+      && zip(left.utf8, right.utf8).allSatisfy { lowercased($0) == lowercased($1) }
+  }
+
+  /// The text without blanks and tabs around it.
+  static func trimmed(_ text: Substring) -> String {
+    let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+    var bytes = text.utf8
+    bytes = bytes.drop(while: isBlank)
+    while let last = bytes.last, isBlank(last) { bytes.removeLast() }
+    return String(Substring(bytes))
+  }
+
+  /// Whether a byte may stand in a token: a method, a field name, a parameter.
+  @inline(__always)
+  static func isToken(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"),
+      UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^"),
+      UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+      true
+    default: false
+    }
+  }
+
+  /// Whether a text is a token: not empty, and of token bytes only.
+  static func isToken(_ text: some StringProtocol) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { isToken($0) }
+  }
+
+  /// Whether a byte may stand in a field value: no control character but the tab.
+  @inline(__always)
+  static func isFieldValue(_ byte: UInt8) -> Bool {
+    byte >= 0x20 ? byte != 0x7F : byte == 0x09
+  }
+
+  /// Whether a byte is printed ASCII and no blank, as in a request target.
+  @inline(__always)
+  static func isVisible(_ byte: UInt8) -> Bool {
+    byte > 0x20 && byte < 0x7F
+  }
+
+  private static func lowercased(_ byte: UInt8) -> UInt8 {
+    byte &- 0x41 < 26 ? byte | 0x20 : byte
+  }
+}

@@ -1,0 +1,123 @@
+/// A URL of one of the four schemes that are spoken here (RFC 3986, RFC 6455 section 3).
+package struct HTTPURL: Sendable, Equatable {
+  /// How the server is spoken to.
+  package enum Scheme: String, Sendable {
+    case http
+    case https
+    case ws
+    case wss
+
+    /// Whether the connection is encrypted.
+    package var isSecure: Bool { self == .https || self == .wss }
+    /// The port when a URL names none: 80 or 443.
+    package var defaultPort: Int { isSecure ? 443 : 80 }
+  }
+
+  package var scheme: Scheme
+  /// A name in lower case, or an address; an IPv6 address without its brackets.
+  package var host: String
+  /// 1 to 65535.
+  package var port: Int
+  /// Begins with `/`.
+  package var path: String
+  /// What stands behind `?`, still encoded.
+  package var query: String?
+  /// What stands before `@`, still encoded; a secret.
+  package var userInfo: String?
+
+  /// A URL from parts that are already in the form of the properties.
+  package init(
+    scheme: Scheme, host: String, port: Int? = nil, path: String = "/", query: String? = nil,
+    userInfo: String? = nil
+  ) {
+    self.scheme = scheme
+    self.host = host
+    self.port = port ?? scheme.defaultPort
+    self.path = path
+    self.query = query
+    self.userInfo = userInfo
+  }
+
+  package var isSecure: Bool { scheme.isSecure }
+
+  /// What a request line names: the path, and the query if there is one.
+  package var target: String { query.map { "\(path)?\($0)" } ?? path }
+
+  /// What a Host field names: the host, in brackets if IPv6, and the port unless it is the scheme's own.
+  package var authority: String {
+    let name = host.contains(":") ? "[\(host)]" : host
+    return port == scheme.defaultPort ? name : "\(name):\(port)"
+  }
+
+  /// Parses an absolute URL; a fragment is dropped.
+  ///
+  /// Throws ``HTTPError/invalidURL(_:)`` with the reason, which never repeats the user information.
+  package init(parsing text: String) throws(HTTPError) {
+    guard text.utf8.allSatisfy(ASCII.isVisible) else {
+      throw .invalidURL("a blank, a control character or one beyond ASCII must be percent-encoded")
+    }
+    guard let mark = text.firstIndex(of: ":"), text[mark...].hasPrefix("://") else {
+      throw .invalidURL("it does not begin with http://, https://, ws:// or wss://")
+    }
+    guard let scheme = Scheme(rawValue: text[..<mark].lowercased()) else {
+      throw .invalidURL("its scheme is none of http, https, ws, wss")
+    }
+    let rest = text[mark...].dropFirst(3).prefix { $0 != "#" }
+    let authority = rest.prefix { $0 != "/" && $0 != "?" }
+    let target = rest[authority.endIndex...]
+    let queryMark = target.firstIndex(of: "?")
+    let path = target[..<(queryMark ?? target.endIndex)]
+    let at = authority.lastIndex(of: "@")
+    let place = at.map { authority[$0...].dropFirst() } ?? authority
+    let (host, port) = try Self.hostAndPort(place)
+    self.init(
+      scheme: scheme, host: host, port: port, path: path.isEmpty ? "/" : String(path),
+      query: queryMark.map { String(target[$0...].dropFirst()) },
+      userInfo: at.map { String(authority[..<$0]) })
+  }
+
+  private static func hostAndPort(
+    _ text: Substring
+  ) throws(HTTPError) -> (host: String, port: Int?) {
+    let host: Substring
+    let rest: Substring
+    if text.first == "[" {
+      guard let close = text.firstIndex(of: "]") else { throw .invalidURL("a bracket is open") }
+      host = text[..<close].dropFirst()
+      rest = text[close...].dropFirst()
+      guard host.contains(":"), host.utf8.allSatisfy(isAddressByte) else {
+        throw .invalidURL("the brackets hold no IPv6 address")
+      }
+    } else {
+      host = text.prefix { $0 != ":" }
+      rest = text[host.endIndex...]
+      guard !host.isEmpty, host.utf8.allSatisfy(isNameByte) else {
+        throw .invalidURL("the host name is missing or has a character that no host name has")
+      }
+    }
+    guard !rest.isEmpty else { return (host.lowercased(), nil) }
+    guard rest.first == ":" else { throw .invalidURL("the host is followed by no port or path") }
+    let digits = rest.dropFirst()
+    guard !digits.isEmpty else { return (host.lowercased(), nil) }
+    guard digits.utf8.count <= 5, digits.utf8.allSatisfy({ $0 &- 0x30 < 10 }),
+      let port = Int(digits), (1...65_535).contains(port)
+    else { throw .invalidURL("the port is not a number from 1 to 65535") }
+    return (host.lowercased(), port)
+  }
+
+  private static func isAddressByte(_ byte: UInt8) -> Bool {
+    // The rest is a zone: `fe80::1%25eth0`.
+    Hex.value(of: byte) != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "%")
+      || isNameByte(byte)
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+      UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+}

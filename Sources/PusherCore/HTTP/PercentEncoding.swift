@@ -1,0 +1,50 @@
+/// Percent-encoding (RFC 3986 section 2.1).
+package enum PercentEncoding {
+  /// The text with everything but letters, digits and `-._~` written as `%XX`, in upper case.
+  package static func encode(_ text: String) -> String {
+    var encoded: [UInt8] = []
+    encoded.reserveCapacity(text.utf8.count)
+    for byte in text.utf8 {
+      if isUnreserved(byte) {
+        encoded.append(byte)
+      } else {
+        encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: encoded, as: UTF8.self)
+  }
+
+  /// The text that was encoded; `nil` for a `%` without two digits, and for bytes that are not UTF-8.
+  package static func decode(_ text: String) -> String? {
+    var decoded: [UInt8] = []
+    var rest = [UInt8](text.utf8)[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        decoded.append(byte)
+        continue
+      }
+      guard let first = rest.popFirst(), let high = Hex.value(of: first),
+        let second = rest.popFirst(), let low = Hex.value(of: second)
+      else { return nil }
+      decoded.append(high << 4 | low)
+    }
+    return String(validating: decoded, as: UTF8.self)
+  }
+
+  /// Pairs as a form's body or a query: `name=value&name=value`, each part encoded.
+  package static func form(_ pairs: [(String, String)]) -> String {
+    pairs.map { "\(encode($0.0))=\(encode($0.1))" }.joined(separator: "&")
+  }
+
+  private static let digits = [UInt8]("0123456789ABCDEF".utf8)
+
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+      UInt8(ascii: "_"), UInt8(ascii: "~"):
+      true
+    default: false
+    }
+  }
+}

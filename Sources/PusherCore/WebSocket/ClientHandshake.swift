@@ -1,0 +1,104 @@
+/// A client's opening handshake (RFC 6455 section 4.1).
+package struct ClientHandshake: Sendable {
+  private let url: HTTPURL
+  private let extra: HTTPHeaders
+  private let subprotocols: [String]
+  private let deflate: Bool
+  private let key: String
+
+  /// Fields that are the handshake's own.
+  private static let reserved = [
+    "upgrade", "connection", "sec-websocket-key", "sec-websocket-version",
+    "sec-websocket-accept", "sec-websocket-extensions", "sec-websocket-protocol",
+    "content-length", "transfer-encoding",
+  ]
+
+  /// A handshake with `url`; `key` is 16 random bytes.
+  ///
+  /// `extra` fields are sent behind the handshake's own; a Host or Authorization among them takes the place of
+  /// the one that follows from the URL.
+  package init(
+    url: HTTPURL, headers extra: HTTPHeaders = HTTPHeaders(), subprotocols: [String] = [],
+    deflate: Bool, key: [UInt8]
+  ) {
+    precondition(key.count == 16, "the key has 16 bytes")
+    self.url = url
+    self.extra = extra
+    self.subprotocols = subprotocols
+    self.deflate = deflate
+    self.key = Base64.encode(key)
+  }
+
+  /// The request's bytes; throws ``HTTPError/invalidPart(_:)`` for a field that is the handshake's own or invalid.
+  package func request() throws(HTTPError) -> [UInt8] {
+    var headers = HTTPHeaders()
+    if extra["Host"] == nil { headers.append("Host", url.authority) }
+    headers.append("Upgrade", "websocket")
+    headers.append("Connection", "Upgrade")
+    headers.append("Sec-WebSocket-Key", key)
+    headers.append("Sec-WebSocket-Version", "13")
+    if !subprotocols.isEmpty {
+      guard subprotocols.allSatisfy({ ASCII.isToken($0) }) else {
+        throw .invalidPart("subprotocol")
+      }
+      headers.append("Sec-WebSocket-Protocol", subprotocols.joined(separator: ", "))
+    }
+    if deflate { headers.append("Sec-WebSocket-Extensions", PerMessageDeflate.offer) }
+    if let userInfo = url.userInfo, extra["Authorization"] == nil {
+      guard let plain = PercentEncoding.decode(userInfo) else {
+        throw .invalidURL("the user information is not percent-encoded UTF-8")
+      }
+      let pair = plain.contains(":") ? plain : plain + ":"
+      headers.append("Authorization", "Basic \(Base64.encode([UInt8](pair.utf8)))")
+    }
+    for field in extra.fields {
+      guard !Self.reserved.contains(field.name.lowercased()) else {
+        throw .invalidPart("header \(field.name), which belongs to the handshake,")
+      }
+      headers.append(field.name, field.value)
+    }
+    return try HTTPRequestHead(method: "GET", target: url.target, headers: headers).encode()
+  }
+
+  /// What the answer agrees on.
+  ///
+  /// A 101 without a subprotocol is accepted although one was offered; one that was not offered is an error, and
+  /// so is every extension but permessage-deflate with legal parameters.
+  package func accept(_ head: HTTPResponseHead) throws(HandshakeError) -> NegotiatedWebSocket {
+    guard head.status == 101 else {
+      if (300...399).contains(head.status), let location = head.headers["Location"] {
+        throw .redirect(location: location, status: head.status)
+      }
+      throw .refused(head)
+    }
+    guard head.minorVersion >= 1 else { throw .invalid("the answer is not HTTP/1.1") }
+    guard head.headers.tokens("Upgrade") == ["websocket"] else {
+      throw .invalid("the answer does not upgrade to websocket")
+    }
+    guard head.headers.tokens("Connection").contains("upgrade") else {
+      throw .invalid("the answer has no Connection: Upgrade")
+    }
+    guard head.headers.all("Sec-WebSocket-Accept") == [WebSocketKey.accept(key)] else {
+      throw .invalid("Sec-WebSocket-Accept does not match the key")
+    }
+    let chosen = head.headers.all("Sec-WebSocket-Protocol")
+    guard chosen.count <= 1, chosen.allSatisfy(subprotocols.contains) else {
+      throw .invalid("the server chose a subprotocol that was not offered")
+    }
+    return NegotiatedWebSocket(subprotocol: chosen.first, deflate: try acceptedDeflate(head))
+  }
+
+  private func acceptedDeflate(
+    _ head: HTTPResponseHead
+  ) throws(HandshakeError) -> PerMessageDeflateParameters? {
+    do throws(InvalidExtension) {
+      let accepted = try PerMessageDeflate.accept(head.headers.all("Sec-WebSocket-Extensions"))
+      guard accepted == nil || deflate else {
+        throw InvalidExtension(reason: "the server chose an extension that was not offered")
+      }
+      return accepted
+    } catch {
+      throw .invalid(error.reason)
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/// Writes frames (RFC 6455 section 5.2), the length always in its shortest form.
+package enum FrameEncoder {
+  /// Appends one frame with the bytes of a view, which must not lie in `output`.
+  ///
+  /// A server passes no mask; a client a fresh, unpredictable one for each frame (section 5.3). A frame without a
+  /// mask can be written once and sent to many.
+  package static func frame(
+    _ opcode: Opcode, payload: ByteView, isFinal: Bool = true, isCompressed: Bool = false,
+    mask: UInt32?, into output: ByteBuffer
+  ) {
+    unsafe frame(
+      opcode, payload: payload.raw, isFinal: isFinal, isCompressed: isCompressed, mask: mask,
+      into: output)
+  }
+
+  /// Appends one frame with the bytes of an array; the rest as above.
+  package static func frame(
+    _ opcode: Opcode, payload: [UInt8], isFinal: Bool = true, isCompressed: Bool = false,
+    mask: UInt32?, into output: ByteBuffer
+  ) {
+    unsafe payload.withUnsafeBytes { bytes in
+      unsafe frame(
+        opcode, payload: bytes, isFinal: isFinal, isCompressed: isCompressed, mask: mask,
+        into: output)
+    }
+  }
+
+  static func frame(
+    _ opcode: Opcode, payload: UnsafeRawBufferPointer, isFinal: Bool = true,
+    isCompressed: Bool = false, mask: UInt32?, into output: ByteBuffer
+  ) {
+    let count = payload.count
+    output.reserve(count &+ 14)
+    let first = opcode.rawValue | (isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0)
+    let maskBit: UInt8 = mask == nil ? 0 : 0x80
+    output.append(first)
+    if count <= 125 {
+      output.append(maskBit | UInt8(count))
+    } else if count <= 65_535 {
+      output.append(maskBit | 126)
+      append(UInt64(count), bytes: 2, to: output)
+    } else {
+      output.append(maskBit | 127)
+      append(UInt64(count), bytes: 8, to: output)
+    }
+    guard let start = payload.baseAddress else {
+      if let mask { append(UInt64(mask), bytes: 4, to: output) }
+      return
+    }
+    if let mask {
+      append(UInt64(mask), bytes: 4, to: output)
+      unsafe FrameMask.copy(payload, to: output.tail, mask: mask)
+    } else {
+      unsafe UnsafeMutableRawPointer(output.tail).copyMemory(from: start, byteCount: count)
+    }
+    output.commit(count)
+  }
+
+  private static func append(_ value: UInt64, bytes: Int, to output: ByteBuffer) {
+    for index in (0..<bytes).reversed() {
+      output.append(UInt8(truncatingIfNeeded: value >> UInt64(index * 8)))
+    }
+  }
+}

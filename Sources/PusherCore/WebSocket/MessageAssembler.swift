@@ -1,0 +1,107 @@
+/// Puts messages together that do not lie in the input whole: fragmented ones, and compressed ones.
+///
+/// Each piece is inflated, measured and checked as it comes, so that the first byte too many and the first byte
+/// that is not UTF-8 are noticed at once (RFC 6455 sections 5.4 and 8.1, RFC 7692 section 6.2).
+struct MessageAssembler {
+  private let limit: Int
+  private let incoming: PerMessageDeflateParameters.Direction?
+  /// Made with the first message that needs it; most connections never do.
+  private var buffer: ByteBuffer?
+  private var inflater: Inflater?
+  private var opcode: Opcode?
+  private var isCompressed = false
+  private var validator = UTF8Validator()
+
+  init(limit: Int, incoming: PerMessageDeflateParameters.Direction?) {
+    self.limit = limit
+    self.incoming = incoming
+  }
+
+  /// Whether a message is begun and not ended.
+  var isInProgress: Bool { opcode != nil }
+
+  /// Whether a message was handed out and not dropped.
+  var holdsMessage: Bool { opcode == nil && buffer?.isEmpty == false }
+
+  /// Begins a message with the facts of its first frame.
+  mutating func begin(_ opcode: Opcode, isCompressed: Bool) {
+    self.opcode = opcode
+    self.isCompressed = isCompressed
+    validator = UTF8Validator()
+  }
+
+  /// Whether a frame of `length` bytes still fits; known before its payload comes, unless it is compressed.
+  func checkRoom(for length: Int) throws(WebSocketError) {
+    guard !isCompressed, length > limit - (buffer?.count ?? 0) else { return }
+    throw .messageTooLarge(limit: limit)
+  }
+
+  /// Adds a piece of payload, unmasked.
+  mutating func append(_ piece: ByteView) throws(WebSocketError) {
+    let message = messageBuffer()
+    let before = message.count
+    if isCompressed {
+      do {
+        try messageInflater().inflate(piece, into: message, limit: limit)
+      } catch {
+        // What was inflated before the failure may hold an earlier one.
+        try validate(from: before)
+        throw Self.failure(error)
+      }
+    } else {
+      message.append(piece)
+    }
+    try validate(from: before)
+  }
+
+  /// Ends the message; the view is valid until ``reset()``.
+  mutating func finish() throws(WebSocketError) -> WebSocketEvent {
+    let message = messageBuffer()
+    if isCompressed {
+      let before = message.count
+      do {
+        try messageInflater().finishMessage(into: message, limit: limit)
+      } catch {
+        throw Self.failure(error)
+      }
+      if incoming?.takesContextOver == false { inflater?.reset() }
+      try validate(from: before)
+    }
+    let isText = opcode == .text
+    opcode = nil
+    guard isText else { return .binary(message.view) }
+    guard validator.isComplete else { throw .invalidUTF8 }
+    return .text(message.view)
+  }
+
+  /// Drops the message that was handed out.
+  mutating func reset() {
+    buffer?.removeAll()
+  }
+
+  private mutating func validate(from start: Int) throws(WebSocketError) {
+    guard opcode == .text, let message = buffer else { return }
+    guard validator.feed(message.view[start..<message.count]) else { throw .invalidUTF8 }
+  }
+
+  private mutating func messageBuffer() -> ByteBuffer {
+    if let buffer { return buffer }
+    let made = ByteBuffer(capacity: 65_536)
+    buffer = made
+    return made
+  }
+
+  private mutating func messageInflater() -> Inflater {
+    if let inflater { return inflater }
+    let made = Inflater(windowBits: incoming?.windowBits ?? 15)
+    inflater = made
+    return made
+  }
+
+  private static func failure(_ failure: Inflater.Failure) -> WebSocketError {
+    switch failure {
+    case .invalidData: .invalidCompressedData
+    case .outputLimit(let limit): .messageTooLarge(limit: limit)
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/// What a connection is asked to send. Each call answers `false`, and sends nothing, once a close frame is out.
+extension WebSocketConnection {
+  /// Sends a text message; `text` must be UTF-8 and must not lie in the output.
+  @discardableResult
+  package func send(text: ByteView) -> Bool {
+    unsafe sender.send(.text, text.raw)
+  }
+
+  /// Sends a text message.
+  @discardableResult
+  package func send(text: String) -> Bool {
+    var text = text
+    return text.withUTF8 { unsafe sender.send(.text, UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Sends a binary message that does not lie in the output.
+  @discardableResult
+  package func send(binary: ByteView) -> Bool {
+    unsafe sender.send(.binary, binary.raw)
+  }
+
+  /// Sends a binary message.
+  @discardableResult
+  package func send(binary: [UInt8]) -> Bool {
+    unsafe binary.withUnsafeBytes { unsafe sender.send(.binary, $0) }
+  }
+
+  /// Sends a whole frame that ``FrameEncoder`` wrote beforehand, as a server does for many receivers at once.
+  @discardableResult
+  package func send(encodedFrame frame: ByteView) -> Bool {
+    sender.sendEncoded(frame)
+  }
+
+  /// Sends a ping with at most 125 bytes.
+  @discardableResult
+  package func ping(_ payload: [UInt8] = []) -> Bool {
+    sender.sendControl(.ping, payload)
+  }
+
+  /// Sends a pong nobody asked for, with at most 125 bytes; pings are answered without it.
+  @discardableResult
+  package func pong(_ payload: [UInt8] = []) -> Bool {
+    sender.sendControl(.pong, payload)
+  }
+
+  /// Begins the close handshake; ``next()`` goes on to deliver what the peer sends until its own close frame.
+  ///
+  /// A code that may not be on the wire, such as ``CloseCode/noStatus``, sends a close frame without one. The
+  /// reason is cut to 123 bytes. A second call does nothing.
+  package func close(_ code: CloseCode = .normal, reason: String = "") {
+    guard state == .open else { return }
+    state = .closing
+    sender.close(code, reason: reason)
+  }
+}

@@ -1,0 +1,69 @@
+/// Why a connection failed: always something the peer sent, or its sudden end.
+package enum WebSocketError: Error, Equatable, CustomStringConvertible {
+  /// A reserved bit is set that no negotiated extension gives a meaning.
+  case reservedBits
+  case unknownOpcode(UInt8)
+  case fragmentedControlFrame
+  /// A control frame with more than 125 bytes.
+  case controlFrameTooLong
+  /// A client's frame without a mask.
+  case maskMissing
+  /// A server's frame with a mask.
+  case maskUnexpected
+  /// A length that would fit a shorter form.
+  case lengthNotMinimal
+  /// A length with its highest bit set.
+  case lengthOutOfRange
+  /// A continuation frame, but no message is begun.
+  case continuationUnexpected
+  /// A new message inside another one.
+  case continuationExpected
+  case invalidUTF8
+  /// A close frame with one byte.
+  case closePayloadTooShort
+  case invalidCloseCode(UInt16)
+  case closeReasonNotUTF8
+  /// A frame longer than the limit, in bytes.
+  case frameTooLarge(limit: Int)
+  /// A message longer than the limit, in bytes, after inflation.
+  case messageTooLarge(limit: Int)
+  case invalidCompressedData
+  /// The stream ended without a close frame, maybe inside a message.
+  case endedWithoutCloseFrame(insideMessage: Bool)
+
+  /// What the close frame says that answers the failure; ``CloseCode/abnormal`` when none can be sent.
+  package var closeCode: CloseCode {
+    switch self {
+    case .invalidUTF8, .closeReasonNotUTF8, .invalidCompressedData: .invalidData
+    case .frameTooLarge, .messageTooLarge: .messageTooBig
+    case .endedWithoutCloseFrame: .abnormal
+    default: .protocolError
+    }
+  }
+
+  package var description: String {
+    switch self {
+    case .reservedBits: "a reserved bit is set"
+    case .unknownOpcode(let opcode): "unknown opcode \(opcode)"
+    case .fragmentedControlFrame: "a control frame is fragmented"
+    case .controlFrameTooLong: "a control frame is longer than 125 bytes"
+    case .maskMissing: "a client's frame is not masked"
+    case .maskUnexpected: "a server's frame is masked"
+    case .lengthNotMinimal: "a frame length is not in its shortest form"
+    case .lengthOutOfRange: "a frame length is out of range"
+    case .continuationUnexpected: "a continuation frame continues nothing"
+    case .continuationExpected: "a message begins inside another one"
+    case .invalidUTF8: "a text message is not valid UTF-8"
+    case .closePayloadTooShort: "a close frame has half a close code"
+    case .invalidCloseCode(let code): "close code \(code) is not allowed on the wire"
+    case .closeReasonNotUTF8: "a close reason is not valid UTF-8"
+    case .frameTooLarge(let limit): "a frame is longer than the limit of \(limit) bytes"
+    case .messageTooLarge(let limit): "a message is longer than the limit of \(limit) bytes"
+    case .invalidCompressedData: "a compressed message cannot be inflated"
+    case .endedWithoutCloseFrame(insideMessage: false):
+      "the connection ended without a close frame"
+    case .endedWithoutCloseFrame(insideMessage: true):
+      "the connection ended without a close frame, inside a message"
+    }
+  }
+}

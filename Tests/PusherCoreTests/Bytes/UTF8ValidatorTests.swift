@@ -1,0 +1,81 @@
+import PusherCore
+import Testing
+
+@Suite("UTF-8 validation (RFC 3629 section 4)")
+struct UTF8ValidatorTests {
+  private static let valid = [
+    "", "plain", "κόσμε", "日本語", "𝄞 clef",
+    "\u{0}\u{7F}\u{80}\u{7FF}\u{800}\u{FFFF}\u{10000}\u{10FFFF}",
+    String(repeating: "a", count: 70) + "é" + String(repeating: "b", count: 70),
+  ]
+
+  /// Bytes, and how many of them could still become valid text.
+  private static let invalid: [(hex: String, good: Int)] = [
+    ("80", 0), ("61 BF", 1), ("C0 AF", 0), ("C1 BF", 0), ("F5 80 80 80", 0), ("FF", 0),
+    ("E0 9F BF", 1), ("ED A0 80", 1), ("F0 8F BF BF", 1), ("F4 90 80 80", 1), ("C3 28", 1),
+    ("E2 82 28", 2), ("F0 9F 98 41", 3), ("CE BA E1 BD B9 CF 83 CE BC CE B5 ED A0 80 65 64", 12),
+  ]
+
+  private func feed(_ validator: inout UTF8Validator, _ bytes: ArraySlice<UInt8>) -> Bool {
+    withView([UInt8](bytes)) { validator.feed($0) }
+  }
+
+  @Test func `valid text is accepted whole and at every split point`() {
+    for text in Self.valid {
+      let bytes = [UInt8](text.utf8)
+      #expect(withView(bytes, UTF8Validator.isValid))
+      for split in 0...bytes.count {
+        var validator = UTF8Validator()
+        #expect(feed(&validator, bytes[..<split]))
+        #expect(feed(&validator, bytes[split...]))
+        #expect(validator.isComplete)
+      }
+    }
+  }
+
+  @Test func `text is refused at the first byte that nothing can save`() {
+    for (hex, good) in Self.invalid {
+      let bytes = wire(hex)
+      #expect(!withView(bytes, UTF8Validator.isValid), "\(hex)")
+      for length in 0...bytes.count {
+        var validator = UTF8Validator()
+        let accepted = feed(&validator, bytes[..<length])
+        #expect(accepted == (length <= good), "\(hex) cut to \(length)")
+      }
+      var validator = UTF8Validator()
+      let accepted = bytes.prefix { feed(&validator, [$0]) }.count
+      #expect(accepted == good, "\(hex) byte by byte")
+    }
+  }
+
+  @Test func `text that ends inside a character is not complete`() {
+    for hex in ["C3", "E2 82", "F0 9F 98", "61 62 63 F4"] {
+      var validator = UTF8Validator()
+      #expect(feed(&validator, wire(hex)[...]))
+      #expect(!validator.isComplete)
+      #expect(!withView(wire(hex), UTF8Validator.isValid))
+    }
+  }
+
+  @Test func `pieces and the standard library agree on random bytes`() {
+    var random = SeededGenerator(seed: 11)
+    let alphabet: [UInt8] = [
+      0x41, 0x80, 0xBF, 0xC2, 0xE0, 0xA0, 0xED, 0x9F, 0xF0, 0x90, 0xF4, 0x8F,
+    ]
+    for _ in 0..<3000 {
+      let bytes = (0..<Int.random(in: 0...9, using: &random)).map { _ in
+        alphabet[Int.random(in: 0..<alphabet.count, using: &random)]
+      }
+      var validator = UTF8Validator()
+      var rest = bytes[...]
+      var accepted = true
+      while accepted, !rest.isEmpty {
+        let count = Int.random(in: 1...rest.count, using: &random)
+        accepted = feed(&validator, rest.prefix(count))
+        rest = rest.dropFirst(count)
+      }
+      let expected = String(validating: bytes, as: UTF8.self) != nil
+      #expect((accepted && validator.isComplete) == expected, "\(bytes)")
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import PusherCore
+import Testing
+
+@Suite("HTTP heads (RFC 9112 sections 2 to 5)")
+struct HTTPHeadParserTests {
+  @Test func `a response head is taken off and the rest stays`() throws {
+    let input = buffer("HTTP/1.1 200 OK\r\nContent-Type:  text/plain \r\nX: \r\n\r\nbody")
+    let head = try HTTPHeadParser.response(from: input)
+    #expect(
+      head
+        == HTTPResponseHead(
+          status: 200, reason: "OK",
+          headers: HTTPHeaders([("Content-Type", "text/plain"), ("X", "")])))
+    #expect(input.view.text == "body")
+  }
+
+  @Test func `a request head is taken off, with empty lines before it`() throws {
+    let input = buffer("\r\n\r\nPOST /a?b=c HTTP/1.0\r\nHost: x\r\n\r\nrest")
+    let head = try HTTPHeadParser.request(from: input)
+    #expect(
+      head
+        == HTTPRequestHead(
+          method: "POST", target: "/a?b=c", headers: HTTPHeaders([("Host", "x")]), minorVersion: 0))
+    #expect(input.view.text == "rest")
+  }
+
+  @Test func `a head without a reason or without fields is a head`() throws {
+    #expect(try HTTPHeadParser.response(from: buffer("HTTP/1.1 101\r\n\r\n"))?.reason == "")
+    #expect(try HTTPHeadParser.response(from: buffer("HTTP/1.1 101 \r\n\r\n"))?.status == 101)
+    #expect(try HTTPHeadParser.response(from: buffer("HTTP/1.1 404 Not Found\r\n\r\n")) != nil)
+  }
+
+  @Test func `every split point gives the same head, anew and resumed`() throws {
+    let text = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nA: b\r\n\r\n\u{81}"
+    let bytes = [UInt8](text.utf8)
+    let length = bytes.count - 2
+    for split in 0...bytes.count {
+      let input = buffer([UInt8](bytes[..<split]))
+      var parser = HTTPHeadParser()
+      let early = try parser.response(from: input)
+      #expect((early != nil) == (split >= length))
+      let anew = buffer([UInt8](bytes[..<split]))
+      #expect(try HTTPHeadParser.response(from: anew) == early)
+      guard early == nil else { continue }
+      input.append([UInt8](bytes[split...]))
+      #expect(try parser.response(from: input)?.headers["upgrade"] == "websocket")
+      #expect(input.count == 2)
+    }
+  }
+
+  @Test func `a request that comes byte by byte is parsed at its last byte`() throws {
+    let bytes = [UInt8]("\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n".utf8)
+    let input = ByteBuffer()
+    var parser = HTTPHeadParser()
+    for byte in bytes.dropLast() {
+      input.append(byte)
+      #expect(try parser.request(from: input) == nil)
+    }
+    input.append(bytes[bytes.count - 1])
+    #expect(try parser.request(from: input)?.target == "/")
+    #expect(input.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("HTTP/1.1 200 OK\nA: b\n\n", HTTPError.bareLineFeed),
+    ("HTTP/1.1 200 OK\r\nA: b\n\r\n", .bareLineFeed),
+    ("HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n", .obsoleteLineFolding),
+    ("HTTP/1.1 200 OK\r\nA : b\r\n\r\n", .invalidHeader),
+    ("HTTP/1.1 200 OK\r\n: b\r\n\r\n", .invalidHeader),
+    ("HTTP/1.1 200 OK\r\nA\r\n\r\n", .invalidHeader),
+    ("HTTP/1.1 200 OK\r\nA: b\rc\r\n\r\n", .invalidHeader),
+    ("HTTP/1.1 200 OK\r\nA: b\u{0}\r\n\r\n", .invalidHeader),
+    ("HTTP/2.0 200 OK\r\n\r\n", .unsupportedVersion),
+    ("HTTP/1.1 20 OK\r\n\r\n", .invalidStatusLine),
+    ("HTTP/1.1 2000 OK\r\n\r\n", .invalidStatusLine),
+    ("HTTP/1.1 099 OK\r\n\r\n", .invalidStatusLine),
+    ("ICY 200 OK\r\n\r\n", .invalidStatusLine),
+    ("\r\n\r\n", .invalidStatusLine),
+  ])
+  func `a malformed response head is refused`(text: String, error: HTTPError) {
+    #expect(throws: error) { try HTTPHeadParser.response(from: buffer(text)) }
+  }
+
+  @Test(arguments: [
+    ("GET /\r\n\r\n", HTTPError.invalidRequestLine),
+    ("GET  / HTTP/1.1\r\n\r\n", .invalidRequestLine),
+    ("GET / x HTTP/1.1\r\n\r\n", .invalidRequestLine),
+    ("G@T / HTTP/1.1\r\n\r\n", .invalidRequestLine),
+    (" / HTTP/1.1\r\n\r\n", .invalidRequestLine),
+    ("GET / HTTP/3.1\r\n\r\n", .unsupportedVersion),
+    ("GET / http/1.1\r\n\r\n", .invalidRequestLine),
+  ])
+  func `a malformed request head is refused`(text: String, error: HTTPError) {
+    #expect(throws: error) { try HTTPHeadParser.request(from: buffer(text)) }
+  }
+
+  @Test func `the byte limit may be reached and not passed`() throws {
+    let text = "HTTP/1.1 200 OK\r\nA: b\r\n\r\n"
+    let exact = HTTPHeadLimits(bytes: text.utf8.count)
+    #expect(try HTTPHeadParser.response(from: buffer(text), limits: exact) != nil)
+    let short = HTTPHeadLimits(bytes: text.utf8.count - 1)
+    #expect(throws: HTTPError.headTooLarge(limit: short.bytes)) {
+      try HTTPHeadParser.response(from: buffer(text), limits: short)
+    }
+    let endless = buffer(String(repeating: "a", count: 65_536))
+    #expect(throws: HTTPError.headTooLarge(limit: 65_536)) {
+      try HTTPHeadParser.response(from: endless)
+    }
+  }
+
+  @Test func `the field limit may be reached and not passed`() throws {
+    let text = "HTTP/1.1 200 OK\r\nA: b\r\nC: d\r\n\r\n"
+    #expect(
+      try HTTPHeadParser.response(from: buffer(text), limits: HTTPHeadLimits(headers: 2)) != nil)
+    #expect(throws: HTTPError.tooManyHeaders(limit: 1)) {
+      try HTTPHeadParser.response(from: buffer(text), limits: HTTPHeadLimits(headers: 1))
+    }
+  }
+
+  @Test func `what is encoded is parsed to the same head`() throws {
+    let request = HTTPRequestHead(
+      method: "GET", target: "/x", headers: HTTPHeaders([("Host", "a:1"), ("X-Y", "ü, z")]))
+    #expect(try HTTPHeadParser.request(from: buffer(request.encode())) == request)
+    let response = HTTPResponseHead(
+      status: 404, reason: "Not Found", headers: HTTPHeaders([("A", "1"), ("a", "2")]))
+    #expect(try HTTPHeadParser.response(from: buffer(response.encode())) == response)
+  }
+
+  @Test func `parts that would break the head are not written`() {
+    let bad: [HTTPRequestHead] = [
+      HTTPRequestHead(method: "GET /\r\n", target: "/"),
+      HTTPRequestHead(method: "GET", target: "/ HTTP/1.1\r\nX: y"),
+      HTTPRequestHead(method: "GET", target: ""),
+      HTTPRequestHead(method: "GET", target: "/", headers: HTTPHeaders([("A:", "b")])),
+      HTTPRequestHead(method: "GET", target: "/", headers: HTTPHeaders([("A", "b\r\nC: d")])),
+      HTTPRequestHead(method: "GET", target: "/", headers: HTTPHeaders([("A", "b\n")])),
+    ]
+    for head in bad { #expect(throws: HTTPError.self) { try head.encode() } }
+    #expect(throws: HTTPError.invalidPart("reason")) {
+      try HTTPResponseHead(status: 200, reason: "a\r\nb").encode()
+    }
+  }
+
+  @Test func `names ignore case, and lists are split over fields`() {
+    var headers = HTTPHeaders([("Connection", "keep-alive, Upgrade"), ("CONNECTION", " ,x ")])
+    #expect(headers["connection"] == "keep-alive, Upgrade")
+    #expect(headers.tokens("Connection") == ["keep-alive", "upgrade", "x"])
+    headers.replace("connection", with: "close")
+    #expect(headers.all("Connection") == ["close"])
+    #expect(headers["None"] == nil)
+  }
+}

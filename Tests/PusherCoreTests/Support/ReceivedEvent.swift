@@ -1,0 +1,61 @@
+import PusherCore
+
+/// A copy of a connection's event that may be kept and compared.
+enum ReceivedEvent: Equatable {
+  case text(String)
+  case binary([UInt8])
+  case ping([UInt8])
+  case pong([UInt8])
+  case closed(UInt16?, String)
+  case failed(WebSocketError)
+
+  init(_ event: WebSocketEvent) {
+    switch event {
+    case .text(let view): self = .text(view.text)
+    case .binary(let view): self = .binary(view.array)
+    case .ping(let view): self = .ping(view.array)
+    case .pong(let view): self = .pong(view.array)
+    case .closed(let code, let reason): self = .closed(code?.rawValue, reason)
+    case .failed(let error): self = .failed(error)
+    }
+  }
+}
+
+extension WebSocketConnection {
+  /// A client with known masks.
+  static func client(
+    deflate: PerMessageDeflateParameters? = nil, limits: WebSocketLimits = WebSocketLimits()
+  ) -> WebSocketConnection {
+    WebSocketConnection(
+      role: .client, deflate: deflate, limits: limits,
+      random: FixedGenerator(value: 0x37FA_213D))
+  }
+
+  /// A server.
+  static func server(
+    deflate: PerMessageDeflateParameters? = nil, limits: WebSocketLimits = WebSocketLimits()
+  ) -> WebSocketConnection {
+    WebSocketConnection(
+      role: .server, deflate: deflate, limits: limits, random: SeededGenerator(seed: 1))
+  }
+
+  /// All events that the input holds.
+  func drain() -> [ReceivedEvent] {
+    var events: [ReceivedEvent] = []
+    while let event = next() { events.append(ReceivedEvent(event)) }
+    return events
+  }
+
+  /// The events after some bytes.
+  func events(after bytes: [UInt8]) -> [ReceivedEvent] {
+    receive(bytes)
+    return drain()
+  }
+
+  /// Takes what waits to be sent.
+  func takeOutput() -> [UInt8] {
+    let bytes = output.array
+    output.consume(bytes.count)
+    return bytes
+  }
+}

@@ -1,0 +1,125 @@
+import PusherCore
+import Testing
+
+@Suite("permessage-deflate (RFC 7692)")
+struct PerMessageDeflateTests {
+  @Test(arguments: [
+    ("permessage-deflate", PerMessageDeflateParameters()),
+    (
+      "permessage-deflate; server_no_context_takeover; client_no_context_takeover",
+      PerMessageDeflateParameters(serverNoContextTakeover: true, clientNoContextTakeover: true)
+    ),
+    (
+      "permessage-deflate;server_max_window_bits=8 ; client_max_window_bits=\"9\"",
+      PerMessageDeflateParameters(serverMaxWindowBits: 8, clientMaxWindowBits: 9)
+    ),
+  ])
+  func `a legal answer fixes the parameters`(
+    answer: String, expected: PerMessageDeflateParameters
+  ) throws {
+    #expect(try PerMessageDeflate.accept([answer]) == expected)
+  }
+
+  @Test func `no extension is an answer too`() throws {
+    #expect(try PerMessageDeflate.accept([]) == nil)
+    #expect(try PerMessageDeflate.accept([""]) == nil)
+  }
+
+  @Test(arguments: [
+    "x-webkit-deflate-frame", "permessage-deflate, permessage-deflate",
+    "permessage-deflate; unknown", "permessage-deflate; server_no_context_takeover=1",
+    "permessage-deflate; client_no_context_takeover=true",
+    "permessage-deflate; server_no_context_takeover; server_no_context_takeover",
+    "permessage-deflate; server_max_window_bits", "permessage-deflate; client_max_window_bits",
+    "permessage-deflate; server_max_window_bits=7", "permessage-deflate; server_max_window_bits=16",
+    "permessage-deflate; server_max_window_bits=08",
+    "permessage-deflate; client_max_window_bits=+9",
+    "permessage-deflate;", "permessage-deflate; =8", "permessage deflate",
+    "permessage-deflate; a=\"",
+    "PERMESSAGE-DEFLATE",
+  ])
+  func `an answer that RFC 7692 section 7.1 forbids is refused`(answer: String) {
+    #expect(throws: InvalidExtension.self) { try PerMessageDeflate.accept([answer]) }
+  }
+
+  @Test(arguments: [
+    ("permessage-deflate; client_max_window_bits", "permessage-deflate"),
+    (
+      "permessage-deflate; client_max_window_bits=8",
+      "permessage-deflate; client_max_window_bits=8"
+    ),
+    (
+      "permessage-deflate; server_no_context_takeover; server_max_window_bits=10",
+      "permessage-deflate; server_no_context_takeover; server_max_window_bits=10"
+    ),
+    (
+      "permessage-deflate; server_max_window_bits=8, permessage-deflate",
+      "permessage-deflate"
+    ),
+    (
+      "foo, permessage-deflate; x, permessage-deflate; server_max_window_bits=15",
+      "permessage-deflate; server_max_window_bits=15"
+    ),
+  ])
+  func `a server takes the first offer that it can keep`(offer: String, answer: String) throws {
+    let chosen = try #require(PerMessageDeflate.choose(from: [offer]))
+    #expect(chosen.answer == answer)
+    #expect(try PerMessageDeflate.accept([answer]) == chosen.parameters)
+  }
+
+  @Test(arguments: [
+    "", "foo", "permessage-deflate; server_max_window_bits=8", "permessage-deflate; x",
+  ])
+  func `a server declines what it cannot keep`(offer: String) {
+    #expect(PerMessageDeflate.choose(from: [offer]) == nil)
+  }
+
+  @Test func `the message of section 7.2.3.1 arrives in one frame, in two, and around a ping`() {
+    let payload = wire("f2 48 cd c9 c9 07 00")
+    let client = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
+    #expect(client.events(after: wire("c1 07") + payload) == [.text("Hello")])
+    let fragments = wire("41 03 f2 48 cd 89 00 80 04 c9 c9 07 00")
+    let other = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
+    #expect(other.events(after: fragments) == [.ping([]), .text("Hello")])
+    #expect(other.events(after: wire("c1 05 f2 00 11 00 00")) == [.text("Hello")])
+    #expect(other.events(after: textFrame("plain too")) == [.text("plain too")])
+  }
+
+  @Test func `without takeover each message stands alone`() {
+    let parameters = PerMessageDeflateParameters(serverNoContextTakeover: true)
+    let client = WebSocketConnection.client(deflate: parameters)
+    #expect(client.events(after: wire("c1 07 f2 48 cd c9 c9 07 00")) == [.text("Hello")])
+    #expect(
+      client.events(after: wire("c1 05 f2 00 11 00 00")) == [.failed(.invalidCompressedData)])
+  }
+
+  @Test(arguments: [
+    ("c9 00", WebSocketError.reservedBits), ("41 01 f2 c0 00", .reservedBits),
+    ("c1 00", .invalidCompressedData), ("c1 03 ff ff ff", .invalidCompressedData),
+    ("c1 07 f2 48 cd", nil),
+  ])
+  func `the compressed bit belongs to first frames of messages`(
+    hex: String, error: WebSocketError?
+  ) {
+    let client = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
+    #expect(client.events(after: wire(hex)) == (error.map { [.failed($0)] } ?? []))
+  }
+
+  @Test func `bad UTF-8 inside a compressed message fails before its end`() {
+    let output = ByteBuffer()
+    ([0x61, 0xFF] + [UInt8](repeating: 0x62, count: 5)).withUnsafeBytes {
+      Deflater(windowBits: 15).deflate($0, into: output)
+    }
+    let client = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
+    #expect(
+      client.events(after: frame(.text, output.array, isFinal: false, isCompressed: true))
+        == [.failed(.invalidUTF8)])
+  }
+
+  @Test func `a side held to a window of 256 bytes sends uncompressed`() {
+    let client = WebSocketConnection.client(
+      deflate: PerMessageDeflateParameters(clientMaxWindowBits: 8))
+    client.send(text: "Hello")
+    #expect(client.takeOutput() == wire("81 85 37 fa 21 3d 7f 9f 4d 51 58"))
+  }
+}
