@@ -3,6 +3,7 @@
 #ifndef PUSHER_CSYSTEM_OPENSSL_SHIM_H
 #define PUSHER_CSYSTEM_OPENSSL_SHIM_H
 
+#include <dirent.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -22,5 +23,49 @@ static inline void pusher_SHA1(const void *data, size_t count, unsigned char dig
   SHA1_Final(digest, &context);
 }
 #pragma GCC diagnostic pop
+
+// SSL_CTX_set_min_proto_version and its neighbours below are macros over the ctrl calls.
+static inline int pusher_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version) {
+  return (int)SSL_CTX_set_min_proto_version(context, version);
+}
+
+static inline void pusher_SSL_CTX_set_mode(SSL_CTX *context, long mode) {
+  SSL_CTX_set_mode(context, mode);
+}
+
+static inline void pusher_SSL_CTX_refuse_renegotiation(SSL_CTX *context) {
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
+}
+
+static inline int pusher_SSL_set_tlsext_host_name(SSL *connection, const char *name) {
+  return (int)SSL_set_tlsext_host_name(connection, name);
+}
+
+static inline void pusher_BIO_set_mem_eof_return(BIO *bio, long value) {
+  BIO_set_mem_eof_return(bio, value);
+}
+
+// The flags are macros of macros. Bytes above 127 are left as they are: the text is UTF-8.
+static inline int pusher_X509_NAME_print(BIO *output, const X509_NAME *name) {
+  return X509_NAME_print_ex(output, name, 0, XN_FLAG_RFC2253 & ~(unsigned long)ASN1_STRFLGS_ESC_MSB);
+}
+
+// Whether a directory holds certificates under the names of their hashes (`1a2b3c4d.0`), as the lookup by hash needs
+// them. Here, because the TLS room imports no C library beside OpenSSL, and OpenSSL has no public call for it.
+static inline int pusher_has_hashed_certificates(const char *path) {
+  DIR *directory = opendir(path);
+  if (directory == NULL) return 0;
+  int found = 0;
+  struct dirent *entry;
+  while (!found && (entry = readdir(directory)) != NULL) {
+    const char *name = entry->d_name;
+    int index = 0;
+    while (index < 8 && ((name[index] >= '0' && name[index] <= '9') || (name[index] >= 'a' && name[index] <= 'f')))
+      index++;
+    found = index == 8 && name[8] == '.' && name[9] >= '0' && name[9] <= '9';
+  }
+  closedir(directory);
+  return found;
+}
 
 #endif

@@ -1,0 +1,34 @@
+/// What the user may say about TLS; the defaults verify against the system's authorities.
+package struct TLSConfiguration: Sendable, Equatable {
+  /// A PEM file of the only authorities to trust; `nil` for the system's.
+  package var caFile: String?
+  /// Accepts every certificate, for whatever name.
+  package var insecure: Bool
+  /// A PEM file with the certificate to show when the server asks, and the chain behind it.
+  package var certificateFile: String?
+  /// The PEM file of its key; `nil` when the key stands in ``certificateFile``.
+  package var keyFile: String?
+
+  package init(
+    caFile: String? = nil, insecure: Bool = false, certificateFile: String? = nil,
+    keyFile: String? = nil
+  ) {
+    self.caFile = caFile
+    self.insecure = insecure
+    self.certificateFile = certificateFile
+    self.keyFile = keyFile
+  }
+}
+
+/// The values of `SSL_CERT_FILE` and `SSL_CERT_DIR`, which OpenSSL's users expect to be honoured.
+package struct TLSEnvironment: Sendable, Equatable {
+  /// A PEM file of authorities; empty counts as not set.
+  package var certificateFile: String?
+  /// Directories with hashed names, divided by colons; empty counts as not set.
+  package var certificateDirectories: String?
+
+  package init(certificateFile: String? = nil, certificateDirectories: String? = nil) {
+    self.certificateFile = certificateFile
+    self.certificateDirectories = certificateDirectories
+  }
+}

@@ -1,0 +1,131 @@
+internal import CSystemOpenSSL
+
+/// What the connections of one role share: trusted authorities, own certificate, lowest version (TLS 1.2).
+///
+/// Making one costs a few milliseconds, so it is made once and kept for reconnects.
+@safe package final class TLSContext {
+  let pointer: OpaquePointer
+  /// Whether connections of this context wait for a ClientHello.
+  let isServer: Bool
+
+  deinit {
+    unsafe SSL_CTX_free(pointer)
+  }
+
+  private init(_ method: OpaquePointer?, isServer: Bool, verifies: Bool) throws(TLSError) {
+    OpenSSLErrors.clear()
+    guard let pointer = unsafe SSL_CTX_new(method) else {
+      throw .setup(reason: OpenSSLErrors.cause())
+    }
+    unsafe self.pointer = pointer
+    self.isServer = isServer
+    guard unsafe pusher_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1 else {
+      throw .setup(reason: OpenSSLErrors.cause())
+    }
+    // A caller may hand the rest of a write from another address, and a buffer is only kept while it holds bytes.
+    var mode = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
+    if isServer { mode |= SSL_MODE_RELEASE_BUFFERS }
+    unsafe pusher_SSL_CTX_set_mode(pointer, Int(mode))
+    unsafe pusher_SSL_CTX_refuse_renegotiation(pointer)
+    unsafe SSL_CTX_set_verify(pointer, verifies ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nil)
+    // Without an answer of ours OpenSSL would ask for a passphrase on the terminal and block the loop.
+    unsafe SSL_CTX_set_default_passwd_cb(pointer) { _, _, _, _ in -1 }
+  }
+
+  /// A context for connections that we open.
+  ///
+  /// Trusted are `configuration.caFile` alone, else what the environment names, else the system's store.
+  /// Unreadable files throw ``TLSError/file(path:reason:)``.
+  package static func client(
+    _ configuration: TLSConfiguration, environment: TLSEnvironment = TLSEnvironment()
+  ) throws(TLSError) -> TLSContext {
+    let context = try unsafe TLSContext(
+      TLS_client_method(), isServer: false, verifies: !configuration.insecure)
+    if !configuration.insecure {
+      try context.trust(configuration.caFile, environment)
+    }
+    if let certificateFile = configuration.certificateFile {
+      try context.present(certificateFile, key: configuration.keyFile ?? certificateFile)
+    }
+    return context
+  }
+
+  /// A context for connections that we accept, with the certificate and key of these PEM files.
+  package static func server(certificateFile: String, keyFile: String) throws(TLSError)
+    -> TLSContext
+  {
+    let context = try unsafe TLSContext(TLS_server_method(), isServer: true, verifies: false)
+    try context.present(certificateFile, key: keyFile)
+    return context
+  }
+
+  private func present(_ certificateFile: String, key keyFile: String) throws(TLSError) {
+    OpenSSLErrors.clear()
+    guard unsafe SSL_CTX_use_certificate_chain_file(pointer, certificateFile) == 1 else {
+      throw .file(path: certificateFile, reason: OpenSSLErrors.cause())
+    }
+    guard unsafe SSL_CTX_use_PrivateKey_file(pointer, keyFile, SSL_FILETYPE_PEM) == 1,
+      unsafe SSL_CTX_check_private_key(pointer) == 1
+    else {
+      throw .file(path: keyFile, reason: OpenSSLErrors.cause())
+    }
+  }
+
+  private func trust(_ caFile: String?, _ environment: TLSEnvironment) throws(TLSError) {
+    if let caFile {
+      try trust(file: caFile)
+      return
+    }
+    let file = environment.certificateFile.flatMap { $0.isEmpty ? nil : $0 }
+    let directories = environment.certificateDirectories.flatMap { $0.isEmpty ? nil : $0 }
+    if let file { try trust(file: file) }
+    if let directories { try trust(directory: directories) }
+    if file == nil && directories == nil { try trustSystem() }
+  }
+
+  private func trustSystem() throws(TLSError) {
+    if let directory = TrustStore.hashedDirectory() {
+      try trust(directory: directory)
+      return
+    }
+    for file in TrustStore.bundleFiles {
+      OpenSSLErrors.clear()
+      if unsafe SSL_CTX_load_verify_file(pointer, file) == 1 { return }
+    }
+    throw .noTrustStore(searched: TrustStore.directories + TrustStore.bundleFiles)
+  }
+
+  private func trust(file: String) throws(TLSError) {
+    OpenSSLErrors.clear()
+    guard unsafe SSL_CTX_load_verify_file(pointer, file) == 1 else {
+      throw .file(path: file, reason: OpenSSLErrors.cause())
+    }
+  }
+
+  private func trust(directory: String) throws(TLSError) {
+    OpenSSLErrors.clear()
+    guard unsafe SSL_CTX_load_verify_dir(pointer, directory) == 1 else {
+      throw .file(path: directory, reason: OpenSSLErrors.cause())
+    }
+  }
+}
+
+/// Where systems keep the authorities they trust.
+///
+/// OpenSSL's own default always parses the bundle (30 to 50 ms); looking up single certificates by hash in a
+/// directory costs nothing until a certificate is checked, so that comes first.
+enum TrustStore {
+  /// Debian and those after it; Fedora's is a directory of the same use; FreeBSD.
+  static let directories = ["/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/certs/CA"]
+
+  /// Debian, Alpine · Fedora, RHEL · openSUSE · macOS, OpenBSD, Alpine · FreeBSD.
+  static let bundleFiles = [
+    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem", "/usr/local/share/certs/ca-root-nss.crt",
+  ]
+
+  /// The first directory that holds certificates under their hashes.
+  static func hashedDirectory() -> String? {
+    directories.first { unsafe pusher_has_hashed_certificates($0) == 1 }
+  }
+}

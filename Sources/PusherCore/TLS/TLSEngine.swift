@@ -1,0 +1,205 @@
+internal import CSystemOpenSSL
+
+/// One TLS connection without a socket: ciphertext in, plaintext out, and the other way round.
+///
+/// The owner repeats: ``receive(ciphertext:)`` what came from the network (or ``inputEnded()``), then
+/// ``handshake()`` until it answers true, then ``read(into:atMost:)`` and ``write(plaintext:)``; after each call it
+/// sends what ``drain(into:)`` gives, also after an error, because an alert may wait there. An engine that has
+/// failed repeats its error.
+@safe package final class TLSEngine {
+  /// What ``read(into:atMost:)`` found.
+  package enum ReadResult: Equatable {
+    /// So many bytes of plaintext were appended.
+    case bytes(Int)
+    /// More ciphertext has to come first.
+    case needsInput
+    /// The other side has closed properly (close_notify); nothing follows.
+    case closed
+  }
+
+  let connection: OpaquePointer
+  /// OpenSSL reads ciphertext here; owned by `connection`.
+  private let incoming: OpaquePointer
+  /// OpenSSL writes ciphertext here; owned by `connection`.
+  private let outgoing: OpaquePointer
+  private let context: TLSContext
+  let peerName: String?
+  private var isEstablished = false
+  private var failure: TLSError?
+  /// The first objection to the peer's certificate chain, noted while it was checked.
+  var objection: TLSError?
+
+  /// False as long as a read or handshake may go on with what has been received already.
+  ///
+  /// While it is false a wait for the socket would wait for bytes that are here already.
+  package private(set) var needsInput = false
+
+  /// A connection of `context`'s role.
+  ///
+  /// A client sends `serverName` for the server to choose its certificate by (not when it is an IP address) and accepts
+  /// only a certificate for exactly this name or address, unless the context is insecure; a server passes `nil`.
+  package init(context: TLSContext, serverName: String? = nil) throws(TLSError) {
+    OpenSSLErrors.clear()
+    guard let connection = unsafe SSL_new(context.pointer) else {
+      throw .setup(reason: OpenSSLErrors.cause())
+    }
+    guard let incoming = unsafe BIO_new(BIO_s_mem()), let outgoing = unsafe BIO_new(BIO_s_mem())
+    else {
+      unsafe SSL_free(connection)
+      throw .setup(reason: OpenSSLErrors.cause())
+    }
+    // An empty incoming BIO means "not yet", until `inputEnded` says otherwise.
+    unsafe pusher_BIO_set_mem_eof_return(incoming, -1)
+    unsafe SSL_set_bio(connection, incoming, outgoing)
+    unsafe self.connection = connection
+    unsafe self.incoming = incoming
+    unsafe self.outgoing = outgoing
+    self.context = context
+    self.peerName = serverName
+    if context.isServer {
+      unsafe SSL_set_accept_state(connection)
+    } else {
+      unsafe SSL_set_connect_state(connection)
+      try expectPeer()
+    }
+  }
+
+  deinit {
+    unsafe SSL_free(connection)
+  }
+
+  /// Takes bytes that came from the network.
+  package func receive(ciphertext: ByteView) {
+    guard !ciphertext.isEmpty else { return }
+    var written = 0
+    let result = unsafe BIO_write_ex(incoming, ciphertext.base, ciphertext.count, &written)
+    precondition(result == 1 && written == ciphertext.count, "no memory for received ciphertext")
+    needsInput = false
+  }
+
+  /// Says that the network will bring no more; reads then end as closed or as ``TLSError/cutShort``.
+  package func inputEnded() {
+    unsafe pusher_BIO_set_mem_eof_return(incoming, 0)
+    needsInput = false
+  }
+
+  /// Goes on with the handshake; true when it is done, false when more ciphertext has to come.
+  package func handshake() throws(TLSError) -> Bool {
+    if let failure { throw failure }
+    if isEstablished { return true }
+    OpenSSLErrors.clear()
+    let result = unsafe SSL_do_handshake(connection)
+    if result == 1 {
+      isEstablished = true
+      return true
+    }
+    // Possible here: WANT_READ, or SSL and SYSCALL for failures. Memory BIOs never want to write.
+    guard unsafe SSL_get_error(connection, result) != SSL_ERROR_WANT_READ else {
+      needsInput = true
+      return false
+    }
+    throw fail(handshakeError())
+  }
+
+  /// Appends up to `atMost` bytes of plaintext to `buffer`, as many as the received ciphertext gives.
+  ///
+  /// An error that comes behind good bytes is thrown by the next call.
+  package func read(into buffer: ByteBuffer, atMost: Int) throws(TLSError) -> ReadResult {
+    if let failure { throw failure }
+    precondition(isEstablished && atMost > 0, "read before the handshake was done")
+    // Plaintext is never longer than its ciphertext; one record may wait inside OpenSSL.
+    let expected = unsafe BIO_ctrl_pending(incoming) + 16_384
+    buffer.reserve(min(atMost, expected))
+    let room = min(atMost, buffer.writable)
+    var total = 0
+    while total < room {
+      var count = 0
+      OpenSSLErrors.clear()
+      let result = unsafe SSL_read_ex(connection, buffer.tail, room - total, &count)
+      guard result == 1 else {
+        return try readStopped(result, after: total)
+      }
+      buffer.commit(count)
+      total += count
+    }
+    return .bytes(total)
+  }
+
+  /// Sorts out why OpenSSL gave no plaintext: WANT_READ, ZERO_RETURN (close_notify), or a failure.
+  private func readStopped(_ result: Int32, after total: Int) throws(TLSError) -> ReadResult {
+    switch unsafe SSL_get_error(connection, result) {
+    case SSL_ERROR_WANT_READ:
+      needsInput = true
+      return total > 0 ? .bytes(total) : .needsInput
+    case SSL_ERROR_ZERO_RETURN:
+      return total > 0 ? .bytes(total) : .closed
+    case let code:
+      let error = fail(streamError(code))
+      if total > 0 { return .bytes(total) }
+      throw error
+    }
+  }
+
+  /// Encrypts all of `plaintext`; the ciphertext waits for ``drain(into:)``.
+  package func write(plaintext: ByteView) throws(TLSError) {
+    if let failure { throw failure }
+    precondition(isEstablished, "write before the handshake was done")
+    var done = 0
+    while done < plaintext.count {
+      var count = 0
+      OpenSSLErrors.clear()
+      let result = unsafe SSL_write_ex(
+        connection, plaintext.base + done, plaintext.count - done, &count)
+      guard result == 1 else {
+        throw fail(streamError(unsafe SSL_get_error(connection, result)))
+      }
+      done += count
+    }
+  }
+
+  /// Appends to `buffer` all ciphertext that has to go out.
+  package func drain(into buffer: ByteBuffer) {
+    let pending = unsafe BIO_ctrl_pending(outgoing)
+    guard pending > 0 else { return }
+    buffer.reserve(pending)
+    var count = 0
+    let result = unsafe BIO_read_ex(outgoing, buffer.tail, pending, &count)
+    precondition(result == 1, "the memory BIO lost its bytes")
+    buffer.commit(count)
+  }
+
+  /// Queues the closing alert (close_notify), if there is a connection to close.
+  package func shutdown() {
+    guard isEstablished && failure == nil else { return }
+    OpenSSLErrors.clear()
+    _ = unsafe SSL_shutdown(connection)
+  }
+
+  private func fail(_ error: TLSError) -> TLSError {
+    failure = error
+    needsInput = false
+    return error
+  }
+
+  private func handshakeError() -> TLSError {
+    let entries = OpenSSLErrors.drain()
+    if let objection { return objection }
+    guard let cause = entries.first, !isUnexpectedEnd(cause) else {
+      return .handshake(reason: "the other side closed the connection")
+    }
+    return .handshake(reason: OpenSSLErrors.words(for: cause))
+  }
+
+  private func streamError(_ code: Int32) -> TLSError {
+    guard let cause = OpenSSLErrors.drain().first else {
+      // OpenSSL before 3.0 tells an end without close_notify by SYSCALL and an empty queue.
+      return code == SSL_ERROR_SYSCALL ? .cutShort : .connection(reason: "error \(code)")
+    }
+    return isUnexpectedEnd(cause)
+      ? .cutShort : .connection(reason: OpenSSLErrors.words(for: cause))
+  }
+
+  private func isUnexpectedEnd(_ entry: OpenSSLErrors.Entry) -> Bool {
+    entry.library == ERR_LIB_SSL && entry.reason == SSL_R_UNEXPECTED_EOF_WHILE_READING
+  }
+}

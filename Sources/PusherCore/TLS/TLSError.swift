@@ -1,0 +1,100 @@
+internal import CSystemOpenSSL
+
+/// Why a TLS connection cannot be set up or go on.
+package enum TLSError: Error, Equatable, CustomStringConvertible {
+  /// The user's fault: a file with certificates or a key cannot be used.
+  case file(path: String, reason: String)
+  /// The machine's fault: nowhere a certificate authority to trust.
+  case noTrustStore(searched: [String])
+  /// This library's or OpenSSL's fault: a call that only fails without memory or on a wrong setting.
+  case setup(reason: String)
+  /// The other side's certificate was not accepted; `subject` names the certificate of the chain that failed.
+  case certificate(reason: String, subject: String?)
+  /// The two sides found no common ground, or the other side does not speak TLS.
+  case handshake(reason: String)
+  /// The network's or the other side's fault: the stream ended without the closing alert, so data may be missing.
+  case cutShort
+  /// The other side broke the protocol or sent a fatal alert after the handshake.
+  case connection(reason: String)
+
+  package var description: String {
+    switch self {
+    case .file(let path, let reason):
+      "cannot use \(path): \(reason)"
+    case .noTrustStore(let searched):
+      "no certificate authorities found (looked at \(searched.joined(separator: ", ")))"
+    case .setup(let reason):
+      "cannot set up TLS: \(reason)"
+    case .certificate(let reason, let subject?):
+      "certificate not accepted: \(reason) (\(subject))"
+    case .certificate(let reason, nil):
+      "certificate not accepted: \(reason)"
+    case .handshake(let reason):
+      "TLS handshake failed: \(reason)"
+    case .cutShort:
+      "TLS connection cut off: the end came without a closing alert"
+    case .connection(let reason):
+      "TLS connection failed: \(reason)"
+    }
+  }
+}
+
+/// OpenSSL's error queue of this thread.
+enum OpenSSLErrors {
+  /// One entry of the queue, with OpenSSL's numbers for the library and the reason.
+  struct Entry {
+    let library: Int32
+    let reason: Int32
+    let text: String
+  }
+
+  /// Forgets what earlier calls left behind, so that the next failure is told by its own entries.
+  static func clear() {
+    ERR_clear_error()
+  }
+
+  /// Empties the queue; the entry that was raised first, which is the cause, comes first.
+  static func drain() -> [Entry] {
+    var entries: [Entry] = []
+    while true {
+      let code = ERR_get_error()
+      guard code != 0 else { return entries }
+      entries.append(
+        Entry(library: ERR_GET_LIB(code), reason: ERR_GET_REASON(code), text: text(of: code)))
+    }
+  }
+
+  /// The queue's cause in words; empties the queue.
+  static func cause() -> String {
+    drain().first.map(words) ?? "no reason given"
+  }
+
+  /// An entry in words: OpenSSL's own, except where these are known to mislead.
+  static func words(for entry: Entry) -> String {
+    switch (entry.library, entry.reason) {
+    case (ERR_LIB_PEM, PEM_R_NO_START_LINE):
+      "it holds no PEM block of the kind needed"
+    case (ERR_LIB_PEM, PEM_R_BAD_PASSWORD_READ), (ERR_LIB_PEM, PEM_R_PROBLEMS_GETTING_PASSWORD):
+      "the key is protected by a passphrase"
+    case (ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH), (ERR_LIB_X509, X509_R_KEY_TYPE_MISMATCH):
+      "the key does not belong to the certificate"
+    case (ERR_LIB_SSL, SSL_R_WRONG_VERSION_NUMBER), (ERR_LIB_SSL, SSL_R_HTTP_REQUEST):
+      "the other side does not speak TLS on this port (\(entry.text))"
+    // What our refusal to ask for a passphrase comes to; the number is built from macros that are not imported.
+    case _ where entry.text == "interrupted or cancelled":
+      "the key is protected by a passphrase"
+    default:
+      entry.text
+    }
+  }
+
+  /// The last of the five parts `error:code:library:function:reason`; for system errors this is `strerror`'s text.
+  private static func text(of code: UInt) -> String {
+    let line = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+      unsafe ERR_error_string_n(code, buffer.baseAddress, buffer.count)
+      return unsafe buffer.baseAddress.map { unsafe String(cString: $0) } ?? ""
+    }
+    let parts = line.split(separator: ":", maxSplits: 4, omittingEmptySubsequences: false)
+    return parts.count == 5 ? String(parts[4]) : line
+  }
+}

@@ -1,0 +1,71 @@
+/// A moment of the calendar in UTC, to the millisecond.
+package struct WallTime: Sendable, Hashable {
+  /// Milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+  package var millisecondsSince1970: Int64
+
+  package init(millisecondsSince1970: Int64) {
+    self.millisecondsSince1970 = millisecondsSince1970
+  }
+
+  /// Whole seconds since 1970, rounded down.
+  package var secondsSince1970: Int64 {
+    Self.floorDivide(millisecondsSince1970, by: 1000).quotient
+  }
+
+  /// How many bytes ``write(to:)`` writes.
+  package static let textLength = 24
+
+  /// The time as RFC 3339 section 5.6 writes it: `2026-11-21T01:39:31.121Z`.
+  ///
+  /// Years outside 0 to 9999, which the format cannot hold, show the nearest time it can.
+  package var rfc3339: String {
+    unsafe String(unsafeUninitializedCapacity: Self.textLength) { output in
+      guard let start = output.baseAddress else { return 0 }
+      unsafe write(to: start)
+      return Self.textLength
+    }
+  }
+
+  /// Writes ``rfc3339`` to ``textLength`` bytes at `output`, without an allocation.
+  package func write(to output: UnsafeMutablePointer<UInt8>) {
+    let clamped = min(max(millisecondsSince1970, -62_167_219_200_000), 253_402_300_799_999)
+    let (days, ofDay) = Self.floorDivide(clamped, by: 86_400_000)
+    let (year, month, day) = Self.date(daysSince1970: days)
+    var position = 0
+    func put(_ value: Int64, digits: Int, then separator: Unicode.Scalar) {
+      var rest = value
+      for index in stride(from: digits - 1, through: 0, by: -1) {
+        unsafe output[position + index] = UInt8(0x30 + rest % 10)
+        rest /= 10
+      }
+      unsafe output[position + digits] = UInt8(ascii: separator)
+      position += digits + 1
+    }
+    put(year, digits: 4, then: "-")
+    put(month, digits: 2, then: "-")
+    put(day, digits: 2, then: "T")
+    put(ofDay / 3_600_000, digits: 2, then: ":")
+    put(ofDay / 60_000 % 60, digits: 2, then: ":")
+    put(ofDay / 1000 % 60, digits: 2, then: ".")
+    put(ofDay % 1000, digits: 3, then: "Z")
+  }
+
+  /// The proleptic Gregorian date; years are counted from March, so that a leap day is the last of its year.
+  private static func date(daysSince1970: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    // 719,468 days lie between 0000-03-01 and 1970-01-01; 400 years are 146,097 days.
+    let (era, ofEra) = floorDivide(daysSince1970 + 719_468, by: 146_097)
+    let yearOfEra = (ofEra - ofEra / 1460 + ofEra / 36_524 - ofEra / 146_096) / 365
+    let ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let monthFromMarch = (5 * ofYear + 2) / 153
+    let day = ofYear - (153 * monthFromMarch + 2) / 5 + 1
+    let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+    return (era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, day)
+  }
+
+  private static func floorDivide(_ value: Int64, by divisor: Int64)
+    -> (quotient: Int64, remainder: Int64)
+  {
+    let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+  }
+}

@@ -1,0 +1,174 @@
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// Waits for many descriptors and deadlines on one thread, by `poll`.
+///
+/// Once around: posted work, the hooks of ``beforeWait(_:)``, the wait, then every source that is ready or late. Nothing
+/// is allocated once the number of sources has settled.
+@safe package final class EventLoop {
+  /// For other threads and signal handlers.
+  package let wakeUp: WakeUp
+  /// Ciphertext on its way from a socket into TLS; empty between two calls.
+  let scratch = ByteBuffer(capacity: 262_144)
+  /// Names to addresses, answers on this loop.
+  package private(set) lazy var resolver = Resolver(wakeUp: wakeUp)
+
+  private struct Slot {
+    /// `nil` after removal, until the slots are compacted.
+    var source: (any LoopSource)?
+    var deadline: Instant?
+  }
+
+  /// A sleeping machine stops the clock of `poll` but not ours, so a wait for a deadline looks up now and then.
+  private static let longestWait: Int64 = 10_000
+
+  private var slots: [Slot] = []
+  private var places: [ObjectIdentifier: Int] = [:]
+  private var holes = 0
+  /// What `poll` looks at; the first entry is the wake-up pipe.
+  private var entries: UnsafeMutableBufferPointer<pollfd>
+  /// The slot of each entry of `entries`.
+  private var owners: [Int] = []
+  private var hooks: [() -> Void] = []
+  private var isStopping = false
+
+  package init() throws(TransportError) {
+    wakeUp = try WakeUp()
+    unsafe entries = .allocate(capacity: 16)
+  }
+
+  deinit {
+    unsafe entries.deallocate()
+  }
+
+  /// The clock's time; sources use the instant they are called with.
+  package var now: Instant { SystemClock.now() }
+
+  /// Takes a source in and keeps it alive; one that is in already stays as it is.
+  package func add(_ source: any LoopSource) {
+    let key = ObjectIdentifier(source)
+    guard places[key] == nil else { return }
+    places[key] = slots.count
+    slots.append(Slot(source: source))
+  }
+
+  /// Lets go of a source, which is not called again.
+  package func remove(_ source: any LoopSource) {
+    guard let place = places.removeValue(forKey: ObjectIdentifier(source)) else { return }
+    slots[place].source = nil
+    holes += 1
+  }
+
+  /// Has `hook` called before each wait, to flush what the last round has gathered.
+  package func beforeWait(_ hook: @escaping () -> Void) {
+    hooks.append(hook)
+  }
+
+  /// Makes ``run()`` return after the current round.
+  package func stop() {
+    isStopping = true
+  }
+
+  /// Goes round until ``stop()``.
+  package func run() {
+    isStopping = false
+    while !isStopping {
+      for body in wakeUp.takeWork() { body(self) }
+      for hook in hooks { hook() }
+      if isStopping { return }
+      compact()
+      let (count, deadline) = gather()
+      let isReady = wait(count, until: deadline)
+      dispatch(isReady ? count : 0, at: now)
+    }
+  }
+
+  /// Closes the gaps that removals left; not during a round, when slots are being walked.
+  private func compact() {
+    guard holes > 0 else { return }
+    slots.removeAll { $0.source == nil }
+    holes = 0
+    for (place, slot) in slots.enumerated() {
+      if let source = slot.source { places[ObjectIdentifier(source)] = place }
+    }
+  }
+
+  /// Asks every source; answers how many entries there are for `poll`, and the earliest deadline.
+  private func gather() -> (count: Int, deadline: Instant?) {
+    if unsafe entries.count <= slots.count {
+      unsafe entries.deallocate()
+      unsafe entries = .allocate(capacity: slots.count * 2 + 1)
+    }
+    unsafe entries[0] = pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)
+    owners.removeAll(keepingCapacity: true)
+    owners.append(-1)
+    var earliest: Instant?
+    for place in slots.indices {
+      guard let interest = slots[place].source?.interest else { continue }
+      slots[place].deadline = interest.deadline
+      earliest = Instant.earliest(earliest, interest.deadline)
+      // `poll` reports an end even to those who ask for nothing, and would never wait again.
+      guard interest.descriptor >= 0 && !interest.events.isEmpty else { continue }
+      var events: Int32 = 0
+      if interest.events.contains(.read) { events |= Int32(POLLIN) }
+      if interest.events.contains(.write) { events |= Int32(POLLOUT) }
+      unsafe entries[owners.count] = pollfd(
+        fd: interest.descriptor, events: Int16(events), revents: 0)
+      owners.append(place)
+    }
+    return (owners.count, earliest)
+  }
+
+  /// True when a descriptor is ready, false when only time has passed or a signal has come.
+  private func wait(_ count: Int, until deadline: Instant?) -> Bool {
+    var milliseconds: Int32 = -1
+    if let deadline {
+      let left = max(now.duration(to: deadline).wholeNanoseconds, 0)
+      let roundedUp = left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0)
+      milliseconds = Int32(min(roundedUp, Self.longestWait))
+    }
+    do throws(SystemError) {
+      let used = unsafe UnsafeMutableBufferPointer(rebasing: entries[..<count])
+      return try unsafe Syscalls.pollDescriptors(used, milliseconds: milliseconds) > 0
+    } catch {
+      // An interruption goes round once more, so that what a signal handler did is seen; so does a lack of memory.
+      precondition(
+        error == .interrupted || error == .noMemory, "cannot wait for descriptors: \(error)")
+      return false
+    }
+  }
+
+  /// Calls the sources that were there before the wait and are there still.
+  private func dispatch(_ count: Int, at now: Instant) {
+    if count > 0 && (unsafe entries[0].revents) != 0 { wakeUp.drain() }
+    for index in 1..<max(count, 1) {
+      let revents = Int32(unsafe entries[index].revents)
+      guard revents != 0, let source = slots[owners[index]].source else { continue }
+      source.ready(unsafe Self.events(entries[index]), at: now)
+    }
+    // Those added meanwhile have no deadline yet, and are asked before the next wait.
+    for place in slots.indices {
+      guard let deadline = slots[place].deadline, deadline <= now else { continue }
+      slots[place].deadline = nil
+      guard let source = slots[place].source else { continue }
+      // Being ready may have moved the deadline.
+      if let current = source.interest.deadline, current <= now { source.expired(at: now) }
+    }
+  }
+
+  private static func events(_ entry: pollfd) -> PollEvents {
+    let revents = Int32(entry.revents)
+    let isOver = revents & Int32(POLLHUP | POLLERR | POLLNVAL) != 0
+    var events: PollEvents = isOver ? [.hangUp] : []
+    if revents & Int32(POLLIN) != 0 || isOver && Int32(entry.events) & Int32(POLLIN) != 0 {
+      events.insert(.read)
+    }
+    if revents & Int32(POLLOUT) != 0 || isOver && Int32(entry.events) & Int32(POLLOUT) != 0 {
+      events.insert(.write)
+    }
+    return events
+  }
+}

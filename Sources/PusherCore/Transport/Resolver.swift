@@ -1,0 +1,108 @@
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// Turns names into addresses by `getaddrinfo`, which knows the system's rules but may hang for a minute: each
+/// question has a thread of its own, and one that hangs keeps nobody from going on.
+package final class Resolver {
+  package typealias Answer = Result<[SocketAddress], TransportError>
+
+  /// A question that is open.
+  package struct Ticket: Hashable, Sendable {
+    fileprivate let number: UInt64
+  }
+
+  private let wakeUp: WakeUp
+  private var open: [Ticket: (Answer) -> Void] = [:]
+  private var lastNumber: UInt64 = 0
+
+  init(wakeUp: WakeUp) {
+    self.wakeUp = wakeUp
+  }
+
+  /// The address that `host` spells, which needs no question; `nil` when it is a name.
+  package static func literal(_ host: String, port: UInt16) -> SocketAddress? {
+    guard case .success(let addresses) = ask(host, port: port, flags: AI_NUMERICHOST) else {
+      return nil
+    }
+    return addresses.first
+  }
+
+  /// Asks for `host`; `completion` is called once on the loop's thread, later, with one address at least or an error.
+  package func resolve(
+    _ host: String, port: UInt16, completion: @escaping (Answer) -> Void
+  ) -> Ticket {
+    lastNumber += 1
+    let ticket = Ticket(number: lastNumber)
+    open[ticket] = completion
+    let question = Question(host: host, port: port, ticket: ticket, wakeUp: wakeUp)
+    if !DetachedThread.start({ question.answer() }) {
+      let error = TransportError.resolve(host: host, reason: "no thread to ask on")
+      wakeUp.post { $0.resolver.deliver(.failure(error), to: ticket) }
+    }
+    return ticket
+  }
+
+  /// Forgets a question; its completion is not called.
+  package func cancel(_ ticket: Ticket) {
+    open[ticket] = nil
+  }
+
+  fileprivate func deliver(_ answer: Answer, to ticket: Ticket) {
+    open.removeValue(forKey: ticket)?(answer)
+  }
+
+  /// Asks at once, on this thread.
+  static func ask(_ host: String, port: UInt16, flags: Int32) -> Answer {
+    guard !host.isEmpty && !host.utf8.contains(0) else {
+      return .failure(.resolve(host: host, reason: "not a host name"))
+    }
+    var hints = unsafe addrinfo()
+    unsafe hints.ai_flags = flags
+    #if canImport(Glibc)
+      unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    #else
+      unsafe hints.ai_socktype = SOCK_STREAM
+    #endif
+    var list: UnsafeMutablePointer<addrinfo>?
+    let code = unsafe getaddrinfo(host, String(port), &hints, &list)
+    guard code == 0 else {
+      let reason =
+        code == EAI_SYSTEM ? SystemError.last.description : unsafe String(cString: gai_strerror(code))
+      return .failure(.resolve(host: host, reason: reason.prefix(1).lowercased() + reason.dropFirst()))
+    }
+    defer { unsafe freeaddrinfo(list) }
+    var addresses: [SocketAddress] = []
+    var next = unsafe list
+    while let entry = unsafe next {
+      if let pointer = unsafe entry.pointee.ai_addr,
+        let address = unsafe Syscalls.address(pointer, length: Int(entry.pointee.ai_addrlen)),
+        !addresses.contains(address)
+      {
+        addresses.append(address)
+      }
+      unsafe next = entry.pointee.ai_next
+    }
+    guard !addresses.isEmpty else {
+      return .failure(.resolve(host: host, reason: "no address of the internet's families"))
+    }
+    return .success(addresses)
+  }
+}
+
+private struct Question: Sendable {
+  let host: String
+  let port: UInt16
+  let ticket: Resolver.Ticket
+  let wakeUp: WakeUp
+
+  /// Runs on a thread of its own.
+  func answer() {
+    // Addresses of a family that the machine has no route for only cost time; the loopback ones always work.
+    let flags = host.lowercased() == "localhost" ? 0 : AI_ADDRCONFIG
+    let answer = Resolver.ask(host, port: port, flags: flags)
+    wakeUp.post { [ticket] in $0.resolver.deliver(answer, to: ticket) }
+  }
+}

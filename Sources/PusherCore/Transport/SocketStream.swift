@@ -1,0 +1,135 @@
+/// What a ``SocketStream`` tells its owner, always from inside the loop and never from inside a call of the owner.
+package protocol SocketStreamDelegate: AnyObject {
+  /// The connection stands, TLS included; reading and writing may begin.
+  func streamOpened(_ stream: SocketStream, at now: Instant)
+  /// ``SocketStream/read(into:atMost:)`` has something to give, be it the end or an error.
+  func streamReadable(_ stream: SocketStream, at now: Instant)
+  /// What a write had left over has gone out; the rest may follow.
+  func streamWritable(_ stream: SocketStream, at now: Instant)
+  /// The stream never opened, or broke outside a read or write; it is closed. Errors that a read or write has thrown
+  /// are not repeated here.
+  func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant)
+}
+
+/// A TCP connection, with TLS where asked for: name → address → connection → handshake → open.
+///
+/// Nothing blocks and nothing is called back before the loop runs. Whoever makes a stream keeps it and closes it; the
+/// loop keeps it too, until it is closed or has failed.
+package final class SocketStream {
+  /// What ``read(into:atMost:)`` found.
+  package enum ReadResult: Equatable {
+    /// So many bytes were appended.
+    case bytes(Int)
+    /// Nothing now; ``SocketStreamDelegate/streamReadable(_:at:)`` will tell.
+    case wouldBlock
+    /// The other side has ended the stream properly; nothing follows.
+    case end
+  }
+
+  enum State {
+    case starting(host: String, port: UInt16)
+    case resolving(Resolver.Ticket)
+    case connecting(Connector)
+    case adopted
+    case handshaking
+    case open
+    case closed
+  }
+
+  package weak var delegate: (any SocketStreamDelegate)?
+  /// False holds the other side back: no reading, so its window fills.
+  package var wantsRead = true
+  /// Whether something waits for the socket to take more.
+  package var wantsWrite: Bool { callerHasMore || !outgoing.isEmpty }
+  /// Whether reading and writing are allowed.
+  package var isOpen: Bool { if case .open = state { true } else { false } }
+  /// Whom the stream is connected to, once it is.
+  package internal(set) var peer: SocketAddress?
+
+  let loop: EventLoop
+  let tls: TLSContext?
+  let serverName: String?
+  var state: State
+  var descriptor: Int32 = -1
+  var engine: TLSEngine?
+  /// Ciphertext that the socket did not take yet.
+  let outgoing = ByteBuffer(capacity: 64)
+  var callerHasMore = false
+  /// No more bytes will come from the socket.
+  var inputIsOver = false
+  /// The caller knows that the stream has ended.
+  var endWasRead = false
+  /// Until when the stream has to be open.
+  var openDeadline: Instant?
+
+  private init(loop: EventLoop, state: State, tls: TLSContext?, serverName: String?) {
+    self.loop = loop
+    self.state = state
+    self.tls = tls
+    self.serverName = serverName
+    loop.add(self)
+  }
+
+  deinit {
+    if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }
+  }
+
+  /// A stream to `port` of `host` (a name, or an address without brackets), with TLS when `tls` is given.
+  ///
+  /// When it is not open by `deadline` it fails with ``TransportError/timeout(_:)`` and the stage it was in.
+  package static func connect(
+    loop: EventLoop, host: String, port: UInt16, tls: TLSContext? = nil, deadline: Instant? = nil,
+    delegate: any SocketStreamDelegate
+  ) -> SocketStream {
+    let stream = SocketStream(
+      loop: loop, state: .starting(host: host, port: port), tls: tls, serverName: host)
+    stream.openDeadline = deadline
+    stream.delegate = delegate
+    return stream
+  }
+
+  /// A stream over a connected socket that a ``Listener`` has accepted; the descriptor belongs to it from now on.
+  package static func adopt(
+    loop: EventLoop, descriptor: Int32, peer: SocketAddress?, tls: TLSContext? = nil,
+    deadline: Instant? = nil, delegate: any SocketStreamDelegate
+  ) -> SocketStream {
+    let stream = SocketStream(loop: loop, state: .adopted, tls: tls, serverName: nil)
+    stream.descriptor = descriptor
+    stream.peer = peer
+    stream.openDeadline = deadline
+    stream.delegate = delegate
+    Syscalls.tuneConnection(descriptor)
+    return stream
+  }
+
+  /// Ends the stream: the closing alert of TLS if it can go out at once, then the socket. Closing again does nothing.
+  ///
+  /// What a write has left over is lost, so a polite owner waits until ``wantsWrite`` is false.
+  package func close() {
+    if case .open = state, let engine {
+      engine.shutdown()
+      engine.drain(into: outgoing)
+    }
+    release()
+  }
+
+  /// Gives back all that the stream holds.
+  func release() {
+    switch state {
+    case .resolving(let ticket): loop.resolver.cancel(ticket)
+    case .connecting(let connector): connector.cancel()
+    case .starting, .adopted, .handshaking, .open, .closed: break
+    }
+    if descriptor >= 0 {
+      // The last chance of an alert that says why.
+      try? flush()
+      Syscalls.closeDescriptor(descriptor)
+      descriptor = -1
+    }
+    state = .closed
+    outgoing.removeAll()
+    callerHasMore = false
+    engine = nil
+    loop.remove(self)
+  }
+}

@@ -1,0 +1,141 @@
+// Reading and writing of an open stream.
+extension SocketStream {
+  /// Appends at most `atMost` bytes to `buffer`.
+  ///
+  /// An error closes the stream. A TLS stream that ends without the closing alert throws ``TLSError/cutShort``.
+  package func read(into buffer: ByteBuffer, atMost: Int) throws(TransportError) -> ReadResult {
+    guard case .open = state else { return .end }
+    do {
+      if let engine { return try readSecure(engine, into: buffer, atMost: atMost) }
+      return try readPlain(into: buffer, atMost: atMost)
+    } catch {
+      release()
+      throw error
+    }
+  }
+
+  private func readPlain(into buffer: ByteBuffer, atMost: Int) throws(TransportError)
+    -> ReadResult
+  {
+    if inputIsOver { return .end }
+    guard let count = try receive(into: buffer, atMost: atMost) else { return .wouldBlock }
+    if count == 0 { inputIsOver = true }
+    return count == 0 ? .end : .bytes(count)
+  }
+
+  private func readSecure(_ engine: TLSEngine, into buffer: ByteBuffer, atMost: Int)
+    throws(TransportError) -> ReadResult
+  {
+    while true {
+      let result: TLSEngine.ReadResult
+      do throws(TLSError) {
+        result = try engine.read(into: buffer, atMost: atMost)
+      } catch {
+        // The alert that answers a broken record goes out with the release.
+        engine.drain(into: outgoing)
+        throw .tls(error)
+      }
+      switch result {
+      case .bytes(let count):
+        try answerKeyUpdate(engine)
+        return .bytes(count)
+      case .closed:
+        inputIsOver = true
+        endWasRead = true
+        return .end
+      case .needsInput:
+        try answerKeyUpdate(engine)
+        guard try fill(engine, atMost: atMost) else { return .wouldBlock }
+      }
+    }
+  }
+
+  /// A read may have made TLS answer on its own account (RFC 8446 section 4.6.3).
+  private func answerKeyUpdate(_ engine: TLSEngine) throws(TransportError) {
+    engine.drain(into: outgoing)
+    if !outgoing.isEmpty { try flush() }
+  }
+
+  /// Feeds the engine from the socket; false when the socket has nothing now.
+  func fill(_ engine: TLSEngine, atMost: Int) throws(TransportError) -> Bool {
+    // A record and its frame at least, so that one read gives something to decrypt.
+    let wanted = min(max(atMost, 18_432), 262_144)
+    guard let count = try receive(into: loop.scratch, atMost: wanted) else { return false }
+    if count == 0 {
+      inputIsOver = true
+      engine.inputEnded()
+    } else {
+      engine.receive(ciphertext: loop.scratch.view)
+      loop.scratch.consume(count)
+    }
+    return true
+  }
+
+  private func receive(into buffer: ByteBuffer, atMost: Int) throws(TransportError) -> Int? {
+    var wouldBlock = false
+    do throws(SystemError) {
+      let count = try unsafe buffer.write(minimum: atMost) {
+        (free: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int in
+        let target = unsafe UnsafeMutableRawBufferPointer(rebasing: free[..<atMost])
+        guard let count = try unsafe Syscalls.receiveBytes(descriptor, target) else {
+          wouldBlock = true
+          return 0
+        }
+        return count
+      }
+      return wouldBlock ? nil : count
+    } catch {
+      throw .reset(reason: error.description)
+    }
+  }
+
+  /// Sends from the front of `buffer` as much as goes, and leaves the rest in it.
+  ///
+  /// After a rest ``SocketStreamDelegate/streamWritable(_:at:)`` tells when to write again. An error closes the stream.
+  package func write(from buffer: ByteBuffer) throws(TransportError) {
+    guard case .open = state else { return }
+    do {
+      if let engine {
+        try writeSecure(engine, from: buffer)
+      } else {
+        try send(buffer)
+      }
+      callerHasMore = !buffer.isEmpty
+    } catch {
+      release()
+      throw error
+    }
+  }
+
+  private func writeSecure(_ engine: TLSEngine, from buffer: ByteBuffer) throws(TransportError) {
+    try flush()
+    while outgoing.isEmpty && !buffer.isEmpty {
+      // A few records at a time: what is encrypted cannot be taken back and is held twice.
+      let count = min(buffer.count, 65_536)
+      do throws(TLSError) {
+        try engine.write(plaintext: buffer.view[0..<count])
+      } catch {
+        throw .tls(error)
+      }
+      buffer.consume(count)
+      engine.drain(into: outgoing)
+      try flush()
+    }
+  }
+
+  /// Sends the ciphertext that waits.
+  func flush() throws(TransportError) {
+    try send(outgoing)
+  }
+
+  private func send(_ buffer: ByteBuffer) throws(TransportError) {
+    do throws(SystemError) {
+      while !buffer.isEmpty {
+        guard let count = unsafe try Syscalls.sendBytes(descriptor, buffer.view.raw) else { return }
+        buffer.consume(count)
+      }
+    } catch {
+      throw .reset(reason: error.description)
+    }
+  }
+}

@@ -1,0 +1,159 @@
+// The way from a name to an open stream, and what the loop calls.
+extension SocketStream: LoopSource {
+  package var interest: LoopInterest {
+    switch state {
+    case .starting, .adopted:
+      return LoopInterest(deadline: LoopInterest.immediately)
+    case .resolving, .connecting:
+      return LoopInterest(deadline: openDeadline)
+    case .handshaking:
+      let events: PollEvents = outgoing.isEmpty ? .read : [.read, .write]
+      return LoopInterest(descriptor: descriptor, events: events, deadline: openDeadline)
+    case .open:
+      var interest = LoopInterest(descriptor: descriptor)
+      if wantsRead && !inputIsOver { interest.events.insert(.read) }
+      if wantsWrite { interest.events.insert(.write) }
+      // Ciphertext or plaintext inside TLS does not make the socket readable.
+      if wantsRead && readsWithoutSocket { interest.deadline = LoopInterest.immediately }
+      return interest
+    case .closed:
+      return LoopInterest()
+    }
+  }
+
+  /// Whether TLS may have something to give that no longer is in the socket.
+  private var readsWithoutSocket: Bool {
+    guard let engine else { return false }
+    return !engine.needsInput && !endWasRead
+  }
+
+  package func ready(_ events: PollEvents, at now: Instant) {
+    switch state {
+    case .handshaking:
+      shakeHands(at: now)
+    case .open:
+      if events.contains(.write) && !writeReady(at: now) { return }
+      if events.contains(.read) && isOpen && wantsRead {
+        delegate?.streamReadable(self, at: now)
+      }
+    case .starting, .resolving, .connecting, .adopted, .closed:
+      break
+    }
+  }
+
+  /// False when the stream has failed.
+  private func writeReady(at now: Instant) -> Bool {
+    do throws(TransportError) {
+      try flush()
+    } catch {
+      fail(error, at: now)
+      return false
+    }
+    if outgoing.isEmpty {
+      callerHasMore = false
+      delegate?.streamWritable(self, at: now)
+    }
+    return true
+  }
+
+  package func expired(at now: Instant) {
+    switch state {
+    case .starting(let host, let port):
+      resolve(host, port: port, at: now)
+    case .adopted:
+      connected(at: now)
+    case .resolving:
+      fail(.timeout(.resolving), at: now)
+    case .connecting:
+      fail(.timeout(.connecting), at: now)
+    case .handshaking:
+      fail(.timeout(.handshaking), at: now)
+    case .open:
+      delegate?.streamReadable(self, at: now)
+    case .closed:
+      break
+    }
+  }
+
+  private func resolve(_ host: String, port: UInt16, at now: Instant) {
+    if let address = Resolver.literal(host, port: port) {
+      dial([address], at: now)
+      return
+    }
+    let ticket = loop.resolver.resolve(host, port: port) { [weak self] answer in
+      guard let self else { return }
+      switch answer {
+      case .success(let addresses): self.dial(addresses, at: self.loop.now)
+      case .failure(let error): self.fail(error, at: self.loop.now)
+      }
+    }
+    state = .resolving(ticket)
+  }
+
+  private func dial(_ addresses: [SocketAddress], at now: Instant) {
+    let connector = Connector(loop: loop, addresses: addresses) { [weak self] outcome, now in
+      guard let self else {
+        if case .success((let descriptor, _)) = outcome { Syscalls.closeDescriptor(descriptor) }
+        return
+      }
+      switch outcome {
+      case .success((let descriptor, let peer)):
+        self.descriptor = descriptor
+        self.peer = peer
+        self.connected(at: now)
+      case .failure(let error):
+        self.fail(error, at: now)
+      }
+    }
+    state = .connecting(connector)
+  }
+
+  /// The socket is connected: TLS begins, or the stream is open.
+  private func connected(at now: Instant) {
+    guard let tls else {
+      open(at: now)
+      return
+    }
+    do throws(TLSError) {
+      engine = try TLSEngine(context: tls, serverName: serverName)
+      state = .handshaking
+      shakeHands(at: now)
+    } catch {
+      fail(.tls(error), at: now)
+    }
+  }
+
+  private func shakeHands(at now: Instant) {
+    guard let engine else { return }
+    do throws(TransportError) {
+      repeat {
+        let isDone: Bool
+        do throws(TLSError) {
+          isDone = try engine.handshake()
+        } catch {
+          engine.drain(into: outgoing)
+          throw .tls(error)
+        }
+        engine.drain(into: outgoing)
+        try flush()
+        if isDone {
+          open(at: now)
+          return
+        }
+      } while try fill(engine, atMost: 0)
+    } catch {
+      fail(error, at: now)
+    }
+  }
+
+  private func open(at now: Instant) {
+    state = .open
+    openDeadline = nil
+    delegate?.streamOpened(self, at: now)
+  }
+
+  private func fail(_ error: TransportError, at now: Instant) {
+    release()
+    delegate?.streamFailed(self, error, at: now)
+  }
+}

@@ -1,0 +1,29 @@
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// The system's clocks: the one place where time enters.
+package enum SystemClock {
+  #if canImport(Glibc)
+    private static let forward = CLOCK_BOOTTIME
+  #else
+    private static let forward = CLOCK_MONOTONIC
+  #endif
+
+  /// The running clock, which counts the time the machine sleeps, so that a deadline missed in sleep is seen as missed.
+  package static func now() -> Instant {
+    var time = timespec()
+    unsafe clock_gettime(forward, &time)
+    return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+  }
+
+  /// The calendar's clock, which may jump.
+  package static func wall() -> WallTime {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return WallTime(
+      millisecondsSince1970: Int64(time.tv_sec) &* 1000 &+ Int64(time.tv_nsec) / 1_000_000)
+  }
+}

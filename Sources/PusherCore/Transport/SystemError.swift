@@ -1,0 +1,72 @@
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// A system call's `errno`; an open set.
+package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+  package let code: Int32
+
+  package init(code: Int32) {
+    self.code = code
+  }
+
+  /// The error that the last system call of this thread left.
+  static var last: SystemError { SystemError(code: errno) }
+
+  /// The system's words with a small first letter, to stand inside a sentence of ours.
+  package var description: String {
+    let words = unsafe String(cString: strerror(code))
+    let second = words.dropFirst().first
+    guard let first = words.first, second?.isUppercase == false else { return words }
+    return first.lowercased() + words.dropFirst()
+  }
+
+  package static let interrupted = SystemError(code: EINTR)
+  package static let connectionRefused = SystemError(code: ECONNREFUSED)
+  package static let connectionReset = SystemError(code: ECONNRESET)
+  package static let brokenPipe = SystemError(code: EPIPE)
+  package static let connectionAborted = SystemError(code: ECONNABORTED)
+  package static let tooManyOpenFiles = SystemError(code: EMFILE)
+  package static let tooManyOpenFilesInSystem = SystemError(code: ENFILE)
+  package static let noBufferSpace = SystemError(code: ENOBUFS)
+  package static let noMemory = SystemError(code: ENOMEM)
+}
+
+/// Why the outside world could not be reached, or was lost.
+package enum TransportError: Error, Equatable, CustomStringConvertible {
+  /// The name `host` gave no address.
+  case resolve(host: String, reason: String)
+  /// No connection to `address`, the last that was tried.
+  case connect(address: String, reason: String)
+  /// The deadline passed during `stage`.
+  case timeout(Stage)
+  /// TLS failed; the error says whose fault it is.
+  case tls(TLSError)
+  /// The connection broke while it was open.
+  case reset(reason: String)
+  /// No server socket at `address`.
+  case listen(address: String, reason: String)
+  /// This machine refuses something that should work: descriptors, memory, threads.
+  case system(operation: String, reason: String)
+
+  /// What a stream does before it is open.
+  package enum Stage: String, Sendable {
+    case resolving = "resolving the name"
+    case connecting = "connecting"
+    case handshaking = "the TLS handshake"
+  }
+
+  package var description: String {
+    switch self {
+    case .resolve(let host, let reason): "cannot resolve \(host): \(reason)"
+    case .connect(let address, let reason): "cannot connect to \(address): \(reason)"
+    case .timeout(let stage): "timed out during \(stage.rawValue)"
+    case .tls(let error): error.description
+    case .reset(let reason): "connection lost: \(reason)"
+    case .listen(let address, let reason): "cannot listen on \(address): \(reason)"
+    case .system(let operation, let reason): "cannot \(operation): \(reason)"
+    }
+  }
+}

@@ -1,0 +1,58 @@
+internal import Synchronization
+
+/// Wakes an ``EventLoop`` from other threads and from signal handlers, and brings work to its thread.
+///
+/// It outlives its loop safely: work that comes too late is never done.
+package final class WakeUp: Sendable {
+  private let readEnd: Int32
+  private let writeEnd: Int32
+  private let work = Mutex<[@Sendable (EventLoop) -> Void]>([])
+
+  init() throws(TransportError) {
+    do throws(SystemError) {
+      (readEnd, writeEnd) = try Syscalls.makePipe()
+    } catch {
+      throw .system(operation: "make a pipe", reason: error.description)
+    }
+    Syscalls.makeNonBlocking(readEnd)
+    Syscalls.makeNonBlocking(writeEnd)
+  }
+
+  deinit {
+    Syscalls.closeDescriptor(readEnd)
+    Syscalls.closeDescriptor(writeEnd)
+  }
+
+  /// What the loop waits on.
+  var descriptor: Int32 { readEnd }
+
+  /// Makes the loop go round once more; calls before it does so count as one.
+  package func signal() {
+    // A full pipe wakes the loop just as well, and there is no other failure to tell anybody of.
+    let byte: [UInt8] = [1]
+    _ = unsafe byte.withUnsafeBytes { bytes in
+      unsafe try? Syscalls.writeBytes(writeEnd, bytes)
+    }
+  }
+
+  /// Has `body` called on the loop's thread, in the order of posting.
+  package func post(_ body: @escaping @Sendable (EventLoop) -> Void) {
+    work.withLock { $0.append(body) }
+    signal()
+  }
+
+  /// Takes the signals that have come.
+  func drain() {
+    unsafe withUnsafeTemporaryAllocation(byteCount: 512, alignment: 1) { buffer in
+      while let count = unsafe try? Syscalls.readBytes(readEnd, buffer), count == buffer.count {}
+    }
+  }
+
+  /// Takes the posted work.
+  func takeWork() -> [@Sendable (EventLoop) -> Void] {
+    work.withLock { waiting in
+      defer { waiting.removeAll() }
+      return waiting
+    }
+  }
+}

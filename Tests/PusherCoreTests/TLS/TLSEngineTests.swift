@@ -1,0 +1,114 @@
+import PusherCore
+import Testing
+
+/// TLS over memory alone: RFC 8446.
+@Suite struct TLSEngineTests {
+  private func read(_ engine: TLSEngine, atMost: Int = 1 << 20) throws(TLSError) -> [UInt8] {
+    let buffer = ByteBuffer()
+    while case .bytes = try engine.read(into: buffer, atMost: atMost) {}
+    return buffer.array
+  }
+
+  @Test func `bytes arrive as they were sent, over many records`() throws {
+    let pair = try TLSPair.established()
+    let sent = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    pair.feedClient(try pair.ciphertext(ofServer: sent))
+    #expect(try read(pair.client) == sent)
+  }
+
+  @Test func `a handshake and data arrive one byte at a time`() throws {
+    let pair = try TLSPair(TLSConfiguration(caFile: TestCertificates.shared.authority))
+    try pair.shakeHands(step: 1)
+    var received: [UInt8] = []
+    for byte in try pair.ciphertext(ofServer: [UInt8]("one byte at a time".utf8)) {
+      pair.feedClient([byte])
+      received += try read(pair.client)
+    }
+    #expect(String(decoding: received, as: UTF8.self) == "one byte at a time")
+  }
+
+  @Test func `a read gives no more than was asked for, and says that more waits`() throws {
+    let pair = try TLSPair.established()
+    pair.feedClient(try pair.ciphertext(ofServer: [UInt8](repeating: 7, count: 1000)))
+    let buffer = ByteBuffer()
+    #expect(try pair.client.read(into: buffer, atMost: 600) == .bytes(600))
+    #expect(!pair.client.needsInput)
+    #expect(try pair.client.read(into: buffer, atMost: 600) == .bytes(400))
+    #expect(pair.client.needsInput)
+    #expect(try pair.client.read(into: buffer, atMost: 600) == .needsInput)
+  }
+
+  @Test func `the client's bytes arrive at the server`() throws {
+    let pair = try TLSPair.established()
+    let plain = ByteBuffer()
+    plain.append("hello")
+    try pair.client.write(plaintext: plain.view)
+    pair.carry(from: pair.client, to: pair.server)
+    #expect(try read(pair.server) == [UInt8]("hello".utf8))
+  }
+
+  @Test func `an end after the closing alert is a clean one`() throws {
+    let pair = try TLSPair.established()
+    let last = try pair.ciphertext(ofServer: [1, 2, 3])
+    pair.server.shutdown()
+    pair.feedClient(last)
+    pair.carry(from: pair.server, to: pair.client)
+    pair.client.inputEnded()
+    let buffer = ByteBuffer()
+    #expect(try pair.client.read(into: buffer, atMost: 100) == .bytes(3))
+    #expect(try pair.client.read(into: buffer, atMost: 100) == .closed)
+    #expect(try pair.client.read(into: buffer, atMost: 100) == .closed)
+  }
+
+  @Test(arguments: [0, 1, 20])
+  func `an end without the closing alert is told apart, after the bytes before it`(cut: Int) throws
+  {
+    let pair = try TLSPair.established()
+    pair.feedClient(try pair.ciphertext(ofServer: [1, 2, 3]))
+    pair.feedClient(try pair.ciphertext(ofServer: [4, 5, 6]).prefix(cut))
+    pair.client.inputEnded()
+    let buffer = ByteBuffer()
+    #expect(try pair.client.read(into: buffer, atMost: 100) == .bytes(3))
+    for _ in 0..<2 {
+      #expect(throws: TLSError.cutShort) { try pair.client.read(into: buffer, atMost: 100) }
+    }
+  }
+
+  @Test func `an end in the handshake is an error of the handshake`() throws {
+    let pair = try TLSPair(TLSConfiguration(caFile: TestCertificates.shared.authority))
+    #expect(try !pair.client.handshake())
+    pair.client.inputEnded()
+    #expect(throws: TLSError.handshake(reason: "the other side closed the connection")) {
+      try pair.client.handshake()
+    }
+  }
+
+  @Test func `a server that speaks HTTP is told apart from one that refuses`() throws {
+    let pair = try TLSPair(TLSConfiguration(caFile: TestCertificates.shared.authority))
+    #expect(try !pair.client.handshake())
+    pair.feedClient("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)
+    let error = #expect(throws: TLSError.self) { try pair.client.handshake() }
+    #expect(error?.description.contains("does not speak TLS on this port") == true)
+  }
+
+  @Test func `a changed byte fails the connection`() throws {
+    let pair = try TLSPair.established()
+    var record = try pair.ciphertext(ofServer: [1, 2, 3])
+    record[record.count - 1] ^= 1
+    pair.feedClient(record)
+    let buffer = ByteBuffer()
+    #expect(throws: TLSError.self) { try pair.client.read(into: buffer, atMost: 100) }
+    #expect(throws: TLSError.self) { try pair.client.write(plaintext: buffer.view) }
+  }
+
+  @Test func `a name is sent for the server to choose by, an address is not`() throws {
+    let trusting = TLSConfiguration(caFile: TestCertificates.shared.authority)
+    for (name, isSent) in [("localhost", true), ("127.0.0.1", false)] {
+      let engine = try TLSEngine(context: .client(trusting), serverName: name)
+      _ = try engine.handshake()
+      let hello = ByteBuffer()
+      engine.drain(into: hello)
+      #expect(hello.view.text.contains(name) == isSent)
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import PusherCore
+
+/// A client and a server engine whose ciphertext is carried over by hand.
+struct TLSPair {
+  let client: TLSEngine
+  let server: TLSEngine
+  private let wire = ByteBuffer(capacity: 4096)
+
+  init(
+    _ configuration: TLSConfiguration, environment: TLSEnvironment = TLSEnvironment(),
+    name: String = "localhost", certificate: String = "localhost"
+  ) throws(TLSError) {
+    let files = TestCertificates.shared
+    client = try TLSEngine(context: .client(configuration, environment: environment), serverName: name)
+    server = try TLSEngine(
+      context: .server(
+        certificateFile: files.certificate(certificate), keyFile: files.key(certificate)))
+  }
+
+  /// A pair with the handshake behind it.
+  static func established() throws(TLSError) -> TLSPair {
+    let pair = try TLSPair(TLSConfiguration(caFile: TestCertificates.shared.authority))
+    try pair.shakeHands()
+    return pair
+  }
+
+  /// Carries ciphertext both ways until both sides are done; the client's error passes through.
+  func shakeHands(step: Int = .max) throws(TLSError) {
+    for _ in 0..<10 {
+      let clientIsDone = try client.handshake()
+      carry(from: client, to: server, step: step) { _ = try? server.handshake() }
+      let serverIsDone = (try? server.handshake()) ?? false
+      carry(from: server, to: client, step: step)
+      if clientIsDone && serverIsDone { return }
+    }
+  }
+
+  /// Moves ciphertext in pieces of `step` bytes.
+  func carry(
+    from sender: TLSEngine, to receiver: TLSEngine, step: Int = .max, after: () -> Void = {}
+  ) {
+    sender.drain(into: wire)
+    while !wire.isEmpty {
+      let count = min(step, wire.count)
+      receiver.receive(ciphertext: wire.view[0..<count])
+      wire.consume(count)
+      after()
+    }
+  }
+
+  /// Encrypts `bytes` at the server, and answers the ciphertext.
+  func ciphertext(ofServer bytes: [UInt8]) throws(TLSError) -> [UInt8] {
+    let plain = ByteBuffer()
+    plain.append(bytes)
+    try server.write(plaintext: plain.view)
+    server.drain(into: wire)
+    defer { wire.removeAll() }
+    return wire.array
+  }
+
+  func feedClient(_ bytes: some Collection<UInt8>) {
+    wire.append([UInt8](bytes))
+    client.receive(ciphertext: wire.view)
+    wire.removeAll()
+  }
+}
