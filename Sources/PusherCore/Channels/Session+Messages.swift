@@ -30,6 +30,11 @@ extension Session {
     }
   }
 
+  /// Reads one binary message, of which the protocol knows none.
+  package mutating func receivedBinary(_ message: ByteView, at now: Instant) {
+    report(.malformed(reason: "a binary message", bytes: message.array))
+  }
+
   private mutating func handle(_ message: ServerMessage, bytes: ByteView, at now: Instant) {
     switch message {
     case .connectionEstablished(let socketID, let timeout):
@@ -37,7 +42,13 @@ extension Session {
     case .error(let code, let message, let channel):
       if let code { lastError = code }
       report(.error(code: code, message: message))
-      refused(code: code, message: message, channel: channel, at: now)
+      if case .connecting = phase, let code, (4000..<4100).contains(code) {
+        // Reverb sends this and leaves the socket open: waiting for more would only run into the deadline.
+        emit(.abort)
+        lost(.closed(code: code, reason: message), at: now)
+      } else {
+        refused(code: code, message: message, channel: channel, at: now)
+      }
     case .ping: emit(.send(command.pong))
     case .pong: break
     case .subscriptionSucceeded(let channel, let data): succeeded(channel, data: data, at: now)

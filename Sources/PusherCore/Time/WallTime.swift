@@ -69,3 +69,15 @@ package struct WallTime: Sendable, Hashable {
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
   }
 }
+
+extension WallTime {
+  /// The moment `duration` later; a negative duration goes back.
+  package func advanced(by duration: Duration) -> WallTime {
+    WallTime(millisecondsSince1970: millisecondsSince1970 + duration.wholeNanoseconds / 1_000_000)
+  }
+
+  /// The time of day in UTC, for people: `01:39:31.121`.
+  package var clock: String {
+    String(rfc3339.dropFirst(11).prefix(12))
+  }
+}

@@ -70,8 +70,10 @@ package final class Resolver {
     let code = unsafe getaddrinfo(host, String(port), &hints, &list)
     guard code == 0 else {
       let reason =
-        code == EAI_SYSTEM ? SystemError.last.description : unsafe String(cString: gai_strerror(code))
-      return .failure(.resolve(host: host, reason: reason.prefix(1).lowercased() + reason.dropFirst()))
+        code == EAI_SYSTEM
+        ? SystemError.last.description : unsafe String(cString: gai_strerror(code))
+      return .failure(
+        .resolve(host: host, reason: reason.prefix(1).lowercased() + reason.dropFirst()))
     }
     defer { unsafe freeaddrinfo(list) }
     var addresses: [SocketAddress] = []

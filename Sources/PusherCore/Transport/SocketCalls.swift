@@ -138,14 +138,18 @@ extension Syscalls {
       var value = sockaddr_in()
       value.sin_family = sa_family_t(AF_INET)
       value.sin_port = address.port.bigEndian
-      unsafe withUnsafeMutableBytes(of: &value.sin_addr) { unsafe $0.copyBytes(from: address.octets) }
+      unsafe withUnsafeMutableBytes(of: &value.sin_addr) {
+        unsafe $0.copyBytes(from: address.octets)
+      }
       return call(&value)
     case .ipv6:
       var value = sockaddr_in6()
       value.sin6_family = sa_family_t(AF_INET6)
       value.sin6_port = address.port.bigEndian
       value.sin6_scope_id = address.scope
-      unsafe withUnsafeMutableBytes(of: &value.sin6_addr) { unsafe $0.copyBytes(from: address.octets) }
+      unsafe withUnsafeMutableBytes(of: &value.sin6_addr) {
+        unsafe $0.copyBytes(from: address.octets)
+      }
       return call(&value)
     }
   }

@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// Which server to talk to, how, and as which app.
 struct ConnectionSettings: Equatable, Sendable {
   /// A name or address, IPv6 without brackets.
@@ -12,6 +14,8 @@ struct ConnectionSettings: Equatable, Sendable {
   /// The option or variable the key came from.
   var keyOrigin: String
   var certificateAuthorityFile: String?
+  /// Where the environment says that certificate authorities are found.
+  var trust: TLSEnvironment
   /// Whether the server's certificate goes unchecked.
   var isInsecure: Bool
   /// From look-up to the server's welcome or answer.
@@ -58,6 +62,9 @@ extension SettingsReader {
       key: key.value,
       keyOrigin: key.origin,
       certificateAuthorityFile: caFile,
+      trust: TLSEnvironment(
+        certificateFile: environment["SSL_CERT_FILE"],
+        certificateDirectories: environment["SSL_CERT_DIR"]),
       isInsecure: typed.isOn(.insecure),
       connectTimeout: typed.duration(.connectTimeout) ?? .seconds(10))
   }

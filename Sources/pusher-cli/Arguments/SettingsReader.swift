@@ -148,4 +148,13 @@ enum ColorChoice: String, CaseIterable, Sendable {
   case auto
   case always
   case never
+
+  /// Whether to colour a stream that is a terminal, or is none.
+  func isOn(forTerminal isTerminal: Bool) -> Bool {
+    switch self {
+    case .always: true
+    case .never: false
+    case .auto: isTerminal
+    }
+  }
 }

@@ -1,0 +1,192 @@
+/// What a client tells its owner, on the loop's thread.
+package protocol ChannelsClientDelegate: AnyObject {
+  /// A text message, before anybody has read it; the view lasts for this call.
+  ///
+  /// Answers whether it was an application event and is dealt with; else it goes the general way. This is the
+  /// hot path.
+  func client(_ client: ChannelsClient, takes message: ByteView, at now: Instant) -> Bool
+
+  /// An event for the user, under `name` when that differs from the message's own.
+  func client(
+    _ client: ChannelsClient, received event: Envelope, named name: String?, at now: Instant)
+
+  /// Something happened to the connection or a channel.
+  func client(_ client: ChannelsClient, reports event: SessionEvent, at now: Instant)
+
+  /// The session has ended and the socket, if there was one, is closed.
+  func clientClosed(_ client: ChannelsClient)
+
+  /// A message goes out; it may hold a signature.
+  func client(_ client: ChannelsClient, sends message: String)
+}
+
+/// A Pusher client on an event loop: wires the session to a link, an authoriser and the clock.
+///
+/// It belongs to the loop's thread.
+package final class ChannelsClient {
+  private let loop: EventLoop
+  private let configuration: ClientConfiguration
+  private let tls: TLSContext?
+  private let authorizer: any ChannelAuthorizer
+  private var session: Session
+  private var link: ServerLink?
+  private var isDraining = false
+  private var hasEnded = false
+  /// Whether the session has ended and no socket is left.
+  package private(set) var isClosed = false
+  package weak var delegate: (any ChannelsClientDelegate)?
+
+  /// A client that has not dialled yet.
+  ///
+  /// - Throws: ``TLSError`` when the trust roots cannot be read.
+  package init(
+    loop: EventLoop, configuration: ClientConfiguration, options: SessionOptions,
+    authorizer: any ChannelAuthorizer
+  ) throws(TLSError) {
+    self.loop = loop
+    self.configuration = configuration
+    self.authorizer = authorizer
+    tls =
+      configuration.url.isSecure
+      ? try TLSContext.client(configuration.tls, environment: configuration.trust) : nil
+    session = Session(options: options, random: SystemRandomNumberGenerator())
+  }
+
+  /// Dials; wanted channels are joined as soon as there is a connection.
+  package func connect() {
+    loop.add(self)
+    perform { $0.connect(at: $1) }
+  }
+
+  package func subscribe(_ channel: String) {
+    perform { $0.subscribe(channel, at: $1) }
+  }
+
+  package func unsubscribe(_ channel: String) {
+    perform { $0.unsubscribe(channel, at: $1) }
+  }
+
+  /// Ends from any state, with a close frame where there is a socket.
+  package func disconnect() {
+    perform { $0.disconnect(at: $1) }
+  }
+
+  /// Drops what is left of the socket after ``disconnect()``, when the goodbye takes too long.
+  package func abort() {
+    disconnect()
+    dropLink()
+  }
+
+  /// Whether the server has confirmed every channel.
+  package var isFullySubscribed: Bool { session.isFullySubscribed }
+
+  /// Set while nobody takes what is received: the socket is then left unread.
+  package var isPaused = false {
+    didSet {
+      guard isPaused != oldValue else { return }
+      session.setReadingPaused(isPaused, at: loop.now)
+      if isPaused {
+        link?.isPaused = true
+      } else {
+        link?.resume()
+      }
+    }
+  }
+
+  /// One input for the session, then everything that follows from it.
+  private func perform(_ input: (inout Session, Instant) -> Void) {
+    input(&session, loop.now)
+    drain()
+  }
+
+  private func drain() {
+    // Performing an output may be an input again; the outermost call drains for all.
+    guard !isDraining else { return }
+    isDraining = true
+    defer { isDraining = false }
+    while let output = session.nextOutput() { perform(output) }
+  }
+
+  private func perform(_ output: SessionOutput) {
+    switch output {
+    case .dial:
+      dropLink()
+      let link = ServerLink(loop: loop, configuration: configuration, tls: tls)
+      link.delegate = self
+      link.isPaused = isPaused
+      self.link = link
+      link.start()
+    case .send(let text):
+      delegate?.client(self, sends: text)
+      link?.send(text)
+    case .authorize(let request):
+      authorizer.authorize(request) { [weak self] result in
+        self?.perform { $0.authorized(request, result, at: $1) }
+      }
+    case .close:
+      authorizer.cancelAll()
+      link?.close()
+    case .abort: dropLink()
+    case .report(let event):
+      delegate?.client(self, reports: event, at: loop.now)
+      if case .ended = event {
+        hasEnded = true
+        closeIfEnded()
+      }
+    }
+  }
+
+  private func dropLink() {
+    authorizer.cancelAll()
+    link?.abort()
+    link = nil
+    closeIfEnded()
+  }
+
+  private func closeIfEnded() {
+    guard hasEnded, link == nil, !isClosed else { return }
+    isClosed = true
+    loop.remove(self)
+    delegate?.clientClosed(self)
+  }
+}
+
+extension ChannelsClient: LoopSource {
+  package var interest: LoopInterest {
+    LoopInterest(deadline: session.deadline)
+  }
+
+  package func ready(_ events: PollEvents, at now: Instant) {}
+
+  package func expired(at now: Instant) {
+    perform { $0.tick(at: $1) }
+  }
+}
+
+extension ChannelsClient: ServerLinkDelegate {
+  func linkReceivedBytes(at now: Instant) {
+    session.noteActivity(at: now)
+  }
+
+  func linkUpgraded(at now: Instant) {}
+
+  func linkReceived(text: ByteView, at now: Instant) {
+    if let delegate, delegate.client(self, takes: text, at: now) { return }
+    switch session.receive(text, at: now) {
+    case .event(let envelope, let name):
+      delegate?.client(self, received: envelope, named: name, at: now)
+    case .handled: drain()
+    }
+  }
+
+  func linkReceived(binary: ByteView, at now: Instant) {
+    perform { session, now in session.receivedBinary(binary, at: now) }
+  }
+
+  func linkEnded(_ loss: ConnectionLoss, at now: Instant) {
+    authorizer.cancelAll()
+    link = nil
+    perform { $0.lost(loss, at: $1) }
+    closeIfEnded()
+  }
+}

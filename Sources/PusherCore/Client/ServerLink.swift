@@ -1,0 +1,192 @@
+/// What a link tells the client.
+protocol ServerLinkDelegate: AnyObject {
+  /// Bytes came in, of whatever kind.
+  func linkReceivedBytes(at now: Instant)
+  /// The server agreed to speak WebSocket.
+  func linkUpgraded(at now: Instant)
+  /// A complete text message; the view lasts for this call.
+  func linkReceived(text: ByteView, at now: Instant)
+  /// A binary message, which the protocol does not know.
+  func linkReceived(binary: ByteView, at now: Instant)
+  /// The link is over; it says nothing more.
+  func linkEnded(_ loss: ConnectionLoss, at now: Instant)
+}
+
+/// One connection to the server: dial, upgrade, frames, end.
+///
+/// It is used once and belongs to the loop's thread.
+final class ServerLink {
+  private enum Phase {
+    case dialling
+    case upgrading(ClientHandshake)
+    case open(WebSocketConnection)
+    case ended
+  }
+
+  /// How much is read at a time; also what one burst may cost before the output is flushed.
+  private static let readSize = 256 << 10
+
+  private let configuration: ClientConfiguration
+  private let tls: TLSContext?
+  private let loop: EventLoop
+  private var stream: SocketStream?
+  private let input = ByteBuffer(capacity: readSize + 16_384)
+  private let output = ByteBuffer()
+  private var phase = Phase.dialling
+  weak var delegate: (any ServerLinkDelegate)?
+  /// Set to leave what comes unread, for as long as nobody takes what was read.
+  var isPaused = false {
+    didSet { stream?.wantsRead = !isPaused }
+  }
+
+  init(loop: EventLoop, configuration: ClientConfiguration, tls: TLSContext?) {
+    self.loop = loop
+    self.configuration = configuration
+    self.tls = tls
+  }
+
+  /// Dials; every answer comes from inside the loop.
+  func start() {
+    let stream = SocketStream.connect(
+      loop: loop, host: configuration.url.host, port: UInt16(clamping: configuration.url.port),
+      tls: tls, delegate: self)
+    stream.wantsRead = !isPaused
+    self.stream = stream
+  }
+
+  private static func handshakeKey() -> [UInt8] {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<16).map { _ in generator.next() }
+  }
+
+  /// Sends a text message; does nothing before the upgrade or after the end.
+  func send(_ text: String) {
+    guard case .open(let socket) = phase else { return }
+    socket.send(text: text)
+    flush()
+  }
+
+  /// Sends a close frame and waits for the server's; the owner limits how long.
+  func close() {
+    guard case .open(let socket) = phase else { return abort() }
+    socket.close(.normal, reason: "")
+    isPaused = false
+    flush()
+  }
+
+  /// Drops the connection without a word and without a report.
+  func abort() {
+    phase = .ended
+    stream?.close()
+  }
+
+  /// Goes on with what was read before a pause.
+  func resume() {
+    isPaused = false
+    drain(at: loop.now)
+  }
+
+  private func end(_ loss: ConnectionLoss, at now: Instant) {
+    if case .ended = phase { return }
+    phase = .ended
+    stream?.close()
+    delegate?.linkEnded(loss, at: now)
+  }
+
+  private func flush() {
+    let pending: ByteBuffer
+    if case .open(let socket) = phase { pending = socket.output } else { pending = output }
+    guard !pending.isEmpty else { return }
+    do throws(TransportError) {
+      try stream?.write(from: pending)
+    } catch {
+      end(ConnectionLoss(error), at: loop.now)
+    }
+  }
+}
+
+extension ServerLink: SocketStreamDelegate {
+  func streamOpened(_ stream: SocketStream, at now: Instant) {
+    let handshake = ClientHandshake(
+      url: configuration.url, headers: configuration.headers, subprotocols: [],
+      deflate: configuration.offersCompression, key: Self.handshakeKey())
+    do throws(HTTPError) {
+      output.append(try handshake.request())
+      phase = .upgrading(handshake)
+      flush()
+    } catch {
+      end(.dropped("cannot ask for the upgrade: \(error)"), at: now)
+    }
+  }
+
+  func streamReadable(_ stream: SocketStream, at now: Instant) {
+    let buffer: ByteBuffer
+    if case .open(let socket) = phase { buffer = socket.input } else { buffer = input }
+    do throws(TransportError) {
+      switch try stream.read(into: buffer, atMost: Self.readSize) {
+      case .wouldBlock: return
+      case .bytes:
+        delegate?.linkReceivedBytes(at: now)
+        if case .upgrading(let handshake) = phase { upgrade(handshake, at: now) }
+        drain(at: now)
+      case .end: inputEnded(at: now)
+      }
+    } catch {
+      end(ConnectionLoss(error), at: now)
+    }
+  }
+
+  func streamWritable(_ stream: SocketStream, at now: Instant) {
+    flush()
+  }
+
+  func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
+    end(ConnectionLoss(error), at: now)
+  }
+
+  private func inputEnded(at now: Instant) {
+    guard case .open(let socket) = phase else {
+      end(.closed(code: nil, reason: "before it answered the upgrade"), at: now)
+      return
+    }
+    socket.inputEnded()
+    drain(at: now)
+  }
+
+  private func upgrade(_ handshake: ClientHandshake, at now: Instant) {
+    do {
+      guard let head = try HTTPHeadParser.response(from: input, limits: HTTPHeadLimits()) else {
+        return
+      }
+      let negotiated = try handshake.accept(head)
+      let socket = WebSocketConnection(
+        role: .client, deflate: negotiated.deflate, limits: configuration.limits,
+        random: SystemRandomNumberGenerator(), input: input)
+      phase = .open(socket)
+      delegate?.linkUpgraded(at: now)
+    } catch {
+      end(ConnectionLoss(upgradeFailure: error), at: now)
+    }
+  }
+
+  /// Hands out every message that is complete, until there is no more or nobody wants more.
+  private func drain(at now: Instant) {
+    guard case .open(let socket) = phase else { return }
+    while !isPaused, let event = socket.next() {
+      switch event {
+      case .text(let text): delegate?.linkReceived(text: text, at: now)
+      case .binary(let bytes): delegate?.linkReceived(binary: bytes, at: now)
+      case .ping, .pong: break
+      case .closed(let code, let reason):
+        flush()
+        end(.closed(code: code.map { Int($0.rawValue) }, reason: reason), at: now)
+      case .failed(let error):
+        flush()
+        end(ConnectionLoss(error), at: now)
+      }
+      // A handler may have ended the link.
+      guard case .open = phase else { return }
+    }
+    flush()
+  }
+}

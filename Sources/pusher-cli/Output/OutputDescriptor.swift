@@ -1,0 +1,125 @@
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// Standard output, written without ever waiting for its reader.
+///
+/// Descriptor 1 itself is never switched to non-blocking, because other processes share it. A pipe or terminal is
+/// opened a second time instead, non-blocking; where that is not allowed it gets small writes, which do not block
+/// once `poll` calls it writable. Files and devices take whole writes.
+struct OutputDescriptor {
+  /// How a write goes.
+  private enum Manner {
+    /// Never waits by itself: a file, a device, or a descriptor that is ours and non-blocking.
+    case direct
+    /// Waits when there is no room: only small pieces, and only after `poll`.
+    case small
+    /// Takes a flag for each write.
+    case socket
+  }
+
+  /// What became of a write.
+  enum Outcome: Equatable {
+    case written(Int)
+    case wouldBlock
+    case failed(Int32)
+  }
+
+  /// The descriptor to wait on and to write to.
+  let number: Int32
+  private let manner: Manner
+  /// Whether it makes sense to watch for the reader going away, and for room.
+  let isPollable: Bool
+  let isTerminal: Bool
+
+  /// The largest write to a pipe that is all or nothing (POSIX `PIPE_BUF`, at least 512).
+  private static let pieceSize = 4096
+
+  /// Standard output as it stands; `nil` when it is closed.
+  init?(_ descriptor: Int32 = 1) {
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { return nil }
+    isTerminal = isatty(descriptor) == 1
+    switch status.st_mode & S_IFMT {
+    case S_IFSOCK:
+      number = descriptor
+      manner = .socket
+      isPollable = true
+    case S_IFCHR where isTerminal:
+      let own = Self.reopen(descriptor)
+      number = own ?? descriptor
+      manner = own == nil ? .small : .direct
+      isPollable = true
+    case S_IFIFO:
+      let own = Self.reopen(descriptor)
+      number = own ?? descriptor
+      manner = own == nil ? .small : .direct
+      isPollable = true
+      if let own { Self.enlargePipe(own) }
+    default:
+      number = descriptor
+      manner = .direct
+      isPollable = false
+    }
+  }
+
+  /// A second, non-blocking way to the same pipe or terminal; `nil` where the system or its rights refuse.
+  private static func reopen(_ descriptor: Int32) -> Int32? {
+    #if os(Linux)
+      let path = "/proc/self/fd/\(descriptor)"
+      let own = unsafe open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+      return own >= 0 ? own : nil
+    #else
+      return nil
+    #endif
+  }
+
+  /// Asks for a pipe of 1 MiB, so that a burst takes fewer turns between us and the reader; no matter if refused.
+  private static func enlargePipe(_ descriptor: Int32) {
+    #if os(Linux)
+      let setPipeSize: Int32 = 1031  // F_SETPIPE_SZ, which Glibc's module leaves out
+      _ = fcntl(descriptor, setPipeSize, 1 << 20)
+    #endif
+  }
+
+  /// Writes what goes without waiting; retried when a signal interrupts.
+  func write(_ bytes: UnsafeRawBufferPointer) -> Outcome {
+    while true {
+      let count: Int
+      switch manner {
+      case .direct: count = unsafe Self.systemWrite(number, bytes.baseAddress, bytes.count)
+      case .small:
+        guard isWritable else { return .wouldBlock }
+        count = unsafe Self.systemWrite(
+          number, bytes.baseAddress, min(bytes.count, Self.pieceSize))
+      case .socket:
+        #if os(Linux)
+          let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
+        #else
+          let flags = MSG_DONTWAIT
+        #endif
+        count = unsafe send(number, bytes.baseAddress, bytes.count, flags)
+      }
+      if count >= 0 { return .written(count) }
+      if errno == EAGAIN || errno == EWOULDBLOCK { return .wouldBlock }
+      if errno != EINTR { return .failed(errno) }
+    }
+  }
+
+  private var isWritable: Bool {
+    var waiting = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
+    return unsafe poll(&waiting, 1, 0) == 1 && waiting.revents & Int16(POLLOUT) != 0
+  }
+
+  private static func systemWrite(
+    _ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int
+  ) -> Int {
+    #if canImport(Glibc)
+      unsafe Glibc.write(descriptor, bytes, count)
+    #else
+      unsafe Darwin.write(descriptor, bytes, count)
+    #endif
+  }
+}

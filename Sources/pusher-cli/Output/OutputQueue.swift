@@ -1,0 +1,98 @@
+internal import PusherCore
+
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// What is printed but not yet written, bounded in bytes.
+///
+/// Lines are written into ``buffer``; the loop flushes before it would wait. When the reader is slower than the
+/// server the queue says so, at first softly: leaving the socket unread for a moment lets the kernel hold the
+/// server back and costs nothing. Only when the reader stalls for longer does it grow to its limit, so that the
+/// server's pings are still read and answered.
+final class OutputQueue: LoopSource {
+  /// What the program does about the output.
+  enum Failure: Equatable {
+    /// The reader has gone: end as a filter does, by SIGPIPE.
+    case readerGone
+    /// Disk full and the like: the system's error number.
+    case system(Int32)
+  }
+
+  /// Lines not yet written.
+  let buffer = ByteBuffer(capacity: 640 << 10)
+  private let descriptor: OutputDescriptor
+  private let limit: Int
+  private var stalledSince: Instant?
+  private(set) var failure: Failure?
+  /// Called once, when nothing more can be written.
+  var onFailure: ((Failure) -> Void)?
+
+  /// Above this many bytes the socket is left unread for a while.
+  private static let softLimit = 512 << 10
+  /// How long; servers wait for pongs 30 s or longer.
+  private static let patience: Duration = .seconds(5)
+
+  init(descriptor: OutputDescriptor, limit: Int) {
+    self.descriptor = descriptor
+    self.limit = limit
+  }
+
+  /// How reading should go on, given how much waits to be written.
+  enum Pressure: Equatable {
+    case none
+    /// Do not read for the moment.
+    case high
+    /// Do not read until there is room again: the queue is full.
+    case full
+  }
+
+  /// The pressure now; `now` decides how long a stall lasts.
+  func pressure(at now: Instant) -> Pressure {
+    if buffer.count >= limit { return .full }
+    guard buffer.count >= min(Self.softLimit, limit) else {
+      stalledSince = nil
+      return .none
+    }
+    let since = stalledSince ?? now
+    stalledSince = since
+    return since.duration(to: now) < Self.patience ? .high : .none
+  }
+
+  /// Writes as much as goes without waiting.
+  func flush() {
+    guard failure == nil else { return }
+    while !buffer.isEmpty {
+      switch unsafe descriptor.write(buffer.view.raw) {
+      case .written(let count): buffer.consume(count)
+      case .wouldBlock: return
+      case .failed(let number): return fail(number == EPIPE ? .readerGone : .system(number))
+      }
+    }
+  }
+
+  private func fail(_ reason: Failure) {
+    guard failure == nil else { return }
+    failure = reason
+    buffer.removeAll()
+    onFailure?(reason)
+  }
+
+  var interest: LoopInterest {
+    guard descriptor.isPollable, failure == nil else { return LoopInterest() }
+    let deadline = stalledSince?.advanced(by: Self.patience)
+    return LoopInterest(
+      descriptor: descriptor.number, events: buffer.isEmpty ? .hangUp : .write, deadline: deadline)
+  }
+
+  func ready(_ events: PollEvents, at now: Instant) {
+    if events.contains(.write) { flush() }
+    if events.contains(.hangUp) { fail(.readerGone) }
+  }
+
+  func expired(at now: Instant) {
+    // The stall has lasted; whoever asks for the pressure next learns it.
+  }
+}

@@ -1,0 +1,38 @@
+internal import PusherCore
+
+/// The one place where failures of the connection become exit statuses.
+extension ExitStatus {
+  /// The status for a session that ended by itself.
+  init(_ end: SessionEnd) {
+    switch end {
+    case .asked: self = .success
+    case .lost(let loss, let code): self.init(loss, code: code)
+    case .retriesExhausted(let loss, let code, _):
+      // A refusal that was repeated until the attempts were over is still a network's end: trying later may help.
+      let status = ExitStatus(loss, code: code)
+      self = status == .rejected ? .network : status
+    }
+  }
+
+  /// The status for a connection that is not tried again.
+  init(_ loss: ConnectionLoss, code: Int?) {
+    switch (loss, code) {
+    case (_, 4001?), (_, 4003?), (_, 4009?): self = .unauthorized
+    case (_, let code?) where (4000..<4100).contains(code): self = .rejected
+    case (.refused(let status, _), _):
+      self = status == 401 || status == 403 ? .unauthorized : .rejected
+    case (.violation, _): self = .rejected
+    default: self = .network
+    }
+  }
+
+  /// The status for a channel that could not be joined.
+  init(_ failure: SubscriptionFailure) {
+    switch failure.fault {
+    case .you: self = .unauthorized
+    case .peer: self = .rejected
+    case .network: self = .network
+    case .us: self = .internalError
+    }
+  }
+}

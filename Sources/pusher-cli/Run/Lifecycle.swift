@@ -1,0 +1,211 @@
+internal import PusherCore
+
+/// Tells what happens to the connection and its channels: to people on stderr, and with `-L` as lines on stdout.
+final class Lifecycle {
+  private let settings: SubscribeSettings
+  private let diagnostics: Diagnostics
+  private let printer: EventPrinter
+  /// A `pusher:error` that nothing has explained yet; most are followed by what they led to.
+  private var pendingError: String?
+
+  init(settings: SubscribeSettings, diagnostics: Diagnostics, printer: EventPrinter) {
+    self.settings = settings
+    self.diagnostics = diagnostics
+    self.printer = printer
+  }
+
+  private var key: String { Diagnostics.shortened(key: settings.connection.key) }
+
+  /// Says and prints one happening.
+  func report(_ event: SessionEvent, at now: Instant) {
+    switch event {
+    case .connected(let socketID, let timeout):
+      diagnostics.info("connected to \(settings.connection.host), socket \(socketID)")
+      line(
+        "pusher:connection_established", nil,
+        [
+          .init("socket_id", .string(socketID)),
+          .init("activity_timeout", .integer(Int(timeout.components.seconds))),
+          .init("host", .string(settings.connection.host)),
+        ])
+    case .subscribed(let channel, let presence):
+      let members = presence.map { " (\($0.count) there)" } ?? ""
+      diagnostics.info("subscribed to \(channel)\(members)")
+      line(
+        "pusher:subscription_succeeded", channel,
+        presence.map { [.init("presence", $0.json)] } ?? [])
+    case .subscriptionFailed(let channel, let failure): subscriptionFailed(channel, failure)
+    case .authorizationDelayed(let channel, let reason, let delay):
+      diagnostics.warning(
+        "authorisation for \(channel) failed (\(reason)); asking again in \(delay.inWords)")
+    case .memberAdded(let channel, let member):
+      printer.print(event: "pusher:member_added", channel: channel, data: member.json)
+    case .memberRemoved(let channel, let member):
+      printer.print(event: "pusher:member_removed", channel: channel, data: member.json)
+    case .error(let code, let message): error(code, message)
+    case .disconnected(let loss, let code, let delay, let attempt):
+      disconnected(loss, code, delay, attempt)
+    case .gap(let from, let to): gap(from, to, at: now)
+    case .malformed(let reason, let bytes): malformed(reason, bytes)
+    case .ended(let reason): ended(reason)
+    }
+  }
+
+  private func line(_ event: String, _ channel: String?, _ data: [JSONValue.Member]) {
+    guard settings.printsLifecycle else { return }
+    printer.printLifecycle(event: event, channel: channel, data: .object(data))
+  }
+
+  private func subscriptionFailed(_ channel: String, _ failure: SubscriptionFailure) {
+    pendingError = nil
+    var hint = ""
+    if case .secret = settings.authorization, failure.status == 401 {
+      hint = " (does the secret belong to key \(key)?)"
+    }
+    diagnostics.error("\(channel) refused: \(failure.message)\(hint)")
+    line(
+      "pusher:subscription_error", channel,
+      [
+        .init("type", .string(failure.type)), .init("error", .string(failure.message)),
+        .init("status", failure.status.map(JSONValue.integer) ?? .null),
+      ])
+  }
+
+  private func error(_ code: Int?, _ message: String) {
+    pendingError = "the server reports error \(code.map { "\($0): " } ?? "")\(message)"
+    line(
+      "pusher:error", nil,
+      [.init("code", code.map(JSONValue.integer) ?? .null), .init("message", .string(message))])
+  }
+
+  /// Says the last `pusher:error` if it led to nothing that has been said since.
+  func flushPendingError() {
+    guard let text = pendingError else { return }
+    pendingError = nil
+    diagnostics.warning(text)
+  }
+
+  private func disconnected(
+    _ loss: ConnectionLoss, _ code: Int?, _ delay: Duration?, _ attempt: Int
+  ) {
+    pendingError = nil
+    if let delay {
+      let when = delay == .zero ? "now" : "in \(delay.inWords)"
+      diagnostics.warning("connection lost (\(loss)); retrying \(when)")
+    }
+    line(
+      "pusher-cli:disconnected", nil,
+      [
+        .init("code", code.map(JSONValue.integer) ?? .null), .init("reason", .string("\(loss)")),
+        .init("retry_in", delay.map { .number($0.secondsText) } ?? .null),
+        .init("attempt", .integer(attempt)),
+      ])
+  }
+
+  private func gap(_ from: Instant, _ to: Instant, at now: Instant) {
+    let length = from.duration(to: to)
+    diagnostics.warning(
+      "back after \(length.inWords); events sent meanwhile are lost (Pusher Channels keeps none)")
+    let wall = SystemClock.wall()
+    line(
+      "pusher-cli:gap", nil,
+      [
+        .init("from", .string(wall.advanced(by: now.duration(to: from)).rfc3339)),
+        .init("to", .string(wall.advanced(by: now.duration(to: to)).rfc3339)),
+        .init("seconds", .number(length.secondsText)),
+      ])
+  }
+
+  private func malformed(_ reason: String, _ bytes: [UInt8]) {
+    diagnostics.warning("left out a message that is no Pusher event (\(reason))")
+    line(
+      "pusher-cli:bad_frame", nil,
+      [.init("reason", .string(reason)), .init("base64", .string(Base64.encode(bytes)))])
+  }
+
+  private func ended(_ reason: SessionEnd) {
+    switch reason {
+    case .asked: break
+    case .lost(let loss, let code):
+      diagnostics.error("\(loss)\(hint(loss, code))")
+    case .retriesExhausted(let loss, _, let attempts):
+      diagnostics.error("gave up after \(attempts) attempts: \(loss)")
+    }
+  }
+
+  private func hint(_ loss: ConnectionLoss, _ code: Int?) -> String {
+    switch code {
+    case 4000: " (the server wants TLS: use --scheme https)"
+    case 4001: " (is key \(key) right, and does it belong to this \(whereabouts)?)"
+    case 4003: " (the app of key \(key) is disabled)"
+    default:
+      if case .untrusted = loss { " (--cacert FILE trusts another authority)" } else { "" }
+    }
+  }
+
+  private var whereabouts: String {
+    settings.connection.host.hasSuffix(".pusher.com") ? "cluster" : "server"
+  }
+
+  /// The last line of a run with `-L`.
+  func printExit(_ status: ExitStatus, reason: String, events: Int) {
+    line(
+      "pusher-cli:exit", nil,
+      [
+        .init("status", .integer(Int(status.rawValue))), .init("reason", .string(reason)),
+        .init("events", .integer(events)),
+      ])
+  }
+
+  /// Shows a frame that came, for `-vv`.
+  func trace(received message: ByteView) {
+    diagnostics.debug("< \(Redaction.redact(message.text))")
+  }
+
+  /// Shows a frame that goes out, for `-vv`.
+  func trace(sent message: String) {
+    diagnostics.debug("> \(Redaction.redact(message))")
+  }
+}
+
+extension PusherPresenceChannelMember {
+  /// The member as the protocol writes it.
+  fileprivate var json: JSONValue {
+    let id = JSONValue.Member("user_id", .string(userId))
+    return .object(userInfo == .null ? [id] : [id, .init("user_info", userInfo)])
+  }
+}
+
+extension Duration {
+  /// Seconds with at most three decimals, as a JSON number.
+  fileprivate var secondsText: String {
+    let milliseconds = (wholeNanoseconds + 500_000) / 1_000_000
+    let fraction = String(milliseconds % 1000 + 1000).dropFirst()
+    var text = "\(milliseconds / 1000).\(fraction)"
+    while text.hasSuffix("0") { text.removeLast() }
+    if text.hasSuffix(".") { text.removeLast() }
+    return text
+  }
+}
+
+/// Takes signatures out of what is shown to people.
+enum Redaction {
+  /// The message with the value of every `auth` and `shared_secret` member replaced by `…`.
+  static func redact(_ message: String) -> String {
+    var result = message
+    for name in ["auth", "shared_secret"] {
+      // As a member of the message, and inside a string of JSON.
+      for opening in ["\"\(name)\":\"", "\\\"\(name)\\\":\\\""] {
+        let closing: Character = opening.hasPrefix("\\") ? "\\" : "\""
+        let pieces = result.split(separator: opening, omittingEmptySubsequences: false)
+        guard pieces.count > 1 else { continue }
+        result =
+          pieces[0]
+          + pieces.dropFirst().map { piece in
+            opening + "…" + piece[(piece.firstIndex(of: closing) ?? piece.endIndex)...]
+          }.joined()
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,86 @@
+internal import PusherCore
+
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// Where the signal handler writes; a handler may use nothing but this number and `write(2)`.
+nonisolated(unsafe) private var signalPipe: Int32 = -1
+
+/// SIGINT, SIGTERM and SIGHUP as something the loop can wait for.
+///
+/// The first one is passed on for a polite end; a second ends the process at once. Signals that were ignored when
+/// the program started (`nohup`, background jobs) stay ignored.
+final class Signals: LoopSource {
+  private let descriptor: Int32
+  private let onSignal: (Int32) -> Void
+  private var hasCome = false
+
+  private static let watched = [SIGINT, SIGTERM, SIGHUP]
+
+  /// Watches from now on; `nil` when the system has no descriptor left.
+  init?(_ onSignal: @escaping (Int32) -> Void) {
+    var ends: [Int32] = [-1, -1]
+    guard unsafe pipe(&ends) == 0 else { return nil }
+    for end in ends {
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    }
+    descriptor = ends[0]
+    self.onSignal = onSignal
+    unsafe signalPipe = ends[1]
+    for number in Self.watched { Self.watch(number) }
+  }
+
+  private static func watch(_ number: Int32) {
+    var former = sigaction()
+    unsafe sigaction(number, nil, &former)
+    #if canImport(Glibc)
+      let handler = unsafe former.__sigaction_handler.sa_handler
+    #else
+      let handler = unsafe former.__sigaction_u.__sa_handler
+    #endif
+    guard unsafe unsafeBitCast(handler, to: Int.self) != unsafeBitCast(SIG_IGN, to: Int.self) else {
+      return
+    }
+    signal(number) { number in
+      let before = errno
+      var byte = UInt8(truncatingIfNeeded: number)
+      _ = unsafe write(signalPipe, &byte, 1)
+      errno = before
+    }
+  }
+
+  var interest: LoopInterest { LoopInterest(descriptor: descriptor, events: .read) }
+
+  func ready(_ events: PollEvents, at now: Instant) {
+    var byte: UInt8 = 0
+    while unsafe read(descriptor, &byte, 1) == 1 {
+      let number = Int32(byte)
+      guard !hasCome else { Self.die(of: number) }
+      hasCome = true
+      onSignal(number)
+    }
+  }
+
+  func expired(at now: Instant) {}
+
+  /// Ends the process by the signal itself, so that shells and supervisors see what happened.
+  static func die(of number: Int32) -> Never {
+    signal(number, SIG_DFL)
+    var only = sigset_t()
+    unsafe sigemptyset(&only)
+    unsafe sigaddset(&only, number)
+    unsafe pthread_sigmask(SIG_UNBLOCK, &only, nil)
+    raise(number)
+    // Only an init process in a container survives its own signal.
+    exit(128 + number)
+  }
+
+  /// Makes writes to a pipe without a reader fail instead of killing; the program ends by SIGPIPE when it is ready.
+  static func ignoreBrokenPipes() {
+    signal(SIGPIPE, SIG_IGN)
+  }
+}

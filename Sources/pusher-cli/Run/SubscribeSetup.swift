@@ -1,0 +1,66 @@
+internal import PusherCore
+
+/// From settings to what the library wants to know.
+extension SubscribeSettings {
+  /// Where and how to connect.
+  ///
+  /// - Throws: ``HTTPError`` for a host or path that no URL can hold.
+  func clientConfiguration(service: Service) throws(HTTPError) -> ClientConfiguration {
+    let target = service.socketTarget(
+      key: PercentEncoding.encode(connection.key), prefix: connection.path,
+      clientName: "swift-pusher-cli", version: Version.current)
+    let parts = target.split(separator: "?", maxSplits: 1)
+    let url = HTTPURL(
+      scheme: connection.isSecure ? .wss : .ws, host: connection.host, port: connection.port,
+      path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : nil)
+    return ClientConfiguration(
+      url: url, tls: connection.tls, trust: connection.trust,
+      offersCompression: offersCompression)
+  }
+
+  /// How the session behaves.
+  func sessionOptions(service: Service) -> SessionOptions {
+    let mode: ReconnectPolicy.Mode =
+      switch reconnect {
+      case .auto: .automatic
+      case .always: .always
+      case .never: .never
+      }
+    return SessionOptions(
+      service: service, activityTimeout: activityTimeout ?? .seconds(120),
+      pongTimeout: pongTimeout, connectTimeout: connection.connectTimeout,
+      reconnect: ReconnectPolicy(
+        mode: mode, maximumAttempts: maxRetries,
+        backoff: Backoff(floor: .seconds(1), ceiling: retryMaxDelay)))
+  }
+
+  /// Who signs for private and presence channels.
+  ///
+  /// - Throws: ``UsageError`` for user information that is not JSON.
+  func authorizer(loop: EventLoop) throws -> any ChannelAuthorizer {
+    switch authorization {
+    case .unavailable: return NoAuthorizer()
+    case .secret(let secret, let member):
+      let signature = SubscriptionSignature(key: connection.key, secret: secret.revealed)
+      return InlineAuthorizer(signature: signature, member: member.map(\.presence))
+    default: return NoAuthorizer()
+    }
+  }
+}
+
+extension ConnectionSettings {
+  /// How certificates are checked.
+  var tls: TLSConfiguration {
+    var tls = TLSConfiguration()
+    tls.caFile = certificateAuthorityFile
+    tls.insecure = isInsecure
+    return tls
+  }
+}
+
+extension PresenceMember {
+  /// The member as the library knows it.
+  fileprivate var presence: InlineAuthorizer.Member {
+    InlineAuthorizer.Member(userID: userID, userInfo: userInfo)
+  }
+}
