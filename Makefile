@@ -1,0 +1,54 @@
+# Each door is one line in `make help`; the work is in scripts/.
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+SWIFT   ?= swift
+
+PROGRAM := dist/pusher-cli
+MANUAL  := man/pusher-cli.1
+BINDIR   = $(DESTDIR)$(PREFIX)/bin
+MANDIR   = $(DESTDIR)$(PREFIX)/share/man/man1
+
+export SWIFT
+
+.DEFAULT_GOAL := build
+.PHONY: demo build test lint format bench install uninstall clean help
+
+demo: ## install what a build needs, build, and show live events from a local server
+	@scripts/install-packages.sh build
+	@$(MAKE) --no-print-directory build
+	@scripts/demo.sh $(PROGRAM)
+
+build: ## build the release program: dist/pusher-cli
+	@scripts/build.sh $(PROGRAM)
+
+test: ## install what the tests need and run them all
+	@scripts/test.sh
+
+lint: ## check the form of sources, manual, scripts and spelling
+	@scripts/lint.sh
+
+format: ## put the Swift sources into form
+	$(SWIFT) format --in-place --parallel --recursive Sources Tests Package.swift
+
+bench: ## measure speed and memory against a floor and two Python clients
+	@scripts/bench.sh
+
+install: $(PROGRAM) ## install program and manual under DESTDIR and PREFIX (/usr/local)
+	install -d "$(BINDIR)" "$(MANDIR)"
+	install -m 755 $(PROGRAM) "$(BINDIR)/pusher-cli"
+	install -m 644 $(MANUAL) "$(MANDIR)/pusher-cli.1"
+
+uninstall: ## remove what install put there
+	rm -f "$(BINDIR)/pusher-cli" "$(MANDIR)/pusher-cli.1"
+
+clean: ## remove everything that was built
+	rm -rf .build .build-* dist
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r door does; \
+	  do printf '  make %-10s %s\n' "$$door" "$$does"; done
+
+# Installing as another user must not build again: only a missing program is built.
+$(PROGRAM):
+	@scripts/build.sh $(PROGRAM)

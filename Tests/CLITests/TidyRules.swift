@@ -1,0 +1,285 @@
+/// One finding of a tidy rule, in the form that editors jump to.
+struct Finding: Equatable, CustomStringConvertible {
+  var path: String
+  var line: Int
+  var message: String
+
+  var description: String { "\(path):\(line): error: \(message)" }
+}
+
+/// A source text under the path it has, or would have, in the repository.
+struct TidySource {
+  let path: String
+  let text: String
+  let tokens: [TidyToken]
+
+  init(_ path: String, _ text: String) {
+    self.path = path
+    self.text = text
+    self.tokens = TidyToken.scan(text)
+  }
+
+  /// The folder under Sources/PusherCore the file stands in; nil outside PusherCore.
+  var room: String? {
+    let parts = path.split(separator: "/")
+    guard parts.count >= 4, parts[0] == "Sources", parts[1] == "PusherCore" else { return nil }
+    return String(parts[2])
+  }
+
+  func finding(_ line: Int, _ message: String) -> Finding {
+    Finding(path: path, line: line, message: message)
+  }
+
+  /// The tokens at which the words and signs of `pattern` stand one after the other; `!` and `(` only
+  /// count where no space is before them.
+  func matches(_ pattern: [String]) -> [TidyToken] {
+    guard tokens.count >= pattern.count else { return [] }
+    return (0...(tokens.count - pattern.count)).filter { start in
+      pattern.indices.allSatisfy { step in
+        let token = tokens[start + step]
+        guard token.text == pattern[step] else { return false }
+        let glued = step > 0 && (token.text == "!" || token.text == "(")
+        return !glued || tokens[start + step - 1].end == token.start
+      }
+    }.map { tokens[$0] }
+  }
+}
+
+/// The rules, each a pure function of sources; what they guard is told in CONTRIBUTING.md.
+enum TidyRules {
+  /// The rooms from the ground up.
+  ///
+  /// A room may use the rooms of the groups before its own, not those beside it.
+  static let rooms: [[String]] = [
+    ["Time"], ["Bytes"], ["JSON"], ["Crypto", "Compression", "TLS"], ["HTTP"],
+    ["WebSocket", "EventStream"], ["Channels"], ["Transport"], ["Client"], ["API"],
+  ]
+
+  static let fileLimit = 400
+  static let functionLimit = 50
+
+  /// Every rule on every source.
+  static func findings(in sources: [TidySource]) -> [Finding] {
+    let rules: [(TidySource) -> [Finding]] = [
+      unknownRooms, imports, clocksAndRandomness, refusedCalls, unfinishedWork, longFile,
+      longFunctions,
+    ]
+    var found = roomOrder(sources)
+    for source in sources {
+      for rule in rules { found += rule(source) }
+    }
+    return found.sorted { ($0.path, $0.line) < ($1.path, $1.line) }
+  }
+
+  private static func level(of room: String) -> Int? {
+    rooms.firstIndex { $0.contains(room) }
+  }
+
+  /// Every file of PusherCore stands in a room.
+  static func unknownRooms(_ source: TidySource) -> [Finding] {
+    guard source.path.hasPrefix("Sources/PusherCore/") else { return [] }
+    if let room = source.room, level(of: room) != nil { return [] }
+    let known = rooms.joined().joined(separator: ", ")
+    return [source.finding(1, "this folder is no room of PusherCore; the rooms are \(known)")]
+  }
+
+  // MARK: Room order
+
+  /// No type of a later room, or of one beside it, is named in a room.
+  static func roomOrder(_ sources: [TidySource]) -> [Finding] {
+    var homes: [String: Set<String>] = [:]
+    for source in sources {
+      guard let room = source.room, level(of: room) != nil else { continue }
+      for name in declaredTypes(source) { homes[name, default: []].insert(room) }
+    }
+    return sources.flatMap { source -> [Finding] in
+      guard let room = source.room, let own = level(of: room) else { return [] }
+      return source.tokens.compactMap { token in
+        guard token.isWord, let declaredIn = homes[token.text] else { return nil }
+        // A name that this room or an earlier one declares too means that one.
+        let mayUse = declaredIn.contains { $0 == room || (level(of: $0) ?? own) < own }
+        guard !mayUse, let home = declaredIn.sorted().first else { return nil }
+        return source.finding(
+          token.line, "'\(token.text)' belongs to \(home), which \(room) may not use")
+      }
+    }
+  }
+
+  private static let typeKeywords: Set<String> = [
+    "struct", "class", "enum", "protocol", "actor", "typealias",
+  ]
+
+  /// Names that every program has from the standard library, whoever else declares them.
+  private static let everywhere: Set<String> = [
+    "AsyncIterator", "Element", "Error", "Failure", "ID", "Index", "Iterator", "Output",
+    "RawValue", "Result", "Success",
+  ]
+
+  /// The types a source declares, nested ones included, those that no other file can name left out.
+  static func declaredTypes(_ source: TidySource) -> Set<String> {
+    let tokens = source.tokens
+    var names: Set<String> = []
+    for index in tokens.indices.dropLast() where typeKeywords.contains(tokens[index].text) {
+      let name = tokens[index + 1]
+      guard name.isWord, name.text.first?.isUppercase == true else { continue }
+      let modifiers = tokens[..<index].reversed().prefix { $0.line == tokens[index].line }
+      guard !modifiers.contains(where: { $0.text == "private" || $0.text == "fileprivate" })
+      else { continue }
+      names.insert(name.text)
+    }
+    return names.subtracting(everywhere)
+  }
+
+  // MARK: Imports
+
+  /// What a source may import, by where it stands.
+  static func allowedImports(_ source: TidySource) -> Set<String> {
+    if source.path.hasPrefix("Sources/pusher-cli/") {
+      return ["PusherCore", "PusherServer", "Glibc", "Darwin", "Synchronization"]
+    }
+    if source.path.hasPrefix("Sources/PusherServer/") {
+      return ["PusherCore", "Synchronization"]
+    }
+    switch source.room {
+    case "Crypto", "TLS": return ["CSystemOpenSSL"]
+    case "Compression": return ["CSystemZlib"]
+    case "Transport": return ["Glibc", "Darwin", "Synchronization"]
+    case "Client", "API": return ["Synchronization"]
+    default: return []
+    }
+  }
+
+  /// C stays behind its fences, the system in Transport and the program, Foundation outside.
+  static func imports(_ source: TidySource) -> [Finding] {
+    let allowed = allowedImports(source)
+    let tokens = source.tokens
+    return tokens.indices.dropLast().compactMap { index in
+      guard tokens[index].text == "import" else { return nil }
+      var name = tokens[index + 1]
+      // `import struct Module.Name` names the module second.
+      if (typeKeywords.union(["func", "let", "var"])).contains(name.text), index + 2 < tokens.count
+      {
+        name = tokens[index + 2]
+      }
+      guard name.isWord, !allowed.contains(name.text) else { return nil }
+      return source.finding(name.line, "\(name.text) may not be imported here")
+    }
+  }
+
+  // MARK: Calls
+
+  /// Time and randomness are arguments; only Transport and Crypto fetch them.
+  static func clocksAndRandomness(_ source: TidySource) -> [Finding] {
+    if source.room == "Transport" || source.room == "Crypto" { return [] }
+    let refused: [[String]] = [
+      ["SystemRandomNumberGenerator"], [".", "random", "("], [".", "randomElement", "("],
+      [".", "shuffled", "("], [".", "shuffle", "("], ["arc4random"], ["ContinuousClock"],
+      ["SuspendingClock"], ["clock_gettime"], ["gettimeofday"], ["sleep", "("], ["usleep", "("],
+      ["nanosleep", "("],
+    ]
+    let message = "clocks and random numbers come from Transport and Crypto, as arguments"
+    var found = refused.flatMap { source.matches($0) }
+    // After Transport its own clock may be asked; any other clock may not.
+    let calls = source.matches([".", "now", "("]).filter { dot in
+      guard let before = source.tokens.last(where: { $0.end <= dot.start }) else { return true }
+      return before.text != "SystemClock"
+    }
+    found += calls
+    return found.map { source.finding($0.line, message) }
+  }
+
+  /// Calls that end the program or write where only the writer may.
+  static func refusedCalls(_ source: TidySource) -> [Finding] {
+    guard source.path.hasPrefix("Sources/") else { return [] }
+    let prints = source.matches(["print", "("]).filter { word in
+      let before = source.tokens.last { $0.end <= word.start }?.text
+      return before != "." && before != "func"
+    }
+    let refused: [([TidyToken], String)] = [
+      (prints, "print( loses errors and waits in a buffer: write through the line writer"),
+      (source.matches(["try", "!"]), "try! ends the program: handle the error"),
+      (source.matches(["as", "!"]), "as! ends the program: use as? and handle nil"),
+      (source.matches(["fatalError", "(", ")"]), "fatalError() says nothing: throw, or say why"),
+    ]
+    return refused.flatMap { tokens, message in tokens.map { source.finding($0.line, message) } }
+  }
+
+  // MARK: Text
+
+  /// What is unfinished stands in an issue, not in the source.
+  static func unfinishedWork(_ source: TidySource) -> [Finding] {
+    lines(source).flatMap { number, line -> [Finding] in
+      let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+      return words.filter { ["TODO", "FIXME", "XXX"].contains($0) }.map {
+        source.finding(number, "\($0): finish it, or write it down outside the source")
+      }
+    }
+  }
+
+  private static func lines(_ source: TidySource) -> [(Int, Substring)] {
+    var lines = source.text.split(separator: "\n", omittingEmptySubsequences: false)
+    if lines.last == "" { lines.removeLast() }
+    return lines.enumerated().map { ($0.offset + 1, $0.element) }
+  }
+
+  static func longFile(_ source: TidySource) -> [Finding] {
+    let count = lines(source).count
+    guard count > fileLimit else { return [] }
+    return [source.finding(fileLimit + 1, "\(count) lines; a file has \(fileLimit) at most")]
+  }
+
+  /// Functions, initializers and subscripts, counted from their first word to their last brace.
+  static func longFunctions(_ source: TidySource) -> [Finding] {
+    let tokens = source.tokens
+    return tokens.indices.compactMap { index in
+      guard startsFunction(tokens, index), let body = bodyStart(tokens, after: index),
+        let end = closingBrace(tokens, from: body)
+      else { return nil }
+      let count = tokens[end].line - tokens[index].line + 1
+      guard count > functionLimit else { return nil }
+      let name = tokens[index].text == "func" ? tokens[index + 1].text : tokens[index].text
+      return source.finding(
+        tokens[index].line, "\(name) has \(count) lines; a function has \(functionLimit) at most")
+    }
+  }
+
+  private static func startsFunction(_ tokens: [TidyToken], _ index: Int) -> Bool {
+    let isCall = index > 0 && tokens[index - 1].text == "."
+    guard !isCall, index + 1 < tokens.count else { return false }
+    switch tokens[index].text {
+    case "func": return true
+    case "init", "subscript": return ["(", "?", "<"].contains(tokens[index + 1].text)
+    case "deinit": return tokens[index + 1].text == "{"
+    default: return false
+    }
+  }
+
+  /// The brace that opens the body; nil when another declaration comes first, as in a protocol.
+  private static func bodyStart(_ tokens: [TidyToken], after start: Int) -> Int? {
+    let others: Set<String> = [
+      "func", "init", "deinit", "subscript", "var", "let", "case", "static", "associatedtype",
+      "package", "public", "private", "internal", "mutating", "}",
+    ]
+    var depth = 0
+    for index in tokens.indices.dropFirst(start + 1) {
+      switch tokens[index].text {
+      case "(", "[": depth += 1
+      case ")", "]": depth -= 1
+      case "{" where depth == 0: return index
+      case let text where depth == 0 && index > start + 1 && others.contains(text): return nil
+      default: break
+      }
+    }
+    return nil
+  }
+
+  private static func closingBrace(_ tokens: [TidyToken], from open: Int) -> Int? {
+    var depth = 0
+    for index in tokens.indices.dropFirst(open) {
+      if tokens[index].text == "{" { depth += 1 }
+      if tokens[index].text == "}" { depth -= 1 }
+      if depth == 0 { return index }
+    }
+    return nil
+  }
+}

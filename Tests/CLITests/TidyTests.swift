@@ -1,0 +1,192 @@
+import Foundation
+import Testing
+
+@Suite("Tidy: the rules of CONTRIBUTING.md, read from the sources")
+struct TidyTests {
+  @Test func `the sources keep every rule`() throws {
+    let sources = try Self.repositorySources()
+    #expect(sources.count > 5)
+    let findings = TidyRules.findings(in: sources)
+    #expect(findings.isEmpty, "\(findings.map(\.description).joined(separator: "\n"))")
+  }
+
+  private static func repositorySources() throws -> [TidySource] {
+    let root = URL(filePath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let folder = root.appending(path: "Sources")
+    let files = try #require(FileManager.default.enumerator(atPath: folder.path))
+    return try files.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.sorted().map {
+      try TidySource(
+        "Sources/\($0)", String(contentsOf: folder.appending(path: $0), encoding: .utf8))
+    }
+  }
+}
+
+@Suite("Tidy: the order of the rooms")
+struct TidyRoomTests {
+  private let session = TidySource(
+    "Sources/PusherCore/Channels/Session.swift",
+    "package final class Session {\n  package enum Ending { case refused }\n}\n")
+
+  @Test func `a type of a later room is refused with file and line`() {
+    let early = TidySource(
+      "Sources/PusherCore/HTTP/Head.swift", "struct Head {\n  var session: Session?\n}\n")
+    #expect(
+      TidyRules.roomOrder([early, session]).map(\.description) == [
+        "Sources/PusherCore/HTTP/Head.swift:2: error: "
+          + "'Session' belongs to Channels, which HTTP may not use"
+      ])
+  }
+
+  @Test func `a nested type of a later room is refused`() {
+    let early = TidySource("Sources/PusherCore/JSON/Value.swift", "let ending: Ending? = nil\n")
+    #expect(TidyRules.roomOrder([early, session]).map(\.line) == [1])
+  }
+
+  @Test func `a room beside is refused`() {
+    let frame = TidySource("Sources/PusherCore/WebSocket/Frame.swift", "struct Frame {}\n")
+    let stream = TidySource("Sources/PusherCore/EventStream/Line.swift", "let frame: Frame\n")
+    #expect(TidyRules.roomOrder([frame, stream]).count == 1)
+  }
+
+  @Test func `an earlier room may be used`() {
+    let late = TidySource("Sources/PusherCore/Client/Client.swift", "let session: Session\n")
+    #expect(TidyRules.roomOrder([session, late]).isEmpty)
+  }
+
+  @Test func `comments and strings may name anything, an interpolation may not`() {
+    let early = TidySource(
+      "Sources/PusherCore/HTTP/Head.swift",
+      """
+      /// Read by ``Session``.
+      /* Session /* Session */ Session */
+      let a = "Session \\" Session"
+      let b = #"Session " \\(Session)"#
+      let c = "\\(Session.self) Session"
+      """)
+    #expect(TidyRules.roomOrder([early, session]).map(\.line) == [5])
+  }
+
+  @Test func `a name that the room declares itself is its own`() {
+    let own = TidySource(
+      "Sources/PusherCore/HTTP/Head.swift", "enum Ending {}\nlet ending: Ending\n")
+    #expect(TidyRules.roomOrder([own, session]).isEmpty)
+  }
+
+  @Test func `a private type of a later room is nobody else's name`() {
+    let late = TidySource("Sources/PusherCore/Client/Client.swift", "private struct Word {}\n")
+    let early = TidySource("Sources/PusherCore/HTTP/Head.swift", "func f<Word>(_: Word) {}\n")
+    #expect(TidyRules.roomOrder([early, late]).isEmpty)
+  }
+
+  @Test func `a folder that is no room is refused`() {
+    let lost = TidySource("Sources/PusherCore/Helpers/Helper.swift", "")
+    let loose = TidySource("Sources/PusherCore/Helper.swift", "")
+    #expect(TidyRules.unknownRooms(lost).count == 1)
+    #expect(TidyRules.unknownRooms(loose).count == 1)
+    #expect(TidyRules.unknownRooms(session).isEmpty)
+  }
+}
+
+@Suite("Tidy: imports, clocks and calls")
+struct TidyCallTests {
+  @Test(arguments: [
+    ("Sources/PusherCore/HTTP/A.swift", "import Foundation"),
+    ("Sources/pusher-cli/A.swift", "internal import Foundation"),
+    ("Sources/PusherCore/Transport/A.swift", "import Dispatch"),
+    ("Sources/PusherCore/HTTP/A.swift", "internal import CSystemOpenSSL"),
+    ("Sources/PusherCore/Transport/A.swift", "internal import CSystemZlib"),
+    ("Sources/PusherCore/Client/A.swift", "#if canImport(Glibc)\ninternal import Glibc\n#endif"),
+    ("Sources/PusherServer/A.swift", "import struct Darwin.timespec"),
+    ("Sources/PusherCore/API/A.swift", "import PusherServer"),
+  ])
+  func `an import outside its fence is refused`(path: String, text: String) {
+    #expect(TidyRules.imports(TidySource(path, text)).count == 1)
+  }
+
+  @Test(arguments: [
+    ("Sources/PusherCore/Crypto/A.swift", "internal import CSystemOpenSSL"),
+    ("Sources/PusherCore/TLS/A.swift", "internal import CSystemOpenSSL"),
+    ("Sources/PusherCore/Compression/A.swift", "internal import CSystemZlib"),
+    ("Sources/PusherCore/Transport/A.swift", "internal import Glibc"),
+    ("Sources/pusher-cli/A.swift", "internal import Glibc\ninternal import PusherCore"),
+    ("Sources/PusherServer/A.swift", "internal import PusherCore"),
+  ])
+  func `an import inside its fence is fine`(path: String, text: String) {
+    #expect(TidyRules.imports(TidySource(path, text)).isEmpty)
+  }
+
+  @Test(arguments: [
+    "var generator = SystemRandomNumberGenerator()", "let n = Int.random(in: 0..<4)",
+    "let clock = ContinuousClock()", "let now = Date.now()", "clock_gettime(id, &time)",
+    "try await Task.sleep(for: .seconds(1))", "sleep(1)", "let c = cards.shuffled()",
+  ])
+  func `a clock or a random number is refused outside Transport and Crypto`(text: String) {
+    let findings = ["Channels", "Transport", "Crypto"].map { room in
+      let source = TidySource("Sources/PusherCore/\(room)/A.swift", text)
+      return TidyRules.clocksAndRandomness(source).count
+    }
+    #expect(findings == [1, 0, 0])
+  }
+
+  @Test(arguments: [
+    "let delay = backoff.next(using: &random)", "let t = SystemClock.now()", "let at = loop.now",
+    "// ContinuousClock is refused",
+  ])
+  func `time and randomness from an argument are fine`(text: String) {
+    let source = TidySource("Sources/PusherCore/Client/A.swift", text)
+    #expect(TidyRules.clocksAndRandomness(source).isEmpty)
+  }
+
+  @Test(arguments: [
+    "print(line)", "let a = try! f()", "let b = c as! D", "default: fatalError()",
+  ])
+  func `a call that ends the program or prints is refused`(text: String) {
+    #expect(TidyRules.refusedCalls(TidySource("Sources/pusher-cli/A.swift", text)).count == 1)
+  }
+
+  @Test(arguments: ["try !f()", "x.print(line)", "func print(_ line: String) {}", "\"print(a)\""])
+  func `what only looks like such a call is fine`(text: String) {
+    #expect(TidyRules.refusedCalls(TidySource("Sources/pusher-cli/A.swift", text)).isEmpty)
+  }
+
+  @Test(arguments: ["// TODO: later", "let a = 1  // FIXME", "/// XXX"])
+  func `unfinished work is refused`(text: String) {
+    #expect(TidyRules.unfinishedWork(TidySource("Sources/pusher-cli/A.swift", text)).count == 1)
+  }
+}
+
+@Suite("Tidy: the length of files and functions")
+struct TidyLengthTests {
+  private func source(_ text: String) -> TidySource {
+    TidySource("Sources/pusher-cli/A.swift", text)
+  }
+
+  @Test func `a file has 400 lines at most`() {
+    #expect(TidyRules.longFile(source(String(repeating: "a\n", count: 400))).isEmpty)
+    #expect(TidyRules.longFile(source(String(repeating: "a\n", count: 401))).map(\.line) == [401])
+  }
+
+  @Test(arguments: [
+    "func f(then: () -> Void = { }) -> [Int] {", "init?<T>(_ t: T) where T: P {",
+    "subscript(index: Int) -> Int {", "deinit {", "func f() throws(E) -> Int\nwhere A: B {",
+  ])
+  func `a function has 50 lines at most`(head: String) {
+    let headLines = head.split(separator: "\n").count
+    let body = { String(repeating: "  a()\n", count: $0 - headLines - 1) }
+    #expect(TidyRules.longFunctions(source("\n\(head)\n\(body(50))}\n")).isEmpty)
+    #expect(TidyRules.longFunctions(source("\n\(head)\n\(body(51))}\n")).map(\.line) == [2])
+  }
+
+  @Test func `a brace in a string or a comment does not count`() {
+    let text = "func f() {\n  a(\"}\")  // }\n" + String(repeating: "\n", count: 60) + "}\n"
+    #expect(TidyRules.longFunctions(source(text)).count == 1)
+  }
+
+  @Test func `a requirement without a body takes no other's`() {
+    let text =
+      "protocol P {\n  func f()\n  init()\n}\nextension P {\n"
+      + String(repeating: "  var a: Int { 1 }\n", count: 60) + "}\n"
+    #expect(TidyRules.longFunctions(source(text)).isEmpty)
+  }
+}

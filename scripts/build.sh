@@ -1,0 +1,30 @@
+#!/bin/sh
+# Builds the release program, with the Swift libraries inside and stripped, and leaves it at PATH.
+#
+#   scripts/build.sh PATH
+set -eu
+cd "$(dirname "$0")/.."
+
+swift=${SWIFT:-swift}
+program=$1
+
+if ! command -v "$swift" >/dev/null 2>&1; then
+  echo "build: no '$swift' found: install Swift 6.2 or newer from swift.org" >&2
+  exit 1
+fi
+if ! pkg-config --exists openssl zlib 2>/dev/null; then
+  echo 'build: OpenSSL or zlib is missing: run scripts/install-packages.sh build' >&2
+  exit 1
+fi
+
+set -- build -c release --product pusher-cli
+# Only Linux has the Swift libraries outside the system.
+[ "$(uname -s)" = Linux ] && set -- "$@" --static-swift-stdlib
+
+"$swift" "$@"
+mkdir -p "$(dirname "$program")"
+# A new file under another name first: the program may be running.
+cp "$("$swift" "$@" --show-bin-path)/pusher-cli" "$program.new"
+strip "$program.new"
+mv "$program.new" "$program"
+echo "built $program ($(wc -c <"$program") bytes)"

@@ -1,0 +1,107 @@
+#!/bin/sh
+# Starts a local server, subscribes to three channels, triggers events and shows their JSON lines.
+#
+#   scripts/demo.sh PROGRAM
+#
+# Nothing leaves this machine, everything started here is ended here, and it takes a minute at most.
+set -eu
+
+program=$1
+work=$(mktemp -d)
+server=''
+subscriber=''
+
+stop() {
+  status=$?
+  trap - EXIT
+  for pid in $subscriber $server; do
+    kill "$pid" 2>/dev/null || true
+    wait "$pid" 2>/dev/null || true
+  done
+  rm -rf "$work"
+  exit "$status"
+}
+trap stop EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+fail() {
+  echo "demo: $*" >&2
+  for file in server subscriber trigger; do
+    [ ! -s "$work/$file.err" ] || sed "s/^/  $file said: /" "$work/$file.err" >&2
+  done
+  exit 1
+}
+
+show() {
+  printf '\n$ %s\n' "$*"
+}
+
+# await WHAT COMMAND...: until COMMAND succeeds, for 15 seconds at most.
+await() {
+  what=$1
+  shift
+  turns=0
+  until "$@" >/dev/null 2>&1; do
+    turns=$((turns + 1))
+    [ "$turns" -lt 150 ] || fail "$what did not happen within 15 seconds"
+    for pid in $server $subscriber; do
+      kill -0 "$pid" 2>/dev/null || fail "$what did not happen: the program ended"
+    done
+    sleep 0.1
+  done
+}
+
+# Settings of the reader's own services must not reach the demo.
+for name in $(env | sed -n 's/^\(\(PUSHER\|REVERB\|SOKETI\)_[A-Z_]*\)=.*/\1/p') \
+  ALL_PROXY HTTPS_PROXY BROADCAST_CONNECTION BROADCAST_DRIVER; do
+  unset "$name"
+done
+export XDG_CONFIG_HOME="$work"
+# The secret goes by the environment: arguments are public.
+export PUSHER_APP_ID=local PUSHER_APP_KEY=local PUSHER_APP_SECRET=local
+
+show 'pusher-cli serve --listen 127.0.0.1:0 --port-file port &'
+"$program" serve --listen 127.0.0.1:0 --port-file "$work/port" \
+  </dev/null >"$work/server.out" 2>"$work/server.err" &
+server=$!
+await 'a port from the server' test -s "$work/port"
+port=$(cat "$work/port")
+echo "listening on 127.0.0.1:$port"
+
+set -- --host 127.0.0.1 --port "$port" --scheme http --key local
+show "pusher-cli subscribe $* -c news -c private-orders -c presence-lobby -L -n 4 &"
+"$program" subscribe "$@" -c news -c private-orders -c presence-lobby --user-id 7 \
+  -L -n 4 -W 30s </dev/null >"$work/events" 2>"$work/subscriber.err" &
+subscriber=$!
+
+all_subscribed() {
+  [ "$(grep -c '"pusher:subscription_succeeded"' "$work/events")" -eq 3 ]
+}
+await 'subscribing to three channels' all_subscribed
+echo 'subscribed to all three'
+
+# trigger CHANNEL EVENT DATA CONNECTION-OPTION...
+trigger() {
+  channel=$1
+  event=$2
+  data=$3
+  shift 3
+  show "pusher-cli trigger $* --app-id local -c $channel -e $event '$data'"
+  "$program" trigger "$@" --app-id local -c "$channel" -e "$event" "$data" \
+    </dev/null 2>"$work/trigger.err" || fail "triggering $event on $channel failed"
+}
+trigger news headline '{"title":"Grüße aus der Konsole","urgent":false}' "$@"
+trigger private-orders order.created '{"id":1,"total":1.10}' "$@"
+trigger private-orders order.paid '{"id":1,"by":"card"}' "$@"
+trigger presence-lobby greeting '"plain text is fine too"' "$@"
+
+# The subscriber ends by itself after the fourth event.
+status=0
+wait "$subscriber" || status=$?
+subscriber=''
+[ "$status" -eq 0 ] || fail "the subscriber ended with status $status"
+
+printf '\nwhat the subscriber printed:\n'
+cat "$work/events"

@@ -1,0 +1,78 @@
+#!/bin/sh
+# Installs the Debian packages of the named sets that are missing, and asks nothing.
+#
+#   scripts/install-packages.sh SET...     sets: build, test, lint, bench
+#
+# Where there is no apt-get it names the packages, and goes on when pkg-config finds the libraries.
+set -eu
+
+build='libssl-dev zlib1g-dev pkg-config binutils g++'
+test="$build python3 python3-venv ca-certificates curl jq mandoc openssl procps"
+lint='codespell mandoc shellcheck'
+bench="$build python3 python3-venv ca-certificates openssl"
+
+say() {
+  printf '%s\n' "install-packages: $*" >&2
+}
+
+wanted=''
+for set in "$@"; do
+  case $set in
+    build) wanted="$wanted $build" ;;
+    test) wanted="$wanted $test" ;;
+    lint) wanted="$wanted $lint" ;;
+    bench) wanted="$wanted $bench" ;;
+    *)
+      say "no set is called '$set'; there are build, test, lint and bench"
+      exit 2
+      ;;
+  esac
+done
+if [ -z "$wanted" ]; then
+  say 'name at least one set: build, test, lint or bench'
+  exit 2
+fi
+
+if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg-query >/dev/null 2>&1; then
+  if pkg-config --exists openssl zlib 2>/dev/null; then
+    say "no apt-get here; going on, since pkg-config finds openssl and zlib (Debian names:$wanted)"
+    exit 0
+  fi
+  say "no apt-get here, and pkg-config finds no openssl and zlib; Debian calls what is needed:$wanted"
+  exit 1
+fi
+
+missing=''
+for package in $wanted; do
+  case " $missing " in *" $package "*) continue ;; esac
+  # dpkg-query leaves an unknown package without a status.
+  state=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = installed ] || missing="$missing $package"
+done
+if [ -z "$missing" ]; then
+  exit 0
+fi
+
+if [ "$(id -u)" -eq 0 ]; then
+  as_root='env'
+elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+  as_root='sudo -n env'
+else
+  say "these packages are missing; install them as root: apt-get install$missing"
+  exit 1
+fi
+
+say "installing$missing"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# Word splitting is meant: both variables hold lists of words.
+# shellcheck disable=SC2086
+if ! {
+  $as_root DEBIAN_FRONTEND=noninteractive apt-get -q update &&
+    $as_root DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install $missing
+} </dev/null >"$log" 2>&1; then
+  cat "$log" >&2
+  say "apt-get could not install$missing"
+  exit 1
+fi
+say 'done'

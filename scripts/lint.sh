@@ -1,0 +1,37 @@
+#!/bin/sh
+# Checks the form of sources, manual, scripts and spelling. Every check runs; one finding fails.
+# A missing tool is named and left out; where CI=true it fails.
+set -eu
+cd "$(dirname "$0")/.."
+
+failed=0
+
+# check TOOL WHAT COMMAND...: runs COMMAND when TOOL is there.
+check() {
+  tool=$1
+  what=$2
+  shift 2
+  if ! command -v "$tool" >/dev/null 2>&1; then
+    if [ "${CI:-}" = true ]; then
+      echo "lint: $tool is missing, so $what cannot be checked" >&2
+      failed=1
+    else
+      echo "lint: $tool is missing, so $what was not checked" >&2
+    fi
+    return
+  fi
+  if "$@" </dev/null; then
+    echo "lint: $what: clean"
+  else
+    echo "lint: $what: findings above" >&2
+    failed=1
+  fi
+}
+
+swift=${SWIFT:-swift}
+check "$swift" 'Swift sources' \
+  "$swift" format lint --strict --parallel --recursive Sources Tests Package.swift
+check mandoc 'manual' mandoc -T lint -W warning man/pusher-cli.1
+check shellcheck 'shell scripts' shellcheck scripts/*.sh .ci/run
+check codespell 'spelling' codespell
+exit "$failed"
