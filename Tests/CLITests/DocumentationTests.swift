@@ -88,6 +88,7 @@ import Testing
     let inManual = Set(
       items.flatMap { $0.split(separator: " ").dropFirst(2) }.map(String.init).filter { $0 != "," })
     #expect(inHelp == inManual, "\(inHelp.symmetricDifference(inManual))")
+    #expect(inHelp == Set(Environment.names), "\(inHelp.symmetricDifference(Environment.names))")
   }
 
   @Test func `pages fit a terminal and end with one newline`() {

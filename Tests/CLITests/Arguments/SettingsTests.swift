@@ -77,7 +77,10 @@ import Testing
       "--local private-encrypted-a",
       "channel 'private-encrypted-a': encrypted channels are not supported"
     ),
-    ("--local a!b", "channel 'a!b': '!' is not allowed; use letters, digits and _-=@,.;"),
+    (
+      "--local a!b",
+      "channel 'a!b': '!' cannot stand in a channel name (allowed: A-Z a-z 0-9 _ - = @ , . ;)"
+    ),
     ("--local private-a --auth-header X:1", "--auth-header needs --auth-endpoint"),
     ("--local private-a --auth-param x=1", "--auth-param needs --auth-endpoint"),
     (
@@ -97,6 +100,7 @@ import Testing
       "--user-id is for signing with the secret; --auth-endpoint names the member itself"
     ),
     ("--local presence-a --user-info {}", "--user-info needs --user-id"),
+    ("--local #a", "channel '#a': channels of users are not supported"),
     (
       "--local private-a --secret-file /none",
       "--secret-file: cannot read '/none': no such file or directory"
@@ -113,7 +117,7 @@ import Testing
     let longest = String(repeating: "a", count: 200)
     #expect(try subscribe("--local " + longest).warnings.count == 1)
     #expect(
-      refusal { _ = try subscribe("--local a" + longest) }?.contains("the limit is 200") == true)
+      refusal { _ = try subscribe("--local a" + longest) }?.contains("at most 200") == true)
   }
 
   @Test func `every allowed character`() throws {
@@ -168,6 +172,11 @@ import Testing
     #expect(
       settings.authorization
         == .secret(Secret("local"), PresenceMember(userID: "7", userInfo: "{\"name\":\"x\"}")))
+  }
+
+  @Test func `user info that is no JSON is refused`() throws {
+    let message = refusal { _ = try subscribe("--local presence-a --user-id 7 --user-info {x") }
+    #expect(message?.hasPrefix("--user-info is not JSON: ") == true)
   }
 
   @Test func `an endpoint has headers and form fields`() throws {
