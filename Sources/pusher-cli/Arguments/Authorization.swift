@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// How the subscription to a private or presence channel is authorised.
 enum Authorization: Equatable, Sendable {
   /// Only public channels are subscribed to.
@@ -85,8 +87,12 @@ extension SettingsReader {
       guard typed.text(.userInfo) == nil else { throw UsageError("--user-info needs --user-id") }
       return nil
     }
-    let info = try typed.text(.userInfo).map { (value) throws(UsageError) in
-      try textOrFile(value, "--user-info", limit: 65_536)
+    guard let given = typed.text(.userInfo) else { return PresenceMember(userID: userID) }
+    let info = try textOrFile(given, "--user-info", limit: 65_536)
+    do {
+      _ = try JSONParser.parse(info)
+    } catch {
+      throw UsageError("--user-info is not JSON: \(error)")
     }
     return PresenceMember(userID: userID, userInfo: info)
   }

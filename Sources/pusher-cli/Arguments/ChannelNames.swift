@@ -1,48 +1,36 @@
-/// What the command line may say about a channel's name.
-enum ChannelNames {
-  /// The longest name the hosted service takes.
-  static let hostedLimit = 164
-  /// The longest name any known server takes.
-  static let limit = 200
+internal import PusherCore
 
+/// What the command line adds to the library's rules for channel names.
+enum ChannelNames {
   /// Whether someone has to allow the subscription.
   static func needsAuthorization(_ name: String) -> Bool {
-    name.hasPrefix("private-") || isPresence(name)
+    ChannelKind(channelName: name).needsAuthorization
   }
 
-  static func isPresence(_ name: String) -> Bool { name.hasPrefix("presence-") }
+  static func isPresence(_ name: String) -> Bool { ChannelKind(channelName: name) == .presence }
 
   /// Checks characters, length and kind.
   ///
   /// - Returns: a warning for a name that some servers refuse.
-  /// - Throws: ``UsageError`` for a name that no server takes, and for encrypted channels.
+  /// - Throws: ``UsageError`` for a name that no server takes, and for kinds that are not supported.
   static func check(_ name: String) throws(UsageError) -> String? {
-    guard !name.isEmpty else { throw UsageError("a channel name is empty") }
-    if let stranger = name.first(where: { !isAllowed($0) }) {
-      throw UsageError(
-        "channel '\(name)': '\(stranger)' is not allowed; use letters, digits and _-=@,.;")
+    if let problem = ChannelName.problem(in: name) {
+      throw UsageError("channel '\(shown(name))': \(problem)")
     }
-    guard name.count <= limit else {
-      throw UsageError(
-        "channel '\(name.prefix(32))…' has \(name.count) characters; the limit is \(limit)")
+    guard !name.hasPrefix("#") else {
+      throw UsageError("channel '\(shown(name))': channels of users are not supported")
     }
-    guard !name.hasPrefix("private-encrypted-") else {
-      throw UsageError("channel '\(name)': encrypted channels are not supported")
+    guard ChannelKind(channelName: name) != .encrypted else {
+      throw UsageError("channel '\(shown(name))': encrypted channels are not supported")
     }
-    guard name.count > hostedLimit else { return nil }
-    return "channel '\(name.prefix(32))…' has \(name.count) characters; "
-      + "Pusher Channels takes \(hostedLimit)"
+    guard name.count > ChannelName.documentedLength else { return nil }
+    return "channel '\(shown(name))' has \(name.count) characters; "
+      + "Pusher Channels takes \(ChannelName.documentedLength)"
   }
 
-  private static func isAllowed(_ character: Character) -> Bool {
-    guard let byte = character.asciiValue else { return false }
-    return switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default:
-      "_-=@,.;".utf8.contains(byte)
-    }
+  /// The name, cut where it would fill the screen.
+  private static func shown(_ name: String) -> String {
+    name.count > 64 ? name.prefix(64) + "…" : name
   }
 }
 

@@ -25,7 +25,8 @@ struct CredentialSource: Equatable, Sendable {
 
   /// Whether it says anything at all.
   var isEmpty: Bool {
-    key == nil && secret == nil && appID == nil && cluster == nil && host == nil
+    key == nil && secret == nil && appID == nil && cluster == nil
+      && host == nil && port == nil && scheme == nil
   }
 }
 
@@ -94,9 +95,10 @@ struct Environment: Sendable {
     source.secret = secret("REVERB_APP_SECRET")
     source.appID = first("REVERB_APP_ID")
     source.host = either("HOST")
+    guard !source.isEmpty else { return source }
     source.port = either("PORT")
     source.scheme = either("SCHEME")
-    source.requiredHost = source.isEmpty ? nil : "REVERB_HOST"
+    source.requiredHost = "REVERB_HOST"
     return source
   }
 

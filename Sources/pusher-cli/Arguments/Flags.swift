@@ -100,7 +100,7 @@ enum Flags {
     Flag(
       name: .listen, value: .text, metavariable: "ADDRESS",
       commands: [.serve], group: .serve, isCommon: true,
-      summary: "HOST:PORT (127.0.0.1:6001); port 0 takes a free one"),
+      summary: "HOST:PORT (127.0.0.1:6001); port 0: a free one"),
     Flag(
       name: .portFile, value: .text, metavariable: "FILE",
       commands: [.serve], group: .serve, isCommon: true,

@@ -37,7 +37,7 @@ extension HelpPage {
       PUSHER_CLI_COLOR                      auto, always or never
       NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, TERM      colour, unless said otherwise
       SSL_CERT_FILE, SSL_CERT_DIR           where trusted certificates are
-      JOURNAL_STREAM                        set by systemd: messages carry a priority
+      JOURNAL_STREAM                        set by systemd: adds priorities
 
     """
 
@@ -49,9 +49,9 @@ extension HelpPage {
       channel       string or null  always
       user_id       string          client events on presence channels
       data          any JSON        always; text that is no JSON is a string
-      data_base64   string          only for bytes that are no UTF-8; data is null then
+      data_base64   string          only for bytes that are no UTF-8; data is null
 
-      {"event":"order.created","channel":"private-orders","data":{"id":1,"total":1.10}}
+      {"event":"order.created","channel":"my-orders","data":{"id":1,"total":1.10}}
 
     data is embedded as it came: numbers, key order and escapes are kept. --raw-data
     leaves it the string it was on the wire; --output raw prints the data alone.

@@ -14,34 +14,32 @@ enum Version {
 /// Prints a page or the version to standard output.
 enum HelpCommand {
   /// Writes the page; answers `status`, or ``ExitStatus/output`` when the page could not be written.
-  static func run(_ page: HelpPage, status: ExitStatus) -> ExitStatus {
-    write(page.text) ? status : .output
+  static func run(_ page: HelpPage, status: ExitStatus, _ diagnostics: Diagnostics) -> ExitStatus {
+    print(page.text, status, diagnostics)
   }
 
   /// Writes the version line.
-  static func version() -> ExitStatus {
-    write(Version.line) ? .success : .output
+  static func version(_ diagnostics: Diagnostics) -> ExitStatus {
+    print(Version.line, .success, diagnostics)
   }
 
-  private static func write(_ text: String) -> Bool {
+  private static func print(
+    _ text: String, _ status: ExitStatus, _ diagnostics: Diagnostics
+  ) -> ExitStatus {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
-      let count = unsafe rest.withUnsafeBytes { bytes in
-        #if canImport(Glibc)
-          unsafe Glibc.write(1, bytes.baseAddress, bytes.count)
-        #else
-          unsafe Darwin.write(1, bytes.baseAddress, bytes.count)
-        #endif
-      }
+      let count = unsafe rest.withUnsafeBytes { unsafe write(1, $0.baseAddress, $0.count) }
       if count >= 0 {
         rest = rest.dropFirst(count)
       } else if errno == EAGAIN {
         var waiting = pollfd(fd: 1, events: Int16(POLLOUT), revents: 0)
         _ = unsafe poll(&waiting, 1, -1)
       } else if errno != EINTR {
-        return false
+        let reason = unsafe String(cString: strerror(errno)).lowercased()
+        diagnostics.error("cannot write to standard output: \(reason)")
+        return .output
       }
     }
-    return true
+    return status
   }
 }

@@ -1,0 +1,207 @@
+import Testing
+
+@testable import pusher_cli
+
+@Suite struct `Reading the command line` {
+  @Test(arguments: [
+    "subscribe --count 5 room", "subscribe --count=5 room", "subscribe -n 5 room",
+    "subscribe -n5 room", "subscribe -n=5 room", "--count 5 subscribe room",
+    "subscribe room --count 5", "sub -n5 -- room", "subscribe -n 3 -n 5 room",
+  ])
+  func `every way to write a value means the same`(line: String) throws {
+    let typed = try arguments(line)
+    #expect(typed.command == .subscribe)
+    #expect(typed.integer(.count) == 5)
+    #expect(typed.operands == ["room"])
+  }
+
+  @Test func `letters without a value are joined, the last may take one`() throws {
+    let typed = try arguments("subscribe -tLn5 a")
+    #expect(typed.isOn(.timestamps))
+    #expect(typed.isOn(.lifecycle))
+    #expect(typed.integer(.count) == 5)
+  }
+
+  @Test func `a double hyphen ends the options`() throws {
+    let typed = try arguments("subscribe -- -c --key")
+    #expect(typed.operands == ["-c", "--key"])
+    #expect(typed.text(.key) == nil)
+  }
+
+  @Test func `a lone hyphen is a value and an operand`() throws {
+    let typed = try arguments("subscribe --secret-file - -")
+    #expect(typed.text(.secretFile) == "-")
+    #expect(typed.operands == ["-"])
+  }
+
+  @Test func `lists repeat and are not split at commas`() throws {
+    let typed = try arguments("subscribe -c a,b --channel c -e x -e y,z")
+    #expect(typed.texts(.channel) == ["a,b", "c"])
+    #expect(typed.texts(.event) == ["x", "y,z"])
+  }
+
+  @Test func `a toggle is taken back, the last mention counts`() throws {
+    #expect(try !arguments("subscribe a -t --no-timestamps").isOn(.timestamps))
+    #expect(try arguments("subscribe a --no-timestamps -t").isOn(.timestamps))
+    #expect(try !arguments("subscribe a --no-compression").isOn(.compression))
+    #expect(try arguments("subscribe a").isOn(.compression))
+  }
+
+  @Test func `raw is a shorter way to write an output format`() throws {
+    #expect(try arguments("subscribe a -r").text(.output) == "raw")
+    #expect(try arguments("subscribe a -r -o json").text(.output) == "json")
+    #expect(try arguments("subscribe a -o pretty -r --no-raw").text(.output) == "pretty")
+  }
+
+  @Test func `quiet and verbose cancel each other, the last counts`() throws {
+    #expect(try subscribe("--local a -qv").verbosity == .verbose)
+    #expect(try subscribe("--local a -vvq").verbosity == .quiet)
+    #expect(try subscribe("--local a -vv").verbosity == .frames)
+    #expect(try subscribe("--local a -v --no-verbose").verbosity == .normal)
+  }
+
+  @Test func `a missing value is found`() {
+    #expect(
+      refusal(of: "subscribe --key --channel x")
+        == "option --key needs a value (found '--channel'; write --key=--channel if you mean that)")
+    #expect(
+      refusal(of: "subscribe -k -c x")
+        == "option -k needs a value (found '-c'; write --key=-c if you mean that)")
+    #expect(refusal(of: "subscribe --key") == "option --key needs a value")
+    #expect(refusal(of: "subscribe --key=") == "option --key needs a value (found an empty one)")
+    #expect(refusal(of: "subscribe --key=--channel x") == nil)
+  }
+
+  @Test func `data alone may be empty`() throws {
+    #expect(try arguments(["trigger", "--data", ""]).text(.data) == "")
+    #expect(try arguments(["trigger", "-d="]).text(.data) == "")
+    #expect(refusal { _ = try arguments(["trigger", "-e", ""]) } != nil)
+  }
+
+  @Test func `a value on a toggle is an error`() {
+    #expect(refusal(of: "subscribe --raw=yes a") == "option --raw takes no value")
+    #expect(refusal(of: "subscribe --no-raw=1 a") == "option --no-raw takes no value")
+    #expect(refusal(of: "subscribe --no-key a") == "option --key has no --no- form; leave it out")
+  }
+
+  @Test(arguments: [
+    ("--chanel", "; did you mean '--channel'?"), ("--hots", "; did you mean '--host'?"),
+    ("--time", ""), ("--times", "; did you mean '--timestamps'?"),
+    ("--exclude", "; did you mean '--exclude-event'?"), ("--zzz", ""),
+    ("--no-compresion", "; did you mean '--no-compression'?"),
+  ])
+  func `an unknown option is named with the nearest one`(typed: String, clause: String) {
+    #expect(refusal(of: "subscribe \(typed) a") == "unknown option '\(typed)'\(clause)")
+  }
+
+  @Test func `a prefix of an option is not that option`() {
+    #expect(
+      refusal(of: "subscribe --chan a") == "unknown option '--chan'; did you mean '--channel'?")
+  }
+
+  @Test func `an unknown letter is named with the word it came from`() {
+    #expect(refusal(of: "subscribe -tz a") == "unknown option '-z' in '-tz'")
+    #expect(refusal(of: "subscribe -z a") == "unknown option '-z'")
+  }
+
+  @Test func `a long name behind one hyphen is not read as letters`() {
+    #expect(refusal(of: "subscribe -key K a") == "unknown option '-key'; did you mean '--key'?")
+    #expect(
+      refusal(of: "subscribe -count=5 a") == "unknown option '-count'; did you mean '--count'?")
+  }
+
+  @Test(arguments: ["--secret hunter2", "--secret=hunter2", "--app-secret=hunter2"])
+  func `a secret as an argument is explained and not repeated`(typed: String) throws {
+    let message = try #require(refusal(of: "subscribe \(typed) a"))
+    #expect(message.contains("would show in ps; use --secret-file or PUSHER_APP_SECRET"))
+    #expect(!message.contains("hunter2"))
+  }
+
+  @Test func `the value of an unknown option is not repeated`() throws {
+    let message = try #require(refusal(of: "subscribe --scret=hunter2 a"))
+    #expect(!message.contains("hunter2"))
+  }
+
+  @Test func `an option of another command is refused by name`() {
+    #expect(
+      refusal(of: "trigger --count 1") == "trigger has no option --count (it belongs to subscribe)")
+    #expect(
+      refusal(of: "serve --host h")
+        == "serve has no option --host (it belongs to subscribe and trigger)")
+  }
+
+  @Test(arguments: [
+    ("--count 0", "option --count: '0' is not a whole number of at least 1"),
+    ("--count -5", "option --count: '-5' is not a whole number of at least 1"),
+    ("--port 65536", "option --port: '65536' is not a whole number from 1 to 65535"),
+    ("--timeout 5x", "option --timeout: '5x' is not a time such as 500ms, 30s, 5m or 1h30m"),
+    ("--buffer 1", "option --buffer: '1' is not a size from 64k to 1G"),
+    ("-o jsn", "option --output: 'jsn' is not one of json, pretty, raw; did you mean 'json'?"),
+    ("--scheme ftp", "option --scheme: 'ftp' is not one of https, http, wss, ws"),
+  ])
+  func `a value its kind refuses is named`(typed: String, message: String) {
+    #expect(refusal(of: "subscribe a \(typed)") == message)
+  }
+
+  @Test func `a mistake points to the command's help in one more line`() throws {
+    #expect(throws: UsageError("unknown option '--zzz'", helpFor: .subscribe)) {
+      try arguments("--zzz subscribe a")
+    }
+    let error = UsageError("x", helpFor: .subscribe)
+    #expect(error.pointer == "Try 'pusher-cli subscribe --help'.")
+    #expect(UsageError("x", helpFor: nil).pointer == "Try 'pusher-cli --help'.")
+  }
+}
+
+@Suite struct `Choosing what to do` {
+  @Test(arguments: [
+    "subscribe --help", "--help subscribe", "subscribe -h", "subscribe --nonsense --help",
+    "subscribe --key --help", "subscribe -qh", "-zh subscribe -h", "subscribe --version -h",
+    "subscribe --raw=1 -h", "help subscribe", "help sub",
+  ])
+  func `help wins over everything`(line: String) throws {
+    let invocation = try Invocation(line.split(separator: " ").map(String.init))
+    #expect(invocation == .page(.command(.subscribe, complete: false), .success))
+  }
+
+  @Test func `help behind the end of options or as a value is not asked for`() throws {
+    #expect(try arguments("subscribe -- --help").operands == ["--help"])
+    #expect(try arguments("subscribe a --key=--help").text(.key) == "--help")
+    #expect(try arguments("subscribe a -kh").text(.key) == "h")
+  }
+
+  @Test func `every option is shown on request`() throws {
+    #expect(
+      try Invocation(["trigger", "--help-all"])
+        == .page(.command(.trigger, complete: true), .success))
+  }
+
+  @Test func `without arguments the short help is shown and the status is that of misuse`() throws {
+    #expect(try Invocation([]) == .page(.overview, .usage))
+    #expect(HelpPage.overview.text.split(separator: "\n").count <= 20)
+  }
+
+  @Test func `topics have pages`() throws {
+    #expect(try Invocation(["help"]) == .page(.overview, .success))
+    #expect(try Invocation(["help", "exit-codes"]) == .page(.exitCodes, .success))
+    #expect(try Invocation(["help", "environment"]) == .page(.environment, .success))
+    #expect(try Invocation(["help", "output"]) == .page(.output, .success))
+    #expect(
+      refusal { _ = try Invocation(["help", "exit-code"]) }
+        == "no help on 'exit-code'; did you mean 'exit-codes'?")
+  }
+
+  @Test(arguments: [["--version"], ["-V"], ["version"], ["subscribe", "-V", "--oops"]])
+  func `the version is told`(words: [String]) throws {
+    #expect(try Invocation(words) == .version)
+  }
+
+  @Test func `an unknown command is named with the nearest one`() {
+    #expect(refusal(of: "subscibe a") == "unknown command 'subscibe'; did you mean 'subscribe'?")
+    #expect(refusal(of: "trig a") == "unknown command 'trig'; did you mean 'trigger'?")
+    #expect(refusal(of: "orders") == "unknown command 'orders'")
+    #expect(
+      refusal(of: "-q") == "no command: give one of subscribe, serve, trigger, help, version")
+    #expect(refusal(of: "serve x") == "serve takes no arguments (found 'x')")
+  }
+}

@@ -1,0 +1,74 @@
+import Testing
+
+@testable import pusher_cli
+
+/// Reads a command line as a shell would split it at blanks.
+func arguments(_ line: String) throws -> TypedArguments {
+  try arguments(line.split(separator: " ").map(String.init))
+}
+
+/// Reads the words of a command line that names a working command.
+func arguments(_ words: [String]) throws -> TypedArguments {
+  switch try Invocation(words) {
+  case .subscribe(let typed), .serve(let typed), .trigger(let typed): return typed
+  case .page, .version: throw NoCommand()
+  }
+}
+
+struct NoCommand: Error {}
+
+/// The message a command line or its settings are refused with; nil when they are not.
+func refusal(_ body: () throws -> Void) -> String? {
+  do {
+    try body()
+    return nil
+  } catch let error as UsageError {
+    return error.message
+  } catch {
+    return "unexpected: \(error)"
+  }
+}
+
+/// The message for a bad command line, split at blanks.
+func refusal(of line: String) -> String? {
+  refusal { _ = try arguments(line) }
+}
+
+/// Files that exist in a test only.
+struct PretendFiles {
+  var contents: [String: String] = [:]
+  var permissions: UInt32 = 0o600
+
+  var access: FileAccess {
+    let contents = contents
+    let permissions = permissions
+    return FileAccess(
+      contents: { path, limit in
+        guard let text = contents[path] else {
+          return .failure(FileFault(reason: "no such file or directory"))
+        }
+        guard text.utf8.count <= limit else { return .failure(FileFault(reason: "too large")) }
+        return .success(Array(text.utf8))
+      },
+      permissions: { contents[$0] == nil || $0 == "-" ? nil : permissions })
+  }
+}
+
+func subscribe(
+  _ line: String, _ environment: [String: String] = [:], files: PretendFiles = PretendFiles()
+) throws -> SubscribeSettings {
+  try SubscribeSettings(
+    arguments("subscribe " + line), environment: environment, files: files.access)
+}
+
+func trigger(
+  _ line: String, _ environment: [String: String] = [:], files: PretendFiles = PretendFiles()
+) throws -> TriggerSettings {
+  try TriggerSettings(arguments("trigger " + line), environment: environment, files: files.access)
+}
+
+func serve(
+  _ line: String = "", _ environment: [String: String] = [:], files: PretendFiles = PretendFiles()
+) throws -> ServeSettings {
+  try ServeSettings(arguments("serve " + line), environment: environment, files: files.access)
+}

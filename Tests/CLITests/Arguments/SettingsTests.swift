@@ -1,0 +1,326 @@
+import Testing
+
+@testable import pusher_cli
+
+@Suite struct `Settings of subscribe` {
+  @Test func `defaults`() throws {
+    let settings = try subscribe("--key K my-channel")
+    #expect(settings.connection.host == "ws-mt1.pusher.com")
+    #expect(settings.connection.port == 443)
+    #expect(settings.connection.path == "")
+    #expect(settings.connection.connectTimeout == .seconds(10))
+    #expect(settings.authorization == .unavailable)
+    #expect(settings.output == .json)
+    #expect(settings.terminator == 10)
+    #expect(settings.bufferSize == 16 << 20)
+    #expect(settings.reconnect == .auto)
+    #expect(settings.maxRetries == nil)
+    #expect(settings.retryMaxDelay == .seconds(120))
+    #expect(settings.activityTimeout == nil)
+    #expect(settings.pongTimeout == .seconds(30))
+    #expect(settings.offersCompression)
+    #expect(settings.verbosity == .normal)
+    #expect(settings.warnings == [])
+  }
+
+  @Test func `everything that can be typed arrives`() throws {
+    let settings = try subscribe(
+      "--key K --host h -p 6001 --scheme ws --path /pre/ -c a -c b a -e x* -x y -n 3 -W 1m "
+        + "--idle-timeout 5 -t -0 --raw-data -L --buffer 1M -o pretty --connect-timeout 3s "
+        + "--reconnect never --max-retries 0 --retry-max-delay 9 --activity-timeout 60 "
+        + "--pong-timeout 7 --no-compression -v --color never")
+    #expect(settings.channels == ["a", "b"])
+    #expect(settings.connection.host == "h")
+    #expect(settings.connection.port == 6001)
+    #expect(!settings.connection.isSecure)
+    #expect(settings.connection.path == "/pre")
+    #expect(settings.connection.connectTimeout == .seconds(3))
+    #expect(settings.includedEvents == ["x*"])
+    #expect(settings.excludedEvents == ["y"])
+    #expect(settings.count == 3)
+    #expect(settings.timeout == .seconds(60))
+    #expect(settings.idleTimeout == .seconds(5))
+    #expect(settings.hasTimestamps && settings.keepsRawData && settings.printsLifecycle)
+    #expect(settings.terminator == 0)
+    #expect(settings.bufferSize == 1 << 20)
+    #expect(settings.output == .pretty)
+    #expect(settings.reconnect == .never)
+    #expect(settings.maxRetries == 0)
+    #expect(settings.retryMaxDelay == .seconds(9))
+    #expect(settings.activityTimeout == .seconds(60))
+    #expect(settings.pongTimeout == .seconds(7))
+    #expect(!settings.offersCompression)
+    #expect(settings.color == .never)
+  }
+
+  @Test(arguments: [
+    ("a", "no app key: give --key or PUSHER_APP_KEY"),
+    ("--key K", "no channel: give one, as in 'pusher-cli subscribe my-channel'"),
+    ("--key K --host h --cluster eu a", "--host and --cluster exclude each other; give one"),
+    ("--local --cluster eu a", "--local and --cluster exclude each other; give one"),
+    ("--key K --path pre a", "--path: 'pre' is not a path such as /realtime"),
+    (
+      "--key K --host h:1 a",
+      "--host: 'h:1' is not a host name; scheme, port and path have options of their own"
+    ),
+    ("--key a/b a", "--key: 'a/b' is not an app key"),
+    ("--key K --cacert /none a", "--cacert: '/none' is not a file that can be read"),
+    (
+      "--key K private-a",
+      "private-a needs authorisation: give --secret-file, PUSHER_APP_SECRET, --auth-endpoint or --auth-command"
+    ),
+    (
+      "--local presence-a",
+      "presence-a shows its members: give --user-id, the member to appear as"
+    ),
+    (
+      "--local private-encrypted-a",
+      "channel 'private-encrypted-a': encrypted channels are not supported"
+    ),
+    (
+      "--local a!b",
+      "channel 'a!b': '!' cannot stand in a channel name (allowed: A-Z a-z 0-9 _ - = @ , . ;)"
+    ),
+    ("--local private-a --auth-header X:1", "--auth-header needs --auth-endpoint"),
+    ("--local private-a --auth-param x=1", "--auth-param needs --auth-endpoint"),
+    (
+      "--local private-a --auth-endpoint http://h --auth-command x",
+      "--auth-endpoint and --auth-command exclude each other; give one"
+    ),
+    (
+      "--local private-a --auth-endpoint ftp://h",
+      "--auth-endpoint: 'ftp://h' is not an http or https URL"
+    ),
+    (
+      "--local private-a --auth-endpoint http://h --auth-param x",
+      "--auth-param needs the form NAME=VALUE"
+    ),
+    (
+      "--local private-a --auth-endpoint http://h --user-id 7",
+      "--user-id is for signing with the secret; --auth-endpoint names the member itself"
+    ),
+    ("--local presence-a --user-info {}", "--user-info needs --user-id"),
+    ("--local #a", "channel '#a': channels of users are not supported"),
+    (
+      "--local private-a --secret-file /none",
+      "--secret-file: cannot read '/none': no such file or directory"
+    ),
+  ])
+  func `what is missing or wrong is said with what to do`(typed: String, message: String) {
+    #expect(refusal { _ = try subscribe(typed) } == message)
+  }
+
+  @Test func `the length of a channel's name`() throws {
+    let plain = String(repeating: "a", count: 164)
+    #expect(try subscribe("--local " + plain).warnings == [])
+    #expect(try subscribe("--local a" + plain).warnings.count == 1)
+    let longest = String(repeating: "a", count: 200)
+    #expect(try subscribe("--local " + longest).warnings.count == 1)
+    #expect(
+      refusal { _ = try subscribe("--local a" + longest) }?.contains("at most 200") == true)
+  }
+
+  @Test func `every allowed character`() throws {
+    let name = "aZ09_-=@,.;"
+    #expect(try subscribe("--local " + name).channels == [name])
+    for bad in ["#x", "a/b", "é", "a:b"] {
+      #expect(refusal { _ = try subscribe("--local " + bad) } != nil)
+    }
+  }
+
+  @Test func `the secret's file loses its last newline, and only that`() throws {
+    for (content, secret) in [
+      ("s", "s"), ("s\n", "s"), ("s\r\n", "s"), ("s\n\n", "s\n"), (" s ", " s "),
+    ] {
+      let files = PretendFiles(contents: ["f": content])
+      let settings = try subscribe("--key K --secret-file f private-a", files: files)
+      #expect(settings.authorization == .secret(Secret(secret), nil))
+    }
+    let empty = PretendFiles(contents: ["f": "\n"])
+    #expect(
+      refusal { _ = try subscribe("--key K --secret-file f private-a", files: empty) }
+        == "--secret-file: 'f' is empty")
+  }
+
+  @Test func `a secret's file that others can read earns a warning`() throws {
+    let line = "--key K --secret-file f private-a"
+    let open = PretendFiles(contents: ["f": "s"], permissions: 0o644)
+    #expect(
+      try subscribe(line, files: open).warnings
+        == ["f can be read by other users; chmod 600 f"])
+    let closed = PretendFiles(contents: ["f": "s"], permissions: 0o600)
+    #expect(try subscribe(line, files: closed).warnings == [])
+    let input = PretendFiles(contents: ["-": "s\n"], permissions: 0o644)
+    #expect(try subscribe("--key K --secret-file - private-a", files: input).warnings == [])
+  }
+
+  @Test func `a key that is a file is explained`() {
+    let files = PretendFiles(contents: ["server.pem": "x"])
+    #expect(
+      refusal { _ = try subscribe("--key server.pem a", files: files) }
+        == "--key takes the app key, but 'server.pem' is a file")
+    #expect(
+      refusal { _ = try serve("--key server.pem", files: files) }
+        == "--key takes the app key, but 'server.pem' is a file; give a TLS key with --tls-key")
+    #expect(refusal { _ = try subscribe("--key other.pem a", files: files) } == nil)
+  }
+
+  @Test func `presence is signed as the member given`() throws {
+    let files = PretendFiles(contents: ["info": "{\"name\":\"x\"}\n"])
+    let settings = try subscribe(
+      "--local presence-a --user-id 7 --user-info @info", files: files)
+    #expect(
+      settings.authorization
+        == .secret(Secret("local"), PresenceMember(userID: "7", userInfo: "{\"name\":\"x\"}")))
+  }
+
+  @Test func `user info that is no JSON is refused`() throws {
+    let message = refusal { _ = try subscribe("--local presence-a --user-id 7 --user-info {x") }
+    #expect(message?.hasPrefix("--user-info is not JSON: ") == true)
+  }
+
+  @Test func `an endpoint has headers and form fields`() throws {
+    let files = PretendFiles(contents: ["token": "Authorization: Bearer t=\r\nX-A:b\n"])
+    let typed = try arguments([
+      "subscribe", "--key", "K", "private-a", "--auth-endpoint", "https://h/auth",
+      "--auth-header", "@token", "--auth-header", "N:  v w ", "--auth-param", "a=b=c",
+      "--auth-param", "d=",
+    ])
+    let settings = try SubscribeSettings(typed, environment: [:], files: files.access)
+    let endpoint = AuthorizationEndpoint(
+      url: "https://h/auth",
+      headers: [
+        NamedValue(name: "Authorization", value: "Bearer t="), NamedValue(name: "X-A", value: "b"),
+        NamedValue(name: "N", value: "v w"),
+      ],
+      parameters: [NamedValue(name: "a", value: "b=c"), NamedValue(name: "d", value: "")])
+    #expect(settings.authorization == .endpoint(endpoint))
+  }
+
+  @Test(arguments: ["hunter2", ": hunter2", "a b: hunter2", "N: hunter2\u{1}"])
+  func `a wrong header is refused and not repeated`(header: String) throws {
+    let words = [
+      "subscribe", "--local", "private-a", "--auth-endpoint", "https://h", "--auth-header", header,
+    ]
+    let message = try #require(
+      refusal { _ = try SubscribeSettings(arguments(words), environment: [:]) })
+    #expect(message.hasPrefix("--auth-header needs the form"))
+    #expect(!message.contains("hunter2"))
+  }
+
+  @Test func `an unchecked certificate is warned of on every run`() throws {
+    #expect(try subscribe("--local a --insecure").warnings.count == 1)
+    #expect(try subscribe("--local a --insecure").connection.isInsecure)
+  }
+
+  @Test func `a secret cannot be printed by accident`() throws {
+    let settings = try subscribe("--key K private-a", ["PUSHER_APP_SECRET": "hunter2"])
+    var dumped = "\(settings) \(String(reflecting: settings))"
+    dump(settings, to: &dumped)
+    #expect(!dumped.contains("hunter2"))
+    #expect("\(Secret("hunter2"))" == "<secret>")
+    #expect(
+      String(reflecting: NamedValue(name: "A", value: "hunter2")).contains("hunter2") == false)
+  }
+}
+
+@Suite struct `Settings of trigger` {
+  @Test func `data is an argument, an option, a file or standard input`() throws {
+    let files = PretendFiles(contents: ["f": "{\"a\":1}\n", "-": "from input\n"])
+    let base = "--local -c a -e x "
+    #expect(try trigger(base + "{}").data == "{}")
+    #expect(try trigger(base + "--data {}").data == "{}")
+    #expect(try trigger(base + "@f", files: files).data == "{\"a\":1}")
+    #expect(try trigger(base + "-d @-", files: files).data == "from input")
+  }
+
+  @Test(arguments: [
+    ("-e x d", "no channel: give --channel"), ("-c a d", "no event name: give --event"),
+    ("-c a -e x", "no data: give it as an argument, or @FILE, or @- for standard input"),
+    ("-c a -e x d e", "one argument is the data (found 'e' too); quote it as one"),
+    ("-c a -e x d -d e", "the data is there twice: as an argument and as --data; give one"),
+    ("-c a -e x -", "to send what standard input holds, give @- as the data"),
+    ("-c a -e x @", "--data: '@' needs the name of a file"),
+    ("-c a -e x @none", "--data: cannot read 'none': no such file or directory"),
+    ("-c a -e x d --socket-id 1", "--socket-id: '1' is not a socket id such as 123.456"),
+    (
+      "-c a -e x @- --secret-file -",
+      "--secret-file and --data both read standard input; give one a file"
+    ),
+  ])
+  func `what is missing or wrong is said with what to do`(typed: String, message: String) {
+    let files = PretendFiles(contents: ["-": "s"])
+    #expect(refusal { _ = try trigger("--local " + typed, files: files) } == message)
+  }
+
+  @Test func `key, app id and secret are needed`() {
+    let base = "-c a -e x d"
+    #expect(refusal { _ = try trigger(base) } == "no app key: give --key or PUSHER_APP_KEY")
+    #expect(
+      refusal { _ = try trigger(base + " --key k") } == "no app id: give --app-id or PUSHER_APP_ID")
+    #expect(
+      refusal { _ = try trigger(base + " --key k --app-id 1") }
+        == "no secret: give --secret-file or PUSHER_APP_SECRET")
+  }
+
+  @Test func `channels and the connection left out`() throws {
+    let settings = try trigger("--local -c a -c b -c a -e x d --socket-id 12.34")
+    #expect(settings.channels == ["a", "b"])
+    #expect(settings.socketID == "12.34")
+    #expect(settings.connection.host == "127.0.0.1")
+  }
+}
+
+@Suite struct `Settings of serve` {
+  @Test func `defaults are local and told`() throws {
+    let settings = try serve()
+    #expect(settings.host == "127.0.0.1")
+    #expect(settings.port == 6001)
+    #expect(
+      [settings.appID, settings.key, settings.secret.revealed] == ["local", "local", "local"])
+    #expect(settings.defaulted == ["app id", "key", "secret"])
+    #expect(settings.allowsClientEvents)
+    #expect(settings.warnings == [])
+  }
+
+  @Test func `options and the environment replace them`() throws {
+    let files = PretendFiles(contents: ["s": "secret\n"])
+    let typed = try serve("--key k --app-id 1 --secret-file s --no-client-events", files: files)
+    #expect([typed.appID, typed.key, typed.secret.revealed] == ["1", "k", "secret"])
+    #expect(typed.defaulted == [])
+    #expect(!typed.allowsClientEvents)
+    let environment = ["PUSHER_APP_KEY": "pk", "PUSHER_APP_ID": "7", "PUSHER_APP_SECRET": "ps"]
+    let found = try serve("", environment)
+    #expect([found.appID, found.key, found.secret.revealed] == ["7", "pk", "ps"])
+  }
+
+  @Test(arguments: [
+    ("127.0.0.1:0", "127.0.0.1", 0), (":7001", "127.0.0.1", 7001), ("[::1]:1", "::1", 1),
+    ("localhost:65535", "localhost", 65_535),
+  ])
+  func `an address to listen on`(text: String, host: String, port: Int) throws {
+    let settings = try serve("--listen " + text)
+    #expect(settings.host == host)
+    #expect(settings.port == port)
+  }
+
+  @Test(arguments: ["6001", "h", "h:", "h:x", "h:65536", "::1:80", "[]:1", "http://h:1"])
+  func `a wrong address is refused`(text: String) {
+    #expect(
+      refusal { _ = try serve("--listen " + text) }
+        == "--listen: '\(text)' is not of the form HOST:PORT, such as 127.0.0.1:6001")
+  }
+
+  @Test func `the known secret on an open address earns a warning`() throws {
+    #expect(try serve("--listen 0.0.0.0:6001").warnings.count == 1)
+  }
+
+  @Test func `certificate and key come together`() throws {
+    let files = PretendFiles(contents: ["c": "", "k": ""])
+    #expect(refusal { _ = try serve("--tls-cert c", files: files) } == "--tls-cert needs --tls-key")
+    #expect(refusal { _ = try serve("--tls-key k", files: files) } == "--tls-key needs --tls-cert")
+    #expect(
+      try serve("--tls-cert c --tls-key k", files: files).certificate
+        == CertificateFiles(certificate: "c", key: "k"))
+  }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Testing
+
+@testable import pusher_cli
+
+@Suite struct `Help and manual` {
+  private static let working = [Command.subscribe, .serve, .trigger]
+
+  private static func manual() throws -> String {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    return try String(contentsOf: root.appending(path: "man/pusher-cli.1"), encoding: .utf8)
+  }
+
+  /// The lines of one section of the manual.
+  private static func section(_ title: String) throws -> [Substring] {
+    let lines = try manual().split(separator: "\n", omittingEmptySubsequences: false)
+    let start = try #require(lines.firstIndex { $0 == ".Sh \(title)" })
+    return Array(lines[(start + 1)...].prefix { !$0.hasPrefix(".Sh ") })
+  }
+
+  @Test func `every flag is in the complete help of its command`() {
+    for command in Self.working {
+      let text = HelpPage.command(command, complete: true).text
+      for flag in Flags.of(command) {
+        let name = flag.isOnByDefault ? "--no-" + flag.name.rawValue : flag.spelling
+        let letter = flag.letter.map { "-\($0), " } ?? ""
+        let value = flag.metavariable.isEmpty ? "" : " " + flag.metavariable
+        #expect(text.contains("  \(letter)\(name)\(value) "), "\(command.rawValue) \(name)")
+        #expect(text.contains(flag.summary))
+      }
+    }
+  }
+
+  @Test func `every flag is in the manual, letter and name on one item`() throws {
+    let items = try Self.manual().split(separator: "\n").filter { $0.hasPrefix(".It Fl ") }
+    for flag in Flags.all {
+      let heads =
+        flag.letter.map { ".It Fl \($0) , Fl -\(flag.name.rawValue)" }
+        ?? ".It Fl -\(flag.name.rawValue)"
+      let isThere = items.contains { $0 == heads || $0.hasPrefix(heads + " ") }
+      #expect(isThere, "\(flag.spelling)")
+      if flag.isOnByDefault {
+        #expect(items.contains { $0.contains("Fl -no-\(flag.name.rawValue)") })
+      }
+    }
+  }
+
+  @Test func `the manual names no flag that does not exist`() throws {
+    for line in try Self.manual().split(separator: "\n") where line.hasPrefix(".It Fl ") {
+      for part in line.split(separator: " ") where part.hasPrefix("-") && part.count > 1 {
+        var name = String(part.dropFirst())
+        if name.hasPrefix("no-") { name = String(name.dropFirst(3)) }
+        #expect(FlagName(rawValue: name) != nil, "\(part)")
+      }
+    }
+  }
+
+  @Test func `exit statuses read the same in table, help and manual`() throws {
+    let lines = try Self.section("EXIT STATUS")
+    var items: [String: String] = [:]
+    var current: String?
+    for line in lines {
+      if line.hasPrefix(".It ") {
+        current = String(line.dropFirst(4))
+      } else if line.hasPrefix(".") {
+        current = nil
+      } else if let current {
+        let text = String(line).replacing("\\-", with: "-")
+        items[current] = items[current].map { $0 + " " + text } ?? text
+      }
+    }
+    let expected = ExitStatus.allCases.map { (String($0.rawValue), $0.meaning) }
+    #expect(items == Dictionary(uniqueKeysWithValues: expected))
+    let help = Self.unwrapped(HelpPage.exitCodes.text)
+    for status in ExitStatus.allCases {
+      #expect(help.contains("\(status.rawValue) \(status.meaning)"), "\(status)")
+    }
+    #expect(help.contains(ExitStatus.signals))
+    #expect(Self.unwrapped(lines.joined(separator: " ")).contains(ExitStatus.signals))
+  }
+
+  @Test func `every variable of the help is in the manual and the other way round`() throws {
+    let manual = try Self.section("ENVIRONMENT").joined(separator: "\n")
+    let named = /[A-Z]+(_[A-Z]+)+|TERM/
+    let inHelp = Set(HelpPage.environment.text.matches(of: named).map { String($0.output.0) })
+    let items = manual.split(separator: "\n").filter { $0.hasPrefix(".It Ev ") }
+    let inManual = Set(
+      items.flatMap { $0.split(separator: " ").dropFirst(2) }.map(String.init).filter { $0 != "," })
+    #expect(inHelp == inManual, "\(inHelp.symmetricDifference(inManual))")
+    #expect(inHelp == Set(Environment.names), "\(inHelp.symmetricDifference(Environment.names))")
+  }
+
+  @Test func `pages fit a terminal and end with one newline`() {
+    var pages = [HelpPage.overview, .environment, .exitCodes, .output]
+    for command in Self.working {
+      #expect(HelpPage.command(command, complete: false).text.split(separator: "\n").count <= 40)
+      pages += [.command(command, complete: false), .command(command, complete: true)]
+    }
+    for page in pages {
+      for line in page.text.split(separator: "\n") {
+        #expect(line.count <= 80, "\(line)")
+        #expect(!line.hasSuffix(" "), "\(line)")
+      }
+      #expect(page.text.hasSuffix("\n") && !page.text.hasSuffix("\n\n"))
+    }
+  }
+
+  @Test func `the overview names every command and topic`() {
+    for word in Command.allCases.map(\.rawValue) + HelpPage.topics.map(\.name) {
+      #expect(HelpPage.overview.text.contains(word))
+    }
+  }
+
+  @Test func `the examples of the help are command lines that are understood`() throws {
+    for page in [HelpPage.overview] + Self.working.map({ .command($0, complete: false) }) {
+      let text = page.text.replacing("\\\n", with: " ")
+      for line in text.split(separator: "\n") {
+        guard
+          let start = line.firstRange(of: "  pusher-cli ") ?? line.firstRange(of: "| pusher-cli ")
+        else { continue }
+        let command = line[start.upperBound...].prefix { $0 != "|" }
+        let words = command.split(separator: " ").map { $0.replacing("'", with: "") }
+        #expect(throws: Never.self, "\(line)") { try Invocation(words.map(String.init)) }
+      }
+    }
+  }
+
+  @Test func `the manual is free of mandoc's warnings where mandoc is installed`() throws {
+    let mandoc = "/usr/bin/mandoc"
+    guard FileManager.default.isExecutableFile(atPath: mandoc) else { return }
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let process = Process()
+    process.executableURL = URL(filePath: mandoc)
+    process.arguments = ["-T", "lint", "-W", "warning", "man/pusher-cli.1"]
+    process.currentDirectoryURL = root
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let findings = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "\(String(decoding: findings, as: UTF8.self))")
+  }
+
+  @Test func `the version is one line`() {
+    #expect(Version.line == "pusher-cli \(Version.current)\n")
+  }
+
+  private static func unwrapped(_ text: String) -> String {
+    text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+  }
+}
