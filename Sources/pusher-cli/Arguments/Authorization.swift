@@ -55,9 +55,6 @@ extension SettingsReader {
           + "--auth-endpoint or --auth-command")
     }
     let member = try member()
-    if member == nil, let presence = channels.first(where: ChannelNames.isPresence) {
-      throw UsageError("\(presence) shows its members: give --user-id, the member to appear as")
-    }
     return .secret(secret, member)
   }
 
