@@ -34,7 +34,8 @@ package final class ChannelsClient {
   private var hasEnded = false
   /// Whether the session has ended and no socket is left.
   package private(set) var isClosed = false
-  package weak var delegate: (any ChannelsClientDelegate)?
+  /// The owner, kept until the client is closed. It is no weak reference because those slow every event.
+  package var delegate: (any ChannelsClientDelegate)?
 
   /// A client that has not dialled yet.
   ///
@@ -111,8 +112,7 @@ package final class ChannelsClient {
     switch output {
     case .dial:
       dropLink()
-      let link = ServerLink(loop: loop, configuration: configuration, tls: tls)
-      link.delegate = self
+      let link = ServerLink(loop: loop, configuration: configuration, tls: tls, delegate: self)
       link.isPaused = isPaused
       self.link = link
       link.start()
@@ -120,8 +120,8 @@ package final class ChannelsClient {
       delegate?.client(self, sends: text)
       link?.send(text)
     case .authorize(let request):
-      authorizer.authorize(request) { [weak self] result in
-        self?.perform { $0.authorized(request, result, at: $1) }
+      authorizer.authorize(request) { [unowned self] result in
+        perform { $0.authorized(request, result, at: $1) }
       }
     case .close:
       authorizer.cancelAll()
@@ -147,6 +147,8 @@ package final class ChannelsClient {
     guard hasEnded, link == nil, !isClosed else { return }
     isClosed = true
     loop.remove(self)
+    let delegate = delegate
+    self.delegate = nil
     delegate?.clientClosed(self)
   }
 }

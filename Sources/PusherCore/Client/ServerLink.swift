@@ -24,7 +24,7 @@ final class ServerLink {
   }
 
   /// How much is read at a time; also what one burst may cost before the output is flushed.
-  private static let readSize = 256 << 10
+  private static let readSize = 128 << 10
 
   private let configuration: ClientConfiguration
   private let tls: TLSContext?
@@ -33,14 +33,19 @@ final class ServerLink {
   private let input = ByteBuffer(capacity: readSize + 16_384)
   private let output = ByteBuffer()
   private var phase = Phase.dialling
-  weak var delegate: (any ServerLinkDelegate)?
+  /// The owner, kept until the end. It is no weak reference because those slow every call on the hot path.
+  private var delegate: (any ServerLinkDelegate)?
   /// Set to leave what comes unread, for as long as nobody takes what was read.
   var isPaused = false {
     didSet { stream?.wantsRead = !isPaused }
   }
 
-  init(loop: EventLoop, configuration: ClientConfiguration, tls: TLSContext?) {
+  init(
+    loop: EventLoop, configuration: ClientConfiguration, tls: TLSContext?,
+    delegate: any ServerLinkDelegate
+  ) {
     self.loop = loop
+    self.delegate = delegate
     self.configuration = configuration
     self.tls = tls
   }
@@ -77,6 +82,7 @@ final class ServerLink {
   /// Drops the connection without a word and without a report.
   func abort() {
     phase = .ended
+    delegate = nil
     stream?.close()
   }
 
@@ -88,8 +94,8 @@ final class ServerLink {
 
   private func end(_ loss: ConnectionLoss, at now: Instant) {
     if case .ended = phase { return }
-    phase = .ended
-    stream?.close()
+    let delegate = delegate
+    abort()
     delegate?.linkEnded(loss, at: now)
   }
 
@@ -171,11 +177,11 @@ extension ServerLink: SocketStreamDelegate {
 
   /// Hands out every message that is complete, until there is no more or nobody wants more.
   private func drain(at now: Instant) {
-    guard case .open(let socket) = phase else { return }
+    guard case .open(let socket) = phase, let delegate else { return }
     while !isPaused, let event = socket.next() {
       switch event {
-      case .text(let text): delegate?.linkReceived(text: text, at: now)
-      case .binary(let bytes): delegate?.linkReceived(binary: bytes, at: now)
+      case .text(let text): delegate.linkReceived(text: text, at: now)
+      case .binary(let bytes): delegate.linkReceived(binary: bytes, at: now)
       case .ping, .pong: break
       case .closed(let code, let reason):
         flush()

@@ -22,7 +22,7 @@ final class OutputQueue: LoopSource {
   }
 
   /// Lines not yet written.
-  let buffer = ByteBuffer(capacity: 640 << 10)
+  let buffer = ByteBuffer(capacity: 320 << 10)
   private let descriptor: OutputDescriptor
   private let limit: Int
   private var stalledSince: Instant?
@@ -31,7 +31,7 @@ final class OutputQueue: LoopSource {
   var onFailure: ((Failure) -> Void)?
 
   /// Above this many bytes the socket is left unread for a while.
-  private static let softLimit = 512 << 10
+  private static let softLimit = 256 << 10
   /// How long; servers wait for pongs 30 s or longer.
   private static let patience: Duration = .seconds(5)
 

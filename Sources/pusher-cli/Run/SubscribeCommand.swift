@@ -76,12 +76,12 @@ final class SubscribeRun {
 
   func run() -> ExitStatus {
     Signals.ignoreBrokenPipes()
-    signals = Signals { [weak self] number in self?.end(.signal(number)) }
+    signals = Signals { [unowned self] number in end(.signal(number)) }
     if let signals { loop.add(signals) }
     loop.add(output)
-    output.onFailure = { [weak self] in self?.outputFailed($0) }
+    output.onFailure = { [unowned self] in outputFailed($0) }
     client.delegate = self
-    loop.beforeWait { [weak self] in self?.finishRound() }
+    loop.beforeWait { [unowned self] in finishRound() }
     startTimers()
     for channel in settings.channels { client.subscribe(channel) }
     client.connect()
@@ -103,8 +103,8 @@ final class SubscribeRun {
 
   @discardableResult
   private func after(_ time: Duration, _ action: @escaping (SubscribeRun) -> Void) -> LoopTimer {
-    let timer = LoopTimer(deadline: loop.now.advanced(by: time)) { [weak self] in
-      if let self { action(self) }
+    let timer = LoopTimer(deadline: loop.now.advanced(by: time)) { [unowned self] in
+      action(self)
     }
     timers.append(timer)
     loop.add(timer)

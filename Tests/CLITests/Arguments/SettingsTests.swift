@@ -70,10 +70,6 @@ import Testing
       "private-a needs authorisation: give --secret-file, PUSHER_APP_SECRET, --auth-endpoint or --auth-command"
     ),
     (
-      "--local presence-a",
-      "presence-a shows its members: give --user-id, the member to appear as"
-    ),
-    (
       "--local private-encrypted-a",
       "channel 'private-encrypted-a': encrypted channels are not supported"
     ),
