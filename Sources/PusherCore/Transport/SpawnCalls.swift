@@ -134,7 +134,7 @@ extension Syscalls {
     _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
   ) -> Result {
     let copies = unsafe strings.map { unsafe strdup($0) }
-    defer { for unsafecopy in unsafe copies { unsafe free(copy) } }
+    defer { for index in 0..<strings.count { unsafe free(copies[index]) } }
     return unsafe body(copies + [nil])
   }
 }
