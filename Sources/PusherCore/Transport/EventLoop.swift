@@ -15,6 +15,8 @@
   let scratch = ByteBuffer(capacity: 262_144)
   /// Names to addresses, answers on this loop.
   package private(set) lazy var resolver = Resolver(wakeUp: wakeUp)
+  /// Commands whose end a thread waits for.
+  var children: [ObjectIdentifier: ChildProcess] = [:]
 
   private struct Slot {
     /// `nil` after removal, until the slots are compacted.

@@ -102,9 +102,9 @@ package final class SocketStream {
     return stream
   }
 
-  /// Ends the stream: the closing alert of TLS if it can go out at once, then the socket. Closing again does nothing.
+  /// Ends the stream: the closing alert of TLS if it can go out at once, then the socket.
   ///
-  /// What a write has left over is lost, so a polite owner waits until ``wantsWrite`` is false.
+  /// Closing again does nothing. What a write has left over is lost, so a polite owner waits until ``wantsWrite`` is false.
   package func close() {
     if case .open = state, let engine {
       engine.shutdown()

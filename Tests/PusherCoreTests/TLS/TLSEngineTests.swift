@@ -91,6 +91,18 @@ import Testing
     #expect(error?.description.contains("does not speak TLS on this port") == true)
   }
 
+  @Test func `a server that chooses TLS 1.1 is refused`() throws {
+    let pair = try TLSPair(TLSConfiguration(caFile: TestCertificates.shared.authority))
+    #expect(try !pair.client.handshake())
+    // ServerHello: version 3.2, a random value, no session, TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, no compression.
+    let hello: [UInt8] =
+      [0x02, 0, 0, 38, 0x03, 0x02] + [UInt8](repeating: 7, count: 32) + [0, 0xc0, 0x13, 0]
+    pair.feedClient([0x16, 0x03, 0x02, 0, 42] + hello)
+    #expect(throws: TLSError.handshake(reason: "unsupported protocol")) {
+      try pair.client.handshake()
+    }
+  }
+
   @Test func `a changed byte fails the connection`() throws {
     let pair = try TLSPair.established()
     var record = try pair.ciphertext(ofServer: [1, 2, 3])

@@ -11,7 +11,8 @@ struct TLSPair {
     name: String = "localhost", certificate: String = "localhost"
   ) throws(TLSError) {
     let files = TestCertificates.shared
-    client = try TLSEngine(context: .client(configuration, environment: environment), serverName: name)
+    client = try TLSEngine(
+      context: .client(configuration, environment: environment), serverName: name)
     server = try TLSEngine(
       context: .server(
         certificateFile: files.certificate(certificate), keyFile: files.key(certificate)))

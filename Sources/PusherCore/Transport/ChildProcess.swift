@@ -1,0 +1,214 @@
+/// One command run by the shell: bytes in, bytes out, a deadline.
+///
+/// Standard error is ours. The command leads a process group of its own, so that a whole pipeline can be ended; it cannot ask
+/// anything on the terminal.
+package final class ChildProcess: LoopSource {
+  /// What a command has come to.
+  package struct Output: Equatable, Sendable {
+    package let bytes: [UInt8]
+    /// The exit status; 128 and the signal's number for a command that a signal ended, as shells count.
+    package let status: Int32
+
+    package init(bytes: [UInt8], status: Int32) {
+      self.bytes = bytes
+      self.status = status
+    }
+  }
+
+  /// Why there is no output.
+  package enum Failure: Error, Equatable, CustomStringConvertible {
+    /// The command could not be started.
+    case start(reason: String)
+    /// The command was ended, because it took longer than this.
+    case timeout(Duration)
+    /// The command was ended, because it wrote more than so many bytes.
+    case outputLimit(Int)
+
+    package var description: String {
+      switch self {
+      case .start(let reason): "cannot start the command: \(reason)"
+      case .timeout(let duration): "the command took longer than \(duration.inSeconds) s"
+      case .outputLimit(let limit): "the command wrote more than \(limit) bytes"
+      }
+    }
+  }
+
+  /// What to run and how far it may go.
+  package struct Command {
+    package var line: String
+    /// Variables that are added to ours, or replace them.
+    package var environment: [(name: String, value: String)]
+    /// Standard input; `/dev/null` when empty.
+    package var input: [UInt8]
+    /// The most bytes of standard output.
+    package var outputLimit: Int
+    package var timeout: Duration
+
+    package init(
+      line: String, environment: [(name: String, value: String)] = [], input: [UInt8] = [],
+      outputLimit: Int = 65_536, timeout: Duration = .seconds(10)
+    ) {
+      self.line = line
+      self.environment = environment
+      self.input = input
+      self.outputLimit = outputLimit
+      self.timeout = timeout
+    }
+  }
+
+  /// How long a command that was asked to end (SIGTERM) has before it is killed.
+  package static let grace = Duration.seconds(2)
+
+  private let loop: EventLoop
+  private let command: Command
+  private let completion: (Result<Output, Failure>, Instant) -> Void
+  private let output = ByteBuffer(capacity: 4096)
+  private var process: Int32 = -1
+  private var outputEnd: Int32 = -1
+  private var inputWriter: PipeWriter?
+  private var deadline: Instant?
+  private var failure: Failure?
+  private var isSilent = false
+
+  /// Starts `command`; `completion` is called once, on the loop's thread, when the command has ended and been collected.
+  ///
+  /// The loop keeps the process until then. A command that cannot be started throws ``Failure/start(reason:)``.
+  package init(
+    loop: EventLoop, command: Command, at now: Instant,
+    completion: @escaping (Result<Output, Failure>, Instant) -> Void
+  ) throws(Failure) {
+    self.loop = loop
+    self.command = command
+    self.completion = completion
+    do throws(SystemError) {
+      try start()
+    } catch {
+      throw .start(reason: error.description)
+    }
+    deadline = now.advanced(by: command.timeout)
+    loop.add(self)
+    watch()
+  }
+
+  deinit {
+    if outputEnd >= 0 { Syscalls.closeDescriptor(outputEnd) }
+  }
+
+  /// Ends the command, which is still collected; the completion is not called.
+  package func cancel(at now: Instant) {
+    isSilent = true
+    end(because: .timeout(.zero), at: now)
+  }
+
+  package var interest: LoopInterest {
+    LoopInterest(descriptor: outputEnd, events: .read, deadline: deadline)
+  }
+
+  package func ready(_ events: PollEvents, at now: Instant) {
+    readOutput(at: now)
+  }
+
+  package func expired(at now: Instant) {
+    if failure == nil {
+      end(because: .timeout(command.timeout), at: now)
+    } else {
+      Syscalls.killGroup(process, .kill)
+      deadline = nil
+    }
+  }
+
+  private func start() throws(SystemError) {
+    let (readEnd, writeEnd) = try Syscalls.makePipe()
+    defer { Syscalls.closeDescriptor(writeEnd) }
+    Syscalls.makeNonBlocking(readEnd)
+    outputEnd = readEnd
+    var feedEnd: Int32 = -1
+    let childInput: Int32
+    if command.input.isEmpty {
+      childInput = try Syscalls.openNothing()
+    } else {
+      (childInput, feedEnd) = try Syscalls.makePipe()
+      Syscalls.makeNonBlocking(feedEnd)
+      inputWriter = PipeWriter(loop: loop, descriptor: feedEnd, bytes: command.input)
+    }
+    defer { Syscalls.closeDescriptor(childInput) }
+    do throws(SystemError) {
+      process = try Syscalls.spawnShell(
+        command.line, extra: command.environment, input: childInput, output: writeEnd)
+    } catch {
+      inputWriter?.close()
+      throw error
+    }
+  }
+
+  /// Has a thread wait for the end, which has no descriptor to poll; collecting stays here, so that the number of the
+  /// process cannot come to mean another one while we may still send it a signal.
+  private func watch() {
+    let number = process
+    let wakeUp = loop.wakeUp
+    let running = ObjectIdentifier(self)
+    let isWatched = DetachedThread.start {
+      Syscalls.waitUntilEnded(number)
+      wakeUp.post { ChildProcess.ended(running, in: $0) }
+    }
+    loop.children[running] = self
+    if !isWatched { end(because: .start(reason: "no thread to wait on"), at: loop.now) }
+  }
+
+  private static func ended(_ child: ObjectIdentifier, in loop: EventLoop) {
+    loop.children.removeValue(forKey: child)?.finish(at: loop.now)
+  }
+
+  /// The command has ended: what it wrote is in the pipe, whoever else may still hold that open.
+  private func finish(at now: Instant) {
+    readOutput(at: now)
+    let ending = Syscalls.collect(process)
+    closeOutput()
+    inputWriter?.close()
+    loop.remove(self)
+    guard !isSilent else { return }
+    if let failure {
+      completion(.failure(failure), now)
+      return
+    }
+    let status: Int32 =
+      switch ending {
+      case .exited(let status): status
+      case .signalled(let signal): 128 + signal
+      case nil: 255
+      }
+    completion(.success(Output(bytes: output.array, status: status)), now)
+  }
+
+  private func readOutput(at now: Instant) {
+    while outputEnd >= 0 {
+      var wouldBlock = false
+      let count = unsafe try? output.write(minimum: 4096) {
+        (free: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int in
+        guard let count = try unsafe Syscalls.readBytes(outputEnd, free) else {
+          wouldBlock = true
+          return 0
+        }
+        return count
+      }
+      if wouldBlock { return }
+      if (count ?? 0) == 0 { closeOutput() }
+      if output.count > command.outputLimit {
+        closeOutput()
+        end(because: .outputLimit(command.outputLimit), at: now)
+      }
+    }
+  }
+
+  private func end(because reason: Failure, at now: Instant) {
+    guard failure == nil else { return }
+    failure = reason
+    deadline = now.advanced(by: Self.grace)
+    Syscalls.killGroup(process, .terminate)
+  }
+
+  private func closeOutput() {
+    if outputEnd >= 0 { Syscalls.closeDescriptor(outputEnd) }
+    outputEnd = -1
+  }
+}

@@ -1,0 +1,191 @@
+/// One request and its answer over a connection of their own (RFC 9112), with one deadline for all of it.
+///
+/// Redirects are not followed: the answer is handed on as it is.
+package final class HTTPExchange {
+  /// What to ask.
+  package struct Request: Sendable {
+    package var method: String
+    package var url: HTTPURL
+    /// Fields beside `Host`, `Content-Length` and `Connection`, which are added where they are missing.
+    package var headers: HTTPHeaders
+    package var body: [UInt8]
+
+    package init(
+      method: String, url: HTTPURL, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = []
+    ) {
+      self.method = method
+      self.url = url
+      self.headers = headers
+      self.body = body
+    }
+
+    /// The bytes to send; throws for a part that would break out of its line.
+    package func encode() throws(HTTPError) -> [UInt8] {
+      var fields = HTTPHeaders([])
+      if headers["Host"] == nil { fields.append("Host", url.authority) }
+      for field in headers.fields { fields.append(field.name, field.value) }
+      if let userInfo = url.userInfo, headers["Authorization"] == nil {
+        let decoded = PercentEncoding.decode(userInfo) ?? userInfo
+        fields.append("Authorization", "Basic \(Base64.encode([UInt8](decoded.utf8)))")
+      }
+      if headers["Content-Length"] == nil && (!body.isEmpty || method == "POST") {
+        fields.append("Content-Length", "\(body.count)")
+      }
+      if headers["Connection"] == nil { fields.append("Connection", "close") }
+      return try HTTPRequestHead(method: method, target: url.target, headers: fields).encode()
+        + body
+    }
+  }
+
+  /// What was answered.
+  package struct Response: Sendable, Equatable {
+    package let head: HTTPResponseHead
+    package let body: [UInt8]
+  }
+
+  /// Why there is no answer.
+  package enum Failure: Error, Equatable, CustomStringConvertible {
+    /// The server could not be reached, or was lost.
+    case transport(TransportError)
+    /// The request cannot be sent, or the answer cannot be understood.
+    case http(HTTPError)
+    /// There was no complete answer within this time.
+    case timeout(Duration)
+
+    package var description: String {
+      switch self {
+      case .transport(let error): error.description
+      case .http(let error): error.description
+      case .timeout(let duration): "no answer within \(duration.inSeconds) s"
+      }
+    }
+  }
+
+  private let request: Request
+  private let bodyLimit: Int
+  private let loop: EventLoop
+  private let input = ByteBuffer(capacity: 16_384)
+  private let output = ByteBuffer()
+  private let body = ByteBuffer(capacity: 4096)
+  private var head: HTTPResponseHead?
+  private var reader: HTTPBodyReader?
+  private var stream: SocketStream?
+  private var timer: LoopTimer?
+  private var completion: ((Result<Response, Failure>, Instant) -> Void)?
+  /// The exchange keeps itself until it is over, for owners that only want the answer.
+  private var itself: HTTPExchange?
+
+  /// Starts `request`; `completion` is called once, on the loop's thread and from inside the loop.
+  ///
+  /// - Parameters:
+  ///   - loop: Whose thread all happens on.
+  ///   - request: What to ask; one that cannot be encoded throws.
+  ///   - tls: What a URL with `https` is asked with; needed for these alone.
+  ///   - timeout: For everything from the name's resolution to the answer's last byte.
+  ///   - bodyLimit: The most bytes of the answer's body.
+  ///   - completion: Gets the answer, whatever its status, or why there is none.
+  package init(
+    loop: EventLoop, request: Request, tls: TLSContext?, timeout: Duration,
+    bodyLimit: Int = 1 << 20,
+    completion: @escaping (Result<Response, Failure>, Instant) -> Void
+  ) throws(HTTPError) {
+    precondition(!request.url.isSecure || tls != nil, "a secure URL needs a TLS context")
+    self.request = request
+    self.bodyLimit = bodyLimit
+    self.loop = loop
+    self.completion = completion
+    output.append(try request.encode())
+    let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [weak self, loop] in
+      self?.finish(.failure(.timeout(timeout)), at: loop.now)
+    }
+    self.timer = timer
+    loop.add(timer)
+    itself = self
+    stream = SocketStream.connect(
+      loop: loop, host: request.url.host, port: UInt16(clamping: request.url.port),
+      tls: request.url.isSecure ? tls : nil, delegate: self)
+  }
+
+  /// Gives up, unless the exchange is over; the completion is not called.
+  package func cancel() {
+    completion = nil
+    finish(.failure(.timeout(.zero)), at: loop.now)
+  }
+
+  private func finish(_ result: Result<Response, Failure>, at now: Instant) {
+    if let timer { loop.remove(timer) }
+    timer = nil
+    stream?.close()
+    stream = nil
+    let completion = completion
+    self.completion = nil
+    completion?(result, now)
+    itself = nil
+  }
+
+  /// Takes what has come; true when the answer is complete.
+  private func parse() throws(HTTPError) -> Bool {
+    while head == nil {
+      guard let next = try HTTPHeadParser.response(from: input, limits: HTTPHeadLimits()) else {
+        return false
+      }
+      // Interim answers only say that the answer is still to come (RFC 9110 section 15.2).
+      if (100..<200).contains(next.status) && next.status != 101 { continue }
+      head = next
+      reader = try HTTPBodyReader(next, requestMethod: request.method, limit: bodyLimit)
+    }
+    return try reader?.read(from: input, into: body) ?? false
+  }
+
+  private func complete(at now: Instant) {
+    guard let head else { return }
+    finish(.success(Response(head: head, body: body.array)), at: now)
+  }
+
+  private func inputEnded(at now: Instant) {
+    do throws(HTTPError) {
+      guard reader != nil else { throw .endedEarly }
+      try reader?.inputEnded()
+      complete(at: now)
+    } catch {
+      finish(.failure(.http(error)), at: now)
+    }
+  }
+}
+
+extension HTTPExchange: SocketStreamDelegate {
+  package func streamOpened(_ stream: SocketStream, at now: Instant) {
+    streamWritable(stream, at: now)
+  }
+
+  package func streamWritable(_ stream: SocketStream, at now: Instant) {
+    do throws(TransportError) {
+      try stream.write(from: output)
+    } catch {
+      finish(.failure(.transport(error)), at: now)
+    }
+  }
+
+  package func streamReadable(_ stream: SocketStream, at now: Instant) {
+    let result: SocketStream.ReadResult
+    do throws(TransportError) {
+      result = try stream.read(into: input, atMost: 16_384)
+    } catch {
+      finish(.failure(.transport(error)), at: now)
+      return
+    }
+    do throws(HTTPError) {
+      if try parse() {
+        complete(at: now)
+      } else if result == .end {
+        inputEnded(at: now)
+      }
+    } catch {
+      finish(.failure(.http(error)), at: now)
+    }
+  }
+
+  package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
+    finish(.failure(.transport(error)), at: now)
+  }
+}

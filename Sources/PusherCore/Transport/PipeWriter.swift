@@ -1,0 +1,44 @@
+/// Writes bytes to a pipe as its reader takes them, then closes it; a reader that does not want them all is no error.
+final class PipeWriter: LoopSource {
+  private let loop: EventLoop
+  private var descriptor: Int32
+  private let waiting: ByteBuffer
+
+  /// The descriptor, non-blocking, belongs to the writer from now on.
+  init(loop: EventLoop, descriptor: Int32, bytes: [UInt8]) {
+    self.loop = loop
+    self.descriptor = descriptor
+    waiting = ByteBuffer(capacity: bytes.count)
+    waiting.append(bytes)
+    loop.add(self)
+  }
+
+  deinit {
+    if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }
+  }
+
+  var interest: LoopInterest { LoopInterest(descriptor: descriptor, events: .write) }
+
+  func ready(_ events: PollEvents, at now: Instant) {
+    do throws(SystemError) {
+      while !waiting.isEmpty {
+        guard let count = try unsafe Syscalls.writeQuietly(descriptor, waiting.view.raw) else {
+          return
+        }
+        waiting.consume(count)
+      }
+    } catch {
+      waiting.removeAll()
+    }
+    close()
+  }
+
+  func expired(at now: Instant) {}
+
+  /// Closing again does nothing.
+  func close() {
+    loop.remove(self)
+    if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }
+    descriptor = -1
+  }
+}

@@ -1,0 +1,140 @@
+// `environ` is a global variable of C, which nothing here changes.
+#if canImport(Glibc)
+  @unsafe @preconcurrency internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+// The system calls on processes.
+extension Syscalls {
+  /// How a process ended.
+  enum Ending: Sendable, Equatable {
+    case exited(Int32)
+    case signalled(Int32)
+  }
+
+  /// `posix_spawn` of `/bin/sh -c command`, in a process group of its own, with these descriptors as 0 and 1.
+  ///
+  /// The child starts with no signal blocked and SIGPIPE doing what it does by default. `extra` replaces variables of
+  /// the same name.
+  static func spawnShell(
+    _ command: String, extra: [(name: String, value: String)], input: Int32, output: Int32
+  ) throws(SystemError) -> Int32 {
+    #if canImport(Glibc)
+      var actions = unsafe posix_spawn_file_actions_t()
+      var attributes = posix_spawnattr_t()
+    #else
+      var actions: posix_spawn_file_actions_t?
+      var attributes: posix_spawnattr_t?
+    #endif
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    unsafe posix_spawn_file_actions_adddup2(&actions, input, 0)
+    unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    unsafe sigemptyset(&none)
+    unsafe posix_spawnattr_setsigmask(&attributes, &none)
+    var defaults = sigset_t()
+    unsafe sigemptyset(&defaults)
+    unsafe sigaddset(&defaults, SIGPIPE)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &defaults)
+    unsafe posix_spawnattr_setpgroup(&attributes, 0)
+    let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
+    unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
+    var process: pid_t = 0
+    let code = unsafe withCStrings(["/bin/sh", "-c", command]) { arguments in
+      unsafe withCStrings(environment(adding: extra)) { variables in
+        unsafe posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, variables)
+      }
+    }
+    guard code == 0 else { throw SystemError(code: code) }
+    return process
+  }
+
+  /// `kill` for the whole process group that `process` leads.
+  static func killGroup(_ process: Int32, _ signal: TerminationSignal) {
+    _ = kill(-process, signal == .terminate ? SIGTERM : SIGKILL)
+  }
+
+  /// The two ways to end a process.
+  enum TerminationSignal {
+    case terminate
+    case kill
+  }
+
+  /// `waitid(WNOWAIT)`: blocks until the process has ended, and leaves it to be collected.
+  static func waitUntilEnded(_ process: Int32) {
+    var information = unsafe siginfo_t()
+    while unsafe waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0 && errno == EINTR
+    {
+    }
+  }
+
+  /// `waitpid(WNOHANG)`: collects a process that has ended; `nil` when it has not.
+  static func collect(_ process: Int32) -> Ending? {
+    var status: Int32 = 0
+    guard unsafe waitpid(process, &status, WNOHANG) == process else { return nil }
+    let signal = status & 0x7f
+    return signal == 0 ? .exited(status >> 8 & 0xff) : .signalled(signal)
+  }
+
+  /// `open("/dev/null")` for reading.
+  static func openNothing() throws(SystemError) -> Int32 {
+    let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .last }
+    return descriptor
+  }
+
+  /// `write` to a pipe, where a reader that has gone is `SystemError.brokenPipe` and never a signal, whatever the
+  /// program has decided about SIGPIPE: the signal is blocked in this thread for the call, and taken if it came.
+  static func writeQuietly(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer)
+    throws(SystemError) -> Int?
+  {
+    var pipeSignal = sigset_t()
+    var before = sigset_t()
+    var pending = sigset_t()
+    unsafe sigemptyset(&pipeSignal)
+    unsafe sigaddset(&pipeSignal, SIGPIPE)
+    unsafe sigpending(&pending)
+    let wasPending = unsafe sigismember(&pending, SIGPIPE) == 1
+    unsafe pthread_sigmask(SIG_BLOCK, &pipeSignal, &before)
+    defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
+    do throws(SystemError) {
+      return try unsafe writeBytes(descriptor, bytes)
+    } catch {
+      unsafe sigpending(&pending)
+      let cameNow = unsafe sigismember(&pending, SIGPIPE) == 1
+      if cameNow && !wasPending {
+        var taken: Int32 = 0
+        unsafe sigwait(&pipeSignal, &taken)
+      }
+      throw error
+    }
+  }
+
+  private static func environment(adding extra: [(name: String, value: String)]) -> [String] {
+    var variables: [String] = []
+    #if canImport(Glibc)
+      var next: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> = unsafe environ
+    #else
+      var next: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> = unsafe _NSGetEnviron().pointee
+    #endif
+    while let entry = unsafe next.pointee {
+      let variable = unsafe String(cString: entry)
+      let name = variable.prefix { $0 != "=" }
+      if !extra.contains(where: { $0.name == name }) { variables.append(variable) }
+      unsafe next = next.successor()
+    }
+    return variables + extra.map { "\($0.name)=\($0.value)" }
+  }
+
+  private static func withCStrings<Result>(
+    _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+  ) -> Result {
+    let copies = unsafe strings.map { unsafe strdup($0) }
+    defer { for index in 0..<strings.count { unsafe free(copies[index]) } }
+    return unsafe body(copies + [nil])
+  }
+}

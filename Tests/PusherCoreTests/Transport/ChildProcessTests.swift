@@ -1,0 +1,84 @@
+import PusherCore
+import Testing
+
+@Suite struct ChildProcessTests {
+  private typealias Outcome = Result<ChildProcess.Output, ChildProcess.Failure>
+
+  private func run(_ command: ChildProcess.Command) throws -> Outcome? {
+    let harness = try LoopHarness()
+    var outcome: Outcome?
+    let process = try ChildProcess(loop: harness.loop, command: command, at: harness.loop.now) {
+      result, _ in
+      outcome = result
+      harness.loop.stop()
+    }
+    #expect(harness.run())
+    withExtendedLifetime(process) {}
+    return outcome
+  }
+
+  private func text(_ outcome: Outcome?) throws -> String {
+    String(decoding: try outcome?.get().bytes ?? [], as: UTF8.self)
+  }
+
+  @Test func `input goes in, output and exit status come out`() throws {
+    let outcome = try run(
+      ChildProcess.Command(line: "cat; exit 3", input: [UInt8]("hello".utf8)))
+    #expect(outcome == .success(ChildProcess.Output(bytes: [UInt8]("hello".utf8), status: 3)))
+  }
+
+  @Test func `more input than a pipe holds arrives`() throws {
+    let input = [UInt8](repeating: 0x61, count: 300_000)
+    let outcome = try run(
+      ChildProcess.Command(line: "cat", input: input, outputLimit: 300_000))
+    #expect(try outcome?.get().bytes == input)
+  }
+
+  @Test func `a command may leave its input unread`() throws {
+    let input = [UInt8](repeating: 0x61, count: 300_000)
+    let outcome = try run(ChildProcess.Command(line: "exec <&-; echo done", input: input))
+    #expect(try text(outcome) == "done\n")
+  }
+
+  @Test func `without input there is an empty one`() throws {
+    #expect(try text(run(ChildProcess.Command(line: "wc -c"))).contains("0"))
+  }
+
+  @Test func `variables are added and replaced`() throws {
+    let outcome = try run(
+      ChildProcess.Command(
+        line: #"printf '%s|%s|%s' "$A" "$HOME" "${PATH:+kept}""#,
+        environment: [("A", "1=2"), ("HOME", "/elsewhere")]))
+    #expect(try text(outcome) == "1=2|/elsewhere|kept")
+  }
+
+  @Test func `a signal's number is told as shells do`() throws {
+    #expect(try run(ChildProcess.Command(line: "kill -KILL $$"))?.get().status == 137)
+  }
+
+  @Test func `a closed pipe ends a command as it would in a shell`() throws {
+    let outcome = try run(ChildProcess.Command(line: "yes | head -n 1; echo after"))
+    #expect(try text(outcome) == "y\nafter\n")
+  }
+
+  @Test func `a command that takes too long is ended with its whole pipeline`() throws {
+    let command = ChildProcess.Command(line: "sleep 60 | cat", timeout: .milliseconds(50))
+    #expect(try run(command) == .failure(.timeout(.milliseconds(50))))
+  }
+
+  @Test func `a command that does not heed the request to end is killed`() throws {
+    let command = ChildProcess.Command(
+      line: "trap '' TERM; while :; do sleep 0.1; done", timeout: .milliseconds(50))
+    #expect(try run(command) == .failure(.timeout(.milliseconds(50))))
+  }
+
+  @Test func `a command that writes too much is ended`() throws {
+    let command = ChildProcess.Command(line: "yes", outputLimit: 1000)
+    #expect(try run(command) == .failure(.outputLimit(1000)))
+  }
+
+  @Test func `output that is held open by another process does not delay the end`() throws {
+    let outcome = try run(ChildProcess.Command(line: "sleep 3 & echo done"))
+    #expect(try text(outcome) == "done\n")
+  }
+}

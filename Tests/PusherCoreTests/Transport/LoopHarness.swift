@@ -1,0 +1,91 @@
+import PusherCore
+
+/// A loop that stops when the test says so, or after five seconds.
+final class LoopHarness: LoopSource {
+  let loop: EventLoop
+  private(set) var isLate = false
+  private var deadline = Instant(nanoseconds: .max)
+
+  init() throws(TransportError) {
+    loop = try EventLoop()
+  }
+
+  /// Goes round until ``EventLoop/stop()``; false when that did not come in time.
+  func run() -> Bool {
+    isLate = false
+    deadline = loop.now.advanced(by: .seconds(5))
+    loop.add(self)
+    loop.run()
+    loop.remove(self)
+    return !isLate
+  }
+
+  var interest: LoopInterest { LoopInterest(deadline: deadline) }
+  func ready(_ events: PollEvents, at now: Instant) {}
+  func expired(at now: Instant) {
+    isLate = true
+    loop.stop()
+  }
+}
+
+/// A source whose interest and answers are closures.
+final class ClosureSource: LoopSource {
+  var interest: LoopInterest
+  var onReady: (PollEvents, Instant) -> Void = { _, _ in }
+  var onExpired: (Instant) -> Void = { _ in }
+
+  init(_ interest: LoopInterest) {
+    self.interest = interest
+  }
+
+  func ready(_ events: PollEvents, at now: Instant) { onReady(events, now) }
+  func expired(at now: Instant) { onExpired(now) }
+}
+
+/// A stream's delegate that gathers what comes.
+final class Recorder: SocketStreamDelegate {
+  let input = ByteBuffer()
+  let output = ByteBuffer()
+  var isOpen = false
+  var hasEnded = false
+  var failure: TransportError?
+  /// How much one read may take.
+  var step = 262_144
+  /// Sends back what comes, and closes at the end.
+  var echoes = false
+  /// Called after each event.
+  var onChange: (SocketStream) -> Void = { _ in }
+
+  func streamOpened(_ stream: SocketStream, at now: Instant) {
+    isOpen = true
+    onChange(stream)
+  }
+
+  func streamReadable(_ stream: SocketStream, at now: Instant) {
+    do throws(TransportError) {
+      let target = echoes ? output : input
+      let result = try stream.read(into: target, atMost: step)
+      if case .bytes(let count) = result { precondition(count <= step) }
+      if result == .end { hasEnded = true }
+      if echoes { try stream.write(from: output) }
+      if echoes && hasEnded && !stream.wantsWrite { stream.close() }
+    } catch {
+      failure = error
+    }
+    onChange(stream)
+  }
+
+  func streamWritable(_ stream: SocketStream, at now: Instant) {
+    do throws(TransportError) {
+      try stream.write(from: output)
+    } catch {
+      failure = error
+    }
+    onChange(stream)
+  }
+
+  func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
+    failure = error
+    onChange(stream)
+  }
+}
