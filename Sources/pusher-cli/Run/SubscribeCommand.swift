@@ -20,8 +20,9 @@ enum SubscribeCommand {
         settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
       return run.run()
     } catch {
+      // Nothing has been dialled yet: what fails here are the files and addresses that were given.
       diagnostics.error("\(error)")
-      return (error as? TLSError).map { _ in .usage } ?? .internalError
+      return error is TransportError ? .internalError : .usage
     }
   }
 }

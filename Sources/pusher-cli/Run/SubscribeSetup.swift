@@ -43,7 +43,14 @@ extension SubscribeSettings {
     case .secret(let secret, let member):
       let signature = SubscriptionSignature(key: connection.key, secret: secret.revealed)
       return InlineAuthorizer(signature: signature, member: member.map(\.presence))
-    default: return NoAuthorizer()
+    case .endpoint(let endpoint):
+      return try EndpointAuthorizer(
+        loop: loop, url: try HTTPURL(parsing: endpoint.url),
+        headers: HTTPHeaders(endpoint.headers.map { ($0.name, $0.value) }),
+        parameters: endpoint.parameters.map { ($0.name, $0.value) }, tls: connection.tls,
+        trust: connection.trust, timeout: connection.connectTimeout)
+    case .command(let command):
+      return CommandAuthorizer(loop: loop, command: command, timeout: connection.connectTimeout)
     }
   }
 }

@@ -1,0 +1,61 @@
+/// Asks a shell command, which prints what an endpoint would answer.
+///
+/// The command finds the question in `PUSHER_CLI_CHANNEL` and `PUSHER_CLI_SOCKET_ID`. A status other than 0 is a no.
+package final class CommandAuthorizer: ChannelAuthorizer {
+  private let loop: EventLoop
+  private let command: String
+  private let timeout: Duration
+  private var processes: [Int: ChildProcess] = [:]
+  private var nextProcess = 0
+
+  /// - Parameters:
+  ///   - command: A line for `/bin/sh -c`.
+  ///   - timeout: How long it may take before it is ended.
+  package init(loop: EventLoop, command: String, timeout: Duration) {
+    self.loop = loop
+    self.command = command
+    self.timeout = timeout
+  }
+
+  package func authorize(
+    _ request: AuthorizationRequest,
+    completion: @escaping (Result<PusherAuth, AuthorizationFailure>) -> Void
+  ) {
+    let number = nextProcess
+    nextProcess += 1
+    let question = ChildProcess.Command(
+      line: command,
+      environment: [
+        ("PUSHER_CLI_CHANNEL", request.channel), ("PUSHER_CLI_SOCKET_ID", request.socketID),
+      ],
+      timeout: timeout)
+    do throws(ChildProcess.Failure) {
+      processes[number] = try ChildProcess(loop: loop, command: question, at: loop.now) {
+        [unowned self] result, _ in
+        processes[number] = nil
+        completion(Self.answer(result))
+      }
+    } catch {
+      completion(.failure(.refused(status: nil, "\(error)")))
+    }
+  }
+
+  package func cancelAll() {
+    for process in processes.values { process.cancel(at: loop.now) }
+    processes.removeAll()
+  }
+
+  private static func answer(
+    _ result: Result<ChildProcess.Output, ChildProcess.Failure>
+  ) -> Result<PusherAuth, AuthorizationFailure> {
+    switch result {
+    case .success(let output) where output.status == 0:
+      AuthorizationAnswer.result(output.bytes)
+    case .success(let output):
+      .failure(.refused(status: nil, "the command ended with status \(output.status)"))
+    case .failure(.timeout(let time)):
+      .failure(.unavailable(status: nil, "the command took longer than \(time.inWords)"))
+    case .failure(let failure): .failure(.unusable("\(failure)"))
+    }
+  }
+}

@@ -1,0 +1,102 @@
+/// Asks the application's own endpoint, as pusher-js does: a form with `socket_id` and `channel_name`.
+///
+/// 200 and 201 are a yes; 408, 429 and 5xx mean "later"; every other status is a no. Source: Pusher's page
+/// "Authorizing users", and what the official libraries accept.
+package final class EndpointAuthorizer: ChannelAuthorizer {
+  private let loop: EventLoop
+  private let url: HTTPURL
+  private let headers: HTTPHeaders
+  private let parameters: [(String, String)]
+  private let tls: TLSContext?
+  private let timeout: Duration
+  private var exchanges: [Int: HTTPExchange] = [:]
+  private var nextExchange = 0
+
+  /// - Parameters:
+  ///   - headers: Sent with each question, besides the form's own.
+  ///   - parameters: Form fields behind `socket_id` and `channel_name`.
+  ///   - timeout: For one answer, from the name's resolution to its last byte.
+  ///
+  /// - Throws: ``TLSError`` when the URL is secure and the trust roots cannot be read.
+  package init(
+    loop: EventLoop, url: HTTPURL, headers: HTTPHeaders, parameters: [(String, String)],
+    tls: TLSConfiguration, trust: TLSEnvironment, timeout: Duration
+  ) throws(TLSError) {
+    self.loop = loop
+    self.url = url
+    self.headers = headers
+    self.parameters = parameters
+    self.timeout = timeout
+    self.tls = url.isSecure ? try TLSContext.client(tls, environment: trust) : nil
+  }
+
+  package func authorize(
+    _ request: AuthorizationRequest,
+    completion: @escaping (Result<PusherAuth, AuthorizationFailure>) -> Void
+  ) {
+    let number = nextExchange
+    nextExchange += 1
+    do {
+      exchanges[number] = try HTTPExchange(
+        loop: loop, request: question(request), tls: tls, timeout: timeout
+      ) { [unowned self] result, _ in
+        exchanges[number] = nil
+        completion(Self.answer(result))
+      }
+    } catch {
+      completion(.failure(.refused(status: nil, "the endpoint cannot be asked: \(error)")))
+    }
+  }
+
+  package func cancelAll() {
+    for exchange in exchanges.values { exchange.cancel() }
+    exchanges.removeAll()
+  }
+
+  private func question(_ request: AuthorizationRequest) -> HTTPExchange.Request {
+    let form = [("socket_id", request.socketID), ("channel_name", request.channel)] + parameters
+    var fields = headers
+    if fields["Content-Type"] == nil {
+      fields.append("Content-Type", "application/x-www-form-urlencoded")
+    }
+    if fields["Accept"] == nil { fields.append("Accept", "application/json") }
+    return HTTPExchange.Request(
+      method: "POST", url: url, headers: fields, body: Array(PercentEncoding.form(form).utf8))
+  }
+
+  private static func answer(
+    _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>
+  ) -> Result<PusherAuth, AuthorizationFailure> {
+    switch result {
+    case .failure(.http(let error)):
+      return .failure(.unusable("the endpoint's answer is broken: \(error)"))
+    case .failure(let failure): return .failure(.unavailable(status: nil, "\(failure)"))
+    case .success(let response):
+      let status = response.head.status
+      switch status {
+      case 200, 201: return AuthorizationAnswer.result(response.body)
+      case 408, 429, 500...599:
+        return .failure(.unavailable(status: status, "the endpoint answered HTTP \(status)"))
+      case 300...399:
+        let place = response.head.headers["Location"] ?? "nowhere"
+        return .failure(
+          .refused(status: status, "the endpoint answered HTTP \(status), a redirect to \(place)"))
+      default:
+        return .failure(.refused(status: status, "the endpoint answered HTTP \(status)"))
+      }
+    }
+  }
+}
+
+extension AuthorizationAnswer {
+  /// The token in a whole body.
+  static func result(_ body: [UInt8]) -> Result<PusherAuth, AuthorizationFailure> {
+    let buffer = ByteBuffer(capacity: body.count)
+    buffer.append(body)
+    do throws(AuthorizationFailure) {
+      return .success(try parse(buffer.view))
+    } catch {
+      return .failure(error)
+    }
+  }
+}
