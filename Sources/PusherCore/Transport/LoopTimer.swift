@@ -1,6 +1,6 @@
 /// Calls back once when its time has come; the time may be moved until then.
 package final class LoopTimer: LoopSource {
-  /// When to call; `nil` for never. It is `nil` again after the call.
+  /// When to call; `nil` for never, and again after the call.
   package var deadline: Instant?
   private let action: () -> Void
 

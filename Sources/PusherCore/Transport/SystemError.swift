@@ -24,13 +24,7 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   package static let interrupted = SystemError(code: EINTR)
-  package static let connectionRefused = SystemError(code: ECONNREFUSED)
-  package static let connectionReset = SystemError(code: ECONNRESET)
   package static let brokenPipe = SystemError(code: EPIPE)
-  package static let connectionAborted = SystemError(code: ECONNABORTED)
-  package static let tooManyOpenFiles = SystemError(code: EMFILE)
-  package static let tooManyOpenFilesInSystem = SystemError(code: ENFILE)
-  package static let noBufferSpace = SystemError(code: ENOBUFS)
   package static let noMemory = SystemError(code: ENOMEM)
 }
 
