@@ -50,7 +50,7 @@ package final class ChannelsClient {
     tls =
       configuration.url.isSecure
       ? try TLSContext.client(configuration.tls, environment: configuration.trust) : nil
-    session = Session(options: options, random: SystemRandomNumberGenerator())
+    session = Session(options: options, random: SecureRandom.generator)
   }
 
   /// Dials; wanted channels are joined as soon as there is a connection.

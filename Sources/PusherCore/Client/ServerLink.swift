@@ -59,11 +59,6 @@ final class ServerLink {
     self.stream = stream
   }
 
-  private static func handshakeKey() -> [UInt8] {
-    var generator = SystemRandomNumberGenerator()
-    return (0..<16).map { _ in generator.next() }
-  }
-
   /// Sends a text message; does nothing before the upgrade or after the end.
   func send(_ text: String) {
     guard case .open(let socket) = phase else { return }
@@ -115,7 +110,7 @@ extension ServerLink: SocketStreamDelegate {
   func streamOpened(_ stream: SocketStream, at now: Instant) {
     let handshake = ClientHandshake(
       url: configuration.url, headers: configuration.headers, subprotocols: [],
-      deflate: configuration.offersCompression, key: Self.handshakeKey())
+      deflate: configuration.offersCompression, key: SecureRandom.bytes(16))
     do throws(HTTPError) {
       output.append(try handshake.request())
       phase = .upgrading(handshake)
@@ -167,7 +162,7 @@ extension ServerLink: SocketStreamDelegate {
       let negotiated = try handshake.accept(head)
       let socket = WebSocketConnection(
         role: .client, deflate: negotiated.deflate, limits: configuration.limits,
-        random: SystemRandomNumberGenerator(), input: input)
+        random: SecureRandom.generator, input: input)
       phase = .open(socket)
       delegate?.linkUpgraded(at: now)
     } catch {
