@@ -1,0 +1,113 @@
+/* Runs one row: source, client, and the sink that reads the client's output, and prints what the client took.
+ *
+ *   measure SINK SOURCE WORD... -- CLIENT WORD...
+ *
+ * PORT among the client's words becomes the port the source printed. Prints "seconds cpu-seconds peak-KiB
+ * lines". CPU time and memory are the kernel's account of the client alone, start-up included. This program is
+ * small on purpose: a child's peak memory begins with that of the process it was forked from.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { limit_seconds = 180 };
+
+static pid_t source, client, sink;
+
+static void end_children(void) {
+  pid_t all[] = {client, sink, source};
+  for (int index = 0; index < 3; index++)
+    if (all[index] > 0) kill(all[index], SIGKILL);
+}
+
+static void too_late(int number) {
+  static const char text[] = "measure: the row took too long\n";
+  (void)number;
+  end_children();
+  if (write(2, text, sizeof text - 1)) _exit(1);
+  _exit(1);
+}
+
+static void die(const char *what) {
+  fprintf(stderr, "measure: %s\n", what);
+  end_children();
+  exit(1);
+}
+
+static pid_t start(char **words, int input, int output) {
+  pid_t child = fork();
+  if (child < 0) die("fork failed");
+  if (child > 0) return child;
+  dup2(input, 0);
+  dup2(output, 1);
+  execvp(words[0], words);
+  fprintf(stderr, "measure: cannot run %s: %s\n", words[0], strerror(errno));
+  _exit(127);
+}
+
+static double seconds(struct timeval time) {
+  return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+int main(int count, char **words) {
+  char **client_words = NULL;
+  for (int index = 3; index < count; index++)
+    if (strcmp(words[index], "--") == 0) {
+      words[index] = NULL;
+      client_words = words + index + 1;
+      break;
+    }
+  if (!client_words || !client_words[0]) {
+    fprintf(stderr, "usage: measure SINK SOURCE WORD... -- CLIENT WORD...\n");
+    return 2;
+  }
+  signal(SIGALRM, too_late);
+  alarm(limit_seconds);
+  int from_source[2], to_sink[2], from_sink[2];
+  /* Close-on-exec, so that nobody holds an end open that is not theirs. */
+  if (pipe2(from_source, O_CLOEXEC) || pipe2(to_sink, O_CLOEXEC) || pipe2(from_sink, O_CLOEXEC)) die("no pipe");
+  int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+  source = start(words + 2, nothing, from_source[1]);
+  close(from_source[1]);
+  FILE *told = fdopen(from_source[0], "r");
+  char port[16];
+  if (!told || fscanf(told, "port %15s", port) != 1) die("the source told no port");
+  for (char **word = client_words; *word; word++)
+    if (strcmp(*word, "PORT") == 0) *word = port;
+
+  char *sink_words[] = {words[1], NULL};
+  sink = start(sink_words, to_sink[0], from_sink[1]);
+  client = start(client_words, nothing, to_sink[1]);
+  close(to_sink[0]);
+  close(to_sink[1]);
+  close(from_sink[1]);
+
+  int status;
+  struct rusage used;
+  if (wait4(client, &status, 0, &used) < 0) die("the client cannot be waited for");
+  client = 0;
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    fprintf(stderr, "measure: %s ended with %s %d\n", client_words[0],
+        WIFEXITED(status) ? "status" : "signal", WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    end_children();
+    return 1;
+  }
+  double wall;
+  unsigned long lines;
+  FILE *counted = fdopen(from_sink[0], "r");
+  if (!counted || fscanf(counted, "%lu", &lines) != 1) die("the sink counted nothing");
+  if (fscanf(told, " seconds %lf", &wall) != 1) die("the source told no time");
+  kill(source, SIGTERM);
+  waitpid(source, NULL, 0);
+  waitpid(sink, NULL, 0);
+  printf("%.6f %.6f %ld %lu\n", wall, seconds(used.ru_utime) + seconds(used.ru_stime), used.ru_maxrss, lines);
+  return 0;
+}

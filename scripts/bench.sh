@@ -1,0 +1,111 @@
+#!/bin/sh
+# Measures events per second, CPU time and memory of pusher-cli next to a floor and two Python clients, all
+# against the same source on the loopback interface, and prints one table. docs/benchmarks.md tells what is
+# measured and how.
+#
+#   PUSHER_CLI=PATH   the program to measure; without it, dist/pusher-cli is built
+#   BENCH_RUNS=N      rounds over all rows, of which each row's median is shown (3)
+#   BENCH_SCALE=N     percent of the events that each row gets (100)
+set -eu
+cd "$(dirname "$0")/.."
+
+work=.build-bench
+runs=${BENCH_RUNS:-3}
+scale=${BENCH_SCALE:-100}
+
+if [ -n "${PUSHER_CLI:-}" ]; then
+  if [ ! -x "$PUSHER_CLI" ]; then
+    echo "bench: PUSHER_CLI names no program: $PUSHER_CLI" >&2
+    exit 2
+  fi
+else
+  scripts/install-packages.sh build
+  PUSHER_CLI=$PWD/dist/pusher-cli
+  scripts/build.sh dist/pusher-cli >&2
+fi
+scripts/install-packages.sh bench
+python=$(scripts/python-peers.sh)
+
+mkdir -p "$work"
+for name in replay-server floor-reader sink measure; do
+  # Word splitting is meant: pkg-config prints a list of words.
+  # shellcheck disable=SC2046
+  "${CC:-cc}" -O3 -Wall -Wextra -o "$work/$name" "Benchmarks/$name.c" \
+    $(pkg-config --cflags --libs openssl)
+done
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
+  -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \
+  -keyout "$work/key.pem" -out "$work/cert.pem" 2>/dev/null
+
+: >"$work/results"
+
+# row READER LINK SIZE EVENTS [NOTE]: one line in the results: the row, then what `measure` printed.
+row() {
+  reader=$1
+  link=$2
+  size=$3
+  events=$(($4 * scale / 100))
+  [ "$events" -gt 0 ] || events=1
+  scheme=http
+  certificate=''
+  key=''
+  trust=''
+  if [ "$link" = TLS ]; then
+    scheme=https
+    certificate=$work/cert.pem
+    key=$work/key.pem
+    trust="--cacert $certificate"
+  fi
+  case $reader in
+    'C floor') set -- "$work/floor-reader" PORT ${certificate:+tls} ;;
+    pusher-cli)
+      # shellcheck disable=SC2086
+      set -- "$PUSHER_CLI" subscribe --host 127.0.0.1 --port PORT --scheme "$scheme" $trust \
+        --key bench -c bench -n $((events + 1))
+      ;;
+    websockets) set -- "$python" Benchmarks/websockets-reader.py PORT ${certificate:+"$certificate"} ;;
+    pysher) set -- "$python" Benchmarks/pysher-reader.py PORT ${certificate:+"$certificate"} ;;
+  esac
+  printf 'bench: %s, %s, %s B, %s events\n' "$reader" "$link" "$size" "$events" >&2
+  # shellcheck disable=SC2086
+  if ! taken=$("$work/measure" "$work/sink" "$work/replay-server" "$events" "$size" \
+    $certificate $key -- "$@"); then
+    echo "bench: the row $reader, $link, $size B failed" >&2
+    exit 1
+  fi
+  lines=${taken##* }
+  if [ "$reader" != 'C floor' ] && [ "$lines" -ne $((events + 1)) ]; then
+    echo "bench: $reader printed $lines lines of $((events + 1))" >&2
+    exit 1
+  fi
+  printf '%s\t%s\t%s\t%s\t%s\n' "$reader" "$link" "$size" "$events" "$taken" |
+    tr ' ' '\t' | sed 's/^C\tfloor/C floor/' >>"$work/results"
+}
+
+# Events chosen so that a row takes about two seconds; slow readers get fewer.
+round=0
+while [ "$round" -lt "$runs" ]; do
+  round=$((round + 1))
+  row 'C floor' plain 200 20000000
+  row pusher-cli plain 200 1000000
+  row pusher-cli plain 200 10000000
+  row websockets plain 200 100000
+  row pysher plain 200 25000
+  row 'C floor' plain 1000 5000000
+  row pusher-cli plain 1000 2000000
+  row websockets plain 1000 30000
+  row pysher plain 1000 10000
+  row 'C floor' TLS 200 5000000
+  row pusher-cli TLS 200 3000000
+  row websockets TLS 200 100000
+  row pysher TLS 200 25000
+  row 'C floor' TLS 1000 1000000
+  row pusher-cli TLS 1000 1000000
+  row websockets TLS 1000 30000
+  row pysher TLS 1000 10000
+done
+
+processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
+printf '%s, %s, %s processors, %s; median of %s\n\n' "$(date -u +%Y-%m-%d)" "$(uname -srm)" \
+  "$(getconf _NPROCESSORS_ONLN)" "${processor:-unknown processor}" "$runs"
+awk -F '\t' -f Benchmarks/table.awk "$work/results"
