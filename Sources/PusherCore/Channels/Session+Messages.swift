@@ -35,9 +35,10 @@ extension Session {
     case .connectionEstablished(let socketID, let timeout):
       established(socketID: socketID, activityTimeout: timeout, at: now)
     case .error(let code, let message, let channel):
-      if let code { lastError = code }
       report(.error(code: code, message: message))
-      refused(code: code, message: message, channel: channel, at: now)
+      let isAboutChannel = refused(code: code, message: message, channel: channel, at: now)
+      // An error that a channel has paid for does not explain why the socket drops later.
+      if let code, !isAboutChannel { lastError = code }
     case .ping: emit(.send(command.pong))
     case .pong: break
     case .subscriptionSucceeded(let channel, let data): succeeded(channel, data: data, at: now)
