@@ -17,7 +17,8 @@ enum ClosePolicy {
   ///
   /// - Parameters:
   ///   - lastError: The code of the last `pusher:error` on the connection. Some servers (Reverb) send only that and
-  ///     drop the socket, so it counts when the close carries no 4xxx code of its own.
+  ///     drop the socket, or leave it open without a greeting, so it counts when no close frame brings a 4xxx
+  ///     code of its own.
   ///   - lived: How long the connection was established; `nil` when it never was.
   static func decide(
     _ loss: ConnectionLoss, lastError: Int?, lived: Duration?
@@ -37,7 +38,8 @@ enum ClosePolicy {
   static func effectiveCode(_ loss: ConnectionLoss, lastError: Int?) -> Int? {
     switch loss {
     case .closed(let code?, _) where (4000..<5000).contains(code): code
-    case .closed: lastError.flatMap { (4000..<4300).contains($0) ? $0 : nil }
+    case .closed, .network, .handshakeTimeout:
+      lastError.flatMap { (4000..<4300).contains($0) ? $0 : nil }
     default: nil
     }
   }

@@ -58,7 +58,11 @@ public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible 
 extension Duration {
   /// The time as people write it: `1.2 s`, `30 s`, `5 min`.
   package var inWords: String {
-    let tenths = (wholeNanoseconds + 50_000_000) / 100_000_000
+    let (tenths, rest) = wholeNanoseconds.quotientAndRemainder(dividingBy: 100_000_000)
+    return Self.inWords(tenths: rest >= 50_000_000 ? tenths + 1 : tenths)
+  }
+
+  private static func inWords(tenths: Int64) -> String {
     if tenths >= 1200, tenths % 600 == 0 { return "\(tenths / 600) min" }
     return tenths % 10 == 0 ? "\(tenths / 10) s" : "\(tenths / 10).\(tenths % 10) s"
   }

@@ -9,7 +9,7 @@ package struct Envelope {
   package private(set) var eventToken: ByteView
   /// The channel's name between its quotes; `nil` when absent or not a string.
   package private(set) var channelToken: ByteView?
-  /// The user id: between its quotes when it is a string, else the number's characters.
+  /// The user id: between its quotes when it is a string, else the number's characters; `nil` for any other kind.
   package private(set) var userIDToken: ByteView?
   /// The value of `data` as it stands in the message, quotes included; `nil` when absent or `null`.
   package private(set) var dataToken: ByteView?
@@ -42,11 +42,21 @@ package struct Envelope {
     }
     cursor.advance()
     try cursor.requireEnd()
-    guard let event else { throw .unexpected(offset: 0) }
+    guard let event else { throw .missing(member: "event") }
     eventToken = event
   }
 
   private mutating func store(_ value: ByteView, name: ByteView, event: inout ByteView?) {
+    if JSONCursor(name).plainRun() < name.count {
+      let unescaped = ByteBuffer(capacity: name.count)
+      JSONString.decode(name, into: unescaped)
+      withExtendedLifetime(unescaped) { store(value, plainName: $0.view, event: &event) }
+    } else {
+      store(value, plainName: name, event: &event)
+    }
+  }
+
+  private mutating func store(_ value: ByteView, plainName name: ByteView, event: inout ByteView?) {
     if name.equals("event") {
       event = Self.unquoted(value)
     } else if name.equals("channel") {
@@ -54,8 +64,12 @@ package struct Envelope {
     } else if name.equals("data") {
       dataToken = value.equals("null") ? nil : value
     } else if name.equals("user_id") {
-      userIDToken = value.equals("null") ? nil : Self.unquoted(value) ?? value
+      userIDToken = Self.unquoted(value) ?? (Self.isNumber(value) ? value : nil)
     }
+  }
+
+  private static func isNumber(_ value: ByteView) -> Bool {
+    value[0] == UInt8(ascii: "-") || value[0] &- 0x30 < 10
   }
 
   private static func unquoted(_ value: ByteView) -> ByteView? {

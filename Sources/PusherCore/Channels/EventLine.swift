@@ -116,8 +116,9 @@ package final class EventLineWriter {
     writeEvent { JSONString.encode(event, into: $0, forTerminal: style.forTerminal) }
     scratch.removeAll()
     if let channel {
-      scratch.append(channel)
-      writeChannel(scratch.view)
+      // The name may be one that a server made up: escaped here, it cannot end the string early.
+      JSONString.encode(channel, into: scratch)
+      writeChannel(scratch.view[1..<(scratch.count - 1)])
     } else {
       writeChannel(nil)
     }

@@ -46,13 +46,14 @@ enum ServerMessage: Equatable {
   private static func channelMessage(
     _ name: String, _ envelope: Envelope, _ service: Service
   ) -> Self {
+    let known = ["subscription_succeeded", "subscription_count", "member_added", "member_removed"]
+    guard known.contains(name) else { return .unknown(name: service.internalPrefix + name) }
     guard let channel = envelope.channelName else {
-      return .malformed("\(service.internalPrefix)\(name) without a channel")
+      return .malformed("\(name) without a channel")
     }
     switch name {
     case "subscription_succeeded":
       return .subscriptionSucceeded(channel: channel, data: envelope.data)
-    case "subscription_count": return .channelNotice(name: service.eventPrefix + name)
     case "member_added":
       let data = envelope.data
       guard let id = data["user_id"]?.identifier else {
@@ -65,7 +66,7 @@ enum ServerMessage: Equatable {
         return .malformed("member_removed without a user_id")
       }
       return .memberRemoved(channel: channel, userID: id)
-    default: return .unknown(name: service.internalPrefix + name)
+    default: return .channelNotice(name: service.eventPrefix + name)
     }
   }
 

@@ -40,15 +40,16 @@ extension Session {
     case .connectionEstablished(let socketID, let timeout):
       established(socketID: socketID, activityTimeout: timeout, at: now)
     case .error(let code, let message, let channel):
-      if let code { lastError = code }
       report(.error(code: code, message: message))
       if case .connecting = phase, let code, (4000..<4100).contains(code) {
         // Reverb sends this and leaves the socket open: waiting for more would only run into the deadline.
         emit(.abort)
         lost(.closed(code: code, reason: message), at: now)
-      } else {
-        refused(code: code, message: message, channel: channel, at: now)
+        return
       }
+      let isAboutChannel = refused(code: code, message: message, channel: channel, at: now)
+      // An error that a channel has paid for does not explain why the socket drops later.
+      if let code, !isAboutChannel { lastError = code }
     case .ping: emit(.send(command.pong))
     case .pong: break
     case .subscriptionSucceeded(let channel, let data): succeeded(channel, data: data, at: now)

@@ -148,8 +148,10 @@ extension Session {
   /// Finds the channel that a `pusher:error` refuses, for servers that do not name it.
   ///
   /// Pusher writes the channel into the text; Reverb says only 4009, but answers in the order of the questions, so
-  /// the first unanswered one is meant.
-  mutating func refused(code: Int?, message: String, channel: String?, at now: Instant) {
+  /// the first unanswered one is meant. Answers whether there is such a channel.
+  mutating func refused(
+    code: Int?, message: String, channel: String?, at now: Instant
+  ) -> Bool {
     let unanswered = channelOrder.filter { name in
       guard let subscription = subscriptions[name], subscription.kind.needsAuthorization,
         case .requested = subscription.state
@@ -161,12 +163,15 @@ extension Session {
     if let channel {
       refused = unanswered.first { $0 == channel }
     } else if isAboutSignature {
-      refused = unanswered.first { message.contains(":\($0)") } ?? unanswered.first
+      // The longest name that fits, since one channel's name may begin with another's.
+      let named = unanswered.filter { message.contains(":\($0)") }
+      refused = named.max { $0.utf8.count < $1.utf8.count } ?? unanswered.first
     } else {
       refused = nil
     }
-    guard let refused else { return }
+    guard let refused else { return false }
     fail(refused, SubscriptionFailure(type: "AuthError", message: message, status: 401), at: now)
+    return true
   }
 
   /// The earliest time at which a channel needs attention.

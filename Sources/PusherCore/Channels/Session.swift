@@ -180,6 +180,8 @@ package struct Session {
   mutating func closeGapIfSettled(at now: Instant) {
     guard let start = gapStart, subscriptions.values.allSatisfy(\.isSettled) else { return }
     gapStart = nil
+    // Of channels that nobody wants any more nothing was lost.
+    guard !subscriptions.isEmpty else { return }
     report(.gap(from: start, to: now))
   }
 

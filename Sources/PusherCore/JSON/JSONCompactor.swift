@@ -41,7 +41,6 @@ package struct JSONCompactor {
   }
 
   private mutating func copyValue(depth: Int) throws(JSONError) {
-    guard depth <= depthLimit else { throw .tooDeep(limit: depthLimit) }
     let first = cursor.offset
     switch cursor.byte {
     case UInt8(ascii: "{"): try copyContainer(closing: UInt8(ascii: "}"), depth: depth + 1)

@@ -6,6 +6,8 @@ public enum JSONError: Error, Equatable, Sendable, CustomStringConvertible {
   case endsEarly
   /// Arrays and objects are nested deeper than `limit`.
   case tooDeep(limit: Int)
+  /// The object has no member of this name, or not of the kind that it must be.
+  case missing(member: String)
 
   /// What is wrong, in the words of a message to the user.
   public var description: String {
@@ -13,6 +15,7 @@ public enum JSONError: Error, Equatable, Sendable, CustomStringConvertible {
     case .unexpected(let offset): "not JSON at byte \(offset)"
     case .endsEarly: "JSON that ends early"
     case .tooDeep(let limit): "JSON nested deeper than \(limit)"
+    case .missing(let member): "JSON without a proper \"\(member)\""
     }
   }
 }

@@ -20,12 +20,13 @@ package enum JSONParser {
   private static func value(
     _ cursor: inout JSONCursor, depth: Int
   ) throws(JSONError) -> JSONValue {
-    guard depth <= jsonDepthLimit else { throw .tooDeep(limit: jsonDepthLimit) }
     cursor.skipWhitespace()
     let first = cursor.offset
     switch cursor.byte {
-    case UInt8(ascii: "{"): return try object(&cursor, depth: depth + 1)
-    case UInt8(ascii: "["): return try array(&cursor, depth: depth + 1)
+    case UInt8(ascii: "{"), UInt8(ascii: "["):
+      guard depth < jsonDepthLimit else { throw .tooDeep(limit: jsonDepthLimit) }
+      guard cursor.byte == UInt8(ascii: "{") else { return try array(&cursor, depth: depth + 1) }
+      return try object(&cursor, depth: depth + 1)
     case UInt8(ascii: "\""): return .string(try string(&cursor))
     case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
       let letter = cursor.byte

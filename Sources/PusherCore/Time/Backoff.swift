@@ -8,18 +8,18 @@ public struct Backoff: Sendable, Equatable {
   /// The longest wait.
   public var ceiling: Duration
 
-  /// A back-off between the two; a ceiling below the floor counts as the floor.
+  /// A back-off between the two; a floor below zero counts as zero, a ceiling below the floor as the floor.
   public init(floor: Duration = .seconds(1), ceiling: Duration = .seconds(120)) {
-    self.floor = floor
-    self.ceiling = max(floor, ceiling)
+    self.floor = max(floor, .zero)
+    self.ceiling = max(self.floor, ceiling)
   }
 
   /// The wait before attempt `attempt`, the first being 0; `random` is where in the range it falls.
   ///
   /// Every value of `random` is allowed: 0 gives the floor, the largest gives the upper end.
   public func delay(attempt: Int, random: UInt64) -> Duration {
-    let doublings = min(max(attempt, 0) + 1, 40)
-    let floor = floor.wholeNanoseconds
+    let doublings = min(max(attempt, 0), 61) + 1
+    let floor = max(floor.wholeNanoseconds, 0)
     let (grown, overflow) = floor.multipliedReportingOverflow(by: 1 << doublings)
     let upper = min(overflow ? .max : grown, ceiling.wholeNanoseconds)
     let range = UInt64(max(upper - floor, 0))

@@ -45,8 +45,9 @@ extension Duration {
   package var wholeNanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    guard !overflow else { return seconds > 0 ? .max : .min }
-    return scaled.addingReportingOverflow(attoseconds / 1_000_000_000).partialValue
+    let (sum, carry) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
+    guard !overflow, !carry else { return seconds > 0 ? .max : .min }
+    return sum
   }
 
   /// The duration in seconds as a floating-point number, for people to read.

@@ -14,6 +14,7 @@ func buffer(_ bytes: [UInt8]) -> ByteBuffer {
 }
 
 /// What `body` makes of a view of the given bytes, whose buffer lives as long as the call.
+@discardableResult
 func withView<Result>(
   _ bytes: [UInt8], _ body: (ByteView) throws -> Result
 ) rethrows -> Result {

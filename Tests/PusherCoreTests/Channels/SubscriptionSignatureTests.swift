@@ -1,0 +1,41 @@
+import PusherCore
+import Testing
+
+/// The page "Generating the authentication string", with the key and secret of its examples.
+@Suite struct SubscriptionSignatureTests {
+  private let signature = SubscriptionSignature(
+    key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8")
+
+  @Test func `a private channel is signed by socket and name`() {
+    let auth = signature.authorize(socketID: "1234.1234", channel: "private-foobar")
+    #expect(
+      auth.auth == "278d425bdf160c739803:"
+        + "58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4")
+    #expect(auth.channelData == nil)
+    #expect(auth.sharedSecret == nil)
+  }
+
+  @Test
+  func `a presence channel is signed with its member's data, which goes out as it was signed`() {
+    let data = #"{"user_id":10,"user_info":{"name":"Mr. Channels"}}"#
+    let auth = signature.authorize(
+      socketID: "1234.1234", channel: "presence-foobar", channelData: data)
+    #expect(
+      auth.auth == "278d425bdf160c739803:"
+        + "31935e7d86dba64c2a90aed31fdc61869f9b22ba9d8863bba239c03ca481bc80")
+    #expect(auth.channelData == data)
+  }
+
+  @Test func `a user signs in with the user's data between two double colons`() {
+    let auth = signature.signIn(socketID: "1234.1234", userData: #"{"id":"12345"}"#)
+    #expect(
+      auth == "278d425bdf160c739803:"
+        + "4708d583dada6a56435fb8bc611c77c359a31eebde13337c16ab43aa6de336ba")
+  }
+
+  @Test func `the case of the key is kept`() {
+    let auth = SubscriptionSignature(key: "ABCdef", secret: "s")
+      .authorize(socketID: "1.1", channel: "private-a")
+    #expect(auth.auth.hasPrefix("ABCdef:"))
+  }
+}
