@@ -56,7 +56,7 @@ package final class Hub {
     var channel = channels[name] ?? HubChannel(name: name)
     // Taken out, so that the change below does not copy what the dictionary holds too.
     channels[name] = nil
-    let others = channel.subscribers
+    let others = channel.kind == .presence ? channel.subscribers : []
     let isNewMember = channel.add(session, as: member)
     let members = channel.kind == .presence ? channel.members : nil
     channels[name] = channel

@@ -20,7 +20,15 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   /// A connection ended before it was a socket or a call.
   case dropped(reason: String)
 
+  /// One line for people; control characters of foreign text become `?`, so that they cannot drive a terminal.
   package var description: String {
+    let shown = words.unicodeScalars.map { scalar in
+      scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) ? "?" : scalar
+    }
+    return String(String.UnicodeScalarView(shown))
+  }
+
+  private var words: String {
     switch self {
     case .connected(let socketID): "\(socketID) connected"
     case .refused(let code, let reason): "connection refused with \(code): \(reason)"
