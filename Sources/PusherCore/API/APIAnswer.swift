@@ -1,0 +1,46 @@
+/// What a server answered to a call of the HTTP API.
+package enum APIAnswer: Sendable, Equatable {
+  /// 2xx: done; the answer's JSON.
+  case accepted(body: String)
+  /// 401, 403: the signature, the timestamp or the app were not accepted; the server's words.
+  case refused(status: Int, reason: String)
+  /// 400, 404, 413 and the other 4xx: the call itself is wrong; the server's words.
+  case rejected(status: Int, reason: String)
+  /// 429 and 5xx: the server cannot now; the same call may succeed later.
+  case unavailable(status: Int, reason: String)
+  /// Any other status: nobody there speaks this API.
+  case unexpected(status: Int, reason: String)
+
+  /// The longest part of a body that is shown to a user, in characters.
+  private static let longestReason = 500
+
+  /// Sorts an answer by its status; bytes of `body` that are not UTF-8 become U+FFFD.
+  package init(status: Int, body: [UInt8]) {
+    let text = String(decoding: body, as: UTF8.self)
+    switch status {
+    case 200...299: self = .accepted(body: text)
+    case 401, 403: self = .refused(status: status, reason: Self.reason(text))
+    case 429, 500...599: self = .unavailable(status: status, reason: Self.reason(text))
+    case 400...499: self = .rejected(status: status, reason: Self.reason(text))
+    default: self = .unexpected(status: status, reason: Self.reason(text))
+    }
+  }
+
+  /// The server's words on one line: the `error` or `message` of a JSON object, else the text.
+  ///
+  /// Control characters become blanks, so that foreign text cannot drive a terminal.
+  private static func reason(_ text: String) -> String {
+    let json = try? JSONParser.parse(text)
+    let words = json?["error"]?.text ?? json?["message"]?.text ?? text
+    var line = ""
+    var endsWithBlank = true
+    for scalar in words.unicodeScalars.prefix(longestReason) {
+      let isBlank = scalar.value <= 0x20 || (0x7F...0xA0).contains(scalar.value)
+      if !isBlank { line.unicodeScalars.append(scalar) }
+      if isBlank && !endsWithBlank { line.append(" ") }
+      endsWithBlank = isBlank
+    }
+    if line.last == " " { line.removeLast() }
+    return line
+  }
+}

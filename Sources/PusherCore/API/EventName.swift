@@ -1,0 +1,22 @@
+/// The rules for event names.
+package enum EventName {
+  /// Why a text cannot be an event's name; `nil` when it can.
+  package static func problem(in name: String) -> String? {
+    if name.isEmpty { return "an event name cannot be empty" }
+    let length = name.utf8.count
+    guard length <= TriggerRequest.maximumNameLength else {
+      return "an event name has at most \(TriggerRequest.maximumNameLength) bytes, this one \(length)"
+    }
+    return nil
+  }
+}
+
+/// The form of socket ids: two numbers with a dot between, never taken as numbers because some exceed 32 bits.
+package enum SocketID {
+  /// Whether `text` has the form `^\d+\.\d+$`.
+  package static func isValid(_ text: String) -> Bool {
+    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    return parts.count == 2
+      && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0 &- 0x30 < 10 } }
+  }
+}

@@ -1,0 +1,87 @@
+/// One event for one or more channels: `POST /apps/ID/events`.
+package struct TriggerRequest: Sendable, Equatable {
+  /// How many channels one call may name.
+  package static let maximumChannels = 100
+  /// How many bytes of UTF-8 an event's name may have.
+  package static let maximumNameLength = 200
+  /// How many bytes of UTF-8 Pusher takes as data; other servers have other limits, so that theirs decides.
+  package static let documentedDataLength = 10_240
+
+  package var name: String
+  package var channels: [String]
+  /// What subscribers get as `data`, byte for byte; usually JSON.
+  package var data: String
+  /// The socket that gets nothing, mostly the one whose user caused the event.
+  package var socketID: String?
+  /// What the answer shall tell about the channels: `user_count`, `subscription_count`.
+  package var info: [String]
+
+  package init(
+    name: String, channels: [String], data: String, socketID: String? = nil, info: [String] = []
+  ) {
+    self.name = name
+    self.channels = channels
+    self.data = data
+    self.socketID = socketID
+    self.info = info
+  }
+
+  /// The call for the app with this id; `prefix` is "" or a path that begins with a slash.
+  ///
+  /// - Throws: ``TriggerError`` for names and numbers that every server refuses. The data's length is left to the
+  ///   server.
+  package func request(appID: String, prefix: String = "") throws(TriggerError) -> APIRequest {
+    try check()
+    var members: [JSONValue.Member] = [
+      .init("name", .string(name)),
+      .init("channels", .array(channels.map(JSONValue.string))),
+      .init("data", .string(data)),
+    ]
+    if let socketID { members.append(.init("socket_id", .string(socketID))) }
+    if !info.isEmpty { members.append(.init("info", .string(info.joined(separator: ",")))) }
+    let id = PercentEncoding.encode(appID)
+    return APIRequest(
+      method: "POST", path: "\(prefix)/apps/\(id)/events",
+      body: Array(JSONWriter.text(.object(members)).utf8))
+  }
+
+  private func check() throws(TriggerError) {
+    if let problem = EventName.problem(in: name) { throw .invalidName(problem) }
+    guard !channels.isEmpty else { throw .noChannel }
+    guard channels.count <= Self.maximumChannels else {
+      throw .tooManyChannels(count: channels.count, limit: Self.maximumChannels)
+    }
+    for channel in channels {
+      if let problem = ChannelName.problem(in: channel) {
+        throw .invalidChannel(name: channel, reason: problem)
+      }
+    }
+    let isEncrypted = channels.contains { ChannelKind(channelName: $0) == .encrypted }
+    // Each encrypted channel has a key of its own, so that no data fits two of them.
+    guard !isEncrypted || channels.count == 1 else { throw .encryptedAmongOthers }
+    if let socketID, !SocketID.isValid(socketID) { throw .invalidSocketID(socketID) }
+  }
+}
+
+/// Why a trigger is not even sent: always the caller's fault.
+package enum TriggerError: Error, Equatable, Sendable, CustomStringConvertible {
+  case invalidName(String)
+  case noChannel
+  case tooManyChannels(count: Int, limit: Int)
+  case invalidChannel(name: String, reason: String)
+  /// An encrypted channel together with others.
+  case encryptedAmongOthers
+  case invalidSocketID(String)
+
+  package var description: String {
+    switch self {
+    case .invalidName(let reason): reason
+    case .noChannel: "an event needs a channel"
+    case .tooManyChannels(let count, let limit):
+      "an event goes to at most \(limit) channels, these are \(count)"
+    case .invalidChannel(let name, let reason): "channel '\(name)': \(reason)"
+    case .encryptedAmongOthers: "an event for an encrypted channel can have no other channel"
+    case .invalidSocketID(let id): "'\(id)' is no socket id (two numbers with a dot between)"
+    }
+  }
+}

@@ -1,0 +1,88 @@
+package import PusherCore
+
+/// The HTTP API: one request to one answer, and what it does to the hub.
+///
+/// Source: Pusher's page "HTTP API reference".
+package struct APIRouter {
+  private let applications: Applications
+
+  package init(_ applications: Applications) {
+    self.applications = applications
+  }
+
+  /// Answers a request; `seconds` is the time since 1970.
+  package func answer(_ request: HTTPRequestReader.Request, seconds: Int64) -> HTTPAnswer {
+    let head = request.head
+    guard let target = RequestTarget(head.target, prefix: applications.pathPrefix) else {
+      return .refusal(400, "the path or the query is not percent-encoded UTF-8")
+    }
+    guard let segments = target.segments, segments.count >= 3, segments[0] == "apps" else {
+      return .refusal(404, "Unknown path: the API is at /apps/ID, sockets at /app/KEY")
+    }
+    guard let call = APICall(Array(segments.dropFirst(2))) else {
+      return .refusal(404, "Unknown API call")
+    }
+    guard head.method == call.method else {
+      return .refusal(405, "\(head.method) is not allowed here", allow: call.method)
+    }
+    guard let hub = applications.hub(id: segments[1]) else {
+      return .refusal(404, "Unknown app: \(segments[1])")
+    }
+    let authentication = APIAuthentication(
+      method: head.method, target: target, body: request.body, pathPrefix: applications.pathPrefix)
+    if let refusal = authentication.refusal(for: hub.application, seconds: seconds) {
+      return refusal
+    }
+    guard hub.application.isEnabled else { return .refusal(403, "The app is disabled") }
+    return perform(call, hub, target, body: request.body)
+  }
+
+  private func perform(
+    _ call: APICall, _ hub: Hub, _ target: RequestTarget, body: [UInt8]
+  ) -> HTTPAnswer {
+    do throws(APIRefusal) {
+      switch call {
+      case .events: return .json(try PublishCall(hub).event(body))
+      case .batchEvents: return .json(try PublishCall(hub).batch(body))
+      case .channels: return .json(try InspectCall(hub).channels(target))
+      case .channel(let name): return .json(try InspectCall(hub).channel(name, target))
+      case .users(let channel): return .json(try InspectCall(hub).users(channel))
+      }
+    } catch {
+      return .refusal(error.status, error.reason)
+    }
+  }
+}
+
+/// The calls that the API knows below `/apps/ID`.
+private enum APICall {
+  case events
+  case batchEvents
+  case channels
+  case channel(String)
+  case users(channel: String)
+
+  init?(_ segments: [String]) {
+    switch (segments.first, segments.count) {
+    case ("events", 1): self = .events
+    case ("batch_events", 1): self = .batchEvents
+    case ("channels", 1): self = .channels
+    case ("channels", 2): self = .channel(segments[1])
+    case ("channels", 3) where segments[2] == "users": self = .users(channel: segments[1])
+    default: return nil
+    }
+  }
+
+  var method: String {
+    switch self {
+    case .events, .batchEvents: "POST"
+    case .channels, .channel, .users: "GET"
+    }
+  }
+}
+
+/// Why a call of the right app is not done.
+struct APIRefusal: Error, Equatable {
+  let status: Int
+  let reason: String
+}

@@ -1,0 +1,25 @@
+/// An app that the server serves: what a client names by its key and the HTTP API by its id.
+package struct Application: Sendable, Equatable, CustomStringConvertible {
+  package let id: String
+  package let key: String
+  /// Signs subscriptions and API calls; never shown.
+  package let secret: String
+  /// Whether clients may send events to each other.
+  package var allowsClientEvents: Bool
+  /// An app that is not enabled refuses sockets with 4003 and API calls with 403.
+  package var isEnabled: Bool
+
+  package init(
+    id: String, key: String, secret: String, allowsClientEvents: Bool = true,
+    isEnabled: Bool = true
+  ) {
+    self.id = id
+    self.key = key
+    self.secret = secret
+    self.allowsClientEvents = allowsClientEvents
+    self.isEnabled = isEnabled
+  }
+
+  /// Id and key, without the secret.
+  package var description: String { "app \(id), key \(key)" }
+}

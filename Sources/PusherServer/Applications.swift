@@ -1,0 +1,44 @@
+package import PusherCore
+
+/// The apps of a server, and what happens at its two doors: sockets by key, API calls by id.
+package final class Applications {
+  /// One hub an app.
+  package let hubs: [Hub]
+  package let limits: ServerLimits
+  /// "" or a path that begins with a slash, before `/app` and `/apps`.
+  let pathPrefix: String
+  private var hubsByKey: [String: Hub] = [:]
+  private var hubsByID: [String: Hub] = [:]
+  private var random: any RandomNumberGenerator
+
+  /// Apps with distinct ids and keys; of two alike the first counts. `random` draws the socket ids.
+  package init(
+    _ applications: [Application], limits: ServerLimits = ServerLimits(), pathPrefix: String = "",
+    random: any RandomNumberGenerator
+  ) {
+    self.limits = limits
+    self.pathPrefix = pathPrefix
+    self.random = random
+    hubs = applications.map { Hub(application: $0, limits: limits) }
+    for hub in hubs.reversed() {
+      hubsByKey[hub.application.key] = hub
+      hubsByID[hub.application.id] = hub
+    }
+  }
+
+  package func hub(key: String) -> Hub? { hubsByKey[key] }
+
+  package func hub(id: String) -> Hub? { hubsByID[id] }
+
+  /// How many sockets all apps have together.
+  package var connectionCount: Int { hubs.reduce(0) { $0 + $1.connectionCount } }
+
+  /// An id that no socket of any app has: two numbers of at most nine digits.
+  package func newSocketID() -> String {
+    while true {
+      let bits = random.next()
+      let id = "\((bits >> 32) % 999_999_999 + 1).\((bits & 0xFFFF_FFFF) % 999_999_999 + 1)"
+      if !hubs.contains(where: { $0.hasSocket(id) }) { return id }
+    }
+  }
+}

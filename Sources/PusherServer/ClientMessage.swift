@@ -1,0 +1,68 @@
+internal import PusherCore
+
+/// What a client asks for in one message.
+enum ClientMessage: Equatable {
+  /// `auth` is empty or absent for public channels.
+  case subscribe(channel: String, auth: String, channelData: String?)
+  case unsubscribe(channel: String)
+  case ping
+  case pong
+  /// An event for the other subscribers; `data` as it was sent.
+  case clientEvent(name: String, channel: String, data: JSONValue?)
+  /// An event of the protocol that this server does not know, or one of the application without `client-`.
+  case unknown(name: String)
+  /// Not a message at all, and why.
+  case malformed(String)
+
+  /// Reads a message; `data` of the protocol's own events may be an object or a string that holds one.
+  init(_ bytes: ByteView, service: Service) {
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONParser.parse(bytes)
+    } catch {
+      self = .malformed("the message is \(error)")
+      return
+    }
+    guard let name = value["event"]?.text else {
+      self = .malformed("the message has no event that is a string")
+      return
+    }
+    if name.hasPrefix(service.eventPrefix) {
+      let data = Self.object(value["data"])
+      self = Self.command(String(name.dropFirst(service.eventPrefix.count)), data, name)
+    } else if name.hasPrefix("client-") {
+      guard let channel = value["channel"]?.text else {
+        self = .malformed("the client event '\(name)' names no channel")
+        return
+      }
+      self = .clientEvent(name: name, channel: channel, data: value["data"])
+    } else {
+      self = .unknown(name: name)
+    }
+  }
+
+  private static func command(_ command: String, _ data: JSONValue, _ name: String) -> Self {
+    switch command {
+    case "ping": return .ping
+    case "pong": return .pong
+    case "subscribe", "unsubscribe":
+      guard let channel = data["channel"]?.text else {
+        return .malformed("\(name) names no channel")
+      }
+      guard command == "subscribe" else { return .unsubscribe(channel: channel) }
+      let channelData = data["channel_data"]
+      guard channelData == nil || channelData == .null || channelData?.text != nil else {
+        return .malformed("channel_data is not a string, so that it cannot be checked")
+      }
+      return .subscribe(
+        channel: channel, auth: data["auth"]?.text ?? "",
+        channelData: channelData?.text.flatMap { $0.isEmpty ? nil : $0 })
+    default: return .unknown(name: name)
+    }
+  }
+
+  private static func object(_ data: JSONValue?) -> JSONValue {
+    guard case .string(let text) = data else { return data ?? .null }
+    return (try? JSONParser.parse(text)) ?? .null
+  }
+}

@@ -1,0 +1,118 @@
+internal import PusherCore
+
+// What a client's messages do.
+extension ClientSession {
+  func handle(_ message: ClientMessage, at now: Instant) {
+    switch message {
+    case .ping: send(hub.text.pong)
+    case .pong: break
+    case .subscribe(let channel, let auth, let channelData):
+      subscribe(to: channel, auth: auth, channelData: channelData)
+    case .unsubscribe(let channel): unsubscribe(from: channel)
+    case .clientEvent(let name, let channel, let data):
+      relay(name: name, channel: channel, data: data, at: now)
+    case .unknown(let name):
+      complain(
+        "Unknown event '\(name)': an event that clients send to each other begins with client-")
+    case .malformed(let reason): complain("Invalid message: \(reason)")
+    }
+  }
+
+  /// Answers with an error event; the socket stays.
+  private func complain(_ reason: String, code: PusherCode? = nil, channel: String? = nil) {
+    hub.log(.clientError(socketID: socketID, reason: reason))
+    send(hub.text.error(code: code, message: reason, channel: channel))
+  }
+
+  // MARK: Subscriptions
+
+  private func subscribe(to channel: String, auth: String, channelData: String?) {
+    do throws(SubscriptionRefusal) {
+      let member = try checkSubscription(channel: channel, auth: auth, channelData: channelData)
+      subscriptions.insert(channel)
+      hub.subscribe(self, to: channel, as: member)
+    } catch {
+      hub.log(
+        .subscriptionRefused(socketID: socketID, channel: channel, reason: error.reason))
+      send(hub.text.error(code: error.code, message: error.reason, channel: channel))
+    }
+  }
+
+  /// The member that a presence subscription names; `nil` on other channels.
+  private func checkSubscription(
+    channel: String, auth: String, channelData: String?
+  ) throws(SubscriptionRefusal) -> Member? {
+    if let problem = ChannelName.problem(in: channel) {
+      throw SubscriptionRefusal(reason: "Invalid channel name: \(problem)")
+    }
+    guard !channel.hasPrefix("#") else {
+      throw SubscriptionRefusal(reason: "\(channel) is only for a user who is signed in")
+    }
+    guard !subscriptions.contains(channel) else {
+      throw SubscriptionRefusal(reason: "Existing subscription to channel \(channel)")
+    }
+    guard subscriptions.count < hub.limits.subscriptions else {
+      throw SubscriptionRefusal(
+        reason: "a connection has at most \(hub.limits.subscriptions) subscriptions")
+    }
+    let kind = ChannelKind(channelName: channel)
+    guard kind.needsAuthorization else { return nil }
+    let claim = SubscriptionClaim(
+      socketID: socketID, channel: channel, auth: auth, channelData: channelData)
+    try claim.verify(for: hub.application)
+    guard kind == .presence else { return nil }
+    let member = try claim.member(limits: hub.limits)
+    guard hub.hasRoom(for: member.userID, in: channel) else {
+      throw SubscriptionRefusal(
+        reason: "a presence channel has at most \(hub.limits.presenceMembers) members",
+        code: .overQuota)
+    }
+    return member
+  }
+
+  private func unsubscribe(from channel: String) {
+    guard subscriptions.remove(channel) != nil else {
+      complain(
+        "No current subscription to channel \(channel), or subscription in progress",
+        channel: channel)
+      return
+    }
+    hub.leave(self, channel)
+    hub.log(.unsubscribed(socketID: socketID, channel: channel))
+  }
+
+  // MARK: Client events
+
+  private func relay(name: String, channel: String, data: JSONValue?, at now: Instant) {
+    if let (reason, code) = refusal(of: name, channel: channel, data: data, at: now) {
+      complain("Client event rejected - \(reason)", code: code, channel: channel)
+      return
+    }
+    hub.relay(name: name, channel: channel, data: data, from: self)
+  }
+
+  private func refusal(
+    of name: String, channel: String, data: JSONValue?, at now: Instant
+  ) -> (reason: String, code: PusherCode?)? {
+    guard hub.application.allowsClientEvents else {
+      return ("client events are switched off for this app", nil)
+    }
+    let kind = ChannelKind(channelName: channel)
+    guard kind == .private || kind == .presence else {
+      return ("only supported on private and presence channels", nil)
+    }
+    guard subscriptions.contains(channel) else {
+      return ("this connection is not subscribed to \(channel)", nil)
+    }
+    if let problem = EventName.problem(in: name) { return (problem, nil) }
+    let limits = hub.limits
+    let length = data.map { $0.text?.utf8.count ?? JSONWriter.text($0).utf8.count } ?? 0
+    guard length <= limits.eventData else {
+      return ("the data has \(length) bytes, more than the maximum of \(limits.eventData)", nil)
+    }
+    guard clientEvents.admit(at: now) else {
+      return ("more than \(limits.clientEventsPerSecond) in a second", .clientEventRate)
+    }
+    return nil
+  }
+}

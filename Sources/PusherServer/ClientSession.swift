@@ -1,0 +1,171 @@
+package import PusherCore
+
+/// One client's socket as the protocol sees it: greeting, subscriptions, events, signs of life, the end.
+///
+/// Bytes come in through the connection's input, then ``receive(at:)``; they go out through its output. Time comes in
+/// through ``tick(at:)`` at the ``deadline``. When ``isFinished``, what waits is sent and the socket closed.
+package final class ClientSession {
+  private enum State {
+    case open
+    /// A close frame was sent; until then the client may answer it.
+    case closing(until: Instant)
+    case finished
+  }
+
+  package let socketID: String
+  package let connection: WebSocketConnection
+  let hub: Hub
+  /// The channels it is subscribed to.
+  var subscriptions: Set<String> = []
+  /// Whether the hub has it on its list of those with something to do.
+  var isTouched = false
+  var clientEvents: RateWindow
+  private var state = State.open
+  private var heartbeat: Heartbeat
+  private var lastSeen: Instant
+
+  init(hub: Hub, socketID: String, connection: WebSocketConnection, at now: Instant) {
+    self.hub = hub
+    self.socketID = socketID
+    self.connection = connection
+    clientEvents = RateWindow(limit: hub.limits.clientEventsPerSecond)
+    heartbeat = Heartbeat(
+      activityTimeout: hub.limits.activityTimeout, pongTimeout: hub.limits.pongTimeout, at: now)
+    lastSeen = now
+  }
+
+  /// Whether the socket is to be closed once the output is sent.
+  package var isFinished: Bool { if case .finished = state { true } else { false } }
+
+  var isOpen: Bool { if case .open = state { true } else { false } }
+
+  /// When ``tick(at:)`` has something to do.
+  package var deadline: Instant? {
+    switch state {
+    case .open: heartbeat.deadline
+    case .closing(let until): until
+    case .finished: nil
+    }
+  }
+
+  // MARK: In
+
+  /// Handles what stands in the connection's input.
+  package func receive(at now: Instant) {
+    lastSeen = now
+    while !isFinished, let event = connection.next() {
+      heartbeat.noteActivity(at: now)
+      switch event {
+      case .text(let bytes):
+        if isOpen { handle(ClientMessage(bytes, service: hub.text.service), at: now) }
+      case .binary:
+        close(.unsupportedData, reason: "binary messages are not spoken here", at: now)
+      case .ping, .pong: break
+      case .closed(let code, let reason):
+        finish(code: code.map { Int($0.rawValue) }, reason: reason)
+      case .failed(let error):
+        finish(code: nil, reason: error.description)
+      }
+    }
+    if !connection.output.isEmpty { hub.touch(self) }
+  }
+
+  /// The client will send nothing more.
+  package func inputEnded(at now: Instant) {
+    connection.inputEnded()
+    receive(at: now)
+    finish(code: nil, reason: "the connection ended")
+  }
+
+  /// The socket broke; nothing can be sent.
+  package func lost(reason: String) {
+    finish(code: nil, reason: reason)
+    connection.output.removeAll()
+  }
+
+  /// Looks at the time: pings, and gives up on who does not answer.
+  package func tick(at now: Instant) {
+    lastSeen = now
+    switch state {
+    case .open:
+      switch heartbeat.tick(at: now) {
+      case .none: break
+      case .sendPing: send(hub.text.ping)
+      case .lost: close(.pongNotReceived, reason: "Pong reply not received", at: now)
+      }
+    case .closing(let until):
+      if now >= until { finish(code: nil, reason: "the close frame was not answered") }
+    case .finished: break
+    }
+  }
+
+  /// The socket took what it could; what is left tells whether the client reads.
+  package func outputSent(at now: Instant) {
+    lastSeen = now
+    if isOpen && connection.output.count > hub.limits.outputQueue { overflow() }
+  }
+
+  // MARK: Out
+
+  func greet() {
+    send(
+      hub.text.connectionEstablished(
+        socketID: socketID, activityTimeout: hub.limits.activityTimeout))
+  }
+
+  /// Sends one message to this client alone.
+  func send(_ text: String) {
+    guard hasRoom(for: text.utf8.count) else { return }
+    connection.send(text: text)
+    hub.touch(self)
+  }
+
+  /// Sends a message that others get too; false when the client can no longer get any.
+  func deliver(_ frame: SharedFrame) -> Bool {
+    guard hasRoom(for: frame.view.count) else { return false }
+    connection.send(encodedFrame: frame.view)
+    hub.touch(self)
+    return true
+  }
+
+  private func hasRoom(for count: Int) -> Bool {
+    guard isOpen else { return false }
+    guard connection.output.count + count <= hub.limits.outputCeiling else {
+      overflow()
+      return false
+    }
+    return true
+  }
+
+  private func overflow() {
+    let limit = hub.limits.outputQueue
+    close(.overCapacity, reason: "more than \(limit) bytes wait unread", at: lastSeen)
+  }
+
+  /// Closes with one of the protocol's codes.
+  package func close(_ code: PusherCode, reason: String, at now: Instant) {
+    close(code.closeCode, reason: reason, at: now)
+  }
+
+  private func close(_ code: CloseCode, reason: String, at now: Instant) {
+    guard isOpen else { return }
+    connection.close(code, reason: reason)
+    state = .closing(until: now.advanced(by: hub.limits.closeTimeout))
+    leaveAll(code: Int(code.rawValue), reason: reason)
+  }
+
+  private func finish(code: Int?, reason: String) {
+    let wasOpen = isOpen
+    guard !isFinished else { return }
+    state = .finished
+    if wasOpen { leaveAll(code: code, reason: reason) }
+    hub.touch(self)
+  }
+
+  private func leaveAll(code: Int?, reason: String) {
+    hub.touch(self)
+    hub.log(.disconnected(socketID: socketID, code: code, reason: reason))
+    hub.disconnect(self)
+    subscriptions.removeAll()
+  }
+}

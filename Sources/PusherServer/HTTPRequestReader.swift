@@ -1,0 +1,67 @@
+package import PusherCore
+
+/// Takes requests off a connection, one at a time, head and body.
+package struct HTTPRequestReader {
+  package struct Request {
+    package let head: HTTPRequestHead
+    package let body: [UInt8]
+
+    package init(head: HTTPRequestHead, body: [UInt8] = []) {
+      self.head = head
+      self.body = body
+    }
+
+    /// Whether the client will send another request on this connection (RFC 9112 section 9.3).
+    package var keepsAlive: Bool {
+      let options = head.headers.tokens("Connection")
+      if options.contains("close") { return false }
+      return head.minorVersion >= 1 || options.contains("keep-alive")
+    }
+  }
+
+  private struct Pending {
+    let head: HTTPRequestHead
+    var reader: HTTPBodyReader
+  }
+
+  private let bodyLimit: Int
+  private var heads: HTTPHeadParser
+  private var pending: Pending?
+  private let body = ByteBuffer(capacity: 1024)
+  /// Whether the client waits for a word before it sends the body (RFC 9110 section 10.1.1).
+  private var owesContinue = false
+
+  package init(bodyLimit: Int) {
+    self.bodyLimit = bodyLimit
+    heads = HTTPHeadParser()
+  }
+
+  /// Whether a request has begun and is not complete.
+  package func isInside(_ input: ByteBuffer) -> Bool { pending != nil || !input.isEmpty }
+
+  /// The next request; `nil` when more has to come.
+  ///
+  /// Behind the head of an upgrade the input is left alone. A body that is too long throws
+  /// ``HTTPError/bodyTooLarge(limit:)`` before it is read.
+  package mutating func next(from input: ByteBuffer) throws(HTTPError) -> Request? {
+    if pending == nil {
+      guard let head = try heads.request(from: input) else { return nil }
+      let reader = try HTTPBodyReader(head, limit: bodyLimit)
+      pending = Pending(head: head, reader: reader)
+      owesContinue = !reader.isComplete && head.headers.tokens("Expect").contains("100-continue")
+    }
+    guard try pending?.reader.read(from: input, into: body) == true, let head = pending?.head
+    else { return nil }
+    pending = nil
+    owesContinue = false
+    defer { body.removeAll() }
+    return Request(head: head, body: body.array)
+  }
+
+  /// The interim answer that the client waits for, once.
+  package mutating func takeContinue() -> String? {
+    guard owesContinue else { return nil }
+    owesContinue = false
+    return "HTTP/1.1 100 Continue\r\n\r\n"
+  }
+}

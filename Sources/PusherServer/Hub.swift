@@ -1,0 +1,170 @@
+package import PusherCore
+
+/// One app's sockets and channels: who is where, and who gets what.
+///
+/// It has no socket and no clock. What it sends stands in the output of the sessions' connections; ``takeTouched()`` says
+/// in which, ``takeLog()`` what has happened. It belongs to one thread.
+package final class Hub {
+  package let application: Application
+  let text: MessageText
+  let limits: ServerLimits
+  private var sessions: [String: ClientSession] = [:]
+  private var channels: [String: HubChannel] = [:]
+  private var touched: [ClientSession] = []
+  private var events: [ServerLogEvent] = []
+
+  package init(
+    application: Application, limits: ServerLimits = ServerLimits(),
+    text: MessageText = MessageText()
+  ) {
+    self.application = application
+    self.limits = limits
+    self.text = text
+  }
+
+  /// How many sockets there are.
+  package var connectionCount: Int { sessions.count }
+
+  /// The sockets, in no order.
+  package var allSessions: [ClientSession] { Array(sessions.values) }
+
+  package func hasSocket(_ socketID: String) -> Bool { sessions[socketID] != nil }
+
+  // MARK: Sockets
+
+  /// Takes in a socket after its handshake and greets it; `socketID` must be new here.
+  package func connect(
+    _ connection: WebSocketConnection, socketID: String, at now: Instant
+  ) -> ClientSession {
+    let session = ClientSession(hub: self, socketID: socketID, connection: connection, at: now)
+    sessions[socketID] = session
+    log(.connected(socketID: socketID))
+    session.greet()
+    return session
+  }
+
+  /// Lets go of a socket, which leaves all its channels.
+  func disconnect(_ session: ClientSession) {
+    guard sessions.removeValue(forKey: session.socketID) != nil else { return }
+    for channel in session.subscriptions.sorted() { leave(session, channel) }
+  }
+
+  // MARK: Subscriptions
+
+  /// Subscribes a socket that may: it gets the answer, the others learn of a new member.
+  func subscribe(_ session: ClientSession, to name: String, as member: Member?) {
+    var channel = channels[name] ?? HubChannel(name: name)
+    // Taken out, so that the change below does not copy what the dictionary holds too.
+    channels[name] = nil
+    let others = channel.kind == .presence ? channel.subscribers : []
+    let isNewMember = channel.add(session, as: member)
+    let members = channel.kind == .presence ? channel.members : nil
+    channels[name] = channel
+    session.send(text.subscriptionSucceeded(channel: name, members: members))
+    log(.subscribed(socketID: session.socketID, channel: name, userID: member?.userID))
+    guard isNewMember, let member, !others.isEmpty else { return }
+    deliver(SharedFrame(text.memberAdded(channel: name, member: member)), to: others)
+  }
+
+  /// Ends a subscription; the others learn when a user has left with its last connection.
+  func leave(_ session: ClientSession, _ name: String) {
+    guard let goneUserID = channels[name]?.remove(session) else {
+      removeIfEmpty(name)
+      return
+    }
+    let others = channels[name]?.subscribers ?? []
+    removeIfEmpty(name)
+    guard !others.isEmpty else { return }
+    deliver(SharedFrame(text.memberRemoved(channel: name, userID: goneUserID)), to: others)
+  }
+
+  private func removeIfEmpty(_ name: String) {
+    if channels[name]?.subscribers.isEmpty == true { channels[name] = nil }
+  }
+
+  /// Whether one more user may join a presence channel; more connections of those who are there always may.
+  func hasRoom(for userID: String, in name: String) -> Bool {
+    guard let members = channels[name]?.members else { return true }
+    return members.contains(userID) || members.count < limits.presenceMembers
+  }
+
+  // MARK: Events
+
+  /// Sends an event of the API to a channel's subscribers, but not to the socket `excluded`.
+  ///
+  /// Answers to how many it went.
+  @discardableResult
+  package func publish(
+    name: String, channel: String, data: String, except excluded: String? = nil
+  ) -> Int {
+    var count = 0
+    if let subscribers = channels[channel]?.subscribers {
+      let frame = SharedFrame(text.event(name: name, channel: channel, data: data))
+      count = deliver(frame, to: subscribers, except: excluded.flatMap { sessions[$0] })
+    }
+    log(.event(name: name, channel: channel, data: data, recipients: count))
+    return count
+  }
+
+  /// Passes a client's event on to the others; the sender must be subscribed.
+  func relay(name: String, channel: String, data: JSONValue?, from session: ClientSession) {
+    guard let place = channels[channel] else { return }
+    let frame = SharedFrame(
+      text.clientEvent(
+        name: name, channel: channel, data: data, userID: place.userID(of: session)))
+    let count = deliver(frame, to: place.subscribers, except: session)
+    log(
+      .clientEvent(socketID: session.socketID, name: name, channel: channel, recipients: count))
+  }
+
+  @discardableResult
+  private func deliver(
+    _ frame: SharedFrame, to subscribers: [ClientSession], except excluded: ClientSession? = nil
+  ) -> Int {
+    var count = 0
+    for session in subscribers where session !== excluded && session.deliver(frame) { count += 1 }
+    return count
+  }
+
+  // MARK: What the outside asks
+
+  /// The names of the channels that somebody is subscribed to, sorted.
+  package var occupiedChannels: [String] { channels.keys.sorted() }
+
+  /// How many sockets are subscribed to a channel.
+  package func subscriptionCount(_ channel: String) -> Int {
+    channels[channel]?.subscribers.count ?? 0
+  }
+
+  /// The ids of a presence channel's users in the order in which they joined.
+  package func userIDs(_ channel: String) -> [String] {
+    channels[channel]?.members.userIDs ?? []
+  }
+
+  // MARK: What the driver collects
+
+  /// The sessions with new output, or that have ended, since the last call.
+  package func takeTouched() -> [ClientSession] {
+    guard !touched.isEmpty else { return [] }
+    defer { touched.removeAll(keepingCapacity: true) }
+    for session in touched { session.isTouched = false }
+    return touched
+  }
+
+  /// What has happened since the last call.
+  package func takeLog() -> [ServerLogEvent] {
+    guard !events.isEmpty else { return [] }
+    defer { events.removeAll(keepingCapacity: true) }
+    return events
+  }
+
+  func touch(_ session: ClientSession) {
+    guard !session.isTouched else { return }
+    session.isTouched = true
+    touched.append(session)
+  }
+
+  func log(_ event: ServerLogEvent) {
+    events.append(event)
+  }
+}

@@ -1,0 +1,76 @@
+internal import PusherCore
+
+/// The calls that ask who is where.
+struct InspectCall {
+  private let hub: Hub
+
+  init(_ hub: Hub) {
+    self.hub = hub
+  }
+
+  /// `GET /apps/ID/channels`: the occupied channels, those with a prefix if one is named.
+  func channels(_ target: RequestTarget) throws(APIRefusal) -> JSONValue {
+    let prefix = target["filter_by_prefix"] ?? ""
+    let info = ChannelInfo(target["info"])
+    guard !info.contains("user_count") || prefix.hasPrefix("presence-") else {
+      throw APIRefusal(
+        status: 400, reason: "user_count needs a filter_by_prefix that begins with presence-")
+    }
+    let members = hub.occupiedChannels.filter { $0.hasPrefix(prefix) }.map { name in
+      JSONValue.Member(name, .object(info.attributes(of: name, in: hub)))
+    }
+    return .object([.init("channels", .object(members))])
+  }
+
+  /// `GET /apps/ID/channels/NAME`.
+  func channel(_ name: String, _ target: RequestTarget) throws(APIRefusal) -> JSONValue {
+    try check(name)
+    let info = ChannelInfo(target["info"])
+    guard !info.contains("user_count") || ChannelKind(channelName: name) == .presence else {
+      throw APIRefusal(status: 400, reason: "user_count is only known of presence channels")
+    }
+    let occupied = JSONValue.Member("occupied", .bool(hub.subscriptionCount(name) > 0))
+    return .object([occupied] + info.attributes(of: name, in: hub))
+  }
+
+  /// `GET /apps/ID/channels/NAME/users`.
+  func users(_ name: String) throws(APIRefusal) -> JSONValue {
+    try check(name)
+    guard ChannelKind(channelName: name) == .presence else {
+      throw APIRefusal(status: 400, reason: "users are only known of presence channels")
+    }
+    let users = hub.userIDs(name).map { JSONValue.object([.init("id", .string($0))]) }
+    return .object([.init("users", .array(users))])
+  }
+
+  private func check(_ name: String) throws(APIRefusal) {
+    guard let problem = ChannelName.problem(in: name) else { return }
+    throw APIRefusal(status: 400, reason: "Invalid channel: \(problem)")
+  }
+}
+
+/// What a call wants to know of channels: the `info` parameter.
+struct ChannelInfo {
+  private let names: [String]
+
+  /// Names with commas between; unknown ones are passed over.
+  init(_ list: String?) {
+    names = (list ?? "").split(separator: ",").map { String($0.filter { $0 != " " }) }
+  }
+
+  var isEmpty: Bool { names.isEmpty }
+
+  func contains(_ name: String) -> Bool { names.contains(name) }
+
+  /// What is asked for and known of a channel.
+  func attributes(of channel: String, in hub: Hub) -> [JSONValue.Member] {
+    var members: [JSONValue.Member] = []
+    if contains("user_count"), ChannelKind(channelName: channel) == .presence {
+      members.append(.init("user_count", .integer(hub.userIDs(channel).count)))
+    }
+    if contains("subscription_count") {
+      members.append(.init("subscription_count", .integer(hub.subscriptionCount(channel))))
+    }
+    return members
+  }
+}

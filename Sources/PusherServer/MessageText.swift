@@ -1,0 +1,82 @@
+internal import PusherCore
+
+/// The text of every message that a server sends.
+///
+/// `data` is a string that holds JSON, except in errors, as Pusher does. Source: the protocol page.
+package struct MessageText: Sendable {
+  let service: Service
+
+  package init(service: Service = .pusher) {
+    self.service = service
+  }
+
+  /// The first message: the socket may be used now.
+  package func connectionEstablished(socketID: String, activityTimeout: Duration) -> String {
+    let data = JSONValue.object([
+      .init("socket_id", .string(socketID)),
+      .init("activity_timeout", .integer(Int(activityTimeout.components.seconds))),
+    ])
+    return message(service.eventPrefix + "connection_established", data: embedded(data))
+  }
+
+  /// An error; `code` is `null` for refusals that Pusher gives no number, `channel` names what was refused.
+  package func error(code: PusherCode?, message text: String, channel: String? = nil) -> String {
+    let data = JSONValue.object([
+      .init("code", code.map { .integer($0.rawValue) } ?? .null),
+      .init("message", .string(text)),
+    ])
+    return message(service.eventPrefix + "error", channel: channel, data: data)
+  }
+
+  package var ping: String { message(service.eventPrefix + "ping", data: .string("{}")) }
+
+  package var pong: String { message(service.eventPrefix + "pong", data: .string("{}")) }
+
+  /// The answer to a subscription; `members` for presence channels.
+  package func subscriptionSucceeded(channel: String, members: MemberList?) -> String {
+    let data = members.map { JSONValue.object([.init("presence", $0.json)]) } ?? .object([])
+    return message(
+      service.internalPrefix + "subscription_succeeded", channel: channel, data: embedded(data))
+  }
+
+  /// A user's first connection has joined.
+  package func memberAdded(channel: String, member: Member) -> String {
+    var data = [JSONValue.Member("user_id", .string(member.userID))]
+    if let info = member.info { data.append(.init("user_info", info)) }
+    return message(
+      service.internalPrefix + "member_added", channel: channel, data: embedded(.object(data)))
+  }
+
+  /// A user's last connection has left.
+  package func memberRemoved(channel: String, userID: String) -> String {
+    let data = JSONValue.object([.init("user_id", .string(userID))])
+    return message(
+      service.internalPrefix + "member_removed", channel: channel, data: embedded(data))
+  }
+
+  /// An event of the application; `data` goes out as the publisher gave it.
+  package func event(name: String, channel: String, data: String) -> String {
+    message(name, channel: channel, data: .string(data))
+  }
+
+  /// An event from another client; `userID` on presence channels.
+  package func clientEvent(
+    name: String, channel: String, data: JSONValue?, userID: String?
+  ) -> String {
+    message(name, channel: channel, data: data, userID: userID)
+  }
+
+  private func embedded(_ value: JSONValue) -> JSONValue {
+    .string(JSONWriter.text(value))
+  }
+
+  private func message(
+    _ event: String, channel: String? = nil, data: JSONValue?, userID: String? = nil
+  ) -> String {
+    var members = [JSONValue.Member("event", .string(event))]
+    if let channel { members.append(.init("channel", .string(channel))) }
+    if let data { members.append(.init("data", data)) }
+    if let userID { members.append(.init("user_id", .string(userID))) }
+    return JSONWriter.text(.object(members))
+  }
+}

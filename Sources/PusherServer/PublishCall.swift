@@ -1,0 +1,132 @@
+internal import PusherCore
+
+/// The calls that send events: `POST /apps/ID/events` and `/apps/ID/batch_events`.
+///
+/// Everything of a call is checked before anything of it is sent.
+struct PublishCall {
+  private let hub: Hub
+
+  init(_ hub: Hub) {
+    self.hub = hub
+  }
+
+  private struct Event {
+    let name: String
+    let channels: [String]
+    let data: String
+    let socketID: String?
+    let info: ChannelInfo
+  }
+
+  /// One event for up to a hundred channels.
+  func event(_ body: [UInt8]) throws(APIRefusal) -> JSONValue {
+    let event = try checkedEvent(try object(body))
+    publish(event)
+    guard !event.info.isEmpty else { return .object([]) }
+    let channels = event.channels.map { channel in
+      JSONValue.Member(channel, .object(event.info.attributes(of: channel, in: hub)))
+    }
+    return .object([.init("channels", .object(channels))])
+  }
+
+  /// Up to ten events, each for one channel; the answer has an entry for each when one asked for information.
+  func batch(_ body: [UInt8]) throws(APIRefusal) -> JSONValue {
+    guard let elements = try object(body)["batch"]?.elements else {
+      throw APIRefusal(status: 400, reason: "the body has no array called batch")
+    }
+    guard elements.count <= hub.limits.batch else {
+      throw APIRefusal(
+        status: 413,
+        reason: "a batch has at most \(hub.limits.batch) events, this one \(elements.count)")
+    }
+    var events: [Event] = []
+    for (index, element) in elements.enumerated() {
+      do throws(APIRefusal) {
+        events.append(try checkedEvent(element))
+      } catch {
+        throw APIRefusal(status: error.status, reason: "event \(index + 1): \(error.reason)")
+      }
+    }
+    for event in events { publish(event) }
+    guard events.contains(where: { !$0.info.isEmpty }) else { return .object([]) }
+    let entries = events.map { event in
+      JSONValue.object(
+        event.channels.first.map { event.info.attributes(of: $0, in: hub) } ?? [])
+    }
+    return .object([.init("batch", .array(entries))])
+  }
+
+  private func publish(_ event: Event) {
+    for channel in event.channels {
+      hub.publish(name: event.name, channel: channel, data: event.data, except: event.socketID)
+    }
+  }
+
+  private func object(_ body: [UInt8]) throws(APIRefusal) -> JSONValue {
+    guard let text = String(validating: body, as: UTF8.self) else {
+      throw APIRefusal(status: 400, reason: "the body is not UTF-8")
+    }
+    do throws(JSONError) {
+      let value = try JSONParser.parse(text)
+      guard case .object = value else {
+        throw APIRefusal(status: 400, reason: "the body is not a JSON object")
+      }
+      return value
+    } catch let error as JSONError {
+      throw APIRefusal(status: 400, reason: "the body is \(error)")
+    }
+  }
+
+  private func checkedEvent(_ value: JSONValue) throws(APIRefusal) -> Event {
+    guard let name = value["name"]?.text else {
+      throw APIRefusal(status: 400, reason: "the event has no name that is a string")
+    }
+    if let problem = EventName.problem(in: name) { throw APIRefusal(status: 400, reason: problem) }
+    guard let data = value["data"]?.text else {
+      throw APIRefusal(
+        status: 400, reason: "data must be a string; an object is sent as the string of its JSON")
+    }
+    guard data.utf8.count <= hub.limits.eventData else {
+      throw APIRefusal(
+        status: 413,
+        reason: "The data content of this event has \(data.utf8.count) bytes and exceeds "
+          + "the allowed maximum (\(hub.limits.eventData) bytes)")
+    }
+    let socketID = value["socket_id"].flatMap { $0 == .null ? nil : $0 }
+    guard socketID.map({ SocketID.isValid($0.text ?? "") }) ?? true else {
+      throw APIRefusal(status: 400, reason: "Invalid socket_id: it is two numbers with a dot")
+    }
+    return Event(
+      name: name, channels: try checkedChannels(value), data: data, socketID: socketID?.text,
+      info: ChannelInfo(value["info"]?.text))
+  }
+
+  private func checkedChannels(_ value: JSONValue) throws(APIRefusal) -> [String] {
+    let elements = value["channels"]?.elements ?? value["channel"].map { [$0] } ?? []
+    let limit = TriggerRequest.maximumChannels
+    guard !elements.isEmpty else {
+      throw APIRefusal(status: 400, reason: "the event names no channel")
+    }
+    guard elements.count <= limit else {
+      throw APIRefusal(
+        status: 400,
+        reason: "an event goes to at most \(limit) channels, this one to \(elements.count)")
+    }
+    var channels: [String] = []
+    for element in elements {
+      guard let name = element.text else {
+        throw APIRefusal(status: 400, reason: "a channel's name is not a string")
+      }
+      if let problem = ChannelName.problem(in: name) {
+        throw APIRefusal(status: 400, reason: "Invalid channel '\(name)': \(problem)")
+      }
+      channels.append(name)
+    }
+    let isEncrypted = channels.contains { ChannelKind(channelName: $0) == .encrypted }
+    guard !isEncrypted || channels.count == 1 else {
+      throw APIRefusal(
+        status: 400, reason: "an event for an encrypted channel can have no other channel")
+    }
+    return channels
+  }
+}

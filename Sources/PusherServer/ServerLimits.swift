@@ -1,0 +1,50 @@
+internal import PusherCore
+
+/// How much one peer may ask of the server, and how long it may take.
+package struct ServerLimits: Sendable, Equatable {
+  /// Sockets of all apps together; one more is refused with 4004.
+  package var connections = 10_000
+  /// Bytes of one message from a client; a longer one ends the connection with 1009.
+  package var clientMessage = 102_400
+  /// Bytes of an event's data, from the API (413) and from clients (an error event).
+  package var eventData = 10_240
+  /// Bytes of an API call's body (413): ten events of the longest data, every byte of it escaped.
+  package var apiBody = 1 << 20
+  /// Events of one batch.
+  package var batch = 10
+  /// Channels that one socket may be subscribed to.
+  package var subscriptions = 1000
+  /// Members of a presence channel.
+  package var presenceMembers = 100
+  /// Characters of a presence member's id.
+  package var userID = 128
+  /// Bytes of a presence member's `channel_data`.
+  package var channelData = 2048
+  /// Client events of one socket within a second; more are refused with 4301.
+  package var clientEventsPerSecond = 10
+  /// Bytes that may wait for a client that does not read; more end the connection with 4100.
+  package var outputQueue = 1 << 20
+  /// How long a request's head, and how long its body may take to come.
+  package var requestTimeout = Duration.seconds(10)
+  /// How long a connection may stand between two requests.
+  package var keepAliveTimeout = Duration.seconds(75)
+  /// The silence after which a client is asked for a sign of life; told to it as `activity_timeout`.
+  package var activityTimeout = Duration.seconds(120)
+  /// How long the answer to that may take.
+  package var pongTimeout = Duration.seconds(30)
+  /// How long a client may take to answer a close frame.
+  package var closeTimeout = Duration.seconds(5)
+
+  package init() {}
+
+  /// What one event adds to the output at once, before the socket could take any of it.
+  ///
+  /// One API call may bring a hundred events to a client, so that the queue is judged after the socket took what it could;
+  /// this is what it may never exceed.
+  var outputCeiling: Int { outputQueue + (4 << 20) }
+
+  /// The limits of the WebSocket connections.
+  var webSocket: WebSocketLimits {
+    WebSocketLimits(frame: clientMessage, message: clientMessage)
+  }
+}

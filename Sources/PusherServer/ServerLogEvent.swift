@@ -1,0 +1,54 @@
+/// What happens on the server, for those who want to watch; no case holds a secret.
+package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
+  /// A socket is established.
+  case connected(socketID: String)
+  /// A socket was refused: unknown key, unsupported protocol, too many connections.
+  case refused(code: Int, reason: String)
+  /// A socket is gone; the code of the close frame if there was one.
+  case disconnected(socketID: String, code: Int?, reason: String)
+  case subscribed(socketID: String, channel: String, userID: String?)
+  case subscriptionRefused(socketID: String, channel: String, reason: String)
+  case unsubscribed(socketID: String, channel: String)
+  /// An event came through the API and went to so many sockets.
+  case event(name: String, channel: String, data: String, recipients: Int)
+  /// A client's event was passed on to so many others.
+  case clientEvent(socketID: String, name: String, channel: String, recipients: Int)
+  /// Something a client sent was answered with an error.
+  case clientError(socketID: String, reason: String)
+  /// An API call was answered.
+  case request(method: String, path: String, status: Int, reason: String)
+  /// A connection ended before it was a socket or a call.
+  case dropped(reason: String)
+
+  /// One line for people; control characters of foreign text become `?`, so that they cannot drive a terminal.
+  package var description: String {
+    let shown = words.unicodeScalars.map { scalar in
+      scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) ? "?" : scalar
+    }
+    return String(String.UnicodeScalarView(shown))
+  }
+
+  private var words: String {
+    switch self {
+    case .connected(let socketID): "\(socketID) connected"
+    case .refused(let code, let reason): "connection refused with \(code): \(reason)"
+    case .disconnected(let socketID, let code?, let reason):
+      "\(socketID) disconnected with \(code)" + (reason.isEmpty ? "" : ": \(reason)")
+    case .disconnected(let socketID, nil, let reason): "\(socketID) disconnected: \(reason)"
+    case .subscribed(let socketID, let channel, let userID?):
+      "\(socketID) subscribed to \(channel) as user \(userID)"
+    case .subscribed(let socketID, let channel, nil): "\(socketID) subscribed to \(channel)"
+    case .subscriptionRefused(let socketID, let channel, let reason):
+      "\(socketID) may not subscribe to \(channel): \(reason)"
+    case .unsubscribed(let socketID, let channel): "\(socketID) unsubscribed from \(channel)"
+    case .event(let name, let channel, let data, let recipients):
+      "event \(name) on \(channel) to \(recipients): \(data)"
+    case .clientEvent(let socketID, let name, let channel, let recipients):
+      "\(socketID) sent \(name) on \(channel) to \(recipients)"
+    case .clientError(let socketID, let reason): "\(socketID) got an error: \(reason)"
+    case .request(let method, let path, let status, let reason):
+      "\(method) \(path) \(status)" + (reason.isEmpty ? "" : ": \(reason)")
+    case .dropped(let reason): "connection dropped: \(reason)"
+    }
+  }
+}

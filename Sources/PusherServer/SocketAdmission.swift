@@ -1,0 +1,60 @@
+package import PusherCore
+
+/// Whether a socket is let in: by path, key, version and number (the protocol page, section "Connection").
+package enum SocketAdmission {
+  case accepted(Hub)
+  /// The WebSocket is opened, told this in an error event, and closed with the code.
+  case refused(PusherCode, reason: String)
+
+  /// The versions of the protocol that differ in nothing the server does.
+  static let protocolVersions = 4...7
+
+  /// Looks at the request of a WebSocket.
+  package init(_ head: HTTPRequestHead, applications: Applications) {
+    guard let target = RequestTarget(head.target, prefix: applications.pathPrefix),
+      let segments = target.segments, segments.count == 2, segments[0] == "app"
+    else {
+      self = .refused(.pathNotFound, reason: "Path not found")
+      return
+    }
+    guard let hub = applications.hub(key: segments[1]) else {
+      self = .refused(
+        .unknownApplication,
+        reason: "Could not find app by key \(segments[1]). "
+          + "Perhaps you're connecting to the wrong cluster.")
+      return
+    }
+    guard hub.application.isEnabled else {
+      self = .refused(.applicationDisabled, reason: "The app is disabled")
+      return
+    }
+    if let version = target["version"], !Self.isVersion(version) {
+      self = .refused(.invalidVersion, reason: "Invalid version string: '\(version)'")
+      return
+    }
+    // Without a number it is a client from before there was one, or one written by hand.
+    if let version = target["protocol"], !Self.isSpoken(version) {
+      self = .refused(.unsupportedProtocol, reason: "Unsupported protocol version: '\(version)'")
+      return
+    }
+    guard applications.connectionCount < applications.limits.connections else {
+      self = .refused(
+        .overQuota, reason: "the server has at most \(applications.limits.connections) connections")
+      return
+    }
+    self = .accepted(hub)
+  }
+
+  private static func isSpoken(_ text: String) -> Bool {
+    Int(text).map(protocolVersions.contains) ?? false
+  }
+
+  /// `8`, `8.4.0`, `10.1.0-beta.2`: digits first, then what versions are made of.
+  private static func isVersion(_ text: String) -> Bool {
+    guard let first = text.utf8.first, first &- 0x30 < 10 else { return false }
+    return text.utf8.count <= 64
+      && text.utf8.allSatisfy { byte in
+        byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || ".-+_".utf8.contains(byte)
+      }
+  }
+}
