@@ -32,7 +32,7 @@ struct Main {
         let settings = try TriggerSettings(typed, environment: environment)
         let diagnostics = Diagnostics(verbosity: settings.verbosity, environment: environment)
         settings.warnings.forEach(diagnostics.warning)
-        return .internalError
+        return TriggerCommand.run(settings, diagnostics: diagnostics)
       }
     } catch {
       early.usage(error)

@@ -67,7 +67,7 @@ package final class EventLineWriter {
 
   /// Writes an application event of the usual shape in one pass, without an allocation.
   @inline(__always)
-  package func writeFast(_ message: ByteView, filter: EventFilter?) -> FastResult {
+  package func writeFast(_ message: ByteView, filter: FilterMemory?) -> FastResult {
     output.reserve(message.count &+ prefix.count &+ EventTranscoder.overhead)
     let start = unsafe output.tail + prefix.count
     guard
@@ -75,7 +75,7 @@ package final class EventLineWriter {
     else { return .unusual }
     if let filter {
       let name = unsafe ByteView(base: start + line.event.lowerBound, count: line.event.count)
-      guard filter.passes(name.text) else { return .filtered }
+      guard filter.passes(name) else { return .filtered }
     }
     if !prefix.isEmpty { unsafe writePrefix(before: start) }
     output.commit(prefix.count &+ line.count)

@@ -89,24 +89,3 @@ public struct Glob: Sendable, Equatable {
     return elements[element...].allSatisfy { $0 == .any }
   }
 }
-
-/// Which events are wanted, by the names under which they are printed.
-public struct EventFilter: Sendable, Equatable {
-  private let included: [Glob]
-  private let excluded: [Glob]
-
-  /// Wanted is what fits one of `included` (everything, when empty) and none of `excluded`.
-  public init(include included: [String] = [], exclude excluded: [String] = []) {
-    self.included = included.map(Glob.init)
-    self.excluded = excluded.map(Glob.init)
-  }
-
-  /// Whether every event passes.
-  public var passesAll: Bool { included.isEmpty && excluded.isEmpty }
-
-  /// Whether an event of this name is wanted.
-  public func passes(_ name: String) -> Bool {
-    (included.isEmpty || included.contains { $0.matches(name) })
-      && !excluded.contains { $0.matches(name) }
-  }
-}

@@ -4,7 +4,7 @@ internal import PusherCore
 final class EventPrinter {
   private let output: ByteBuffer
   private let format: OutputFormat
-  private let filter: EventFilter?
+  private let filter: FilterMemory?
   private let writer: EventLineWriter
   private let text: EventText
   private let hasTimestamps: Bool
@@ -26,7 +26,7 @@ final class EventPrinter {
     hasTimestamps = settings.hasTimestamps
     limit = settings.count
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
-    self.filter = filter.passesAll ? nil : filter
+    self.filter = filter.passesAll ? nil : FilterMemory(filter)
     var style = EventLineStyle()
     style.rawData = settings.keepsRawData
     style.terminator = settings.terminator

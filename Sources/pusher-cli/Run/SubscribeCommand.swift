@@ -52,6 +52,8 @@ final class SubscribeRun {
 
   /// How long the goodbye to the server may take.
   private static let closeTime: Duration = .milliseconds(200)
+  /// How long a stalled reader may hold up an end that is not a count's.
+  private static let flushTime: Duration = .seconds(1)
 
   init(
     _ settings: SubscribeSettings, descriptor: OutputDescriptor, loop: EventLoop,
@@ -149,6 +151,8 @@ final class SubscribeRun {
       run.client.abort()
       if case .signal = run.ending { run.loop.stop() }
     }
+    // Who asked for a time limit gets one, also when nobody reads; a count waits until all are written.
+    if printer.isDone == false { after(Self.flushTime) { $0.loop.stop() } }
   }
 
   private func stopIfDone() {

@@ -1,0 +1,67 @@
+/// Which events are wanted, by the names under which they are printed.
+public struct EventFilter: Sendable, Equatable {
+  private let included: [Glob]
+  private let excluded: [Glob]
+
+  /// Wanted is what fits one of `included` (everything, when empty) and none of `excluded`.
+  public init(include included: [String] = [], exclude excluded: [String] = []) {
+    self.included = included.map(Glob.init)
+    self.excluded = excluded.map(Glob.init)
+  }
+
+  /// Whether every event passes.
+  public var passesAll: Bool { included.isEmpty && excluded.isEmpty }
+
+  /// Whether an event of this name is wanted.
+  public func passes(_ name: String) -> Bool {
+    (included.isEmpty || included.contains { $0.matches(name) })
+      && !excluded.contains { $0.matches(name) }
+  }
+}
+
+/// A filter that remembers its verdicts, so that a stream of few names costs no allocation and no matching.
+package final class FilterMemory {
+  private struct Verdict {
+    let name: [UInt8]
+    let passes: Bool
+  }
+
+  /// How many names are remembered; a stream of more names is matched anew each time.
+  private static let capacity = 1024
+
+  private let filter: EventFilter
+  private var verdicts: [UInt64: Verdict] = [:]
+
+  package init(_ filter: EventFilter) {
+    self.filter = filter
+  }
+
+  /// Whether an event is wanted whose name, without escapes, is `name`.
+  package func passes(_ name: ByteView) -> Bool {
+    let hash = Self.hash(name)
+    if let verdict = verdicts[hash], Self.equal(verdict.name, name) { return verdict.passes }
+    let passes = filter.passes(name.text)
+    if verdicts.count < Self.capacity {
+      verdicts[hash] = Verdict(name: name.array, passes: passes)
+    }
+    return passes
+  }
+
+  /// Whether an event of this name is wanted.
+  package func passes(_ name: String) -> Bool {
+    filter.passes(name)
+  }
+
+  /// FNV-1a: short, and the names are compared anyway.
+  private static func hash(_ name: ByteView) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for index in 0..<name.count { hash = (hash ^ UInt64(name[index])) &* 0x100_0000_01B3 }
+    return hash
+  }
+
+  private static func equal(_ left: [UInt8], _ right: ByteView) -> Bool {
+    guard left.count == right.count else { return false }
+    for index in left.indices where left[index] != right[index] { return false }
+    return true
+  }
+}
