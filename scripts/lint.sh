@@ -13,10 +13,10 @@ check() {
   shift 2
   if ! command -v "$tool" >/dev/null 2>&1; then
     if [ "${CI:-}" = true ]; then
-      echo "lint: $tool is missing, so $what cannot be checked" >&2
+      echo "lint: $tool is missing, so this cannot be checked: $what" >&2
       failed=1
     else
-      echo "lint: $tool is missing, so $what was not checked" >&2
+      echo "lint: $tool is missing, so this was not checked: $what" >&2
     fi
     return
   fi
@@ -31,7 +31,7 @@ check() {
 swift=${SWIFT:-swift}
 check "$swift" 'Swift sources' \
   "$swift" format lint --strict --parallel --recursive Sources Tests Package.swift
-check mandoc 'manual' mandoc -T lint -W warning man/pusher-cli.1
+check mandoc manual mandoc -T lint -W warning man/pusher-cli.1
 check shellcheck 'shell scripts' shellcheck scripts/*.sh .ci/run
-check codespell 'spelling' codespell
+check codespell spelling codespell
 exit "$failed"
