@@ -1,10 +1,7 @@
 /// What a client tells its owner, on the loop's thread.
 package protocol ChannelsClientDelegate: AnyObject {
-  /// A text message, before anybody has read it; the view lasts for this call.
-  ///
-  /// Answers whether it was an application event and is dealt with; else it goes the general way. This is the
-  /// hot path.
-  func client(_ client: ChannelsClient, takes message: ByteView, at now: Instant) -> Bool
+  /// The tap has answered ``TapVerdict/takenAndFull``: time to pause the client, or to end it.
+  func clientTapIsFull(_ client: ChannelsClient)
 
   /// An event for the user, under `name` when that differs from the message's own.
   func client(
@@ -15,6 +12,9 @@ package protocol ChannelsClientDelegate: AnyObject {
 
   /// The session has ended and the socket, if there was one, is closed.
   func clientClosed(_ client: ChannelsClient)
+
+  /// A text message came that the tap declined; the view lasts for this call.
+  func client(_ client: ChannelsClient, receives message: ByteView)
 
   /// A message goes out; it may hold a signature.
   func client(_ client: ChannelsClient, sends message: String)
@@ -28,6 +28,7 @@ package final class ChannelsClient {
   private let configuration: ClientConfiguration
   private let tls: TLSContext?
   private let authorizer: any ChannelAuthorizer
+  private let tap: any MessageTap
   private var session: Session
   private var link: ServerLink?
   private var isDraining = false
@@ -42,11 +43,12 @@ package final class ChannelsClient {
   /// - Throws: ``TLSError`` when the trust roots cannot be read.
   package init(
     loop: EventLoop, configuration: ClientConfiguration, options: SessionOptions,
-    authorizer: any ChannelAuthorizer
+    authorizer: any ChannelAuthorizer, tap: any MessageTap
   ) throws(TLSError) {
     self.loop = loop
     self.configuration = configuration
     self.authorizer = authorizer
+    self.tap = tap
     tls =
       configuration.url.isSecure
       ? try TLSContext.client(configuration.tls, environment: configuration.trust) : nil
@@ -112,7 +114,7 @@ package final class ChannelsClient {
     switch output {
     case .dial:
       dropLink()
-      let link = ServerLink(loop: loop, configuration: configuration, tls: tls, delegate: self)
+      let link = ServerLink(loop: loop, configuration: configuration, tls: tls, tap: tap, delegate: self)
       link.isPaused = isPaused
       self.link = link
       link.start()
@@ -172,8 +174,12 @@ extension ChannelsClient: ServerLinkDelegate {
 
   func linkUpgraded(at now: Instant) {}
 
+  func linkTapIsFull(at now: Instant) {
+    delegate?.clientTapIsFull(self)
+  }
+
   func linkReceived(text: ByteView, at now: Instant) {
-    if let delegate, delegate.client(self, takes: text, at: now) { return }
+    delegate?.client(self, receives: text)
     switch session.receive(text, at: now) {
     case .event(let envelope, let name):
       delegate?.client(self, received: envelope, named: name, at: now)

@@ -4,7 +4,9 @@ protocol ServerLinkDelegate: AnyObject {
   func linkReceivedBytes(at now: Instant)
   /// The server agreed to speak WebSocket.
   func linkUpgraded(at now: Instant)
-  /// A complete text message; the view lasts for this call.
+  /// The tap wants no more for now.
+  func linkTapIsFull(at now: Instant)
+  /// A complete text message that the tap declined; the view lasts for this call.
   func linkReceived(text: ByteView, at now: Instant)
   /// A binary message, which the protocol does not know.
   func linkReceived(binary: ByteView, at now: Instant)
@@ -24,10 +26,11 @@ final class ServerLink {
   }
 
   /// How much is read at a time; also what one burst may cost before the output is flushed.
-  private static let readSize = 128 << 10
+  private static let readSize = 256 << 10
 
   private let configuration: ClientConfiguration
   private let tls: TLSContext?
+  private let tap: any MessageTap
   private let loop: EventLoop
   private var stream: SocketStream?
   private let input = ByteBuffer(capacity: readSize + 16_384)
@@ -41,13 +44,14 @@ final class ServerLink {
   }
 
   init(
-    loop: EventLoop, configuration: ClientConfiguration, tls: TLSContext?,
+    loop: EventLoop, configuration: ClientConfiguration, tls: TLSContext?, tap: any MessageTap,
     delegate: any ServerLinkDelegate
   ) {
     self.loop = loop
     self.delegate = delegate
     self.configuration = configuration
     self.tls = tls
+    self.tap = tap
   }
 
   /// Dials; every answer comes from inside the loop.
@@ -175,7 +179,12 @@ extension ServerLink: SocketStreamDelegate {
     guard case .open(let socket) = phase, let delegate else { return }
     while !isPaused, let event = socket.next() {
       switch event {
-      case .text(let text): delegate.linkReceived(text: text, at: now)
+      case .text(let text):
+        switch tap.take(text) {
+        case .taken: continue
+        case .takenAndFull: delegate.linkTapIsFull(at: now)
+        case .declined: delegate.linkReceived(text: text, at: now)
+        }
       case .binary(let bytes): delegate.linkReceived(binary: bytes, at: now)
       case .ping, .pong: break
       case .closed(let code, let reason):

@@ -8,7 +8,9 @@ final class EventPrinter {
   private let writer: EventLineWriter
   private let text: EventText
   private let hasTimestamps: Bool
-  private let limit: Int?
+  private let limit: Int
+  /// As many bytes may wait to be written.
+  private let capacity: Int
   private let wallTime: () -> WallTime
   /// The time that the events of one burst share; asked for when the first of them is printed.
   private var burstTime: WallTime?
@@ -24,7 +26,8 @@ final class EventPrinter {
     self.wallTime = wallTime
     format = settings.output
     hasTimestamps = settings.hasTimestamps
-    limit = settings.count
+    limit = settings.count ?? .max
+    capacity = settings.bufferSize
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
     self.filter = filter.passesAll ? nil : FilterMemory(filter)
     var style = EventLineStyle()
@@ -38,7 +41,10 @@ final class EventPrinter {
   }
 
   /// Whether as many events are printed as were asked for.
-  var isDone: Bool { limit.map { count >= $0 } ?? false }
+  var isDone: Bool { count >= limit }
+
+  /// Whether as many bytes wait to be written as may.
+  var isFull: Bool { output.count >= capacity }
 
   /// Switches the fast way off, for runs that show every message anyway.
   func disableFastWay() {
@@ -46,23 +52,8 @@ final class EventPrinter {
   }
 
   /// The next event begins a new burst, with a time of its own.
-  @inline(__always)
   func endBurst() {
     burstTime = nil
-  }
-
-  /// Prints an application event of the usual shape; answers whether that was one, and is dealt with.
-  @inline(__always)
-  func printFast(_ message: ByteView) -> Bool {
-    guard usesFastWay else { return false }
-    if hasTimestamps { stamp() }
-    switch writer.writeFast(message, filter: filter) {
-    case .written:
-      count += 1
-      return true
-    case .filtered: return true
-    case .unusual: return false
-    }
   }
 
   /// Prints any message; with `name` under that event name.
@@ -97,6 +88,21 @@ final class EventPrinter {
     let time = wallTime()
     burstTime = time
     if hasTimestamps { writer.setReceivedAt(time.rfc3339) }
+  }
+}
+
+extension EventPrinter: MessageTap {
+  /// Prints an application event of the usual shape by the fast way.
+  func take(_ message: ByteView) -> TapVerdict {
+    guard usesFastWay, !isDone else { return .declined }
+    if hasTimestamps { stamp() }
+    switch writer.writeFast(message, filter: filter) {
+    case .written:
+      count &+= 1
+      return count >= limit || output.count >= capacity ? .takenAndFull : .taken
+    case .filtered: return .taken
+    case .unusual: return .declined
+    }
   }
 }
 

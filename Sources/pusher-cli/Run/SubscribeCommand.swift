@@ -72,7 +72,7 @@ final class SubscribeRun {
     client = try ChannelsClient(
       loop: loop, configuration: try settings.clientConfiguration(service: service),
       options: settings.sessionOptions(service: service),
-      authorizer: try settings.authorizer(loop: loop))
+      authorizer: try settings.authorizer(loop: loop), tap: printer)
     lifecycle = Lifecycle(settings: settings, diagnostics: diagnostics, printer: printer)
     if diagnostics.isSaid(.debug) { printer.disableFastWay() }
   }
@@ -145,6 +145,7 @@ final class SubscribeRun {
     if case .status(let status, let reason) = reason {
       lifecycle.printExit(status, reason: reason, events: printer.count)
     }
+    printer.disableFastWay()
     client.isPaused = false
     client.disconnect()
     after(Self.closeTime) { run in
@@ -180,30 +181,23 @@ final class SubscribeRun {
 }
 
 extension SubscribeRun: ChannelsClientDelegate {
-  func client(_ client: ChannelsClient, takes message: ByteView, at now: Instant) -> Bool {
-    // After the end nothing more is printed, but the goodbye goes on.
-    guard ending == nil else { return true }
-    guard printer.printFast(message) else {
-      lifecycle.trace(received: message)
-      return false
-    }
+  func clientTapIsFull(_ client: ChannelsClient) {
     finishEvent()
-    return true
   }
 
   func client(
     _ client: ChannelsClient, received event: Envelope, named name: String?, at now: Instant
   ) {
+    // After the end nothing more is printed, but the goodbye goes on.
     guard ending == nil else { return }
     printer.print(event, named: name)
     finishEvent()
   }
 
   /// After each event: enough is enough, and a flood must not outgrow the queue.
-  @inline(__always)
   private func finishEvent() {
     if printer.isDone { return end(.status(.success, reason: "count")) }
-    if output.buffer.count >= settings.bufferSize { client.isPaused = true }
+    if printer.isFull { client.isPaused = true }
   }
 
   func client(_ client: ChannelsClient, reports event: SessionEvent, at now: Instant) {
@@ -219,6 +213,10 @@ extension SubscribeRun: ChannelsClientDelegate {
   }
 
   func clientClosed(_ client: ChannelsClient) {}
+
+  func client(_ client: ChannelsClient, receives message: ByteView) {
+    lifecycle.trace(received: message)
+  }
 
   func client(_ client: ChannelsClient, sends message: String) {
     lifecycle.trace(sent: message)
