@@ -1,4 +1,4 @@
-package import PusherCore
+internal import PusherCore
 
 /// The HTTP API: one request to one answer, and what it does to the hub.
 ///

@@ -1,4 +1,4 @@
-package import PusherCore
+internal import PusherCore
 
 /// The apps of a server, and what happens at its two doors: sockets by key, API calls by id.
 package final class Applications {

@@ -1,4 +1,4 @@
-internal import PusherCore
+package import PusherCore
 
 /// Who a socket is on a presence channel.
 package struct Member: Sendable, Equatable {

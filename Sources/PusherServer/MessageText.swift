@@ -1,4 +1,4 @@
-internal import PusherCore
+package import PusherCore
 
 /// The text of every message that a server sends.
 ///

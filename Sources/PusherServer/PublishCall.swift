@@ -66,15 +66,16 @@ struct PublishCall {
     guard let text = String(validating: body, as: UTF8.self) else {
       throw APIRefusal(status: 400, reason: "the body is not UTF-8")
     }
+    let value: JSONValue
     do throws(JSONError) {
-      let value = try JSONParser.parse(text)
-      guard case .object = value else {
-        throw APIRefusal(status: 400, reason: "the body is not a JSON object")
-      }
-      return value
-    } catch let error as JSONError {
+      value = try JSONParser.parse(text)
+    } catch {
       throw APIRefusal(status: 400, reason: "the body is \(error)")
     }
+    guard case .object = value else {
+      throw APIRefusal(status: 400, reason: "the body is not a JSON object")
+    }
+    return value
   }
 
   private func checkedEvent(_ value: JSONValue) throws(APIRefusal) -> Event {

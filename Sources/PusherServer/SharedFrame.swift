@@ -1,4 +1,4 @@
-internal import PusherCore
+package import PusherCore
 
 /// A message as the frame that goes on the wire, encoded once for all who get it.
 package final class SharedFrame {

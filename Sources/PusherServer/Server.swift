@@ -1,0 +1,191 @@
+package import PusherCore
+
+/// A Pusher for one machine: sockets at `/app/KEY` and the HTTP API at `/apps/ID`, behind one port.
+///
+/// It lives on its loop's thread: made, asked and stopped there.
+package final class Server {
+  /// Where it listens, with the port that the system picked.
+  package let address: SocketAddress
+  package let options: ServerOptions
+  let loop: EventLoop
+  let applications: Applications
+  let router: APIRouter
+  /// Where all connections read to; empty between two calls.
+  let scratch = ByteBuffer(capacity: 65_536)
+  private(set) var isStopping = false
+  private let listener: Listener
+  private let log: (ServerLogEvent) -> Void
+  private var connections: [ObjectIdentifier: ServerConnection] = [:]
+  private var connectionsBySession: [ObjectIdentifier: ServerConnection] = [:]
+  /// Those who have sent more requests than were answered.
+  private var turns: [ServerConnection] = []
+  private var turnTimer: LoopTimer?
+  private var scanTimer: LoopTimer?
+  private var whenStopped: (() -> Void)?
+
+  /// How exact the deadlines of connections are kept.
+  private static let scanInterval = Duration.seconds(1)
+  /// Connections that are no sockets, beyond those that ``ServerLimits/connections`` allows.
+  private static let spareConnections = 256
+
+  /// Listens from now on; connections are served while the loop runs.
+  ///
+  /// `random` draws the socket ids. `log` is told what happens. Throws when the address cannot be had, and
+  /// ``TransportError/tls(_:)`` for a certificate or key that cannot be used.
+  package init(
+    options: ServerOptions, random: any RandomNumberGenerator, loop: EventLoop,
+    log: @escaping (ServerLogEvent) -> Void = { _ in }
+  ) throws(TransportError) {
+    self.options = options
+    self.loop = loop
+    self.log = log
+    applications = Applications(
+      options.applications, limits: options.limits, pathPrefix: options.pathPrefix, random: random)
+    router = APIRouter(applications)
+    let tls = try Self.context(options)
+    let door = Door()
+    listener = try Listener(loop: loop, host: options.host, port: options.port) {
+      descriptor, peer, now in
+      door.server?.accept(descriptor, peer, tls, at: now)
+    }
+    address = listener.address
+    door.server = self
+    startTimers()
+    loop.beforeWait { [weak self] in self?.deliver() }
+  }
+
+  package var port: UInt16 { address.port }
+
+  /// How many sockets are connected.
+  package var connectionCount: Int { applications.connectionCount }
+
+  var limits: ServerLimits { options.limits }
+
+  /// Accepts nothing more and closes all sockets with 4200; `whenDone` is called when the last has gone.
+  package func stop(whenDone: @escaping () -> Void = {}) {
+    guard !isStopping else { return }
+    isStopping = true
+    whenStopped = whenDone
+    listener.close()
+    let now = loop.now
+    for connection in connections.values { connection.stop(at: now) }
+    deliver()
+    checkStopped()
+  }
+
+  /// What lets the listener call a server that is not complete when the listener is made.
+  private final class Door {
+    weak var server: Server?
+  }
+
+  private static func context(_ options: ServerOptions) throws(TransportError) -> TLSContext? {
+    guard let certificate = options.certificateFile else { return nil }
+    do throws(TLSError) {
+      return try TLSContext.server(
+        certificateFile: certificate, keyFile: options.keyFile ?? certificate)
+    } catch {
+      throw .tls(error)
+    }
+  }
+
+  // MARK: Connections
+
+  private func accept(
+    _ descriptor: Int32, _ peer: SocketAddress?, _ tls: TLSContext?, at now: Instant
+  ) {
+    let connection = ServerConnection(
+      server: self, descriptor: descriptor, peer: peer, tls: tls, at: now)
+    guard connections.count < limits.connections + Self.spareConnections else {
+      connection.stop(at: now)
+      report(.dropped(reason: "too many connections"))
+      return
+    }
+    connections[ObjectIdentifier(connection)] = connection
+    armScan(at: now)
+  }
+
+  /// A connection has become a socket.
+  func join(_ session: ClientSession, _ connection: ServerConnection) {
+    connectionsBySession[ObjectIdentifier(session)] = connection
+  }
+
+  /// A connection has ended.
+  func forget(_ connection: ServerConnection) {
+    connections[ObjectIdentifier(connection)] = nil
+    if case .socket(let session) = connection.phase {
+      connectionsBySession[ObjectIdentifier(session)] = nil
+    }
+    checkStopped()
+  }
+
+  private func checkStopped() {
+    guard isStopping, connections.isEmpty, let whenStopped else { return }
+    self.whenStopped = nil
+    turnTimer.map(loop.remove)
+    scanTimer.map(loop.remove)
+    whenStopped()
+  }
+
+  // MARK: Output
+
+  func report(_ event: ServerLogEvent) {
+    log(event)
+  }
+
+  /// Sends what the last round has brought; ends may tell others something, so that it goes on until all is told.
+  private func deliver() {
+    let now = loop.now
+    for hub in applications.hubs {
+      while true {
+        let touched = hub.takeTouched()
+        for session in touched {
+          connectionsBySession[ObjectIdentifier(session)]?.flush(at: now)
+        }
+        for event in hub.takeLog() { log(event) }
+        if touched.isEmpty { break }
+      }
+    }
+  }
+
+  // MARK: Time
+
+  private func startTimers() {
+    let turn = LoopTimer(deadline: nil) { [weak self] in self?.takeTurns() }
+    let scan = LoopTimer(deadline: nil) { [weak self] in self?.scan() }
+    loop.add(turn)
+    loop.add(scan)
+    turnTimer = turn
+    scanTimer = scan
+  }
+
+  /// Lets a connection answer its next request in the next round.
+  func giveTurn(_ connection: ServerConnection) {
+    turns.append(connection)
+    turnTimer?.deadline = LoopInterest.immediately
+  }
+
+  private func takeTurns() {
+    let now = loop.now
+    let waiting = turns
+    turns = []
+    for connection in waiting {
+      connection.flush(at: now)
+      connection.takeTurn(at: now)
+      connection.flush(at: now)
+    }
+  }
+
+  private func armScan(at now: Instant) {
+    guard let scanTimer, scanTimer.deadline == nil else { return }
+    scanTimer.deadline = now.advanced(by: Self.scanInterval)
+  }
+
+  /// Looks at all deadlines at once: they are long, and one timer is cheaper than thousands.
+  private func scan() {
+    let now = loop.now
+    for connection in connections.values {
+      if let deadline = connection.deadline, deadline <= now { connection.tick(at: now) }
+    }
+    if !connections.isEmpty { armScan(at: now) }
+  }
+}

@@ -1,0 +1,101 @@
+internal import PusherCore
+
+// Requests and their answers, up to the upgrade.
+extension ServerConnection {
+  /// Answers one request, if one is there and the answer before has gone.
+  ///
+  /// A client that sends many requests at once gets its next turn after the others, and none before it has read.
+  func takeTurn(at now: Instant) {
+    guard stream != nil, case .http(var reader) = phase else { return }
+    guard answers.isEmpty && !closesWhenSent else {
+      stream?.wantsRead = false
+      return
+    }
+    stream?.wantsRead = true
+    do throws(HTTPError) {
+      let request = try reader.next(from: input)
+      if let interim = reader.takeContinue() { answers.append(interim) }
+      phase = .http(reader)
+      guard let request else { return }
+      httpDeadline = now.advanced(
+        by: input.isEmpty ? server.limits.keepAliveTimeout : server.limits.requestTimeout)
+      answer(request, at: now)
+      if case .http = phase, !input.isEmpty { server.giveTurn(self) }
+    } catch {
+      let answer = HTTPAnswer(error)
+      answer.write(to: answers, keepsAlive: false)
+      server.report(.dropped(reason: answer.body))
+      linger(at: now)
+    }
+  }
+
+  private func answer(_ request: HTTPRequestReader.Request, at now: Instant) {
+    if ServerHandshake.isUpgrade(request.head) {
+      upgrade(request, at: now)
+      return
+    }
+    let answer = server.router.answer(request, seconds: SystemClock.wall().secondsSince1970)
+    let keepsAlive = request.keepsAlive && !server.isStopping
+    answer.write(
+      to: answers, keepsAlive: keepsAlive, withoutBody: request.head.method == "HEAD")
+    closesWhenSent = !keepsAlive
+    let path = request.head.target.prefix { $0 != "?" }
+    server.report(
+      .request(
+        method: request.head.method, path: String(path), status: answer.status,
+        reason: answer.status == 200 ? "" : answer.body))
+  }
+
+  private func upgrade(_ request: HTTPRequestReader.Request, at now: Instant) {
+    let head: HTTPResponseHead
+    let negotiated: NegotiatedWebSocket
+    do throws(ServerHandshake.Refusal) {
+      (head, negotiated) = try ServerHandshake.respond(
+        to: request.head, supportedSubprotocol: { $0.hasPrefix("pusher-channels-protocol-") },
+        deflate: server.options.acceptsCompression)
+    } catch {
+      refuse(error.response, path: request.head.target)
+      return
+    }
+    let connection = WebSocketConnection(
+      role: .server, deflate: negotiated.deflate, limits: server.limits.webSocket,
+      random: NoRandom(), input: input)
+    do throws(HTTPError) {
+      connection.output.append(try head.encode())
+    } catch {
+      server.report(.dropped(reason: error.description))
+      closesWhenSent = true
+      return
+    }
+    switch SocketAdmission(request.head, applications: server.applications) {
+    case .accepted(let hub):
+      let socketID = server.applications.newSocketID()
+      let session = hub.connect(connection, socketID: socketID, at: now)
+      phase = .socket(session)
+      server.join(session, self)
+      if server.isStopping { stop(at: now) }
+      // What came right behind the handshake.
+      session.receive(at: now)
+    case .refused(let code, let reason):
+      server.report(.refused(code: code.rawValue, reason: reason))
+      phase = .refused(
+        RefusedSocket(connection, code: code, reason: reason, limits: server.limits, at: now))
+    }
+  }
+
+  private func refuse(_ response: HTTPResponseHead, path: String) {
+    var response = response
+    response.headers.append("Connection", "close")
+    if let bytes = try? response.encode() { answers.append(bytes) }
+    closesWhenSent = true
+    server.report(
+      .request(
+        method: "GET", path: String(path.prefix { $0 != "?" }), status: response.status,
+        reason: "no valid WebSocket handshake"))
+  }
+}
+
+/// A server masks no frames, so that nothing is ever drawn.
+private struct NoRandom: RandomNumberGenerator {
+  mutating func next() -> UInt64 { 0 }
+}

@@ -1,0 +1,196 @@
+internal import PusherCore
+
+/// One accepted connection: HTTP requests first, and maybe a WebSocket from then on.
+final class ServerConnection: SocketStreamDelegate {
+  enum Phase {
+    case http(HTTPRequestReader)
+    case socket(ClientSession)
+    case refused(RefusedSocket)
+    /// The last answer is given; what still comes is dropped, because a closed socket would take the answer back.
+    case lingering
+  }
+
+  /// How much is read before others have their turn.
+  private static let readSize = 65_536
+  private static let lingerTime = Duration.seconds(2)
+
+  unowned let server: Server
+  var phase: Phase
+  /// What came, until it is a WebSocket's.
+  let input = ByteBuffer(capacity: 1024)
+  /// The answers to HTTP requests.
+  let answers = ByteBuffer(capacity: 1024)
+  private(set) var stream: SocketStream?
+  /// When ``tick(at:)`` has something to do, outside a socket's phase.
+  var httpDeadline: Instant
+  /// Whether the connection ends once all is sent.
+  var closesWhenSent = false
+
+  init(
+    server: Server, descriptor: Int32, peer: SocketAddress?, tls: TLSContext?, at now: Instant
+  ) {
+    self.server = server
+    phase = .http(HTTPRequestReader(bodyLimit: server.limits.apiBody))
+    httpDeadline = now.advanced(by: server.limits.requestTimeout)
+    stream = SocketStream.adopt(
+      loop: server.loop, descriptor: descriptor, peer: peer, tls: tls, deadline: httpDeadline,
+      delegate: self)
+  }
+
+  var output: ByteBuffer {
+    switch phase {
+    case .http, .lingering: answers
+    case .socket(let session): session.connection.output
+    case .refused(let socket): socket.connection.output
+    }
+  }
+
+  // MARK: The stream
+
+  func streamOpened(_ stream: SocketStream, at now: Instant) {}
+
+  func streamReadable(_ stream: SocketStream, at now: Instant) {
+    let scratch = server.scratch
+    do throws(TransportError) {
+      switch try stream.read(into: scratch, atMost: Self.readSize) {
+      case .bytes:
+        received(scratch, at: now)
+      case .wouldBlock: break
+      case .end: inputEnded(at: now)
+      }
+    } catch {
+      ended(error.description)
+    }
+    scratch.removeAll()
+    flush(at: now)
+  }
+
+  func streamWritable(_ stream: SocketStream, at now: Instant) {
+    flush(at: now)
+    if case .http = phase { takeTurn(at: now) }
+  }
+
+  func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
+    ended(error.description)
+  }
+
+  private func received(_ bytes: ByteBuffer, at now: Instant) {
+    switch phase {
+    case .http(let reader):
+      if !reader.isInside(input) { httpDeadline = now.advanced(by: server.limits.requestTimeout) }
+      input.append(bytes.view)
+      takeTurn(at: now)
+    case .socket(let session):
+      session.connection.input.append(bytes.view)
+      session.receive(at: now)
+    case .refused(let socket):
+      socket.connection.input.append(bytes.view)
+      socket.receive()
+    case .lingering: break
+    }
+  }
+
+  private func inputEnded(at now: Instant) {
+    switch phase {
+    case .http, .lingering: ended(nil)
+    case .socket(let session): session.inputEnded(at: now)
+    case .refused: ended(nil)
+    }
+  }
+
+  // MARK: Sending
+
+  /// Sends what waits, and ends what has ended.
+  func flush(at now: Instant) {
+    guard let stream, stream.isOpen else { return }
+    let output = output
+    do throws(TransportError) {
+      try stream.write(from: output)
+    } catch {
+      ended(error.description)
+      return
+    }
+    if case .socket(let session) = phase { session.outputSent(at: now) }
+    guard output.isEmpty else { return }
+    // What a burst took is given back.
+    if output.capacity > Self.readSize { output.removeAll() }
+    if isOver && !stream.wantsWrite { ended(nil) }
+  }
+
+  private var isOver: Bool {
+    switch phase {
+    case .http: closesWhenSent
+    case .socket(let session): session.isFinished
+    case .refused(let socket): socket.isFinished
+    case .lingering: false
+    }
+  }
+
+  /// Answers with a refusal and ends the connection, as soon as the client has had time to read it.
+  func linger(at now: Instant) {
+    phase = .lingering
+    input.removeAll()
+    httpDeadline = now.advanced(by: Self.lingerTime)
+    stream?.wantsRead = true
+  }
+
+  /// Nothing more can or shall be sent.
+  private func ended(_ reason: String?) {
+    switch phase {
+    case .socket(let session): session.lost(reason: reason ?? "the connection ended")
+    case .http, .refused, .lingering:
+      if let reason { server.report(.dropped(reason: reason)) }
+    }
+    stream?.close()
+    stream = nil
+    server.forget(self)
+  }
+
+  // MARK: Time
+
+  /// When ``tick(at:)`` has something to do.
+  var deadline: Instant? {
+    switch phase {
+    case .http, .lingering: httpDeadline
+    // One that is finished and still here does not read its last bytes.
+    case .socket(let session): session.deadline ?? LoopInterest.immediately
+    case .refused(let socket): socket.deadline
+    }
+  }
+
+  func tick(at now: Instant) {
+    switch phase {
+    case .http(let reader):
+      guard reader.isInside(input) else {
+        ended(nil)
+        return
+      }
+      HTTPAnswer.refusal(408, "the request did not come in time").write(
+        to: answers, keepsAlive: false)
+      server.report(.dropped(reason: "a request did not come in time"))
+      linger(at: now)
+      flush(at: now)
+    case .socket(let session):
+      session.tick(at: now)
+      flush(at: now)
+      // A client that reads nothing is not waited for.
+      if session.isFinished { ended(nil) }
+    case .refused, .lingering: ended(nil)
+    }
+  }
+
+  /// The server stops: sockets are told to come back at once, idle connections end.
+  func stop(at now: Instant) {
+    switch phase {
+    case .http(let reader):
+      // A request that has begun is still answered, and told that the connection ends with it.
+      guard !reader.isInside(input) else { return }
+      closesWhenSent = true
+      if answers.isEmpty { ended(nil) }
+    case .socket(let session):
+      session.close(.generic, reason: "the server is shutting down", at: now)
+      flush(at: now)
+    case .refused, .lingering: break
+    }
+  }
+}
