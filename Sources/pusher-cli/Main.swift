@@ -27,7 +27,7 @@ struct Main {
         let settings = try ServeSettings(typed, environment: environment)
         let diagnostics = Diagnostics(verbosity: settings.verbosity, environment: environment)
         settings.warnings.forEach(diagnostics.warning)
-        return .internalError
+        return ServeCommand.run(settings, diagnostics: diagnostics)
       case .trigger(let typed):
         let settings = try TriggerSettings(typed, environment: environment)
         let diagnostics = Diagnostics(verbosity: settings.verbosity, environment: environment)

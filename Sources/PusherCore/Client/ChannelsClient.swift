@@ -114,7 +114,8 @@ package final class ChannelsClient {
     switch output {
     case .dial:
       dropLink()
-      let link = ServerLink(loop: loop, configuration: configuration, tls: tls, tap: tap, delegate: self)
+      let link = ServerLink(
+        loop: loop, configuration: configuration, tls: tls, tap: tap, delegate: self)
       link.isPaused = isPaused
       self.link = link
       link.start()

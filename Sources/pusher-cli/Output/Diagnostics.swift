@@ -57,6 +57,8 @@ struct Diagnostics: Sendable {
   func error(_ text: String) { say(.error, "error: " + text) }
   func warning(_ text: String) { say(.warning, "warning: " + text) }
   func info(_ text: String) { say(.info, text) }
+  /// What the user must know to go on, such as an address; only `-q` silences it.
+  func notice(_ text: String) { say(.warning, text) }
 
   /// A protocol frame or the like; `text` is made only when it will be said.
   func debug(_ text: @autoclosure () -> String) {
