@@ -35,7 +35,9 @@ package final class ChannelsClient {
   private var hasEnded = false
   /// Whether the session has ended and no socket is left.
   package private(set) var isClosed = false
-  /// The owner, kept until the client is closed. It is no weak reference because those slow every event.
+  /// The owner, kept until the client is closed.
+  ///
+  /// It is no weak reference because those slow every event.
   package var delegate: (any ChannelsClientDelegate)?
 
   /// A client that has not dialled yet.

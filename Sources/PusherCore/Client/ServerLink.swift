@@ -36,7 +36,9 @@ final class ServerLink {
   private let input = ByteBuffer(capacity: readSize + 16_384)
   private let output = ByteBuffer()
   private var phase = Phase.dialling
-  /// The owner, kept until the end. It is no weak reference because those slow every call on the hot path.
+  /// The owner, kept until the end.
+  ///
+  /// It is no weak reference because those slow every call on the hot path.
   private var delegate: (any ServerLinkDelegate)?
   /// Set to leave what comes unread, for as long as nobody takes what was read.
   var isPaused = false {
