@@ -1,0 +1,205 @@
+import PusherCore
+import Testing
+
+/// The shape of a line, and the six rules for `data`.
+@Suite struct EventLineTests {
+  private func line(
+    _ text: String, named name: String? = nil, receivedAt: String? = nil,
+    _ change: (inout EventLineStyle) -> Void = { _ in }
+  ) throws -> String {
+    var style = EventLineStyle()
+    change(&style)
+    let output = ByteBuffer()
+    let writer = EventLineWriter(output: output, service: .pusher, style: style)
+    writer.setReceivedAt(receivedAt)
+    try withView(Array(text.utf8)) { writer.write(try Envelope($0), named: name) }
+    if style.palette == nil {
+      #expect(output.array.last == style.terminator)
+      #expect(StrictJSON.problem(in: output.array.dropLast()) == nil)
+    }
+    return String(output.view.text.dropLast())
+  }
+
+  /// The `data` of the line for a message with this `data`.
+  private func data(_ wire: String, raw: Bool = false) throws -> String {
+    let line = try line(#"{"event":"e","channel":"c","data":\#(wire)}"#) { $0.rawData = raw }
+    let start = #"{"event":"e","channel":"c","data":"#
+    #expect(line.hasPrefix(start) && line.hasSuffix("}"))
+    return String(line.dropFirst(start.count).dropLast())
+  }
+
+  @Test func `the fields stand in their order, whatever the message's own`() throws {
+    #expect(
+      try line(
+        #"{"data":"{\"on\":true}","user_id":"7","extra":1,"channel":"presence-lobby","event":"client-typing"}"#,
+        receivedAt: "2026-11-21T01:39:31.121Z")
+        == #"{"received_at":"2026-11-21T01:39:31.121Z","event":"client-typing","channel":"presence-lobby","user_id":"7","data":{"on":true}}"#
+    )
+  }
+
+  @Test func `a message without channel and data has both as null`() throws {
+    #expect(try line(#"{"event":"e"}"#) == #"{"event":"e","channel":null,"data":null}"#)
+  }
+
+  @Test(arguments: [
+    (#""7""#, #""7""#), ("7", #""7""#), (#""a\"\u00e9""#, #""a\"\u00e9""#),
+    (#""\ud800""#, #""\ufffd""#),
+  ])
+  func `a user id is a string, also when it came as a number`(wire: String, expected: String) throws
+  {
+    #expect(
+      try line(#"{"event":"e","channel":"c","user_id":\#(wire),"data":1}"#)
+        == #"{"event":"e","channel":"c","user_id":\#(expected),"data":1}"#)
+  }
+
+  @Test(arguments: ["null", "true", "{}", #"{"a":"b"}"#, #"["u"]"#, #"["\"]u"]"#, #"[{"u":"\\"}]"#])
+  func `a user id of another kind is left out`(wire: String) throws {
+    #expect(
+      try line(#"{"event":"e","channel":"c","user_id":\#(wire),"data":1}"#)
+        == #"{"event":"e","channel":"c","data":1}"#)
+  }
+
+  @Test func `escapes in names stay as they are, half surrogate pairs are mended`() throws {
+    #expect(
+      try line(#"{"event":"\u00e9\"\/\n","channel":"\ud800\\x","data":1}"#)
+        == #"{"event":"\u00e9\"\/\n","channel":"\ufffd\\x","data":1}"#)
+  }
+
+  @Test func `an event can be written under another name`() throws {
+    #expect(
+      try line(#"{"event":"pusher_internal:x","channel":"c","data":1}"#, named: "a\"b")
+        == #"{"event":"a\"b","channel":"c","data":1}"#)
+  }
+
+  @Test(arguments: [
+    "1", "1.10", "-0", "1e400", "true", "null", "[]", #"{"a":[1,{"b":"c"}],"a":2}"#,
+    #"{"s":"\u00e9\/"}"#,
+  ])
+  func `rule 1, a value that is no string is embedded`(wire: String) throws {
+    #expect(try data(wire) == wire)
+    #expect(try data(" \(wire)\n") == wire)
+  }
+
+  @Test(arguments: [
+    (#""{\"id\":1,\"total\":1.10}""#, #"{"id":1,"total":1.10}"#),
+    (#""{ \"b\" : [ 1 , 2 ] ,\n\"a\":\"x y\", \"b\":-0 }""#, #"{"b":[1,2],"a":"x y","b":-0}"#),
+    (#""{\u0022a\u0022:1}""#, #"{"a":1}"#),
+    (#""\"\\u00e9\\\/\\n\"""#, #""\u00e9\/\n""#),
+    (#""\"\u00e9\u2028\"""#, "\"é\u{2028}\""),
+    (#""42""#, "42"), (#"" true ""#, "true"), (#""null""#, "null"), (#""\"\"""#, #""""#),
+    (#""9223372036854775808""#, "9223372036854775808"),
+  ])
+  func `rule 2, a string that holds JSON is embedded verbatim without its white space`(
+    wire: String, expected: String
+  ) throws {
+    #expect(try data(wire.replacing("\n", with: "\\n")) == expected)
+  }
+
+  @Test(arguments: [
+    (#""\"\\ud800\"""#, #""\ufffd""#), (#""\"\ud800\"""#, "\"\u{FFFD}\""),
+    (#""\ud800""#, "\"\u{FFFD}\""),
+    (#"{"\ud800":"\udc00x"}"#, #"{"\ufffd":"\ufffdx"}"#),
+    (#""\"\\ud83d\ude00\"""#, "\"\\ufffd\u{FFFD}\""),
+  ])
+  func `rule 3, half a surrogate pair becomes U+FFFD`(wire: String, expected: String) throws {
+    #expect(try data(wire) == expected)
+  }
+
+  @Test(arguments: [
+    ("hello", #""hello""#), ("", #""""#), (" ", #"" ""#), ("{", #""{""#),
+    (#"{\"a\":1,}"#, #""{\"a\":1,}""#),
+    ("01", #""01""#), ("NaN", #""NaN""#), (#"\u0000\u001b[2J"#, #""\u0000\u001b[2J""#),
+    (#"a\nb\tc\"d\\e\/f"#, #""a\nb\tc\"d\\e/f""#), (#"\ud83d\ude00"#, #""😀""#),
+    ("{} {}", #""{} {}""#),
+    (#"\ufeff{}"#, "\"\u{FEFF}{}\""), (#"\"\n\""#, #""\"\n\"""#),
+  ])
+  func `rule 4, a string that holds no JSON is that string`(body: String, expected: String) throws {
+    #expect(try data("\"\(body)\"") == expected)
+  }
+
+  @Test func `rule 4, what is nested deeper than 250 is a string of its text`() throws {
+    for objects in [false, true] {
+      let fits = JSONSamples.nested(250, objects: objects, around: "1")
+      let deep = JSONSamples.nested(251, objects: objects, around: "1")
+      let quoted = JSONEncoding.minimal.quoted
+      #expect(try data(fits) == fits)
+      #expect(try data(quoted(fits)) == fits)
+      #expect(try data(deep) == quoted(deep))
+      #expect(try data(quoted(deep)) == quoted(deep))
+    }
+  }
+
+  @Test func `rule 5, missing data is null`() throws {
+    #expect(try data("null") == "null")
+    #expect(
+      try line(#"{"event":"e","channel":"c"}"#) == #"{"event":"e","channel":"c","data":null}"#)
+  }
+
+  @Test(arguments: [
+    (#""{\"a\": 1}""#, #""{\"a\": 1}""#), (#""42""#, #""42""#), (#"{"a": 1}"#, #""{\"a\": 1}""#),
+    ("42", #""42""#),
+    (#""x\/\u00e9\ud800""#, "\"x/é\u{FFFD}\""), ("null", "null"),
+  ])
+  func `rule 6, raw data is always the string`(wire: String, expected: String) throws {
+    #expect(try data(wire, raw: true) == expected)
+  }
+
+  @Test func `for a terminal every field has its controls escaped`() throws {
+    let text =
+      "{\"event\":\"e\u{9B}\",\"channel\":\"c\u{7F}\",\"user_id\":\"\u{85}\",\"data\":\"\u{9B}2J\"}"
+    #expect(
+      try line(text) { $0.forTerminal = true }
+        == #"{"event":"e\u009b","channel":"c\u007f","user_id":"\u0085","data":"\u009b2J"}"#)
+    #expect(
+      try line("{\"event\":\"e\",\"data\":{\"a\":\"\u{7F}\"}}", named: "n\u{9B}") {
+        $0.forTerminal = true
+      }
+        == #"{"event":"n\u009b","channel":null,"data":{"a":"\u007f"}}"#)
+  }
+
+  @Test func `colours stand around keys, event and channel, and a channel keeps its own`() throws {
+    let paint = { (style: inout EventLineStyle) in
+      style.palette = EventLinePalette(
+        key: "<k>", event: "<e>", channels: ["<1>", "<2>"], reset: "</>")
+    }
+    let text = #"{"event":"e","channel":"c","data":"1"}"#
+    let first = try line(text, paint)
+    #expect(first == (try line(text, paint)))
+    #expect(
+      ["<1>", "<2>"].map {
+        #"{<k>"event"</>:<e>"e"</>,<k>"channel"</>:\#($0)"c"</>,<k>"data"</>:1}"#
+      }.contains(first))
+    #expect(
+      try line(#"{"event":"e"}"#, paint)
+        == #"{<k>"event"</>:<e>"e"</>,<k>"channel"</>:null,<k>"data"</>:null}"#)
+  }
+
+  @Test func `only plain lines have a fast way`() {
+    let has = { (change: (inout EventLineStyle) -> Void) in
+      var style = EventLineStyle()
+      change(&style)
+      return EventLineWriter(output: ByteBuffer(), service: .pusher, style: style).hasFastWay
+    }
+    #expect(has { $0.terminator = 0 })
+    #expect(!has { $0.rawData = true })
+    #expect(!has { $0.forTerminal = true })
+    #expect(!has { $0.palette = EventLinePalette(key: "", event: "", channels: [], reset: "") })
+  }
+
+  @Test(
+    arguments: [
+      (nil, "null"), ("c", #""c""#), (#"a"b\"#, #""a\"b\\""#), ("\u{0}\n", #""\u0000\n""#),
+      (#"""#, #""\"""#), (#"\"#, #""\\""#), (#"\u12"#, #""\\u12""#), ("", #""""#),
+    ] as [(String?, String)])
+  func `an event of our own is written with any channel name`(
+    channel: String?, expected: String
+  ) {
+    let output = ByteBuffer()
+    let writer = EventLineWriter(output: output, service: .pusher, style: EventLineStyle())
+    writer.write(event: "pusher:error", channel: channel, data: .object([.init("code", .null)]))
+    #expect(
+      output.view.text
+        == "{\"event\":\"pusher:error\",\"channel\":\(expected),\"data\":{\"code\":null}}\n")
+    #expect(StrictJSON.problem(in: output.array.dropLast()) == nil)
+  }
+}

@@ -1,0 +1,91 @@
+import PusherCore
+import Testing
+
+@Suite struct GlobTests {
+  @Test(
+    arguments: [
+      ("", [""], ["a"]),
+      ("order", ["order"], ["orders", "Order", "", "orde"]),
+      ("*", ["", "a", "order.created", "😀"], []),
+      ("order.*", ["order.", "order.created"], ["order", "xorder.a"]),
+      ("*.created", ["order.created", ".created"], ["created", "order.created2"]),
+      ("a*b*c", ["abc", "axbxc", "abbcc", "abcbc"], ["ab", "acb", "abcd"]),
+      ("**a**", ["a", "bab"], ["", "b"]),
+      ("?", ["a", "é", "😀"], ["", "ab"]),
+      ("a?c", ["abc", "a?c"], ["ac", "abbc"]),
+      ("[abc]", ["a", "b", "c"], ["d", "", "ab", "[abc]"]),
+      ("[a-c]x", ["ax", "bx", "cx"], ["dx", "-x", "x"]),
+      ("[c-a]", ["a", "b", "c"], ["d"]),
+      ("[!a-c]", ["d", "-", "!"], ["a", "b", "c", ""]),
+      ("[^a]", ["b", "^"], ["a"]),
+      ("[]]", ["]"], ["[", "[]]"]),
+      ("[!]]", ["a"], ["]"]),
+      ("[a-]", ["a", "-"], ["b"]),
+      ("[-a]", ["a", "-"], ["b"]),
+      ("[é-ü]", ["é", "ö"], ["e"]),
+      ("[a-cx-z0]", ["b", "y", "0"], ["d", "1"]),
+      ("[abc", ["[abc"], ["a", "b"]),
+      ("[", ["["], [""]),
+      ("[]", ["[]"], ["", "]"]),
+      ("[!]", ["[!]"], ["a"]),
+      ("a]", ["a]"], ["a"]),
+      (#"\*"#, ["*"], ["a", ""]),
+      (#"\?\[\\"#, [#"?[\"#], ["a[b"]),
+      (#"a\"#, [#"a\"#], ["a"]),
+      ("pusher:*", ["pusher:member_added"], ["client-a"]),
+    ] as [(String, [String], [String])])
+  func `a pattern fits the whole of a name`(
+    pattern: String, fitting: [String], others: [String]
+  ) {
+    let glob = Glob(pattern)
+    for name in fitting { #expect(glob.matches(name), "\(pattern) fits \(name)") }
+    for name in others { #expect(!glob.matches(name), "\(pattern) does not fit \(name)") }
+  }
+
+  @Test func `a pattern of many stars does not take for ever`() {
+    let name = String(repeating: "a", count: 200)
+    #expect(!Glob(String(repeating: "a*", count: 50) + "b").matches(name))
+    #expect(Glob(String(repeating: "*a", count: 50) + "*").matches(name))
+  }
+
+  @Test func `random patterns agree with a plain reading of stars and question marks`() {
+    func fits(_ pattern: Substring, _ name: Substring) -> Bool {
+      guard let first = pattern.first else { return name.isEmpty }
+      let rest = pattern.dropFirst()
+      if first == "*" {
+        return fits(rest, name) || (!name.isEmpty && fits(pattern, name.dropFirst()))
+      }
+      guard let letter = name.first else { return false }
+      return (first == "?" || first == letter) && fits(rest, name.dropFirst())
+    }
+    var random = SeededGenerator(seed: 6)
+    func word(_ letters: String, _ length: Int) -> String {
+      String((0..<length).map { _ in letters.randomElement(using: &random) ?? "a" })
+    }
+    for _ in 0..<2000 {
+      let pattern = word("ab*?", Int.random(in: 0...7, using: &random))
+      let name = word("ab", Int.random(in: 0...8, using: &random))
+      #expect(Glob(pattern).matches(name) == fits(pattern[...], name[...]), "\(pattern) \(name)")
+    }
+  }
+}
+
+@Suite struct EventFilterTests {
+  @Test func `without patterns every event is wanted`() {
+    #expect(EventFilter().passes("anything"))
+    #expect(EventFilter().passesAll)
+  }
+
+  @Test func `wanted is what fits one pattern and none of the others`() {
+    let filter = EventFilter(include: ["order.*", "user.*"], exclude: ["*.deleted", "user.x"])
+    #expect(!filter.passesAll)
+    #expect(filter.passes("order.created") && filter.passes("user.created"))
+    #expect(!filter.passes("order.deleted") && !filter.passes("user.x") && !filter.passes("other"))
+  }
+
+  @Test func `patterns that only exclude leave the rest`() {
+    let filter = EventFilter(exclude: ["pusher:*"])
+    #expect(!filter.passesAll)
+    #expect(filter.passes("order") && !filter.passes("pusher:member_added"))
+  }
+}

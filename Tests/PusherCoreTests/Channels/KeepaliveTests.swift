@@ -1,0 +1,81 @@
+import Testing
+
+@testable import PusherCore
+
+/// The protocol page, section "Ping and pong messages"; seconds of a made-up clock.
+@Suite struct KeepaliveTests {
+  private func at(_ seconds: Int) -> Instant {
+    Instant(nanoseconds: Int64(seconds) * 1_000_000_000)
+  }
+  private let early = Duration.nanoseconds(-1)
+
+  private func keepalive() -> Keepalive {
+    Keepalive(activityTimeout: .seconds(120), pongTimeout: .seconds(30), at: at(0))
+  }
+
+  @Test func `after the activity timeout a ping goes out, not before`() {
+    var keepalive = keepalive()
+    #expect(keepalive.deadline == at(120))
+    #expect(keepalive.tick(at: at(120).advanced(by: early)) == .none)
+    #expect(keepalive.tick(at: at(120)) == .sendPing)
+    #expect(keepalive.tick(at: at(120)) == .none)
+    #expect(keepalive.deadline == at(150))
+  }
+
+  @Test func `after the pong timeout the connection is dead, not before`() {
+    var keepalive = keepalive()
+    #expect(keepalive.tick(at: at(120)) == .sendPing)
+    #expect(keepalive.tick(at: at(150).advanced(by: early)) == .none)
+    #expect(keepalive.tick(at: at(150)) == .dead)
+  }
+
+  @Test func `any byte is a sign of life, also instead of a pong`() {
+    var keepalive = keepalive()
+    keepalive.noteActivity(at: at(100))
+    #expect(keepalive.deadline == at(220))
+    #expect(keepalive.tick(at: at(219)) == .none)
+    #expect(keepalive.tick(at: at(220)) == .sendPing)
+    keepalive.noteActivity(at: at(249))
+    #expect(keepalive.lastActivity == at(249))
+    #expect(keepalive.tick(at: at(250)) == .none)
+    #expect(keepalive.tick(at: at(369)) == .sendPing)
+  }
+
+  @Test func `a late tick sends its ping then, and waits the whole pong timeout from there`() {
+    var keepalive = keepalive()
+    #expect(keepalive.tick(at: at(1000)) == .sendPing)
+    #expect(keepalive.deadline == at(1030))
+  }
+
+  @Test func `while reading is paused pings go out but silence proves nothing`() {
+    var keepalive = keepalive()
+    keepalive.setPaused(true, at: at(10))
+    #expect(keepalive.isPaused)
+    for time in [130, 250, 370, 490] {
+      #expect(keepalive.tick(at: at(time).advanced(by: early)) == .none)
+      #expect(keepalive.tick(at: at(time)) == .sendPing)
+    }
+    keepalive.setPaused(false, at: at(500))
+    #expect(keepalive.deadline == at(620))
+    #expect(keepalive.tick(at: at(620)) == .sendPing)
+    #expect(keepalive.tick(at: at(650)) == .dead)
+  }
+
+  @Test func `a pause during the wait for a pong forgives it`() {
+    var keepalive = keepalive()
+    #expect(keepalive.tick(at: at(120)) == .sendPing)
+    keepalive.setPaused(true, at: at(140))
+    #expect(keepalive.tick(at: at(150)) == .none)
+    #expect(keepalive.deadline == at(260))
+  }
+
+  @Test func `pausing twice is pausing once`() {
+    var keepalive = keepalive()
+    keepalive.setPaused(true, at: at(10))
+    keepalive.setPaused(true, at: at(100))
+    #expect(keepalive.lastActivity == at(10))
+    keepalive.setPaused(false, at: at(110))
+    keepalive.setPaused(false, at: at(120))
+    #expect(keepalive.lastActivity == at(110))
+  }
+}

@@ -1,0 +1,95 @@
+import PusherCore
+import Testing
+
+/// Both ways from a message to its line, side by side.
+///
+/// The message stands in the middle of a buffer, as it does in a socket's: other bytes before and behind it.
+final class LineRig {
+  /// What the two ways made of a message.
+  struct Outcome {
+    let fast: EventLineWriter.FastResult
+    /// The general way's line; `nil` when the message is malformed.
+    let line: [UInt8]?
+  }
+
+  private let input = ByteBuffer(capacity: 1 << 16)
+  private let fastOutput = ByteBuffer(capacity: 1 << 16)
+  private let generalOutput = ByteBuffer(capacity: 1 << 16)
+  private let fast: EventLineWriter
+  private let general: EventLineWriter
+  private let before = Array("before|".utf8)
+
+  init(receivedAt: String? = nil, terminator: UInt8 = 0x0A) {
+    var style = EventLineStyle()
+    style.terminator = terminator
+    fast = EventLineWriter(output: fastOutput, service: .pusher, style: style)
+    general = EventLineWriter(output: generalOutput, service: .pusher, style: style)
+    fast.setReceivedAt(receivedAt)
+    general.setReceivedAt(receivedAt)
+  }
+
+  /// Runs both ways, and expects all that must be true whatever the message is.
+  @discardableResult
+  func check(
+    _ message: [UInt8], behind: [UInt8] = Array(#""}}]"#.utf8), offset: Int = 0,
+    filter: EventFilter? = nil, sourceLocation: SourceLocation = #_sourceLocation
+  ) -> Outcome {
+    input.removeAll()
+    input.append([UInt8](repeating: UInt8(ascii: "{"), count: offset))
+    input.append(message)
+    input.append(behind)
+    let whole = input.array
+    let view = input.view[offset..<(offset + message.count)]
+    let result = runFast(view, filter: filter)
+    let line = runGeneral(view)
+    let problem =
+      Self.problem(result, fast: fastOutput.array, before: before, line: line)
+      ?? (input.array == whole ? nil : "the input has changed")
+    if let problem {
+      let text = String(decoding: message, as: UTF8.self)
+      let written = fastOutput.view.text
+      Issue.record("\(problem): \(text) -> \(written)", sourceLocation: sourceLocation)
+    }
+    return Outcome(fast: result, line: line)
+  }
+
+  @discardableResult
+  func check(
+    _ message: String, behind: String = #""}}]"#, sourceLocation: SourceLocation = #_sourceLocation
+  ) -> Outcome {
+    check(Array(message.utf8), behind: Array(behind.utf8), sourceLocation: sourceLocation)
+  }
+
+  private func runFast(_ view: ByteView, filter: EventFilter?) -> EventLineWriter.FastResult {
+    fastOutput.removeAll()
+    fastOutput.append(before)
+    return fast.writeFast(view, filter: filter)
+  }
+
+  private func runGeneral(_ view: ByteView) -> [UInt8]? {
+    generalOutput.removeAll()
+    do {
+      general.write(try Envelope(view))
+      return generalOutput.array
+    } catch {
+      return nil
+    }
+  }
+
+  private static func problem(
+    _ result: EventLineWriter.FastResult, fast: [UInt8], before: [UInt8], line: [UInt8]?
+  ) -> String? {
+    if let line, let problem = StrictJSON.problem(in: line.dropLast()) {
+      return "the general line is broken (\(problem))"
+    }
+    guard result == .written else {
+      return fast == before ? nil : "the fast way declined but wrote"
+    }
+    guard let line else { return "the fast way took a malformed message" }
+    return fast == before + line ? nil : "the two lines differ"
+  }
+}
+
+extension StrictJSON {
+  static func problem(in bytes: ArraySlice<UInt8>) -> String? { problem(in: Array(bytes)) }
+}

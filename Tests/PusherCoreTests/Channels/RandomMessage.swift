@@ -1,0 +1,67 @@
+import PusherCore
+
+/// Random Pusher messages that follow from a seed, as the servers of the field would encode them.
+struct RandomMessage {
+  /// The message's bytes.
+  let bytes: [UInt8]
+  /// Whether it has the shape for which the fast way was made, so that it may not decline.
+  let isCommon: Bool
+
+  private static let events = [
+    "e", "my-event", "order.created", "client-typing", "App\\\\Events\\\\Shipped", "été 中",
+    "a-rather-long-event-name-that-is-longer-than-sixteen", "pushed", "pusher-like", "12345678",
+  ]
+  private static let channels = [
+    "c", "my-channel", "private-orders", "presence-lobby", "private-encrypted-x", "cache-a",
+    "private-encryptee", "presence-a=b,c;d@e.f_g", "1234567", "#server-to-user-1",
+  ]
+  /// Encoders of the inner and the outer JSON.
+  private static let styles: [(inner: JSONEncoding, outer: JSONEncoding, isCommon: Bool)] = [
+    (.minimal, .minimal, true), (.php, .php, true), (.python, .python, true),
+    (.shouting, .minimal, true), (.php, .minimal, true),
+    (.minimal, .php, false), (.pretty, .minimal, false), (.pretty, .php, false),
+  ]
+
+  init(_ random: inout SeededGenerator) {
+    let style = Self.styles[Int.random(in: 0..<Self.styles.count, using: &random)]
+    let event = Self.events[Int.random(in: 0..<Self.events.count, using: &random)]
+    let channel = Self.channels[Int.random(in: 0..<Self.channels.count, using: &random)]
+    let value = RandomJSON.value(depth: Int.random(in: 0...4, using: &random), &random)
+    let data = style.outer.quoted(style.inner.text(value))
+    let eventMember = #""event":"\#(event)""#
+    let channelMember = #""channel":"\#(channel)""#
+    let shape = Int.random(in: 0..<10, using: &random)
+    let members =
+      switch shape {
+      case 0..<5: [eventMember, channelMember, #""data":\#(data)"#]
+      case 5, 6, 7: [eventMember, #""data":\#(data)"#, channelMember]
+      case 8: [channelMember, eventMember, #""data":\#(data)"#, #""user_id":"7""#]
+      default: [eventMember, channelMember, #""data":\#(style.inner.text(value))"#]
+      }
+    bytes = Array("{\(members.joined(separator: ","))}".utf8)
+    let isPlainName = !event.hasPrefix("pusher") && !event.contains("\\")
+    isCommon =
+      style.isCommon && shape < 8 && isPlainName && !channel.hasPrefix("private-encrypte")
+  }
+
+  /// The message with one to three bytes changed, put in or taken out, still UTF-8.
+  func mutated(_ random: inout SeededGenerator) -> [UInt8] {
+    let alphabet = Array(#"\\\\"""{}[],: /u0019eE+-.tfnabdDC8"#.utf8) + [0, 0x0A, 0x1F, 0x7F]
+    var bytes = bytes
+    for _ in 0..<Int.random(in: 1...3, using: &random) where !bytes.isEmpty {
+      let place = Int.random(in: 0..<bytes.count, using: &random)
+      guard bytes[place] < 0x80 else { continue }
+      let byte = alphabet[Int.random(in: 0..<alphabet.count, using: &random)]
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: bytes.insert(byte, at: place)
+      case 1: bytes.remove(at: place)
+      case 2: bytes[place] = byte
+      default:
+        let other = Int.random(in: 0..<bytes.count, using: &random)
+        guard bytes[other] < 0x80 else { continue }
+        bytes.swapAt(place, other)
+      }
+    }
+    return bytes
+  }
+}
