@@ -11,8 +11,13 @@ extension Session {
   /// Reads one text message.
   ///
   /// A message that is not a JSON object with an event's name is reported as malformed and otherwise ignored; it
-  /// does not end the connection, as no library of the field does that.
+  /// does not end the connection, as no library of the field does that. What a socket still had to say after it was
+  /// given up is ignored.
   package mutating func receive(_ message: ByteView, at now: Instant) -> Received {
+    switch phase {
+    case .connecting, .connected: break
+    case .idle, .waiting, .ended: return .handled
+    }
     let envelope: Envelope
     do {
       envelope = try Envelope(message)

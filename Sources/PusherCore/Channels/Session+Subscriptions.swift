@@ -16,7 +16,7 @@ extension Session {
     guard let subscription = subscriptions.removeValue(forKey: channel) else { return }
     channelOrder.removeAll { $0 == channel }
     switch subscription.state {
-    case .requested, .subscribed:
+    case .requested where isConnected, .subscribed where isConnected:
       emit(.send(command.unsubscribe(channel: channel)))
     default: break
     }
@@ -139,7 +139,9 @@ extension Session {
 
   /// Gives a channel up on this connection.
   mutating func fail(_ channel: String, _ failure: SubscriptionFailure, at now: Instant) {
-    guard let subscription = subscriptions[channel], !subscription.isSettled else { return }
+    guard isConnected, let subscription = subscriptions[channel], !subscription.isSettled else {
+      return
+    }
     subscriptions[channel]?.state = .failed
     report(.subscriptionFailed(channel: channel, failure))
     closeGapIfSettled(at: now)
