@@ -63,7 +63,7 @@ final class LineRig {
   private func runFast(_ view: ByteView, filter: EventFilter?) -> EventLineWriter.FastResult {
     fastOutput.removeAll()
     fastOutput.append(before)
-    return fast.writeFast(view, filter: filter)
+    return fast.writeFast(view, filter: filter.map(FilterMemory.init))
   }
 
   private func runGeneral(_ view: ByteView) -> [UInt8]? {

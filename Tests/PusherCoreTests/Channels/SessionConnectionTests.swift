@@ -37,12 +37,30 @@ import Testing
     #expect(harness.session.deadline == nil)
   }
 
-  @Test func `an error without a greeting explains the time-out`() {
+  @Test(arguments: [4000, 4001, 4004, 4099])
+  func `a refusal in place of the greeting ends the session at once`(code: Int) {
     var harness = SessionHarness(SessionOptions(reconnect: ReconnectPolicy(mode: .always)))
     _ = harness.perform { $0.connect(at: $1) }
-    harness.error(code: 4004, "over quota")
+    let outputs = harness.error(code: code, "no such app")
+    #expect(outputs.contains(.abort))
+    #expect(outputs.end == .lost(.closed(code: code, reason: "no such app"), code: code))
+    #expect(harness.session.deadline == nil)
+  }
+
+  @Test func `a passing trouble in place of the greeting explains the time-out`() {
+    var harness = SessionHarness(SessionOptions(reconnect: ReconnectPolicy(mode: .always)))
+    _ = harness.perform { $0.connect(at: $1) }
+    #expect(harness.error(code: 4100, "over capacity").end == nil)
     let loss = ConnectionLoss.handshakeTimeout(.seconds(10))
-    #expect(harness.advance(.seconds(10)).end == .lost(loss, code: 4004))
+    let retry = harness.advance(.seconds(10))
+    #expect(
+      retry.contains {
+        if case .report(.disconnected(loss, code: 4100, retryIn: _?, attempt: 1)) = $0 {
+          true
+        } else {
+          false
+        }
+      })
   }
 
   @Test func `a second greeting and one without a socket are reported and change nothing`() {

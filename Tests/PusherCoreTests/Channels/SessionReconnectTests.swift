@@ -83,10 +83,9 @@ import Testing
     .network("reset"),
   ])
   func `an error that came before the socket dropped says why`(loss: ConnectionLoss) {
-    var wrongKey = SessionHarness(options(.always))
-    _ = wrongKey.perform { $0.connect(at: $1) }
-    wrongKey.error(code: 4001, "no such app")
-    #expect(wrongKey.lose(loss).end == .lost(loss, code: 4001))
+    var disabled = connected(for: .seconds(60))
+    disabled.error(code: 4003, "disabled")
+    #expect(disabled.lose(loss).end == .lost(loss, code: 4003))
     var inactive = connected(for: .seconds(60))
     inactive.error(code: 4201)
     #expect(inactive.lose(loss).dials == 1)
