@@ -153,7 +153,8 @@ struct APIRouterTests {
       isFresh
         || answer.body
           == "Timestamp expired: Given timestamp (\(Self.now + offset)) not within 600s "
-          + "of server time (1353088179)")
+          + "of server time (1353088179)"
+    )
   }
 
   @Test func `a wrong secret is told what had to be signed`() {

@@ -28,7 +28,8 @@ struct ClientSessionTests {
     #expect(client.received() == [.pong([7])])
   }
 
-  @Test func `a silent client is asked after the activity timeout and closed after the pong timeout`() {
+  @Test
+  func `a silent client is asked after the activity timeout and closed after the pong timeout`() {
     let client = HubClient(.forTests(), "1.1")
     _ = client.texts()
     client.wait(.seconds(119))

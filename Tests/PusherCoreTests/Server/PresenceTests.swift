@@ -67,20 +67,21 @@ struct PresenceTests {
         + #""hash":{"9":null,"3":null,"5":null,"1":null},"count":4}}"#)
   }
 
-  @Test(arguments: [
-    (nil, "presence channels need channel_data with a user_id, or a signed-in user"),
-    ("{}", "channel_data is not a JSON object with a user_id"),
-    ("nonsense", "channel_data is not a JSON object with a user_id"),
-    (#"{"user_id":""}"#, "channel_data is not a JSON object with a user_id"),
-    (
-      #"{"user_id":"\#(String(repeating: "u", count: 129))"}"#,
-      "a user_id has at most 128 characters, this one 129"
-    ),
-    (
-      #"{"user_id":"\#(String(repeating: "u", count: 2035))"}"#,
-      "channel_data has at most 2048 bytes, this one 2049"
-    ),
-  ] as [(String?, String)])
+  @Test(
+    arguments: [
+      (nil, "presence channels need channel_data with a user_id, or a signed-in user"),
+      ("{}", "channel_data is not a JSON object with a user_id"),
+      ("nonsense", "channel_data is not a JSON object with a user_id"),
+      (#"{"user_id":""}"#, "channel_data is not a JSON object with a user_id"),
+      (
+        #"{"user_id":"\#(String(repeating: "u", count: 129))"}"#,
+        "a user_id has at most 128 characters, this one 129"
+      ),
+      (
+        #"{"user_id":"\#(String(repeating: "u", count: 2035))"}"#,
+        "channel_data has at most 2048 bytes, this one 2049"
+      ),
+    ] as [(String?, String)])
   func `a member that cannot be read is refused`(data: String?, reason: String) throws {
     let client = HubClient(.forTests(), "1.1")
     client.authorize(channel, channelData: data)

@@ -114,10 +114,13 @@ struct ServerTests {
     // Each saw itself join, and everybody after it.
     #expect(test.run { sockets.enumerated().allSatisfy { $1.texts.count == 50 - $0 } })
     sockets[0].send(#"{"event":"client-x","channel":"presence-a","data":{}}"#)
-    #expect(test.run { sockets.dropFirst().allSatisfy { $0.texts.last?.contains("client-x") == true } })
+    #expect(
+      test.run { sockets.dropFirst().allSatisfy { $0.texts.last?.contains("client-x") == true } })
     sockets[0].close()
     #expect(
-      test.run { sockets.dropFirst().allSatisfy { $0.texts.last?.contains("member_removed") == true } })
+      test.run {
+        sockets.dropFirst().allSatisfy { $0.texts.last?.contains("member_removed") == true }
+      })
     #expect(test.server.connectionCount == 49)
   }
 

@@ -35,7 +35,8 @@ struct SocketAdmissionTests {
   @Test(arguments: [
     ("/app/xyz?protocol=7", 4001), ("/app/off?protocol=7", 4003), ("/", 4005), ("/app", 4005),
     ("/app/abc/more", 4005), ("/apps/abc", 4005), ("/app/%zz", 4005),
-    ("/app/abc?version=beta", 4006), ("/app/abc?version=", 4006), ("/app/abc?version=1.0%20x", 4006),
+    ("/app/abc?version=beta", 4006), ("/app/abc?version=", 4006),
+    ("/app/abc?version=1.0%20x", 4006),
     ("/app/abc?protocol=3", 4007), ("/app/abc?protocol=8", 4007), ("/app/abc?protocol=x", 4007),
     ("/app/abc?protocol=", 4007),
   ])

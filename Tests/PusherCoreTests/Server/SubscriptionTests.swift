@@ -95,7 +95,8 @@ struct SubscriptionTests {
     #expect(client.hub.occupiedChannels == ["a", "b"])
   }
 
-  @Test func `an event goes to the channel's subscribers, once each, without the excluded socket`() {
+  @Test func `an event goes to the channel's subscribers, once each, without the excluded socket`()
+  {
     let hub = Hub.forTests()
     let clients = ["1.1", "1.2", "1.3"].map { HubClient(hub, $0) }
     clients[0].subscribe("news")
