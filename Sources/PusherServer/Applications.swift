@@ -11,7 +11,9 @@ package final class Applications {
   private var hubsByID: [String: Hub] = [:]
   private var random: any RandomNumberGenerator
 
-  /// Apps with distinct ids and keys; of two alike the first counts. `random` draws the socket ids.
+  /// Apps with distinct ids and keys; of two alike the first counts.
+  ///
+  /// `random` draws the socket ids.
   package init(
     _ applications: [Application], limits: ServerLimits = ServerLimits(), pathPrefix: String = "",
     random: any RandomNumberGenerator

@@ -2,7 +2,7 @@ package import PusherCore
 
 /// Takes requests off a connection, one at a time, head and body.
 package struct HTTPRequestReader {
-  package struct Request {
+  package struct Request: Equatable {
     package let head: HTTPRequestHead
     package let body: [UInt8]
 

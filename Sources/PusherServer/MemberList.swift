@@ -32,7 +32,9 @@ package struct MemberList: Sendable, Equatable {
 
   package func contains(_ userID: String) -> Bool { entries[userID] != nil }
 
-  /// Counts a connection in; true for the user's first. What the first one told about the user stays.
+  /// Counts a connection in; true for the user's first.
+  ///
+  /// What the first one told about the user stays.
   package mutating func join(_ member: Member) -> Bool {
     if entries[member.userID] != nil {
       entries[member.userID]?.connections += 1

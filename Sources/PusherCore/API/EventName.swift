@@ -5,7 +5,8 @@ package enum EventName {
     if name.isEmpty { return "an event name cannot be empty" }
     let length = name.utf8.count
     guard length <= TriggerRequest.maximumNameLength else {
-      return "an event name has at most \(TriggerRequest.maximumNameLength) bytes, this one \(length)"
+      return
+        "an event name has at most \(TriggerRequest.maximumNameLength) bytes, this one \(length)"
     }
     return nil
   }

@@ -1,0 +1,70 @@
+import PusherCore
+import PusherServer
+import Testing
+
+@Suite("RFC 9112 sections 6 and 9, a server's requests")
+struct HTTPRequestReaderTests {
+  private static let two =
+    "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+    + "GET /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+  @Test func `requests come one at a time, at every split`() throws {
+    let bytes = Array(Self.two.utf8)
+    for split in 0...bytes.count {
+      var reader = HTTPRequestReader(bodyLimit: 10)
+      let input = ByteBuffer()
+      var requests: [HTTPRequestReader.Request] = []
+      for part in [bytes[..<split], bytes[split...]] {
+        input.append(Array(part))
+        while let request = try reader.next(from: input) { requests.append(request) }
+      }
+      #expect(requests.map { $0.head.target } == ["/a", "/b"])
+      #expect(requests.map { String(decoding: $0.body, as: UTF8.self) } == ["abc", ""])
+      #expect(requests.map { $0.keepsAlive } == [true, false])
+      #expect(!reader.isInside(input))
+    }
+  }
+
+  @Test(arguments: [
+    ("HTTP/1.1", "", true), ("HTTP/1.1", "Connection: close\r\n", false),
+    ("HTTP/1.1", "Connection: foo, Close\r\n", false), ("HTTP/1.0", "", false),
+    ("HTTP/1.0", "Connection: Keep-Alive\r\n", true),
+  ])
+  func `a connection is kept as the version and the client say`(
+    version: String, field: String, keeps: Bool
+  ) throws {
+    var reader = HTTPRequestReader(bodyLimit: 10)
+    let request = try reader.next(from: buffer("GET / \(version)\r\nHost: x\r\n\(field)\r\n"))
+    #expect(request?.keepsAlive == keeps)
+  }
+
+  @Test func `a body beyond the limit is refused before it comes`() {
+    var reader = HTTPRequestReader(bodyLimit: 10)
+    #expect(throws: HTTPError.bodyTooLarge(limit: 10)) {
+      try reader.next(from: buffer("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\n"))
+    }
+    #expect(HTTPAnswer(.bodyTooLarge(limit: 10)).status == 413)
+  }
+
+  @Test func `who waits for a word before the body gets it once`() throws {
+    var reader = HTTPRequestReader(bodyLimit: 10)
+    let input = buffer(
+      "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
+    #expect(try reader.next(from: input) == nil)
+    #expect(reader.takeContinue() == "HTTP/1.1 100 Continue\r\n\r\n")
+    #expect(reader.takeContinue() == nil)
+    input.append("ok")
+    #expect(try reader.next(from: input)?.body == Array("ok".utf8))
+  }
+
+  @Test func `answers are counted and say when the connection ends`() {
+    let output = ByteBuffer()
+    HTTPAnswer.json(.object([])).write(to: output, keepsAlive: true)
+    HTTPAnswer.refusal(405, "no", allow: "GET").write(to: output, keepsAlive: false)
+    #expect(
+      output.view.text
+        == "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+        + "HTTP/1.1 405 Method Not Allowed\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        + "Content-Length: 3\r\nAllow: GET\r\nConnection: close\r\n\r\nno\n")
+  }
+}

@@ -1,0 +1,80 @@
+import PusherCore
+import PusherServer
+
+/// A client of a hub without a socket: what it sends goes to its session as masked frames.
+final class HubClient {
+  let hub: Hub
+  let session: ClientSession
+  let wire = WebSocketConnection.client()
+  var now = Instant(nanoseconds: 0)
+
+  /// Connects as `socketID`.
+  init(_ hub: Hub, _ socketID: String, random: UInt64 = 1) {
+    self.hub = hub
+    session = hub.connect(
+      WebSocketConnection(
+        role: .server, limits: WebSocketLimits(frame: 102_400, message: 102_400),
+        random: SeededGenerator(seed: random)),
+      socketID: socketID, at: now)
+  }
+
+  /// Sends one message.
+  func send(_ text: String) {
+    wire.send(text: text)
+    deliverInput()
+  }
+
+  /// Takes what the client has put out to the session.
+  func deliverInput() {
+    session.connection.receive(wire.takeOutput())
+    session.receive(at: now)
+  }
+
+  /// What has come from the server since the last call.
+  func received() -> [ReceivedEvent] {
+    wire.events(after: session.connection.takeOutput())
+  }
+
+  /// The text messages that have come since the last call.
+  func texts() -> [String] {
+    received().compactMap { if case .text(let text) = $0 { text } else { nil } }
+  }
+
+  func subscribe(_ channel: String) {
+    send(#"{"event":"pusher:subscribe","data":{"auth":"","channel":"\#(channel)"}}"#)
+  }
+
+  /// Subscribes with the app's signature.
+  func authorize(_ channel: String, channelData: String? = nil) {
+    let application = hub.application
+    let auth = SubscriptionSignature(key: application.key, secret: application.secret)
+      .authorize(socketID: session.socketID, channel: channel, channelData: channelData)
+    send(ClientCommand(service: .pusher).subscribe(channel: channel, auth: auth))
+  }
+
+  /// Advances the clock and lets the session look at it.
+  func wait(_ duration: Duration) {
+    now = now.advanced(by: duration)
+    session.tick(at: now)
+  }
+}
+
+extension Hub {
+  /// A hub with the app of the protocol's vectors.
+  static func forTests(
+    allowsClientEvents: Bool = true, _ change: (inout ServerLimits) -> Void = { _ in }
+  ) -> Hub {
+    var limits = ServerLimits()
+    change(&limits)
+    return Hub(
+      application: .forTests(allowsClientEvents: allowsClientEvents), limits: limits)
+  }
+}
+
+extension Application {
+  static func forTests(allowsClientEvents: Bool = true) -> Application {
+    Application(
+      id: "3", key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8",
+      allowsClientEvents: allowsClientEvents)
+  }
+}

@@ -1,0 +1,67 @@
+import PusherCore
+import PusherServer
+import Testing
+
+@Suite("Protocol page, connection and error codes")
+struct SocketAdmissionTests {
+  private func code(
+    _ target: String, prefix: String = "", _ change: (inout ServerLimits) -> Void = { _ in }
+  ) -> Int? {
+    var limits = ServerLimits()
+    change(&limits)
+    let applications = Applications(
+      [
+        Application(id: "1", key: "abc", secret: "s"),
+        Application(id: "2", key: "off", secret: "s", isEnabled: false),
+      ], limits: limits, pathPrefix: prefix, random: SeededGenerator(seed: 1))
+    let head = HTTPRequestHead(method: "GET", target: target)
+    switch SocketAdmission(head, applications: applications) {
+    case .accepted(let hub):
+      #expect(hub.application.key == "abc")
+      return nil
+    case .refused(let code, _): return code.rawValue
+    }
+  }
+
+  @Test(arguments: [
+    "/app/abc", "/app/abc?protocol=7&client=js&version=8.4.0&flash=false",
+    "/app/abc?version=10.1.10-beta.2&protocol=4", "/app/abc?protocol=5", "/app/abc?protocol=6",
+    "/app/abc?client=x",
+  ])
+  func `known keys with protocols four to seven or none are let in`(target: String) {
+    #expect(code(target) == nil)
+  }
+
+  @Test(arguments: [
+    ("/app/xyz?protocol=7", 4001), ("/app/off?protocol=7", 4003), ("/", 4005), ("/app", 4005),
+    ("/app/abc/more", 4005), ("/apps/abc", 4005), ("/app/%zz", 4005),
+    ("/app/abc?version=beta", 4006), ("/app/abc?version=", 4006),
+    ("/app/abc?version=1.0%20x", 4006),
+    ("/app/abc?protocol=3", 4007), ("/app/abc?protocol=8", 4007), ("/app/abc?protocol=x", 4007),
+    ("/app/abc?protocol=", 4007),
+  ])
+  func `everybody else is told why not`(target: String, expected: Int) {
+    #expect(code(target) == expected)
+  }
+
+  @Test func `a prefix belongs to the path`() {
+    #expect(code("/ws/app/abc", prefix: "/ws") == nil)
+    #expect(code("/app/abc", prefix: "/ws") == 4005)
+    #expect(code("/wsapp/abc", prefix: "/ws") == 4005)
+  }
+
+  @Test func `a full server says so`() {
+    #expect(code("/app/abc") { $0.connections = 0 } == 4004)
+  }
+
+  @Test func `socket ids are two numbers and never the same`() {
+    let applications = Applications([.forTests()], random: SeededGenerator(seed: 3))
+    var ids: Set<String> = []
+    for _ in 0..<1000 {
+      let id = applications.newSocketID()
+      #expect(SocketID.isValid(id))
+      ids.insert(id)
+    }
+    #expect(ids.count == 1000)
+  }
+}
