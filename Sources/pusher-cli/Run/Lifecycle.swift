@@ -58,20 +58,22 @@ final class Lifecycle {
 
   private func subscriptionFailed(_ channel: String, _ failure: SubscriptionFailure) {
     pendingError = nil
+    let message = Redaction.redact(failure.message)
     var hint = ""
     if case .secret = settings.authorization, failure.status == 401 {
       hint = " (does the secret belong to key \(key)?)"
     }
-    diagnostics.error("\(channel) refused: \(failure.message)\(hint)")
+    diagnostics.error("\(channel) refused: \(message)\(hint)")
     line(
       "pusher:subscription_error", channel,
       [
-        .init("type", .string(failure.type)), .init("error", .string(failure.message)),
+        .init("type", .string(failure.type)), .init("error", .string(message)),
         .init("status", failure.status.map(JSONValue.integer) ?? .null),
       ])
   }
 
-  private func error(_ code: Int?, _ message: String) {
+  private func error(_ code: Int?, _ text: String) {
+    let message = Redaction.redact(text)
     pendingError = "the server reports error \(code.map { "\($0): " } ?? "")\(message)"
     line(
       "pusher:error", nil,
@@ -185,27 +187,5 @@ extension Duration {
     while text.hasSuffix("0") { text.removeLast() }
     if text.hasSuffix(".") { text.removeLast() }
     return text
-  }
-}
-
-/// Takes signatures out of what is shown to people.
-enum Redaction {
-  /// The message with the value of every `auth` and `shared_secret` member replaced by `…`.
-  static func redact(_ message: String) -> String {
-    var result = message
-    for name in ["auth", "shared_secret"] {
-      // As a member of the message, and inside a string of JSON.
-      for opening in ["\"\(name)\":\"", "\\\"\(name)\\\":\\\""] {
-        let closing: Character = opening.hasPrefix("\\") ? "\\" : "\""
-        let pieces = result.split(separator: opening, omittingEmptySubsequences: false)
-        guard pieces.count > 1 else { continue }
-        result =
-          pieces[0]
-          + pieces.dropFirst().map { piece in
-            opening + "…" + piece[(piece.firstIndex(of: closing) ?? piece.endIndex)...]
-          }.joined()
-      }
-    }
-    return result
   }
 }

@@ -50,7 +50,7 @@ private final class ServeRun {
     options.certificateFile = settings.certificate?.certificate
     options.keyFile = settings.certificate?.key
     server = try Server(options: options, random: SecureRandom.generator, loop: loop) { event in
-      diagnostics.info("\(event)")
+      if diagnostics.isSaid(.info) { diagnostics.info(Redaction.redact("\(event)")) }
     }
   }
 

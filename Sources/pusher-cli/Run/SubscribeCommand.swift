@@ -95,13 +95,21 @@ final class SubscribeRun {
   private func startTimers() {
     if let timeout = settings.timeout {
       after(timeout) { run in
-        let isMissed = run.settings.count != nil
-        run.end(.status(isMissed ? .timedOut : .success, reason: "timeout"))
+        guard let count = run.settings.count else {
+          return run.end(.status(.success, reason: "timeout"))
+        }
+        run.timedOut("\(run.printer.count) of \(count) events within \(timeout.inWords)", "timeout")
       }
     }
     if let idle = settings.idleTimeout {
-      idleTimer = after(idle) { $0.end(.status(.timedOut, reason: "idle timeout")) }
+      idleTimer = after(idle) { $0.timedOut("no event for \(idle.inWords)", "idle timeout") }
     }
+  }
+
+  private func timedOut(_ what: String, _ reason: String) {
+    guard ending == nil else { return }
+    diagnostics.error("timed out: \(what)")
+    end(.status(.timedOut, reason: reason))
   }
 
   @discardableResult

@@ -105,7 +105,7 @@ private final class TriggerRun {
   private func fail(
     _ exit: ExitStatus, _ status: Int, _ reason: String, hint: String = ""
   ) -> ExitStatus {
-    let reason = reason.isEmpty ? "" : ": \(reason)"
+    let reason = reason.isEmpty ? "" : ": \(Redaction.redact(reason))"
     diagnostics.error("the server answered HTTP \(status)\(reason)\(hint)")
     return exit
   }
