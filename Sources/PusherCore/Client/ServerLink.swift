@@ -35,6 +35,7 @@ final class ServerLink {
   private var stream: SocketStream?
   private let input = ByteBuffer(capacity: readSize + 16_384)
   private let output = ByteBuffer()
+  private var headParser = HTTPHeadParser(limits: HTTPHeadLimits())
   private var phase = Phase.dialling
   /// The owner, kept until the end.
   ///
@@ -162,7 +163,7 @@ extension ServerLink: SocketStreamDelegate {
 
   private func upgrade(_ handshake: ClientHandshake, at now: Instant) {
     do {
-      guard let head = try HTTPHeadParser.response(from: input, limits: HTTPHeadLimits()) else {
+      guard let head = try headParser.response(from: input) else {
         return
       }
       let negotiated = try handshake.accept(head)

@@ -49,7 +49,6 @@ extension HelpPage {
       channel       string or null  always
       user_id       string          client events on presence channels
       data          any JSON        always; text that is no JSON is a string
-      data_base64   string          only for bytes that are no UTF-8; data is null
 
       {"event":"order.created","channel":"my-orders","data":{"id":1,"total":1.10}}
 
