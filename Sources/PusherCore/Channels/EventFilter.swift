@@ -28,6 +28,8 @@ package final class FilterMemory {
 
   /// How many names are remembered; a stream of more names is matched anew each time.
   private static let capacity = 1024
+  /// Longer names, which no server of the field allows, are matched anew each time.
+  private static let longestName = 256
 
   private let filter: EventFilter
   private var verdicts: [UInt64: Verdict] = [:]
@@ -38,6 +40,7 @@ package final class FilterMemory {
 
   /// Whether an event is wanted whose name, without escapes, is `name`.
   package func passes(_ name: ByteView) -> Bool {
+    guard name.count <= Self.longestName else { return filter.passes(name.text) }
     let hash = Self.hash(name)
     if let verdict = verdicts[hash], Self.equal(verdict.name, name) { return verdict.passes }
     let passes = filter.passes(name.text)

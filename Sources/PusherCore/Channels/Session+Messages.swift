@@ -14,10 +14,7 @@ extension Session {
   /// does not end the connection, as no library of the field does that. What a socket still had to say after it was
   /// given up is ignored.
   package mutating func receive(_ message: ByteView, at now: Instant) -> Received {
-    switch phase {
-    case .connecting, .connected: break
-    case .idle, .waiting, .ended: return .handled
-    }
+    guard hasSocket else { return .handled }
     let envelope: Envelope
     do {
       envelope = try Envelope(message)
@@ -37,7 +34,15 @@ extension Session {
 
   /// Reads one binary message, of which the protocol knows none.
   package mutating func receivedBinary(_ message: ByteView, at now: Instant) {
+    guard hasSocket else { return }
     report(.malformed(reason: "a binary message", bytes: message.array))
+  }
+
+  private var hasSocket: Bool {
+    switch phase {
+    case .connecting, .connected: true
+    case .idle, .waiting, .ended: false
+    }
   }
 
   private mutating func handle(_ message: ServerMessage, bytes: ByteView, at now: Instant) {

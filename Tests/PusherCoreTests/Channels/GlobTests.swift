@@ -83,6 +83,17 @@ import Testing
     #expect(!filter.passes("order.deleted") && !filter.passes("user.x") && !filter.passes("other"))
   }
 
+  @Test func `a remembered verdict is the filter's own, for any number and length of names`() {
+    let filter = EventFilter(include: ["a*", "*7"], exclude: ["*77"])
+    let memory = FilterMemory(filter)
+    let names = (0..<1500).map { "a\($0)" } + (0..<1500).map { "b\($0)" }
+    let long = ["a", "b"].map { String(repeating: $0, count: 100_000) }
+    for name in names + long + ["", "é7", "77"] + names {
+      withView(Array(name.utf8)) { #expect(memory.passes($0) == filter.passes(name)) }
+      #expect(memory.passes(name) == filter.passes(name))
+    }
+  }
+
   @Test func `patterns that only exclude leave the rest`() {
     let filter = EventFilter(exclude: ["pusher:*"])
     #expect(!filter.passesAll)

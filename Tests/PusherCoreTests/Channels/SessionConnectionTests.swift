@@ -38,29 +38,32 @@ import Testing
   }
 
   @Test(arguments: [4000, 4001, 4004, 4099])
-  func `a refusal in place of the greeting ends the session at once`(code: Int) {
+  func `an error between 4000 and 4099 in place of the greeting ends the attempt at once`(
+    code: Int
+  ) {
     var harness = SessionHarness(SessionOptions(reconnect: ReconnectPolicy(mode: .always)))
     _ = harness.perform { $0.connect(at: $1) }
-    let outputs = harness.error(code: code, "no such app")
-    #expect(outputs.contains(.abort))
-    #expect(outputs.end == .lost(.closed(code: code, reason: "no such app"), code: code))
+    let loss = ConnectionLoss.closed(code: code, reason: "no")
+    #expect(
+      harness.error(code: code) == [
+        .report(.error(code: code, message: "no")), .abort,
+        .report(.disconnected(loss, code: code, retryIn: nil, attempt: 0)),
+        .report(.ended(.lost(loss, code: code))),
+      ])
     #expect(harness.session.deadline == nil)
   }
 
-  @Test func `a passing trouble in place of the greeting explains the time-out`() {
+  @Test(arguments: [4100, 4200, 4299])
+  func `another error without a greeting explains the time-out, and is tried again`(code: Int) {
     var harness = SessionHarness(SessionOptions(reconnect: ReconnectPolicy(mode: .always)))
     _ = harness.perform { $0.connect(at: $1) }
-    #expect(harness.error(code: 4100, "over capacity").end == nil)
-    let loss = ConnectionLoss.handshakeTimeout(.seconds(10))
-    let retry = harness.advance(.seconds(10))
-    #expect(
-      retry.contains {
-        if case .report(.disconnected(loss, code: 4100, retryIn: _?, attempt: 1)) = $0 {
-          true
-        } else {
-          false
-        }
-      })
+    #expect(harness.error(code: code) == [.report(.error(code: code, message: "no"))])
+    let outputs = harness.advance(.seconds(10))
+    guard case .disconnected(.handshakeTimeout, code, _?, 1) = outputs.events.first else {
+      Issue.record("\(outputs)")
+      return
+    }
+    #expect(outputs.first == .abort && outputs.dials == 0)
   }
 
   @Test func `a second greeting and one without a socket are reported and change nothing`() {
@@ -144,6 +147,18 @@ import Testing
     #expect(signIn?.name == "pusher:signin_success")
     #expect(received(#"{"event":"pusher:ping"}"#) == nil)
     #expect(received("{}") == nil)
+  }
+
+  @Test func `a binary message is reported, while there is a socket`() {
+    let bytes: [UInt8] = [0, 0xFF]
+    let receive = { (harness: inout SessionHarness) in
+      harness.perform { session, now in withView(bytes) { session.receivedBinary($0, at: now) } }
+    }
+    var harness = SessionHarness.connected()
+    #expect(
+      receive(&harness) == [.report(.malformed(reason: "a binary message", bytes: bytes))])
+    harness.lose(.network("reset"))
+    #expect(receive(&harness) == [])
   }
 
   @Test(arguments: [

@@ -83,8 +83,8 @@ import Testing
     .network("reset"),
   ])
   func `an error that came before the socket dropped says why`(loss: ConnectionLoss) {
-    var disabled = connected(for: .seconds(60))
-    disabled.error(code: 4003, "disabled")
+    var disabled = connected(for: .seconds(60), options(.always))
+    disabled.error(code: 4003, "app disabled")
     #expect(disabled.lose(loss).end == .lost(loss, code: 4003))
     var inactive = connected(for: .seconds(60))
     inactive.error(code: 4201)

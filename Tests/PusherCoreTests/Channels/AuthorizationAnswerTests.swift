@@ -1,0 +1,39 @@
+import PusherCore
+import Testing
+
+/// The page "Authorizing users", section "Response".
+@Suite struct AuthorizationAnswerTests {
+  private func parse(_ text: String) throws -> PusherAuth {
+    try withView(Array(text.utf8)) { try AuthorizationAnswer.parse($0) }
+  }
+
+  @Test(arguments: [
+    (#"{"auth":"K:S"}"#, PusherAuth(auth: "K:S")),
+    (#" {"x":[],"auth":"K:S","channel_data":null,"shared_secret":null} "#, PusherAuth(auth: "K:S")),
+    (
+      #"{"auth":"K:S","channel_data":"{\"user_id\": 7}","shared_secret":"AA=="}"#,
+      PusherAuth(auth: "K:S", channelData: #"{"user_id": 7}"#, sharedSecret: "AA==")
+    ),
+  ])
+  func `the parts are taken as they were signed`(text: String, auth: PusherAuth) throws {
+    #expect(try parse(text) == auth)
+  }
+
+  @Test(arguments: [
+    ("", "the answer is empty"), ("no", "the answer is not JSON at byte 0"),
+    (#"{"auth":"K:S""#, "the answer is JSON that ends early"),
+    ("[]", "the answer is not a JSON object"),
+    (#""K:S""#, "the answer is not a JSON object"), ("{}", "the answer has no \"auth\" string"),
+    (#"{"auth":null}"#, "the answer has no \"auth\" string"),
+    (#"{"auth":"S"}"#, "\"auth\" is not of the form KEY:SIGNATURE"),
+    (
+      #"{"auth":"K:S","channel_data":{"user_id":7}}"#,
+      "\"channel_data\" must be the JSON text that was signed, not an object"
+    ),
+  ])
+  func `an answer that cannot be used says what is wrong, without the secret parts`(
+    text: String, reason: String
+  ) {
+    #expect(throws: AuthorizationFailure.unusable(reason)) { try parse(text) }
+  }
+}
