@@ -27,6 +27,8 @@ package struct Session {
   /// The channels in the order in which they were asked for.
   var channelOrder: [String] = []
   var keepalive: Keepalive?
+  /// Whether the owner leaves the socket unread for now.
+  private var isReadingPaused = false
   /// The code of the last `pusher:error` on this connection.
   var lastError: Int?
   /// Attempts in a row that did not lead to a stable connection.
@@ -126,6 +128,7 @@ package struct Session {
     phase = .connected(socketID: socketID, since: now)
     wasEverConnected = true
     keepalive = Keepalive(activityTimeout: timeout, pongTimeout: options.pongTimeout, at: now)
+    keepalive?.setPaused(isReadingPaused, at: now)
     report(.connected(socketID: socketID, activityTimeout: timeout))
     for channel in channelOrder { begin(channel, at: now) }
     closeGapIfSettled(at: now)
@@ -192,6 +195,7 @@ package struct Session {
 
   /// Tells that the owner stopped reading the socket, or reads again: silence proves nothing meanwhile.
   package mutating func setReadingPaused(_ paused: Bool, at now: Instant) {
+    isReadingPaused = paused
     keepalive?.setPaused(paused, at: now)
   }
 
