@@ -128,7 +128,9 @@ package final class Server {
 
   // MARK: Output
 
+  /// Tells what has happened, behind what the hubs have noted before it.
   func report(_ event: ServerLogEvent) {
+    for hub in applications.hubs { hub.takeLog().forEach(log) }
     log(event)
   }
 
@@ -141,7 +143,7 @@ package final class Server {
         for session in touched {
           connectionsBySession[ObjectIdentifier(session)]?.flush(at: now)
         }
-        for event in hub.takeLog() { log(event) }
+        hub.takeLog().forEach(log)
         if touched.isEmpty { break }
       }
     }
