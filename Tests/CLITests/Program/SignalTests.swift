@@ -37,7 +37,7 @@ struct SignalTests {
       "subscribe", "--host", "127.0.0.1", "--port", "\(listener.port)", "--scheme", "http",
       "--key", "k", "news", "--connect-timeout", "50s",
     ])
-    try program.awaitSocket(inState: "02")
+    try program.awaitSocket()
     try expectEnd(program, by: signal)
     #expect(program.pendingErrors.isEmpty)
   }

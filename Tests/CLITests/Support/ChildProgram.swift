@@ -153,7 +153,7 @@ final class ChildProgram {
     let found = try wait(limit) { program -> String? in
       while let bytes = program.errors?.takeLine(endedBy: 0x0A) {
         let line = String(decoding: bytes, as: UTF8.self)
-        if line.contains(text) { return line }
+        if text.isEmpty || line.contains(text) { return line }
         passed.append(line)
       }
       return nil
