@@ -22,7 +22,9 @@ struct EndpointTests {
         + options)
   }
 
-  @Test func `the form holds the protocol's fields, headers and fields are added, the answer is passed on`()
+  @Test
+  func
+    `the form holds the protocol's fields, headers and fields are added, the answer is passed on`()
     throws
   {
     let questions = Record<ScriptedConnection.Question>()
@@ -168,10 +170,25 @@ struct AuthCommandTests {
   }
 
   @Test func `one that takes too long is ended, and its children with it`() throws {
-    let marker = TemporaryFolder.shared.file("marker")
-    let start = SystemClock.now()
-    let run = try run("sleep 30; touch \(marker)", within: "300ms")
+    let file = TemporaryFolder.shared.file("child")
+    let run = try run("sleep 60 & echo $! >>\(file); wait", within: "300ms")
     #expect(run.result.ending == .exited(4), "\(run.result.errorText)")
-    #expect(start.duration(to: SystemClock.now()) < .seconds(15))
+    let children = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+    #expect(!children.isEmpty)
+    for child in children {
+      let id = try #require(pid_t(child))
+      let deadline = SystemClock.now().advanced(by: .seconds(5))
+      while isRunning(id) {
+        guard SystemClock.now() < deadline else { throw Late("the command's child still runs") }
+        usleep(10_000)
+      }
+    }
+  }
+
+  /// Whether a process is there and more than a corpse that nobody collects.
+  private func isRunning(_ id: pid_t) -> Bool {
+    guard kill(id, 0) == 0 else { return false }
+    let state = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
+    return state.map { !$0.contains(") Z ") } ?? false
   }
 }

@@ -13,7 +13,8 @@ struct CountAndTimeoutTests {
 
   static let forms = [
     Form(options: [], event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\n"),
-    Form(options: ["-o", "json"], event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\n"),
+    Form(
+      options: ["-o", "json"], event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\n"),
     Form(options: ["-o", "raw"], event: #"{"n":1}"# + "\n"),
     Form(options: ["-r"], event: #"{"n":1}"# + "\n"),
     Form(options: ["-0"], event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\0"),

@@ -120,7 +120,8 @@ struct MalformedInputTests {
       try connection.join()
       var generator = SplitMix(seed: UInt64(connection.number))
       try connection.send(event: "tick", data: "{}")
-      try connection.send(bytes: (0..<4096).map { _ in UInt8.random(in: 0...255, using: &generator) })
+      try connection.send(
+        bytes: (0..<4096).map { _ in UInt8.random(in: 0...255, using: &generator) })
       connection.end()
     }
     let result = try PusherCLI.subscribe(

@@ -124,9 +124,11 @@ struct OutputFailureTests {
     #expect(server.connectionCount == 0)
   }
 
-  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")), arguments: [
-    ["--help"], ["--version"], ["help", "environment"],
-  ])
+  @Test(
+    .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")),
+    arguments: [
+      ["--help"], ["--version"], ["help", "environment"],
+    ])
   func `help and version say so too`(arguments: [String]) throws {
     let result = try PusherCLI.start(arguments, output: .file("/dev/full")).result()
     #expect(result.ending == .exited(6))

@@ -7,7 +7,8 @@ struct ReconnectTests {
   /// What a subscriber of these tests signs with.
   private static let secret = ["PUSHER_APP_SECRET": "the-secret"]
 
-  @Test func `after a restart every channel is joined again with a fresh signature and the gap told`()
+  @Test
+  func `after a restart every channel is joined again with a fresh signature and the gap told`()
     throws
   {
     let subscriptions = Record<ScriptedConnection.Subscription>()
@@ -35,9 +36,11 @@ struct ReconnectTests {
 
     try program.errorLine(containing: "warning: connection lost (")
     let warning = try program.errorLine()
-    #expect(warning.wholeMatch(of: #/.*warning: back after [\d.]+ s; events sent meanwhile .*/#) != nil)
+    #expect(
+      warning.wholeMatch(of: #/.*warning: back after [\d.]+ s; events sent meanwhile .*/#) != nil)
 
-    #expect(subscriptions.values.map(\.channel).sorted() == ["news", "news", "private-a", "private-a"])
+    #expect(
+      subscriptions.values.map(\.channel).sorted() == ["news", "news", "private-a", "private-a"])
     let signature = SubscriptionSignature(key: "test-key", secret: "the-secret")
     let expected = ["77.1", "77.2"].map {
       signature.authorize(socketID: $0, channel: "private-a", channelData: nil).auth

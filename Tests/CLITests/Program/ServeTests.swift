@@ -15,9 +15,10 @@ struct ServeTests {
     }
     let lines = try program.lines(2)
     #expect(
-      lines == (1...2).map {
-        #"{"event":"order.created","channel":"\#(channel)","data":{"n":\#($0),"total":1.10}}"#
-      })
+      lines
+        == (1...2).map {
+          #"{"event":"order.created","channel":"\#(channel)","data":{"n":\#($0),"total":1.10}}"#
+        })
     #expect(try program.wait() == .exited(0))
   }
 
@@ -103,10 +104,11 @@ struct ServeTests {
     let result = try program.result()
     #expect(result.ending == .exited(0))
     let events = try Jq.run("-r", ".event", on: result.output).split(separator: "\n")
-    #expect(events.filter { $0 != "pusher-cli:disconnected" } == [
-      "pusher:connection_established", "pusher:subscription_succeeded", "pusher-cli:gap", "two",
-      "pusher-cli:exit",
-    ])
+    #expect(
+      events.filter { $0 != "pusher-cli:disconnected" } == [
+        "pusher:connection_established", "pusher:subscription_succeeded", "pusher-cli:gap", "two",
+        "pusher-cli:exit",
+      ])
   }
 
   @Test(arguments: [SIGINT, SIGTERM])

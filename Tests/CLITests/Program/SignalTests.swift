@@ -7,7 +7,8 @@ struct SignalTests {
   static let signals = [SIGINT, SIGTERM]
 
   /// Sends the signal and checks how, and how fast, the program goes.
-  private func expectEnd(_ program: ChildProgram, by signal: Int32, readsOutput: Bool = true) throws {
+  private func expectEnd(_ program: ChildProgram, by signal: Int32, readsOutput: Bool = true) throws
+  {
     let start = SystemClock.now()
     program.send(signal)
     #expect(try program.wait(readsOutput: readsOutput) == .signalled(signal))
@@ -178,7 +179,8 @@ struct TerminalTests {
     let terminal = try PseudoTerminal()
     let script = #"for turn in 1 2 3; do "$0" "$@"; done; echo went on"#
     let shell = try ChildProgram(
-      "/usr/bin/env", ["bash", "-c", script, PusherCLI.path, "subscribe"] + server.address + ["news"],
+      "/usr/bin/env",
+      ["bash", "-c", script, PusherCLI.path, "subscribe"] + server.address + ["news"],
       environment: PusherCLI.environment, on: terminal.path)
     try terminal.await("tick")
     terminal.type("\u{3}")

@@ -120,7 +120,8 @@ final class ChildProgram {
   }
 
   /// The next whole line on standard output, without its end.
-  func line(endedBy terminator: UInt8 = 0x0A, within limit: Duration = .seconds(15)) throws -> String
+  func line(endedBy terminator: UInt8 = 0x0A, within limit: Duration = .seconds(15)) throws
+    -> String
   {
     String(decoding: try lineBytes(endedBy: terminator, within: limit), as: UTF8.self)
   }
@@ -129,7 +130,9 @@ final class ChildProgram {
   func lineBytes(
     endedBy terminator: UInt8 = 0x0A, within limit: Duration = .seconds(15)
   ) throws -> [UInt8] {
-    let line = try wait(limit) { $0.output?.takeLine(endedBy: terminator) } orEnd: {
+    let line = try wait(limit) {
+      $0.output?.takeLine(endedBy: terminator)
+    } orEnd: {
       $0.output?.hasEnded ?? true
     }
     guard let line else { throw Late("no line on standard output; \(whatIsKnown)") }
