@@ -176,7 +176,7 @@ struct TriggerStatusTests {
   func `a refusal has its status and one line`(answer: Int, status: Int32) throws {
     let server = try ScriptedServer { connection in
       _ = try connection.question()
-      try connection.answer(answer, "Refused", body: "the reason\nin two lines")
+      try connection.answer(answer, "Refused", body: "the reason\nand more")
     }
     let result = try trigger(on: server, "{}")
     #expect(result.ending == .exited(status))
