@@ -47,6 +47,7 @@ let package = Package(
     .testTarget(
       name: "CLITests",
       dependencies: ["pusher-cli", "PusherCore"],
+      exclude: ["Peers"],
       swiftSettings: [.treatAllWarnings(as: .error)]
     ),
   ],

@@ -26,12 +26,14 @@ extension SubscribeSettings {
       case .always: .always
       case .never: .never
       }
+    // A longest wait below a second is a wish for quick retries, but no licence to spin.
+    let floor = min(.seconds(1), max(.milliseconds(100), retryMaxDelay))
     return SessionOptions(
       service: service, activityTimeout: activityTimeout ?? .seconds(120),
       pongTimeout: pongTimeout, connectTimeout: connection.connectTimeout,
       reconnect: ReconnectPolicy(
         mode: mode, maximumAttempts: maxRetries,
-        backoff: Backoff(floor: .seconds(1), ceiling: retryMaxDelay)))
+        backoff: Backoff(floor: floor, ceiling: retryMaxDelay)))
   }
 
   /// Who signs for private and presence channels.

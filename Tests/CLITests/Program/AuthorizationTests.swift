@@ -1,0 +1,194 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("Authorisation by the application's endpoint")
+struct EndpointTests {
+  /// A server that takes what `signature` signs, and tells it who asked.
+  private func channels(_ asked: Record<ScriptedConnection.Subscription>) throws -> ScriptedServer {
+    try ScriptedServer { connection in
+      try connection.join(2).forEach(asked.add)
+      try connection.send(event: "tick", data: "{}")
+      try connection.stay()
+    }
+  }
+
+  private func subscribe(
+    to server: ScriptedServer, asking endpoint: ScriptedServer, _ options: String...
+  ) throws -> ChildProgram {
+    try PusherCLI.start(
+      ["subscribe"] + server.address
+        + ["--auth-endpoint", "http://127.0.0.1:\(endpoint.port)/broadcasting/auth?v=1"]
+        + options)
+  }
+
+  @Test
+  func
+    `the form holds the protocol's fields, headers and fields are added, the answer is passed on`()
+    throws
+  {
+    let questions = Record<ScriptedConnection.Question>()
+    let endpoint = try ScriptedServer { connection in
+      let question = try connection.question()
+      questions.add(question)
+      let isPresence = question.form["channel_name"] == "presence-b"
+      let member = isPresence ? #","channel_data":"{\"user_id\":\"7\"}""# : ""
+      try connection.answer(200, body: #"{"auth":"test-key:signed"\#(member)}"#)
+    }
+    let asked = Record<ScriptedConnection.Subscription>()
+    let server = try channels(asked)
+    let header = try TemporaryFolder.shared.file("header", holding: "Authorization: Bearer token\n")
+    let result = try subscribe(
+      to: server, asking: endpoint, "private-a", "presence-b", "-n", "1", "--auth-header",
+      "X-CSRF-Token: abc", "--auth-header", "@\(header)", "--auth-param", "tenant=a&b=ü"
+    ).result()
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+
+    #expect(questions.values.count == 2)
+    for question in questions.values {
+      #expect(question.head.method == "POST")
+      #expect(question.head.target == "/broadcasting/auth?v=1")
+      #expect(question.head.headers["Content-Type"] == "application/x-www-form-urlencoded")
+      #expect(question.head.headers["X-CSRF-Token"] == "abc")
+      #expect(question.head.headers["Authorization"] == "Bearer token")
+      #expect(question.form["socket_id"] == "77.1")
+      #expect(question.form["tenant"] == "a&b=ü")
+    }
+    #expect(
+      questions.values.compactMap { $0.form["channel_name"] }.sorted() == [
+        "presence-b", "private-a",
+      ])
+    let presence = asked.values.first { $0.channel == "presence-b" }
+    #expect(presence?.auth == "test-key:signed")
+    #expect(presence?.channelData == #"{"user_id":"7"}"#)
+  }
+
+  @Test func `a no of the endpoint is 3`() throws {
+    let endpoint = try ScriptedServer { connection in
+      _ = try connection.question()
+      try connection.answer(403, "Forbidden", body: "Forbidden")
+    }
+    let result = try refused(by: endpoint)
+    #expect(result.ending == .exited(3))
+    #expect(result.errorText.contains("private-a refused"))
+    #expect(result.errorText.contains("403"))
+  }
+
+  @Test(arguments: ["nonsense", "", "{}", #"{"auth":7}"#, "<html></html>", "[]"])
+  func `an answer that is none is 5`(body: String) throws {
+    let endpoint = try ScriptedServer { connection in
+      _ = try connection.question()
+      try connection.answer(200, body: body)
+    }
+    let result = try refused(by: endpoint)
+    #expect(result.ending == .exited(5))
+    #expect(result.errorText.contains("private-a refused"))
+  }
+
+  private func refused(by endpoint: ScriptedServer) throws -> ProgramResult {
+    let server = try ScriptedServer { connection in
+      try connection.welcome()
+      try connection.ignore()
+    }
+    let result = try subscribe(to: server, asking: endpoint, "private-a").result()
+    #expect(result.output.isEmpty)
+    #expect(result.errorLines.count == 1, "\(result.errorText)")
+    return result
+  }
+
+  @Test func `an endpoint that is overloaded is asked again`() throws {
+    let endpoint = try ScriptedServer { connection in
+      _ = try connection.question()
+      if connection.number == 1 { return try connection.answer(500) }
+      try connection.answer(200, body: #"{"auth":"test-key:signed"}"#)
+    }
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: "tick", data: "{}")
+      try connection.stay()
+    }
+    let result = try subscribe(
+      to: server, asking: endpoint, "private-a", "-n", "1", "--retry-max-delay", "100ms"
+    ).result()
+    #expect(result.ending == .exited(0))
+    #expect(result.errorLines.count == 1)
+    #expect(result.errorText.contains("asking again"), "\(result.errorText)")
+    #expect(endpoint.connectionCount == 2)
+  }
+
+  @Test func `an endpoint that is out of reach is 4`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.welcome()
+      try connection.ignore()
+    }
+    let result = try PusherCLI.subscribe(
+      to: server, "private-a", "--auth-endpoint",
+      "http://127.0.0.1:\(try Loopback.closedPort())/auth", "--retry-max-delay", "100ms"
+    ).result()
+    #expect(result.ending == .exited(4))
+    #expect(result.output.isEmpty)
+  }
+}
+
+@Suite("Authorisation by a command")
+struct AuthCommandTests {
+  private func run(_ command: String, within: String = "10s") throws -> (
+    result: ProgramResult, auth: String?
+  ) {
+    let asked = Record<ScriptedConnection.Subscription>()
+    let server = try ScriptedServer { connection in
+      try connection.welcome()
+      asked.add(try connection.acceptSubscription())
+      try connection.send(event: "tick", data: "{}")
+      try connection.stay()
+    }
+    let result = try PusherCLI.subscribe(
+      to: server, "private-a", "-n", "1", "--auth-command", command, "--connect-timeout", within,
+      "--retry-max-delay", "100ms"
+    ).result()
+    return (result, asked.values.first?.auth)
+  }
+
+  @Test func `it learns channel and socket, and what it prints is passed on`() throws {
+    let run = try run(
+      #"printf '{"auth":"k:%s-%s"}' "$PUSHER_CLI_CHANNEL" "$PUSHER_CLI_SOCKET_ID""#)
+    #expect(run.result.ending == .exited(0), "\(run.result.errorText)")
+    #expect(run.auth == "k:private-a-77.1")
+  }
+
+  @Test func `a status other than 0 is a no`() throws {
+    let run = try run("exit 7")
+    #expect(run.result.ending == .exited(3))
+    #expect(run.result.errorText.contains("status 7"))
+    #expect(run.auth == nil)
+  }
+
+  @Test func `an answer that is none is 5`() throws {
+    let run = try run("echo nonsense")
+    #expect(run.result.ending == .exited(5))
+    #expect(run.result.errorLines.count == 1, "\(run.result.errorText)")
+  }
+
+  @Test func `one that takes too long is ended, and its children with it`() throws {
+    let file = TemporaryFolder.shared.file("child")
+    let run = try run("sleep 60 & echo $! >>\(file); wait", within: "300ms")
+    #expect(run.result.ending == .exited(4), "\(run.result.errorText)")
+    let children = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+    #expect(!children.isEmpty)
+    for child in children {
+      let id = try #require(pid_t(child))
+      let deadline = SystemClock.now().advanced(by: .seconds(5))
+      while isRunning(id) {
+        guard SystemClock.now() < deadline else { throw Late("the command's child still runs") }
+        usleep(10_000)
+      }
+    }
+  }
+
+  /// Whether a process is there and more than a corpse that nobody collects.
+  private func isRunning(_ id: pid_t) -> Bool {
+    guard kill(id, 0) == 0 else { return false }
+    let state = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
+    return state.map { !$0.contains(") Z ") } ?? false
+  }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("--count and --timeout, in every form of output")
+struct CountAndTimeoutTests {
+  /// Options of a form, and what one event looks like in it.
+  struct Form: Sendable, CustomTestStringConvertible {
+    var options: [String]
+    var event: String
+    var testDescription: String { options.isEmpty ? "default" : options.joined(separator: " ") }
+  }
+
+  static let forms = [
+    Form(options: [], event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\n"),
+    Form(
+      options: ["-o", "json"], event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\n"),
+    Form(options: ["-o", "raw"], event: #"{"n":1}"# + "\n"),
+    Form(options: ["-r"], event: #"{"n":1}"# + "\n"),
+    Form(options: ["-0"], event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\0"),
+    Form(options: ["-r", "-0"], event: #"{"n":1}"# + "\0"),
+    Form(
+      options: ["--raw-data"],
+      event: #"{"event":"tick","channel":"news","data":"{\"n\":1}"}"# + "\n"),
+    Form(
+      options: ["--color", "never"],
+      event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\n"),
+  ]
+
+  private func ticking() throws -> ScriptedServer {
+    try ScriptedServer { connection in
+      try connection.join()
+      for _ in 0..<5 { try connection.send(event: "tick", data: #"{"n":1}"#) }
+      try connection.stay()
+    }
+  }
+
+  @Test(arguments: forms)
+  func `the program returns at the last event that was asked for`(form: Form) throws {
+    let server = try ticking()
+    let start = SystemClock.now()
+    let result = try PusherCLI.start(
+      ["subscribe"] + server.address + ["news", "-n", "2", "--timeout", "30s"] + form.options
+    ).result()
+    #expect(result.ending == .exited(0))
+    #expect(result.outputText == form.event + form.event)
+    #expect(result.errorText.isEmpty)
+    #expect(start.duration(to: SystemClock.now()) < .seconds(10))
+  }
+
+  @Test(arguments: [["-o", "json"], ["-o", "pretty"], ["-o", "raw"], ["-0"]])
+  func `without the event the time limit ends it with 124`(options: [String]) throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.stay()
+    }
+    let result = try PusherCLI.start(
+      ["subscribe"] + server.address + ["news", "-n", "1", "--timeout", "300ms"] + options
+    ).result()
+    #expect(result.ending == .exited(124))
+    #expect(result.output.isEmpty)
+  }
+
+  @Test func `pretty shows time, channel and event, and the data below`() throws {
+    let server = try ticking()
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "--timeout", "30s", "-o", "pretty"
+    ).result()
+    #expect(result.ending == .exited(0))
+    let lines = result.outputText.split(separator: "\n")
+    #expect(lines.count == 2)
+    #expect(lines.first?.hasSuffix("  news  tick") == true)
+    #expect(lines.last == #"  {"n":1}"#)
+  }
+
+  @Test func `a time limit alone is an asked-for end`() throws {
+    let server = try ticking()
+    let result = try PusherCLI.subscribe(to: server, "news", "-W", "500ms").result()
+    #expect(result.ending == .exited(0))
+    #expect(result.outputText.split(separator: "\n").count == 5)
+  }
+
+  @Test func `silence ends it with 124 when a limit is set on that`() throws {
+    let server = try ticking()
+    let result = try PusherCLI.subscribe(to: server, "news", "--idle-timeout", "400ms").result()
+    #expect(result.ending == .exited(124))
+    #expect(result.outputText.split(separator: "\n").count == 5)
+  }
+
+  @Test func `filtered events do not count`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for name in ["order.created", "order.noise", "user.created", "order.paid"] {
+        try connection.send(event: name, data: "{}")
+      }
+      try connection.stay()
+    }
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-e", "order.*", "-x", "*noise", "-n", "2", "-r", "-0"
+    ).result()
+    #expect(result.ending == .exited(0))
+    #expect(result.outputText == "{}\0{}\0")
+  }
+
+  @Test func `time stamps are RFC 3339 in UTC, and stand first`() throws {
+    let server = try ticking()
+    let line = try PusherCLI.subscribe(to: server, "news", "-t", "-n", "1").line()
+    let pattern = #/\{"received_at":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)","event":"tick".*/#
+    let match = try #require(line.wholeMatch(of: pattern))
+    let parser = ISO8601DateFormatter()
+    parser.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+    let time = try #require(parser.date(from: String(match.1)))
+    #expect(abs(time.timeIntervalSinceNow) < 60)
+  }
+}

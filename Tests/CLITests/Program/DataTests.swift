@@ -1,0 +1,120 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("Data of every kind comes out as one line that jq reads")
+struct DataTests {
+  /// What stands behind `"data":` on the wire, and what stands there in the line.
+  struct Case: Sendable {
+    var wire: String?
+    var printed: String
+
+    init(_ wire: String?, _ printed: String) {
+      self.wire = wire
+      self.printed = printed
+    }
+
+    /// Data whose string holds `text`.
+    init(text: String, _ printed: String) {
+      self.init(JSONWriter.text(.string(text)), printed)
+    }
+
+    /// The message as the server sends it.
+    var message: String {
+      let data = wire.map { #","data":"# + $0 } ?? ""
+      return #"{"event":"case","channel":"news"\#(data)}"#
+    }
+
+    var line: String { #"{"event":"case","channel":"news","data":\#(printed)}"# }
+  }
+
+  private static func nested(_ depth: Int) -> String {
+    String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+  }
+
+  static let cases = [
+    Case(text: #"{"id":1,"total":1.10}"#, #"{"id":1,"total":1.10}"#),
+    Case(text: #"{ "b" : 1,\#n "a" : [ 1 , 2 ] }"#, #"{"b":1,"a":[1,2]}"#),
+    Case(text: #"{"a":1,"a":2}"#, #"{"a":1,"a":2}"#),
+    Case(text: "1.10", "1.10"),
+    Case(text: "1.0", "1.0"),
+    Case(text: "9223372036854775808", "9223372036854775808"),
+    Case(text: "1e400", "1e400"),
+    Case(text: "-0", "-0"),
+    Case(text: #"{"url":"a\/b","ü":"\u00fc"}"#, #"{"url":"a\/b","ü":"\u00fc"}"#),
+    // Lone surrogates, which jq refuses, high and low, and a pair, which stays.
+    Case(text: #"{"a":"\ud800"}"#, #"{"a":"\ufffd"}"#),
+    Case(text: #"{"a":"\udc00x"}"#, #"{"a":"\ufffdx"}"#),
+    Case(text: #""\ud83d\ude00""#, #""\ud83d\ude00""#),
+    Case(#""plain \ud800 text""#, #""plain \#u{FFFD} text""#),
+    Case(text: nested(250), nested(250)),
+    Case(text: nested(300), JSONWriter.text(.string(nested(300)))),
+    Case(nested(300), JSONWriter.text(.string(nested(300)))),
+    Case(text: #""a\u0000b""#, #""a\u0000b""#),
+    Case(#""a\u0000b""#, #""a\u0000b""#),
+    Case(text: "\"\u{7F}\"", "\"\u{7F}\""),
+    Case(text: "\"\u{2028}\u{2029}\"", "\"\u{2028}\u{2029}\""),
+    Case(text: "\u{1B}[31mred", #""\u001b[31mred""#),
+    Case(text: "line one\nline two\r\n", #""line one\nline two\r\n""#),
+    Case(text: "plain text", #""plain text""#),
+    Case(text: #"{"cut":"#, #""{\"cut\":""#),
+    Case(text: "NaN", #""NaN""#),
+    Case(text: "", #""""#),
+    Case(text: "null", "null"),
+    Case(text: "42", "42"),
+    Case(text: "true", "true"),
+    Case("null", "null"),
+    Case(nil, "null"),
+    Case(#"{"not":"a string","n":1.10}"#, #"{"not":"a string","n":1.10}"#),
+    Case("[1, 2,\t3]", "[1,2,3]"),
+    Case("1.50", "1.50"),
+    Case("false", "false"),
+  ]
+
+  private func run(_ options: String...) throws -> ProgramResult {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for item in Self.cases { try connection.send(text: item.message) }
+      try connection.stay()
+    }
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + ["news", "-n", "\(Self.cases.count)"] + options)
+    let result = try program.result()
+    #expect(result.ending == .exited(0))
+    #expect(result.errorText.isEmpty)
+    return result
+  }
+
+  @Test func `each line is what the schema says, and jq reads all of them`() throws {
+    let result = try run()
+    let lines = result.outputText.split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines.count == Self.cases.count + 1)
+    for (line, item) in zip(lines, Self.cases) { #expect(line == item.line) }
+    try Jq.expectReads(result.output, lines: Self.cases.count)
+  }
+
+  @Test func `with --raw-data all but nothing is a string, and jq reads all of them`() throws {
+    let result = try run("--raw-data")
+    let types = try Jq.run("-r", ".data|type", on: result.output)
+    #expect(types.split(separator: "\n").filter { $0 != "string" } == ["null", "null"])
+  }
+
+  @Test func `with time stamps and lifecycle lines jq reads all of them, too`() throws {
+    let result = try run("-t", "-L")
+    // Beside the events: connected, subscribed, exit.
+    try Jq.expectReads(result.output, lines: Self.cases.count + 3)
+  }
+
+  @Test func `with the general way alone the lines are the same`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for item in Self.cases { try connection.send(text: item.message) }
+      try connection.stay()
+    }
+    // At this verbosity every message is shown, and none takes the short way.
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-n", "\(Self.cases.count)", "-vv"
+    ).result()
+    #expect(result.outputText == Self.cases.map { $0.line + "\n" }.joined())
+  }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("Events in a pipe")
+struct PipelineTests {
+  @Test func `an event reaches a pipe within 50 ms of being sent`() throws {
+    let sent = Record<Instant>()
+    let next = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for _ in 0..<10 {
+        try connection.wait(for: next)
+        sent.add(SystemClock.now())
+        try connection.send(event: "tick", data: "{}")
+      }
+      try connection.stay()
+    }
+    let program = try PusherCLI.subscribe(to: server, "news")
+    let delays = try (0..<10).map { index in
+      next.open()
+      _ = try program.line()
+      return sent.values[index].duration(to: SystemClock.now())
+    }
+    // A busy machine may hold up one of them; a buffer would hold up all.
+    let best = try #require(delays.min())
+    #expect(best < .milliseconds(50), "\(delays)")
+  }
+
+  @Test(arguments: [false, true])
+  func `an event of 1 MiB is one line`(compressed: Bool) throws {
+    let text = String(repeating: "0123456789abcdef", count: 65_536)
+    let server = try ScriptedServer { connection in
+      try connection.join(deflate: compressed)
+      try connection.send(event: "big", data: #"{"text":"\#(text)"}"#)
+      try connection.stay()
+    }
+    let program = try PusherCLI.subscribe(to: server, "news", "-n", "1")
+    let result = try program.result()
+    #expect(result.ending == .exited(0))
+    let line = #"{"event":"big","channel":"news","data":{"text":"\#(text)"}}"# + "\n"
+    #expect(result.output.elementsEqual(line.utf8))
+  }
+
+  @Test func `of 10,000 events none is lost and all come in order`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for number in 0..<10_000 {
+        try connection.send(event: "tick", data: #"{"n":\#(number)}"#)
+      }
+      try connection.stay()
+    }
+    let result = try PusherCLI.subscribe(to: server, "news", "-n", "10000").result()
+    #expect(result.ending == .exited(0))
+    let expected = (0..<10_000).map {
+      #"{"event":"tick","channel":"news","data":{"n":\#($0)}}"# + "\n"
+    }
+    #expect(result.outputText == expected.joined())
+    #expect(result.errorText.isEmpty)
+  }
+
+  @Test func `when the reader leaves the program ends at once, silently, by SIGPIPE`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: "only", data: "{}")
+      try connection.stay()
+    }
+    let program = try PusherCLI.subscribe(to: server, "news")
+    _ = try program.line()
+    let start = SystemClock.now()
+    program.closeOutput()
+    #expect(try program.wait() == .signalled(SIGPIPE))
+    #expect(start.duration(to: SystemClock.now()) < .milliseconds(500))
+    #expect(program.pendingErrors.isEmpty)
+  }
+
+  @Test func `head -1 ends the pipeline within 200 ms although no further event comes`() throws {
+    // What matters is the program, not how busy the machine is: the best of some runs counts.
+    let times = try (0..<3).map { _ -> Duration in
+      let sent = Record<Instant>()
+      let server = try ScriptedServer { connection in
+        try connection.join()
+        sent.add(SystemClock.now())
+        try connection.send(event: "only", data: "{}")
+        try connection.stay()
+      }
+      let pipeline = try ChildProgram(
+        "/usr/bin/env",
+        ["bash", "-c", #""$0" "$@" | head -1; echo "${PIPESTATUS[0]}" >&2"#, PusherCLI.path]
+          + ["subscribe"] + server.address + ["news"],
+        environment: PusherCLI.environment)
+      let result = try pipeline.result()
+      #expect(result.outputText == #"{"event":"only","channel":"news","data":{}}"# + "\n")
+      #expect(result.errorText == "141\n")
+      return try #require(sent.values.first).duration(to: SystemClock.now())
+    }
+    let best = try #require(times.min())
+    #expect(best < .milliseconds(200), "\(times)")
+  }
+}
+
+@Suite("Output that cannot be written")
+struct OutputFailureTests {
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+  func `a full disk ends the program with status 6 and one line`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: "tick", data: "{}")
+      try connection.stay()
+    }
+    let result = try PusherCLI.subscribe(to: server, "news", output: .file("/dev/full")).result()
+    #expect(result.ending == .exited(6))
+    #expect(
+      result.errorText
+        == "pusher-cli: error: cannot write to standard output: no space left on device\n")
+  }
+
+  @Test func `a closed standard output ends the program with status 6 and one line`() throws {
+    let server = try ScriptedServer { try $0.stall() }
+    let result = try PusherCLI.subscribe(to: server, "news", output: .closed).result()
+    #expect(result.ending == .exited(6))
+    #expect(result.errorLines.count == 1)
+    #expect(result.errorText.contains("standard output is closed"))
+    #expect(server.connectionCount == 0)
+  }
+
+  @Test(
+    .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")),
+    arguments: [
+      ["--help"], ["--version"], ["help", "environment"],
+    ])
+  func `help and version say so too`(arguments: [String]) throws {
+    let result = try PusherCLI.start(arguments, output: .file("/dev/full")).result()
+    #expect(result.ending == .exited(6))
+    #expect(result.errorLines.count == 1)
+  }
+
+  @Test func `a file takes every line`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for number in 0..<100 { try connection.send(event: "tick", data: "\(number)") }
+      try connection.stay()
+    }
+    let path = TemporaryFolder.shared.file("events")
+    let program = try PusherCLI.subscribe(to: server, "news", "-n", "100", output: .file(path))
+    #expect(try program.wait() == .exited(0))
+    let expected = (0..<100).map { #"{"event":"tick","channel":"news","data":\#($0)}"# + "\n" }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == expected.joined())
+  }
+}
+
+@Suite("Standard input")
+struct StandardInputTests {
+  @Test(arguments: [ChildProgram.Input.nothing, .closed])
+  func `at its end, or without one, the program keeps running`(input: ChildProgram.Input) throws {
+    let next = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for _ in 0..<2 {
+        try connection.send(event: "tick", data: "{}")
+        try connection.wait(for: next)
+      }
+      try connection.stay()
+    }
+    let program = try PusherCLI.subscribe(to: server, "news", input: input)
+    _ = try program.line()
+    next.open()
+    _ = try program.line()
+    program.send(SIGTERM)
+    #expect(try program.wait() == .signalled(SIGTERM))
+  }
+
+  @Test func `what stands there is left to others`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: "tick", data: "{}")
+      try connection.stay()
+    }
+    let script = #""$0" "$@" >/dev/null; cat"#
+    let arguments = ["sh", "-c", script, PusherCLI.path, "subscribe"] + server.address
+    let file = try TemporaryFolder.shared.file("input", holding: "for somebody else\n")
+    let shell = try ChildProgram(
+      "/usr/bin/env", arguments + ["news", "-n", "1"], environment: PusherCLI.environment,
+      input: .file(file))
+    #expect(try shell.result().outputText == "for somebody else\n")
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite(
+  "With other people's libraries", .serialized,
+  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)))
+struct PythonPeerTests {
+  private static let channels = ["private-orders", "presence-lobby"]
+  private static let secret = "peers-secret"
+
+  @Test
+  func `1,000 events of the official server library reach subscribe and pysher, all and in order`()
+    throws
+  {
+    let server = try LocalServer(secret: Self.secret)
+    let program = try server.subscribe(Self.channels, "-L", "-e", "tick", "-n", "2000")
+    let pysher = try PythonPeer.start(
+      "pysher_listener.py", [server.port, LocalServer.key, Self.secret, "2000"] + Self.channels)
+    #expect(try pysher.line(within: .seconds(30)) == "ready")
+
+    let trigger = try PythonPeer.start(
+      "trigger_events.py",
+      [server.port, LocalServer.appID, LocalServer.key, Self.secret, "1000"] + Self.channels)
+    let triggered = try trigger.result(within: .seconds(60))
+    #expect(triggered.ending == .exited(0), "\(triggered.errorText)")
+
+    let printed = try program.result(within: .seconds(30))
+    #expect(printed.ending == .exited(0), "\(printed.errorText)")
+    let heard = try pysher.result(within: .seconds(30))
+    #expect(heard.ending == .exited(0), "\(heard.errorText)")
+
+    for channel in Self.channels {
+      let filter =
+        #"select(.channel == "\#(channel)" and .data.n != null) | .data | "#
+        + #""\(.n) \(.text) \(.total)""#
+      let expected = (0..<1000).map { "\($0) Grüße ✓ 1.1\n" }.joined()
+      #expect(try Jq.run("-r", filter, on: printed.output) == expected)
+      #expect(try Jq.run("-r", filter, on: heard.output) == expected)
+    }
+    let lines = printed.outputText.split(separator: "\n")
+    // The two thousand events and the line of the end.
+    #expect(lines.count == 2001)
+  }
+
+  @Test func `a client event of another library comes with its sender's id`() throws {
+    let server = try LocalServer(secret: Self.secret)
+    let channel = "presence-lobby"
+    let program = try server.subscribe([channel], "-L", "--user-id", "terminal")
+    let peer = try PythonPeer.start(
+      "send_client_events.py", [server.port, LocalServer.key, Self.secret, channel, "5"])
+    let left = try peer.result(within: .seconds(30))
+    #expect(left.ending == .exited(0), "\(left.errorText)")
+    let roster = try JSONParser.parse(left.outputText)
+    #expect(roster["presence"]?["count"] == .integer(2))
+
+    let member = #""data":{"user_id":"browser","user_info":{"name":"Grüße"}}"#
+    let lines = try program.lines(7)
+    #expect(
+      lines.first == #"{"event":"pusher:member_added","channel":"presence-lobby",\#(member)}"#)
+    #expect(
+      Array(lines[1...5])
+        == (0..<5).map {
+          #"{"event":"client-typing","channel":"presence-lobby","user_id":"browser","data":{"n":\#($0)}}"#
+        })
+    #expect(
+      lines.last == #"{"event":"pusher:member_removed","channel":"presence-lobby",\#(member)}"#)
+  }
+}

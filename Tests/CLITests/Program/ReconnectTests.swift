@@ -1,0 +1,178 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("Reconnecting")
+struct ReconnectTests {
+  /// What a subscriber of these tests signs with.
+  private static let secret = ["PUSHER_APP_SECRET": "the-secret"]
+
+  @Test
+  func `after a restart every channel is joined again with a fresh signature and the gap told`()
+    throws
+  {
+    let subscriptions = Record<ScriptedConnection.Subscription>()
+    let server = try ScriptedServer { connection in
+      try connection.join(2).forEach(subscriptions.add)
+      let event = connection.number == 1 ? "before" : "after"
+      try connection.send(event: event, channel: "private-a", data: "{}")
+      if connection.number == 1 { return connection.drop() }
+      try connection.stay()
+    }
+    let program = try PusherCLI.subscribe(
+      to: server, "private-a", "news", "-L", "--retry-max-delay", "200ms",
+      environment: Self.secret)
+    let lines = try program.lines(9).map { try JSONParser.parse($0) }
+    #expect(
+      lines.map { $0["event"]?.text } == [
+        "pusher:connection_established", "pusher:subscription_succeeded",
+        "pusher:subscription_succeeded", "before", "pusher-cli:disconnected",
+        "pusher:connection_established", "pusher:subscription_succeeded",
+        "pusher:subscription_succeeded", "pusher-cli:gap",
+      ])
+    #expect(try program.line().contains("after"))
+    let gap = lines[8]["data"]
+    #expect(gap?["seconds"] != nil && gap?["from"]?.text != nil && gap?["to"]?.text != nil)
+
+    try program.errorLine(containing: "warning: connection lost (")
+    let warning = try program.errorLine()
+    #expect(
+      warning.wholeMatch(of: #/.*warning: back after [\d.]+ s; events sent meanwhile .*/#) != nil)
+
+    #expect(
+      subscriptions.values.map(\.channel).sorted() == ["news", "news", "private-a", "private-a"])
+    let signature = SubscriptionSignature(key: "test-key", secret: "the-secret")
+    let expected = ["77.1", "77.2"].map {
+      signature.authorize(socketID: $0, channel: "private-a", channelData: nil).auth
+    }
+    #expect(subscriptions.values.compactMap(\.auth) == expected)
+  }
+
+  @Test func `nothing is printed twice and nothing lost around a restart`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      let first = (connection.number - 1) * 500
+      for number in first..<first + 500 {
+        try connection.send(event: "tick", data: "\(number)")
+      }
+      if connection.number < 3 { try connection.close(code: 4200) }
+      try connection.stay()
+    }
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-r", "-n", "1500", "--retry-max-delay", "100ms"
+    ).result()
+    #expect(result.outputText == (0..<1500).map { "\($0)\n" }.joined())
+    #expect(server.connectionCount == 3)
+  }
+
+  @Test(arguments: [4001, 4003, 4009, 4000, 4007, 4099])
+  func `codes 4000 to 4099 end the program`(code: UInt16) throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.close(code: code, reason: "because")
+    }
+    let result = try PusherCLI.subscribe(to: server, "news").result()
+    let isAboutKey = [4001, 4003, 4009].contains(code)
+    #expect(result.ending == .exited(isAboutKey ? 3 : 5))
+    #expect(result.errorLines.count == 1)
+    #expect(result.errorText.contains("\(code): because"), "\(result.errorText)")
+    #expect(server.connectionCount == 1)
+  }
+
+  @Test(arguments: [4100, 4199, 4200, 4299, 1001, 1011, 1000])
+  func `other codes are followed by a new connection`(code: UInt16) throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      if connection.number == 1 { try connection.close(code: code) }
+      try connection.send(event: "back", data: "{}")
+      try connection.stay()
+    }
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "--retry-max-delay", "100ms"
+    ).result()
+    #expect(result.ending == .exited(0))
+    #expect(server.connectionCount == 2)
+    #expect(result.errorLines.count == 2)
+    #expect(result.errorText.contains("retrying"))
+  }
+
+  @Test func `without --reconnect always the first connection must work`() throws {
+    let server = try ScriptedServer { connection in
+      _ = try connection.request()
+      if connection.number == 1 { return connection.drop() }
+    }
+    let result = try PusherCLI.subscribe(to: server, "news").result()
+    #expect(result.ending == .exited(4))
+    #expect(server.connectionCount == 1)
+  }
+
+  @Test func `with --reconnect always the first connection is tried again`() throws {
+    let server = try ScriptedServer { connection in
+      if connection.number < 3 { return connection.drop() }
+      try connection.join()
+      try connection.send(event: "tick", data: "{}")
+      try connection.stay()
+    }
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "--reconnect", "always", "--retry-max-delay", "100ms"
+    ).result()
+    #expect(result.ending == .exited(0))
+    #expect(server.connectionCount == 3)
+  }
+
+  @Test func `with --reconnect never a loss is the end`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      connection.drop()
+    }
+    let result = try PusherCLI.subscribe(to: server, "news", "--reconnect", "never").result()
+    #expect(result.ending == .exited(4))
+    #expect(result.errorLines.count == 1)
+    #expect(server.connectionCount == 1)
+  }
+
+  @Test func `after --max-retries the program ends with 4 and says how often it tried`() throws {
+    let server = try ScriptedServer { connection in
+      if connection.number == 1 { try connection.join() }
+      connection.drop()
+    }
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "--max-retries", "2", "--retry-max-delay", "100ms"
+    ).result()
+    #expect(result.ending == .exited(4))
+    #expect(result.errorLines.last?.contains("gave up after 2 attempts") == true)
+    #expect(server.connectionCount == 3)
+  }
+
+  @Test func `a server that answers no ping is left after the pong time`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join(activityTimeout: 1)
+      if connection.number == 1 { try connection.ignore() }
+      try connection.send(event: "back", data: "{}")
+      try connection.stay()
+    }
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "--pong-timeout", "300ms", "--retry-max-delay", "100ms"
+    ).result()
+    #expect(result.ending == .exited(0))
+    #expect(result.errorText.contains("no pong for 0.3 s"))
+    #expect(server.connectionCount == 2)
+  }
+
+  @Test func `both kinds of ping are answered`() throws {
+    let answers = Record<ScriptedEvent>()
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.ping([1, 2, 3])
+      answers.add(try connection.event())
+      try connection.send(text: #"{"event":"pusher:ping","data":{}}"#)
+      answers.add(try connection.event())
+      try connection.send(event: "done", data: "{}")
+      try connection.stay()
+    }
+    let result = try PusherCLI.subscribe(to: server, "news", "-n", "1").result()
+    #expect(result.ending == .exited(0))
+    #expect(
+      answers.values == [.pong([1, 2, 3]), .text(#"{"event":"pusher:pong","data":{}}"#)])
+  }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("subscribe and trigger with the program's own server")
+struct ServeTests {
+  @Test(arguments: ["news", "private-orders", "presence-lobby"])
+  func `an event arrives on a channel of each kind`(channel: String) throws {
+    let server = try LocalServer()
+    let program = try server.subscribe([channel], "-L", "-n", "2")
+    for number in 1...2 {
+      let sent = try server.trigger(channel, "order.created", #"{"n":\#(number),"total":1.10}"#)
+      #expect(sent.ending == .exited(0), "\(sent.errorText)")
+      #expect(sent.output.isEmpty && sent.errors.isEmpty)
+    }
+    let lines = try program.lines(2)
+    #expect(
+      lines
+        == (1...2).map {
+          #"{"event":"order.created","channel":"\#(channel)","data":{"n":\#($0),"total":1.10}}"#
+        })
+    #expect(try program.wait() == .exited(0))
+  }
+
+  @Test func `one subscriber takes many channels, and data from files and standard input`() throws {
+    let server = try LocalServer()
+    let program = try server.subscribe(["news", "private-a", "presence-b"], "-L")
+    let file = try TemporaryFolder.shared.file("data", holding: #"{"from":"a file"}"#)
+    #expect(try server.trigger("private-a", "e", "@\(file)").ending == .exited(0))
+    #expect(try server.trigger("news", "e", "plain text").ending == .exited(0))
+    #expect(try program.line() == #"{"event":"e","channel":"private-a","data":{"from":"a file"}}"#)
+    #expect(try program.line() == #"{"event":"e","channel":"news","data":"plain text"}"#)
+  }
+
+  @Test func `members of a presence channel see each other come and go`() throws {
+    let server = try LocalServer()
+    let first = try server.subscribe(
+      ["presence-lobby"], "-L", "--user-id", "1", "--user-info", #"{"name":"Ada"}"#)
+    let second = try server.subscribe(["presence-lobby"], "-L", "--user-id", "2")
+    #expect(
+      try first.line()
+        == #"{"event":"pusher:member_added","channel":"presence-lobby","data":{"user_id":"2"}}"#)
+    second.send(SIGTERM)
+    try second.wait()
+    #expect(
+      try first.line()
+        == #"{"event":"pusher:member_removed","channel":"presence-lobby","data":{"user_id":"2"}}"#)
+  }
+
+  @Test func `a wrong key, a wrong secret and a wrong app id are told apart`() throws {
+    let server = try LocalServer()
+    let wrongKey = try PusherCLI.start(
+      ["subscribe"] + server.address + ["--key", "other", "news"]
+    ).result()
+    #expect(wrongKey.ending == .exited(3))
+    #expect(wrongKey.errorLines.count == 1, "\(wrongKey.errorText)")
+    let wrongSecret = try PusherCLI.start(
+      ["subscribe"] + server.address + ["private-x"],
+      environment: ["PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_SECRET": "wrong"]
+    ).result()
+    #expect(wrongSecret.ending == .exited(3))
+    #expect(wrongSecret.errorLines.count == 1, "\(wrongSecret.errorText)")
+    #expect(wrongSecret.errorText.contains("private-x refused"))
+    #expect(try server.trigger("news", "e", "{}", secret: "wrong").ending == .exited(3))
+    #expect(try server.trigger("news", "e", "{}", "--app-id", "99").ending != .exited(0))
+  }
+
+  @Test func `data that is too large is refused with 5`() throws {
+    let server = try LocalServer()
+    let file = try TemporaryFolder.shared.file(
+      "data", holding: "\"" + String(repeating: "x", count: 1 << 20) + "\"")
+    let result = try server.trigger("news", "e", "@\(file)")
+    #expect(result.ending == .exited(5))
+    #expect(result.errorLines.count == 1)
+    #expect(result.errorText.contains("413"), "\(result.errorText)")
+  }
+
+  @Test func `the sender's own connection can be left out`() throws {
+    let server = try LocalServer()
+    let first = try PusherCLI.start(
+      ["subscribe"] + server.address + ["news", "-L", "--key", LocalServer.key])
+    let greeting = try JSONParser.parse(try first.line())
+    _ = try first.line()
+    let second = try server.subscribe(["news"], "-L")
+    let id = try #require(greeting["data"]?["socket_id"]?.text)
+    #expect(try server.trigger("news", "one", "{}", "--socket-id", id).ending == .exited(0))
+    #expect(try server.trigger("news", "two", "{}").ending == .exited(0))
+    #expect(try second.line().contains(#""event":"one""#))
+    #expect(try second.line().contains(#""event":"two""#))
+    #expect(try first.line().contains(#""event":"two""#))
+  }
+
+  @Test func `a server that is killed and started again is found again, and the gap told`() throws {
+    let first = try LocalServer()
+    let program = try first.subscribe(
+      ["private-orders"], "-L", "--retry-max-delay", "300ms", "-n", "2")
+    #expect(try first.trigger("private-orders", "one", "{}").ending == .exited(0))
+    #expect(try program.line() == #"{"event":"one","channel":"private-orders","data":{}}"#)
+    try first.kill()
+    try program.errorLine(containing: "connection lost")
+    let second = try LocalServer(port: first.port)
+    try program.errorLine(containing: "back after")
+    #expect(try second.trigger("private-orders", "two", "{}").ending == .exited(0))
+    let result = try program.result()
+    #expect(result.ending == .exited(0))
+    let events = try Jq.run("-r", ".event", on: result.output).split(separator: "\n")
+    #expect(
+      events.filter { $0 != "pusher-cli:disconnected" } == [
+        "pusher:connection_established", "pusher:subscription_succeeded", "pusher-cli:gap", "two",
+        "pusher-cli:exit",
+      ])
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM])
+  func `serve ends by the signal that it gets`(signal: Int32) throws {
+    let file = TemporaryFolder.shared.file("port")
+    let server = try PusherCLI.start(["serve", "--listen", "127.0.0.1:0", "--port-file", file])
+    let said = try server.errorLine(containing: "listening on")
+    #expect(said.contains("http://127.0.0.1:"))
+    server.send(signal)
+    let start = SystemClock.now()
+    #expect(try server.wait() == .signalled(signal))
+    #expect(start.duration(to: SystemClock.now()) < .milliseconds(500))
+  }
+
+  @Test func `a port that is taken is said, with its number`() throws {
+    let server = try LocalServer()
+    let second = try PusherCLI.run("serve", "--listen", "127.0.0.1:\(server.port)")
+    #expect(second.ending == .exited(4))
+    #expect(second.errorLines.count == 1)
+    #expect(second.errorText.contains(server.port), "\(second.errorText)")
+  }
+}
+
+@Suite("subscribe and trigger with the program's own server over TLS")
+struct ServeTLSTests {
+  @Test(.enabled(if: TestCertificates.shared != nil, "no openssl"))
+  func `with --cacert the certificate is checked and accepted`() throws {
+    let certificates = try #require(TestCertificates.shared)
+    let server = try LocalServer(certificate: certificates.trusted)
+    let trust = ["--cacert", certificates.authority]
+    let program = try server.subscribe(["private-a"], "-L", "-n", "1", trust[0], trust[1])
+    let sent = try server.trigger("private-a", "e", "{}", trust[0], trust[1])
+    #expect(sent.ending == .exited(0), "\(sent.errorText)")
+    let result = try program.result()
+    #expect(result.ending == .exited(0))
+    #expect(result.outputText.hasPrefix(#"{"event":"e","channel":"private-a","data":{}}"#))
+    #expect(result.errors.isEmpty)
+  }
+
+  @Test(.enabled(if: TestCertificates.shared != nil, "no openssl"))
+  func `with --insecure it is not, and every run warns`() throws {
+    let certificates = try #require(TestCertificates.shared)
+    let server = try LocalServer(certificate: certificates.otherHost)
+    for _ in 0..<2 {
+      let program = try server.subscribe(["news"], "-L", "-n", "1", "--insecure")
+      let sent = try server.trigger("news", "e", "{}", "--insecure")
+      #expect(sent.ending == .exited(0))
+      #expect(sent.errorLines.count == 1 && sent.errorText.contains("warning:"))
+      let result = try program.result()
+      #expect(result.ending == .exited(0))
+      #expect(result.errorLines.count == 1 && result.errorText.contains("warning:"))
+    }
+  }
+
+  @Test(.enabled(if: TestCertificates.shared != nil, "no openssl"))
+  func `without either it is refused`() throws {
+    let certificates = try #require(TestCertificates.shared)
+    let server = try LocalServer(certificate: certificates.trusted)
+    let refused = try server.subscribe(["news"], joins: false).result()
+    #expect(refused.ending == .exited(4))
+    #expect(refused.errorLines.count == 1)
+    #expect(try server.trigger("news", "e", "{}").ending == .exited(4))
+    // The refusals did the server no harm.
+    let program = try server.subscribe(["news"], "-L", "--cacert", certificates.authority)
+    program.send(SIGTERM)
+    #expect(try program.wait() == .signalled(SIGTERM))
+  }
+}

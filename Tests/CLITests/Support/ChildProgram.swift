@@ -1,0 +1,260 @@
+import Foundation
+import PusherCore
+
+/// How a process ended.
+enum Ending: Equatable, CustomStringConvertible {
+  case exited(Int32)
+  case signalled(Int32)
+
+  var description: String {
+    switch self {
+    case .exited(let status): "exited with status \(status)"
+    case .signalled(let signal): "died of signal \(signal)"
+    }
+  }
+}
+
+/// A running process whose standard output and error are read as the test asks, with a limit on every wait.
+///
+/// It belongs to the test's thread. A process that still runs when this goes is killed with its group.
+final class ChildProgram {
+  let id: pid_t
+  private var output: PipeReader?
+  private var errors: PipeReader?
+  private var input: Int32 = -1
+  private var ending: Ending?
+
+  /// Where the child's standard output goes.
+  enum Output {
+    case pipe
+    case closed
+    case file(String)
+    case inherited(Int32)
+  }
+
+  /// What the child reads.
+  enum Input {
+    case nothing
+    case closed
+    case pipe
+    case file(String)
+  }
+
+  init(
+    _ executable: String, _ arguments: [String], environment: [String: String],
+    input: Input = .nothing, output: Output = .pipe
+  ) throws {
+    var request = SpawnRequest(
+      executable: executable, arguments: arguments, environment: environment)
+    var ours: [Int32] = []
+    defer { for end in ours { close(end) } }
+    let errorPipe = try Spawn.pipe()
+    ours.append(errorPipe.writing)
+    errors = PipeReader(errorPipe.reading)
+    request.errors = .inherited(errorPipe.writing)
+    switch output {
+    case .pipe:
+      let pipe = try Spawn.pipe()
+      ours.append(pipe.writing)
+      self.output = PipeReader(pipe.reading)
+      request.output = .inherited(pipe.writing)
+    case .closed: request.output = .closed
+    case .file(let path): request.output = .file(path)
+    case .inherited(let descriptor): request.output = .inherited(descriptor)
+    }
+    switch input {
+    case .nothing: break
+    case .closed: request.input = .closed
+    case .file(let path): request.input = .source(path)
+    case .pipe:
+      let pipe = try Spawn.pipe()
+      ours.append(pipe.reading)
+      self.input = pipe.writing
+      request.input = .inherited(pipe.reading)
+    }
+    id = try Spawn.start(request)
+  }
+
+  /// A process on a terminal, which the caller reads.
+  init(_ executable: String, _ arguments: [String], environment: [String: String], on path: String)
+    throws
+  {
+    var request = SpawnRequest(
+      executable: executable, arguments: arguments, environment: environment)
+    request.terminal = path
+    id = try Spawn.start(request)
+  }
+
+  deinit {
+    closeInput()
+    guard ending == nil else { return }
+    kill(-id, SIGKILL)
+    kill(id, SIGKILL)
+    var status: Int32 = 0
+    waitpid(id, &status, 0)
+  }
+
+  /// Sends a signal to the process alone.
+  func send(_ signal: Int32) {
+    kill(id, signal)
+  }
+
+  /// Writes to the child's standard input.
+  func write(_ bytes: [UInt8]) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Foundation.write(input, $0.baseAddress, $0.count) }
+      guard count > 0 else { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  func closeInput() {
+    if input >= 0 { close(input) }
+    input = -1
+  }
+
+  /// Closes our end of the child's standard output, as a reader that goes away does.
+  func closeOutput() {
+    output = nil
+  }
+
+  /// The next whole line on standard output, without its end.
+  func line(endedBy terminator: UInt8 = 0x0A, within limit: Duration = .seconds(15)) throws
+    -> String
+  {
+    String(decoding: try lineBytes(endedBy: terminator, within: limit), as: UTF8.self)
+  }
+
+  /// The bytes of the next whole line on standard output.
+  func lineBytes(
+    endedBy terminator: UInt8 = 0x0A, within limit: Duration = .seconds(15)
+  ) throws -> [UInt8] {
+    let line = try wait(limit) {
+      $0.output?.takeLine(endedBy: terminator)
+    } orEnd: {
+      $0.output?.hasEnded ?? true
+    }
+    guard let line else { throw Late("no line on standard output; \(whatIsKnown)") }
+    return line
+  }
+
+  /// The next lines on standard output.
+  func lines(_ count: Int, within limit: Duration = .seconds(15)) throws -> [String] {
+    let deadline = SystemClock.now().advanced(by: limit)
+    return try (0..<count).map { _ in
+      try line(within: max(.zero, SystemClock.now().duration(to: deadline)))
+    }
+  }
+
+  /// The next line on standard error that contains `text`; those before it are dropped.
+  @discardableResult
+  func errorLine(containing text: String = "", within limit: Duration = .seconds(15)) throws
+    -> String
+  {
+    var passed: [String] = []
+    let found = try wait(limit) { program -> String? in
+      while let bytes = program.errors?.takeLine(endedBy: 0x0A) {
+        let line = String(decoding: bytes, as: UTF8.self)
+        if text.isEmpty || line.contains(text) { return line }
+        passed.append(line)
+      }
+      return nil
+    } orEnd: {
+      $0.errors?.hasEnded ?? true
+    }
+    guard let found else {
+      throw Late("no line with '\(text)' on standard error, only \(passed); \(whatIsKnown)")
+    }
+    return found
+  }
+
+  /// How the process ended; what it writes until then is kept, unless `readsOutput` is false.
+  @discardableResult
+  func wait(within limit: Duration = .seconds(15), readsOutput: Bool = true) throws -> Ending {
+    let deadline = SystemClock.now().advanced(by: limit)
+    while true {
+      if let ending = collect() { return ending }
+      guard SystemClock.now() < deadline else {
+        throw Late("the process did not end within \(limit); \(whatIsKnown)")
+      }
+      fill(output: readsOutput, timeout: 2)
+    }
+  }
+
+  /// Everything from here to the end of the process.
+  func result(within limit: Duration = .seconds(15)) throws -> ProgramResult {
+    let ending = try wait(within: limit)
+    drain()
+    return ProgramResult(
+      ending: ending, output: output?.takeAll() ?? [], errors: errors?.takeAll() ?? [])
+  }
+
+  /// What stands on standard error and was not asked for yet.
+  var pendingErrors: String { String(decoding: errors?.unread ?? [], as: UTF8.self) }
+
+  /// What stands on standard error now; standard output is left alone.
+  func peekAtErrors() -> String {
+    fill(output: false, timeout: 0)
+    return pendingErrors
+  }
+
+  private var whatIsKnown: String {
+    let state = ending.map { "\($0)" } ?? "still runs"
+    return "the process \(state); standard error: \(pendingErrors)"
+  }
+
+  private func wait<Value>(
+    _ limit: Duration, _ value: (ChildProgram) -> Value?, orEnd hasEnded: (ChildProgram) -> Bool
+  ) throws -> Value? {
+    let deadline = SystemClock.now().advanced(by: limit)
+    while true {
+      if let value = value(self) { return value }
+      if hasEnded(self) { return nil }
+      let left = SystemClock.now().duration(to: deadline).inSeconds
+      guard left > 0 else { return nil }
+      fill(output: true, timeout: Int32(min(left * 1000 + 1, 1000)))
+    }
+  }
+
+  /// Waits until one of the pipes has something, and takes it.
+  private func fill(output readsOutput: Bool, timeout: Int32) {
+    let readers = [readsOutput ? output : nil, errors].compactMap { $0 }.filter { !$0.hasEnded }
+    var waiting = readers.map {
+      pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0)
+    }
+    poll(&waiting, nfds_t(waiting.count), timeout)
+    for (reader, state) in zip(readers, waiting) where state.revents != 0 { reader.fill() }
+  }
+
+  /// Takes what is left in the pipes once nobody writes any more.
+  private func drain() {
+    let deadline = SystemClock.now().advanced(by: .seconds(2))
+    while [output, errors].contains(where: { $0?.hasEnded == false }), SystemClock.now() < deadline
+    {
+      fill(output: true, timeout: 10)
+    }
+  }
+
+  private func collect() -> Ending? {
+    if ending == nil {
+      var status: Int32 = 0
+      guard waitpid(id, &status, WNOHANG) == id else { return nil }
+      let signal = status & 0x7F
+      ending = signal == 0 ? .exited(status >> 8 & 0xFF) : .signalled(signal)
+    }
+    return ending
+  }
+}
+
+/// What a process left behind.
+struct ProgramResult {
+  var ending: Ending
+  var output: [UInt8]
+  var errors: [UInt8]
+
+  var outputText: String { String(decoding: output, as: UTF8.self) }
+  var errorText: String { String(decoding: errors, as: UTF8.self) }
+  /// The lines of standard error.
+  var errorLines: [Substring] { errorText.split(separator: "\n") }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import PusherCore
+
+/// A running `pusher-cli serve` on a free port.
+final class LocalServer {
+  let port: String
+  private let secret: String
+  private let program: ChildProgram
+  private let isSecure: Bool
+
+  static let key = "local-key"
+  static let appID = "17"
+
+  init(
+    secret: String = "local-secret", options: [String] = [],
+    certificate: ServerCertificate? = nil, port: String = "0"
+  ) throws {
+    self.secret = secret
+    isSecure = certificate != nil
+    let file = TemporaryFolder.shared.file("port")
+    var arguments = ["serve", "--listen", "127.0.0.1:\(port)", "--port-file", file]
+    if let certificate {
+      arguments += ["--tls-cert", certificate.certificate, "--tls-key", certificate.key]
+    }
+    program = try PusherCLI.start(arguments + options, environment: Self.environment(secret))
+    let deadline = SystemClock.now().advanced(by: .seconds(15))
+    while true {
+      let text = try? String(contentsOfFile: file, encoding: .utf8)
+      if let text, let number = text.split(separator: "\n").first {
+        self.port = String(number)
+        return
+      }
+      guard SystemClock.now() < deadline else {
+        throw Late("serve wrote no port file: \(program.peekAtErrors())")
+      }
+      usleep(5000)
+    }
+  }
+
+  private static func environment(_ secret: String) -> [String: String] {
+    ["PUSHER_APP_KEY": key, "PUSHER_APP_ID": appID, "PUSHER_APP_SECRET": secret]
+  }
+
+  /// Options that lead the program here.
+  var address: [String] {
+    [
+      "--host", "127.0.0.1", "--port", port, "--scheme", isSecure ? "https" : "http",
+    ]
+  }
+
+  /// Starts a subscriber that prints lifecycle lines, and waits until it has joined all channels.
+  func subscribe(_ channels: [String], _ options: String..., joins: Bool = true) throws
+    -> ChildProgram
+  {
+    let program = try PusherCLI.start(
+      ["subscribe"] + address + channels + options, environment: Self.environment(secret))
+    guard joins else { return program }
+    // The greeting, then one line for each channel.
+    for line in try program.lines(1 + channels.count) {
+      guard line.contains("connection_established") || line.contains("subscription_succeeded")
+      else { throw Unexpected(line) }
+    }
+    return program
+  }
+
+  /// Triggers an event and waits for the end of it.
+  func trigger(
+    _ channel: String, _ event: String, _ data: String, _ options: String...,
+    secret: String? = nil
+  ) throws -> ProgramResult {
+    try PusherCLI.start(
+      ["trigger"] + address + ["-c", channel, "-e", event, data] + options,
+      environment: Self.environment(secret ?? self.secret)
+    ).result()
+  }
+
+  /// Ends the server by SIGTERM.
+  @discardableResult
+  func stop() throws -> ProgramResult {
+    program.send(SIGTERM)
+    return try program.result()
+  }
+
+  /// Ends the server at once.
+  func kill() throws {
+    program.send(SIGKILL)
+    try program.wait()
+  }
+
+  /// The server's next line on standard error with `text`.
+  func errorLine(containing text: String) throws -> String {
+    try program.errorLine(containing: text)
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+
+/// The reading end of a pipe, and what came out of it.
+final class PipeReader {
+  let descriptor: Int32
+  private(set) var hasEnded = false
+  private var bytes: [UInt8] = []
+  private var start = 0
+  /// Up to here no line end was found.
+  private var scanned = 0
+
+  init(_ descriptor: Int32) {
+    self.descriptor = descriptor
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  /// Takes what waits in the pipe.
+  func fill() {
+    var piece = [UInt8](repeating: 0, count: 262_144)
+    let count = read(descriptor, &piece, piece.count)
+    if count > 0 {
+      if start > 1 << 20 {
+        bytes.removeFirst(start)
+        scanned -= start
+        start = 0
+      }
+      bytes.append(contentsOf: piece[..<count])
+    } else if count == 0 || errno != EAGAIN && errno != EINTR {
+      hasEnded = true
+    }
+  }
+
+  /// The next line without its end; `nil` when there is no whole one.
+  func takeLine(endedBy terminator: UInt8) -> [UInt8]? {
+    guard let end = bytes[scanned...].firstIndex(of: terminator) else {
+      scanned = bytes.count
+      return nil
+    }
+    defer {
+      start = end + 1
+      scanned = start
+    }
+    return Array(bytes[start..<end])
+  }
+
+  /// What came and was not taken.
+  var unread: ArraySlice<UInt8> { bytes[start...] }
+
+  func takeAll() -> [UInt8] {
+    defer {
+      bytes = []
+      start = 0
+      scanned = 0
+    }
+    return Array(unread)
+  }
+}

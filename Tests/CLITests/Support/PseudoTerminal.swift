@@ -1,0 +1,64 @@
+import Foundation
+import PusherCore
+
+/// A terminal whose other side the test holds.
+final class PseudoTerminal {
+  private let main: Int32
+  /// The child's side, kept open so that what was shown outlives the child.
+  private let device: Int32
+  private var shown: [UInt8] = []
+  /// The device that a child opens.
+  let path: String
+
+  init() throws {
+    var main: Int32 = -1
+    var device: Int32 = -1
+    var name = [CChar](repeating: 0, count: 128)
+    guard openpty(&main, &device, nil, nil, nil) == 0,
+      ttyname_r(device, &name, name.count) == 0
+    else { throw SystemFailure("making a terminal", errno) }
+    self.main = main
+    self.device = device
+    path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    for descriptor in [main, device] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    _ = fcntl(main, F_SETFL, O_NONBLOCK)
+  }
+
+  deinit {
+    close(main)
+    close(device)
+  }
+
+  /// Types these characters.
+  func type(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = write(main, bytes, bytes.count)
+  }
+
+  /// Everything that was shown so far.
+  var text: String {
+    fill(timeout: 0)
+    return String(decoding: shown, as: UTF8.self)
+  }
+
+  /// Waits until `text` has been shown.
+  func await(_ text: String, within limit: Duration = .seconds(15)) throws {
+    let deadline = SystemClock.now().advanced(by: limit)
+    while !self.text.contains(text) {
+      guard SystemClock.now() < deadline else {
+        throw Late("the terminal does not show '\(text)', only: \(self.text)")
+      }
+      fill(timeout: 20)
+    }
+  }
+
+  private func fill(timeout: Int32) {
+    var waiting = pollfd(fd: main, events: Int16(POLLIN), revents: 0)
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while poll(&waiting, 1, timeout) == 1, waiting.revents & Int16(POLLIN) != 0 {
+      let count = read(main, &piece, piece.count)
+      guard count > 0 else { return }
+      shown += piece[..<count]
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+
+/// The built program, started as a user's shell starts it.
+enum PusherCLI {
+  /// `PUSHER_CLI_BINARY`, else the program beside the tests.
+  static let path: String = {
+    if let path = ProcessInfo.processInfo.environment["PUSHER_CLI_BINARY"] { return path }
+    let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+    let folder = URL(filePath: tests ?? CommandLine.arguments[0]).deletingLastPathComponent()
+    return folder.appending(path: "pusher-cli").path
+  }()
+
+  /// What every child has: where programs are, and a home without settings.
+  static let environment: [String: String] = {
+    let own = ProcessInfo.processInfo.environment
+    return [
+      "PATH": own["PATH"] ?? "/usr/bin:/bin", "HOME": NSTemporaryDirectory(),
+      "TMPDIR": NSTemporaryDirectory(),
+    ]
+  }()
+
+  /// Starts the program with these arguments; `environment` is added to ``environment``.
+  static func start(
+    _ arguments: [String], environment: [String: String] = [:],
+    input: ChildProgram.Input = .nothing, output: ChildProgram.Output = .pipe
+  ) throws -> ChildProgram {
+    try ChildProgram(
+      path, arguments, environment: self.environment.merging(environment) { $1 }, input: input,
+      output: output)
+  }
+
+  /// Starts `subscribe` on a server's address.
+  static func subscribe(
+    to server: ScriptedServer, _ arguments: String..., environment: [String: String] = [:],
+    input: ChildProgram.Input = .nothing, output: ChildProgram.Output = .pipe
+  ) throws -> ChildProgram {
+    try start(
+      ["subscribe"] + server.address + arguments, environment: environment, input: input,
+      output: output)
+  }
+
+  /// Runs the program to its end.
+  static func run(
+    _ arguments: String..., environment: [String: String] = [:],
+    within limit: Duration = .seconds(15)
+  ) throws -> ProgramResult {
+    try start(arguments, environment: environment).result(within: limit)
+  }
+
+  /// Runs a program of the system to its end, `input` on its standard input.
+  static func tool(
+    _ arguments: [String], input: [UInt8] = [], within limit: Duration = .seconds(30)
+  ) throws -> ProgramResult {
+    let file = TemporaryFolder.shared.file("input")
+    try Data(input).write(to: URL(filePath: file))
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    return try ChildProgram(
+      "/usr/bin/env", arguments, environment: environment, input: .file(file)
+    ).result(within: limit)
+  }
+}

@@ -1,0 +1,40 @@
+import PusherCore
+
+/// The script's view of plain HTTP questions.
+extension ScriptedConnection {
+  /// A request with its body, a form in most cases.
+  struct Question: Sendable {
+    var head: HTTPRequestHead
+    var body: String
+
+    /// The form's fields.
+    var form: [String: String] {
+      let pairs = body.split(separator: "&").map { field -> (String, String) in
+        let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let decoded = parts.map {
+          PercentEncoding.decode(String($0).replacing("+", with: " ")) ?? ""
+        }
+        return (decoded[0], decoded.count > 1 ? decoded[1] : "")
+      }
+      return Dictionary(pairs) { $1 }
+    }
+  }
+
+  /// The next request and its body.
+  func question() throws -> Question {
+    let head = try request()
+    var reader = try HTTPBodyReader(head)
+    let body = ByteBuffer()
+    while try !reader.read(from: input, into: body) { try receive(into: input) }
+    return Question(head: head, body: body.view.text)
+  }
+
+  /// Answers and ends the connection.
+  func answer(_ status: Int, _ reason: String = "Answer", body: String = "") throws {
+    let head = HTTPResponseHead(
+      status: status, reason: reason,
+      headers: HTTPHeaders([("Content-Length", "\(body.utf8.count)"), ("Connection", "close")]))
+    try send(bytes: head.encode() + Array(body.utf8))
+    end()
+  }
+}

@@ -1,0 +1,89 @@
+import PusherCore
+
+/// The script's view of WebSocket (RFC 6455), in the server's role.
+extension ScriptedConnection {
+  /// The head of the next request.
+  func request() throws -> HTTPRequestHead {
+    while true {
+      if let head = try HTTPHeadParser.request(from: input, limits: HTTPHeadLimits()) {
+        return head
+      }
+      try receive(into: input)
+    }
+  }
+
+  /// Answers the upgrade; answers with its request.
+  @discardableResult
+  func upgrade(deflate: Bool = false) throws -> HTTPRequestHead {
+    let request = try request()
+    let (head, negotiated) = try ServerHandshake.respond(to: request, deflate: deflate)
+    try send(bytes: head.encode())
+    socket = WebSocketConnection(
+      role: .server, deflate: negotiated.deflate, random: SystemRandomNumberGenerator(),
+      input: input)
+    return request
+  }
+
+  private func openSocket() throws -> WebSocketConnection {
+    guard let socket else { throw Unexpected("the script has not upgraded") }
+    return socket
+  }
+
+  /// Sends a text message.
+  func send(text: String) throws {
+    let socket = try openSocket()
+    socket.send(text: text)
+    try send(socket.output)
+  }
+
+  /// Sends a binary message.
+  func send(binary: [UInt8]) throws {
+    let socket = try openSocket()
+    socket.send(binary: binary)
+    try send(socket.output)
+  }
+
+  /// Sends a ping frame.
+  func ping(_ payload: [UInt8]) throws {
+    let socket = try openSocket()
+    socket.ping(payload)
+    try send(socket.output)
+  }
+
+  /// The next event that is no ping frame; pings are answered.
+  func event() throws -> ScriptedEvent {
+    let socket = try openSocket()
+    while true {
+      while let event = socket.next() {
+        try send(socket.output)
+        switch event {
+        case .text(let text): return .text(text.text)
+        case .binary(let bytes): throw Unexpected("a binary message \(bytes.array)")
+        case .pong(let payload): return .pong(payload.array)
+        case .closed(let code, let reason): return .closed(code: code?.rawValue, reason)
+        case .failed(let error): throw Unexpected("the client broke WebSocket: \(error)")
+        case .ping: break
+        }
+      }
+      try receive(into: socket.input)
+    }
+  }
+
+  /// Closes with a code, waits for the client's own close frame, and ends.
+  func close(code: UInt16, reason: String = "") throws {
+    let socket = try openSocket()
+    socket.close(CloseCode(rawValue: code), reason: reason)
+    try send(socket.output)
+    while true {
+      if case .closed = try event() { break }
+    }
+    end()
+  }
+}
+
+/// What came from the client.
+enum ScriptedEvent: Equatable {
+  case text(String)
+  case pong([UInt8])
+  case closed(code: UInt16?, String)
+}

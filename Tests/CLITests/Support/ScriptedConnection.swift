@@ -1,0 +1,152 @@
+import Foundation
+import PusherCore
+
+/// One accepted connection, driven by a script: bytes, with or without TLS, with a limit on every wait.
+final class ScriptedConnection {
+  /// 1 for the server's first connection.
+  let number: Int
+  let input = ByteBuffer()
+  /// Set by the upgrade.
+  var socket: WebSocketConnection?
+  private let descriptor: Int32
+  private let stop: Int32
+  private let engine: TLSEngine?
+  private let ciphertext = ByteBuffer()
+  private var isClosed = false
+
+  /// How long any single wait may take.
+  private static let patience: Duration = .seconds(30)
+
+  init(_ descriptor: Int32, number: Int, stop: Int32, certificate: ServerCertificate?) throws {
+    self.descriptor = descriptor
+    self.number = number
+    self.stop = stop
+    guard let certificate else {
+      engine = nil
+      return
+    }
+    let engine = try TLSEngine(
+      context: TLSContext.server(
+        certificateFile: certificate.certificate, keyFile: certificate.key))
+    self.engine = engine
+    while try !engine.handshake() {
+      try flushCiphertext()
+      try readCiphertext()
+    }
+    try flushCiphertext()
+  }
+
+  deinit {
+    drop()
+  }
+
+  /// Waits for bytes and appends them to `buffer`.
+  func receive(into buffer: ByteBuffer) throws {
+    guard let engine else { return try readSome(into: buffer) }
+    while true {
+      switch try engine.read(into: buffer, atMost: 65_536) {
+      case .bytes: return
+      case .closed: throw PeerLeft()
+      case .needsInput: try readCiphertext()
+      }
+    }
+  }
+
+  /// Sends everything that `buffer` holds.
+  func send(_ buffer: ByteBuffer) throws {
+    guard let engine else { return try writeAll(buffer) }
+    try engine.write(plaintext: buffer.view)
+    buffer.removeAll()
+    try flushCiphertext()
+  }
+
+  /// Sends bytes as they are, whatever protocol they break.
+  func send(bytes: [UInt8]) throws {
+    let buffer = ByteBuffer()
+    buffer.append(bytes)
+    try send(buffer)
+  }
+
+  /// Closes politely: what was sent arrives first.
+  func end() {
+    if let engine {
+      engine.shutdown()
+      try? flushCiphertext()
+    }
+    drop()
+  }
+
+  /// Closes at once, without a word of any protocol.
+  func drop() {
+    guard !isClosed else { return }
+    isClosed = true
+    Foundation.close(descriptor)
+  }
+
+  /// Leaves the connection unread until the test ends.
+  func stall() throws {
+    var waiting = pollfd(fd: stop, events: Int16(POLLIN), revents: 0)
+    poll(&waiting, 1, 60_000)
+    throw PeerLeft()
+  }
+
+  /// Waits for the test to open `gate`.
+  func wait(for gate: Gate) throws {
+    let deadline = SystemClock.now().advanced(by: Self.patience)
+    while !gate.isOpened(within: 0.02) {
+      var waiting = pollfd(fd: stop, events: Int16(POLLIN), revents: 0)
+      if poll(&waiting, 1, 0) != 0 { throw PeerLeft() }
+      if SystemClock.now() > deadline { throw Late("nobody opened the gate") }
+    }
+  }
+
+  private func readCiphertext() throws {
+    try readSome(into: ciphertext)
+    engine?.receive(ciphertext: ciphertext.view)
+    ciphertext.removeAll()
+  }
+
+  private func flushCiphertext() throws {
+    let outgoing = ByteBuffer()
+    engine?.drain(into: outgoing)
+    try writeAll(outgoing)
+  }
+
+  private func readSome(into buffer: ByteBuffer) throws {
+    while true {
+      let count = buffer.write(minimum: 65_536) { space in
+        max(0, read(descriptor, space.baseAddress, space.count))
+      }
+      if count > 0 { return }
+      // A second look tells an end from an empty socket, which the first cannot.
+      var byte: UInt8 = 0
+      let peeked = recv(descriptor, &byte, 1, Int32(MSG_PEEK))
+      if peeked == 0 || peeked < 0 && errno != EAGAIN && errno != EINTR { throw PeerLeft() }
+      if peeked < 0 { try waitFor(POLLIN) }
+    }
+  }
+
+  private func writeAll(_ buffer: ByteBuffer) throws {
+    while !buffer.isEmpty {
+      let count = Foundation.send(
+        descriptor, buffer.view.base, buffer.count, Int32(MSG_NOSIGNAL))
+      if count > 0 {
+        buffer.consume(count)
+      } else if errno == EAGAIN {
+        try waitFor(POLLOUT)
+      } else if errno != EINTR {
+        throw PeerLeft()
+      }
+    }
+  }
+
+  private func waitFor(_ events: Int32) throws {
+    var waiting = [
+      pollfd(fd: descriptor, events: Int16(events), revents: 0),
+      pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
+    ]
+    let count = poll(&waiting, 2, Int32(Self.patience.inSeconds * 1000))
+    if waiting[1].revents != 0 { throw PeerLeft() }
+    if count == 0 { throw Late("nothing moved for \(Self.patience)") }
+  }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import PusherCore
+import Synchronization
+import Testing
+
+/// A server on a free port of 127.0.0.1 whose every connection follows a script, in a thread of its own.
+///
+/// A script that throws ends its connection; unless the other side had left, the error is a failure of the test.
+/// All connections end with the server.
+final class ScriptedServer: Sendable {
+  typealias Script = @Sendable (ScriptedConnection) throws -> Void
+
+  let port: UInt16
+  private let isSecure: Bool
+  private let connections = Record<Int>()
+  private let stopPipe: (reading: Int32, writing: Int32)
+
+  /// - Parameter certificate: Serve TLS with this one.
+  init(certificate: ServerCertificate? = nil, _ script: @escaping Script) throws {
+    let listener = try Loopback.listen()
+    port = listener.port
+    isSecure = certificate != nil
+    stopPipe = try Spawn.pipe()
+    let connections = connections
+    let stop = stopPipe.reading
+    Thread.detachNewThread {
+      while let accepted = Loopback.accept(listener.descriptor, until: stop) {
+        connections.add(1)
+        let number = connections.values.count
+        Thread.detachNewThread {
+          Self.run(script, on: accepted, number: number, stop: stop, certificate)
+        }
+      }
+      close(listener.descriptor)
+    }
+  }
+
+  deinit {
+    // Everybody who waits sees the other end hang up; the reading end is left to them.
+    close(stopPipe.writing)
+  }
+
+  /// How many connections have come.
+  var connectionCount: Int { connections.values.count }
+
+  /// Options that lead the program here.
+  var address: [String] {
+    [
+      "--host", isSecure ? "localhost" : "127.0.0.1", "--port", "\(port)",
+      "--scheme", isSecure ? "https" : "http", "--key", "test-key",
+    ]
+  }
+
+  private static func run(
+    _ script: Script, on descriptor: Int32, number: Int, stop: Int32,
+    _ certificate: ServerCertificate?
+  ) {
+    do {
+      let connection = try ScriptedConnection(
+        descriptor, number: number, stop: stop, certificate: certificate)
+      try script(connection)
+      connection.end()
+    } catch is PeerLeft {
+    } catch is TLSError where certificate != nil {
+      // A client that does not trust the certificate ends the handshake.
+    } catch {
+      Issue.record("the script of connection \(number) failed: \(error)")
+    }
+  }
+}
+
+/// A certificate and its key, as PEM files.
+struct ServerCertificate: Sendable {
+  var certificate: String
+  var key: String
+}
+
+/// Listening and accepting on 127.0.0.1.
+enum Loopback {
+  /// A listener on a free port.
+  static func listen(backlog: Int32 = 64) throws -> (descriptor: Int32, port: UInt16) {
+    let descriptor = try socket()
+    var address = self.address(port: 0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> Int32 in
+        guard bind(descriptor, address, length) == 0 else { return -1 }
+        guard Foundation.listen(descriptor, backlog) == 0 else { return -1 }
+        return getsockname(descriptor, address, &length)
+      }
+    }
+    guard result == 0 else { throw SystemFailure("listening", errno) }
+    return (descriptor, UInt16(bigEndian: address.sin_port))
+  }
+
+  /// The next connection; `nil` once the other end of `stop` is closed.
+  static func accept(_ listener: Int32, until stop: Int32) -> Int32? {
+    while true {
+      var waiting = [
+        pollfd(fd: listener, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
+      ]
+      poll(&waiting, 2, -1)
+      if waiting[1].revents != 0 { return nil }
+      let accepted = Foundation.accept(listener, nil, nil)
+      guard accepted >= 0 else { continue }
+      prepare(accepted)
+      return accepted
+    }
+  }
+
+  /// Begins a connection to a port and does not wait for it.
+  static func dial(_ port: UInt16) throws -> Int32 {
+    let descriptor = try socket()
+    var address = self.address(port: port)
+    withUnsafePointer(to: &address) { pointer in
+      _ = pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    return descriptor
+  }
+
+  /// A port on which nobody listens.
+  static func closedPort() throws -> UInt16 {
+    let listener = try listen()
+    close(listener.descriptor)
+    return listener.port
+  }
+
+  private static func socket() throws -> Int32 {
+    #if canImport(Glibc)
+      let descriptor = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+      let descriptor = Foundation.socket(AF_INET, SOCK_STREAM, 0)
+    #endif
+    guard descriptor >= 0 else { throw SystemFailure("socket", errno) }
+    prepare(descriptor)
+    return descriptor
+  }
+
+  private static func prepare(_ descriptor: Int32) {
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    var on: Int32 = 1
+    setsockopt(
+      descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  private static func address(port: UInt16) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return address
+  }
+}

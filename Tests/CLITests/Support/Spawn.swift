@@ -1,0 +1,108 @@
+import Foundation
+
+/// What is to be started, and what its three standard descriptors are.
+struct SpawnRequest {
+  /// A standard descriptor of the child.
+  enum Descriptor {
+    /// `/dev/null`.
+    case nothing
+    /// The child starts without it.
+    case closed
+    /// A file or device, opened for writing.
+    case file(String)
+    /// A file, opened for reading.
+    case source(String)
+    /// A descriptor of ours.
+    case inherited(Int32)
+  }
+
+  var executable: String
+  var arguments: [String]
+  /// The child's whole environment.
+  var environment: [String: String]
+  var input = Descriptor.nothing
+  var output = Descriptor.nothing
+  var errors = Descriptor.nothing
+  /// A terminal that all three descriptors are, in a session of its own that the child leads.
+  var terminal: String?
+}
+
+/// `posix_spawn`, with everything set that a shell would set.
+enum Spawn {
+  /// Starts the child as the leader of a process group, with no signal blocked and none ignored; answers its id.
+  static func start(_ request: SpawnRequest) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    if let terminal = request.terminal {
+      // The first terminal that the leader of a new session opens becomes its controlling one.
+      posix_spawn_file_actions_addopen(&actions, 0, terminal, O_RDWR, 0)
+      posix_spawn_file_actions_adddup2(&actions, 0, 1)
+      posix_spawn_file_actions_adddup2(&actions, 0, 2)
+    } else {
+      let descriptors = [request.input, request.output, request.errors]
+      for (number, descriptor) in descriptors.enumerated() {
+        add(descriptor, as: Int32(number), to: &actions)
+      }
+    }
+    var attributes = try attributes(isSession: request.terminal != nil)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var child: pid_t = 0
+    let variables = request.environment.map { "\($0.key)=\($0.value)" }
+    let code = withCStrings([request.executable] + request.arguments) { arguments in
+      withCStrings(variables) { variables in
+        posix_spawn(&child, request.executable, &actions, &attributes, arguments, variables)
+      }
+    }
+    guard code == 0 else { throw SystemFailure("starting \(request.executable)", code) }
+    return child
+  }
+
+  private static func add(
+    _ descriptor: SpawnRequest.Descriptor, as number: Int32,
+    to actions: inout posix_spawn_file_actions_t
+  ) {
+    switch descriptor {
+    case .nothing: posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0)
+    case .closed: posix_spawn_file_actions_addclose(&actions, number)
+    case .file(let path):
+      posix_spawn_file_actions_addopen(&actions, number, path, O_WRONLY | O_CREAT, 0o600)
+    case .source(let path):
+      posix_spawn_file_actions_addopen(&actions, number, path, O_RDONLY, 0)
+    case .inherited(let own): posix_spawn_file_actions_adddup2(&actions, own, number)
+    }
+  }
+
+  private static func attributes(isSession: Bool) throws -> posix_spawnattr_t {
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    var all = sigset_t()
+    sigemptyset(&all)
+    for signal in [SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGQUIT] { sigaddset(&all, signal) }
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setpgroup(&attributes, 0)
+    let group = isSession ? 0x80 : Int32(POSIX_SPAWN_SETPGROUP)  // POSIX_SPAWN_SETSID
+    let flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | group
+    posix_spawnattr_setflags(&attributes, Int16(flags))
+    return attributes
+  }
+
+  private static func withCStrings<Result>(
+    _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+  ) -> Result {
+    let copies = strings.map { strdup($0) }
+    defer { for copy in copies { free(copy) } }
+    return body(copies + [nil])
+  }
+
+  /// A pipe that children do not inherit unless they are given an end.
+  static func pipe() throws -> (reading: Int32, writing: Int32) {
+    var ends: [Int32] = [-1, -1]
+    guard Foundation.pipe(&ends) == 0 else { throw SystemFailure("pipe", errno) }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (ends[0], ends[1])
+  }
+}
