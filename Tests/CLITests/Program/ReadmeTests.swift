@@ -1,0 +1,103 @@
+import Foundation
+import Testing
+
+@testable import pusher_cli
+
+@Suite("What README.md shows")
+struct ReadmeTests {
+  private static func text() throws -> String {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    return try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+  }
+
+  /// The lines of every fenced block of this kind.
+  private static func blocks(_ kind: String) throws -> [[String]] {
+    var blocks: [[String]] = []
+    var current: [String]?
+    for line in try text().split(separator: "\n", omittingEmptySubsequences: false) {
+      if current == nil, line == "```\(kind)" {
+        current = []
+      } else if line == "```", let block = current {
+        blocks.append(block)
+        current = nil
+      } else {
+        current?.append(String(line))
+      }
+    }
+    return blocks
+  }
+
+  /// A command's words as the shell splits them; enough for quotes and variables of the README.
+  private static func words(_ command: String) -> [String] {
+    var words: [String] = []
+    var word = ""
+    var quote: Character?
+    for character in command {
+      if character == quote {
+        quote = nil
+      } else if quote == nil, "'\"".contains(character) {
+        quote = character
+      } else if quote == nil, character == " " {
+        if !word.isEmpty { words.append(word) }
+        word = ""
+      } else {
+        word.append(character)
+      }
+    }
+    if !word.isEmpty { words.append(word) }
+    return words
+  }
+
+  @Test func `the session at the top runs and prints what it shows`() throws {
+    let session = try #require(try Self.blocks("console").first)
+    let said = session.filter { $0.hasPrefix("pusher-cli: ") }
+    let line = try #require(session.first { $0.hasPrefix("{") })
+    let commands = session.filter { $0.hasPrefix("$ pusher-cli ") }.map {
+      Self.words(String($0.dropFirst("$ pusher-cli ".count))).filter { $0 != "&" }
+    }
+    #expect(commands.map { $0.first } == ["serve", "subscribe", "trigger"])
+
+    let portFile = TemporaryFolder.shared.file("port")
+    let server = try PusherCLI.start(
+      commands[0] + ["--listen", "127.0.0.1:0", "--port-file", portFile])
+    let shown = try said.map { _ in try server.errorLine(containing: "pusher-cli: ") }
+    let port = try String(contentsOfFile: portFile, encoding: .utf8).filter(\.isNumber)
+    #expect(shown.map { $0.replacing(":\(port)", with: ":6001") } == said)
+
+    let environment = ["PUSHER_APP_SECRET": "local", "PUSHER_APP_ID": "local"]
+    let address = ["--host", "127.0.0.1", "--port", port, "--scheme", "http", "--key", "local"]
+    func elsewhere(_ words: [String]) -> [String] { words.filter { $0 != "--local" } + address }
+    let subscriber = try PusherCLI.start(elsewhere(commands[1]) + ["-v"], environment: environment)
+    _ = try subscriber.errorLine(containing: "subscribed to")
+    let sent = try PusherCLI.start(elsewhere(commands[2]), environment: environment).result()
+    #expect(sent.ending == .exited(0), "\(sent.errorText)")
+    #expect(try subscriber.line() == line)
+    #expect(try subscriber.wait() == .exited(0))
+    server.send(SIGTERM)
+    try server.wait()
+  }
+
+  @Test func `every command of the examples is one that the program takes`() throws {
+    var checked = 0
+    for block in try Self.blocks("sh") + Self.blocks("console") {
+      let whole = block.joined(separator: "\n").replacing("\\\n", with: " ")
+      for piece in whole.split(whereSeparator: { "\n|".contains($0) }) {
+        guard let start = piece.range(of: "pusher-cli ") else { continue }
+        let words = Self.words(String(piece[start.upperBound...])).filter { $0 != "&" && $0 != "|" }
+        guard let first = words.first, Command(word: first) != nil else { continue }
+        _ = try Invocation(words)
+        checked += 1
+      }
+    }
+    #expect(checked >= 6)
+  }
+
+  @Test func `the table of statuses lists those of the program`() throws {
+    let rows = try Self.text().split(separator: "\n").compactMap { line in
+      line.wholeMatch(of: /\| (\d+) \| .* \|/).flatMap { Int32($0.1) }
+    }
+    let statuses = ExitStatus.allCases.filter { $0 != .internalError }.map(\.rawValue)
+    #expect(rows == statuses)
+  }
+}
