@@ -6,7 +6,7 @@
 # Where there is no apt-get it names the packages, and goes on when pkg-config finds the libraries.
 set -eu
 
-build='libssl-dev zlib1g-dev pkg-config binutils g++'
+build='make libssl-dev zlib1g-dev pkg-config binutils g++'
 test="$build python3 python3-venv ca-certificates curl jq mandoc openssl procps"
 lint='codespell mandoc shellcheck'
 bench="$build python3 python3-venv ca-certificates openssl"
