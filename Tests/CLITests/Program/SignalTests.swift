@@ -110,24 +110,25 @@ struct SignalTests {
   }
 
   @Test func `a second signal ends it at once`() throws {
-    let closing = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      while true {
-        // The script's side answers the close frame, but leaves the socket open.
-        if case .closed = try connection.event() { break }
+    // The goodbye takes 200 ms at most; on a busy machine the second signal may come after that, but not each time.
+    let endings = try (0..<5).map { _ -> Ending in
+      let goodbye = Gate()
+      let server = try ScriptedServer { connection in
+        try connection.join()
+        try connection.receive(into: connection.input)
+        goodbye.open()
+        // Nothing is answered, so the program would wait.
+        try connection.stall()
       }
-      closing.open()
-      try connection.stall()
+      let program = try PusherCLI.subscribe(to: server, "news", "-L")
+      _ = try program.lines(2)
+      program.send(SIGINT)
+      try goodbye.wait()
+      program.send(SIGTERM)
+      return try program.wait()
     }
-    let program = try PusherCLI.subscribe(to: server, "news", "-L")
-    _ = try program.lines(2)
-    program.send(SIGSTOP)
-    program.send(SIGINT)
-    program.send(SIGTERM)
-    program.send(SIGCONT)
-    let ending = try program.wait()
-    #expect([.signalled(SIGINT), .signalled(SIGTERM)].contains(ending))
+    #expect(endings.contains(.signalled(SIGTERM)), "\(endings)")
+    #expect(endings.allSatisfy { [.signalled(SIGTERM), .signalled(SIGINT)].contains($0) })
   }
 
   @Test func `the first signal says goodbye to the server`() throws {
