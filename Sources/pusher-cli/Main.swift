@@ -20,7 +20,9 @@ struct Main {
       case .version: return HelpCommand.version(early)
       case .subscribe(let typed):
         let settings = try SubscribeSettings(typed, environment: environment)
-        let diagnostics = Diagnostics(verbosity: settings.verbosity, environment: environment)
+        let diagnostics = Diagnostics(
+          verbosity: settings.verbosity, environment: environment,
+          trace: try settings.traceFile.map(TraceFile.init))
         settings.warnings.forEach(diagnostics.warning)
         return SubscribeCommand.run(settings, diagnostics: diagnostics)
       case .serve(let typed):
@@ -30,7 +32,9 @@ struct Main {
         return ServeCommand.run(settings, diagnostics: diagnostics)
       case .trigger(let typed):
         let settings = try TriggerSettings(typed, environment: environment)
-        let diagnostics = Diagnostics(verbosity: settings.verbosity, environment: environment)
+        let diagnostics = Diagnostics(
+          verbosity: settings.verbosity, environment: environment,
+          trace: try settings.traceFile.map(TraceFile.init))
         settings.warnings.forEach(diagnostics.warning)
         return TriggerCommand.run(settings, diagnostics: diagnostics)
       }

@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test func `pages fit a terminal and end with one newline`() {
-    var pages = [HelpPage.overview, .environment, .exitCodes, .output]
+    var pages = [HelpPage.overview, .environment, .exitCodes, .output, .recipes]
     for command in Self.working {
       #expect(HelpPage.command(command, complete: false).text.split(separator: "\n").count <= 40)
       pages += [.command(command, complete: false), .command(command, complete: true)]

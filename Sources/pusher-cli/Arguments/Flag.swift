@@ -75,6 +75,7 @@ enum FlagName: String, CaseIterable, Sendable {
   // What to say.
   case quiet
   case verbose
+  case trace
   case color
   case help
   case helpAll = "help-all"

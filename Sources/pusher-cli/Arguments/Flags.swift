@@ -229,6 +229,9 @@ enum Flags {
       name: .verbose, letter: "v", value: .counter, commands: working, group: .voice,
       summary: "say what happens; twice: protocol frames too", cancels: .quiet),
     Flag(
+      name: .trace, value: .text, metavariable: "FILE", commands: [.subscribe, .trigger],
+      group: .voice, summary: "write protocol messages to FILE, without signatures"),
+    Flag(
       name: .color, value: .choice(ColorChoice.allCases.map(\.rawValue)), metavariable: "WHEN",
       commands: [.subscribe], group: .voice,
       summary: "auto (default), always or never"),

@@ -7,6 +7,7 @@ extension HelpPage {
     case .environment: Self.environmentText
     case .exitCodes: Self.exitCodesText
     case .output: Self.outputText
+    case .recipes: Self.recipesText
     }
   }
 
@@ -24,7 +25,7 @@ extension HelpPage {
       help [COMMAND|TOPIC]     show help
       version                  show the version
 
-    Topics: environment, exit-codes, output. Manual: man pusher-cli
+    Topics: environment, exit-codes, output, recipes. Manual: man pusher-cli
 
     """
 

@@ -6,10 +6,12 @@ enum HelpPage: Equatable {
   case environment
   case exitCodes
   case output
+  case recipes
 
   /// The topics that are no commands, in the order of the help.
   static let topics: [(name: String, page: HelpPage)] = [
     ("environment", .environment), ("exit-codes", .exitCodes), ("output", .output),
+    ("recipes", .recipes),
   ]
 
   /// The page of a command; `help` and `version` need no page of their own.

@@ -35,6 +35,8 @@ struct SubscribeSettings: Equatable, Sendable {
   var offersCompression: Bool
 
   var verbosity: Verbosity
+  /// Where protocol messages are written besides.
+  var traceFile: String?
   /// To be said before the run begins.
   var warnings: [String]
 }
@@ -91,6 +93,7 @@ extension SubscribeSettings {
     pongTimeout = typed.duration(.pongTimeout) ?? .seconds(30)
     offersCompression = typed.isOn(.compression)
     verbosity = reader.verbosity
+    traceFile = typed.text(.trace)
     warnings = reader.warnings
   }
 }

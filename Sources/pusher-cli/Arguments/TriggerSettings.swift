@@ -11,6 +11,8 @@ struct TriggerSettings: Equatable, Sendable {
   /// The connection that does not get the event.
   var socketID: String?
   var verbosity: Verbosity
+  /// Where protocol messages are written besides.
+  var traceFile: String?
   /// To be said before the event is sent.
   var warnings: [String]
 
@@ -48,6 +50,7 @@ extension TriggerSettings {
     self.secret = secret
     data = try Self.data(typed, &reader)
     verbosity = reader.verbosity
+    traceFile = typed.text(.trace)
     warnings = reader.warnings
   }
 

@@ -34,11 +34,17 @@ struct Diagnostics: Sendable {
   /// The least important level that is still said.
   let threshold: Level
   private let isJournal: Bool
+  /// Where protocol messages go besides, with `--trace`.
+  private let trace: TraceFile?
   private let emit: @Sendable ([UInt8]) -> Void
 
   /// A voice for tests, or for descriptor 2 once it is known what that is.
-  init(threshold: Level, isJournal: Bool, emit: @escaping @Sendable ([UInt8]) -> Void) {
+  init(
+    threshold: Level, isJournal: Bool, trace: TraceFile? = nil,
+    emit: @escaping @Sendable ([UInt8]) -> Void
+  ) {
     self.threshold = threshold
+    self.trace = trace
     self.isJournal = isJournal
     self.emit = emit
   }
@@ -47,23 +53,31 @@ struct Diagnostics: Sendable {
   ///
   /// `-q` leaves errors, `-v` adds what happens, `-vv` the frames. Without either a terminal shows what
   /// happens, and anything else warnings and errors only.
-  init(verbosity: Verbosity, environment: [String: String]) {
+  init(verbosity: Verbosity, environment: [String: String], trace: TraceFile? = nil) {
     self.init(
       threshold: Self.threshold(verbosity, isTerminal: isatty(2) == 1),
-      isJournal: Self.isJournal(environment["JOURNAL_STREAM"]),
+      isJournal: Self.isJournal(environment["JOURNAL_STREAM"]), trace: trace,
       emit: Self.writeToStandardError)
   }
 
   func error(_ text: String) { say(.error, "error: " + text) }
   func warning(_ text: String) { say(.warning, "warning: " + text) }
   func info(_ text: String) { say(.info, text) }
+  /// The answer to a question; nothing silences it.
+  func answer(_ text: String) { say(.error, text) }
   /// What the user must know to go on, such as an address; only `-q` silences it.
   func notice(_ text: String) { say(.warning, text) }
 
   /// A protocol frame or the like; `text` is made only when it will be said.
   func debug(_ text: @autoclosure () -> String) {
-    if isSaid(.debug) { say(.debug, text()) }
+    guard showsMessages else { return }
+    let text = text()
+    say(.debug, text)
+    if let problem = trace?.add(text) { warning(problem) }
   }
+
+  /// Whether anybody looks at protocol messages.
+  var showsMessages: Bool { isSaid(.debug) || trace != nil }
 
   /// A mistake of the caller, with the line that points to help if it has one.
   func usage(_ error: UsageError) {

@@ -8,7 +8,16 @@ final class Lifecycle {
   /// A `pusher:error` that nothing has explained yet; most are followed by what they led to.
   private var pendingError: String?
 
-  init(settings: SubscribeSettings, diagnostics: Diagnostics, printer: EventPrinter) {
+  private let startedAt: Instant
+  /// Where the connection stands, for whoever asks.
+  private var state = "connecting"
+  private var reconnects = 0
+
+  init(
+    settings: SubscribeSettings, diagnostics: Diagnostics, printer: EventPrinter,
+    startedAt: Instant
+  ) {
+    self.startedAt = startedAt
     self.settings = settings
     self.diagnostics = diagnostics
     self.printer = printer
@@ -20,6 +29,7 @@ final class Lifecycle {
   func report(_ event: SessionEvent, at now: Instant) {
     switch event {
     case .connected(let socketID, let timeout):
+      state = "connected"
       diagnostics.info("connected to \(settings.connection.host), socket \(socketID)")
       line(
         "pusher:connection_established", nil,
@@ -91,7 +101,10 @@ final class Lifecycle {
     _ loss: ConnectionLoss, _ code: Int?, _ delay: Duration?, _ attempt: Int
   ) {
     pendingError = nil
+    state = "disconnected"
     if let delay {
+      reconnects += 1
+      state = "reconnecting"
       let when = delay == .zero ? "now" : "in \(delay.inWords)"
       diagnostics.warning("connection lost (\(loss)); retrying \(when)")
     }
@@ -147,6 +160,15 @@ final class Lifecycle {
 
   private var whereabouts: String {
     settings.connection.host.hasSuffix(".pusher.com") ? "cluster" : "server"
+  }
+
+  /// Answers the question how things are, whatever the verbosity.
+  func printStatus(events: Int, queued: Int, at now: Instant) {
+    let up = startedAt.duration(to: now)
+    let tenths = events * 10_000 / max(Int(up.wholeNanoseconds / 1_000_000), 1)
+    diagnostics.answer(
+      "\(state), up \(up.inWords), \(events) events (\(tenths / 10).\(tenths % 10)/s), "
+        + "\(reconnects) reconnects, \(queued) bytes queued")
   }
 
   /// The last line of a run with `-L`.

@@ -18,10 +18,20 @@ final class Signals: LoopSource {
   private let onSignal: (Int32) -> Void
   private var hasCome = false
 
-  private static let watched = [SIGINT, SIGTERM, SIGHUP]
+  /// Those that end the program, the first politely.
+  private static let ending = [SIGINT, SIGTERM, SIGHUP]
+  /// Those that ask how things are.
+  #if canImport(Glibc)
+    private static let asking = [SIGUSR1]
+  #else
+    private static let asking = [SIGUSR1, SIGINFO]
+  #endif
+  private let onQuestion: (() -> Void)?
 
   /// Watches from now on; `nil` when the system has no descriptor left.
-  init?(_ onSignal: @escaping (Int32) -> Void) {
+  ///
+  /// With `onQuestion`, SIGUSR1 (and SIGINFO where there is one) is a question instead of an end.
+  init?(onQuestion: (() -> Void)? = nil, _ onSignal: @escaping (Int32) -> Void) {
     var ends: [Int32] = [-1, -1]
     guard unsafe pipe(&ends) == 0 else { return nil }
     for end in ends {
@@ -30,8 +40,10 @@ final class Signals: LoopSource {
     }
     descriptor = ends[0]
     self.onSignal = onSignal
+    self.onQuestion = onQuestion
     unsafe signalPipe = ends[1]
-    for number in Self.watched { Self.watch(number) }
+    for number in Self.ending { Self.watch(number) }
+    if onQuestion != nil { for number in Self.asking { Self.watch(number) } }
   }
 
   private static func watch(_ number: Int32) {
@@ -59,6 +71,10 @@ final class Signals: LoopSource {
     var byte: UInt8 = 0
     while unsafe read(descriptor, &byte, 1) == 1 {
       let number = Int32(byte)
+      if Self.asking.contains(number) {
+        onQuestion?()
+        continue
+      }
       guard !hasCome else { Self.die(of: number) }
       hasCome = true
       onSignal(number)

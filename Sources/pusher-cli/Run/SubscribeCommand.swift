@@ -73,13 +73,18 @@ final class SubscribeRun {
       loop: loop, configuration: try settings.clientConfiguration(service: service),
       options: settings.sessionOptions(service: service),
       authorizer: try settings.authorizer(loop: loop), tap: printer)
-    lifecycle = Lifecycle(settings: settings, diagnostics: diagnostics, printer: printer)
-    if diagnostics.isSaid(.debug) { printer.disableFastWay() }
+    lifecycle = Lifecycle(
+      settings: settings, diagnostics: diagnostics, printer: printer, startedAt: loop.now)
+    if diagnostics.showsMessages { printer.disableFastWay() }
   }
 
   func run() -> ExitStatus {
     Signals.ignoreBrokenPipes()
-    signals = Signals { [unowned self] number in end(.signal(number)) }
+    signals = Signals(
+      onQuestion: { [unowned self] in
+        lifecycle.printStatus(events: printer.count, queued: output.buffer.count, at: loop.now)
+      },
+      { [unowned self] number in end(.signal(number)) })
     if let signals { loop.add(signals) }
     loop.add(output)
     output.onFailure = { [unowned self] in outputFailed($0) }

@@ -78,9 +78,10 @@ struct ReadmeTests {
     try server.wait()
   }
 
-  @Test func `every command of the examples is one that the program takes`() throws {
+  @Test func `every command of the examples and recipes is one that the program takes`() throws {
     var checked = 0
-    for block in try Self.blocks("sh") + Self.blocks("console") {
+    let recipes = HelpPage.recipes.text.split(separator: "\n").map(String.init)
+    for block in try Self.blocks("sh") + Self.blocks("console") + [recipes] {
       let whole = block.joined(separator: "\n").replacing("\\\n", with: " ")
       for piece in whole.split(whereSeparator: { "\n|".contains($0) }) {
         guard let start = piece.range(of: "pusher-cli ") else { continue }
@@ -90,7 +91,7 @@ struct ReadmeTests {
         checked += 1
       }
     }
-    #expect(checked >= 6)
+    #expect(checked >= 14)
   }
 
   @Test func `the table of statuses lists those of the program`() throws {
