@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of the test run's own, with names that nobody else uses.
+/// A folder of the test run's own, with names that nobody else uses; it goes with the run.
 struct TemporaryFolder: Sendable {
   static let shared = TemporaryFolder()
 
@@ -9,6 +9,9 @@ struct TemporaryFolder: Sendable {
   private init() {
     path = NSTemporaryDirectory() + "/pusher-cli-tests-\(getpid())"
     try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    atexit {
+      try? FileManager.default.removeItem(atPath: TemporaryFolder.shared.path)
+    }
   }
 
   /// A path that does not exist yet.
