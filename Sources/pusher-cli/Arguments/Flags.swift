@@ -230,7 +230,7 @@ enum Flags {
       summary: "say what happens; twice: protocol frames too", cancels: .quiet),
     Flag(
       name: .trace, value: .text, metavariable: "FILE", commands: [.subscribe, .trigger],
-      group: .voice, summary: "write protocol messages to FILE, without signatures"),
+      group: .voice, summary: "write protocol messages to FILE"),
     Flag(
       name: .color, value: .choice(ColorChoice.allCases.map(\.rawValue)), metavariable: "WHEN",
       commands: [.subscribe], group: .voice,

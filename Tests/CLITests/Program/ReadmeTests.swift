@@ -83,7 +83,7 @@ struct ReadmeTests {
     let recipes = HelpPage.recipes.text.split(separator: "\n").map(String.init)
     for block in try Self.blocks("sh") + Self.blocks("console") + [recipes] {
       let whole = block.joined(separator: "\n").replacing("\\\n", with: " ")
-      for piece in whole.split(whereSeparator: { "\n|".contains($0) }) {
+      for piece in whole.split(whereSeparator: { "\n|()".contains($0) }) {
         guard let start = piece.range(of: "pusher-cli ") else { continue }
         let words = Self.words(String(piece[start.upperBound...])).filter { $0 != "&" && $0 != "|" }
         guard let first = words.first, Command(word: first) != nil else { continue }
