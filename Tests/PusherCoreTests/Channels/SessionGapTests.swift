@@ -66,7 +66,8 @@ import Testing
     #expect(harness.advance(outputs.retry?.delay ?? .zero) == [.dial])
   }
 
-  @Test func `a channel that never was joined fails instead, unless everything is to be repeated`() {
+  @Test func `a channel that never was joined fails instead, unless everything is to be repeated`()
+  {
     var harness = SessionHarness.connected()
     _ = harness.perform { $0.subscribe("c", at: $1) }
     #expect(harness.advance(.seconds(10)).failures.map(\.type) == ["Timeout"])
@@ -87,8 +88,9 @@ import Testing
     harness.advance(.seconds(2))
     let again = try #require(harness.greet().requests.first)
     let outputs = harness.answer(again, .failure(.unusable("the answer is not JSON")))
-    guard case .authorizationDelayed("private-a", "the answer is not JSON", let delay)? =
-      outputs.events.first
+    guard
+      case .authorizationDelayed("private-a", "the answer is not JSON", let delay)? =
+        outputs.events.first
     else {
       Issue.record("\(outputs)")
       return

@@ -86,7 +86,8 @@ import Testing
     #expect(harness.session.isFullySubscribed)
   }
 
-  @Test func `a server that has gone meanwhile is left, and the gap covers the sleep and no more`() {
+  @Test func `a server that has gone meanwhile is left, and the gap covers the sleep and no more`()
+  {
     var harness = SessionHarness.connected(channels: ["c"])
     harness.advance(.seconds(60))
     harness.receive(#"{"event":"e","channel":"c"}"#)
