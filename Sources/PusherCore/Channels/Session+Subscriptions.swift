@@ -78,30 +78,46 @@ extension Session {
     case .refused(let status, let message):
       fail(
         channel, SubscriptionFailure(type: "AuthError", message: message, status: status), at: now)
+    case .unusable(let message) where subscription.wasSubscribed:
+      // The endpoint has answered properly before: what came now is some stranger's page.
+      authorizationUnavailable(subscription, status: nil, message, at: now)
     case .unusable(let message):
       fail(channel, SubscriptionFailure(type: "AuthError", message: message, fault: .peer), at: now)
     case .unavailable(let status, let message):
-      let attempt = subscription.authorizationAttempts + 1
-      // A forwarder that runs for months must outlive a deploy of the app that signs for it.
-      guard subscription.wasSubscribed || attempt < Self.authorizationTries else {
-        let fault: Fault = status == nil ? .network : .peer
-        let failure = SubscriptionFailure(
-          type: "AuthError", message: message, status: status, fault: fault)
-        fail(channel, failure, at: now)
-        return
-      }
-      let delay = options.reconnect.backoff.delay(attempt: attempt - 1, random: nextRandom())
-      subscriptions[channel]?.authorizationAttempts = attempt
-      subscriptions[channel]?.state = .delayed(until: now.advanced(by: delay))
-      report(.authorizationDelayed(channel: channel, reason: message, retryIn: delay))
+      authorizationUnavailable(subscription, status: status, message, at: now)
     }
+  }
+
+  /// Asks again after a while, for ever once the channel has been joined.
+  private mutating func authorizationUnavailable(
+    _ subscription: Subscription, status: Int?, _ message: String, at now: Instant
+  ) {
+    let channel = subscription.channel
+    let attempt = subscription.authorizationAttempts + 1
+    // A forwarder that runs for months must outlive a deploy of the app that signs for it.
+    guard subscription.wasSubscribed || attempt < Self.authorizationTries else {
+      let fault: Fault = status == nil ? .network : .peer
+      let failure = SubscriptionFailure(
+        type: "AuthError", message: message, status: status, fault: fault)
+      fail(channel, failure, at: now)
+      return
+    }
+    let delay = options.reconnect.backoff.delay(attempt: attempt - 1, random: nextRandom())
+    subscriptions[channel]?.authorizationAttempts = attempt
+    subscriptions[channel]?.state = .delayed(until: now.advanced(by: delay))
+    report(.authorizationDelayed(channel: channel, reason: message, retryIn: delay))
   }
 
   /// The server confirmed a channel.
   mutating func succeeded(_ channel: String, data: JSONValue, at now: Instant) {
     guard var subscription = subscriptions[channel] else { return }
     let isNews = subscription.state != .subscribed
-    if case .requested = subscription.state {} else if isNews { return }
+    if case .requested(let until) = subscription.state {
+      let sent = until.advanced(by: .zero - options.connectTimeout)
+      roundTrip = max(roundTrip, sent.duration(to: now))
+    } else if isNews {
+      return
+    }
     let former = subscription.roster
     subscription.state = .subscribed
     subscription.wasSubscribed = true
@@ -178,22 +194,46 @@ extension Session {
 
   /// The earliest time at which a channel needs attention.
   var subscriptionDeadline: Instant? {
-    subscriptions.values.reduce(nil) { Instant.earliest($0, $1.deadline) }
+    subscriptions.values.reduce(nil) { Instant.earliest($0, deadline(of: $1)) }
+  }
+
+  private func deadline(of subscription: Subscription) -> Instant? {
+    switch subscription.state {
+    case .delayed(let until): until
+    // An answer that nobody reads is not late.
+    case .requested(let until): isReadingPaused ? nil : until
+    case .waiting, .authorizing, .subscribed, .failed: nil
+    }
   }
 
   mutating func tickSubscriptions(at now: Instant) {
     for channel in channelOrder {
-      guard let subscription = subscriptions[channel], let deadline = subscription.deadline,
+      guard let subscription = subscriptions[channel], let deadline = deadline(of: subscription),
         now >= deadline
       else { continue }
       if case .delayed = subscription.state {
         askForAuthorization(channel)
+      } else if subscription.wasSubscribed || options.reconnect.mode == .always {
+        // The channel is in order, so it is the connection that does not work.
+        emit(.abort)
+        let time = options.connectTimeout.inWords
+        lost(.dropped("no answer to the subscription of \(channel) within \(time)"), at: now)
+        return
       } else {
         let failure = SubscriptionFailure(
           type: "Timeout", message: "no answer within \(options.connectTimeout.inWords)",
           fault: .peer)
         fail(channel, failure, at: now)
       }
+    }
+  }
+
+  /// Gives every unanswered subscription its whole time again.
+  mutating func renewRequests(at now: Instant) {
+    let deadline = now.advanced(by: options.connectTimeout)
+    for channel in channelOrder {
+      guard case .requested = subscriptions[channel]?.state else { continue }
+      subscriptions[channel]?.state = .requested(until: deadline)
     }
   }
 }

@@ -28,14 +28,20 @@ package struct Session {
   var channelOrder: [String] = []
   var keepalive: Keepalive?
   /// Whether the owner leaves the socket unread for now.
-  private var isReadingPaused = false
+  private(set) var isReadingPaused = false
   /// The code of the last `pusher:error` on this connection.
   var lastError: Int?
   /// Attempts in a row that did not lead to a stable connection.
   private var attempts = 0
   private var wasEverConnected = false
+  /// By when all that the server had sent was handed out, as far as this side can know.
+  private var lastDelivery: Instant?
+  /// The longest time between a subscription and its answer on this connection: messages are under way for less.
+  var roundTrip = Duration.zero
   /// Since when events may have been lost.
   private var gapStart: Instant?
+  /// Until when the last gap lasted.
+  private var lastGapEnd: Instant?
   private var outputs: [SessionOutput] = []
   private var outputIndex = 0
 
@@ -82,6 +88,8 @@ package struct Session {
   package var deadline: Instant? {
     switch phase {
     case .idle, .ended: nil
+    // Nothing is read, so nothing can be answered.
+    case .connecting where isReadingPaused, .waiting where isReadingPaused: nil
     case .connecting(let until), .waiting(let until): until
     case .connected: Instant.earliest(keepalive?.deadline, subscriptionDeadline)
     }
@@ -96,6 +104,7 @@ package struct Session {
   private mutating func dial(at now: Instant) {
     generation += 1
     lastError = nil
+    roundTrip = .zero
     phase = .connecting(until: now.advanced(by: options.connectTimeout))
     emit(.dial)
   }
@@ -127,6 +136,7 @@ package struct Session {
     let timeout = min(options.activityTimeout, activityTimeout ?? options.activityTimeout)
     phase = .connected(socketID: socketID, since: now)
     wasEverConnected = true
+    lastDelivery = now
     keepalive = Keepalive(activityTimeout: timeout, pongTimeout: options.pongTimeout, at: now)
     keepalive?.setPaused(isReadingPaused, at: now)
     report(.connected(socketID: socketID, activityTimeout: timeout))
@@ -141,7 +151,7 @@ package struct Session {
     case .connected(_, let since):
       lived = since.duration(to: now)
       if subscriptions.values.contains(where: { $0.state == .subscribed }) {
-        gapStart = gapStart ?? keepalive?.lastActivity ?? now
+        gapStart = gapStart ?? startOfLoss(at: now)
       }
     case .connecting: break
     case .idle, .waiting, .ended: return
@@ -149,10 +159,20 @@ package struct Session {
     keepalive = nil
     generation += 1
     for channel in channelOrder { subscriptions[channel]?.state = .waiting }
+    // One that was given up from this side has proved nothing, however long that took.
+    if case .dropped = loss { lived = nil }
     if ClosePolicy.isStable(lived) { attempts = 0 }
     let code = ClosePolicy.effectiveCode(loss, lastError: lastError)
     let decision = ClosePolicy.decide(loss, lastError: lastError, lived: lived)
     retry(after: decision, loss, code: code, at: now)
+  }
+
+  /// The earliest time at which the server may have sent something that never was handed out.
+  ///
+  /// What it sent before the last message that came had arrived with it, except for what was under way meanwhile.
+  private func startOfLoss(at now: Instant) -> Instant {
+    let start = (lastDelivery ?? now).advanced(by: .zero - roundTrip)
+    return max(start, lastGapEnd ?? start)
   }
 
   private mutating func retry(
@@ -172,7 +192,7 @@ package struct Session {
       decision == .atOnce ? .zero : policy.backoff.delay(attempt: attempts, random: nextRandom())
     attempts += 1
     report(.disconnected(loss, code: code, retryIn: delay, attempt: attempts))
-    if delay == .zero {
+    if delay == .zero, !isReadingPaused {
       dial(at: now)
     } else {
       phase = .waiting(until: now.advanced(by: delay))
@@ -185,6 +205,7 @@ package struct Session {
     gapStart = nil
     // Of channels that nobody wants any more nothing was lost.
     guard !subscriptions.isEmpty else { return }
+    lastGapEnd = now
     report(.gap(from: start, to: now))
   }
 
@@ -193,16 +214,31 @@ package struct Session {
     keepalive?.noteActivity(at: now)
   }
 
-  /// Tells that the owner stopped reading the socket, or reads again: silence proves nothing meanwhile.
+  /// Every message that had come by `now` was handed out: a loss later than that can have taken none of them.
+  package mutating func noteDelivery(at now: Instant) {
+    lastDelivery = now
+  }
+
+  /// Tells that the owner stopped reading the socket, or reads again.
+  ///
+  /// Silence proves nothing meanwhile, no answer is late, and nothing is dialled: a connection on which nobody listens
+  /// would only run into its deadlines. Afterwards every answer gets its whole time again.
   package mutating func setReadingPaused(_ paused: Bool, at now: Instant) {
+    guard paused != isReadingPaused else { return }
     isReadingPaused = paused
     keepalive?.setPaused(paused, at: now)
+    guard !paused else { return }
+    if case .connecting = phase {
+      phase = .connecting(until: now.advanced(by: options.connectTimeout))
+    }
+    renewRequests(at: now)
   }
 
   /// Looks at the time.
   package mutating func tick(at now: Instant) {
     switch phase {
     case .idle, .ended: return
+    case .connecting where isReadingPaused, .waiting where isReadingPaused: return
     case .waiting(let until):
       if now >= until { dial(at: now) }
     case .connecting(let until):

@@ -31,12 +31,4 @@ struct Subscription: Equatable {
 
   /// Whether nothing more is expected for now.
   var isSettled: Bool { state == .subscribed || state == .failed }
-
-  /// When something has to be done about it.
-  var deadline: Instant? {
-    switch state {
-    case .delayed(let until), .requested(let until): until
-    default: nil
-    }
-  }
 }

@@ -175,6 +175,10 @@ extension ChannelsClient: ServerLinkDelegate {
     session.noteActivity(at: now)
   }
 
+  func linkDelivered(at now: Instant) {
+    session.noteDelivery(at: now)
+  }
+
   func linkUpgraded(at now: Instant) {}
 
   func linkTapIsFull(at now: Instant) {

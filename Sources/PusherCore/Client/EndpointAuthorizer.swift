@@ -68,6 +68,9 @@ package final class EndpointAuthorizer: ChannelAuthorizer {
     _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>
   ) -> Result<PusherAuth, AuthorizationFailure> {
     switch result {
+    case .failure(.http(.endedEarly)):
+      return .failure(
+        .unavailable(status: nil, "the endpoint ended the connection inside its answer"))
     case .failure(.http(let error)):
       return .failure(.unusable("the endpoint's answer is broken: \(error)"))
     case .failure(let failure): return .failure(.unavailable(status: nil, "\(failure)"))

@@ -2,6 +2,8 @@
 protocol ServerLinkDelegate: AnyObject {
   /// Bytes came in, of whatever kind.
   func linkReceivedBytes(at now: Instant)
+  /// Every message that had come by `now` was handed out.
+  func linkDelivered(at now: Instant)
   /// The server agreed to speak WebSocket.
   func linkUpgraded(at now: Instant)
   /// The tap wants no more for now.
@@ -41,9 +43,19 @@ final class ServerLink {
   ///
   /// It is no weak reference because those slow every call on the hot path.
   private var delegate: (any ServerLinkDelegate)?
+  /// Why the socket broke while messages from it were still to be handed out.
+  private var breakdown: ConnectionLoss?
+  private var isDraining = false
+  /// Whether messages may wait in the socket since a time when it was left unread.
+  private var isBehind = false
+  /// When bytes last came.
+  private var lastRead: Instant?
   /// Set to leave what comes unread, for as long as nobody takes what was read.
   var isPaused = false {
-    didSet { stream?.wantsRead = !isPaused }
+    didSet {
+      stream?.wantsRead = !isPaused
+      if isPaused { isBehind = true }
+    }
   }
 
   init(
@@ -101,14 +113,26 @@ final class ServerLink {
     delegate?.linkEnded(loss, at: now)
   }
 
+  /// The socket broke: what it had brought before still counts, also when nobody wants it just now.
+  ///
+  /// This hands out at most what one read has brought.
+  private func broke(_ loss: ConnectionLoss, at now: Instant) {
+    guard case .open = phase else { return end(loss, at: now) }
+    guard breakdown == nil else { return }
+    breakdown = loss
+    stream?.close()
+    if !isDraining { drain(at: now) }
+  }
+
   private func flush() {
+    guard breakdown == nil else { return }
     let pending: ByteBuffer
     if case .open(let socket) = phase { pending = socket.output } else { pending = output }
     guard !pending.isEmpty else { return }
     do throws(TransportError) {
       try stream?.write(from: pending)
     } catch {
-      end(ConnectionLoss(error), at: loop.now)
+      broke(ConnectionLoss(error), at: loop.now)
     }
   }
 }
@@ -132,15 +156,18 @@ extension ServerLink: SocketStreamDelegate {
     if case .open(let socket) = phase { buffer = socket.input } else { buffer = input }
     do throws(TransportError) {
       switch try stream.read(into: buffer, atMost: Self.readSize) {
-      case .wouldBlock: return
-      case .bytes:
+      case .wouldBlock: isBehind = false
+      case .bytes(let count):
+        // TLS gives a record at a time, and tells that there is no more by a read that gives nothing.
+        if tls == nil, count < Self.readSize { isBehind = false }
+        lastRead = now
         delegate?.linkReceivedBytes(at: now)
         if case .upgrading(let handshake) = phase { upgrade(handshake, at: now) }
         drain(at: now)
       case .end: inputEnded(at: now)
       }
     } catch {
-      end(ConnectionLoss(error), at: now)
+      broke(ConnectionLoss(error), at: now)
     }
   }
 
@@ -149,7 +176,7 @@ extension ServerLink: SocketStreamDelegate {
   }
 
   func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
-    end(ConnectionLoss(error), at: now)
+    broke(ConnectionLoss(error), at: now)
   }
 
   private func inputEnded(at now: Instant) {
@@ -179,8 +206,12 @@ extension ServerLink: SocketStreamDelegate {
 
   /// Hands out every message that is complete, until there is no more or nobody wants more.
   private func drain(at now: Instant) {
-    guard case .open(let socket) = phase, let delegate else { return }
-    while !isPaused, let event = socket.next() {
+    guard case .open(let socket) = phase, let delegate, !isDraining else { return }
+    isDraining = true
+    defer { isDraining = false }
+    var hasDelivered = false
+    while !isPaused || breakdown != nil, let event = socket.next() {
+      hasDelivered = true
       switch event {
       case .text(let text):
         switch tap.take(text) {
@@ -192,6 +223,8 @@ extension ServerLink: SocketStreamDelegate {
       case .ping, .pong: break
       case .closed(let code, let reason):
         flush()
+        // What the server sent before its goodbye has come.
+        if let lastRead { delegate.linkDelivered(at: lastRead) }
         end(.closed(code: code.map { Int($0.rawValue) }, reason: reason), at: now)
       case .failed(let error):
         flush()
@@ -200,6 +233,8 @@ extension ServerLink: SocketStreamDelegate {
       // A handler may have ended the link.
       guard case .open = phase else { return }
     }
+    if hasDelivered, !isBehind, let lastRead { delegate.linkDelivered(at: lastRead) }
     flush()
+    if let breakdown { end(breakdown, at: now) }
   }
 }

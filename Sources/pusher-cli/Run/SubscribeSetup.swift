@@ -27,7 +27,7 @@ extension SubscribeSettings {
       case .never: .never
       }
     // A longest wait below a second is a wish for quick retries, but no licence to spin.
-    let floor = min(.seconds(1), max(.milliseconds(100), retryMaxDelay))
+    let floor = min(.seconds(1), max(.milliseconds(10), retryMaxDelay))
     return SessionOptions(
       service: service, activityTimeout: activityTimeout ?? .seconds(120),
       pongTimeout: pongTimeout, connectTimeout: connection.connectTimeout,

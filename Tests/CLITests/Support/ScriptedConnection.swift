@@ -90,6 +90,21 @@ final class ScriptedConnection {
     throw PeerLeft()
   }
 
+  /// Throws ``PeerLeft`` when the other side has ended the connection, or the test has; takes nothing.
+  func checkPeer() throws {
+    var waiting = [
+      pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
+    ]
+    poll(&waiting, 2, 0)
+    if waiting[1].revents != 0 || waiting[0].revents & Int16(POLLHUP | POLLERR) != 0 {
+      throw PeerLeft()
+    }
+    var byte: UInt8 = 0
+    let hasBytes = waiting[0].revents != 0
+    if hasBytes, recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0 { throw PeerLeft() }
+  }
+
   /// Waits for the test to open `gate`.
   func wait(for gate: Gate) throws {
     let deadline = SystemClock.now().advanced(by: Self.patience)

@@ -53,6 +53,7 @@ struct SessionHarness {
   mutating func receive(_ text: String) -> [SessionOutput] {
     session.noteActivity(at: now)
     withView(Array(text.utf8)) { _ = session.receive($0, at: now) }
+    session.noteDelivery(at: now)
     return drain()
   }
 

@@ -108,7 +108,9 @@ private struct SessionObserver {
     for output in outputs { look(output) }
     #expect(session.isConnected == isConnected)
     #expect(isConnected == (session.socketID != nil))
-    #expect((session.deadline == nil) == (hasEnded || !isDialled && !isWaiting(session)))
+    let hasNothingToDo =
+      hasEnded || !isDialled && !isWaiting(session) || session.isReadingPaused && !isConnected
+    #expect((session.deadline == nil) == hasNothingToDo)
     #expect(Set(session.channels).count == session.channels.count)
   }
 

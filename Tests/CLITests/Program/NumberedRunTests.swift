@@ -1,0 +1,66 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// Numbered events through random faults: printed once, in order, or inside a gap that was told.
+///
+/// `PUSHER_CLI_FAULTS` sets the number of faults, `PUSHER_CLI_FAULT_SEED` the seed; figures go to standard output.
+@Suite("A run through random faults")
+struct NumberedRunTests {
+  private static func setting(_ name: String, _ fallback: Int) -> Int {
+    ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? fallback
+  }
+
+  private static let faults = setting("PUSHER_CLI_FAULTS", 1000)
+  private static let seed = UInt64(setting("PUSHER_CLI_FAULT_SEED", 20_261_121))
+
+  @Test func `every event is printed once and in order, or lies in a gap that was told`() throws {
+    var random = Seeded(Self.seed)
+    let plans = (0..<Self.faults).map { _ in FaultPlan.random(&random) }
+    let source = NumberedSource()
+    let server = try ScriptedServer { connection in
+      let plan = connection.number <= plans.count ? plans[connection.number - 1] : .sound
+      try plan.play(connection, source)
+    }
+    let proxy = try FaultProxy(to: server.port) { number in
+      number <= plans.count ? plans[number - 1].wire : .sound
+    }
+    let program = try PusherCLI.start(
+      ["subscribe"] + proxy.address + [
+        NumberedSource.channel, "quiet", "-L", "--reconnect", "always", "--retry-max-delay", "10ms",
+        "--activity-timeout", "60ms", "--pong-timeout", "60ms", "--connect-timeout", "250ms",
+      ])
+    let start = SystemClock.now()
+    source.start(seed: Self.seed &+ 1)
+
+    var ledger = NumberedLedger()
+    var end = Int.max
+    while ledger.last < end {
+      try ledger.take(program.line(within: .seconds(30)))
+      _ = program.peekAtErrors()
+      if end == .max, server.connectionCount > plans.count { end = source.finish(after: 300) }
+    }
+    program.send(SIGTERM)
+    #expect(try program.wait() == .signalled(SIGTERM))
+
+    let seconds = start.duration(to: SystemClock.now()).inSeconds
+    let unexplained = ledger.unexplained(source, slack: 1)
+    print(
+      """
+      numbered run: seed \(Self.seed), \(server.connectionCount - 1) faults in \(Int(seconds)) s
+        published \(end), written to live subscriptions \(source.written), printed \(ledger.printed)
+        missing \(ledger.missing) in \(ledger.jumps.count) places, \(ledger.gaps.count) gaps told, \
+      outside them \(unexplained.count)
+        duplicated \(ledger.duplicated), out of order \(ledger.outOfOrder)
+        published at most \(Int(ledger.longestLead(source) * 1000)) ms before the start of its gap
+      """)
+    for (reason, count) in ledger.losses.sorted(by: { $0.value > $1.value }) {
+      print("  \(count) × \(reason)")
+    }
+    #expect(ledger.strange == [])
+    #expect(ledger.duplicated == 0)
+    #expect(ledger.outOfOrder == 0)
+    #expect(unexplained == [])
+    #expect(ledger.printed > Self.faults / 2)
+  }
+}

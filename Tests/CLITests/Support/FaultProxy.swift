@@ -1,0 +1,161 @@
+import Foundation
+import PusherCore
+
+/// A proxy on a free port of 127.0.0.1 that passes each connection on over a wire of the test's choice.
+///
+/// Connections reach the server in the order in which the proxy took them, so both count them alike.
+final class FaultProxy: Sendable {
+  let port: UInt16
+  private let stopPipe: (reading: Int32, writing: Int32)
+
+  /// - Parameter wire: The wire of each connection, the first being 1.
+  init(to server: UInt16, wire: @escaping @Sendable (Int) -> FaultyWire) throws {
+    let listener = try Loopback.listen()
+    port = listener.port
+    stopPipe = try Spawn.pipe()
+    let stop = stopPipe.reading
+    Thread.detachNewThread {
+      var number = 0
+      while let client = Loopback.accept(listener.descriptor, until: stop) {
+        number += 1
+        guard let upstream = try? Loopback.dial(server) else { continue }
+        let wire = wire(number)
+        Thread.detachNewThread {
+          FaultyConnection(client: client, server: upstream, wire: wire, stop: stop).run()
+        }
+      }
+      close(listener.descriptor)
+    }
+  }
+
+  deinit {
+    close(stopPipe.writing)
+  }
+
+  /// Options that lead the program here.
+  var address: [String] {
+    ["--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http", "--key", "test-key"]
+  }
+}
+
+/// One connection through the proxy, on a thread of its own.
+private final class FaultyConnection {
+  private let client: Int32
+  private let server: Int32
+  private let wire: FaultyWire
+  private let stop: Int32
+  /// What has come from the server, and when it may go on.
+  private var toClient: [(due: Instant, bytes: ArraySlice<UInt8>)] = []
+  private var toServer: [UInt8] = []
+  private var serverHasEnded = false
+  private var passed = 0
+  private var nextPiece = Instant(nanoseconds: 0)
+  /// Set by a cut that leaves the sockets open.
+  private var silence: FaultyWire.Cut?
+  private var piece = [UInt8](repeating: 0, count: 65_536)
+
+  init(client: Int32, server: Int32, wire: FaultyWire, stop: Int32) {
+    self.client = client
+    self.server = server
+    self.wire = wire
+    self.stop = stop
+  }
+
+  func run() {
+    defer {
+      close(client)
+      close(server)
+    }
+    while true {
+      guard deliver(at: SystemClock.now()), pushToServer() else { return }
+      if serverHasEnded, toClient.isEmpty, silence == nil { return }
+      var waiting = [
+        pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: client, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: serverHasEnded ? -1 : server, events: serverEvents, revents: 0),
+      ]
+      poll(&waiting, 3, waitTime)
+      if waiting[0].revents != 0 { return }
+      if waiting[1].revents != 0, !readClient() { return }
+      if waiting[2].revents != 0 { readServer() }
+    }
+  }
+
+  private var serverEvents: Int16 {
+    // A slow wire must hold the server back, as a real one does.
+    let isFull = toClient.count > 64
+    return Int16(isFull ? 0 : POLLIN) | Int16(toServer.isEmpty ? 0 : POLLOUT)
+  }
+
+  private var waitTime: Int32 {
+    guard let first = toClient.first, silence == nil else { return 1000 }
+    let left = SystemClock.now().duration(to: max(first.due, nextPiece)).wholeNanoseconds
+    return Int32(clamping: max(left, 0) / 1_000_000 + 1)
+  }
+
+  /// Passes on what is due; false when the connection is over.
+  private func deliver(at now: Instant) -> Bool {
+    if silence != nil {
+      toClient.removeAll()
+      return true
+    }
+    while true {
+      if let cut = wire.cut, passed >= wire.cutAfter { return apply(cut) }
+      guard let first = toClient.first, first.due <= now, nextPiece <= now else { return true }
+      let count = min(first.bytes.count, wire.piece, wire.cutAfter - passed)
+      let sent = first.bytes.prefix(count).withUnsafeBytes {
+        send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      guard sent > 0 else { return sent < 0 && errno == EAGAIN ? pauseForClient() : false }
+      passed += sent
+      toClient[0].bytes = first.bytes.dropFirst(sent)
+      if toClient[0].bytes.isEmpty { toClient.removeFirst() }
+      if wire.interval > .zero { nextPiece = now.advanced(by: wire.interval) }
+    }
+  }
+
+  /// The client takes nothing for the moment.
+  private func pauseForClient() -> Bool {
+    nextPiece = SystemClock.now().advanced(by: .milliseconds(1))
+    return true
+  }
+
+  private func apply(_ cut: FaultyWire.Cut) -> Bool {
+    switch cut {
+    case .end: return false
+    case .reset:
+      var linger = Foundation.linger(l_onoff: 1, l_linger: 0)
+      setsockopt(
+        client, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Foundation.linger>.size))
+      return false
+    case .blackHole, .halfOpen:
+      silence = cut
+      return true
+    }
+  }
+
+  private func readClient() -> Bool {
+    let count = read(client, &piece, piece.count)
+    guard count > 0 else { return count < 0 && errno == EAGAIN }
+    if silence != .blackHole { toServer += piece[..<count] }
+    return true
+  }
+
+  private func readServer() {
+    let count = read(server, &piece, piece.count)
+    if count > 0 {
+      toClient.append((SystemClock.now().advanced(by: wire.latency), piece[..<count]))
+    } else if count == 0 || errno != EAGAIN {
+      serverHasEnded = true
+    }
+  }
+
+  private func pushToServer() -> Bool {
+    guard !toServer.isEmpty, !serverHasEnded else { return true }
+    let sent = toServer.withUnsafeBytes {
+      send(server, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+    }
+    if sent > 0 { toServer.removeFirst(sent) }
+    return true
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import PusherCore
+
+/// What a subscriber printed, read line by line, and what that says about lost, doubled and swapped events.
+struct NumberedLedger {
+  /// A jump in the numbers, and whether a lost connection stands between its two ends.
+  struct Jump: Equatable {
+    var missing: ClosedRange<Int>
+    var followsLoss: Bool
+  }
+
+  private(set) var printed = 0
+  private(set) var duplicated = 0
+  private(set) var outOfOrder = 0
+  private(set) var jumps: [Jump] = []
+  /// The gaps that were told, in seconds of the wall clock.
+  private(set) var gaps: [ClosedRange<Double>] = []
+  private(set) var losses: [String: Int] = [:]
+  /// Lines that nobody knows.
+  private(set) var strange: [String] = []
+  private(set) var last = 0
+  private var isLost = false
+  private var seen: Set<Int> = []
+
+  /// How many numbers were never printed.
+  var missing: Int { jumps.reduce(0) { $0 + $1.missing.count } }
+
+  mutating func take(_ line: String) throws {
+    let start = #"{"event":"n","channel":"\#(NumberedSource.channel)","data":{"n":"#
+    if line.hasPrefix(start), let number = Int(line.dropFirst(start.count).prefix { $0.isNumber }) {
+      if line == NumberedSource.line(number) { take(number) } else { strange.append(line) }
+      return
+    }
+    let event = try JSONParser.parse(line)
+    switch event["event"]?.text {
+    case "pusher-cli:disconnected":
+      isLost = true
+      let reason = (event["data"]?["reason"]?.text ?? "").replacing(#/\d+/#, with: "N")
+      losses[reason, default: 0] += 1
+    case "pusher-cli:gap":
+      guard let from = seconds(event["data"]?["from"]), let to = seconds(event["data"]?["to"]),
+        from <= to
+      else { return strange.append(line) }
+      gaps.append(from...to)
+    case "pusher:connection_established", "pusher:subscription_succeeded", "pusher:error": break
+    default: strange.append(line)
+    }
+  }
+
+  private mutating func take(_ number: Int) {
+    printed += 1
+    defer { last = max(last, number) }
+    guard seen.insert(number).inserted else { return duplicated += 1 }
+    guard number > last else { return outOfOrder += 1 }
+    if number > last + 1, last > 0 {
+      jumps.append(Jump(missing: last + 1...number - 1, followsLoss: isLost))
+    }
+    isLost = false
+  }
+
+  private func seconds(_ time: JSONValue?) -> Double? {
+    let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+    return time?.text.flatMap { try? format.parse($0).timeIntervalSince1970 }
+  }
+
+  /// The jumps that no reported gap explains.
+  ///
+  /// A gap's times are those of this side: what was sent up to `slack` before its start may have been under way.
+  func unexplained(_ source: NumberedSource, slack: Double) -> [Jump] {
+    jumps.filter { jump in
+      let (first, last) = wallTimes(jump, source)
+      return !jump.followsLoss
+        || !gaps.contains { $0.lowerBound - slack <= first && last <= $0.upperBound + slack }
+    }
+  }
+
+  /// How long before the start of its gap an event was published that is missing, at most: seconds.
+  func longestLead(_ source: NumberedSource) -> Double {
+    jumps.reduce(0) { worst, jump in
+      let (first, last) = wallTimes(jump, source)
+      let lead = gaps.filter { first <= $0.upperBound && $0.lowerBound <= last + 1 }
+        .map { $0.lowerBound - first }.min()
+      return max(worst, lead ?? 0)
+    }
+  }
+
+  private func wallTimes(_ jump: Jump, _ source: NumberedSource) -> (Double, Double) {
+    let wall = Date().timeIntervalSince1970
+    let now = SystemClock.now()
+    func time(_ number: Int) -> Double {
+      wall + now.duration(to: source.time(of: number)).inSeconds
+    }
+    return (time(jump.missing.lowerBound), time(jump.missing.upperBound))
+  }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import PusherCore
+import Synchronization
+
+/// Publishes numbered events at a steady pace, whether or not anybody is subscribed, and remembers when.
+///
+/// Like a real server it writes each number to every subscription that is confirmed when it is published.
+final class NumberedSource: Sendable {
+  static let channel = "numbers"
+
+  private struct State {
+    /// When each number was published, the first at index 0.
+    var times: [Instant] = []
+    var written = 0
+    var isFinished = false
+  }
+
+  private let state = Mutex(State())
+
+  /// Begins to publish; the pace is drawn from `seed`.
+  func start(seed: UInt64) {
+    let source = self
+    Thread.detachNewThread {
+      var random = Seeded(seed)
+      while !source.state.withLock({ $0.isFinished }) {
+        source.publish(random.below(6))
+        usleep(UInt32(300 + random.below(2500)))
+      }
+    }
+  }
+
+  private func publish(_ count: Int) {
+    let now = SystemClock.now()
+    state.withLock { state in
+      for _ in 0..<count { state.times.append(now) }
+    }
+  }
+
+  /// Publishes so many numbers more and then none; answers the last.
+  func finish(after count: Int) -> Int {
+    publish(count)
+    return state.withLock { state in
+      state.isFinished = true
+      return state.times.count
+    }
+  }
+
+  /// The last number so far.
+  var last: Int { state.withLock { $0.times.count } }
+
+  /// When a number was published.
+  func time(of number: Int) -> Instant { state.withLock { $0.times[number - 1] } }
+
+  /// How many events were written to confirmed subscriptions.
+  var written: Int { state.withLock { $0.written } }
+
+  /// Writes what is published from now on to a confirmed subscription, at most so many events.
+  func feed(_ connection: ScriptedConnection, atMost limit: Int) throws {
+    var next = last + 1
+    let end = limit == .max ? .max : next + limit
+    while next < end {
+      guard next <= last else {
+        usleep(200)
+        // A client that has gone is noticed also when nothing is written.
+        try connection.checkPeer()
+        continue
+      }
+      state.withLock { $0.written += 1 }
+      try connection.send(event: "n", channel: Self.channel, data: Self.data(next))
+      next += 1
+    }
+  }
+
+  /// The data of a number, long enough at times to be cut in the middle.
+  static func data(_ number: Int) -> String {
+    let length = number % 97 == 0 ? 20_000 : number * 7919 % 300
+    return #"{"n":\#(number),"é\"":"\#(String(repeating: "x", count: length))"}"#
+  }
+
+  /// The line that the program prints for a number.
+  static func line(_ number: Int) -> String {
+    #"{"event":"n","channel":"\#(channel)","data":\#(data(number))}"#
+  }
+}
+
+/// A small generator with a seed, the same on every machine.
+struct Seeded: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(_ seed: UInt64) {
+    state = seed
+  }
+
+  /// SplitMix64.
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+    return value ^ (value >> 31)
+  }
+
+  /// A number from 0 up to, and without, `limit`.
+  mutating func below(_ limit: Int) -> Int {
+    Int(next() % UInt64(limit))
+  }
+}
