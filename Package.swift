@@ -39,6 +39,13 @@ let package = Package(
       dependencies: ["PusherCore", "PusherServer"],
       swiftSettings: strict
     ),
+    // The client under test of `make conformance`; built, never installed.
+    .executableTarget(
+      name: "autobahn-testee",
+      dependencies: ["PusherCore"],
+      path: "Tests/AutobahnTestee",
+      swiftSettings: strict
+    ),
     .testTarget(
       name: "PusherCoreTests",
       dependencies: ["PusherCore", "PusherServer"],

@@ -4,6 +4,7 @@ package struct ClientHandshake: Sendable {
   private let extra: HTTPHeaders
   private let subprotocols: [String]
   private let deflate: Bool
+  private let offers: String
   private let key: String
 
   /// Fields that are the handshake's own.
@@ -16,16 +17,17 @@ package struct ClientHandshake: Sendable {
   /// A handshake with `url`; `key` is 16 random bytes.
   ///
   /// `extra` fields are sent behind the handshake's own; a Host or Authorization among them takes the place of
-  /// the one that follows from the URL.
+  /// the one that follows from the URL. With `deflate`, compression is asked for in the words of `offers`.
   package init(
     url: HTTPURL, headers extra: HTTPHeaders = HTTPHeaders(), subprotocols: [String] = [],
-    deflate: Bool, key: [UInt8]
+    deflate: Bool, offers: String = PerMessageDeflate.offer, key: [UInt8]
   ) {
     precondition(key.count == 16, "the key has 16 bytes")
     self.url = url
     self.extra = extra
     self.subprotocols = subprotocols
     self.deflate = deflate
+    self.offers = offers
     self.key = Base64.encode(key)
   }
 
@@ -43,7 +45,7 @@ package struct ClientHandshake: Sendable {
       }
       headers.append("Sec-WebSocket-Protocol", subprotocols.joined(separator: ", "))
     }
-    if deflate { headers.append("Sec-WebSocket-Extensions", PerMessageDeflate.offer) }
+    if deflate { headers.append("Sec-WebSocket-Extensions", offers) }
     if let userInfo = url.userInfo, extra["Authorization"] == nil {
       guard let plain = PercentEncoding.decode(userInfo) else {
         throw .invalidURL("the user information is not percent-encoded UTF-8")

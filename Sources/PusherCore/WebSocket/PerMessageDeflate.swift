@@ -40,7 +40,13 @@ package enum PerMessageDeflate {
   /// What a client offers: the server may choose every parameter.
   package static let offer = "permessage-deflate; client_max_window_bits"
 
-  /// The parameters that a server's answer to ``offer`` fixes; `nil` when it answered with no extension.
+  /// ``offer``, and behind it a second one for a server that only compresses for clients without memory.
+  ///
+  /// A server takes the first that suits it (RFC 7692 section 5), so the second one costs the others nothing.
+  package static let everyOffer =
+    offer + ", permessage-deflate; client_no_context_takeover; client_max_window_bits"
+
+  /// The parameters that a server's answer to an offer fixes; `nil` when it answered with no extension.
   ///
   /// Throws a reason for what RFC 7692 section 7.1 forbids: another extension, the same one twice, an unknown or
   /// repeated parameter, a value out of 8 to 15 or where none belongs.
