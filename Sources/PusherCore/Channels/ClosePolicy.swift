@@ -27,7 +27,7 @@ enum ClosePolicy {
       return decide(code: code, lived: lived)
     }
     switch loss {
-    case .refused(let status, _):
+    case .refused(let status, _, _):
       return status == 408 || status == 425 || status == 429 || status >= 500 ? .backOff : .stop
     case .noPong: return isStable(lived) ? .atOnce : .backOff
     default: return .backOff

@@ -14,16 +14,16 @@ public enum Fault: Sendable, Equatable {
 public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible {
   /// The server closed the socket, with the code and reason of its close frame; no code when it sent none.
   case closed(code: Int?, reason: String)
-  /// The server answered the upgrade with something other than 101.
-  case refused(status: Int, reason: String)
+  /// The server answered the upgrade with something other than 101, and may ask to wait before the next attempt.
+  case refused(status: Int, reason: String, retryAfter: Duration? = nil)
   /// The server broke a rule of a protocol.
   case violation(String)
   /// Name service, connection or TLS failed; the text says what, to whom.
   case network(String)
-  /// The certificate or its host name was not accepted.
-  case untrusted(String)
-  /// No `connection_established` within this time.
-  case handshakeTimeout(Duration)
+  /// One side did not accept the other's certificate.
+  case untrusted(String, TrustProblem = .certificate)
+  /// No `connection_established` within this time, and what was still waited for then, if that is known.
+  case handshakeTimeout(Duration, ConnectionStage? = nil)
   /// No answer to a ping within this time.
   case noPong(Duration)
   /// The connection was given up from this side.
@@ -45,14 +45,54 @@ public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible 
     case .closed(nil, let reason): "the server closed the connection: \(reason)"
     case .closed(let code?, ""): "closed by the server with code \(code)"
     case .closed(let code?, let reason): "closed by the server with code \(code): \(reason)"
-    case .refused(let status, let reason):
+    case .refused(let status, let reason, let wait):
       "the server answered HTTP \(status)\(reason.isEmpty ? "" : " (\(reason))")"
+        + (wait.map { " and asks to wait \($0.inWords)" } ?? "")
     case .violation(let what): "the server broke the protocol: \(what)"
-    case .network(let what), .untrusted(let what), .dropped(let what): what
-    case .handshakeTimeout(let time): "no connection within \(time.inWords)"
+    case .network(let what), .untrusted(let what, _), .dropped(let what): what
+    case .handshakeTimeout(let time, let stage):
+      "\(stage?.inWords ?? "no connection") within \(time.inWords)"
     case .noPong(let time): "no pong for \(time.inWords)"
     }
   }
+}
+
+/// How far an attempt to connect has come.
+public enum ConnectionStage: Sendable, Equatable {
+  /// The name is being looked up.
+  case resolving
+  case connecting
+  /// The TLS handshake goes on.
+  case securing
+  /// The upgrade was asked for, and so many bytes of the answer have come.
+  case upgrading(received: Int)
+  /// The socket speaks WebSocket; `connection_established` is missing.
+  case greeting
+
+  /// What did not happen, as the beginning of a message that goes on with the time.
+  fileprivate var inWords: String {
+    switch self {
+    case .resolving: "the host name was not resolved"
+    case .connecting: "no connection"
+    case .securing: "the server accepted the connection, but the TLS handshake was not done"
+    case .upgrading(0): "the server accepted the connection, but did not answer the upgrade"
+    case .upgrading(let received):
+      "the server did not finish its answer to the upgrade (\(received) bytes came)"
+    case .greeting: "the server upgraded, but sent no connection_established"
+    }
+  }
+}
+
+/// What kept one side from trusting the other.
+public enum TrustProblem: Sendable, Equatable {
+  /// The server's certificate is expired, for another host, or otherwise not fit.
+  case certificate
+  /// Nobody who is trusted vouches for the server's certificate.
+  case unknownAuthority
+  /// The server's public key is none of those that were pinned.
+  case publicKey
+  /// The server wants a certificate of ours, or did not accept the one it got.
+  case clientCertificate
 }
 
 extension Duration {

@@ -189,7 +189,7 @@ package struct Session {
       return
     }
     let delay: Duration =
-      decision == .atOnce ? .zero : policy.backoff.delay(attempt: attempts, random: nextRandom())
+      decision == .atOnce ? .zero : policy.delay(attempt: attempts, random: nextRandom(), loss)
     attempts += 1
     report(.disconnected(loss, code: code, retryIn: delay, attempt: attempts))
     if delay == .zero, !isReadingPaused {
@@ -234,8 +234,14 @@ package struct Session {
     renewRequests(at: now)
   }
 
-  /// Looks at the time.
-  package mutating func tick(at now: Instant) {
+  /// The upgrade of the present attempt is asked for elsewhere.
+  package mutating func redirected(status: Int, to place: String) {
+    guard case .connecting = phase else { return }
+    report(.redirected(status: status, to: place))
+  }
+
+  /// Looks at the time; `stage` is what an attempt to connect waits for now, for the message if it is given up.
+  package mutating func tick(at now: Instant, stage: ConnectionStage? = nil) {
     switch phase {
     case .idle, .ended: return
     case .connecting where isReadingPaused, .waiting where isReadingPaused: return
@@ -244,7 +250,7 @@ package struct Session {
     case .connecting(let until):
       guard now >= until else { return }
       emit(.abort)
-      lost(.handshakeTimeout(options.connectTimeout), at: now)
+      lost(.handshakeTimeout(options.connectTimeout, stage), at: now)
     case .connected:
       switch keepalive?.tick(at: now) {
       case .sendPing: emit(.send(command.ping))

@@ -12,6 +12,8 @@ public enum SessionEvent: Sendable, Equatable {
   case memberRemoved(channel: String, PusherPresenceChannelMember)
   /// A `pusher:error`; by itself it ends nothing.
   case error(code: Int?, message: String)
+  /// The server sent the upgrade elsewhere, and it is asked for there; the URL has no query.
+  case redirected(status: Int, to: String)
   /// The connection is gone; a new one is dialled after `retryIn`, or none when that is `nil`.
   case disconnected(ConnectionLoss, code: Int?, retryIn: Duration?, attempt: Int)
   /// Every channel is back; what was sent between the two times is lost.

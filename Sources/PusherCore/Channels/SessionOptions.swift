@@ -27,6 +27,15 @@ public struct ReconnectPolicy: Sendable, Equatable {
   }
 }
 
+extension ReconnectPolicy {
+  /// The wait after `loss`: the back-off's, or what the server asked for if that is longer, up to the ceiling.
+  func delay(attempt: Int, random: UInt64, _ loss: ConnectionLoss) -> Duration {
+    let own = backoff.delay(attempt: attempt, random: random)
+    guard case .refused(_, _, let asked?) = loss else { return own }
+    return max(own, min(asked, backoff.ceiling))
+  }
+}
+
 /// What a session needs to know before it begins.
 public struct SessionOptions: Sendable {
   /// What the service calls things.

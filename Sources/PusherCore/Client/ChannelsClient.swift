@@ -166,7 +166,8 @@ extension ChannelsClient: LoopSource {
   package func ready(_ events: PollEvents, at now: Instant) {}
 
   package func expired(at now: Instant) {
-    perform { $0.tick(at: $1) }
+    let stage = link?.stage
+    perform { $0.tick(at: $1, stage: stage) }
   }
 }
 
@@ -180,6 +181,10 @@ extension ChannelsClient: ServerLinkDelegate {
   }
 
   func linkUpgraded(at now: Instant) {}
+
+  func linkRedirected(status: Int, to place: String, at now: Instant) {
+    perform { session, _ in session.redirected(status: status, to: place) }
+  }
 
   func linkTapIsFull(at now: Instant) {
     delegate?.clientTapIsFull(self)

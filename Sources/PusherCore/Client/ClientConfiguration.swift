@@ -4,6 +4,8 @@ package struct ClientConfiguration: Sendable {
   package var url: HTTPURL
   /// Sent with the upgrade.
   package var headers: HTTPHeaders
+  /// Offered with the upgrade, the one liked best first; most servers want none.
+  package var subprotocols: [String]
   package var tls: TLSConfiguration
   /// Where the environment says that authorities are found.
   package var trust: TLSEnvironment
@@ -12,13 +14,14 @@ package struct ClientConfiguration: Sendable {
   package var limits: WebSocketLimits
 
   package init(
-    url: HTTPURL, headers: HTTPHeaders = HTTPHeaders(),
+    url: HTTPURL, headers: HTTPHeaders = HTTPHeaders(), subprotocols: [String] = [],
     tls: TLSConfiguration = TLSConfiguration(), trust: TLSEnvironment = TLSEnvironment(),
     offersCompression: Bool = true,
     limits: WebSocketLimits = WebSocketLimits()
   ) {
     self.url = url
     self.headers = headers
+    self.subprotocols = subprotocols
     self.tls = tls
     self.trust = trust
     self.offersCompression = offersCompression
@@ -28,11 +31,10 @@ package struct ClientConfiguration: Sendable {
 
 extension ConnectionLoss {
   /// What a failure of the transport means for the connection.
-  init(_ error: TransportError) {
+  package init(_ error: TransportError) {
     switch error {
-    case .tls(.certificate(let reason, let subject)):
-      let error = TLSError.certificate(reason: reason, subject: subject)
-      self = .untrusted("\(error)")
+    case .tls(let error):
+      self = error.trustProblem.map { .untrusted("\(error)", $0) } ?? .network("\(error)")
     default: self = .network("\(error)")
     }
   }
@@ -47,14 +49,29 @@ extension ConnectionLoss {
     }
   }
 
-  /// What an answer other than a proper 101 means for the connection.
-  init(upgradeFailure error: any Error) {
+  /// What an answer other than a proper 101 means for the connection; `now` gives a date in it its meaning.
+  init(upgradeFailure error: any Error, at now: WallTime) {
     switch error {
     case HandshakeError.refused(let head):
-      self = .refused(status: head.status, reason: head.reason)
-    case HandshakeError.redirect(let location, let status):
-      self = .refused(status: status, reason: "it redirects to \(location)")
+      self = .refused(
+        status: head.status, reason: head.reason,
+        retryAfter: head.headers["Retry-After"].flatMap { RetryAfter.parse($0, now: now) })
+    case HandshakeError.redirect(_, let status):
+      self = .refused(status: status, reason: "a redirect that is not followed")
     default: self = .violation("\(error)")
+    }
+  }
+}
+
+extension TLSError {
+  /// Who did not trust whom, when that is what failed.
+  fileprivate var trustProblem: TrustProblem? {
+    switch self {
+    case .certificate: .certificate
+    case .unknownAuthority: .unknownAuthority
+    case .publicKey: .publicKey
+    case .clientCertificate: .clientCertificate
+    default: nil
     }
   }
 }

@@ -6,6 +6,8 @@ protocol ServerLinkDelegate: AnyObject {
   func linkDelivered(at now: Instant)
   /// The server agreed to speak WebSocket.
   func linkUpgraded(at now: Instant)
+  /// The server sent the upgrade elsewhere, and that place is dialled now.
+  func linkRedirected(status: Int, to place: String, at now: Instant)
   /// The tap wants no more for now.
   func linkTapIsFull(at now: Instant)
   /// A complete text message that the tap declined; the view lasts for this call.
@@ -16,7 +18,7 @@ protocol ServerLinkDelegate: AnyObject {
   func linkEnded(_ loss: ConnectionLoss, at now: Instant)
 }
 
-/// One connection to the server: dial, upgrade, frames, end.
+/// One connection to the server: dial, upgrade, frames, end; a redirected upgrade is dialled anew.
 ///
 /// It is used once and belongs to the loop's thread.
 final class ServerLink {
@@ -31,7 +33,8 @@ final class ServerLink {
   private static let readSize = 256 << 10
 
   private let configuration: ClientConfiguration
-  private let tls: TLSContext?
+  private var tls: TLSContext?
+  private var trail: RedirectTrail
   private let tap: any MessageTap
   private let loop: EventLoop
   private var stream: SocketStream?
@@ -67,15 +70,26 @@ final class ServerLink {
     self.configuration = configuration
     self.tls = tls
     self.tap = tap
+    trail = RedirectTrail(url: configuration.url)
   }
 
   /// Dials; every answer comes from inside the loop.
   func start() {
     let stream = SocketStream.connect(
-      loop: loop, host: configuration.url.host, port: UInt16(clamping: configuration.url.port),
-      tls: tls, delegate: self)
+      loop: loop, host: trail.url.host, port: UInt16(clamping: trail.url.port),
+      tls: trail.url.isSecure ? tls : nil, delegate: self)
     stream.wantsRead = !isPaused
     self.stream = stream
+  }
+
+  /// How far the attempt to connect has come; `nil` before and after it.
+  var stage: ConnectionStage? {
+    switch phase {
+    case .dialling: stream?.stage
+    case .upgrading: .upgrading(received: input.count)
+    case .open: .greeting
+    case .ended: nil
+    }
   }
 
   /// Sends a text message; does nothing before the upgrade or after the end.
@@ -140,7 +154,8 @@ final class ServerLink {
 extension ServerLink: SocketStreamDelegate {
   func streamOpened(_ stream: SocketStream, at now: Instant) {
     let handshake = ClientHandshake(
-      url: configuration.url, headers: configuration.headers, subprotocols: [],
+      url: trail.url, headers: trail.headers(configuration.headers),
+      subprotocols: configuration.subprotocols,
       deflate: configuration.offersCompression, key: SecureRandom.bytes(16))
     do throws(HTTPError) {
       output.append(try handshake.request())
@@ -181,7 +196,8 @@ extension ServerLink: SocketStreamDelegate {
 
   private func inputEnded(at now: Instant) {
     guard case .open(let socket) = phase else {
-      end(.closed(code: nil, reason: "before it answered the upgrade"), at: now)
+      let place = input.isEmpty ? "before it answered" : "in the middle of its answer to"
+      end(.closed(code: nil, reason: "\(place) the upgrade"), at: now)
       return
     }
     socket.inputEnded()
@@ -189,19 +205,52 @@ extension ServerLink: SocketStreamDelegate {
   }
 
   private func upgrade(_ handshake: ClientHandshake, at now: Instant) {
+    if let foreign = ForeignProtocol.name(input.view) {
+      return end(.violation(foreign), at: now)
+    }
     do {
-      guard let head = try headParser.response(from: input) else {
-        return
-      }
+      guard let head = try nextAnswer() else { return }
       let negotiated = try handshake.accept(head)
       let socket = WebSocketConnection(
         role: .client, deflate: negotiated.deflate, limits: configuration.limits,
         random: SecureRandom.generator, input: input)
       phase = .open(socket)
       delegate?.linkUpgraded(at: now)
+    } catch HandshakeError.redirect(let location, let status)
+      where RedirectTrail.isRedirect(status)
+    {
+      redirect(to: location, status: status, at: now)
     } catch {
-      end(ConnectionLoss(upgradeFailure: error), at: now)
+      end(ConnectionLoss(upgradeFailure: error, at: SystemClock.wall()), at: now)
     }
+  }
+
+  /// The answer's head once it is whole; interim ones (RFC 9110 section 15.2) only say that it is still to come.
+  private func nextAnswer() throws(HTTPError) -> HTTPResponseHead? {
+    while let head = try headParser.response(from: input) {
+      if head.status == 101 || !(100..<200).contains(head.status) { return head }
+    }
+    return nil
+  }
+
+  private func redirect(to location: String, status: Int, at now: Instant) {
+    do {
+      try trail.follow(location: location)
+      if trail.url.isSecure && tls == nil {
+        tls = try TLSContext.client(configuration.tls, environment: configuration.trust)
+      }
+    } catch let error as RedirectError {
+      return end(.refused(status: status, reason: "\(error)"), at: now)
+    } catch {
+      return end(.dropped("\(error)"), at: now)
+    }
+    stream?.close()
+    input.removeAll()
+    output.removeAll()
+    headParser = HTTPHeadParser(limits: HTTPHeadLimits())
+    phase = .dialling
+    delegate?.linkRedirected(status: status, to: trail.url.place, at: now)
+    if case .dialling = phase { start() }
   }
 
   /// Hands out every message that is complete, until there is no more or nobody wants more.

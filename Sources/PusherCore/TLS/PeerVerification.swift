@@ -46,32 +46,67 @@ extension TLSEngine {
       let here = unsafe SSL_get_ex_data(OpaquePointer(connection), 0)
     else { return accepted }
     let engine = unsafe Unmanaged<TLSEngine>.fromOpaque(here).takeUnretainedValue()
-    let code = unsafe X509_STORE_CTX_get_error(store)
-    engine.objection = .certificate(
-      reason: engine.words(for: code),
-      subject: unsafe subject(of: X509_STORE_CTX_get_current_cert(store)))
+    let certificate = unsafe X509_STORE_CTX_get_current_cert(store)
+    engine.objection = unsafe engine.objection(
+      X509_STORE_CTX_get_error(store), to: certificate, subject: subject(of: certificate))
     return 0
   }
 
-  private func words(for code: Int32) -> String {
+  private func objection(_ code: Int32, to certificate: OpaquePointer?, subject: String?) -> TLSError {
     let words = unsafe String(cString: X509_verify_cert_error_string(Int(code)))
     switch code {
     case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return "\(words), it is not for \(peerName ?? "this host")"
-    default:
-      return words
+      return .certificate(
+        reason: "\(words), it is not for \(peerName ?? "this host")", subject: subject)
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return .certificate(
+        reason: "it expired on \(unsafe Self.time(X509_get0_notAfter(certificate)))",
+        subject: subject)
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return .certificate(
+        reason: "it is valid only from \(unsafe Self.time(X509_get0_notBefore(certificate)))",
+        subject: subject)
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT,
+      X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+      let issuer = unsafe Self.issuer(of: certificate).map { " (\($0))" } ?? ""
+      return .unknownAuthority(
+        reason: "its issuer\(issuer) is not trusted, and the server sent no chain to one that is",
+        subject: subject)
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+      return .unknownAuthority(
+        reason: "it is self-signed and not itself trusted", subject: subject)
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+      return .unknownAuthority(
+        reason: "the authority at the end of its chain is not trusted", subject: subject)
+    case X509_V_ERR_CERT_CHAIN_TOO_LONG:
+      return .certificate(
+        reason: "its chain has more than \(TLSContext.maximumIntermediates) intermediate certificates",
+        subject: subject)
+    default: return .certificate(reason: words, subject: subject)
     }
   }
 
   /// A certificate's subject as RFC 2253 writes it, control characters escaped.
-  private static func subject(of certificate: OpaquePointer?) -> String? {
-    guard let certificate = unsafe certificate, let text = unsafe BIO_new(BIO_s_mem()) else {
-      return nil
-    }
+  static func subject(of certificate: OpaquePointer?) -> String? {
+    guard let certificate = unsafe certificate else { return nil }
+    return unsafe text { unsafe pusher_X509_NAME_print($0, X509_get_subject_name(certificate)) >= 0 }
+  }
+
+  private static func issuer(of certificate: OpaquePointer?) -> String? {
+    guard let certificate = unsafe certificate else { return nil }
+    return unsafe text { unsafe pusher_X509_NAME_print($0, X509_get_issuer_name(certificate)) >= 0 }
+  }
+
+  /// A time as OpenSSL prints it, such as `Dec 31 23:59:59 2020 GMT`.
+  private static func time(_ time: UnsafePointer<ASN1_TIME>?) -> String {
+    unsafe text { unsafe ASN1_TIME_print($0, time) == 1 } ?? "an unknown date"
+  }
+
+  /// What `print` writes; `nil` when it fails.
+  private static func text(_ print: (OpaquePointer) -> Bool) -> String? {
+    guard let text = unsafe BIO_new(BIO_s_mem()) else { return nil }
     defer { unsafe BIO_free(text) }
-    guard unsafe pusher_X509_NAME_print(text, X509_get_subject_name(certificate)) >= 0 else {
-      return nil
-    }
+    guard unsafe print(text) else { return nil }
     let buffer = ByteBuffer(capacity: 256)
     let pending = unsafe BIO_ctrl_pending(text)
     buffer.reserve(pending)
@@ -79,5 +114,27 @@ extension TLSEngine {
     guard unsafe BIO_read_ex(text, buffer.tail, pending, &count) == 1 else { return nil }
     buffer.commit(count)
     return buffer.view.text
+  }
+}
+
+// Our own certificate, when the other side asks for one.
+extension TLSEngine {
+  /// OpenSSL's word that the peer asks for a certificate; 1 goes on with what there is.
+  static func noteRequest(_ connection: OpaquePointer?) -> Int32 {
+    guard let connection = unsafe connection, unsafe SSL_is_server(connection) == 0,
+      let here = unsafe SSL_get_ex_data(connection, 0)
+    else { return 1 }
+    let engine = unsafe Unmanaged<TLSEngine>.fromOpaque(here).takeUnretainedValue()
+    engine.wasAskedForCertificate = true
+    return 1
+  }
+
+  /// What an alert says of our certificate, or of its absence, if the peer asked for one and the alert is of that kind.
+  func refusalOfCertificate(_ cause: OpenSSLErrors.Entry) -> TLSError? {
+    guard wasAskedForCertificate, cause.library == ERR_LIB_SSL else { return nil }
+    // The alerts of RFC 8446 section 6.2 from handshake_failure to unknown_ca, and certificate_required.
+    let alerts = [40, 42, 43, 44, 45, 46, 48, 49, 116].map { SSL_AD_REASON_OFFSET + $0 }
+    guard alerts.contains(cause.reason) else { return nil }
+    return .clientCertificate(given: context.hasCertificate, reason: cause.text)
   }
 }

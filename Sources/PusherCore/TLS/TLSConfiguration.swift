@@ -8,15 +8,18 @@ package struct TLSConfiguration: Sendable, Equatable {
   package var certificateFile: String?
   /// The PEM file of its key; `nil` when the key stands in ``certificateFile``.
   package var keyFile: String?
+  /// The server's public key has to be one of these, even when nothing else is checked; empty for any key.
+  package var pins: Set<PublicKeyPin>
 
   package init(
     caFile: String? = nil, insecure: Bool = false, certificateFile: String? = nil,
-    keyFile: String? = nil
+    keyFile: String? = nil, pins: Set<PublicKeyPin> = []
   ) {
     self.caFile = caFile
     self.insecure = insecure
     self.certificateFile = certificateFile
     self.keyFile = keyFile
+    self.pins = pins
   }
 }
 

@@ -7,18 +7,27 @@ internal import CSystemOpenSSL
   let pointer: OpaquePointer
   /// Whether connections of this context wait for a ClientHello.
   let isServer: Bool
+  /// What the peer's public key has to be one of; empty for any.
+  let pins: Set<PublicKeyPin>
+  /// Whether there is a certificate to show.
+  private(set) var hasCertificate = false
+
+  /// How many certificates may stand between a server's own and a trusted one; real chains have one to three.
+  package static let maximumIntermediates = 10
 
   deinit {
     unsafe SSL_CTX_free(pointer)
   }
 
-  private init(_ method: OpaquePointer?, isServer: Bool, verifies: Bool) throws(TLSError) {
+  private init(_ method: OpaquePointer?, isServer: Bool, verifies: Bool, pins: Set<PublicKeyPin> = []
+  ) throws(TLSError) {
     OpenSSLErrors.clear()
     guard let pointer = unsafe SSL_CTX_new(method) else {
       throw .setup(reason: OpenSSLErrors.cause())
     }
     unsafe self.pointer = pointer
     self.isServer = isServer
+    self.pins = pins
     guard unsafe pusher_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1 else {
       throw .setup(reason: OpenSSLErrors.cause())
     }
@@ -28,6 +37,8 @@ internal import CSystemOpenSSL
     unsafe pusher_SSL_CTX_set_mode(pointer, Int(mode))
     unsafe pusher_SSL_CTX_refuse_renegotiation(pointer)
     unsafe SSL_CTX_set_verify(pointer, verifies ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nil)
+    unsafe SSL_CTX_set_verify_depth(pointer, Int32(Self.maximumIntermediates))
+    unsafe SSL_CTX_set_cert_cb(pointer, { connection, _ in unsafe TLSEngine.noteRequest(connection) }, nil)
     // Without an answer of ours OpenSSL would ask for a passphrase on the terminal and block the loop.
     unsafe SSL_CTX_set_default_passwd_cb(pointer) { _, _, _, _ in -1 }
   }
@@ -40,7 +51,8 @@ internal import CSystemOpenSSL
     _ configuration: TLSConfiguration, environment: TLSEnvironment = TLSEnvironment()
   ) throws(TLSError) -> TLSContext {
     let context = try unsafe TLSContext(
-      TLS_client_method(), isServer: false, verifies: !configuration.insecure)
+      TLS_client_method(), isServer: false, verifies: !configuration.insecure,
+      pins: configuration.pins)
     if !configuration.insecure {
       try context.trust(configuration.caFile, environment)
     }
@@ -69,6 +81,7 @@ internal import CSystemOpenSSL
     else {
       throw .file(path: keyFile, reason: OpenSSLErrors.cause())
     }
+    hasCertificate = true
   }
 
   private func trust(_ caFile: String?, _ environment: TLSEnvironment) throws(TLSError) {

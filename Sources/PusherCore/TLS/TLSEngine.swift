@@ -22,12 +22,14 @@ internal import CSystemOpenSSL
   private let incoming: OpaquePointer
   /// OpenSSL writes ciphertext here; owned by `connection`.
   private let outgoing: OpaquePointer
-  private let context: TLSContext
+  let context: TLSContext
   let peerName: String?
   private var isEstablished = false
   private var failure: TLSError?
   /// The first objection to the peer's certificate chain, noted while it was checked.
   var objection: TLSError?
+  /// Whether the peer asked for a certificate of ours.
+  var wasAskedForCertificate = false
 
   /// False as long as a read or handshake may go on with what has been received already.
   ///
@@ -90,6 +92,11 @@ internal import CSystemOpenSSL
     OpenSSLErrors.clear()
     let result = unsafe SSL_do_handshake(connection)
     if result == 1 {
+      do throws(TLSError) {
+        try checkPins()
+      } catch {
+        throw fail(error)
+      }
       isEstablished = true
       return true
     }
@@ -187,6 +194,7 @@ internal import CSystemOpenSSL
     guard let cause = entries.first, !isUnexpectedEnd(cause) else {
       return .handshake(reason: "the other side closed the connection")
     }
+    if let refusal = refusalOfCertificate(cause) { return refusal }
     return .handshake(reason: OpenSSLErrors.words(for: cause))
   }
 
@@ -195,6 +203,7 @@ internal import CSystemOpenSSL
       // OpenSSL before 3.0 tells an end without close_notify by SYSCALL and an empty queue.
       return code == SSL_ERROR_SYSCALL ? .cutShort : .connection(reason: "error \(code)")
     }
+    if let refusal = refusalOfCertificate(cause) { return refusal }
     return isUnexpectedEnd(cause)
       ? .cutShort : .connection(reason: OpenSSLErrors.words(for: cause))
   }

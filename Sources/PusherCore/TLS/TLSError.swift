@@ -10,6 +10,12 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
   case setup(reason: String)
   /// The other side's certificate was not accepted; `subject` names the certificate of the chain that failed.
   case certificate(reason: String, subject: String?)
+  /// Nobody who is trusted vouches for the other side's certificate; `subject` as with ``certificate(reason:subject:)``.
+  case unknownAuthority(reason: String, subject: String?)
+  /// The other side's public key, `seen`, is none of those that were pinned.
+  case publicKey(seen: PublicKeyPin, subject: String?)
+  /// The other side asked for a certificate of ours, and did not accept that there was none or the one it got.
+  case clientCertificate(given: Bool, reason: String)
   /// The two sides found no common ground, or the other side does not speak TLS.
   case handshake(reason: String)
   /// The network's or the other side's fault: the stream ended without the closing alert, so data may be missing.
@@ -25,10 +31,15 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
       "no certificate authorities found (looked at \(searched.joined(separator: ", ")))"
     case .setup(let reason):
       "cannot set up TLS: \(reason)"
-    case .certificate(let reason, let subject?):
-      "certificate not accepted: \(reason) (\(subject))"
-    case .certificate(let reason, nil):
-      "certificate not accepted: \(reason)"
+    case .certificate(let reason, let subject), .unknownAuthority(let reason, let subject):
+      "certificate not accepted: \(reason)" + (subject.map { " (\($0))" } ?? "")
+    case .publicKey(let seen, let subject):
+      "certificate not accepted: its public key is \(seen), which is not pinned"
+        + (subject.map { " (\($0))" } ?? "")
+    case .clientCertificate(given: false, let reason):
+      "the server wants a client certificate (\(reason))"
+    case .clientCertificate(given: true, let reason):
+      "the server does not accept the client certificate (\(reason))"
     case .handshake(let reason):
       "TLS handshake failed: \(reason)"
     case .cutShort:
@@ -80,6 +91,8 @@ enum OpenSSLErrors {
       "the key does not belong to the certificate"
     case (ERR_LIB_SSL, SSL_R_WRONG_VERSION_NUMBER), (ERR_LIB_SSL, SSL_R_HTTP_REQUEST):
       "the other side does not speak TLS on this port (\(entry.text))"
+    case (ERR_LIB_SSL, SSL_R_UNSUPPORTED_PROTOCOL), (ERR_LIB_SSL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION):
+      "the other side speaks no TLS 1.2 or newer (\(entry.text))"
     // What our refusal to ask for a passphrase comes to; the number is built from macros that are not imported.
     case _ where entry.text == "interrupted or cancelled":
       "the key is protected by a passphrase"

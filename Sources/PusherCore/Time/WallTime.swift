@@ -62,6 +62,14 @@ package struct WallTime: Sendable, Hashable {
     return (era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, day)
   }
 
+  /// The days from 1970-01-01 to a date of the proleptic Gregorian calendar; months and days count from 1.
+  package static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
+    let fromMarch = month > 2 ? year : year - 1
+    let (era, yearOfEra) = floorDivide(fromMarch, by: 400)
+    let ofYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + ofYear - 719_468
+  }
+
   private static func floorDivide(_ value: Int64, by divisor: Int64)
     -> (quotient: Int64, remainder: Int64)
   {

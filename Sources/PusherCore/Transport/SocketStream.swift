@@ -43,6 +43,15 @@ package final class SocketStream {
   package var wantsWrite: Bool { callerHasMore || !outgoing.isEmpty }
   /// Whether reading and writing are allowed.
   package var isOpen: Bool { if case .open = state { true } else { false } }
+  /// What a stream that is not open yet does.
+  var stage: ConnectionStage? {
+    switch state {
+    case .starting, .resolving: .resolving
+    case .connecting, .adopted: .connecting
+    case .handshaking: .securing
+    case .open, .closed: nil
+    }
+  }
   /// Whom the stream is connected to, once it is.
   package internal(set) var peer: SocketAddress?
 

@@ -84,9 +84,10 @@ package struct ClientHandshake: Sendable {
       throw .invalid("Sec-WebSocket-Accept does not match the key")
     }
     let chosen = head.headers.all("Sec-WebSocket-Protocol")
-    guard chosen.count <= 1, chosen.allSatisfy(subprotocols.contains) else {
-      throw .invalid("the server chose a subprotocol that was not offered")
+    if let foreign = chosen.first(where: { !subprotocols.contains($0) }) {
+      throw .invalid("the server chose the subprotocol '\(foreign)', which was not offered")
     }
+    guard chosen.count <= 1 else { throw .invalid("the server chose two subprotocols") }
     return NegotiatedWebSocket(subprotocol: chosen.first, deflate: try acceptedDeflate(head))
   }
 
@@ -96,7 +97,8 @@ package struct ClientHandshake: Sendable {
     do throws(InvalidExtension) {
       let accepted = try PerMessageDeflate.accept(head.headers.all("Sec-WebSocket-Extensions"))
       guard accepted == nil || deflate else {
-        throw InvalidExtension(reason: "the server chose an extension that was not offered")
+        throw InvalidExtension(
+          reason: "the server chose the extension 'permessage-deflate', which was not offered")
       }
       return accepted
     } catch {

@@ -55,8 +55,12 @@ package enum PerMessageDeflate {
   ) throws(InvalidExtension) -> PerMessageDeflateParameters? {
     let extensions = try WebSocketExtension.parse(answers)
     guard let answer = extensions.first else { return nil }
-    guard extensions.count == 1, answer.name == "permessage-deflate" else {
-      throw InvalidExtension(reason: "the server chose an extension that was not offered")
+    if let foreign = extensions.first(where: { $0.name != "permessage-deflate" }) {
+      throw InvalidExtension(
+        reason: "the server chose the extension '\(foreign.name)', which was not offered")
+    }
+    guard extensions.count == 1 else {
+      throw InvalidExtension(reason: "the server chose permessage-deflate twice")
     }
     let requested = try Requested(answer)
     guard !requested.clientBitsWithoutValue else {

@@ -57,6 +57,8 @@ enum FlagName: String, CaseIterable, Sendable {
   case local
   case cacert
   case insecure
+  case pinSHA256 = "pin-sha256"
+  case subprotocol
   case compression
   // Who may subscribe.
   case authEndpoint = "auth-endpoint"

@@ -160,8 +160,24 @@ enum Flags {
       commands: client, group: .connection,
       summary: "trust the certificates in FILE (PEM)"),
     Flag(
+      name: .tlsCert, value: .text, metavariable: "FILE",
+      commands: client, group: .connection,
+      summary: "show this certificate when the server asks (PEM)"),
+    Flag(
+      name: .tlsKey, value: .text, metavariable: "FILE",
+      commands: client, group: .connection,
+      summary: "its private key, if not in the same file (PEM)"),
+    Flag(
+      name: .pinSHA256, value: .text, metavariable: "HASH", isRepeatable: true,
+      commands: client, group: .connection,
+      summary: "accept only a server with this public key"),
+    Flag(
       name: .insecure, commands: client, group: .connection,
       summary: "do not check the server's certificate"),
+    Flag(
+      name: .subprotocol, value: .text, metavariable: "NAME", isRepeatable: true,
+      commands: [.subscribe], group: .connection,
+      summary: "offer this WebSocket sub-protocol (none)"),
     Flag(
       name: .compression, isOnByDefault: true, commands: [.subscribe], group: .connection,
       summary: "do not offer permessage-deflate"),

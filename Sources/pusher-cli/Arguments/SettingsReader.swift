@@ -130,6 +130,21 @@ struct SettingsReader {
     return choice
   }
 
+  /// The WebSocket sub-protocols to offer, each once: RFC 6455 section 4.1 wants them so, and as tokens.
+  func subprotocols() throws(UsageError) -> [String] {
+    var names: [String] = []
+    for name in typed.texts(.subprotocol) where !names.contains(name) {
+      let isToken = name.utf8.allSatisfy {
+        $0 > 0x20 && $0 < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0)
+      }
+      guard isToken else {
+        throw UsageError("--subprotocol: '\(name)' is not a name such as pusher-channels-protocol-7")
+      }
+      names.append(name)
+    }
+    return names
+  }
+
   /// Colour for standard output: the option, then PUSHER_CLI_COLOR, NO_COLOR, FORCE_COLOR, TERM.
   ///
   /// `auto` in the answer means: when that stream is a terminal.

@@ -33,6 +33,8 @@ struct SubscribeSettings: Equatable, Sendable {
   var pongTimeout: Duration
   /// Whether permessage-deflate is offered.
   var offersCompression: Bool
+  /// WebSocket sub-protocols to offer, in the order typed.
+  var subprotocols: [String]
 
   var verbosity: Verbosity
   /// Where protocol messages are written besides.
@@ -92,6 +94,7 @@ extension SubscribeSettings {
     activityTimeout = typed.duration(.activityTimeout)
     pongTimeout = typed.duration(.pongTimeout) ?? .seconds(30)
     offersCompression = typed.isOn(.compression)
+    subprotocols = try reader.subprotocols()
     verbosity = reader.verbosity
     traceFile = typed.text(.trace)
     warnings = reader.warnings

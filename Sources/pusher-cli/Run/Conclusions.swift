@@ -19,8 +19,10 @@ extension ExitStatus {
     switch (loss, code) {
     case (_, 4001?), (_, 4003?), (_, 4009?): self = .unauthorized
     case (_, let code?) where (4000..<4100).contains(code): self = .rejected
-    case (.refused(let status, _), _):
-      self = status == 401 || status == 403 ? .unauthorized : .rejected
+    case (.refused(401, _, _), _), (.refused(403, _, _), _): self = .unauthorized
+    // Of a proxy on the way.
+    case (.refused(407, _, _), _): self = .network
+    case (.refused, _): self = .rejected
     case (.violation, _): self = .rejected
     default: self = .network
     }

@@ -7,6 +7,9 @@ final class Lifecycle {
   private let printer: EventPrinter
   /// A `pusher:error` that nothing has explained yet; most are followed by what they led to.
   private var pendingError: String?
+  private let hints: Hints
+  /// Whom the present connection is to; a redirect changes it.
+  private var host: String
 
   private let startedAt: Instant
   /// Where the connection stands, for whoever asks.
@@ -21,6 +24,8 @@ final class Lifecycle {
     self.settings = settings
     self.diagnostics = diagnostics
     self.printer = printer
+    hints = Hints(connection: settings.connection, subprotocols: settings.subprotocols)
+    host = settings.connection.host
   }
 
   private var key: String { Diagnostics.shortened(key: settings.connection.key) }
@@ -30,13 +35,13 @@ final class Lifecycle {
     switch event {
     case .connected(let socketID, let timeout):
       state = "connected"
-      diagnostics.info("connected to \(settings.connection.host), socket \(socketID)")
+      diagnostics.info("connected to \(host), socket \(socketID)")
       line(
         "pusher:connection_established", nil,
         [
           .init("socket_id", .string(socketID)),
           .init("activity_timeout", .integer(Int(timeout.components.seconds))),
-          .init("host", .string(settings.connection.host)),
+          .init("host", .string(host)),
         ])
     case .subscribed(let channel, let presence):
       let members = presence.map { " (\($0.count) there)" } ?? ""
@@ -53,6 +58,9 @@ final class Lifecycle {
     case .memberRemoved(let channel, let member):
       printer.print(event: "pusher:member_removed", channel: channel, data: member.json)
     case .error(let code, let message): error(code, message)
+    case .redirected(let status, let place):
+      diagnostics.info("redirected (\(status)) to \(place)")
+      host = (try? HTTPURL(parsing: place))?.host ?? host
     case .disconnected(let loss, let code, let delay, let attempt):
       disconnected(loss, code, delay, attempt)
     case .gap(let from, let to): gap(from, to, at: now)
@@ -102,6 +110,7 @@ final class Lifecycle {
   ) {
     pendingError = nil
     state = "disconnected"
+    host = settings.connection.host
     if let delay {
       reconnects += 1
       state = "reconnecting"
@@ -142,24 +151,10 @@ final class Lifecycle {
     switch reason {
     case .asked: break
     case .lost(let loss, let code):
-      diagnostics.error("\(loss)\(hint(loss, code))")
+      diagnostics.error("\(loss)\(hints.hint(loss, code: code))")
     case .retriesExhausted(let loss, _, let attempts):
       diagnostics.error("gave up after \(attempts) attempts: \(loss)")
     }
-  }
-
-  private func hint(_ loss: ConnectionLoss, _ code: Int?) -> String {
-    switch code {
-    case 4000: " (the server wants TLS: use --scheme https)"
-    case 4001: " (is key \(key) right, and does it belong to this \(whereabouts)?)"
-    case 4003: " (the app of key \(key) is disabled)"
-    default:
-      if case .untrusted = loss { " (--cacert FILE trusts another authority)" } else { "" }
-    }
-  }
-
-  private var whereabouts: String {
-    settings.connection.host.hasSuffix(".pusher.com") ? "cluster" : "server"
   }
 
   /// Answers the question how things are, whatever the verbosity.

@@ -14,7 +14,7 @@ extension SubscribeSettings {
       scheme: connection.isSecure ? .wss : .ws, host: connection.host, port: connection.port,
       path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : nil)
     return ClientConfiguration(
-      url: url, tls: connection.tls, trust: connection.trust,
+      url: url, subprotocols: subprotocols, tls: connection.tls, trust: connection.trust,
       offersCompression: offersCompression)
   }
 
@@ -49,7 +49,7 @@ extension SubscribeSettings {
       return try EndpointAuthorizer(
         loop: loop, url: try HTTPURL(parsing: endpoint.url),
         headers: HTTPHeaders(endpoint.headers.map { ($0.name, $0.value) }),
-        parameters: endpoint.parameters.map { ($0.name, $0.value) }, tls: connection.tls,
+        parameters: endpoint.parameters.map { ($0.name, $0.value) }, tls: connection.endpointTLS,
         trust: connection.trust, timeout: connection.connectTimeout)
     case .command(let command):
       return CommandAuthorizer(loop: loop, command: command, timeout: connection.connectTimeout)
@@ -58,12 +58,18 @@ extension SubscribeSettings {
 }
 
 extension ConnectionSettings {
-  /// How certificates are checked.
+  /// How the server's certificate is checked, and what is shown to it.
   var tls: TLSConfiguration {
-    var tls = TLSConfiguration()
-    tls.caFile = certificateAuthorityFile
-    tls.insecure = isInsecure
+    var tls = endpointTLS
+    tls.certificateFile = clientCertificate?.certificate
+    tls.keyFile = clientCertificate?.key
+    tls.pins = pins
     return tls
+  }
+
+  /// How the certificate of the application's endpoint is checked, which has a key of its own.
+  var endpointTLS: TLSConfiguration {
+    TLSConfiguration(caFile: certificateAuthorityFile, insecure: isInsecure)
   }
 }
 

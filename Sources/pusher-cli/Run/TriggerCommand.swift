@@ -77,7 +77,7 @@ private final class TriggerRun {
       diagnostics.debug("< HTTP \(response.head.status)")
       return conclude(APIAnswer(status: response.head.status, body: response.body))
     case .failure(let failure):
-      diagnostics.error("\(failure)")
+      diagnostics.error("\(failure)\(Hints.hint(failure))")
       if case .http = failure { return .rejected }
       return .network
     }

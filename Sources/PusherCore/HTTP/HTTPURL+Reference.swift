@@ -1,0 +1,55 @@
+// References inside a URL's world, such as a Location field holds (RFC 3986 section 5).
+extension HTTPURL {
+  /// The URL that `reference` means when it is read at this one: absolute, or relative to scheme, host or path.
+  ///
+  /// A fragment is dropped. Without an authority of its own a reference keeps this URL's user information. Throws
+  /// ``HTTPError/invalidURL(_:)`` as ``init(parsing:)`` does.
+  package func resolving(_ reference: String) throws(HTTPError) -> HTTPURL {
+    let text = reference.prefix { $0 != "#" }
+    if Self.hasScheme(text) { return try HTTPURL(parsing: String(text)).normalised }
+    if text.hasPrefix("//") {
+      return try HTTPURL(parsing: "\(scheme.rawValue):\(text)").normalised
+    }
+    guard text.utf8.allSatisfy(ASCII.isVisible) else {
+      throw .invalidURL("a blank, a control character or one beyond ASCII must be percent-encoded")
+    }
+    let mark = text.firstIndex(of: "?")
+    let path = text[..<(mark ?? text.endIndex)]
+    var result = self
+    result.query = mark.map { String(text[$0...].dropFirst()) }
+    if path.hasPrefix("/") {
+      result.path = String(path)
+    } else if !path.isEmpty {
+      let last = self.path.lastIndex(of: "/") ?? self.path.startIndex
+      result.path = String(self.path[...last] + path)
+    } else if mark == nil {
+      result.query = query
+    }
+    return result.normalised
+  }
+
+  /// Whether the text begins as an absolute URL does: a letter, then letters, digits, `+`, `-`, `.`, then a colon.
+  private static func hasScheme(_ text: Substring) -> Bool {
+    guard let colon = text.firstIndex(of: ":"), text.first?.isLetter == true else { return false }
+    return text[..<colon].utf8.allSatisfy {
+      (0x61...0x7A).contains($0 | 0x20) || (0x30...0x39).contains($0) || "+-.".utf8.contains($0)
+    }
+  }
+
+  /// The URL without `.` and `..` in its path (RFC 3986 section 5.2.4).
+  private var normalised: HTTPURL {
+    var kept: [Substring] = []
+    let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+    for segment in segments {
+      switch segment {
+      case ".": break
+      case "..": _ = kept.popLast()
+      default: kept.append(segment)
+      }
+    }
+    if segments.last == "." || segments.last == ".." { kept.append("") }
+    var result = self
+    result.path = "/" + kept.joined(separator: "/")
+    return result
+  }
+}

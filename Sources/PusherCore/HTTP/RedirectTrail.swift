@@ -1,0 +1,90 @@
+/// Follows the redirects of one upgrade (RFC 9110 section 15.4): where to go next, and when to stop.
+///
+/// It does no I/O: the owner hands in each redirect's status and Location, and dials what it is told to.
+package struct RedirectTrail: Sendable, Equatable {
+  /// How many redirects of one upgrade are followed.
+  package static let limit = 5
+
+  /// Where the upgrade is asked for now.
+  package private(set) var url: HTTPURL
+  /// How many redirects led there.
+  package private(set) var count = 0
+  /// Whether a hop led to another scheme, host or port, so that credentials for the first must stay behind.
+  package private(set) var hasLeftOrigin = false
+
+  /// The trail's beginning, a URL with `ws` or `wss`.
+  package init(url: HTTPURL) {
+    self.url = url
+  }
+
+  /// Whether an answer with this status and a Location is a redirect that may be followed: 301, 302, 303, 307 or 308.
+  package static func isRedirect(_ status: Int) -> Bool {
+    [301, 302, 303, 307, 308].contains(status)
+  }
+
+  /// Takes one redirect; ``url`` is then where it leads.
+  ///
+  /// In a Location `http` means `ws` and `https` means `wss`. The user information of ``url`` goes along inside its
+  /// origin only. After an error the trail is as it was.
+  package mutating func follow(location: String) throws(RedirectError) {
+    guard count < Self.limit else {
+      throw .tooMany(limit: Self.limit, location: Self.shown(location))
+    }
+    var next: HTTPURL
+    do throws(HTTPError) {
+      next = try url.resolving(location)
+    } catch {
+      guard case .invalidURL(let reason) = error else { throw .invalid(reason: "\(error)") }
+      throw .invalid(reason: reason)
+    }
+    let port = next.port
+    next.scheme = next.isSecure ? .wss : .ws
+    next.port = port
+    if url.isSecure && !next.isSecure { throw .insecure(place: next.place) }
+    let isSameOrigin = next.scheme == url.scheme && next.host == url.host && next.port == url.port
+    if !isSameOrigin { hasLeftOrigin = true }
+    if isSameOrigin && next.userInfo == nil { next.userInfo = url.userInfo }
+    url = next
+    count += 1
+  }
+
+  /// The fields of a request to ``url``: those for the first origin's eyes are left out elsewhere.
+  package func headers(_ headers: HTTPHeaders) -> HTTPHeaders {
+    guard hasLeftOrigin else { return headers }
+    let secret = ["authorization", "cookie", "proxy-authorization", "host"]
+    return HTTPHeaders(
+      headers.fields.filter { !secret.contains($0.name.lowercased()) }.map { ($0.name, $0.value) })
+  }
+
+  /// A Location as a message may show it: no user information, no query, not endless.
+  private static func shown(_ location: String) -> String {
+    let text = location.prefix { $0 != "?" && $0 != "#" }
+    let tail = text.lastIndex(of: "@").map { text[$0...].dropFirst() } ?? text
+    return String(tail.prefix(200))
+  }
+}
+
+/// Why a redirect is not followed.
+package enum RedirectError: Error, Equatable, CustomStringConvertible {
+  /// One more than the limit.
+  case tooMany(limit: Int, location: String)
+  /// From an encrypted connection to one that is not.
+  case insecure(place: String)
+  /// The Location is no URL that can be dialled.
+  case invalid(reason: String)
+
+  package var description: String {
+    switch self {
+    case .tooMany(let limit, let location):
+      "more than \(limit) redirects, the next to \(location)"
+    case .insecure(let place):
+      "a redirect from wss to \(place), which is not encrypted and so not followed"
+    case .invalid(let reason): "a redirect to an invalid URL: \(reason)"
+    }
+  }
+}
+
+extension HTTPURL {
+  /// The URL as messages show it: without user information and query, which may be secret.
+  package var place: String { "\(scheme.rawValue)://\(authority)\(path)" }
+}
