@@ -35,6 +35,8 @@ extension ConnectionLoss {
     switch error {
     case .tls(let error):
       self = error.trustProblem.map { .untrusted("\(error)", $0) } ?? .network("\(error)")
+    // That the connection is lost, the message about a loss says by itself.
+    case .reset(let reason): self = .network(reason)
     default: self = .network("\(error)")
     }
   }

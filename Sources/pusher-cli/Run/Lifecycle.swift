@@ -7,6 +7,8 @@ final class Lifecycle {
   private let printer: EventPrinter
   /// A `pusher:error` that nothing has explained yet; most are followed by what they led to.
   private var pendingError: String?
+  /// The last `pusher:error` of this connection that had a code, in words.
+  private var lastError: (code: Int, text: String)?
   private let hints: Hints
   /// Whom the present connection is to; a redirect changes it.
   private var host: String
@@ -34,6 +36,7 @@ final class Lifecycle {
   func report(_ event: SessionEvent, at now: Instant) {
     switch event {
     case .connected(let socketID, let timeout):
+      lastError = nil
       state = "connected"
       diagnostics.info("connected to \(host), socket \(socketID)")
       line(
@@ -92,7 +95,9 @@ final class Lifecycle {
 
   private func error(_ code: Int?, _ text: String) {
     let message = Redaction.redact(text)
-    pendingError = "the server reports error \(code.map { "\($0): " } ?? "")\(message)"
+    let said = "the server reports error \(code.map { "\($0): " } ?? "")\(message)"
+    pendingError = said
+    if let code { lastError = (code, said) }
     line(
       "pusher:error", nil,
       [.init("code", code.map(JSONValue.integer) ?? .null), .init("message", .string(message))])
@@ -115,15 +120,22 @@ final class Lifecycle {
       reconnects += 1
       state = "reconnecting"
       let when = delay == .zero ? "now" : "in \(delay.inWords)"
-      diagnostics.warning("connection lost (\(loss)); retrying \(when)")
+      diagnostics.warning("connection lost (\(words(loss, code))); retrying \(when)")
     }
     line(
       "pusher-cli:disconnected", nil,
       [
-        .init("code", code.map(JSONValue.integer) ?? .null), .init("reason", .string("\(loss)")),
+        .init("code", code.map(JSONValue.integer) ?? .null), .init("reason", .string(words(loss, code))),
         .init("retry_in", delay.map { .number($0.secondsText) } ?? .null),
         .init("attempt", .integer(attempt)),
       ])
+  }
+
+  /// Why a connection ended: a socket that drops after an error says less than the error did.
+  private func words(_ loss: ConnectionLoss, _ code: Int?) -> String {
+    if case .closed(code, _) = loss { return "\(loss)" }
+    guard let code, let lastError, lastError.code == code else { return "\(loss)" }
+    return lastError.text
   }
 
   private func gap(_ from: Instant, _ to: Instant, at now: Instant) {
@@ -151,9 +163,9 @@ final class Lifecycle {
     switch reason {
     case .asked: break
     case .lost(let loss, let code):
-      diagnostics.error("\(loss)\(hints.hint(loss, code: code))")
-    case .retriesExhausted(let loss, _, let attempts):
-      diagnostics.error("gave up after \(attempts) attempts: \(loss)")
+      diagnostics.error("\(words(loss, code))\(hints.hint(loss, code: code))")
+    case .retriesExhausted(let loss, let code, let attempts):
+      diagnostics.error("gave up after \(attempts) attempts: \(words(loss, code))")
     }
   }
 
