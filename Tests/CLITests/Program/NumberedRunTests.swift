@@ -15,18 +15,33 @@ struct NumberedRunTests {
   private static let seed = UInt64(setting("PUSHER_CLI_FAULT_SEED", 20_261_121))
 
   @Test func `every event is printed once and in order, or lies in a gap that was told`() throws {
+    try run(faults: Self.faults, options: []) { try ScriptedServer($0) }
+  }
+
+  @Test(.enabled(if: TestCertificates.shared != nil, "openssl made no certificates"))
+  func `so it is over TLS, whose records are cut in the middle`() throws {
+    let certificates = try #require(TestCertificates.shared)
+    try run(faults: Self.faults / 10, options: ["--cacert", certificates.authority]) {
+      try ScriptedServer(certificate: certificates.trusted, $0)
+    }
+  }
+
+  private func run(
+    faults: Int, options: [String],
+    serve: (@escaping ScriptedServer.Script) throws -> ScriptedServer
+  ) throws {
     var random = Seeded(Self.seed)
-    let plans = (0..<Self.faults).map { _ in FaultPlan.random(&random) }
+    let plans = (0..<faults).map { _ in FaultPlan.random(&random) }
     let source = NumberedSource()
-    let server = try ScriptedServer { connection in
+    let server = try serve { connection in
       let plan = connection.number <= plans.count ? plans[connection.number - 1] : .sound
       try plan.play(connection, source)
     }
-    let proxy = try FaultProxy(to: server.port) { number in
+    let proxy = try FaultProxy(to: server) { number in
       number <= plans.count ? plans[number - 1].wire : .sound
     }
     let program = try PusherCLI.start(
-      ["subscribe"] + proxy.address + [
+      ["subscribe"] + proxy.address + options + [
         NumberedSource.channel, "quiet", "-L", "--reconnect", "always", "--retry-max-delay", "10ms",
         "--activity-timeout", "60ms", "--pong-timeout", "60ms", "--connect-timeout", "250ms",
       ])
@@ -42,25 +57,29 @@ struct NumberedRunTests {
     }
     program.send(SIGTERM)
     #expect(try program.wait() == .signalled(SIGTERM))
+    report(ledger, source, faults: faults, time: start.duration(to: SystemClock.now()))
+    #expect(ledger.strange == [])
+    #expect(ledger.duplicated == 0)
+    #expect(ledger.outOfOrder == 0)
+    #expect(ledger.unexplained(source, slack: 1) == [])
+    #expect(ledger.printed > faults / 2)
+  }
 
-    let seconds = start.duration(to: SystemClock.now()).inSeconds
-    let unexplained = ledger.unexplained(source, slack: 1)
+  private func report(
+    _ ledger: NumberedLedger, _ source: NumberedSource, faults: Int, time: Duration
+  ) {
     print(
       """
-      numbered run: seed \(Self.seed), \(server.connectionCount - 1) faults in \(Int(seconds)) s
-        published \(end), written to live subscriptions \(source.written), printed \(ledger.printed)
+      numbered run: seed \(Self.seed), \(faults) faults in \(time.inWords)
+        published \(source.last), written to live subscriptions \(source.written), \
+      printed \(ledger.printed)
         missing \(ledger.missing) in \(ledger.jumps.count) places, \(ledger.gaps.count) gaps told, \
-      outside them \(unexplained.count)
+      outside them \(ledger.unexplained(source, slack: 1).count)
         duplicated \(ledger.duplicated), out of order \(ledger.outOfOrder)
         published at most \(Int(ledger.longestLead(source) * 1000)) ms before the start of its gap
       """)
     for (reason, count) in ledger.losses.sorted(by: { $0.value > $1.value }) {
       print("  \(count) × \(reason)")
     }
-    #expect(ledger.strange == [])
-    #expect(ledger.duplicated == 0)
-    #expect(ledger.outOfOrder == 0)
-    #expect(unexplained == [])
-    #expect(ledger.printed > Self.faults / 2)
   }
 }

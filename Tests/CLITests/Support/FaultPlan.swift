@@ -51,7 +51,9 @@ struct FaultPlan: Sendable {
     case 0..<40: plan.wire.cut = random.below(2) == 0 ? .reset : .end
     case 40..<43: plan.wire.cut = random.below(2) == 0 ? .blackHole : .halfOpen
     case 43..<65:
-      let codes: [UInt16] = [4100, 4150, 4199, 4200, 4201, 4202, 4299, 4300, 4999, 1000, 1001, 1011]
+      let codes: [UInt16] = [
+        4100, 4150, 4199, 4200, 4201, 4202, 4299, 4300, 4999, 1000, 1001, 1011,
+      ]
       plan.fault = .close(codes[random.below(codes.count)])
     case 65..<78: plan.fault = .drop
     case 78..<86: plan.fault = .dropWithError([4100, 4200, 4201][random.below(3)])

@@ -6,10 +6,20 @@ import PusherCore
 /// Connections reach the server in the order in which the proxy took them, so both count them alike.
 final class FaultProxy: Sendable {
   let port: UInt16
+  private let isSecure: Bool
   private let stopPipe: (reading: Int32, writing: Int32)
 
+  /// A proxy in front of a server, with its own wire for each connection, the first being 1.
+  convenience init(to server: ScriptedServer, wire: @escaping @Sendable (Int) -> FaultyWire) throws
+  {
+    try self.init(to: server.port, isSecure: server.isSecure, wire: wire)
+  }
+
   /// - Parameter wire: The wire of each connection, the first being 1.
-  init(to server: UInt16, wire: @escaping @Sendable (Int) -> FaultyWire) throws {
+  init(to server: UInt16, isSecure: Bool = false, wire: @escaping @Sendable (Int) -> FaultyWire)
+    throws
+  {
+    self.isSecure = isSecure
     let listener = try Loopback.listen()
     port = listener.port
     stopPipe = try Spawn.pipe()
@@ -34,7 +44,10 @@ final class FaultProxy: Sendable {
 
   /// Options that lead the program here.
   var address: [String] {
-    ["--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http", "--key", "test-key"]
+    [
+      "--host", "127.0.0.1", "--port", "\(port)", "--scheme", isSecure ? "https" : "http",
+      "--key", "test-key",
+    ]
   }
 }
 
@@ -102,7 +115,9 @@ private final class FaultyConnection {
     while true {
       if let cut = wire.cut, passed >= wire.cutAfter { return apply(cut) }
       guard let first = toClient.first, first.due <= now, nextPiece <= now else { return true }
-      let count = min(first.bytes.count, wire.piece, wire.cutAfter - passed)
+      let isWhole = passed < wire.dripsAfter
+      let piece = isWhole ? wire.dripsAfter - passed : wire.piece
+      let count = min(first.bytes.count, piece, wire.cutAfter - passed)
       let sent = first.bytes.prefix(count).withUnsafeBytes {
         send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
       }
@@ -110,7 +125,7 @@ private final class FaultyConnection {
       passed += sent
       toClient[0].bytes = first.bytes.dropFirst(sent)
       if toClient[0].bytes.isEmpty { toClient.removeFirst() }
-      if wire.interval > .zero { nextPiece = now.advanced(by: wire.interval) }
+      if wire.interval > .zero, !isWhole { nextPiece = now.advanced(by: wire.interval) }
     }
   }
 

@@ -20,6 +20,8 @@ struct FaultyWire: Sendable, CustomStringConvertible {
   var piece = Int.max
   /// The time between two pieces.
   var interval = Duration.zero
+  /// Up to so many bytes arrive whole and at once, before ``piece`` and ``interval`` count.
+  var dripsAfter = 0
   /// What follows once ``cutAfter`` bytes have arrived at the client.
   var cut: Cut?
   var cutAfter = Int.max

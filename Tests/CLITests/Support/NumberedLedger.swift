@@ -50,8 +50,14 @@ struct NumberedLedger {
   private mutating func take(_ number: Int) {
     printed += 1
     defer { last = max(last, number) }
-    guard seen.insert(number).inserted else { return duplicated += 1 }
-    guard number > last else { return outOfOrder += 1 }
+    guard seen.insert(number).inserted else {
+      duplicated += 1
+      return
+    }
+    guard number > last else {
+      outOfOrder += 1
+      return
+    }
     if number > last + 1, last > 0 {
       jumps.append(Jump(missing: last + 1...number - 1, followsLoss: isLost))
     }

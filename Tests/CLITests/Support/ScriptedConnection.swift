@@ -102,7 +102,9 @@ final class ScriptedConnection {
     }
     var byte: UInt8 = 0
     let hasBytes = waiting[0].revents != 0
-    if hasBytes, recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0 { throw PeerLeft() }
+    if hasBytes, recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0 {
+      throw PeerLeft()
+    }
   }
 
   /// Waits for the test to open `gate`.

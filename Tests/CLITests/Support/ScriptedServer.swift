@@ -11,7 +11,7 @@ final class ScriptedServer: Sendable {
   typealias Script = @Sendable (ScriptedConnection) throws -> Void
 
   let port: UInt16
-  private let isSecure: Bool
+  let isSecure: Bool
   private let connections = Record<Int>()
   private let stopPipe: (reading: Int32, writing: Int32)
 

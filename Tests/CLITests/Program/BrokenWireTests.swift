@@ -1,0 +1,152 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("A wire that breaks, stalls or drips")
+struct BrokenWireTests {
+  /// An event whose frame is longer than what the wires here let through.
+  private static let long: String = {
+    // Digits without a pattern, so that compression leaves enough of them.
+    var random = Seeded(7)
+    return #"{"text":"\#((0..<1000).map { _ in "\(random.next())" }.joined())"}"#
+  }()
+
+  /// A server that sends a short and a long event, and on later connections one that says so.
+  private static func server(certificate: ServerCertificate? = nil, deflate: Bool = false) throws
+    -> ScriptedServer
+  {
+    try ScriptedServer(certificate: certificate) { connection in
+      try connection.join(activityTimeout: 1, deflate: deflate)
+      if connection.number == 1 {
+        try connection.send(event: "short", data: "{}")
+        try connection.send(event: "long", data: long)
+      } else {
+        try connection.send(event: "back", data: "{}")
+      }
+      try connection.stay()
+    }
+  }
+
+  private static func cut(_ cut: FaultyWire.Cut, after count: Int = 5000) -> FaultyWire {
+    FaultyWire(cut: cut, cutAfter: count)
+  }
+
+  /// Runs until two events are printed: the first before the break, the second after it.
+  private func run(
+    _ server: ScriptedServer, _ wire: FaultyWire, _ options: String...
+  ) throws -> ProgramResult {
+    let proxy = try FaultProxy(to: server) { $0 == 1 ? wire : .sound }
+    let result = try PusherCLI.start(
+      ["subscribe"] + proxy.address + ["news", "-n", "2", "--retry-max-delay", "50ms"] + options
+    ).result()
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    #expect(
+      result.outputText == """
+        {"event":"short","channel":"news","data":{}}
+        {"event":"back","channel":"news","data":{}}
+
+        """)
+    #expect(server.connectionCount == 2)
+    #expect(result.errorLines.count == 2, "\(result.errorText)")
+    #expect(result.errorLines.last?.contains("warning: back after") == true)
+    return result
+  }
+
+  private func expect(_ result: ProgramResult, says reason: String) {
+    let line = result.errorLines.first ?? ""
+    let start = "pusher-cli: warning: connection lost (\(reason)); retrying in "
+    #expect(line.hasPrefix(start) && line.hasSuffix(" s"), "\(line)")
+  }
+
+  @Test(arguments: [false, true])
+  func `a reset in the middle of a frame leaves no partial line`(deflate: Bool) throws {
+    let count = deflate ? 2500 : 5000
+    expect(
+      try run(try Self.server(deflate: deflate), Self.cut(.reset, after: count)),
+      says: "connection reset by peer")
+  }
+
+  @Test func `an end in the middle of a frame is told from one between two`() throws {
+    expect(
+      try run(try Self.server(), Self.cut(.end)),
+      says: "the server closed the connection: in the middle of a message")
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: connection.number == 1 ? "short" : "back", data: "{}")
+      if connection.number == 1 { connection.drop() } else { try connection.stay() }
+    }
+    expect(
+      try run(server, .sound), says: "the server closed the connection: without a close frame")
+  }
+
+  @Test(arguments: [FaultyWire.Cut.blackHole, .halfOpen])
+  func `silence is noticed by the missing pong`(cut: FaultyWire.Cut) throws {
+    expect(
+      try run(
+        try Self.server(), Self.cut(cut), "--activity-timeout", "200ms", "--pong-timeout", "200ms"),
+      says: "no pong for 0.2 s")
+  }
+
+  @Test(.enabled(if: TestCertificates.shared != nil, "openssl made no certificates"))
+  func `the end in the middle of a TLS record is reported as a cut`() throws {
+    let certificates = try #require(TestCertificates.shared)
+    expect(
+      try run(
+        try Self.server(certificate: certificates.trusted), Self.cut(.end), "--cacert",
+        certificates.authority),
+      says: "TLS connection cut off: the end came without a closing alert")
+  }
+
+  @Test(arguments: [
+    FaultyWire(latency: .milliseconds(300)),
+    FaultyWire(piece: 1, interval: .microseconds(200)),
+    FaultyWire(latency: .milliseconds(20), piece: 3, interval: .microseconds(100)),
+  ])
+  func `a slow wire changes nothing`(wire: FaultyWire) throws {
+    let server = try ScriptedServer { connection in
+      try connection.join(2)
+      for number in 0..<5 { try connection.send(event: "tick", data: "\(number)") }
+      try connection.stay()
+    }
+    let proxy = try FaultProxy(to: server) { _ in wire }
+    let result = try PusherCLI.start(
+      ["subscribe"] + proxy.address + ["news", "more", "-r", "-n", "5"]
+    ).result()
+    #expect(result.ending == .exited(0))
+    #expect(result.outputText == "0\n1\n2\n3\n4\n")
+    #expect(result.errors.isEmpty)
+  }
+
+  @Test func `a byte now and then is a sign of life, however long the event takes`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: "tick", data: "{}")
+      try connection.stay()
+    }
+    // Answer, greeting and confirmation come at once, then the event needs about a second.
+    let proxy = try FaultProxy(to: server) { _ in
+      FaultyWire(piece: 1, interval: .milliseconds(15), dripsAfter: 330)
+    }
+    let result = try PusherCLI.start(
+      ["subscribe"] + proxy.address + [
+        "news", "-n", "1", "--activity-timeout", "150ms", "--pong-timeout", "150ms",
+      ]
+    ).result()
+    #expect(result.ending == .exited(0))
+    #expect(result.errors.isEmpty, "\(result.errorText)")
+    #expect(server.connectionCount == 1)
+  }
+
+  @Test func `a greeting that drips runs into the connect timeout`() throws {
+    let server = try Self.server()
+    let proxy = try FaultProxy(to: server) { _ in
+      FaultyWire(piece: 1, interval: .milliseconds(100))
+    }
+    let result = try PusherCLI.start(
+      ["subscribe"] + proxy.address + ["news", "--connect-timeout", "400ms"]
+    ).result()
+    #expect(result.ending == .exited(4))
+    #expect(result.errorText == "pusher-cli: error: no connection within 0.4 s\n")
+    #expect(result.output.isEmpty)
+  }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("A server that fails in the ways of real ones")
+struct FailingServerTests {
+  private func subscribe(to server: ScriptedServer, _ options: String...) throws -> ProgramResult {
+    try PusherCLI.start(
+      ["subscribe"] + server.address + ["news", "--retry-max-delay", "50ms"] + options
+    ).result()
+  }
+
+  /// A server that sends `pusher:error` and drops the socket, as Reverb does; later connections work.
+  private func failing(with code: Int) throws -> ScriptedServer {
+    try ScriptedServer { connection in
+      try connection.join()
+      if connection.number == 1 {
+        try connection.send(
+          text: #"{"event":"pusher:error","data":"{\"code\":\#(code),\"message\":\"because\"}"}"#)
+        return connection.drop()
+      }
+      try connection.send(event: "back", data: "{}")
+      try connection.stay()
+    }
+  }
+
+  @Test(arguments: [(4001, 3), (4003, 3), (4009, 3), (4000, 5), (4004, 5), (4099, 5)])
+  func `an error of 4000 to 4099 and a dropped socket end the program`(
+    code: Int, status: Int32
+  ) throws {
+    let server = try failing(with: code)
+    let result = try subscribe(to: server)
+    #expect(result.ending == .exited(status))
+    // The error is also said by itself when it comes before the socket drops.
+    let last = result.errorLines.last ?? ""
+    #expect(
+      last.hasPrefix("pusher-cli: error: the server reports error \(code): because"), "\(last)")
+    #expect(result.errorLines.count <= 2)
+    #expect(result.output.isEmpty)
+    #expect(server.connectionCount == 1)
+  }
+
+  @Test(arguments: [4100, 4199, 4200, 4201, 4299, 4301, 4999])
+  func `any other error and a dropped socket are followed by a new connection`(code: Int) throws {
+    let server = try failing(with: code)
+    let result = try subscribe(to: server, "-n", "1")
+    #expect(result.ending == .exited(0))
+    let lines = result.errorLines.filter { !$0.contains("warning: the server reports") }
+    #expect(lines.count == 2, "\(result.errorText)")
+    // Codes from 4300 on are about one message and explain no loss.
+    let reason = code < 4300 ? "the server reports error \(code): because" : "the server closed"
+    #expect(lines[0].contains("connection lost (\(reason)"), "\(lines[0])")
+    #expect(server.connectionCount == 2)
+  }
+
+  @Test(arguments: [1000, 1001, 1002, 1011, 1012, 3000, 4100, 4200, 4300, 4999])
+  func `what was sent before a close frame is printed before anything is said about it`(
+    code: UInt16
+  ) throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for number in 0..<200 { try connection.send(event: "tick", data: "\(number)") }
+      try connection.close(code: code, reason: "bye")
+    }
+    let result = try subscribe(to: server, "-r", "--reconnect", "never")
+    let isRefusal = (4000..<4100).contains(code)
+    #expect(result.ending == .exited(isRefusal ? 5 : 4))
+    #expect(result.outputText == (0..<200).map { "\($0)\n" }.joined())
+    #expect(result.errorText == "pusher-cli: error: closed by the server with code \(code): bye\n")
+  }
+
+  @Test func `a storm of 4200 is waited out, each time longer, and counts as tries`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.close(code: 4200)
+    }
+    let start = SystemClock.now()
+    let result = try subscribe(to: server, "--max-retries", "5")
+    #expect(start.duration(to: SystemClock.now()) >= .milliseconds(5 * 50))
+    #expect(result.ending == .exited(4))
+    #expect(server.connectionCount == 6)
+    #expect(result.errorLines.count { $0.contains("retrying in") } == 5)
+    #expect(
+      result.errorLines.last
+        == "pusher-cli: error: gave up after 5 attempts: closed by the server with code 4200")
+  }
+
+  @Test func `answers to subscriptions may come twice, in any order, and for strangers`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.welcome()
+      let asked = [try connection.subscription().channel, try connection.subscription().channel]
+      #expect(asked == ["news", "more"])
+      for channel in ["more", "more", "stranger", "news", "more", "news"] {
+        try connection.send(
+          event: "pusher_internal:subscription_succeeded", channel: channel, data: "{}")
+      }
+      try connection.send(event: "tick", data: "{}")
+      try connection.stay()
+    }
+    let result = try subscribe(to: server, "more", "-L", "-n", "1")
+    #expect(result.ending == .exited(0))
+    #expect(result.errors.isEmpty)
+    let lines = try result.outputText.split(separator: "\n").map {
+      try JSONParser.parse(String($0))
+    }
+    #expect(
+      lines.dropFirst().dropLast().map { $0["channel"]?.text } == ["more", "news", "news"])
+  }
+
+  @Test func `a joined channel that is not confirmed again costs the connection, not the run`()
+    throws
+  {
+    let server = try ScriptedServer { connection in
+      if connection.number == 2 {
+        try connection.welcome()
+        try connection.ignore()
+      }
+      try connection.join()
+      if connection.number == 1 { return connection.drop() }
+      try connection.send(event: "back", data: "{}")
+      try connection.stay()
+    }
+    let result = try subscribe(to: server, "-n", "1", "--connect-timeout", "300ms")
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    #expect(server.connectionCount == 3)
+    #expect(result.errorText.contains("(no answer to the subscription of news within 0.3 s)"))
+  }
+}
