@@ -79,6 +79,7 @@ final class ServerLink {
       loop: loop, host: trail.url.host, port: UInt16(clamping: trail.url.port),
       tls: trail.url.isSecure ? tls : nil, delegate: self)
     stream.wantsRead = !isPaused
+    stream.readsOnWhenBroken = true
     self.stream = stream
   }
 

@@ -39,6 +39,11 @@ package final class SocketStream {
   package weak var delegate: (any SocketStreamDelegate)?
   /// False holds the other side back: no reading, so its window fills.
   package var wantsRead = true
+  /// Whether what the other side has sent before it broke off is still read once writing fails: an end then throws
+  /// why, and until then what is written is thrown away.
+  package var readsOnWhenBroken = false
+  /// Why writing failed.
+  var outputFailure: TransportError?
   /// Whether something waits for the socket to take more.
   package var wantsWrite: Bool { callerHasMore || !outgoing.isEmpty }
   /// Whether reading and writing are allowed.

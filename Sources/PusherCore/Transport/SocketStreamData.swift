@@ -5,9 +5,15 @@ extension SocketStream {
   /// An error closes the stream. A TLS stream that ends without the closing alert throws ``TLSError/cutShort``.
   package func read(into buffer: ByteBuffer, atMost: Int) throws(TransportError) -> ReadResult {
     guard case .open = state else { return .end }
-    do {
-      if let engine { return try readSecure(engine, into: buffer, atMost: atMost) }
-      return try readPlain(into: buffer, atMost: atMost)
+    do throws(TransportError) {
+      let result: ReadResult
+      if let engine {
+        result = try readSecure(engine, into: buffer, atMost: atMost)
+      } else {
+        result = try readPlain(into: buffer, atMost: atMost)
+      }
+      if result == .end, let outputFailure { throw outputFailure }
+      return result
     } catch {
       release()
       throw error
@@ -94,7 +100,8 @@ extension SocketStream {
   /// After a rest ``SocketStreamDelegate/streamWritable(_:at:)`` tells when to write again. An error closes the stream.
   package func write(from buffer: ByteBuffer) throws(TransportError) {
     guard case .open = state else { return }
-    do {
+    guard outputFailure == nil else { return buffer.removeAll() }
+    do throws(TransportError) {
       if let engine {
         try writeSecure(engine, from: buffer)
       } else {
@@ -102,9 +109,19 @@ extension SocketStream {
       }
       callerHasMore = !buffer.isEmpty
     } catch {
+      if outlives(error) { return buffer.removeAll() }
       release()
       throw error
     }
+  }
+
+  /// Notes that writing failed; true when the stream goes on for what is still to be read.
+  func outlives(_ error: TransportError) -> Bool {
+    guard readsOnWhenBroken, !inputIsOver else { return false }
+    outputFailure = error
+    outgoing.removeAll()
+    callerHasMore = false
+    return true
   }
 
   private func writeSecure(_ engine: TLSEngine, from buffer: ByteBuffer) throws(TransportError) {

@@ -46,6 +46,7 @@ extension SocketStream: LoopSource {
     do throws(TransportError) {
       try flush()
     } catch {
+      if outlives(error) { return true }
       fail(error, at: now)
       return false
     }

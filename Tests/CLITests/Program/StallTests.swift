@@ -1,0 +1,103 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("Output that stalls for longer than the activity timeout", .serialized)
+struct StallTests {
+  private func subscribe(to server: ScriptedServer, _ options: String...) throws -> ChildProgram {
+    try PusherCLI.start(
+      ["subscribe"] + server.address + [
+        "news", "--buffer", "64k", "--pong-timeout", "300ms", "--retry-max-delay", "50ms",
+      ] + options)
+  }
+
+  /// Sends numbered events of 1 KiB as long as somebody takes them, at most so many; answers how many.
+  private static func flood(_ connection: ScriptedConnection, _ numbers: Range<Int>) throws {
+    for number in numbers {
+      try connection.send(event: "flood", data: #"{"n":\#(number),"flood":\#(Flood.data)}"#)
+    }
+  }
+
+  private func expect(_ program: ChildProgram, prints numbers: Range<Int>) throws {
+    for number in numbers {
+      let line = try program.lineBytes()
+      let start = #"{"event":"flood","channel":"news","data":{"n":\#(number),"#
+      guard line.starts(with: start.utf8) else {
+        Issue.record("event \(number) is \(String(decoding: line.prefix(80), as: UTF8.self))")
+        return
+      }
+    }
+  }
+
+  @Test func `the server hears from us all the time, and nothing is lost`() throws {
+    let heard = Record<String>()
+    let server = try ScriptedServer { connection in
+      try connection.join(activityTimeout: 1)
+      // More than pipe, queue and what one read takes: the rest waits in the sockets.
+      try Self.flood(connection, 0..<2500)
+      while true {
+        let message = try connection.event()
+        guard case .text(let text) = message else { throw PeerLeft() }
+        heard.add(text)
+      }
+    }
+    let program = try subscribe(to: server)
+    try program.awaitFullPipe()
+    // Six times the activity timeout and far more than a pong may take.
+    usleep(4_000_000)
+    #expect(heard.values.count { $0.contains("pusher:ping") } >= 2, "\(heard.values)")
+    let memory = try #require(program.peakMemory)
+    #expect(memory < 64 << 10, "\(memory) KiB")
+    try expect(program, prints: 0..<2500)
+    #expect(server.connectionCount == 1)
+    #expect(!program.peekAtErrors().contains("lost"), "\(program.peekAtErrors())")
+  }
+
+  @Test
+  func `a server that leaves meanwhile costs nothing that came, and nothing is dialled before`()
+    throws
+  {
+    let server = try ScriptedServer { connection in
+      try connection.join(activityTimeout: 1)
+      guard connection.number == 1 else {
+        try Self.flood(connection, 1500..<1502)
+        try connection.stay()
+      }
+      try Self.flood(connection, 0..<1500)
+      try connection.close(code: 4200)
+    }
+    let program = try subscribe(to: server)
+    try program.awaitFullPipe()
+    usleep(2_500_000)
+    #expect(server.connectionCount == 1)
+    try expect(program, prints: 0..<1502)
+    #expect(server.connectionCount == 2)
+    try program.errorLine(containing: "connection lost (")
+    try program.errorLine(containing: "back after")
+  }
+
+  @Test func `a reset meanwhile costs only what had not come`() throws {
+    let left = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.join(activityTimeout: 1)
+      guard connection.number == 1 else {
+        try Self.flood(connection, 5000..<5002)
+        try connection.stay()
+      }
+      // So little that all of it lies in the client's socket when the reset comes.
+      try Self.flood(connection, 0..<1100)
+      left.open()
+      usleep(1_500_000)
+      // The client's pings are unread, which makes this end a reset.
+      connection.drop()
+    }
+    let program = try subscribe(to: server)
+    try program.awaitFullPipe()
+    try left.wait()
+    usleep(4_000_000)
+    #expect(server.connectionCount == 1)
+    try expect(program, prints: 0..<1100)
+    try expect(program, prints: 5000..<5002)
+    try program.errorLine(containing: "connection lost (")
+  }
+}
