@@ -125,7 +125,8 @@ final class Lifecycle {
     line(
       "pusher-cli:disconnected", nil,
       [
-        .init("code", code.map(JSONValue.integer) ?? .null), .init("reason", .string(words(loss, code))),
+        .init("code", code.map(JSONValue.integer) ?? .null),
+        .init("reason", .string(words(loss, code))),
         .init("retry_in", delay.map { .number($0.secondsText) } ?? .null),
         .init("attempt", .integer(attempt)),
       ])

@@ -1,0 +1,115 @@
+import Foundation
+import PusherCore
+import Synchronization
+import Testing
+
+/// Hours in minutes: reconnect after reconnect with traffic between them, and what that costs in the end.
+///
+/// Runs by `make soak MINUTES=n`, which sets `PUSHER_CLI_SOAK_MINUTES`; figures go to standard output.
+@Suite("Endurance")
+struct SoakTests {
+  private static let minutes = ProcessInfo.processInfo.environment["PUSHER_CLI_SOAK_MINUTES"]
+    .flatMap { Double($0) }
+
+  /// What the server has done so far.
+  private struct Progress {
+    var connections = 0
+    var events = 0
+    var isOver = false
+  }
+
+  /// What the program holds at a moment.
+  private struct Footprint: CustomStringConvertible {
+    var descriptors: Int
+    var memory: Int
+
+    init(_ program: ChildProgram) throws {
+      let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(program.id)/fd")
+      descriptors = names.count
+      let status = try String(contentsOfFile: "/proc/\(program.id)/status", encoding: .utf8)
+      let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+      memory = line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+    }
+
+    var description: String { "\(descriptors) descriptors, RSS \(memory) KiB" }
+  }
+
+  private static let small = FrameBlock(count: 500)
+  private static let large = FrameBlock(count: 2000)
+
+  /// A connection of the reconnect loop: some traffic, then one of four ends.
+  private static func play(_ connection: ScriptedConnection, _ progress: borrowing Mutex<Progress>)
+    throws
+  {
+    try connection.join(deflate: connection.number % 2 == 0)
+    // Every hundredth connection lives longer and brings much.
+    let blocks = connection.number % 100 == 0 ? 50 : 1
+    let block = blocks > 1 ? large : small
+    for _ in 0..<blocks {
+      try connection.send(bytes: block.bytes)
+      progress.withLock { $0.events += block.count }
+    }
+    if progress.withLock({ $0.isOver }) {
+      try connection.send(event: "end", data: "{}")
+      try connection.stay()
+    }
+    progress.withLock { $0.connections += 1 }
+    switch connection.number % 4 {
+    case 0: try connection.close(code: 4200)
+    case 1: try connection.close(code: 1001)
+    case 2:
+      try connection.send(text: #"{"event":"pusher:error","data":{"code":4201,"message":"soak"}}"#)
+      connection.end()
+    default: connection.end()
+    }
+  }
+
+  @Test(.enabled(if: minutes != nil, "PUSHER_CLI_SOAK_MINUTES is not set"))
+  func `descriptors and memory stay what they were`() throws {
+    let minutes = try #require(Self.minutes)
+    let progress = SharedProgress()
+    let server = try ScriptedServer { try Self.play($0, progress.value) }
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + [
+        "news", "-q", "--retry-max-delay", "10ms", "-e", "end", "-e", "price.*", "-n",
+        "\(Int.max)",
+      ], output: .file("/dev/null"))
+    let begin = SystemClock.now()
+    func say(_ what: String, _ footprint: Footprint) {
+      let (connections, events) = progress.value.withLock { ($0.connections, $0.events) }
+      let seconds = Int(begin.duration(to: SystemClock.now()).inSeconds)
+      print("soak: \(what) \(seconds) s, \(connections) reconnects, \(events) events, \(footprint)")
+    }
+    // The first connections fill caches and grow buffers.
+    while progress.value.withLock({ $0.connections < 300 }) {
+      guard begin.duration(to: SystemClock.now()) < .seconds(60) else { throw Late("no traffic") }
+      usleep(10_000)
+    }
+    let start = try Footprint(program)
+    say("start", start)
+    var nextReport = SystemClock.now().advanced(by: .seconds(60))
+    var worst = start
+    while begin.duration(to: SystemClock.now()).inSeconds < minutes * 60 {
+      usleep(200_000)
+      let footprint = try Footprint(program)
+      worst.descriptors = max(worst.descriptors, footprint.descriptors)
+      worst.memory = max(worst.memory, footprint.memory)
+      if SystemClock.now() >= nextReport {
+        nextReport = nextReport.advanced(by: .seconds(60))
+        say("after", footprint)
+      }
+    }
+    let end = try Footprint(program)
+    say("end", end)
+    print("soak: most at any moment \(worst)")
+    progress.value.withLock { $0.isOver = true }
+    program.send(SIGTERM)
+    #expect(try program.wait() == .signalled(SIGTERM))
+    #expect(end.descriptors <= start.descriptors + 1)
+    #expect(end.memory <= start.memory + 2048, "\(start) became \(end)")
+  }
+
+  private final class SharedProgress: Sendable {
+    let value = Mutex(Progress())
+  }
+}
