@@ -53,7 +53,7 @@ let package = Package(
     ),
     .testTarget(
       name: "CLITests",
-      dependencies: ["pusher-cli", "PusherCore"],
+      dependencies: ["pusher-cli", "PusherCore", "CSystemOpenSSL"],
       exclude: ["Peers"],
       swiftSettings: [.treatAllWarnings(as: .error)]
     ),

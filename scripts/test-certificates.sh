@@ -16,7 +16,7 @@ cd "$1"
 # Fixed dates, so that messages that name them are known beforehand.
 past=20000101000000Z
 end_of_past=20201231235959Z
-future=20900101000000Z
+future=20900115000000Z
 end_of_future=20991231235959Z
 
 cat > openssl.cnf <<'END'

@@ -55,8 +55,9 @@ extension ConnectionLoss {
   init(upgradeFailure error: any Error, at now: WallTime) {
     switch error {
     case HandshakeError.refused(let head):
+      let isLost = RedirectTrail.isRedirect(head.status)
       self = .refused(
-        status: head.status, reason: head.reason,
+        status: head.status, reason: isLost ? "a redirect without a Location" : head.reason,
         retryAfter: head.headers["Retry-After"].flatMap { RetryAfter.parse($0, now: now) })
     case HandshakeError.redirect(_, let status):
       self = .refused(status: status, reason: "a redirect that is not followed")

@@ -198,7 +198,7 @@ extension ServerLink: SocketStreamDelegate {
   private func inputEnded(at now: Instant) {
     guard case .open(let socket) = phase else {
       let place = input.isEmpty ? "before it answered" : "in the middle of its answer to"
-      end(.closed(code: nil, reason: "\(place) the upgrade"), at: now)
+      end(.network("the server closed the connection \(place) the upgrade"), at: now)
       return
     }
     socket.inputEnded()

@@ -12,7 +12,9 @@ package enum ForeignProtocol {
       guard answer.count > 1 else { return nil }
       if answer[1] == 3 { return "the other side speaks TLS on this port, not plain HTTP" }
     }
-    guard answer.count >= 4 || (0..<answer.count).contains(where: { answer[$0] == 0x0A }) else { return nil }
+    guard answer.count >= 4 || (0..<answer.count).contains(where: { answer[$0] == 0x0A }) else {
+      return nil
+    }
     if answer.hasPrefix("SSH-") { return "the other side is an SSH server" }
     // The first frame of an HTTP/2 server is SETTINGS (RFC 9113 sections 3.4 and 4.1).
     if answer.count >= 5, answer[0] == 0, answer[3] == 4, answer[4] == 0 {

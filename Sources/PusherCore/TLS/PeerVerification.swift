@@ -52,7 +52,9 @@ extension TLSEngine {
     return 0
   }
 
-  private func objection(_ code: Int32, to certificate: OpaquePointer?, subject: String?) -> TLSError {
+  private func objection(_ code: Int32, to certificate: OpaquePointer?, subject: String?)
+    -> TLSError
+  {
     let words = unsafe String(cString: X509_verify_cert_error_string(Int(code)))
     switch code {
     case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
@@ -80,7 +82,8 @@ extension TLSEngine {
         reason: "the authority at the end of its chain is not trusted", subject: subject)
     case X509_V_ERR_CERT_CHAIN_TOO_LONG:
       return .certificate(
-        reason: "its chain has more than \(TLSContext.maximumIntermediates) intermediate certificates",
+        reason:
+          "its chain has more than \(TLSContext.maximumIntermediates) intermediate certificates",
         subject: subject)
     default: return .certificate(reason: words, subject: subject)
     }
@@ -89,7 +92,9 @@ extension TLSEngine {
   /// A certificate's subject as RFC 2253 writes it, control characters escaped.
   static func subject(of certificate: OpaquePointer?) -> String? {
     guard let certificate = unsafe certificate else { return nil }
-    return unsafe text { unsafe pusher_X509_NAME_print($0, X509_get_subject_name(certificate)) >= 0 }
+    return unsafe text {
+      unsafe pusher_X509_NAME_print($0, X509_get_subject_name(certificate)) >= 0
+    }
   }
 
   private static func issuer(of certificate: OpaquePointer?) -> String? {
@@ -102,11 +107,11 @@ extension TLSEngine {
     unsafe text { unsafe ASN1_TIME_print($0, time) == 1 } ?? "an unknown date"
   }
 
-  /// What `print` writes; `nil` when it fails.
-  private static func text(_ print: (OpaquePointer) -> Bool) -> String? {
+  /// What `writer` writes; `nil` when it fails.
+  private static func text(_ writer: (OpaquePointer) -> Bool) -> String? {
     guard let text = unsafe BIO_new(BIO_s_mem()) else { return nil }
     defer { unsafe BIO_free(text) }
-    guard unsafe print(text) else { return nil }
+    guard unsafe writer(text) else { return nil }
     let buffer = ByteBuffer(capacity: 256)
     let pending = unsafe BIO_ctrl_pending(text)
     buffer.reserve(pending)

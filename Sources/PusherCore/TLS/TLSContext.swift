@@ -19,7 +19,8 @@ internal import CSystemOpenSSL
     unsafe SSL_CTX_free(pointer)
   }
 
-  private init(_ method: OpaquePointer?, isServer: Bool, verifies: Bool, pins: Set<PublicKeyPin> = []
+  private init(
+    _ method: OpaquePointer?, isServer: Bool, verifies: Bool, pins: Set<PublicKeyPin> = []
   ) throws(TLSError) {
     OpenSSLErrors.clear()
     guard let pointer = unsafe SSL_CTX_new(method) else {
@@ -38,7 +39,8 @@ internal import CSystemOpenSSL
     unsafe pusher_SSL_CTX_refuse_renegotiation(pointer)
     unsafe SSL_CTX_set_verify(pointer, verifies ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nil)
     unsafe SSL_CTX_set_verify_depth(pointer, Int32(Self.maximumIntermediates))
-    unsafe SSL_CTX_set_cert_cb(pointer, { connection, _ in unsafe TLSEngine.noteRequest(connection) }, nil)
+    unsafe SSL_CTX_set_cert_cb(
+      pointer, { connection, _ in unsafe TLSEngine.noteRequest(connection) }, nil)
     // Without an answer of ours OpenSSL would ask for a passphrase on the terminal and block the loop.
     unsafe SSL_CTX_set_default_passwd_cb(pointer) { _, _, _, _ in -1 }
   }

@@ -91,7 +91,8 @@ enum OpenSSLErrors {
       "the key does not belong to the certificate"
     case (ERR_LIB_SSL, SSL_R_WRONG_VERSION_NUMBER), (ERR_LIB_SSL, SSL_R_HTTP_REQUEST):
       "the other side does not speak TLS on this port (\(entry.text))"
-    case (ERR_LIB_SSL, SSL_R_UNSUPPORTED_PROTOCOL), (ERR_LIB_SSL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION):
+    case (ERR_LIB_SSL, SSL_R_UNSUPPORTED_PROTOCOL),
+      (ERR_LIB_SSL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION):
       "the other side speaks no TLS 1.2 or newer (\(entry.text))"
     // What our refusal to ask for a passphrase comes to; the number is built from macros that are not imported.
     case _ where entry.text == "interrupted or cancelled":

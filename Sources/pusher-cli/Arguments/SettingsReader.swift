@@ -138,7 +138,8 @@ struct SettingsReader {
         $0 > 0x20 && $0 < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0)
       }
       guard isToken else {
-        throw UsageError("--subprotocol: '\(name)' is not a name such as pusher-channels-protocol-7")
+        throw UsageError(
+          "--subprotocol: '\(name)' is not a name such as pusher-channels-protocol-7")
       }
       names.append(name)
     }

@@ -41,9 +41,10 @@ struct Hints {
 
   private func hint(status: Int) -> String {
     switch status {
-    case 200..<300: " (a web server, but no WebSocket at this address: are --port and --path right?)"
+    case 200..<300:
+      " (a web server, but no WebSocket at this address: are --port and --path right?)"
     case 400: " (does this server speak the Pusher protocol? see --host, --port and --path)"
-    case 401: " (whoever stands before the server wants a user name and a password)"
+    case 401: " (the server, or whoever stands before it, wants credentials)"
     case 403: " (the server, or whoever stands before it, does not let this client in)"
     case 404: " (nothing there: are --path and key \(key) right?)"
     case 407: " (a proxy on the way wants a user name and a password)"

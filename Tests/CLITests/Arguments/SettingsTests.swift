@@ -209,6 +209,47 @@ import Testing
     #expect(try subscribe("--local a --insecure").connection.isInsecure)
   }
 
+  @Test func `a pinned key takes the edge off that warning, and may be given more than once`()
+    throws
+  {
+    let pin = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+    let settings = try subscribe(
+      "--local a --insecure --pin-sha256 \(pin) --pin-sha256 sha256//\(pin)")
+    #expect(settings.connection.pins.map(\.description) == ["sha256/\(pin)"])
+    #expect(
+      settings.warnings == [
+        "--insecure: of the server's certificate nothing but the pinned key is checked"
+      ])
+  }
+
+  @Test func `a client certificate may hold its key`() throws {
+    let files = PretendFiles(contents: ["c.pem": "", "k.pem": ""])
+    let both = try subscribe("--local a --tls-cert c.pem", files: files)
+    #expect(
+      both.connection.clientCertificate == ClientCertificate(certificate: "c.pem", key: nil))
+    let pair = try subscribe("--local a --tls-cert c.pem --tls-key k.pem", files: files)
+    #expect(
+      pair.connection.clientCertificate == ClientCertificate(certificate: "c.pem", key: "k.pem"))
+  }
+
+  @Test func `sub-protocols are offered in the order typed, each once`() throws {
+    let settings = try subscribe("--local a --subprotocol x --subprotocol y --subprotocol x")
+    #expect(settings.subprotocols == ["x", "y"])
+  }
+
+  @Test(arguments: [
+    ("--tls-key k", "--tls-key needs --tls-cert"),
+    ("--tls-cert c", "--tls-cert: 'c' is not a file that can be read"),
+    ("--pin-sha256 abc", "--pin-sha256: 'abc' is not the Base64 of a SHA-256 (44 characters)"),
+    (
+      "--subprotocol a,b",
+      "--subprotocol: 'a,b' is not a name such as pusher-channels-protocol-7"
+    ),
+  ])
+  func `a wrong option of TLS or the upgrade is named`(line: String, message: String) {
+    #expect(refusal { _ = try subscribe("--local a " + line) } == message)
+  }
+
   @Test func `a secret cannot be printed by accident`() throws {
     let settings = try subscribe("--key K private-a", ["PUSHER_APP_SECRET": "hunter2"])
     var dumped = "\(settings) \(String(reflecting: settings))"

@@ -10,7 +10,9 @@ final class ScriptedConnection {
   var socket: WebSocketConnection?
   private let descriptor: Int32
   private let stop: Int32
-  private let engine: TLSEngine?
+  let engine: TLSEngine?
+  /// How many bytes one write to the socket takes.
+  private let writeSize: Int
   private let ciphertext = ByteBuffer()
   private var isClosed = false
 
@@ -21,19 +23,27 @@ final class ScriptedConnection {
     self.descriptor = descriptor
     self.number = number
     self.stop = stop
+    writeSize = certificate?.behaviour?.writeSize ?? .max
     guard let certificate else {
       engine = nil
       return
     }
-    let engine = try TLSEngine(
-      context: TLSContext.server(
-        certificateFile: certificate.certificate, keyFile: certificate.key))
+    let context = try TLSContext.server(
+      certificateFile: certificate.certificate, keyFile: certificate.key)
+    certificate.behaviour?.apply(to: context)
+    let engine = try TLSEngine(context: context)
     self.engine = engine
-    while try !engine.handshake() {
+    do {
+      while try !engine.handshake() {
+        try flushCiphertext()
+        try readCiphertext()
+      }
       try flushCiphertext()
-      try readCiphertext()
+    } catch {
+      // The alert that tells the client why.
+      try? flushCiphertext()
+      throw error
     }
-    try flushCiphertext()
   }
 
   deinit {
@@ -146,7 +156,7 @@ final class ScriptedConnection {
   private func writeAll(_ buffer: ByteBuffer) throws {
     while !buffer.isEmpty {
       let count = Foundation.send(
-        descriptor, buffer.view.base, buffer.count, Int32(MSG_NOSIGNAL))
+        descriptor, buffer.view.base, min(writeSize, buffer.count), Int32(MSG_NOSIGNAL))
       if count > 0 {
         buffer.consume(count)
       } else if errno == EAGAIN {

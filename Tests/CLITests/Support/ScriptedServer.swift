@@ -73,6 +73,8 @@ final class ScriptedServer: Sendable {
 struct ServerCertificate: Sendable {
   var certificate: String
   var key: String
+  /// How the server's side of TLS differs from the usual.
+  var behaviour: TLSBehaviour?
 }
 
 /// Listening and accepting on 127.0.0.1.

@@ -264,3 +264,58 @@ enum AuthorizationTestRequest {
     return outputs.requests[0]
   }
 }
+
+/// RFC 9110 section 10.2.3, over the attempts of a session.
+@Suite struct SessionRetryAfterTests {
+  /// The wait after the first upgrade was answered with 503 and this wish.
+  private func wait(_ asked: Duration?, ceiling: Duration = .seconds(120)) throws -> Duration {
+    let policy = ReconnectPolicy(mode: .always, backoff: Backoff(ceiling: ceiling))
+    var harness = SessionHarness(SessionOptions(reconnect: policy), channels: ["c"])
+    _ = harness.perform { $0.connect(at: $1) }
+    let loss = ConnectionLoss.refused(status: 503, reason: "", retryAfter: asked)
+    return try #require(harness.lose(loss).retry?.delay)
+  }
+
+  @Test func `the wait is at least what the server asks for`() throws {
+    #expect(try wait(.seconds(60)) == .seconds(60))
+    #expect(try wait(.seconds(119)) == .seconds(119))
+  }
+
+  @Test func `a short wish does not shorten the back-off`() throws {
+    let own = try wait(nil)
+    #expect(own >= .seconds(1))
+    for asked: Duration in [.zero, .milliseconds(500), .seconds(1)] {
+      #expect(try wait(asked) == own)
+    }
+  }
+
+  @Test func `no wish is longer than the longest wait`() throws {
+    #expect(try wait(.seconds(121)) == .seconds(120))
+    #expect(try wait(.seconds(3_153_600_000)) == .seconds(120))
+    #expect(try wait(.seconds(60), ceiling: .seconds(5)) == .seconds(5))
+  }
+
+  @Test func `a redirect is reported while the attempt goes on, and never else`() {
+    var harness = SessionHarness(channels: ["c"])
+    let redirected = { (session: inout Session, now: Instant) in
+      session.redirected(status: 302, to: "ws://a/b")
+    }
+    #expect(harness.perform(redirected) == [])
+    _ = harness.perform { $0.connect(at: $1) }
+    #expect(
+      harness.perform(redirected) == [.report(.redirected(status: 302, to: "ws://a/b"))])
+    harness.greet()
+    #expect(harness.perform(redirected) == [])
+  }
+
+  @Test func `an attempt that is given up says what it waited for`() {
+    var harness = SessionHarness(channels: ["c"])
+    _ = harness.perform { $0.connect(at: $1) }
+    harness.now = harness.now.advanced(by: .seconds(10))
+    let outputs = harness.perform { $0.tick(at: $1, stage: .upgrading(received: 7)) }
+    let loss = ConnectionLoss.handshakeTimeout(.seconds(10), .upgrading(received: 7))
+    #expect(outputs.contains(.report(.ended(.lost(loss, code: nil)))))
+    #expect(
+      "\(loss)" == "the server did not finish its answer to the upgrade (7 bytes came) within 10 s")
+  }
+}

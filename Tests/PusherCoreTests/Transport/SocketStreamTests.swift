@@ -149,7 +149,7 @@ import Testing
       if recorder.failure != nil && echo.recorders.first?.failure != nil { harness.loop.stop() }
     }
     #expect(harness.run())
-    guard case .tls(.certificate) = recorder.failure else {
+    guard case .tls(.unknownAuthority) = recorder.failure else {
       Issue.record("\(String(describing: recorder.failure))")
       return
     }

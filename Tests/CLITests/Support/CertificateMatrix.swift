@@ -1,0 +1,74 @@
+import Foundation
+import PusherCore
+
+/// The certificates of scripts/test-certificates.sh, made once for a test run.
+struct CertificateMatrix: Sendable {
+  /// `nil` where the script cannot run, for want of openssl.
+  static let shared = try? CertificateMatrix()
+
+  private let folder: String
+
+  private init() throws {
+    folder = TemporaryFolder.shared.file("certificate-matrix")
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let script = root.appending(path: "scripts/test-certificates.sh").path
+    let result = try PusherCLI.tool(["sh", script, folder])
+    guard result.ending == .exited(0) else { throw Unexpected("\(script): \(result.errorText)") }
+  }
+
+  /// What a client has to trust.
+  var authority: String { file("root.pem") }
+
+  func file(_ name: String) -> String { "\(folder)/\(name)" }
+
+  /// The certificate and key of this name.
+  func server(_ name: String, _ behaviour: TLSBehaviour? = nil) -> ServerCertificate {
+    ServerCertificate(
+      certificate: file(name + ".pem"), key: file(name + ".key"), behaviour: behaviour)
+  }
+
+  /// The pin of a certificate's key, made by the openssl program as curl's manual shows it.
+  func pin(_ name: String) throws -> String {
+    let command =
+      "openssl x509 -in '\(file(name + ".pem"))' -pubkey -noout | openssl pkey -pubin -outform der "
+      + "| openssl dgst -sha256 -binary | openssl enc -base64"
+    return try PusherCLI.tool(["sh", "-c", command]).outputText.trimmingCharacters(
+      in: .whitespacesAndNewlines)
+  }
+}
+
+/// A library that a child loads first, to which every name under `.test` is this machine.
+enum LocalNames {
+  /// The library's path; `nil` where there is no C compiler.
+  static let library: String? = {
+    #if os(Linux)
+      let source = TemporaryFolder.shared.file("names.c")
+      let library = TemporaryFolder.shared.file("names.so")
+      let text = """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <netdb.h>
+        #include <string.h>
+        typedef int (*look_up)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+        int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
+                        struct addrinfo **answer) {
+          look_up real = (look_up)dlsym(RTLD_NEXT, "getaddrinfo");
+          size_t length = host ? strlen(host) : 0;
+          int is_test = length > 5 && strcmp(host + length - 5, ".test") == 0;
+          int is_literal = hints && hints->ai_flags & AI_NUMERICHOST;
+          return real(is_test && !is_literal ? "127.0.0.1" : host, port, hints, answer);
+        }
+
+        """
+      try? text.write(toFile: source, atomically: true, encoding: .utf8)
+      for compiler in ["cc", "clang"] {
+        let result = try? PusherCLI.tool([
+          compiler, "-shared", "-fPIC", "-o", library, source, "-ldl",
+        ])
+        if result?.ending == .exited(0) { return library }
+      }
+    #endif
+    return nil
+  }()
+}

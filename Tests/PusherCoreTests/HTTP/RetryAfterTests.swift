@@ -1,0 +1,101 @@
+import PusherCore
+import Testing
+
+/// RFC 9110 sections 5.6.7 and 10.2.3.
+@Suite struct RetryAfterTests {
+  /// 2026-11-21T00:00:00Z.
+  private let now = WallTime(millisecondsSince1970: 1_795_219_200_000)
+
+  @Test(arguments: [
+    "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+  ])
+  func `the three forms of a date mean the same`(text: String) {
+    #expect(HTTPDate.parse(text, now: now)?.rfc3339 == "1994-11-06T08:49:37.000Z")
+  }
+
+  @Test(arguments: [
+    ("Thu, 29 Feb 2024 23:59:60 GMT", "2024-03-01T00:00:00.000Z"),
+    ("Thu, 01 Jan 1970 00:00:00 GMT", "1970-01-01T00:00:00.000Z"),
+    ("Fri, 31 Dec 9999 23:59:59 GMT", "9999-12-31T23:59:59.000Z"),
+    ("Friday, 01-Jan-76 00:00:00 GMT", "2076-01-01T00:00:00.000Z"),
+    ("Saturday, 01-Jan-77 00:00:00 GMT", "1977-01-01T00:00:00.000Z"),
+  ])
+  func `dates at the edges`(text: String, moment: String) {
+    #expect(HTTPDate.parse(text, now: now)?.rfc3339 == moment)
+  }
+
+  @Test(arguments: [
+    "", "soon", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 CET",
+    "Sun, 06 Now 1994 08:49:37 GMT", "Sun, 32 Nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 8:49:37 GMT",
+    "Sun, 06 Nov 199 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT", "-1", "1.5", "+3", "1 2",
+  ])
+  func `anything else is no wish`(text: String) {
+    #expect(HTTPDate.parse(text, now: now) == nil)
+    #expect(RetryAfter.parse(text, now: now) == nil)
+  }
+
+  @Test func `seconds, a date ahead and a date past`() {
+    #expect(RetryAfter.parse("0", now: now) == .zero)
+    #expect(RetryAfter.parse("120", now: now) == .seconds(120))
+    #expect(RetryAfter.parse("Sat, 21 Nov 2026 00:01:30 GMT", now: now) == .seconds(90))
+    #expect(RetryAfter.parse("Fri, 20 Nov 2026 00:00:00 GMT", now: now) == .zero)
+  }
+
+  @Test(arguments: ["9999999999999999999999", "9223372036854775807", "3153600001"])
+  func `a number beyond reason is a long time and no crash`(text: String) {
+    let wait = RetryAfter.parse(text, now: now)
+    #expect(wait == .seconds(3_153_600_000))
+    #expect((wait?.wholeNanoseconds ?? 0) > 0)
+  }
+
+  @Test func `the days since 1970 are the inverse of the calendar`() {
+    for day in stride(from: Int64(-719_468), through: 2_932_896, by: 97) {
+      let time = WallTime(millisecondsSince1970: day * 86_400_000).rfc3339
+      let parts = time.prefix(10).split(separator: "-").compactMap { Int64($0) }
+      guard parts.count == 3 else { continue }
+      #expect(
+        WallTime.daysSince1970(year: parts[0], month: parts[1], day: parts[2]) == max(day, -719_528)
+      )
+    }
+  }
+}
+
+/// What stands where an HTTP answer should.
+@Suite struct ForeignProtocolTests {
+  private func name(_ bytes: [UInt8]) -> String? {
+    let buffer = ByteBuffer()
+    buffer.append(bytes)
+    return ForeignProtocol.name(buffer.view)
+  }
+
+  @Test func `an HTTP answer is none, however little of it has come`() {
+    let answer = Array("HTTP/1.1 101 Switching".utf8)
+    for count in 0...answer.count { #expect(name(Array(answer[..<count])) == nil) }
+  }
+
+  @Test(arguments: [
+    ("SSH-2.0-x\r\n", "SSH"), ("220 mail\r\n", "'220 mail'"), ("HTML\n", "'HTML'"),
+    ("http/1.1 200", "'http/1.1 200'"), ("\r\n\r\n", "''"), ("a\n", "'a'"), ("+OK\r\n", "'+OK'"),
+  ])
+  func `another protocol is named or quoted`(text: String, part: String) {
+    #expect(name(Array(text.utf8))?.contains(part) == true)
+  }
+
+  @Test func `TLS and HTTP 2 are known by their first bytes`() {
+    #expect(name([21]) == nil)
+    #expect(name([21, 3])?.contains("TLS") == true)
+    #expect(name([22, 3, 3, 0, 1])?.contains("TLS") == true)
+    #expect(name([0, 0, 6, 4, 0])?.contains("HTTP/2") == true)
+  }
+
+  @Test func `every split of every first four bytes gives an answer or waits, never a crash`() {
+    for first in UInt8.min...UInt8.max {
+      for count in 1...5 {
+        let bytes = Array([first, 0, 255, 10, 1].prefix(count))
+        let isWhole = count >= 4
+        #expect(!isWhole || name(bytes) != nil || first == 0x48)
+      }
+    }
+  }
+}
