@@ -22,6 +22,8 @@ struct ConnectionSettings: Equatable, Sendable {
   var clientCertificate: ClientCertificate?
   /// What the server's public key has to be one of; for the server alone.
   var pins: Set<PublicKeyPin>
+  /// Which way leads to which server: proxies, exceptions, kinds of address.
+  var routing: Routing
   /// From look-up to the server's welcome or answer.
   var connectTimeout: Duration
 }
@@ -80,6 +82,7 @@ extension SettingsReader {
       isInsecure: typed.isOn(.insecure),
       clientCertificate: try clientCertificate(),
       pins: pins,
+      routing: try routing(),
       connectTimeout: typed.duration(.connectTimeout) ?? .seconds(10))
   }
 

@@ -121,6 +121,14 @@ enum Loopback {
     return descriptor
   }
 
+  /// Whether somebody takes connections on a port.
+  static func isListened(_ port: UInt16) throws -> Bool {
+    let descriptor = try dial(port)
+    defer { close(descriptor) }
+    var waiting = [pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)]
+    return poll(&waiting, 1, 1000) == 1 && Int32(waiting[0].revents) == POLLOUT
+  }
+
   /// A port on which nobody listens.
   static func closedPort() throws -> UInt16 {
     let listener = try listen()
