@@ -48,6 +48,8 @@ package struct HTTPTunnel {
           throw .invalidAnswer("more than \(Self.interimLimit) interim answers")
         }
       case 407: throw refusal(head)
+      // Not what RFC 9110 says, but tinyproxy answers wrong credentials so.
+      case 401 where credentials != nil: throw .credentialsRefused
       default:
         throw .refused(
           destination: destination, status: head.status, reason: String(head.reason.prefix(100)))

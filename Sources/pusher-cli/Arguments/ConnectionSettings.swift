@@ -26,6 +26,11 @@ struct ConnectionSettings: Equatable, Sendable {
   var routing: Routing
   /// From look-up to the server's welcome or answer.
   var connectTimeout: Duration
+
+  /// Who connects to the server for us; `nil` for nobody.
+  var proxy: Proxy? {
+    routing.route(to: HTTPURL(scheme: isSecure ? .wss : .ws, host: host, port: port)).proxy
+  }
 }
 
 /// PEM files with a certificate and its key; without a key file the key stands in the first.

@@ -35,7 +35,8 @@ final class Lifecycle {
     switch event {
     case .connected(let socketID, let timeout):
       state = "connected"
-      diagnostics.info("connected to \(host), socket \(socketID)")
+      let way = settings.connection.proxy.map { " through proxy \($0)" } ?? ""
+      diagnostics.info("connected to \(host)\(way), socket \(socketID)")
       line(
         "pusher:connection_established", nil,
         [

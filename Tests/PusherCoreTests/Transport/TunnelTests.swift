@@ -111,7 +111,13 @@ private struct Talk {
     ) { try Talk(url) }
   }
 
-  @Test(arguments: [101, 302, 400, 403, 502, 503])
+  @Test func `401 is a refusal of the credentials, where there were some`() throws {
+    try Talk.expect(.credentialsRefused, from: bytes("HTTP/1.1 401 Unauthorized\r\n\r\n")) {
+      try Talk("http://u:p@proxy")
+    }
+  }
+
+  @Test(arguments: [101, 302, 400, 401, 403, 502, 503])
   func `another status is a refusal with its number and words`(status: Int) throws {
     let error = ProxyError.refused(
       destination: "server.test:443", status: status, reason: "Some words")
