@@ -43,7 +43,7 @@ final class EchoConnection {
     loop.add(timer)
     self.timer = timer
     stream = SocketStream.connect(
-      loop: loop, host: url.host, port: UInt16(clamping: url.port), delegate: self)
+      loop: loop, to: Routing().route(to: url), delegate: self)
   }
 
   private func end(_ failure: String? = nil) {

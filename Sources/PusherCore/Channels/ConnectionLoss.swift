@@ -62,6 +62,10 @@ public enum ConnectionStage: Sendable, Equatable {
   /// The name is being looked up.
   case resolving
   case connecting
+  /// The proxy of this URL is being connected to.
+  case reachingProxy(String)
+  /// The proxy of this URL was asked for a way to the server.
+  case tunnelling(proxy: String)
   /// The TLS handshake goes on.
   case securing
   /// The upgrade was asked for, and so many bytes of the answer have come.
@@ -74,6 +78,8 @@ public enum ConnectionStage: Sendable, Equatable {
     switch self {
     case .resolving: "the host name was not resolved"
     case .connecting: "no connection"
+    case .reachingProxy(let proxy): "no connection to proxy \(proxy)"
+    case .tunnelling(let proxy): "proxy \(proxy) gave no answer"
     case .securing: "the server accepted the connection, but the TLS handshake was not done"
     case .upgrading(0): "the server accepted the connection, but did not answer the upgrade"
     case .upgrading(let received):

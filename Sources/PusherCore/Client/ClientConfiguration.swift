@@ -6,6 +6,8 @@ package struct ClientConfiguration: Sendable {
   package var headers: HTTPHeaders
   /// Offered with the upgrade, the one liked best first; most servers want none.
   package var subprotocols: [String]
+  /// Which way leads to the server.
+  package var routing: Routing
   package var tls: TLSConfiguration
   /// Where the environment says that authorities are found.
   package var trust: TLSEnvironment
@@ -15,6 +17,7 @@ package struct ClientConfiguration: Sendable {
 
   package init(
     url: HTTPURL, headers: HTTPHeaders = HTTPHeaders(), subprotocols: [String] = [],
+    routing: Routing = Routing(),
     tls: TLSConfiguration = TLSConfiguration(), trust: TLSEnvironment = TLSEnvironment(),
     offersCompression: Bool = true,
     limits: WebSocketLimits = WebSocketLimits()
@@ -22,6 +25,7 @@ package struct ClientConfiguration: Sendable {
     self.url = url
     self.headers = headers
     self.subprotocols = subprotocols
+    self.routing = routing
     self.tls = tls
     self.trust = trust
     self.offersCompression = offersCompression

@@ -7,6 +7,7 @@ package final class EndpointAuthorizer: ChannelAuthorizer {
   private let url: HTTPURL
   private let headers: HTTPHeaders
   private let parameters: [(String, String)]
+  private let routing: Routing
   private let tls: TLSContext?
   private let timeout: Duration
   private var exchanges: [Int: HTTPExchange] = [:]
@@ -15,17 +16,19 @@ package final class EndpointAuthorizer: ChannelAuthorizer {
   /// - Parameters:
   ///   - headers: Sent with each question, besides the form's own.
   ///   - parameters: Form fields behind `socket_id` and `channel_name`.
+  ///   - routing: Which way leads to the endpoint.
   ///   - timeout: For one answer, from the name's resolution to its last byte.
   ///
   /// - Throws: ``TLSError`` when the URL is secure and the trust roots cannot be read.
   package init(
     loop: EventLoop, url: HTTPURL, headers: HTTPHeaders, parameters: [(String, String)],
-    tls: TLSConfiguration, trust: TLSEnvironment, timeout: Duration
+    routing: Routing = Routing(), tls: TLSConfiguration, trust: TLSEnvironment, timeout: Duration
   ) throws(TLSError) {
     self.loop = loop
     self.url = url
     self.headers = headers
     self.parameters = parameters
+    self.routing = routing
     self.timeout = timeout
     self.tls = url.isSecure ? try TLSContext.client(tls, environment: trust) : nil
   }
@@ -38,7 +41,8 @@ package final class EndpointAuthorizer: ChannelAuthorizer {
     nextExchange += 1
     do {
       exchanges[number] = try HTTPExchange(
-        loop: loop, request: question(request), tls: tls, timeout: timeout
+        loop: loop, request: question(request), routing: routing, tls: tls,
+        timeout: timeout
       ) { [unowned self] result, _ in
         exchanges[number] = nil
         completion(Self.answer(result))

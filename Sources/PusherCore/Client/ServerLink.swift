@@ -76,7 +76,7 @@ final class ServerLink {
   /// Dials; every answer comes from inside the loop.
   func start() {
     let stream = SocketStream.connect(
-      loop: loop, host: trail.url.host, port: UInt16(clamping: trail.url.port),
+      loop: loop, to: configuration.routing.route(to: trail.url),
       tls: trail.url.isSecure ? tls : nil, delegate: self)
     stream.wantsRead = !isPaused
     stream.readsOnWhenBroken = true

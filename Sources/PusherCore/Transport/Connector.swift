@@ -1,24 +1,37 @@
-/// Makes the attempts that a ``Dialer`` decides on, until one stands or all have failed.
+/// Asks for a name's addresses and makes the attempts that a ``Dialer`` decides on, until one stands or all have failed.
 final class Connector: LoopSource {
   typealias Outcome = Result<(descriptor: Int32, peer: SocketAddress), TransportError>
 
   private let loop: EventLoop
+  private let host: String
+  private let port: UInt16
   private var dialer: Dialer
+  private var questions: [Resolver.Ticket] = []
   private var attempts: [Attempt] = []
-  private let completion: (Outcome, Instant) -> Void
+  private var completion: ((Outcome, Instant) -> Void)?
   private var isDone = false
 
-  /// `completion` is called once, on the loop's thread; never after ``cancel()``.
+  /// Begins at once, but `completion` comes from inside the loop, once; never after ``cancel()``.
   init(
-    loop: EventLoop, addresses: [SocketAddress], completion: @escaping (Outcome, Instant) -> Void
+    loop: EventLoop, host: String, port: UInt16, families: AddressFamilies, at now: Instant,
+    completion: @escaping (Outcome, Instant) -> Void
   ) {
     self.loop = loop
-    self.dialer = Dialer(addresses: addresses)
+    self.host = host
+    self.port = port
+    self.dialer = Dialer(host: host, families: families)
     self.completion = completion
     loop.add(self)
+    resolve(at: now)
   }
 
-  var interest: LoopInterest { LoopInterest(deadline: dialer.deadline) }
+  /// What a deadline that passes now cuts short.
+  var stage: TransportError.Stage { dialer.hasAttempted ? .connecting : .resolving }
+
+  var interest: LoopInterest {
+    // A failure without any attempt is told from inside the loop too.
+    LoopInterest(deadline: dialer.failure == nil ? dialer.deadline : LoopInterest.immediately)
+  }
 
   func ready(_ events: PollEvents, at now: Instant) {}
 
@@ -26,14 +39,44 @@ final class Connector: LoopSource {
     while !isDone, let address = dialer.nextAttempt(at: now) {
       start(address, at: now)
     }
+    finishIfFailed(at: now)
   }
 
-  /// Gives up all attempts.
+  /// Gives up all questions and attempts.
   func cancel() {
     isDone = true
+    completion = nil
     loop.remove(self)
+    for question in questions { loop.resolver.cancel(question) }
+    questions.removeAll()
     for attempt in attempts { attempt.close() }
     attempts.removeAll()
+  }
+
+  private func resolve(at now: Instant) {
+    if let address = Resolver.literal(host, port: port) {
+      for family in dialer.openQuestions {
+        dialer.resolved(family, family == address.family ? [address] : [], at: now)
+      }
+      return
+    }
+    for family in dialer.openQuestions {
+      let ticket = loop.resolver.resolve(host, port: port, family: family) { [unowned self] in
+        answered(family, $0, at: loop.now)
+      }
+      questions.append(ticket)
+    }
+  }
+
+  private func answered(_ family: SocketAddress.Family, _ answer: Resolver.Answer, at now: Instant)
+  {
+    switch answer {
+    case .success(let addresses): dialer.resolved(family, addresses, at: now)
+    case .failure(.resolve(_, let reason)):
+      dialer.resolutionFailed(family, reason: reason, at: now)
+    case .failure(let error):
+      dialer.resolutionFailed(family, reason: error.description, at: now)
+    }
   }
 
   private func start(_ address: SocketAddress, at now: Instant) {
@@ -50,7 +93,7 @@ final class Connector: LoopSource {
       if let attempt = attempts.last, attempt.address == address {
         attemptEnded(attempt, error: error, at: now)
       } else {
-        attemptFailed(address, error, at: now)
+        dialer.attemptFailed(address, reason: error.description)
       }
     }
   }
@@ -59,20 +102,24 @@ final class Connector: LoopSource {
     attempts.removeAll { $0 === attempt }
     if let error {
       attempt.close()
-      attemptFailed(attempt.address, error, at: now)
+      dialer.attemptFailed(attempt.address, reason: error.description)
+      finishIfFailed(at: now)
       return
     }
     let descriptor = attempt.release()
     Syscalls.tuneConnection(descriptor)
-    cancel()
-    completion(.success((descriptor, attempt.address)), now)
+    finish(.success((descriptor, attempt.address)), at: now)
   }
 
-  private func attemptFailed(_ address: SocketAddress, _ error: SystemError, at now: Instant) {
-    dialer.attemptFailed(address, reason: error.description)
+  private func finishIfFailed(at now: Instant) {
     guard let failure = dialer.failure else { return }
+    finish(.failure(failure), at: now)
+  }
+
+  private func finish(_ outcome: Outcome, at now: Instant) {
+    let completion = completion
     cancel()
-    completion(.failure(failure), now)
+    completion?(outcome, now)
   }
 }
 

@@ -80,13 +80,14 @@ package final class HTTPExchange {
   /// - Parameters:
   ///   - loop: Whose thread all happens on.
   ///   - request: What to ask; one that cannot be encoded throws.
+  ///   - routing: Which way leads to the server.
   ///   - tls: What a URL with `https` is asked with; needed for these alone.
   ///   - timeout: For everything from the name's resolution to the answer's last byte.
   ///   - bodyLimit: The most bytes of the answer's body.
   ///   - completion: Gets the answer, whatever its status, or why there is none.
   package init(
-    loop: EventLoop, request: Request, tls: TLSContext?, timeout: Duration,
-    bodyLimit: Int = 1 << 20,
+    loop: EventLoop, request: Request, routing: Routing = Routing(), tls: TLSContext?,
+    timeout: Duration, bodyLimit: Int = 1 << 20,
     completion: @escaping (Result<Response, Failure>, Instant) -> Void
   ) throws(HTTPError) {
     precondition(!request.url.isSecure || tls != nil, "a secure URL needs a TLS context")
@@ -102,7 +103,7 @@ package final class HTTPExchange {
     loop.add(timer)
     itself = self
     stream = SocketStream.connect(
-      loop: loop, host: request.url.host, port: UInt16(clamping: request.url.port),
+      loop: loop, to: routing.route(to: request.url),
       tls: request.url.isSecure ? tls : nil, delegate: self)
   }
 

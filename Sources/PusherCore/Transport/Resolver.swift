@@ -30,14 +30,19 @@ package final class Resolver {
     return addresses.first
   }
 
-  /// Asks for `host`; `completion` is called once on the loop's thread, later, with one address at least or an error.
+  /// Asks for the addresses of `host`, of one family or of both.
+  ///
+  /// `completion` is called once on the loop's thread, later, with the addresses in the order the system prefers
+  /// (RFC 6724), or with an error. A name that has no address of the family asked for is answered by none.
   package func resolve(
-    _ host: String, port: UInt16, completion: @escaping (Answer) -> Void
+    _ host: String, port: UInt16, family: SocketAddress.Family? = nil,
+    completion: @escaping (Answer) -> Void
   ) -> Ticket {
     lastNumber += 1
     let ticket = Ticket(number: lastNumber)
     open[ticket] = completion
-    let question = Question(host: host, port: port, ticket: ticket, wakeUp: wakeUp)
+    let question = Question(
+      host: host, port: port, family: family, ticket: ticket, wakeUp: wakeUp)
     if !DetachedThread.start({ question.answer() }) {
       let error = TransportError.resolve(host: host, reason: "no thread to ask on")
       wakeUp.post { $0.resolver.deliver(.failure(error), to: ticket) }
@@ -55,12 +60,19 @@ package final class Resolver {
   }
 
   /// Asks at once, on this thread.
-  static func ask(_ host: String, port: UInt16, flags: Int32) -> Answer {
+  static func ask(
+    _ host: String, port: UInt16, family: SocketAddress.Family? = nil, flags: Int32
+  ) -> Answer {
     guard !host.isEmpty && !host.utf8.contains(0) else {
       return .failure(.resolve(host: host, reason: "not a host name"))
     }
     var hints = unsafe addrinfo()
     unsafe hints.ai_flags = flags
+    switch family {
+    case .ipv4: unsafe hints.ai_family = AF_INET
+    case .ipv6: unsafe hints.ai_family = AF_INET6
+    case nil: break
+    }
     #if canImport(Glibc)
       unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     #else
@@ -68,6 +80,7 @@ package final class Resolver {
     #endif
     var list: UnsafeMutablePointer<addrinfo>?
     let code = unsafe getaddrinfo(host, String(port), &hints, &list)
+    if family != nil && lacksFamily(code) { return .success([]) }
     guard code == 0 else {
       let reason =
         code == EAI_SYSTEM
@@ -76,6 +89,24 @@ package final class Resolver {
         .resolve(host: host, reason: reason.prefix(1).lowercased() + reason.dropFirst()))
     }
     defer { unsafe freeaddrinfo(list) }
+    let addresses = unsafe addresses(in: list)
+    guard !addresses.isEmpty || family != nil else {
+      return .failure(.resolve(host: host, reason: "no address of the internet's families"))
+    }
+    return .success(addresses)
+  }
+
+  /// Whether an answer says that the name exists, but has no address of the family.
+  private static func lacksFamily(_ code: Int32) -> Bool {
+    #if canImport(Glibc)
+      // EAI_NODATA and EAI_ADDRFAMILY, which the system's headers show to GNU sources only.
+      code == -5 || code == -9
+    #else
+      code == EAI_NODATA || code == EAI_ADDRFAMILY
+    #endif
+  }
+
+  private static func addresses(in list: UnsafeMutablePointer<addrinfo>?) -> [SocketAddress] {
     var addresses: [SocketAddress] = []
     var next = unsafe list
     while let entry = unsafe next {
@@ -87,16 +118,14 @@ package final class Resolver {
       }
       unsafe next = entry.pointee.ai_next
     }
-    guard !addresses.isEmpty else {
-      return .failure(.resolve(host: host, reason: "no address of the internet's families"))
-    }
-    return .success(addresses)
+    return addresses
   }
 }
 
 private struct Question: Sendable {
   let host: String
   let port: UInt16
+  let family: SocketAddress.Family?
   let ticket: Resolver.Ticket
   let wakeUp: WakeUp
 
@@ -104,7 +133,7 @@ private struct Question: Sendable {
   func answer() {
     // Addresses of a family that the machine has no route for only cost time; the loopback ones always work.
     let flags = host.lowercased() == "localhost" ? 0 : AI_ADDRCONFIG
-    let answer = Resolver.ask(host, port: port, flags: flags)
+    let answer = Resolver.ask(host, port: port, family: family, flags: flags)
     wakeUp.post { [ticket] in $0.resolver.deliver(answer, to: ticket) }
   }
 }

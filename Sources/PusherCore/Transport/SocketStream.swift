@@ -11,7 +11,7 @@ package protocol SocketStreamDelegate: AnyObject {
   func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant)
 }
 
-/// A TCP connection, with TLS where asked for: name → address → connection → handshake → open.
+/// A TCP connection, with TLS where asked for: name → address → connection → proxy → handshake → open.
 ///
 /// Nothing blocks and nothing is called back before the loop runs. Whoever makes a stream keeps it and closes it; the
 /// loop keeps it too, until it is closed or has failed.
@@ -27,10 +27,11 @@ package final class SocketStream {
   }
 
   enum State {
-    case starting(host: String, port: UInt16)
-    case resolving(Resolver.Ticket)
-    case connecting(Connector)
+    case starting(Route)
+    case resolving(Resolver.Ticket, Route)
+    case connecting(Connector, Route)
     case adopted
+    case tunnelling(ProxyNegotiation, Proxy)
     case handshaking
     case open
     case closed
@@ -52,12 +53,16 @@ package final class SocketStream {
   var stage: ConnectionStage? {
     switch state {
     case .starting, .resolving: .resolving
-    case .connecting, .adopted: .connecting
+    case .connecting(let connector, let route):
+      route.proxy.map { .reachingProxy($0.description) }
+        ?? (connector.stage == .resolving ? .resolving : .connecting)
+    case .adopted: .connecting
+    case .tunnelling(_, let proxy): .tunnelling(proxy: proxy.description)
     case .handshaking: .securing
     case .open, .closed: nil
     }
   }
-  /// Whom the stream is connected to, once it is.
+  /// Whom the socket is connected to, once it is: the server, or the proxy.
   package internal(set) var peer: SocketAddress?
 
   let loop: EventLoop
@@ -69,6 +74,8 @@ package final class SocketStream {
   /// Ciphertext that the socket did not take yet.
   let outgoing = ByteBuffer(capacity: 64)
   var callerHasMore = false
+  /// What came from the proxy, and behind its answer already from the server; not read by anybody yet.
+  var early: ByteBuffer?
   /// No more bytes will come from the socket.
   var inputIsOver = false
   /// The caller knows that the stream has ended.
@@ -88,15 +95,15 @@ package final class SocketStream {
     if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }
   }
 
-  /// A stream to `port` of `host` (a name, or an address without brackets), with TLS when `tls` is given.
+  /// A stream to the server at the end of `route`, with TLS when `tls` is given.
   ///
   /// When it is not open by `deadline` it fails with ``TransportError/timeout(_:)`` and the stage it was in.
   package static func connect(
-    loop: EventLoop, host: String, port: UInt16, tls: TLSContext? = nil, deadline: Instant? = nil,
+    loop: EventLoop, to route: Route, tls: TLSContext? = nil, deadline: Instant? = nil,
     delegate: any SocketStreamDelegate
   ) -> SocketStream {
     let stream = SocketStream(
-      loop: loop, state: .starting(host: host, port: port), tls: tls, serverName: host)
+      loop: loop, state: .starting(route), tls: tls, serverName: route.host)
     stream.openDeadline = deadline
     stream.delegate = delegate
     return stream
@@ -130,9 +137,9 @@ package final class SocketStream {
   /// Gives back all that the stream holds.
   func release() {
     switch state {
-    case .resolving(let ticket): loop.resolver.cancel(ticket)
-    case .connecting(let connector): connector.cancel()
-    case .starting, .adopted, .handshaking, .open, .closed: break
+    case .resolving(let ticket, _): loop.resolver.cancel(ticket)
+    case .connecting(let connector, _): connector.cancel()
+    case .starting, .adopted, .tunnelling, .handshaking, .open, .closed: break
     }
     if descriptor >= 0 {
       // The last chance of an alert that says why.
@@ -143,6 +150,7 @@ package final class SocketStream {
     state = .closed
     outgoing.removeAll()
     callerHasMore = false
+    early = nil
     engine = nil
     loop.remove(self)
   }

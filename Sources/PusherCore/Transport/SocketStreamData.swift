@@ -77,7 +77,15 @@ extension SocketStream {
     return true
   }
 
-  private func receive(into buffer: ByteBuffer, atMost: Int) throws(TransportError) -> Int? {
+  /// What came early, else what the socket has: 0 for its end, `nil` for nothing now.
+  func receive(into buffer: ByteBuffer, atMost: Int) throws(TransportError) -> Int? {
+    if let early {
+      let count = min(early.count, atMost)
+      buffer.append(early.view[0..<count])
+      early.consume(count)
+      if early.isEmpty { self.early = nil }
+      return count
+    }
     var wouldBlock = false
     do throws(SystemError) {
       let count = try unsafe buffer.write(minimum: atMost) {

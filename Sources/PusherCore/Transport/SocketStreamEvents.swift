@@ -1,4 +1,4 @@
-// The way from a name to an open stream, and what the loop calls.
+// What the loop calls, and the way from a connected socket to an open stream.
 extension SocketStream: LoopSource {
   package var interest: LoopInterest {
     switch state {
@@ -6,7 +6,7 @@ extension SocketStream: LoopSource {
       return LoopInterest(deadline: LoopInterest.immediately)
     case .resolving, .connecting:
       return LoopInterest(deadline: openDeadline)
-    case .handshaking:
+    case .tunnelling, .handshaking:
       let events: PollEvents = outgoing.isEmpty ? .read : [.read, .write]
       return LoopInterest(descriptor: descriptor, events: events, deadline: openDeadline)
     case .open:
@@ -21,14 +21,17 @@ extension SocketStream: LoopSource {
     }
   }
 
-  /// Whether TLS may have something to give that no longer is in the socket.
+  /// Whether there may be something to give that no longer is in the socket.
   private var readsWithoutSocket: Bool {
+    if early != nil { return true }
     guard let engine else { return false }
     return !engine.needsInput && !endWasRead
   }
 
   package func ready(_ events: PollEvents, at now: Instant) {
     switch state {
+    case .tunnelling(let negotiation, let proxy):
+      talk(negotiation, with: proxy, at: now)
     case .handshaking:
       shakeHands(at: now)
     case .open:
@@ -59,14 +62,17 @@ extension SocketStream: LoopSource {
 
   package func expired(at now: Instant) {
     switch state {
-    case .starting(let host, let port):
-      resolve(host, port: port, at: now)
+    case .starting(let route):
+      start(route, at: now)
     case .adopted:
       connected(at: now)
     case .resolving:
       fail(.timeout(.resolving), at: now)
-    case .connecting:
-      fail(.timeout(.connecting), at: now)
+    case .connecting(let connector, let route):
+      let error = TransportError.timeout(connector.stage)
+      fail(route.proxy == nil ? error : Self.unreachable(route, error), at: now)
+    case .tunnelling(_, let proxy):
+      fail(.proxy(proxy.description, .timedOut), at: now)
     case .handshaking:
       fail(.timeout(.handshaking), at: now)
     case .open:
@@ -76,41 +82,8 @@ extension SocketStream: LoopSource {
     }
   }
 
-  private func resolve(_ host: String, port: UInt16, at now: Instant) {
-    if let address = Resolver.literal(host, port: port) {
-      dial([address], at: now)
-      return
-    }
-    let ticket = loop.resolver.resolve(host, port: port) { [weak self] answer in
-      guard let self else { return }
-      switch answer {
-      case .success(let addresses): self.dial(addresses, at: self.loop.now)
-      case .failure(let error): self.fail(error, at: self.loop.now)
-      }
-    }
-    state = .resolving(ticket)
-  }
-
-  private func dial(_ addresses: [SocketAddress], at now: Instant) {
-    let connector = Connector(loop: loop, addresses: addresses) { [weak self] outcome, now in
-      guard let self else {
-        if case .success((let descriptor, _)) = outcome { Syscalls.closeDescriptor(descriptor) }
-        return
-      }
-      switch outcome {
-      case .success((let descriptor, let peer)):
-        self.descriptor = descriptor
-        self.peer = peer
-        self.connected(at: now)
-      case .failure(let error):
-        self.fail(error, at: now)
-      }
-    }
-    state = .connecting(connector)
-  }
-
   /// The socket is connected: TLS begins, or the stream is open.
-  private func connected(at now: Instant) {
+  func connected(at now: Instant) {
     guard let tls else {
       open(at: now)
       return
@@ -153,7 +126,7 @@ extension SocketStream: LoopSource {
     delegate?.streamOpened(self, at: now)
   }
 
-  private func fail(_ error: TransportError, at now: Instant) {
+  func fail(_ error: TransportError, at now: Instant) {
     release()
     delegate?.streamFailed(self, error, at: now)
   }

@@ -34,6 +34,8 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
   case resolve(host: String, reason: String)
   /// No connection to `address`, the last that was tried.
   case connect(address: String, reason: String)
+  /// The proxy, named without its password, did not give a way to the server.
+  case proxy(String, ProxyError)
   /// The deadline passed during `stage`.
   case timeout(Stage)
   /// TLS failed; the error says whose fault it is.
@@ -56,6 +58,7 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
     switch self {
     case .resolve(let host, let reason): "cannot resolve \(host): \(reason)"
     case .connect(let address, let reason): "cannot connect to \(address): \(reason)"
+    case .proxy(let proxy, let error): "proxy \(proxy) \(error)"
     case .timeout(let stage): "timed out during \(stage.rawValue)"
     case .tls(let error): error.description
     case .reset(let reason): "connection lost: \(reason)"

@@ -22,8 +22,15 @@ struct ConnectionSettings: Equatable, Sendable {
   var clientCertificate: ClientCertificate?
   /// What the server's public key has to be one of; for the server alone.
   var pins: Set<PublicKeyPin>
+  /// Which way leads to which server: proxies, exceptions, kinds of address.
+  var routing: Routing
   /// From look-up to the server's welcome or answer.
   var connectTimeout: Duration
+
+  /// Who connects to the server for us; `nil` for nobody.
+  var proxy: Proxy? {
+    routing.route(to: HTTPURL(scheme: isSecure ? .wss : .ws, host: host, port: port)).proxy
+  }
 }
 
 /// PEM files with a certificate and its key; without a key file the key stands in the first.
@@ -80,6 +87,7 @@ extension SettingsReader {
       isInsecure: typed.isOn(.insecure),
       clientCertificate: try clientCertificate(),
       pins: pins,
+      routing: try routing(),
       connectTimeout: typed.duration(.connectTimeout) ?? .seconds(10))
   }
 

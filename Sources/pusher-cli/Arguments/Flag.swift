@@ -59,6 +59,9 @@ enum FlagName: String, CaseIterable, Sendable {
   case insecure
   case pinSHA256 = "pin-sha256"
   case subprotocol
+  case proxy
+  case ipv4
+  case ipv6
   case compression
   // Who may subscribe.
   case authEndpoint = "auth-endpoint"

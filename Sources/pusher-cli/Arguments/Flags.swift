@@ -175,6 +175,16 @@ enum Flags {
       name: .insecure, commands: client, group: .connection,
       summary: "do not check the server's certificate"),
     Flag(
+      name: .proxy, value: .text, metavariable: "URL", allowsEmpty: true,
+      commands: client, group: .connection,
+      summary: "http:// or socks5h:// proxy; '' is none"),
+    Flag(
+      name: .ipv4, letter: "4", commands: client, group: .connection,
+      summary: "connect over IPv4 only", cancels: .ipv6),
+    Flag(
+      name: .ipv6, letter: "6", commands: client, group: .connection,
+      summary: "connect over IPv6 only", cancels: .ipv4),
+    Flag(
       name: .subprotocol, value: .text, metavariable: "NAME", isRepeatable: true,
       commands: [.subscribe], group: .connection,
       summary: "offer this WebSocket sub-protocol (none)"),

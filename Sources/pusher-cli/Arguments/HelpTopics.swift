@@ -37,6 +37,10 @@ extension HelpPage {
       PUSHER_CLI_COLOR                      auto, always or never
       NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, TERM      colour, unless said otherwise
       SSL_CERT_FILE, SSL_CERT_DIR           where trusted certificates are
+      HTTPS_PROXY, HTTP_PROXY, ALL_PROXY    proxy for https and wss, http and ws,
+                                            and both; lower case comes first
+      NO_PROXY                              hosts, domains, networks without it
+      REQUEST_METHOD                        set by CGI: HTTP_PROXY is ignored
       JOURNAL_STREAM                        set by systemd: adds priorities
 
     """

@@ -15,13 +15,16 @@ extension Environment {
     "SOKETI_DEFAULT_APP_KEY", "SOKETI_DEFAULT_APP_SECRET", "SOKETI_DEFAULT_APP_ID", "SOKETI_PORT",
     "BROADCAST_CONNECTION", "BROADCAST_DRIVER", "PUSHER_CLI_OUTPUT", "PUSHER_CLI_COLOR",
     "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR",
-    "JOURNAL_STREAM",
+    "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD", "JOURNAL_STREAM",
   ]
+
+  /// The same in lower case, where that is customary.
+  static let lowerCaseNames = names.filter { $0.hasSuffix("_PROXY") }.map { $0.lowercased() }
 
   /// Those of them that this process was started with.
   static func ofProcess() -> [String: String] {
     var variables: [String: String] = [:]
-    for name in names {
+    for name in names + lowerCaseNames {
       guard let value = unsafe getenv(name) else { continue }
       unsafe variables[name] = String(cString: value)
     }

@@ -23,7 +23,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .unauthorized:
       "refused: unknown key, bad signature, channel not allowed, HTTP 401 or 403"
     case .network:
-      "network: look-up, connection, TLS, or connection lost and retries over"
+      "network: look-up, connection, proxy, TLS, or connection lost and retries over"
     case .rejected:
       "refused or broken by the server otherwise: HTTP 400, 404, 413, protocol error, over quota"
     case .output:

@@ -38,7 +38,8 @@ final class Lifecycle {
     case .connected(let socketID, let timeout):
       lastError = nil
       state = "connected"
-      diagnostics.info("connected to \(host), socket \(socketID)")
+      let way = settings.connection.proxy.map { " through proxy \($0)" } ?? ""
+      diagnostics.info("connected to \(host)\(way), socket \(socketID)")
       line(
         "pusher:connection_established", nil,
         [

@@ -14,7 +14,8 @@ extension SubscribeSettings {
       scheme: connection.isSecure ? .wss : .ws, host: connection.host, port: connection.port,
       path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : nil)
     return ClientConfiguration(
-      url: url, subprotocols: subprotocols, tls: connection.tls, trust: connection.trust,
+      url: url, subprotocols: subprotocols, routing: connection.routing, tls: connection.tls,
+      trust: connection.trust,
       offersCompression: offersCompression)
   }
 
@@ -49,8 +50,8 @@ extension SubscribeSettings {
       return try EndpointAuthorizer(
         loop: loop, url: try HTTPURL(parsing: endpoint.url),
         headers: HTTPHeaders(endpoint.headers.map { ($0.name, $0.value) }),
-        parameters: endpoint.parameters.map { ($0.name, $0.value) }, tls: connection.endpointTLS,
-        trust: connection.trust, timeout: connection.connectTimeout)
+        parameters: endpoint.parameters.map { ($0.name, $0.value) }, routing: connection.routing,
+        tls: connection.endpointTLS, trust: connection.trust, timeout: connection.connectTimeout)
     case .command(let command):
       return CommandAuthorizer(loop: loop, command: command, timeout: connection.connectTimeout)
     }

@@ -42,7 +42,8 @@ private final class TriggerRun {
       try connection.isSecure
       ? TLSContext.client(connection.tls, environment: connection.trust) : nil
     let exchange = try HTTPExchange(
-      loop: loop, request: try request(), tls: tls, timeout: connection.connectTimeout
+      loop: loop, request: try request(), routing: connection.routing, tls: tls,
+      timeout: connection.connectTimeout
     ) { [unowned self] result, _ in
       status = conclude(result)
       loop.stop()

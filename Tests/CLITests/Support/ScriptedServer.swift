@@ -80,9 +80,15 @@ struct ServerCertificate: Sendable {
 /// Listening and accepting on 127.0.0.1.
 enum Loopback {
   /// A listener on a free port.
-  static func listen(backlog: Int32 = 64) throws -> (descriptor: Int32, port: UInt16) {
+  ///
+  /// - Parameters:
+  ///   - last: The last number of the address, 127.0.0.1 unless given.
+  ///   - port: A port instead of a free one.
+  static func listen(backlog: Int32 = 64, last: UInt32 = 1, port: UInt16 = 0) throws
+    -> (descriptor: Int32, port: UInt16)
+  {
     let descriptor = try socket()
-    var address = self.address(port: 0)
+    var address = self.address(port: port, last: last)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let result = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> Int32 in
@@ -112,15 +118,23 @@ enum Loopback {
   }
 
   /// Begins a connection to a port and does not wait for it.
-  static func dial(_ port: UInt16) throws -> Int32 {
+  static func dial(_ port: UInt16, last: UInt32 = 1) throws -> Int32 {
     let descriptor = try socket()
-    var address = self.address(port: port)
+    var address = self.address(port: port, last: last)
     withUnsafePointer(to: &address) { pointer in
       _ = pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
     return descriptor
+  }
+
+  /// Whether somebody takes connections on a port.
+  static func isListened(_ port: UInt16) throws -> Bool {
+    let descriptor = try dial(port)
+    defer { close(descriptor) }
+    var waiting = [pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)]
+    return poll(&waiting, 1, 1000) == 1 && Int32(waiting[0].revents) == POLLOUT
   }
 
   /// A port on which nobody listens.
@@ -149,11 +163,11 @@ enum Loopback {
       descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  private static func address(port: UInt16) -> sockaddr_in {
+  private static func address(port: UInt16, last: UInt32) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_addr.s_addr = (0x7F00_0000 | last).bigEndian
     return address
   }
 }

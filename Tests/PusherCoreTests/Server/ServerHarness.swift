@@ -81,7 +81,7 @@ final class RawClient: SocketStreamDelegate {
 
   init(_ loop: EventLoop, port: UInt16, _ text: String) {
     output.append(text)
-    stream = .connect(loop: loop, host: "127.0.0.1", port: port, delegate: self)
+    stream = .connect(loop: loop, to: Route(host: "127.0.0.1", port: port), delegate: self)
   }
 
   var text: String { input.view.text }
@@ -134,7 +134,7 @@ final class LoopSocket: SocketStreamDelegate {
       url: url, deflate: true, key: [UInt8](repeating: 7, count: 16))
     request.append(try handshake.request())
     stream = .connect(
-      loop: loop, host: url.host, port: UInt16(url.port), tls: tls, delegate: self)
+      loop: loop, to: Routing().route(to: url), tls: tls, delegate: self)
   }
 
   var isEstablished: Bool { !socketID.isEmpty }

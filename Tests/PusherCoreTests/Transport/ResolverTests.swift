@@ -45,6 +45,21 @@ import Testing
     #expect(!reason.isEmpty)
   }
 
+  @Test(arguments: [SocketAddress.Family.ipv4, .ipv6])
+  func `a question for one family is answered by that family`(family: SocketAddress.Family) throws {
+    let harness = try LoopHarness()
+    var answer: Resolver.Answer?
+    _ = harness.loop.resolver.resolve("localhost", port: 80, family: family) {
+      answer = $0
+      harness.loop.stop()
+    }
+    #expect(harness.run())
+    // A machine without IPv6 has no address to give.
+    let addresses = (try? answer?.get()) ?? []
+    #expect(family == .ipv6 || !addresses.isEmpty)
+    for address in addresses { #expect(address.family == family) }
+  }
+
   @Test func `a cancelled question is not answered`() throws {
     let harness = try LoopHarness()
     let ticket = harness.loop.resolver.resolve("localhost", port: 1) { _ in
@@ -53,44 +68,5 @@ import Testing
     harness.loop.resolver.cancel(ticket)
     _ = harness.loop.resolver.resolve("localhost", port: 2) { _ in harness.loop.stop() }
     #expect(harness.run())
-  }
-}
-
-/// Which address is tried when: RFC 8305 section 5.
-@Suite struct DialerTests {
-  private let addresses = (1...3).map {
-    SocketAddress(family: .ipv4, octets: [192, 0, 2, $0], port: 80)
-  }
-  private let start = Instant(nanoseconds: 0)
-
-  @Test func `the next address waits its turn while an attempt goes on`() {
-    var dialer = Dialer(addresses: addresses)
-    #expect(dialer.nextAttempt(at: start) == addresses[0])
-    #expect(dialer.nextAttempt(at: start) == nil)
-    #expect(dialer.deadline == start.advanced(by: Dialer.attemptDelay))
-    #expect(dialer.nextAttempt(at: start.advanced(by: Dialer.attemptDelay)) == addresses[1])
-    #expect(dialer.nextAttempt(at: start.advanced(by: Dialer.attemptDelay)) == nil)
-  }
-
-  @Test func `a failure brings the next address at once, and the last failure is the error`() {
-    var dialer = Dialer(addresses: addresses)
-    for (index, address) in addresses.enumerated() {
-      #expect(dialer.nextAttempt(at: start) == address)
-      #expect(dialer.failure == nil)
-      dialer.attemptFailed(address, reason: "reason \(index)")
-    }
-    #expect(dialer.nextAttempt(at: start) == nil)
-    #expect(dialer.deadline == nil)
-    #expect(dialer.failure == .connect(address: "192.0.2.3:80", reason: "reason 2"))
-  }
-
-  @Test func `there is no failure while an attempt goes on`() {
-    var dialer = Dialer(addresses: Array(addresses.prefix(2)))
-    _ = dialer.nextAttempt(at: start)
-    _ = dialer.nextAttempt(at: start.advanced(by: Dialer.attemptDelay))
-    dialer.attemptFailed(addresses[1], reason: "refused")
-    #expect(dialer.failure == nil)
-    dialer.attemptFailed(addresses[0], reason: "no route")
-    #expect(dialer.failure == .connect(address: "192.0.2.1:80", reason: "no route"))
   }
 }

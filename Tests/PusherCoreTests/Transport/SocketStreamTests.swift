@@ -51,7 +51,8 @@ import Testing
       if recorder.input.count == count || recorder.failure != nil { harness.loop.stop() }
     }
     let stream = SocketStream.connect(
-      loop: harness.loop, host: host, port: echo.port, tls: secure ? try trusting() : nil,
+      loop: harness.loop, to: Route(host: host, port: echo.port),
+      tls: secure ? try trusting() : nil,
       delegate: recorder)
     #expect(harness.run())
     #expect(recorder.failure == nil)
@@ -85,7 +86,7 @@ import Testing
       if recorder.hasEnded || recorder.failure != nil { harness.loop.stop() }
     }
     let stream = SocketStream.connect(
-      loop: harness.loop, host: "127.0.0.1", port: echo.port,
+      loop: harness.loop, to: Route(host: "127.0.0.1", port: echo.port),
       tls: secure ? try trusting() : nil, delegate: recorder)
     harness.loop.beforeWait {
       if let server = echo.streams.first, server.isOpen, recorder.isOpen { server.close() }
@@ -104,7 +105,7 @@ import Testing
     let recorder = Recorder()
     recorder.onChange = { _ in harness.loop.stop() }
     let stream = SocketStream.connect(
-      loop: harness.loop, host: "127.0.0.1", port: address.port, delegate: recorder)
+      loop: harness.loop, to: Route(host: "127.0.0.1", port: address.port), delegate: recorder)
     #expect(harness.run())
     #expect(
       recorder.failure
@@ -117,7 +118,7 @@ import Testing
     let recorder = Recorder()
     recorder.onChange = { _ in harness.loop.stop() }
     let stream = SocketStream.connect(
-      loop: harness.loop, host: "a..b", port: 1, delegate: recorder)
+      loop: harness.loop, to: Route(host: "a..b", port: 1), delegate: recorder)
     #expect(harness.run())
     guard case .resolve(host: "a..b", reason: _) = recorder.failure else {
       Issue.record("\(String(describing: recorder.failure))")
@@ -132,7 +133,8 @@ import Testing
     let recorder = Recorder()
     recorder.onChange = { _ in harness.loop.stop() }
     _ = SocketStream.connect(
-      loop: harness.loop, host: "127.0.0.1", port: silent.address.port, tls: try trusting(),
+      loop: harness.loop, to: Route(host: "127.0.0.1", port: silent.address.port),
+      tls: try trusting(),
       deadline: harness.loop.now.advanced(by: .milliseconds(30)), delegate: recorder)
     #expect(harness.run())
     #expect(recorder.failure == .timeout(.handshaking))
@@ -144,7 +146,8 @@ import Testing
     let recorder = Recorder()
     let other = try TLSContext.client(TLSConfiguration(caFile: Self.files.otherAuthority))
     _ = SocketStream.connect(
-      loop: harness.loop, host: "127.0.0.1", port: echo.port, tls: other, delegate: recorder)
+      loop: harness.loop, to: Route(host: "127.0.0.1", port: echo.port), tls: other,
+      delegate: recorder)
     harness.loop.beforeWait {
       if recorder.failure != nil && echo.recorders.first?.failure != nil { harness.loop.stop() }
     }
@@ -162,7 +165,7 @@ import Testing
     recorder.output.append("held back")
     var rounds = 0
     let stream = SocketStream.connect(
-      loop: harness.loop, host: "127.0.0.1", port: echo.port, delegate: recorder)
+      loop: harness.loop, to: Route(host: "127.0.0.1", port: echo.port), delegate: recorder)
     stream.wantsRead = false
     recorder.onChange = { stream in
       if !recorder.output.isEmpty { recorder.streamWritable(stream, at: harness.loop.now) }

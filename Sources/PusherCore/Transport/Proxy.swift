@@ -1,0 +1,119 @@
+/// A proxy that makes connections for others.
+package struct Proxy: Sendable, Equatable {
+  /// How it is spoken to.
+  package enum Kind: String, Sendable {
+    /// `CONNECT` of HTTP/1.1 (RFC 9110 section 9.3.6).
+    case http
+    /// SOCKS 5 with names that are looked up here (RFC 1928).
+    case socks5
+    /// SOCKS 5 with names that the proxy looks up.
+    case socks5h
+  }
+
+  /// The port when a URL names none, as with curl.
+  package static let defaultPort: UInt16 = 1080
+
+  package let kind: Kind
+  /// A name, or an address without brackets.
+  package let host: String
+  package let port: UInt16
+  package let credentials: ProxyCredentials?
+
+  package init(
+    kind: Kind, host: String, port: UInt16 = defaultPort, credentials: ProxyCredentials? = nil
+  ) {
+    self.kind = kind
+    self.host = host
+    self.port = port
+    self.credentials = credentials
+  }
+
+  /// Parses `http://`, `socks5h://`, `socks5://` or nothing, then `[USER[:PASSWORD]@]HOST[:PORT][/]`; nothing means `http://`.
+  ///
+  /// User and password are percent-decoded. Throws ``ProxyURLError`` with a reason that repeats no part of the text.
+  package init(parsing text: String) throws(ProxyURLError) {
+    let mark = text.firstRange(of: "://")
+    let scheme = mark.map { text[..<$0.lowerBound].lowercased() } ?? Kind.http.rawValue
+    guard let kind = Kind(rawValue: scheme) else { throw ProxyURLError(scheme: scheme) }
+    let url: HTTPURL
+    let rest = mark.map { text[$0.upperBound...] } ?? text[...]
+    do throws(HTTPError) {
+      url = try HTTPURL(parsing: "http://\(rest)")
+    } catch {
+      throw ProxyURLError("\(error)")
+    }
+    guard url.path == "/", url.query == nil else { throw ProxyURLError("it has a path") }
+    self.init(
+      kind: kind, host: url.host,
+      port: Self.namesPort(rest) ? UInt16(clamping: url.port) : Self.defaultPort,
+      credentials: try url.userInfo.map { info throws(ProxyURLError) in
+        try ProxyCredentials(parsing: info, for: kind)
+      })
+  }
+
+  /// Whether `authority/…` ends with a port; it is known to be well formed.
+  private static func namesPort(_ text: Substring) -> Bool {
+    let authority = text.prefix { $0 != "/" && $0 != "#" }
+    let name = authority.lastIndex { $0 == "@" || $0 == "]" } ?? authority.startIndex
+    return authority[name...].contains(":") && authority.last != ":"
+  }
+}
+
+extension Proxy: CustomStringConvertible {
+  /// `http://host:port`, without user and password.
+  package var description: String {
+    "\(kind.rawValue)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+  }
+}
+
+/// Who asks a proxy; no description shows any of it.
+package struct ProxyCredentials: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+  package let user: String
+  package let password: String
+
+  package init(user: String, password: String) {
+    self.user = user
+    self.password = password
+  }
+
+  /// Parses `USER[:PASSWORD]`, percent-encoded.
+  fileprivate init(parsing text: String, for kind: Proxy.Kind) throws(ProxyURLError) {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let user = PercentEncoding.decode(String(parts[0])),
+      let password = PercentEncoding.decode(parts.count > 1 ? String(parts[1]) : "")
+    else { throw ProxyURLError("user or password is not percent-encoded UTF-8") }
+    switch kind {
+    case .http:
+      guard !user.contains(":") else {
+        throw ProxyURLError("the user name has a colon, which HTTP does not allow")
+      }
+    case .socks5, .socks5h:
+      guard (1...255).contains(user.utf8.count), (0...255).contains(password.utf8.count) else {
+        throw ProxyURLError("user and password have 255 bytes at most, the user one at least")
+      }
+    }
+    self.init(user: user, password: password)
+  }
+
+  package var description: String { "<credentials>" }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Why a text is no proxy's URL.
+package struct ProxyURLError: Error, Equatable, CustomStringConvertible {
+  package let description: String
+
+  init(_ reason: String) {
+    description = reason
+  }
+
+  init(scheme: String) {
+    switch scheme {
+    case "https":
+      description = "TLS to the proxy itself is not spoken; use http://"
+    case "socks", "socks4", "socks4a":
+      description = "of SOCKS only version 5 is spoken; use socks5h://"
+    default: description = "its scheme is none of http, socks5h, socks5"
+    }
+  }
+}

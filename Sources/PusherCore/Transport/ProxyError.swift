@@ -1,0 +1,71 @@
+/// Why a proxy gave no way to the server; written to follow the proxy's name in a sentence.
+package enum ProxyError: Error, Equatable, CustomStringConvertible {
+  /// There is no connection to the proxy itself.
+  case unreachable(String)
+  /// An HTTP proxy's answer other than a yes.
+  case refused(destination: String, status: Int, reason: String)
+  /// It wants to know who asks, and nothing was given.
+  case credentialsMissing
+  /// It does not take these credentials.
+  case credentialsRefused
+  /// It takes no credentials of the kind that we have.
+  case unsupportedAuthentication(offered: String)
+  /// A SOCKS proxy's no.
+  case socksRefused(destination: String, SOCKSReply)
+  /// The server's name cannot be written in the proxy's protocol.
+  case invalidName(String)
+  /// What it answered is not what its protocol says.
+  case invalidAnswer(String)
+  /// The connection ended before the answer was complete.
+  case endedEarly
+  /// The connection broke before the answer was complete.
+  case lost(String)
+  /// The deadline passed before the answer was complete.
+  case timedOut
+
+  package var description: String {
+    switch self {
+    case .unreachable(let reason): "cannot be reached: \(reason)"
+    case .refused(let destination, let status, let reason):
+      "gives no way to \(destination): HTTP \(status)" + (reason.isEmpty ? "" : " \(reason)")
+    case .credentialsMissing: "wants a user name and password"
+    case .credentialsRefused: "refuses the user name and password"
+    case .unsupportedAuthentication(let offered):
+      "wants authentication by \(offered), which is not spoken here"
+    case .socksRefused(let destination, let reply): "gives no way to \(destination): \(reply)"
+    case .invalidName(let reason): "cannot be asked for this server: \(reason)"
+    case .invalidAnswer(let reason): "answers what is no answer: \(reason)"
+    case .endedEarly: "ended the connection before its answer was complete"
+    case .lost(let reason): "broke the connection: \(reason)"
+    case .timedOut: "gave no answer in time"
+    }
+  }
+}
+
+/// A SOCKS proxy's verdict (RFC 1928 section 6); an open set.
+package struct SOCKSReply: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+  package let rawValue: UInt8
+
+  package init(rawValue: UInt8) {
+    self.rawValue = rawValue
+  }
+
+  package static let succeeded = SOCKSReply(rawValue: 0)
+
+  package var description: String {
+    let words =
+      switch rawValue {
+      case 0: "succeeded"
+      case 1: "general failure"
+      case 2: "not allowed by its rules"
+      case 3: "network unreachable"
+      case 4: "host unreachable"
+      case 5: "connection refused"
+      case 6: "time to live expired"
+      case 7: "command not supported"
+      case 8: "kind of address not supported"
+      default: "unknown reason"
+      }
+    return "\(words) (SOCKS reply \(rawValue))"
+  }
+}

@@ -1,0 +1,121 @@
+/// Asks a SOCKS 5 proxy for a way to a server (RFC 1928), with user name and password where it wants them (RFC 1929).
+///
+/// A machine without I/O: send what ``greeting()`` and ``receive(from:sending:)`` give, offer what comes.
+package struct SOCKSTunnel {
+  /// The longest name that the protocol can write.
+  package static let nameLimit = 255
+
+  private enum State {
+    case greeted
+    case authenticating
+    case asked
+  }
+
+  private enum Method {
+    static let none: UInt8 = 0
+    static let password: UInt8 = 2
+    static let refused: UInt8 = 0xFF
+  }
+
+  private let host: String
+  private let port: UInt16
+  /// Asked for instead of the name, where it is known.
+  private let address: SocketAddress?
+  private let credentials: ProxyCredentials?
+  private var state = State.greeted
+
+  /// - Parameters:
+  ///   - host: The server's name, which the proxy looks up unless it gets the address.
+  ///   - address: The server's address, where it is known.
+  package init(
+    host: String, port: UInt16, address: SocketAddress?, credentials: ProxyCredentials?
+  ) {
+    self.host = host
+    self.port = port
+    self.address = address
+    self.credentials = credentials
+  }
+
+  /// The first bytes to send.
+  package func greeting() throws(ProxyError) -> [UInt8] {
+    guard address != nil || (1...Self.nameLimit).contains(host.utf8.count) else {
+      throw .invalidName("SOCKS names have 1 to \(Self.nameLimit) bytes")
+    }
+    return credentials == nil ? [5, 1, Method.none] : [5, 2, Method.none, Method.password]
+  }
+
+  /// Takes the proxy's answers off the front of `input`, and appends to `output` what is to be sent.
+  ///
+  /// True when the way is open; what is left in `input` then comes from the server.
+  package mutating func receive(
+    from input: ByteBuffer, sending output: ByteBuffer
+  ) throws(ProxyError) -> Bool {
+    while true {
+      switch state {
+      case .greeted:
+        guard input.count >= 1 else { return false }
+        guard input.view[0] == 5 else { throw .invalidAnswer("it does not speak SOCKS 5") }
+        guard input.count >= 2 else { return false }
+        try choose(input.view[1], sending: output)
+        input.consume(2)
+      case .authenticating:
+        guard input.count >= 2 else { return false }
+        guard input.view[0] == 1 else { throw .invalidAnswer("it does not speak RFC 1929") }
+        guard input.view[1] == 0 else { throw .credentialsRefused }
+        input.consume(2)
+        ask(sending: output)
+      case .asked:
+        guard let length = try replyLength(input.view), input.count >= length else { return false }
+        input.consume(length)
+        return true
+      }
+    }
+  }
+
+  /// The method that the proxy has chosen (RFC 1928 section 3).
+  private mutating func choose(_ method: UInt8, sending output: ByteBuffer) throws(ProxyError) {
+    switch (method, credentials) {
+    case (Method.none, _): ask(sending: output)
+    case (Method.password, let credentials?):
+      let user = [UInt8](credentials.user.utf8.prefix(255))
+      let password = [UInt8](credentials.password.utf8.prefix(255))
+      output.append([1, UInt8(user.count)] + user + [UInt8(password.count)] + password)
+      state = .authenticating
+    case (Method.refused, nil): throw .credentialsMissing
+    case (Method.refused, _?): throw .unsupportedAuthentication(offered: "another method")
+    default: throw .invalidAnswer("it chose method \(method), which was not offered")
+    }
+  }
+
+  /// The request itself (RFC 1928 section 4).
+  private mutating func ask(sending output: ByteBuffer) {
+    output.append([5, 1, 0])
+    switch address?.family {
+    case .ipv4: output.append(UInt8(1))
+    case .ipv6: output.append(UInt8(4))
+    case nil: output.append([3, UInt8(truncatingIfNeeded: host.utf8.count)])
+    }
+    output.append(address?.octets ?? [UInt8](host.utf8))
+    output.append([UInt8(port >> 8), UInt8(port & 255)])
+    state = .asked
+  }
+
+  /// How long the reply is (RFC 1928 section 6), once that is known; a no throws as soon as it is read.
+  private func replyLength(_ reply: ByteView) throws(ProxyError) -> Int? {
+    guard reply.count >= 1 else { return nil }
+    guard reply[0] == 5 else { throw .invalidAnswer("its reply is not of SOCKS 5") }
+    guard reply.count >= 2 else { return nil }
+    let verdict = SOCKSReply(rawValue: reply[1])
+    guard verdict == .succeeded else {
+      let name = host.contains(":") ? "[\(host)]" : host
+      throw .socksRefused(destination: "\(name):\(port)", verdict)
+    }
+    guard reply.count >= 4 else { return nil }
+    switch reply[3] {
+    case 1: return 10
+    case 4: return 22
+    case 3: return reply.count >= 5 ? 7 + Int(reply[4]) : nil
+    default: throw .invalidAnswer("its reply has an unknown kind of address, \(reply[3])")
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import PusherCore
+import Testing
+
+@testable import pusher_cli
+
+@Suite struct `Proxies and addresses` {
+  private func routing(_ line: String = "", _ environment: [String: String] = [:]) throws -> Routing
+  {
+    try subscribe("--key k a \(line)", environment).connection.routing
+  }
+
+  private func proxy(_ text: String) throws -> Proxy { try Proxy(parsing: text) }
+
+  @Test func `none unless something names one`() throws {
+    #expect(try routing() == Routing())
+    #expect(try routing("", ["HTTPS_PROXY": "", "NO_PROXY": ""]) == Routing())
+  }
+
+  @Test func `--proxy is for every server and beats the environment, an empty one is none`() throws
+  {
+    let environment = ["HTTPS_PROXY": "http://other:1", "ALL_PROXY": "http://other:2"]
+    let typed = try routing("--proxy socks5h://p:9", environment)
+    #expect(typed.secureProxy == (try proxy("socks5h://p:9")))
+    #expect(typed.plainProxy == typed.secureProxy)
+    let none = try subscribe("--key k a --proxy=", environment).connection.routing
+    #expect(none == Routing())
+  }
+
+  @Test func `the scheme's variable, then ALL_PROXY; lower case first`() throws {
+    let both = try routing(
+      "", ["HTTPS_PROXY": "s", "HTTP_PROXY": "p", "ALL_PROXY": "a", "https_proxy": "lower"])
+    #expect(both.secureProxy?.host == "lower")
+    #expect(both.plainProxy?.host == "p")
+    let general = try routing("", ["ALL_PROXY": "a", "http_proxy": "p"])
+    #expect(general.secureProxy?.host == "a")
+    #expect(general.plainProxy?.host == "p")
+    #expect(try routing("", ["all_proxy": "a"]).plainProxy?.host == "a")
+  }
+
+  @Test func `under CGI only http_proxy in lower case counts`() throws {
+    let environment = ["REQUEST_METHOD": "GET", "HTTP_PROXY": "evil"]
+    #expect(try routing("", environment).plainProxy == nil)
+    let lower = environment.merging(["http_proxy": "good"]) { $1 }
+    #expect(try routing("", lower).plainProxy?.host == "good")
+  }
+
+  @Test func `NO_PROXY counts for --proxy too`() throws {
+    for name in ["NO_PROXY", "no_proxy"] {
+      let routing = try routing("--proxy p", [name: "near.test,10.0.0.0/8"])
+      #expect(routing.route(to: try HTTPURL(parsing: "wss://a.near.test")).proxy == nil)
+      #expect(routing.route(to: try HTTPURL(parsing: "wss://10.1.1.1")).proxy == nil)
+      #expect(routing.route(to: try HTTPURL(parsing: "wss://far.test")).proxy?.host == "p")
+    }
+  }
+
+  @Test func `a password is taken from the environment only, and never repeated`() throws {
+    let credentials = try routing("", ["ALL_PROXY": "http://u:hunt%21er2@p"]).plainProxy?
+      .credentials
+    #expect(credentials == ProxyCredentials(user: "u", password: "hunt!er2"))
+    let message = try #require(refusal { _ = try routing("--proxy http://u:hunter2@p") })
+    #expect(
+      message
+        == "--proxy: a password in the URL would show in ps; put the URL into ALL_PROXY")
+    #expect(try routing("--proxy u@p").plainProxy?.credentials?.user == "u")
+    for (line, environment, origin) in [
+      ("--proxy ftp://u:hunter2@p", [:], "--proxy"),
+      ("", ["https_proxy": "https://u:hunter2@p"], "https_proxy"),
+      ("", ["ALL_PROXY": "http://u:hunter2@p:0"], "ALL_PROXY"),
+    ] {
+      let message = try #require(refusal { _ = try routing(line, environment) })
+      #expect(message.hasPrefix("\(origin) is not a proxy's URL: "))
+      #expect(!message.contains("hunter2"))
+    }
+  }
+
+  @Test func `-4 and -6: the last one counts`() throws {
+    #expect(try routing("-4").families == .ipv4Only)
+    #expect(try routing("--ipv6").families == .ipv6Only)
+    #expect(try routing("-4 -6").families == .ipv6Only)
+    #expect(try routing("-64").families == .ipv4Only)
+    #expect(try routing("-4 --no-ipv4").families == .any)
+  }
+}

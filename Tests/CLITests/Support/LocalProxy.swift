@@ -1,0 +1,84 @@
+import Foundation
+import PusherCore
+
+/// A proxy program of the system, on a free port of 127.0.0.1 with a configuration of its own; it ends with this.
+final class LocalProxy {
+  enum Kind: String, CaseIterable, Sendable {
+    case tinyproxy
+    case microsocks
+
+    /// The URL scheme that it is asked by.
+    var scheme: String { self == .tinyproxy ? "http" : "socks5h" }
+    fileprivate var path: String { "/usr/bin/\(rawValue)" }
+    /// Whether the program is installed.
+    var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: path) }
+  }
+
+  let port: UInt16
+  private let scheme: String
+  private let program: ChildProgram
+
+  private let user: String
+  private let password: String
+
+  /// - Parameters:
+  ///   - wantsCredentials: Ask for user name and password.
+  ///   - filter: A host that an HTTP proxy refuses.
+  init(_ kind: Kind, wantsCredentials: Bool = false, filter: String? = nil) throws {
+    scheme = kind.scheme
+    // tinyproxy's configuration takes few characters only.
+    user = kind == .tinyproxy ? "some.one" : "us er"
+    password = kind == .tinyproxy ? "pass-word" : "p@ss:wörd"
+    // Neither program can say which port the system chose.
+    let listener = try Loopback.listen()
+    port = listener.port
+    close(listener.descriptor)
+    var arguments: [String]
+    switch kind {
+    case .tinyproxy:
+      var lines = ["Port \(port)", "Listen 127.0.0.1", "Timeout 20", "LogLevel Connect"]
+      if wantsCredentials { lines.append("BasicAuth \(user) \(password)") }
+      if let filter {
+        let file = try TemporaryFolder.shared.file("filter", holding: "^\(filter)$\n")
+        lines.append("Filter \"\(file)\"")
+      }
+      let text = lines.joined(separator: "\n") + "\n"
+      arguments = ["-d", "-c", try TemporaryFolder.shared.file("tinyproxy", holding: text)]
+    case .microsocks:
+      arguments = ["-i", "127.0.0.1", "-p", "\(port)"]
+      if wantsCredentials { arguments += ["-u", user, "-P", password] }
+    }
+    program = try ChildProgram(kind.path, arguments, environment: PusherCLI.environment)
+    try awaitPort()
+  }
+
+  /// Without user and password.
+  var url: String { "\(scheme)://127.0.0.1:\(port)" }
+  /// With those it asks for.
+  var urlWithCredentials: String { url(password) }
+
+  /// With the right user name and this password.
+  func url(_ password: String) -> String {
+    let encoded = "\(PercentEncoding.encode(user)):\(PercentEncoding.encode(password))"
+    return "\(scheme)://\(encoded)@127.0.0.1:\(port)"
+  }
+
+  private func awaitPort() throws {
+    let deadline = SystemClock.now().advanced(by: .seconds(10))
+    while SystemClock.now() < deadline {
+      if try Loopback.isListened(port) { return }
+      usleep(5000)
+    }
+    throw Late("the proxy does not listen: \(program.peekAtErrors())")
+  }
+
+  /// Waits until the proxy's log names a connection to this port.
+  func awaitConnection(to port: String) throws {
+    let place = "127.0.0.1:\(port)"
+    if scheme == LocalProxy.Kind.microsocks.scheme {
+      try program.errorLine(containing: place)
+    } else {
+      while try !program.line().contains(place) {}
+    }
+  }
+}

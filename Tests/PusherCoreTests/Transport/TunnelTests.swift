@@ -1,0 +1,252 @@
+import PusherCore
+import Testing
+
+/// A talk with a proxy: what it sends is given in steps, what we send is gathered.
+private struct Talk {
+  var negotiation: ProxyNegotiation
+  let input = ByteBuffer()
+  private(set) var sent: [UInt8] = []
+
+  init(
+    _ url: String, host: String = "server.test", address: SocketAddress? = nil
+  ) throws {
+    negotiation = try ProxyNegotiation(
+      proxy: Proxy(parsing: url), host: host, port: 443, address: address)
+    gather()
+  }
+
+  /// Whether the way is open after these bytes.
+  mutating func receive(_ bytes: some Sequence<UInt8>) throws(ProxyError) -> Bool {
+    input.append([UInt8](bytes))
+    defer { gather() }
+    return try negotiation.receive(from: input)
+  }
+
+  private mutating func gather() {
+    sent += negotiation.output.array
+    negotiation.output.removeAll()
+  }
+
+  /// The whole answer at each split point and byte by byte; the way is open at the last byte and not before.
+  static func check(
+    _ answer: [UInt8], rest: [UInt8] = [], sends: [UInt8], _ make: () throws -> Talk
+  ) throws {
+    for split in 0..<answer.count {
+      var talk = try make()
+      #expect(try !talk.receive(answer[..<split]))
+      #expect(try talk.receive(answer[split...] + rest))
+      #expect(talk.input.array == rest)
+      #expect(talk.sent == sends)
+    }
+    var talk = try make()
+    for byte in answer.dropLast() { #expect(try !talk.receive([byte])) }
+    #expect(try talk.receive(answer.suffix(1)))
+    #expect(talk.sent == sends)
+  }
+
+  /// The same error at each split point, before or at the last byte.
+  static func expect(_ error: ProxyError, from answer: [UInt8], _ make: () throws -> Talk) throws {
+    for split in 0..<answer.count {
+      var talk = try make()
+      #expect(throws: error) {
+        _ = try talk.receive(answer[..<split])
+        _ = try talk.receive(answer[split...])
+      }
+    }
+  }
+}
+
+/// RFC 9110 section 9.3.6.
+@Suite struct `CONNECT` {
+  private func bytes(_ text: String) -> [UInt8] { [UInt8](text.utf8) }
+
+  private let request = "CONNECT server.test:443 HTTP/1.1\r\nHost: server.test:443\r\n"
+
+  @Test func `any 2xx opens the way, and what follows is the server's`() throws {
+    let fields = "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"
+    for line in ["HTTP/1.0 200 OK", "HTTP/1.1 204 ", "HTTP/1.1 299"] {
+      try Talk.check(
+        bytes("\(line)\r\n\(fields)\r\n"), rest: bytes("from the server"),
+        sends: bytes(request + "\r\n")
+      ) { try Talk("http://proxy") }
+    }
+  }
+
+  @Test func `interim answers are passed over, but not for ever`() throws {
+    let interim = "HTTP/1.1 103 Early\r\n\r\n"
+    let enough = String(repeating: interim, count: HTTPTunnel.interimLimit)
+    try Talk.check(bytes(enough + "HTTP/1.1 200 OK\r\n\r\n"), sends: bytes(request + "\r\n")) {
+      try Talk("http://proxy")
+    }
+    var talk = try Talk("http://proxy")
+    #expect(throws: ProxyError.invalidAnswer("more than 8 interim answers")) {
+      try talk.receive(bytes(enough + interim))
+    }
+  }
+
+  @Test func `credentials go out with the first request`() throws {
+    let talk = try Talk("http://us%C3%A9r:p%3Aw@proxy")
+    let field = "Proxy-Authorization: Basic \(Base64.encode(bytes("usér:p:w")))\r\n\r\n"
+    #expect(talk.sent == bytes(request + field))
+  }
+
+  @Test func `an IPv6 address stands in brackets`() throws {
+    let talk = try Talk("http://proxy", host: "::1")
+    #expect(talk.sent == bytes("CONNECT [::1]:443 HTTP/1.1\r\nHost: [::1]:443\r\n\r\n"))
+  }
+
+  @Test(arguments: [
+    ("http://proxy", "", ProxyError.credentialsMissing),
+    ("http://proxy", "Proxy-Authenticate: Basic realm=\"x\"\r\n", .credentialsMissing),
+    ("http://u:p@proxy", "Proxy-Authenticate: basic realm=\"x\"\r\n", .credentialsRefused),
+    ("http://u:p@proxy", "", .credentialsRefused),
+    (
+      "http://u:p@proxy", "Proxy-Authenticate: Negotiate\r\nProxy-Authenticate: NTLM\r\n",
+      .unsupportedAuthentication(offered: "Negotiate, NTLM")
+    ),
+  ])
+  func `407 says what is wanted`(url: String, fields: String, error: ProxyError) throws {
+    try Talk.expect(
+      error, from: bytes("HTTP/1.1 407 Proxy Authentication Required\r\n\(fields)\r\n")
+    ) { try Talk(url) }
+  }
+
+  @Test func `401 is a refusal of the credentials, where there were some`() throws {
+    try Talk.expect(.credentialsRefused, from: bytes("HTTP/1.1 401 Unauthorized\r\n\r\n")) {
+      try Talk("http://u:p@proxy")
+    }
+  }
+
+  @Test(arguments: [101, 302, 400, 401, 403, 502, 503])
+  func `another status is a refusal with its number and words`(status: Int) throws {
+    let error = ProxyError.refused(
+      destination: "server.test:443", status: status, reason: "Some words")
+    try Talk.expect(error, from: bytes("HTTP/1.1 \(status) Some words\r\n\r\n")) {
+      try Talk("http://proxy")
+    }
+    #expect("\(error)" == "gives no way to server.test:443: HTTP \(status) Some words")
+  }
+
+  @Test func `an answer that is none, and one without an end`() throws {
+    for text in ["SSH-2.0-x\r\n\r\n", "HTTP/2 200\r\n\r\n", "HTTP/1.1 200 OK\n\n"] {
+      var talk = try Talk("http://proxy")
+      #expect(throws: ProxyError.self) { try talk.receive(bytes(text)) }
+    }
+    var talk = try Talk("http://proxy")
+    let limit = HTTPTunnel.limits.bytes
+    #expect(throws: ProxyError.invalidAnswer("the HTTP head is longer than \(limit) bytes")) {
+      try talk.receive(
+        bytes("HTTP/1.1 200 OK\r\nX: ") + [UInt8](repeating: UInt8(ascii: "a"), count: limit))
+    }
+  }
+}
+
+/// RFC 1928 and RFC 1929.
+@Suite struct `SOCKS 5` {
+  private let name: [UInt8] = [11] + [UInt8]("server.test".utf8) + [1, 187]
+
+  @Test func `the name is left to the proxy, and the three kinds of bound address are passed over`()
+    throws
+  {
+    for bound in [
+      [1, 0, 0, 0, 0], [4] + [UInt8](repeating: 9, count: 16), [3, 3, 97, 98, 99], [3, 0],
+    ] {
+      try Talk.check(
+        [5, 0, 5, 0, 0] + bound + [0, 80], rest: [22, 3, 1],
+        sends: [5, 1, 0, 5, 1, 0, 3] + name
+      ) { try Talk("socks5h://proxy") }
+    }
+  }
+
+  @Test func `an address is asked for as one`() throws {
+    let ipv4 = SocketAddress(family: .ipv4, octets: [127, 0, 0, 1], port: 443)
+    let ipv6 = SocketAddress(
+      family: .ipv6, octets: [UInt8](repeating: 0, count: 15) + [1], port: 443)
+    for (address, kind) in [(ipv4, UInt8(1)), (ipv6, 4)] {
+      try Talk.check(
+        [5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0],
+        sends: [5, 1, 0, 5, 1, 0, kind] + address.octets + [1, 187]
+      ) { try Talk("socks5://proxy", host: address.host, address: address) }
+    }
+  }
+
+  @Test func `user name and password go out when the proxy asks for them`() throws {
+    try Talk.check(
+      [5, 2, 1, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0],
+      sends: [5, 2, 0, 2, 1, 1, 117, 2, 112, 119, 5, 1, 0, 3] + name
+    ) { try Talk("socks5h://u:pw@proxy") }
+    // A proxy that does not care gets none.
+    try Talk.check(
+      [5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0], sends: [5, 2, 0, 2, 5, 1, 0, 3] + name
+    ) { try Talk("socks5h://u:pw@proxy") }
+  }
+
+  @Test func `refusals of the credentials`() throws {
+    try Talk.expect(.credentialsMissing, from: [5, 255]) { try Talk("socks5h://proxy") }
+    try Talk.expect(.credentialsRefused, from: [5, 2, 1, 1]) { try Talk("socks5h://u:p@proxy") }
+    try Talk.expect(.unsupportedAuthentication(offered: "another method"), from: [5, 255]) {
+      try Talk("socks5h://u:p@proxy")
+    }
+  }
+
+  @Test(
+    arguments: [
+      (1, "general failure"), (2, "not allowed by its rules"), (3, "network unreachable"),
+      (4, "host unreachable"), (5, "connection refused"), (6, "time to live expired"),
+      (7, "command not supported"), (8, "kind of address not supported"), (9, "unknown reason"),
+      (255, "unknown reason"),
+    ] as [(UInt8, String)])
+  func `each reply has its words`(code: UInt8, words: String) throws {
+    let error = ProxyError.socksRefused(
+      destination: "server.test:443", SOCKSReply(rawValue: code))
+    #expect("\(error)" == "gives no way to server.test:443: \(words) (SOCKS reply \(code))")
+    try Talk.expect(error, from: [5, 0, 5, code]) { try Talk("socks5h://proxy") }
+  }
+
+  @Test(
+    arguments: [[4], [72, 84], [5, 2], [5, 1], [5, 0, 4], [5, 0, 5, 0, 0, 2]] as [[UInt8]])
+  func `an answer that is none`(answer: [UInt8]) throws {
+    var talk = try Talk("socks5h://proxy")
+    do {
+      _ = try talk.receive(answer)
+      Issue.record("accepted")
+    } catch {
+      guard case .invalidAnswer = error else {
+        Issue.record("\(error)")
+        return
+      }
+    }
+  }
+
+  @Test func `an answer of RFC 1929 in another version`() throws {
+    var talk = try Talk("socks5h://u:p@proxy")
+    #expect(throws: ProxyError.invalidAnswer("it does not speak RFC 1929")) {
+      try talk.receive([5, 2, 5, 0])
+    }
+  }
+
+  @Test func `a name longer than the protocol can write`() throws {
+    let error = ProxyError.invalidName("SOCKS names have 1 to 255 bytes")
+    _ = try Talk("socks5h://proxy", host: String(repeating: "a", count: 255))
+    for count in [0, 256] {
+      #expect(throws: error) {
+        try Talk("socks5h://proxy", host: String(repeating: "a", count: count))
+      }
+    }
+  }
+
+  @Test func `random bytes never open a way that no proxy gave, nor crash`() throws {
+    var generator = SeededGenerator(seed: 1928)
+    for url in ["http://proxy", "socks5h://u:p@proxy"] {
+      for _ in 0..<2000 {
+        var talk = try Talk(url)
+        let bytes = (0..<40).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        // The first byte is neither SOCKS 5's nor HTTP's.
+        #expect(throws: ProxyError.self) {
+          for byte in [0] + bytes { _ = try talk.receive([byte]) }
+          if url.hasPrefix("http") { _ = try talk.receive([13, 10, 13, 10]) }
+        }
+      }
+    }
+  }
+}
