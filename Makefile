@@ -12,7 +12,7 @@ MANDIR   = $(DESTDIR)$(PREFIX)/share/man/man1
 export SWIFT
 
 .DEFAULT_GOAL := build
-.PHONY: demo build test lint format bench install uninstall clean help
+.PHONY: demo build test lint format bench fuzz tsan asan install uninstall clean help
 
 demo: ## install what a build needs, build, and show live events from a local server
 	@scripts/install-packages.sh build
@@ -33,6 +33,15 @@ format: ## put the Swift sources into form
 
 bench: ## measure speed and memory against a floor and two Python clients
 	@scripts/bench.sh
+
+fuzz: ## run each fuzzing harness for SECONDS (60); HARNESS=NAME runs one
+	@FUZZ_SECONDS="$(or $(SECONDS),60)" scripts/fuzz.sh $(HARNESS)
+
+tsan: ## run all tests with ThreadSanitizer
+	@scripts/sanitize.sh thread
+
+asan: ## run all tests with AddressSanitizer
+	@scripts/sanitize.sh address
 
 install: $(PROGRAM) ## install program and manual under DESTDIR and PREFIX (/usr/local)
 	install -d "$(BINDIR)" "$(MANDIR)"

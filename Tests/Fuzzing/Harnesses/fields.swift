@@ -1,0 +1,127 @@
+import PusherCore
+
+/// What stands in single fields: URLs, extensions, patterns, encodings, numbers, answers of signers.
+///
+/// Input: a byte that names the field, then its text. What was read is written as text that reads alike.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzFields(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  var input = FuzzInput(start, count)
+  let field = input.byte()
+  let bytes = input.bytes
+  let text = text(bytes)
+  switch field % 8 {
+  case 0: checkURL(text)
+  case 1: checkExtensions(text)
+  case 2: checkEncodings(text, bytes)
+  case 3: checkGlob(text)
+  case 4: checkUTF8(bytes)
+  case 5: checkJSON(text)
+  case 6: checkHeaders(text)
+  default:
+    _ = ChannelName.problem(in: text)
+    _ = withView(bytes) { view in try? AuthorizationAnswer.parse(view) }
+    let counts = ChannelName.problem(in: text) == nil
+    require(!counts || (1...200).contains(text.utf8.count), "a channel's length")
+  }
+  return 0
+}
+
+private func checkURL(_ text: String) {
+  guard let url = try? HTTPURL(parsing: text) else { return }
+  let user = url.userInfo.map { "\($0)@" } ?? ""
+  let again = try? HTTPURL(parsing: "\(url.scheme.rawValue)://\(user)\(url.authority)\(url.target)")
+  require(again == url, "written and read again: \(url), \(String(describing: again))")
+  require((1...65_535).contains(url.port) && url.path.hasPrefix("/"), "\(url)")
+  let handshake = ClientHandshake(
+    url: url, deflate: true, key: Array("the sample nonce".utf8))
+  guard let request = try? handshake.request() else { return }
+  let input = buffer(request)
+  let head = try? HTTPHeadParser.request(from: input)
+  require(head?.target == url.target && input.isEmpty, "a URL that breaks its request: \(url)")
+  require(head?.headers.all("Host") == [url.authority], "a URL that breaks its Host: \(url)")
+}
+
+private func checkExtensions(_ text: String) {
+  let fields = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+  if let accepted = try? PerMessageDeflate.accept(fields) { check(accepted) }
+  guard let chosen = PerMessageDeflate.choose(from: fields) else { return }
+  check(chosen.parameters)
+  let answered = try? PerMessageDeflate.accept([chosen.answer])
+  require(answered == chosen.parameters, "answered \(chosen.answer) to \(text)")
+}
+
+private func check(_ parameters: PerMessageDeflateParameters) {
+  for role in [WebSocketConnection.Role.client, .server] {
+    require((8...15).contains(parameters.outgoing(from: role).windowBits), "\(parameters)")
+  }
+}
+
+private func checkEncodings(_ text: String, _ bytes: [UInt8]) {
+  let encoded = PercentEncoding.encode(text)
+  require(
+    Array((PercentEncoding.decode(encoded) ?? "").utf8) == Array(text.utf8), "percent: \(text)")
+  _ = PercentEncoding.decode(text)
+  require(Base64.decode(Base64.encode(bytes)) == bytes, "base64: \(bytes)")
+  if let decoded = Base64.decode(text) {
+    require(Base64.decode(Base64.encode(decoded)) == decoded, "base64: \(text)")
+  }
+}
+
+/// The first line is the pattern, the second a name; the reference tries every split.
+private func checkGlob(_ text: String) {
+  let parts = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+  let pattern = String(parts[0].unicodeScalars.prefix(64))
+  let name = String((parts.count > 1 ? parts[1] : "").unicodeScalars.prefix(64))
+  let matches = Glob(pattern).matches(name)
+  let isPlain = pattern.unicodeScalars.allSatisfy { $0 != "[" && $0 != "\\" }
+  guard isPlain, pattern.unicodeScalars.count(where: { $0 == "*" }) < 4 else { return }
+  let expected = globReference(Array(pattern.unicodeScalars)[...], Array(name.unicodeScalars)[...])
+  require(matches == expected, "'\(pattern)' on '\(name)' is \(matches)")
+}
+
+private func globReference(
+  _ pattern: ArraySlice<Unicode.Scalar>, _ name: ArraySlice<Unicode.Scalar>
+) -> Bool {
+  guard let first = pattern.first else { return name.isEmpty }
+  if first == "*" {
+    return (name.startIndex...name.endIndex).contains {
+      globReference(pattern.dropFirst(), name[$0...])
+    }
+  }
+  guard let character = name.first, first == "?" || first == character else { return false }
+  return globReference(pattern.dropFirst(), name.dropFirst())
+}
+
+/// The validator in pieces and at once, against the standard library's.
+private func checkUTF8(_ bytes: [UInt8]) {
+  let isValid = String(validating: bytes.dropFirst(), as: UTF8.self) != nil
+  let message = Array(bytes.dropFirst())
+  require(withView(message) { UTF8Validator.isValid($0) } == isValid, "UTF-8: \(message)")
+  var validator = UTF8Validator()
+  var isFine = true
+  var chunks = Chunks(seed: bytes.first ?? 0)
+  chunks.each(of: message) { piece in
+    isFine = withView(piece) { validator.feed($0) }
+    return isFine
+  }
+  require((isFine && validator.isComplete) == isValid, "UTF-8 in pieces: \(message)")
+}
+
+private func checkJSON(_ text: String) {
+  guard let value = try? JSONParser.parse(text) else {
+    let reference = ReferenceJSON(Array(text.utf8))
+    require((reference?.depth ?? 251) > 250, "JSON that was refused: \(text)")
+    return
+  }
+  let written = JSONWriter.text(value)
+  let problem = StrictJSON.problem(in: Array(written.utf8))
+  require(problem == nil, "written JSON is broken (\(problem ?? "")): \(written)")
+  require(
+    ReferenceJSON(Array(written.utf8)) == ReferenceJSON(Array(text.utf8)), "\(text) as \(written)")
+}
+
+private func checkHeaders(_ text: String) {
+  let headers = HTTPHeaders([("a", text), ("A", text)])
+  require(headers.tokens("a").count == 2 * HTTPHeaders([("a", text)]).tokens("a").count, "tokens")
+  _ = headers.list("A")
+}

@@ -1,0 +1,146 @@
+import PusherCore
+
+/// Frames with and without permessage-deflate, for both roles (RFC 6455, RFC 7692).
+///
+/// Input: a byte of choices, a byte that cuts, then what the peer sends. How the bytes are cut may change nothing;
+/// no message passes its limit; what is answered is legal for the peer.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzFrames(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  var input = FuzzInput(start, count)
+  let choices = input.byte()
+  let cut = input.byte()
+  let link = FrameLink(choices: choices)
+  if choices & 0x40 != 0 {
+    link.sendAndReceive(input.bytes, cut: cut)
+  } else {
+    link.receive(input.bytes, cut: cut)
+  }
+  return 0
+}
+
+/// One end of a connection, made alike as often as it is needed.
+private struct FrameLink {
+  private let role: WebSocketConnection.Role
+  private let deflate: PerMessageDeflateParameters?
+  private let limits: WebSocketLimits
+
+  init(choices: UInt8) {
+    role = choices & 1 == 0 ? .client : .server
+    deflate =
+      choices & 2 == 0
+      ? nil
+      : PerMessageDeflateParameters(
+        serverNoContextTakeover: choices & 4 != 0, clientNoContextTakeover: choices & 8 != 0,
+        serverMaxWindowBits: choices & 16 == 0 ? 15 : 9,
+        clientMaxWindowBits: choices & 16 == 0 ? 15 : 9)
+    limits =
+      choices & 32 == 0
+      ? WebSocketLimits(frame: 65_536, message: 65_536) : WebSocketLimits(frame: 200, message: 300)
+  }
+
+  private func connection(_ role: WebSocketConnection.Role) -> WebSocketConnection {
+    WebSocketConnection(
+      role: role, deflate: deflate, limits: limits, random: SeededGenerator(seed: 1))
+  }
+
+  // MARK: What a peer sends
+
+  func receive(_ bytes: [UInt8], cut: UInt8) {
+    let whole = connection(role)
+    whole.receive(bytes)
+    let events = drain(whole)
+    let pieces = connection(role)
+    var eventsOfPieces: [ReceivedEvent] = []
+    var chunks = Chunks(seed: cut)
+    chunks.each(of: bytes) { piece in
+      pieces.receive(piece)
+      eventsOfPieces += drain(pieces)
+      return true
+    }
+    require(events == eventsOfPieces, "cut: \(events) became \(eventsOfPieces)")
+    require(whole.output.array == pieces.output.array, "the answers differ with the cut")
+    require(whole.closeReceived?.code == pieces.closeReceived?.code, "the close codes differ")
+    check(events)
+    whole.inputEnded()
+    let atEnd = drain(whole)
+    require(atEnd.count == (Self.isOver(events.last) ? 0 : 1), "the end gave \(atEnd)")
+    require(whole.state == .closed, "open after the end")
+    checkAnswers(whole.output.array)
+  }
+
+  private func drain(_ connection: WebSocketConnection) -> [ReceivedEvent] {
+    var events: [ReceivedEvent] = []
+    while let event = connection.next() {
+      if case .text(let view) = event {
+        require(String(validating: view.array, as: UTF8.self) != nil, "a text that is not UTF-8")
+      }
+      events.append(ReceivedEvent(event))
+      require(connection.input.capacity <= 1 << 20, "the input grows")
+    }
+    return events
+  }
+
+  private static func isOver(_ event: ReceivedEvent?) -> Bool {
+    switch event {
+    case .closed, .failed: true
+    default: false
+    }
+  }
+
+  private func check(_ events: [ReceivedEvent]) {
+    for event in events {
+      switch event {
+      case .text(let text): require(text.utf8.count <= limits.message, "a text beyond the limit")
+      case .binary(let bytes): require(bytes.count <= limits.message, "a message beyond the limit")
+      case .ping(let bytes), .pong(let bytes): require(bytes.count <= 125, "a long control frame")
+      case .closed(let code, _):
+        require(code.map { CloseCode(rawValue: $0).isValidOnWire } ?? true, "a close code")
+      case .failed: break
+      }
+    }
+    require(!events.dropLast().contains { Self.isOver($0) }, "events after the end: \(events)")
+  }
+
+  /// What the connection answers must be frames that its peer accepts: pongs, and one close frame last.
+  private func checkAnswers(_ bytes: [UInt8]) {
+    let peer = connection(role == .client ? .server : .client)
+    peer.receive(bytes)
+    let events = drain(peer)
+    for event in events {
+      switch event {
+      case .pong, .closed: break
+      default: finding("an answer that the peer takes for \(event)")
+      }
+    }
+    require(peer.input.isEmpty, "half a frame in the output")
+  }
+
+  // MARK: What we send ourselves
+
+  /// Sends the lines of `bytes` as messages from one end and reads them at the other.
+  func sendAndReceive(_ bytes: [UInt8], cut: UInt8) {
+    let sender = connection(role == .client ? .server : .client)
+    let receiver = connection(role)
+    var sent: [ReceivedEvent] = []
+    for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
+      let message = Array(line.prefix(limits.message))
+      if let text = String(validating: message, as: UTF8.self) {
+        sender.send(text: text)
+        sent.append(.text(text))
+      } else {
+        sender.send(binary: message)
+        sent.append(.binary(message))
+      }
+    }
+    var received: [ReceivedEvent] = []
+    var chunks = Chunks(seed: cut)
+    chunks.each(of: sender.output.array) { piece in
+      receiver.receive(piece)
+      received += drain(receiver)
+      return true
+    }
+    // Deflate may make a frame longer than its message, so that a small frame limit refuses it.
+    if limits.frame < limits.message { return }
+    require(sent == received, "sent \(sent), received \(received)")
+  }
+}

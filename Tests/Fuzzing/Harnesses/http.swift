@@ -1,0 +1,156 @@
+import PusherCore
+import PusherServer
+
+/// Heads and bodies of HTTP/1.1 (RFC 9112), as a client and as a server reads them.
+///
+/// Input: a byte of choices, a byte that cuts, then what the peer sends. How the bytes are cut may change nothing;
+/// no part passes its limit; a head that was read is written as one that reads alike.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzHTTP(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  var input = FuzzInput(start, count)
+  let choices = input.byte()
+  let cut = input.byte()
+  let bytes = input.bytes
+  if choices & 1 == 0 {
+    var whole = ResponseReading(choices)
+    whole.feed(bytes)
+    var pieces = ResponseReading(choices)
+    var chunks = Chunks(seed: cut)
+    chunks.each(of: bytes) { pieces.feed($0) }
+    whole.end()
+    pieces.end()
+    whole.compare(pieces)
+    whole.check()
+  } else {
+    checkRequests(bytes, cut: cut)
+  }
+  return 0
+}
+
+/// One answer, read as far as it comes.
+private struct ResponseReading {
+  private let input = ByteBuffer()
+  private let body = ByteBuffer()
+  private let method: String
+  private let limits: HTTPHeadLimits
+  private var heads: HTTPHeadParser
+  private var head: HTTPResponseHead?
+  private var reader: HTTPBodyReader?
+  private var error: HTTPError?
+  private static let bodyLimit = 600
+
+  init(_ choices: UInt8) {
+    method = choices & 2 == 0 ? "GET" : "HEAD"
+    limits = choices & 4 == 0 ? HTTPHeadLimits() : HTTPHeadLimits(bytes: 200, headers: 4)
+    heads = HTTPHeadParser(limits: limits)
+  }
+
+  /// Takes bytes; answers whether more are wanted.
+  @discardableResult
+  mutating func feed(_ bytes: [UInt8]) -> Bool {
+    input.append(bytes)
+    guard error == nil else { return false }
+    do throws(HTTPError) {
+      if head == nil {
+        head = try heads.response(from: input)
+        guard let head else { return true }
+        reader = try HTTPBodyReader(head, requestMethod: method, limit: Self.bodyLimit)
+      }
+      _ = try reader?.read(from: input, into: body)
+    } catch {
+      self.error = error
+      return false
+    }
+    return true
+  }
+
+  mutating func end() {
+    guard error == nil else { return }
+    do throws(HTTPError) { try reader?.inputEnded() } catch { self.error = error }
+  }
+
+  func compare(_ other: ResponseReading) {
+    require(
+      error == other.error, "cut: \(String(describing: error)), \(String(describing: other.error))")
+    require(head == other.head, "the head differs with the cut")
+    require(reader?.isComplete == other.reader?.isComplete, "completeness differs with the cut")
+    guard error == nil else { return }
+    require(body.array == other.body.array, "the body differs with the cut")
+    require(input.array == other.input.array, "what is left differs with the cut")
+  }
+
+  func check() {
+    require(body.count <= Self.bodyLimit, "a body beyond the limit")
+    guard let head else { return }
+    require(head.headers.count <= limits.headers, "more fields than the limit")
+    guard let again = try? head.encode() else { finding("a head that cannot be written") }
+    let parsed = try? HTTPHeadParser.response(
+      from: buffer(again), limits: HTTPHeadLimits(bytes: 1 << 20))
+    require(parsed == head, "written and read again: \(head), \(String(describing: parsed))")
+    _ = try? Self.handshake?.accept(head)
+  }
+
+  private static let handshake: ClientHandshake? = {
+    guard let url = try? HTTPURL(parsing: "ws://localhost/app/k") else { return nil }
+    return ClientHandshake(
+      url: url, subprotocols: ["a"], deflate: true, key: Array("the sample nonce".utf8))
+  }()
+}
+
+/// Requests one after the other on one connection, as the local server reads them.
+private func checkRequests(_ bytes: [UInt8], cut: UInt8) {
+  let (whole, wholeError) = requests([bytes])
+  var pieces: [[UInt8]] = []
+  var chunks = Chunks(seed: cut)
+  chunks.each(of: bytes) {
+    pieces.append($0)
+    return true
+  }
+  let (cutUp, cutError) = requests(pieces)
+  require(
+    wholeError == cutError,
+    "cut: \(String(describing: wholeError)), \(String(describing: cutError))")
+  require(whole == cutUp, "the requests differ with the cut")
+  for request in whole {
+    require(request.body.count <= 600, "a body beyond the limit")
+    guard let again = try? request.head.encode() else { finding("a head that cannot be written") }
+    let parsed = try? HTTPHeadParser.request(
+      from: buffer(again), limits: HTTPHeadLimits(bytes: 1 << 20))
+    require(parsed == request.head, "written and read again: \(request.head)")
+    checkUpgrade(request.head)
+  }
+}
+
+private func requests(_ pieces: [[UInt8]]) -> ([HTTPRequestReader.Request], HTTPError?) {
+  var reader = HTTPRequestReader(bodyLimit: 600)
+  let input = ByteBuffer()
+  var requests: [HTTPRequestReader.Request] = []
+  do throws(HTTPError) {
+    for piece in pieces {
+      input.append(piece)
+      while let request = try reader.next(from: input) {
+        requests.append(request)
+        // Behind an upgrade come frames.
+        if ServerHandshake.isUpgrade(request.head) { return (requests, nil) }
+      }
+    }
+  } catch {
+    return (requests, error)
+  }
+  return (requests, nil)
+}
+
+/// What the server answers to an upgrade must be a head that a client can read.
+private func checkUpgrade(_ head: HTTPRequestHead) {
+  let answer: HTTPResponseHead
+  do throws(ServerHandshake.Refusal) {
+    answer = try ServerHandshake.respond(
+      to: head, supportedSubprotocol: { $0.hasPrefix("a") }, deflate: true
+    ).0
+  } catch {
+    answer = error.response
+  }
+  guard let bytes = try? answer.encode() else { finding("an answer that cannot be written") }
+  let parsed = try? HTTPHeadParser.response(from: buffer(bytes))
+  require(parsed == answer, "an answer that reads differently: \(answer)")
+}

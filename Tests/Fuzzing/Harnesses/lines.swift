@@ -1,0 +1,155 @@
+import PusherCore
+
+/// From a message to its line: the fast way against the general way, and both against a plain reader of JSON.
+///
+/// Input: a byte of choices, then the message. It is a message when the reference says so; its line is strict JSON
+/// that says what the message says.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzLines(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  var input = FuzzInput(start, count)
+  let choices = input.byte()
+  // The frame decoder lets only UTF-8 through.
+  let message = Array(text(input.rest).utf8)
+  let time = choices & 1 == 0 ? nil : "2026-11-21T01:39:31.121Z"
+  let rig = LineRig(time: time, offset: Int(choices >> 4))
+  let reference = ReferenceMessage(message)
+  let fast = rig.fast(message)
+  guard let line = rig.general(message) else {
+    require(reference == nil, "a message that was refused")
+    require(fast == nil, "the fast way took what is no message")
+    return 0
+  }
+  guard let reference else { finding("taken for a message: \(text(line))") }
+  require(fast == nil || fast == line, "fast \(text(fast ?? [])), general \(text(line))")
+  checkLine(line, reference, time: time, isRaw: false)
+  for (isRaw, isForTerminal) in [(true, false), (false, true), (true, true)] {
+    var style = EventLineStyle()
+    style.rawData = isRaw
+    style.forTerminal = isForTerminal
+    guard let styled = LineRig(time: time, offset: 0, style: style).general(message) else {
+      finding("a style decides what is a message")
+    }
+    checkLine(styled, reference, time: time, isRaw: isRaw)
+    guard isForTerminal else { continue }
+    let isTame = text(styled.dropLast()).unicodeScalars.allSatisfy {
+      $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
+    }
+    require(isTame, "a control character for the terminal: \(styled)")
+  }
+  return 0
+}
+
+private func checkLine(
+  _ line: [UInt8], _ reference: ReferenceMessage, time: String?, isRaw: Bool
+) {
+  require(line.last == 0x0A, "a line without its end")
+  let bytes = Array(line.dropLast())
+  let problem = StrictJSON.problem(in: bytes)
+  require(problem == nil, "the line is broken (\(problem ?? "")): \(text(bytes))")
+  let expected = reference.line(time: time, isRaw: isRaw)
+  require(ReferenceJSON(bytes) == expected, "the line says something else: \(text(bytes))")
+}
+
+/// A message as the reference reads it.
+private struct ReferenceMessage {
+  private let event: [UInt8]
+  private let channel: ReferenceJSON?
+  private let userID: ReferenceJSON?
+  private let data: ReferenceJSON?
+  /// The text of data that is no string, as it stands in the message.
+  private let source: [UInt8]
+
+  init?(_ message: [UInt8]) {
+    guard let object = ReferenceJSON(message), case .object = object,
+      case .string(let event) = object.last("event")
+    else { return nil }
+    self.event = event
+    channel = object.last("channel")
+    userID = object.last("user_id")
+    data = object.last("data")
+    source = message
+  }
+
+  /// What its line must say.
+  func line(time: String?, isRaw: Bool) -> ReferenceJSON {
+    var members: [ReferenceJSON.Member] = []
+    func add(_ name: String, _ value: ReferenceJSON) {
+      members.append(.init(name: Array(name.utf8), value: value))
+    }
+    if let time { add("received_at", .string(Array(time.utf8))) }
+    add("event", .string(event))
+    if case .string = channel, let channel {
+      add("channel", channel)
+    } else {
+      add("channel", .literal("null"))
+    }
+    switch userID {
+    case .string(let id), .number(let id): add("user_id", .string(id))
+    default: break
+    }
+    add("data", lineData(isRaw: isRaw))
+    return .object(members)
+  }
+
+  private func lineData(isRaw: Bool) -> ReferenceJSON {
+    switch data {
+    case nil, .literal("null"): return .literal("null")
+    case .string(let inner)?:
+      guard !isRaw, let value = ReferenceJSON(inner), value.depth <= 250 else {
+        return .string(inner)
+      }
+      return value
+    case let value?:
+      if !isRaw, value.depth <= 250 { return value }
+      return .string(Self.lastDataText(source))
+    }
+  }
+
+  /// The bytes of the last `data` member's value, found with the envelope's own reader.
+  private static func lastDataText(_ message: [UInt8]) -> [UInt8] {
+    withView(message) { view in (try? Envelope(view))?.dataToken?.array ?? [] }
+  }
+}
+
+/// Both ways to a line; the message stands in the middle of a buffer, as it does in a socket's.
+private struct LineRig {
+  private let input = ByteBuffer()
+  private let output = ByteBuffer(capacity: 64)
+  private let writer: EventLineWriter
+  private let offset: Int
+  private let behind = Array(#""}}]"#.utf8)
+
+  init(time: String?, offset: Int, style: EventLineStyle = EventLineStyle()) {
+    writer = EventLineWriter(output: output, service: .pusher, style: style)
+    writer.setReceivedAt(time)
+    self.offset = offset
+  }
+
+  private func view(_ message: [UInt8]) -> ByteView {
+    input.removeAll()
+    input.append([UInt8](repeating: UInt8(ascii: "{"), count: offset))
+    input.append(message)
+    input.append(behind)
+    return input.view[offset..<(offset + message.count)]
+  }
+
+  /// The fast way's line; `nil` when it declines.
+  func fast(_ message: [UInt8]) -> [UInt8]? {
+    output.removeAll()
+    let view = view(message)
+    let before = input.array
+    let result = writer.writeFast(view, filter: nil)
+    require(input.array == before, "the input has changed")
+    if result == .written { return output.array }
+    require(result == .unusual && output.isEmpty, "declined, but wrote")
+    return nil
+  }
+
+  /// The general way's line; `nil` when it is no message.
+  func general(_ message: [UInt8]) -> [UInt8]? {
+    output.removeAll()
+    guard let envelope = try? Envelope(view(message)) else { return nil }
+    writer.write(envelope)
+    return output.array
+  }
+}

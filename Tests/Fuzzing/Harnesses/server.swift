@@ -1,0 +1,181 @@
+import PusherCore
+import PusherServer
+
+/// The local server without sockets: two clients of one hub, the HTTP API, and time.
+///
+/// Input: a byte of options, then one step a line, its first letter telling what happens. Whatever clients send, they
+/// get frames that they accept, with JSON in them, and nobody stays behind in the hub.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzServer(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  var input = FuzzInput(start, count)
+  let town = Town(options: input.byte())
+  for line in input.bytes.split(separator: 0x0A).prefix(300) { town.step(line) }
+  town.finish()
+  return 0
+}
+
+private final class Town {
+  private let applications: Applications
+  private let router: APIRouter
+  private let hub: Hub
+  private var now = Instant(nanoseconds: 0)
+  private var clients: [Client] = []
+  private static let application = Application(
+    id: "3", key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8")
+
+  private final class Client {
+    let wire = WebSocketConnection(role: .client, random: SeededGenerator(seed: 3))
+    let session: ClientSession
+
+    init(_ session: ClientSession) {
+      self.session = session
+    }
+  }
+
+  init(options: UInt8) {
+    var limits = ServerLimits()
+    limits.outputQueue = options & 1 == 0 ? 1 << 20 : 1000
+    limits.subscriptions = options & 2 == 0 ? 1000 : 2
+    limits.presenceMembers = options & 4 == 0 ? 100 : 1
+    limits.clientMessage = options & 8 == 0 ? 102_400 : 100
+    var application = Self.application
+    application.allowsClientEvents = options & 16 == 0
+    applications = Applications([application], limits: limits, random: SeededGenerator(seed: 2))
+    router = APIRouter(applications)
+    hub = applications.hubs[0]
+    for _ in 0..<2 {
+      let connection = WebSocketConnection(
+        role: .server,
+        limits: WebSocketLimits(frame: limits.clientMessage, message: limits.clientMessage),
+        random: SeededGenerator(seed: 1))
+      clients.append(
+        Client(hub.connect(connection, socketID: applications.newSocketID(), at: now)))
+    }
+  }
+
+  func step(_ line: ArraySlice<UInt8>) {
+    let rest = Array(line.dropFirst())
+    let client = clients[(line.first ?? 0) & 1 == 0 ? 0 : 1]
+    switch line.first {
+    case UInt8(ascii: "0"), UInt8(ascii: "1"):
+      client.wire.send(text: text(rest))
+      client.session.connection.receive(client.wire.output.array)
+      client.wire.output.consume(client.wire.output.count)
+      client.session.receive(at: now)
+    case UInt8(ascii: "2"), UInt8(ascii: "3"): authorize(client, text(rest))
+    case UInt8(ascii: "4"), UInt8(ascii: "5"):
+      client.session.connection.receive(rest)
+      client.session.receive(at: now)
+    case UInt8(ascii: "6"), UInt8(ascii: "7"): client.session.inputEnded(at: now)
+    case UInt8(ascii: "8"), UInt8(ascii: "9"): client.session.outputSent(at: now)
+    case UInt8(ascii: "p"): call("POST", "/apps/3/events", rest)
+    case UInt8(ascii: "b"): call("POST", "/apps/3/batch_events", rest)
+    case UInt8(ascii: "g"): call("GET", text(rest), nil)
+    case UInt8(ascii: "u"): request(text(rest))
+    case UInt8(ascii: "t"): wait(.seconds(Int(rest.first ?? 0)))
+    default: return
+    }
+    for client in clients { collect(client) }
+    for event in hub.takeLog() { check(event) }
+    _ = hub.takeTouched()
+  }
+
+  /// Joins `CHANNEL` or `CHANNEL|CHANNEL_DATA` with a right signature.
+  private func authorize(_ client: Client, _ text: String) {
+    let parts = text.split(separator: "|", maxSplits: 1).map(String.init)
+    guard let channel = parts.first else { return }
+    let auth = SubscriptionSignature(
+      key: hub.application.key, secret: hub.application.secret
+    ).authorize(
+      socketID: client.session.socketID, channel: channel,
+      channelData: parts.count > 1 ? parts[1] : nil)
+    client.wire.send(text: ClientCommand(service: .pusher).subscribe(channel: channel, auth: auth))
+    client.session.connection.receive(client.wire.output.array)
+    client.wire.output.consume(client.wire.output.count)
+    client.session.receive(at: now)
+  }
+
+  /// A signed call; one with a body posts it.
+  private func call(_ method: String, _ target: String, _ body: [UInt8]?) {
+    let parts = target.split(separator: "?", maxSplits: 1).map(String.init)
+    let parameters = (parts.count > 1 ? parts[1] : "").split(separator: "&").map { pair in
+      let sides = pair.split(separator: "=", maxSplits: 1).map(String.init)
+      return APIRequest.Parameter(sides.first ?? "", sides.count > 1 ? sides[1] : "")
+    }
+    let signed = APIRequest(
+      method: method, path: parts.first ?? "/", parameters: parameters, body: body
+    ).signed(key: hub.application.key, secret: hub.application.secret, timestamp: 1)
+    answer(method, signed.target, body ?? [])
+  }
+
+  /// A call as somebody without the secret makes it.
+  private func request(_ target: String) {
+    answer("GET", target, [])
+    let head = HTTPRequestHead(method: "GET", target: target)
+    if case .refused(let code, let reason) = SocketAdmission(head, applications: applications) {
+      require((4000..<4300).contains(code.rawValue), "refused with \(code): \(reason)")
+    }
+  }
+
+  private func answer(_ method: String, _ target: String, _ body: [UInt8]) {
+    let head = HTTPRequestHead(method: method, target: target)
+    let answer = router.answer(.init(head: head, body: body), seconds: 1)
+    let output = ByteBuffer()
+    answer.write(to: output, keepsAlive: true)
+    guard let read = try? HTTPHeadParser.response(from: output) else {
+      finding("an answer that cannot be read: \(output.view.text)")
+    }
+    require(read.headers["Content-Length"] == String(output.count), "the length of an answer")
+    guard answer.isJSON else { return }
+    let problem = StrictJSON.problem(in: output.array)
+    require(problem == nil, "an answer that is no JSON (\(problem ?? "")): \(answer.body)")
+  }
+
+  private func wait(_ time: Duration) {
+    let end = now.advanced(by: time)
+    for client in clients {
+      var ticks = 0
+      while let deadline = client.session.deadline, deadline <= end {
+        client.session.tick(at: max(now, deadline))
+        ticks += 1
+        require(ticks < 1000, "the deadline does not pass: \(deadline)")
+      }
+    }
+    now = end
+  }
+
+  /// What a client has got must be what it accepts.
+  private func collect(_ client: Client) {
+    let output = client.session.connection.output
+    require(output.count <= applications.limits.outputQueue + (4 << 20) + 200, "the output grows")
+    client.wire.receive(output.array)
+    output.consume(output.count)
+    while let event = client.wire.next() {
+      switch event {
+      case .text(let view):
+        let problem = StrictJSON.problem(in: view.array)
+        require(problem == nil, "a message that is no JSON (\(problem ?? "")): \(view.text)")
+        require((try? Envelope(view)) != nil, "a message that is none: \(view.text)")
+      case .failed(let error): finding("a client that fails: \(error)")
+      default: break
+      }
+    }
+    client.session.outputSent(at: now)
+  }
+
+  private func check(_ event: ServerLogEvent) {
+    let isTame = event.description.unicodeScalars.allSatisfy {
+      $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
+    }
+    require(isTame, "a control character in the log: \(event)")
+  }
+
+  func finish() {
+    for client in clients {
+      client.session.inputEnded(at: now)
+      require(client.session.isFinished && client.session.deadline == nil, "alive after the end")
+    }
+    require(hub.connectionCount == 0, "sockets stay in the hub")
+    require(hub.occupiedChannels.isEmpty, "channels stay: \(hub.occupiedChannels)")
+  }
+}

@@ -1,0 +1,175 @@
+import PusherCore
+
+/// The Pusher protocol as a client speaks it: messages, losses, answers of signers and time.
+///
+/// Input: a byte of options, then one step a line, its first letter telling what happens. Whatever comes in whatever
+/// phase: outputs keep their order, deadlines pass, what is sent and printed is JSON.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzSession(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  var input = FuzzInput(start, count)
+  var walk = SessionWalk(options: input.byte())
+  for line in input.bytes.split(separator: 0x0A).prefix(300) { walk.step(line) }
+  walk.finish()
+  return 0
+}
+
+private struct SessionWalk {
+  private var session: Session
+  private var now = Instant(nanoseconds: 0)
+  private var rules = SessionRules()
+  private let output = ByteBuffer()
+  private let writer: EventLineWriter
+  private static let losses: [ConnectionLoss] = [
+    .closed(code: 4001, reason: ""), .closed(code: 4100, reason: "a"),
+    .closed(code: 4200, reason: ""), .closed(code: nil, reason: "x"),
+    .closed(code: 1006, reason: ""), .refused(status: 503, reason: ""),
+    .refused(status: 404, reason: ""), .network("x"), .untrusted("x"), .violation("x"),
+    .handshakeTimeout(.seconds(10)), .noPong(.seconds(30)), .dropped("x"),
+    .closed(code: .max, reason: ""), .closed(code: .min, reason: ""),
+  ]
+
+  init(options: UInt8) {
+    let modes: [ReconnectPolicy.Mode] = [.automatic, .always, .never, .automatic]
+    let policy = ReconnectPolicy(
+      mode: modes[Int(options & 3)], maximumAttempts: options & 4 == 0 ? nil : 2)
+    session = Session(
+      options: SessionOptions(reconnect: policy), random: SeededGenerator(seed: UInt64(options)))
+    writer = EventLineWriter(output: output, service: .pusher, style: EventLineStyle())
+  }
+
+  mutating func step(_ line: ArraySlice<UInt8>) {
+    let rest = Array(line.dropFirst())
+    let number = text(rest.prefix(6)).utf8.reduce(0) { ($0 &* 10 &+ Int($1)) & 0xFFFF }
+    switch line.first {
+    case UInt8(ascii: "<"): receive(rest)
+    case UInt8(ascii: "b"): withView(rest) { session.receivedBinary($0, at: now) }
+    case UInt8(ascii: "+"): session.subscribe(text(rest), at: now)
+    case UInt8(ascii: "-"): session.unsubscribe(text(rest), at: now)
+    case UInt8(ascii: "c"): session.connect(at: now)
+    case UInt8(ascii: "d"): session.disconnect(at: now)
+    case UInt8(ascii: "l"): session.lost(Self.losses[number % Self.losses.count], at: now)
+    case UInt8(ascii: "p"): session.setReadingPaused(number & 1 == 0, at: now)
+    case UInt8(ascii: "k"): session.tick(at: now)
+    case UInt8(ascii: "a"): answer(rest)
+    case UInt8(ascii: "t"): advance(.milliseconds(number * 10))
+    default: return
+    }
+    drain()
+  }
+
+  /// A message in the form in which the frame decoder hands it out: UTF-8.
+  private mutating func receive(_ bytes: [UInt8]) {
+    session.noteActivity(at: now)
+    withView(Array(text(bytes).utf8)) { view in
+      guard case .event(let envelope, let name) = session.receive(view, at: now) else { return }
+      output.removeAll()
+      writer.write(envelope, named: name)
+      let problem = StrictJSON.problem(in: Array(output.array.dropLast()))
+      require(problem == nil, "a line that is no JSON (\(problem ?? "")): \(output.view.text)")
+    }
+  }
+
+  /// Answers one of the last questions with what a signer's body says.
+  private mutating func answer(_ rest: [UInt8]) {
+    let recent = rules.requests.suffix(4)
+    guard let choice = rest.first, !recent.isEmpty else { return }
+    let request = recent[recent.startIndex + Int(choice) % recent.count]
+    let body = Array(rest.dropFirst())
+    let result: Result<PusherAuth, AuthorizationFailure>
+    switch body.first {
+    case UInt8(ascii: "!"): result = .failure(.refused(status: 403, text(body)))
+    case UInt8(ascii: "?"): result = .failure(.unavailable(status: nil, text(body)))
+    default:
+      result = withView(body) { view in
+        do throws(AuthorizationFailure) {
+          return .success(try AuthorizationAnswer.parse(view))
+        } catch {
+          return .failure(error)
+        }
+      }
+    }
+    session.authorized(request, result, at: now)
+  }
+
+  /// Lets time pass, with a tick at each deadline on the way.
+  private mutating func advance(_ time: Duration) {
+    let end = now.advanced(by: time)
+    var ticks = 0
+    while let deadline = session.deadline, deadline <= end {
+      now = max(now, deadline)
+      session.tick(at: now)
+      drain()
+      ticks += 1
+      require(ticks < 5000, "the deadline does not pass: \(deadline)")
+    }
+    now = end
+    session.tick(at: now)
+  }
+
+  private mutating func drain() {
+    while let output = session.nextOutput() { rules.look(output) }
+    rules.check(session)
+  }
+
+  /// Whatever came before: who asks for the end gets it.
+  mutating func finish() {
+    session.disconnect(at: now)
+    drain()
+    require(session.deadline == nil && !session.isConnected, "alive after the end")
+  }
+}
+
+/// What must be true of the outputs of any session.
+private struct SessionRules {
+  private(set) var requests: [AuthorizationRequest] = []
+  private var isDialled = false
+  private var isConnected = false
+  private var hasEnded = false
+  private var lastGap: Instant?
+
+  func check(_ session: Session) {
+    require(session.isConnected == isConnected, "connected, or not")
+    require(isConnected == (session.socketID != nil), "a socket id without a socket")
+    require(Set(session.channels.map { Array($0.utf8) }).count <= session.channels.count, "twice")
+    if isDialled { require(session.deadline != nil, "a connection without a deadline") }
+    if hasEnded { require(session.deadline == nil, "a deadline after the end") }
+  }
+
+  mutating func look(_ output: SessionOutput) {
+    switch output {
+    case .dial:
+      require(!isDialled && !hasEnded, "two connections at a time")
+      isDialled = true
+    case .send(let text):
+      require(isConnected || isDialled && text.contains(":pong"), "sent without a connection")
+      let problem = StrictJSON.problem(in: Array(text.utf8))
+      require(problem == nil, "sent what is no JSON (\(problem ?? "")): \(text)")
+    case .close: require(isConnected, "closed what was not there")
+    case .authorize(let request):
+      require(isConnected, "asked without a connection")
+      requests.append(request)
+    case .abort: require(isDialled, "dropped what was not there")
+    case .report(let event): look(event)
+    }
+  }
+
+  private mutating func look(_ event: SessionEvent) {
+    require(!hasEnded, "\(event) after the end")
+    switch event {
+    case .connected:
+      require(isDialled && !isConnected, "connected twice")
+      isConnected = true
+    case .disconnected:
+      require(isDialled, "lost what was not there")
+      (isDialled, isConnected) = (false, false)
+    case .ended:
+      (isDialled, isConnected, hasEnded) = (false, false, true)
+    case .subscribed, .subscriptionFailed, .authorizationDelayed:
+      require(isConnected, "\(event) without a connection")
+    case .gap(let from, let to):
+      require(isConnected && from <= to && from >= lastGap ?? from, "a gap out of order")
+      lastGap = to
+    default: break
+    }
+  }
+}

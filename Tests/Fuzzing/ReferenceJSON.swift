@@ -1,0 +1,160 @@
+/// A reader of RFC 8259 that is written for its clearness, against which the lines are held.
+///
+/// Members keep their order and repeats, numbers their text. Half a surrogate pair counts as U+FFFD.
+indirect enum ReferenceJSON: Equatable {
+  case literal(String)
+  case number([UInt8])
+  case string([UInt8])
+  case array([ReferenceJSON])
+  case object([Member])
+
+  struct Member: Equatable {
+    /// UTF-8, so that names are compared by their characters and not by their looks.
+    let name: [UInt8]
+    let value: ReferenceJSON
+  }
+
+  /// The one value that `bytes` hold, blanks around it allowed; `nil` when they hold none.
+  init?(_ bytes: [UInt8]) {
+    var reader = Reader(bytes: bytes)
+    reader.blanks()
+    guard let value = reader.value() else { return nil }
+    reader.blanks()
+    guard reader.position == bytes.count else { return nil }
+    self = value
+  }
+
+  /// The value of the last member of this name, as in JavaScript.
+  func last(_ name: String) -> ReferenceJSON? {
+    guard case .object(let members) = self else { return nil }
+    return members.last { $0.name == Array(name.utf8) }?.value
+  }
+
+  /// How deep arrays and objects nest.
+  var depth: Int {
+    switch self {
+    case .array(let elements): 1 + (elements.map(\.depth).max() ?? 0)
+    case .object(let members): 1 + (members.map(\.value.depth).max() ?? 0)
+    default: 0
+    }
+  }
+
+  private struct Reader {
+    let bytes: [UInt8]
+    var position = 0
+
+    private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    mutating func blanks() {
+      while let byte = next, [0x20, 0x09, 0x0A, 0x0D].contains(byte) { position += 1 }
+    }
+
+    private mutating func take(_ text: String) -> Bool {
+      guard bytes[position...].starts(with: text.utf8) else { return false }
+      position += text.utf8.count
+      return true
+    }
+
+    mutating func value() -> ReferenceJSON? {
+      for word in ["true", "false", "null"] where take(word) { return .literal(word) }
+      switch next {
+      case UInt8(ascii: "{"): return object()
+      case UInt8(ascii: "["): return array()
+      case UInt8(ascii: "\""): return string().map(ReferenceJSON.string)
+      default: return number()
+      }
+    }
+
+    private mutating func array() -> ReferenceJSON? {
+      position += 1
+      var elements: [ReferenceJSON] = []
+      blanks()
+      if take("]") { return .array([]) }
+      repeat {
+        blanks()
+        guard let element = value() else { return nil }
+        elements.append(element)
+        blanks()
+      } while take(",")
+      return take("]") ? .array(elements) : nil
+    }
+
+    private mutating func object() -> ReferenceJSON? {
+      position += 1
+      var members: [Member] = []
+      blanks()
+      if take("}") { return .object([]) }
+      repeat {
+        blanks()
+        guard let name = string() else { return nil }
+        blanks()
+        guard take(":") else { return nil }
+        blanks()
+        guard let value = value() else { return nil }
+        members.append(Member(name: name, value: value))
+        blanks()
+      } while take(",")
+      return take("}") ? .object(members) : nil
+    }
+
+    private mutating func number() -> ReferenceJSON? {
+      let start = position
+      _ = take("-")
+      if !take("0"), !digits() { return nil }
+      if take("."), !digits() { return nil }
+      if take("e") || take("E") {
+        if !take("+") { _ = take("-") }
+        guard digits() else { return nil }
+      }
+      return .number(Array(bytes[start..<position]))
+    }
+
+    private mutating func digits() -> Bool {
+      let start = position
+      while let byte = next, (0x30...0x39).contains(byte) { position += 1 }
+      return position > start
+    }
+
+    private mutating func string() -> [UInt8]? {
+      guard take("\"") else { return nil }
+      var decoded: [UInt8] = []
+      while let byte = next {
+        if take("\"") { return decoded }
+        guard byte >= 0x20 else { return nil }
+        if byte == UInt8(ascii: "\\") {
+          guard let scalar = escape() else { return nil }
+          decoded += Array(String(scalar).utf8)
+        } else {
+          decoded.append(byte)
+          position += 1
+        }
+      }
+      return nil
+    }
+
+    private mutating func escape() -> Unicode.Scalar? {
+      let plain: [(String, Unicode.Scalar)] = [
+        (#"\""#, "\""), (#"\\"#, "\\"), (#"\/"#, "/"), (#"\b"#, "\u{8}"), (#"\f"#, "\u{C}"),
+        (#"\n"#, "\n"), (#"\r"#, "\r"), (#"\t"#, "\t"),
+      ]
+      for (text, scalar) in plain where take(text) { return scalar }
+      guard let unit = unit() else { return nil }
+      if let scalar = Unicode.Scalar(unit) { return scalar }
+      let behind = position
+      if unit < 0xDC00, let low = self.unit(), low & 0xFC00 == 0xDC00 {
+        return Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
+      }
+      position = behind
+      return "\u{FFFD}"
+    }
+
+    private mutating func unit() -> UInt32? {
+      let digits = bytes[position...].prefix(6)
+      guard digits.count == 6, digits.starts(with: #"\u"#.utf8),
+        digits.dropFirst(2).allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit })
+      else { return nil }
+      position += 6
+      return UInt32(String(decoding: digits.dropFirst(2), as: UTF8.self), radix: 16)
+    }
+  }
+}

@@ -1,0 +1,108 @@
+#!/bin/sh
+# Builds the fuzzing harnesses of Tests/Fuzzing with libFuzzer and AddressSanitizer and runs one after the other.
+# The status is 1 when one of them has found something; the line before it names the input.
+#
+#   scripts/fuzz.sh [HARNESS...]   without a name, all of Tests/Fuzzing/Harnesses
+#
+#   FUZZ_SECONDS=N   how long each harness runs (60); 0 only goes through the seeds
+#
+# A found input is run again by naming it: .build-fuzz/bin/HARNESS INPUT
+set -eu
+cd "$(dirname "$0")/.."
+
+swiftc=${SWIFTC:-swiftc}
+seconds=${FUZZ_SECONDS:-60}
+work=.build-fuzz
+
+case $seconds in
+  '' | *[!0-9]*)
+    echo "fuzz: FUZZ_SECONDS is no number of seconds: $seconds" >&2
+    exit 2
+    ;;
+esac
+if [ $# -eq 0 ]; then
+  for source in Tests/Fuzzing/Harnesses/*.swift; do
+    set -- "$@" "$(basename "$source" .swift)"
+  done
+fi
+for harness in "$@"; do
+  if [ ! -f "Tests/Fuzzing/Harnesses/$harness.swift" ]; then
+    echo "fuzz: there is no harness '$harness' in Tests/Fuzzing/Harnesses" >&2
+    exit 2
+  fi
+done
+scripts/install-packages.sh build
+mkdir -p "$work/bin" "$work/findings"
+
+# compile ARGUMENT...: swiftc as all parts are compiled, so that a run is quick and every branch counts.
+# The modules are one package, as in Package.swift: harnesses see what is not public.
+compile() {
+  # Word splitting is meant: pkg-config prints a list of words.
+  # shellcheck disable=SC2046
+  "$swiftc" -swift-version 6 -package-name pusher_cli -parse-as-library -whole-module-optimization -O -g \
+    -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault \
+    -enable-upcoming-feature MemberImportVisibility -sanitize=fuzzer,address \
+    -I Sources/CSystemOpenSSL -I Sources/CSystemZlib -I "$work" \
+    $(pkg-config --cflags-only-I openssl zlib) "$@" </dev/null
+}
+
+# is_stale PRODUCT SOURCE...: whether the product is missing or older than one of the sources.
+is_stale() {
+  [ -f "$1" ] || return 0
+  product=$1
+  shift
+  [ -n "$(find "$@" -newer "$product" -name '*.swift')" ]
+}
+
+stale=false
+for module in PusherCore PusherServer; do
+  if $stale || is_stale "$work/$module.o" "Sources/$module"; then
+    echo "fuzz: compiling $module" >&2
+    # Word splitting is meant: no path of a source has a blank.
+    # shellcheck disable=SC2046
+    compile -module-name "$module" -emit-object -o "$work/$module.o" \
+      -emit-module -emit-module-path "$work/$module.swiftmodule" $(find "Sources/$module" -name '*.swift')
+    stale=true
+  fi
+done
+
+support=Tests/PusherCoreTests/Support
+for harness in "$@"; do
+  if $stale || is_stale "$work/bin/$harness" Tests/Fuzzing $support; then
+    echo "fuzz: compiling the harness $harness" >&2
+    # shellcheck disable=SC2046
+    compile -module-name FuzzHarness -emit-executable -emit-module-path "$work/FuzzHarness.swiftmodule" \
+      Tests/Fuzzing/*.swift "Tests/Fuzzing/Harnesses/$harness.swift" \
+      $support/SeededGenerator.swift $support/ReceivedEvent.swift $support/StrictJSON.swift \
+      $support/WireBytes.swift "$work/PusherCore.o" "$work/PusherServer.o" \
+      $(pkg-config --libs openssl zlib) -o "$work/bin/$harness" 2>"$work/link.log" || {
+      cat "$work/link.log" >&2
+      exit 1
+    }
+  fi
+done
+
+failed=0
+for harness in "$@"; do
+  corpus=$work/corpus/$harness
+  log=$work/$harness.log
+  mkdir -p "$corpus"
+  limit="-max_total_time=$seconds"
+  [ "$seconds" -gt 0 ] || limit='-runs=0'
+  dictionary=Tests/Fuzzing/Dictionaries/$harness.txt
+  if [ -f "$dictionary" ]; then dictionary=-dict=$dictionary; else dictionary=''; fi
+  # Swift's own backtraces can hang a crashed process; leaks are for another tool, the runtime has its own.
+  if SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0 "$work/bin/$harness" \
+    "$limit" ${dictionary:+"$dictionary"} -max_len=4096 -rss_limit_mb=1024 -timeout=10 \
+    -print_final_stats=1 -artifact_prefix="$work/findings/$harness-" \
+    "$corpus" "Tests/Fuzzing/Seeds/$harness" >"$log" 2>&1 </dev/null; then
+    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+    echo "fuzz: $harness: ${runs:-0} inputs, $(sed -n 's/.*\(cov: [0-9]*\) \(ft: [0-9]*\).*/\1, \2/p' "$log" | tail -n 1)"
+  else
+    failed=1
+    grep -a -E 'finding:|Fatal error|ERROR:|SUMMARY:' "$log" | head -n 5 >&2
+    input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)
+    echo "fuzz: $harness: a finding: ${input:-see $log}" >&2
+  fi
+done
+exit "$failed"

@@ -1,0 +1,32 @@
+#!/bin/sh
+# Builds program and tests with a sanitizer, in a folder of their own, and runs all tests. What a sanitizer finds in
+# a test, or in the program that a test started, fails the run.
+#
+#   scripts/sanitize.sh thread|address [ARGUMENT...]   arguments go to `swift test`, such as --filter NAME
+set -eu
+cd "$(dirname "$0")/.."
+
+swift=${SWIFT:-swift}
+sanitizer=${1:-}
+case $sanitizer in
+  thread | address) shift ;;
+  *)
+    echo "sanitize: name thread or address, not '$sanitizer'" >&2
+    exit 2
+    ;;
+esac
+
+scripts/install-packages.sh test
+PUSHER_CLI_TEST_PYTHON=$(scripts/python-peers.sh)
+# Leaks of the test runner itself would fail the run. A crash must not wait for Swift's own backtrace, which can hang.
+ASAN_OPTIONS=detect_leaks=0
+SWIFT_BACKTRACE=enable=no
+export PUSHER_CLI_TEST_PYTHON ASAN_OPTIONS SWIFT_BACKTRACE
+
+"$swift" build --build-tests --scratch-path ".build-$sanitizer" --sanitize="$sanitizer" </dev/null
+
+set -- "$swift" test --scratch-path ".build-$sanitizer" --sanitize="$sanitizer" \
+  --skip-build --disable-xctest "$@"
+# Nothing here may hang for ever: half an hour is many times what a slow machine needs.
+command -v timeout >/dev/null 2>&1 && set -- timeout 1800 "$@"
+"$@" </dev/null
