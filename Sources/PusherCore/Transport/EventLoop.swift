@@ -152,13 +152,23 @@
       source.ready(unsafe Self.events(entries[index]), at: now)
     }
     // Those added meanwhile have no deadline yet, and are asked before the next wait.
-    for place in slots.indices {
-      guard let deadline = slots[place].deadline, deadline <= now else { continue }
+    for place in latePlaces(at: now) {
       slots[place].deadline = nil
       guard let source = slots[place].source else { continue }
       // Being ready may have moved the deadline.
       if let current = source.interest.deadline, current <= now { source.expired(at: now) }
     }
+  }
+
+  /// The slots whose deadline has passed, the earliest first: a loop that was held up keeps their order.
+  private func latePlaces(at now: Instant) -> [Int] {
+    var late: [(deadline: Instant, place: Int)] = []
+    for place in slots.indices {
+      if let deadline = slots[place].deadline, deadline <= now { late.append((deadline, place)) }
+    }
+    guard late.count > 1 else { return late.map(\.place) }
+    late.sort { ($0.deadline, $0.place) < ($1.deadline, $1.place) }
+    return late.map(\.place)
   }
 
   private static func events(_ entry: pollfd) -> PollEvents {
