@@ -68,6 +68,10 @@ package final class EndpointAuthorizer: ChannelAuthorizer {
     _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>
   ) -> Result<PusherAuth, AuthorizationFailure> {
     switch result {
+    case .failure(.http(.endedEarly)):
+      // As when the endpoint restarts in the middle of its answer.
+      return .failure(
+        .unavailable(status: nil, "the endpoint closed the connection before its answer was whole"))
     case .failure(.http(let error)):
       return .failure(.unusable("the endpoint's answer is broken: \(error)"))
     case .failure(let failure): return .failure(.unavailable(status: nil, "\(failure)"))
