@@ -84,6 +84,7 @@ final class Lifecycle {
 
   private func error(_ code: Int?, _ text: String) {
     let message = Redaction.redact(text)
+    flushPendingError()
     pendingError = "the server reports error \(code.map { "\($0): " } ?? "")\(message)"
     line(
       "pusher:error", nil,
