@@ -90,10 +90,12 @@ extension Envelope {
 
   /// `data` as a value: of a string that holds JSON the inner value, of any other string the string itself.
   ///
-  /// Missing, `null` and unreadable data are ``JSONValue/null``.
+  /// Missing and `null` data are ``JSONValue/null``; what is nested too deep for a value is the string of its JSON.
   package var data: JSONValue {
     guard let dataToken else { return .null }
-    guard let inner = dataString else { return (try? JSONParser.parse(dataToken)) ?? .null }
+    guard let inner = dataString else {
+      return (try? JSONParser.parse(dataToken)) ?? .string(dataToken.text)
+    }
     let text = JSONString.decode(inner)
     return (try? JSONParser.parse(text)) ?? .string(text)
   }

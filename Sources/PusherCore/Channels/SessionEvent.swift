@@ -72,6 +72,12 @@ public struct AuthorizationRequest: Sendable, Equatable {
   public let socketID: String
   /// Which connection asks; an answer to an earlier one is of no use.
   let generation: Int
+
+  package init(channel: String, socketID: String, generation: Int) {
+    self.channel = channel
+    self.socketID = socketID
+    self.generation = generation
+  }
 }
 
 /// What the owner of a session has to do, in this order.

@@ -37,6 +37,13 @@ package final class InlineAuthorizer: ChannelAuthorizer {
     _ request: AuthorizationRequest,
     completion: @escaping (Result<PusherAuth, AuthorizationFailure>) -> Void
   ) {
+    // A server that could choose any text would have us sign whatever it likes: a call of the HTTP API, say.
+    guard SocketID.isValid(request.socketID) else {
+      completion(
+        .failure(
+          .unusable("the server's socket id is not two numbers with a dot, so it is not signed")))
+      return
+    }
     var channelData: String?
     if ChannelKind(channelName: request.channel) == .presence {
       let member = member ?? Member(userID: request.socketID)

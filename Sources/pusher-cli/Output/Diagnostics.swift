@@ -57,7 +57,7 @@ struct Diagnostics: Sendable {
     self.init(
       threshold: Self.threshold(verbosity, isTerminal: isatty(2) == 1),
       isJournal: Self.isJournal(environment["JOURNAL_STREAM"]), trace: trace,
-      emit: Self.writeToStandardError)
+      emit: StandardError.shared.write)
   }
 
   func error(_ text: String) { say(.error, "error: " + text) }
@@ -144,21 +144,6 @@ extension Diagnostics {
     var status = stat()
     guard parts.count == 2, unsafe fstat(descriptor, &status) == 0 else { return false }
     return parts[0] == UInt64(status.st_dev) && parts[1] == UInt64(status.st_ino)
-  }
-
-  /// Writes the line by one `write(2)`, by more only when a signal or a full pipe cut it.
-  ///
-  /// A failure ends the attempt: there is nobody left to tell.
-  private static func writeToStandardError(_ line: [UInt8]) {
-    var rest = line[...]
-    while !rest.isEmpty {
-      let count = unsafe rest.withUnsafeBytes { unsafe write(2, $0.baseAddress, $0.count) }
-      if count > 0 {
-        rest = rest.dropFirst(count)
-      } else if errno != EINTR {
-        return
-      }
-    }
   }
 }
 

@@ -41,9 +41,10 @@ struct EventText {
     output.append(palette?.key ?? "")
     output.append(clock)
     output.append(palette?.reset ?? "")
-    if let channel { append(text: channel + "  ") }
+    // Escaped wherever it goes, so that a head stays one line.
+    if let channel { output.append(Diagnostics.escaped(channel + "  ")) }
     output.append(palette?.event ?? "")
-    append(text: event)
+    output.append(Diagnostics.escaped(event))
     output.append(palette?.reset ?? "")
     output.append(UInt8(ascii: "\n"))
   }

@@ -26,6 +26,8 @@ final class OutputQueue: LoopSource {
   private let descriptor: OutputDescriptor
   private let limit: Int
   private var stalledSince: Instant?
+  /// When a stall has lasted, until the loop has been told of it.
+  private var patienceEnds: Instant?
   private(set) var failure: Failure?
   /// Called once, when nothing more can be written.
   var onFailure: ((Failure) -> Void)?
@@ -54,8 +56,10 @@ final class OutputQueue: LoopSource {
     if buffer.count >= limit { return .full }
     guard buffer.count >= min(Self.softLimit, limit) else {
       stalledSince = nil
+      patienceEnds = nil
       return .none
     }
+    if stalledSince == nil { patienceEnds = now.advanced(by: Self.patience) }
     let since = stalledSince ?? now
     stalledSince = since
     return since.duration(to: now) < Self.patience ? .high : .none
@@ -81,10 +85,14 @@ final class OutputQueue: LoopSource {
   }
 
   var interest: LoopInterest {
-    guard descriptor.isPollable, failure == nil else { return LoopInterest() }
-    let deadline = stalledSince?.advanced(by: Self.patience)
+    guard failure == nil else { return LoopInterest() }
+    guard descriptor.isPollable else {
+      // A file is always ready: what was printed after the last flush goes out in the next round.
+      return LoopInterest(deadline: buffer.isEmpty ? nil : LoopInterest.immediately)
+    }
     return LoopInterest(
-      descriptor: descriptor.number, events: buffer.isEmpty ? .hangUp : .write, deadline: deadline)
+      descriptor: descriptor.number, events: buffer.isEmpty ? .hangUp : .write,
+      deadline: patienceEnds)
   }
 
   func ready(_ events: PollEvents, at now: Instant) {
@@ -93,6 +101,7 @@ final class OutputQueue: LoopSource {
   }
 
   func expired(at now: Instant) {
-    // The stall has lasted; whoever asks for the pressure next learns it.
+    // The stall has lasted; whoever asks for the pressure next learns it. A deadline in the past would spin.
+    if let ends = patienceEnds, ends <= now { patienceEnds = nil }
   }
 }

@@ -96,6 +96,7 @@ final class Lifecycle {
 
   private func error(_ code: Int?, _ text: String) {
     let message = Redaction.redact(text)
+    flushPendingError()
     let said = "the server reports error \(code.map { "\($0): " } ?? "")\(message)"
     pendingError = said
     if let code { lastError = (code, said) }

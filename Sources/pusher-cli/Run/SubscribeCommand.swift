@@ -52,7 +52,7 @@ final class SubscribeRun {
 
   /// How long the goodbye to the server may take.
   private static let closeTime: Duration = .milliseconds(200)
-  /// How long a stalled reader may hold up an end that is not a count's.
+  /// How long a stalled reader may hold up the end by --timeout; other ends wait for it.
   private static let flushTime: Duration = .seconds(1)
 
   init(
@@ -101,9 +101,11 @@ final class SubscribeRun {
     if let timeout = settings.timeout {
       after(timeout) { run in
         guard let count = run.settings.count else {
-          return run.end(.status(.success, reason: "timeout"))
+          run.end(.status(.success, reason: "timeout"))
+          return run.limitFlush()
         }
         run.timedOut("\(run.printer.count) of \(count) events within \(timeout.inWords)", "timeout")
+        run.limitFlush()
       }
     }
     if let idle = settings.idleTimeout {
@@ -115,6 +117,11 @@ final class SubscribeRun {
     guard ending == nil else { return }
     diagnostics.error("timed out: \(what)")
     end(.status(.timedOut, reason: reason))
+  }
+
+  /// Who asked for a time limit gets one, also when nobody reads; a count that was reached waits until all are written.
+  private func limitFlush() {
+    if !printer.isDone { after(Self.flushTime) { $0.loop.stop() } }
   }
 
   @discardableResult
@@ -165,8 +172,6 @@ final class SubscribeRun {
       run.client.abort()
       if case .signal = run.ending { run.loop.stop() }
     }
-    // Who asked for a time limit gets one, also when nobody reads; a count waits until all are written.
-    if printer.isDone == false { after(Self.flushTime) { $0.loop.stop() } }
   }
 
   private func stopIfDone() {
@@ -186,10 +191,18 @@ final class SubscribeRun {
   private func conclude() -> ExitStatus {
     output.flush()
     switch ending {
-    case .status(let status, _): return status
+    case .status(let status, _): return output.buffer.isEmpty ? status : unwritten(status)
     case .signal(let number): Signals.die(of: number)
     case nil: return .internalError
     }
+  }
+
+  /// Says that printed events never reached the reader, so that a cut recording does not pass for a whole one.
+  private func unwritten(_ status: ExitStatus) -> ExitStatus {
+    diagnostics.error(
+      "\(output.buffer.count) bytes could not be written: the reader did not take them within "
+        + "\(Self.flushTime.inWords) of the time limit")
+    return status == .success ? .output : status
   }
 }
 

@@ -47,13 +47,15 @@ extension SubscribeSettings {
       let signature = SubscriptionSignature(key: connection.key, secret: secret.revealed)
       return InlineAuthorizer(signature: signature, member: member.map(\.presence))
     case .endpoint(let endpoint):
-      return try EndpointAuthorizer(
+      let authorizer = try EndpointAuthorizer(
         loop: loop, url: try HTTPURL(parsing: endpoint.url),
         headers: HTTPHeaders(endpoint.headers.map { ($0.name, $0.value) }),
         parameters: endpoint.parameters.map { ($0.name, $0.value) }, routing: connection.routing,
         tls: connection.endpointTLS, trust: connection.trust, timeout: connection.connectTimeout)
+      return AuthorizationQueue(authorizer)
     case .command(let command):
-      return CommandAuthorizer(loop: loop, command: command, timeout: connection.connectTimeout)
+      return AuthorizationQueue(
+        CommandAuthorizer(loop: loop, command: command, timeout: connection.connectTimeout))
     }
   }
 }

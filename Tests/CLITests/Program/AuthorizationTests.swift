@@ -116,6 +116,24 @@ struct EndpointTests {
     #expect(endpoint.connectionCount == 2)
   }
 
+  @Test func `an endpoint that goes away in the middle of its answer is asked again`() throws {
+    let endpoint = try ScriptedServer { connection in
+      _ = try connection.question()
+      if connection.number == 1 { return }
+      try connection.answer(200, body: #"{"auth":"test-key:signed"}"#)
+    }
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: "tick", data: "{}")
+      try connection.stay()
+    }
+    let result = try subscribe(
+      to: server, asking: endpoint, "private-a", "-n", "1", "--retry-max-delay", "100ms"
+    ).result()
+    #expect(result.ending == .exited(0))
+    #expect(result.errorText.contains("before its answer was whole"), "\(result.errorText)")
+  }
+
   @Test func `an endpoint that is out of reach is 4`() throws {
     let server = try ScriptedServer { connection in
       try connection.welcome()

@@ -41,6 +41,29 @@ struct BackpressureTests {
     #expect(server.connectionCount == 1)
   }
 
+  @Test func `an end by the server waits until the reader has everything`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for _ in 0..<3000 { try connection.send(event: "flood", data: Flood.data) }
+      try connection.close(code: 4009, reason: "over")
+    }
+    let program = try PusherCLI.subscribe(to: server, "news")
+    // Reading pauses for five seconds at first; the close frame stands behind the events.
+    let deadline = SystemClock.now().advanced(by: .seconds(12))
+    while !program.peekAtErrors().contains("4009"), SystemClock.now() < deadline { usleep(5000) }
+    // Longer than the time that an end by --timeout leaves the reader.
+    usleep(1_500_000)
+    _ = try program.lines(3000)
+    #expect(try program.wait() == .exited(3))
+  }
+
+  @Test func `a time limit holds without a reader, and says what was lost`() throws {
+    let server = try flooding()
+    let program = try PusherCLI.subscribe(to: server, "news", "--timeout", "1")
+    #expect(try program.wait(within: .seconds(5), readsOutput: false) == .exited(6))
+    #expect(program.peekAtErrors().contains("bytes could not be written"))
+  }
+
   @Test func `pings are answered as long as the queue has room`() throws {
     let filled = Gate()
     let answered = Gate()

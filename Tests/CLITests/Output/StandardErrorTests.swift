@@ -1,0 +1,66 @@
+import Foundation
+import PusherCore
+import Testing
+
+@testable import pusher_cli
+
+@Suite struct `A reader of standard error that stops` {
+  @Test func `holds nothing up, and is told what it missed`() throws {
+    let (reading, writing) = try Spawn.pipe()
+    defer { close(writing) }
+    let errors = StandardError(writing)
+    let line = Array((String(repeating: "x", count: 999) + "\n").utf8)
+    let start = SystemClock.now()
+    for _ in 0..<1000 { errors.write(line) }
+    #expect(start.duration(to: SystemClock.now()) < .seconds(5))
+
+    let reader = PipeReader(reading)
+    reader.fill()
+    let whole = reader.takeAll().split(separator: 0x0A).count
+    errors.write(Array("last\n".utf8))
+    reader.fill()
+    let rest = String(decoding: reader.takeAll(), as: UTF8.self)
+    let said = "pusher-cli: warning: \(1000 - whole) messages were left out: nobody read them"
+    #expect(rest == said + "\nlast\n")
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM])
+  func `does not keep a signal from ending the program`(signal: Int32) throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for _ in 0..<3000 { try connection.send(event: "flood", data: Flood.data) }
+      try connection.stay()
+    }
+    let (reading, writing) = try Spawn.pipe()
+    defer { close(reading) }
+    var request = SpawnRequest(
+      executable: PusherCLI.path, arguments: ["subscribe"] + server.address + ["news", "-vv"],
+      environment: PusherCLI.environment)
+    request.errors = .inherited(writing)
+    let child = try Spawn.start(request)
+    close(writing)
+    var status: Int32 = 0
+    defer {
+      kill(child, SIGKILL)
+      waitpid(child, &status, 0)
+    }
+
+    // A pipe holds 64 KiB, less where a line did not fit the rest of a page.
+    try waitFor(within: .seconds(10)) {
+      var waiting: Int32 = 0
+      _ = ioctl(reading, UInt(FIONREAD), &waiting)
+      return waiting > 40 << 10
+    }
+    kill(child, signal)
+    try waitFor(within: .seconds(3)) { waitpid(child, &status, WNOHANG) == child }
+    #expect(status & 0x7F == signal)
+  }
+
+  private func waitFor(within limit: Duration, _ isReached: () -> Bool) throws {
+    let deadline = SystemClock.now().advanced(by: limit)
+    while !isReached() {
+      guard SystemClock.now() < deadline else { throw Late("nothing within \(limit)") }
+      usleep(5000)
+    }
+  }
+}
