@@ -27,8 +27,8 @@ struct ConnectionSettings: Equatable, Sendable {
   /// From look-up to the server's welcome or answer.
   var connectTimeout: Duration
 
-  /// Who connects to the server for us; `nil` for nobody.
-  var proxy: Proxy? {
+  /// Who connects to the server for us, or to the one it has sent us to; `nil` for nobody.
+  func proxy(to host: String) -> Proxy? {
     routing.route(to: HTTPURL(scheme: isSecure ? .wss : .ws, host: host, port: port)).proxy
   }
 }

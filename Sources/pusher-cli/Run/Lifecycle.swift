@@ -38,7 +38,7 @@ final class Lifecycle {
     case .connected(let socketID, let timeout):
       lastError = nil
       state = "connected"
-      let way = settings.connection.proxy.map { " through proxy \($0)" } ?? ""
+      let way = settings.connection.proxy(to: host).map { " through proxy \($0)" } ?? ""
       diagnostics.info("connected to \(host)\(way), socket \(socketID)")
       line(
         "pusher:connection_established", nil,
