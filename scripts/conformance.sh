@@ -77,9 +77,9 @@ testee=$("$swift" "$@" --show-bin-path)/autobahn-testee
 rm -rf "$work"
 mkdir -p "$work"
 # Both halves take about as long.
-play large -i '12.*'
+play large -i '12.2.*' -i '12.3.*' -i '12.5.*'
 large="$server $client"
-play others -x '12.*'
+play others -x '12.2.*' -x '12.3.*' -x '12.5.*'
 others="$server $client"
 
 for pair in "$large" "$others"; do
