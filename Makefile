@@ -12,7 +12,7 @@ MANDIR   = $(DESTDIR)$(PREFIX)/share/man/man1
 export SWIFT
 
 .DEFAULT_GOAL := build
-.PHONY: demo build test lint format bench fuzz tsan asan install uninstall clean help
+.PHONY: demo build test lint format conformance bench fuzz tsan asan install uninstall clean help
 
 demo: ## install what a build needs, build, and show live events from a local server
 	@scripts/install-packages.sh build
@@ -30,6 +30,9 @@ lint: ## check the form of sources, manual, scripts and spelling
 
 format: ## put the Swift sources into form
 	$(SWIFT) format --in-place --parallel --recursive Sources Tests Package.swift
+
+conformance: ## run the Autobahn test suite against the WebSocket client
+	@scripts/conformance.sh
 
 bench: ## measure speed and memory against a floor and two Python clients
 	@scripts/bench.sh
@@ -56,7 +59,7 @@ clean: ## remove everything that was built
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r door does; \
-	  do printf '  make %-10s %s\n' "$$door" "$$does"; done
+	  do printf '  make %-12s %s\n' "$$door" "$$does"; done
 
 # Installing as another user must not build again: only a missing program is built.
 $(PROGRAM):

@@ -1,24 +1,32 @@
 #!/bin/sh
 # Makes .build-python: a Python of its own with the client and server libraries we are compared with.
 # Prints the path of its interpreter; does nothing more when it is already up to date.
+#
+#   scripts/python-peers.sh [SET...]     sets beside the libraries: conformance
 set -eu
 cd "$(dirname "$0")/.."
 
 home=.build-python
-wanted=Tests/requirements.txt
 
-if [ -x "$home/bin/python3" ] && cmp -s "$wanted" "$home/requirements.txt"; then
-  echo "$PWD/$home/bin/python3"
-  exit 0
+# install NAME: the packages of Tests/NAME.txt, unless they are there.
+install() {
+  wanted=Tests/$1.txt
+  if cmp -s "$wanted" "$home/$1.txt"; then return; fi
+  echo "python-peers: installing $(grep -c '==' "$wanted") packages into $home" >&2
+  "$home/bin/python3" -m pip install -qq --no-input --disable-pip-version-check -r "$wanted" >&2
+  cp "$wanted" "$home/$1.txt"
+}
+
+# Another list of libraries gets a Python without the old ones.
+if [ ! -x "$home/bin/python3" ] || ! cmp -s Tests/requirements.txt "$home/requirements.txt"; then
+  # The system's own Python first: another one earlier on the path may lack venv.
+  python=/usr/bin/python3
+  [ -x "$python" ] || python=python3
+  rm -rf "$home"
+  "$python" -m venv "$home" >&2
 fi
-
-# The system's own Python first: another one earlier on the path may lack venv.
-python=/usr/bin/python3
-[ -x "$python" ] || python=python3
-
-echo "python-peers: installing $(grep -c '==' "$wanted") packages into $home" >&2
-rm -rf "$home"
-"$python" -m venv "$home" >&2
-"$home/bin/python3" -m pip install -qq --no-input --disable-pip-version-check -r "$wanted" >&2
-cp "$wanted" "$home/requirements.txt"
+install requirements
+for set in "$@"; do
+  install "requirements-$set"
+done
 echo "$PWD/$home/bin/python3"

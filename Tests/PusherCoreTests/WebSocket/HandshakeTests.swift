@@ -40,6 +40,17 @@ struct HandshakeTests {
         + "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n\r\n")
   }
 
+  @Test func `compression is offered in the words that were given, or not at all`() throws {
+    for (deflate, field) in [(true, PerMessageDeflate.everyOffer), (false, nil)] {
+      let request = try ClientHandshake(
+        url: HTTPURL(parsing: "ws://h/"), deflate: deflate, offers: PerMessageDeflate.everyOffer,
+        key: Self.key
+      ).request()
+      let head = try #require(try HTTPHeadParser.request(from: buffer(request)))
+      #expect(head.headers["Sec-WebSocket-Extensions"] == field)
+    }
+  }
+
   @Test func `extra fields are sent, and replace Host and Authorization`() throws {
     let extra = HTTPHeaders([("Origin", "http://o"), ("Host", "other")])
     let request = try handshake("ws://u:p%20w@h/", headers: extra).request()
