@@ -71,8 +71,7 @@ struct SoakTests {
     let server = try ScriptedServer { try Self.play($0, progress.value) }
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + [
-        "news", "-q", "--retry-max-delay", "10ms", "-e", "end", "-e", "price.*", "-n",
-        "\(Int.max)",
+        "news", "-q", "--retry-max-delay", "10ms",
       ], output: .file("/dev/null"))
     let begin = SystemClock.now()
     func say(_ what: String, _ footprint: Footprint) {
