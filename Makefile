@@ -12,7 +12,7 @@ MANDIR   = $(DESTDIR)$(PREFIX)/share/man/man1
 export SWIFT
 
 .DEFAULT_GOAL := build
-.PHONY: demo build test lint format conformance bench fuzz tsan asan install uninstall clean help
+.PHONY: demo build test lint format conformance bench soak fuzz tsan asan install uninstall clean help
 
 demo: ## install what a build needs, build, and show live events from a local server
 	@scripts/install-packages.sh build
@@ -36,6 +36,9 @@ conformance: ## run the Autobahn test suite against the WebSocket client
 
 bench: ## measure speed and memory against a floor and two Python clients
 	@scripts/bench.sh
+
+soak: ## break and make connections for MINUTES (5); descriptors and memory must stay flat
+	@scripts/soak.sh
 
 fuzz: ## run each fuzzing harness for SECONDS (60); HARNESS=NAME runs one
 	@FUZZ_SECONDS="$(or $(SECONDS),60)" scripts/fuzz.sh $(HARNESS)

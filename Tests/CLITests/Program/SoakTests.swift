@@ -71,14 +71,14 @@ struct SoakTests {
     let server = try ScriptedServer { try Self.play($0, progress.value) }
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + [
-        "news", "-q", "--retry-max-delay", "10ms", "-e", "end", "-e", "price.*", "-n",
-        "\(Int.max)",
+        "news", "-q", "--retry-max-delay", "10ms",
       ], output: .file("/dev/null"))
     let begin = SystemClock.now()
     func say(_ what: String, _ footprint: Footprint) {
       let (connections, events) = progress.value.withLock { ($0.connections, $0.events) }
       let seconds = Int(begin.duration(to: SystemClock.now()).inSeconds)
       print("soak: \(what) \(seconds) s, \(connections) reconnects, \(events) events, \(footprint)")
+      fflush(nil)
     }
     // The first connections fill caches and grow buffers.
     while progress.value.withLock({ $0.connections < 300 }) {
@@ -102,6 +102,8 @@ struct SoakTests {
     let end = try Footprint(program)
     say("end", end)
     print("soak: most at any moment \(worst)")
+    program.send(SIGUSR1)
+    print("soak: \(try program.errorLine(containing: " events"))")
     progress.value.withLock { $0.isOver = true }
     program.send(SIGTERM)
     #expect(try program.wait() == .signalled(SIGTERM))
