@@ -9,7 +9,7 @@ public func fuzzFields(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let field = input.byte()
   let bytes = input.bytes
   let text = text(bytes)
-  switch field % 8 {
+  switch field % 12 {
   case 0: checkURL(text)
   case 1: checkExtensions(text)
   case 2: checkEncodings(text, bytes)
@@ -17,6 +17,10 @@ public func fuzzFields(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   case 4: checkUTF8(bytes)
   case 5: checkJSON(text)
   case 6: checkHeaders(text)
+  case 8: checkReference(text)
+  case 9: checkProxy(text)
+  case 10: checkRetryAfter(text)
+  case 11: checkPin(text)
   default:
     _ = ChannelName.problem(in: text)
     _ = withView(bytes) { view in try? AuthorizationAnswer.parse(view) }
@@ -124,4 +128,61 @@ private func checkHeaders(_ text: String) {
   let headers = HTTPHeaders([("a", text), ("A", text)])
   require(headers.tokens("a").count == 2 * HTTPHeaders([("a", text)]).tokens("a").count, "tokens")
   _ = headers.list("A")
+}
+
+/// The first line is a URL, the second a reference in it.
+private func checkReference(_ text: String) {
+  let parts = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+  guard parts.count > 1, let base = try? HTTPURL(parsing: String(parts[0])) else { return }
+  var trail = RedirectTrail(url: base)
+  for _ in 0...RedirectTrail.limit {
+    let before = trail
+    do throws(RedirectError) {
+      try trail.follow(location: String(parts[1]))
+    } catch {
+      require(trail == before, "an error that moves")
+      return
+    }
+    require(!base.isSecure || trail.url.isSecure, "from wss to \(trail.url)")
+    require(!trail.url.path.contains("/../"), "a path with dots: \(trail.url)")
+    let url = trail.url
+    let user = url.userInfo.map { "\($0)@" } ?? ""
+    let again = try? HTTPURL(
+      parsing: "\(url.scheme.rawValue)://\(user)\(url.authority)\(url.target)")
+    require(again == url, "written and read again: \(url), \(String(describing: again))")
+    guard trail.hasLeftOrigin else { continue }
+    let kept = trail.headers(HTTPHeaders([("Authorization", "x"), ("cookie", "y"), ("A", "z")]))
+    require(kept == HTTPHeaders([("A", "z")]), "secrets that travel: \(kept)")
+  }
+  finding("more redirects than the limit")
+}
+
+/// The first line is a proxy's URL, the second exceptions, the third a host.
+private func checkProxy(_ text: String) {
+  let parts = text.split(separator: "\n", maxSplits: 2, omittingEmptySubsequences: false)
+    .map(String.init)
+  if let proxy = try? Proxy(parsing: parts[0]) {
+    let again = try? Proxy(parsing: proxy.description)
+    require(
+      again == Proxy(kind: proxy.kind, host: proxy.host, port: proxy.port),
+      "written and read again: \(proxy), \(String(describing: again))")
+  }
+  guard parts.count > 2 else { return }
+  let exceptions = ProxyExceptions(String(parts[1].prefix(500)))
+  let isException = exceptions.contains(host: parts[2], port: 443)
+  require(!isException || !parts[1].isEmpty, "an exception out of nothing")
+  let everything = ProxyExceptions(parts[1] + ",*")
+  require(everything.contains(host: parts[2], port: 443), "everything, and not \(parts[2])")
+}
+
+private func checkRetryAfter(_ text: String) {
+  let now = WallTime(millisecondsSince1970: 1_795_000_000_000)
+  guard let wait = RetryAfter.parse(text, now: now) else { return }
+  require(wait >= .zero, "a wait of \(wait)")
+  _ = wait.wholeNanoseconds
+}
+
+private func checkPin(_ text: String) {
+  guard let pin = PublicKeyPin(text) else { return }
+  require(PublicKeyPin(pin.description) == pin, "a pin: \(text)")
 }

@@ -26,6 +26,8 @@ private struct SessionWalk {
     .refused(status: 404, reason: ""), .network("x"), .untrusted("x"), .violation("x"),
     .handshakeTimeout(.seconds(10)), .noPong(.seconds(30)), .dropped("x"),
     .closed(code: .max, reason: ""), .closed(code: .min, reason: ""),
+    .refused(status: 429, reason: "", retryAfter: .seconds(7)),
+    .refused(status: 503, reason: "", retryAfter: .seconds(100 * 365 * 86_400)),
   ]
 
   init(options: UInt8) {
@@ -48,7 +50,11 @@ private struct SessionWalk {
     case UInt8(ascii: "c"): session.connect(at: now)
     case UInt8(ascii: "d"): session.disconnect(at: now)
     case UInt8(ascii: "l"): session.lost(Self.losses[number % Self.losses.count], at: now)
-    case UInt8(ascii: "p"): session.setReadingPaused(number & 1 == 0, at: now)
+    case UInt8(ascii: "p"):
+      rules.isPaused = number & 1 == 0
+      session.setReadingPaused(rules.isPaused, at: now)
+    case UInt8(ascii: "n"): session.noteDelivery(at: now)
+    case UInt8(ascii: "r"): session.redirected(status: number, to: text(rest))
     case UInt8(ascii: "k"): session.tick(at: now)
     case UInt8(ascii: "a"): answer(rest)
     case UInt8(ascii: "t"): advance(.milliseconds(number * 10))
@@ -122,6 +128,7 @@ private struct SessionWalk {
 /// What must be true of the outputs of any session.
 private struct SessionRules {
   private(set) var requests: [AuthorizationRequest] = []
+  var isPaused = false
   private var isDialled = false
   private var isConnected = false
   private var hasEnded = false
@@ -131,7 +138,10 @@ private struct SessionRules {
     require(session.isConnected == isConnected, "connected, or not")
     require(isConnected == (session.socketID != nil), "a socket id without a socket")
     require(Set(session.channels.map { Array($0.utf8) }).count <= session.channels.count, "twice")
-    if isDialled { require(session.deadline != nil, "a connection without a deadline") }
+    // While nothing is read, nothing can be answered, and so nothing is late before the greeting.
+    if isDialled, isConnected || !isPaused {
+      require(session.deadline != nil, "a connection without a deadline")
+    }
     if hasEnded { require(session.deadline == nil, "a deadline after the end") }
   }
 
