@@ -75,4 +75,30 @@ struct StallTests {
     try program.errorLine(containing: "connection lost (")
     try program.errorLine(containing: "back after")
   }
+
+  @Test func `a reset meanwhile costs only what had not come`() throws {
+    let left = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.join(activityTimeout: 1)
+      guard connection.number == 1 else {
+        try Self.flood(connection, 5000..<5002)
+        try connection.stay()
+      }
+      try Self.flood(connection, 0..<1100)
+      usleep(1_500_000)
+      // What the client's machine has not taken dies with a reset, and that is no fault of the program.
+      try connection.awaitAcknowledgement()
+      left.open()
+      // The client's pings are unread, which makes this end a reset.
+      connection.drop()
+    }
+    let program = try subscribe(to: server)
+    try program.awaitFullPipe()
+    try left.wait()
+    usleep(2_500_000)
+    #expect(server.connectionCount == 1)
+    try expect(program, prints: 0..<1100)
+    try expect(program, prints: 5000..<5002)
+    try program.errorLine(containing: "connection lost (")
+  }
 }

@@ -36,13 +36,9 @@ final class NumberedSource: Sendable {
     }
   }
 
-  /// Publishes so many numbers more and then none; answers the last.
-  func finish(after count: Int) -> Int {
-    publish(count)
-    return state.withLock { state in
-      state.isFinished = true
-      return state.times.count
-    }
+  /// Publishes nothing more, and lets go of every connection that is fed.
+  func finish() {
+    state.withLock { $0.isFinished = true }
   }
 
   /// The last number so far.
@@ -60,6 +56,7 @@ final class NumberedSource: Sendable {
     let end = limit == .max ? .max : next + limit
     while next < end {
       guard next <= last else {
+        if state.withLock({ $0.isFinished }) { throw PeerLeft() }
         usleep(200)
         // A client that has gone is noticed also when nothing is written.
         try connection.checkPeer()

@@ -93,6 +93,19 @@ final class ScriptedConnection {
     Foundation.close(descriptor)
   }
 
+  /// Waits until the other side has acknowledged everything that was sent; Linux alone can tell.
+  func awaitAcknowledgement() throws {
+    #if canImport(Glibc)
+      let deadline = SystemClock.now().advanced(by: Self.patience)
+      var pending: Int32 = 1
+      while ioctl(descriptor, UInt(TIOCOUTQ), &pending) == 0, pending > 0 {
+        try checkPeer()
+        if SystemClock.now() > deadline { throw Late("\(pending) bytes were not taken") }
+        usleep(2_000)
+      }
+    #endif
+  }
+
   /// Leaves the connection unread until the test ends.
   func stall() throws {
     var waiting = pollfd(fd: stop, events: Int16(POLLIN), revents: 0)
@@ -100,16 +113,22 @@ final class ScriptedConnection {
     throw PeerLeft()
   }
 
+  /// POLLRDHUP, which Swift's module lacks: the other side has ended, also while bytes of it wait; Linux alone tells.
+  #if canImport(Glibc)
+    private static let halfClosed = Int16(0x2000)
+  #else
+    private static let halfClosed: Int16 = 0
+  #endif
+
   /// Throws ``PeerLeft`` when the other side has ended the connection, or the test has; takes nothing.
   func checkPeer() throws {
     var waiting = [
-      pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: descriptor, events: Int16(POLLIN) | Self.halfClosed, revents: 0),
       pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
     ]
     poll(&waiting, 2, 0)
-    if waiting[1].revents != 0 || waiting[0].revents & Int16(POLLHUP | POLLERR) != 0 {
-      throw PeerLeft()
-    }
+    let ends = Int16(POLLHUP | POLLERR) | Self.halfClosed
+    if waiting[1].revents != 0 || waiting[0].revents & ends != 0 { throw PeerLeft() }
     var byte: UInt8 = 0
     let hasBytes = waiting[0].revents != 0
     if hasBytes, recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0 {
