@@ -42,6 +42,15 @@ enum Quantities {
     return overflow ? nil : bytes
   }
 
+  /// A number of bytes as people say it: in the largest unit that divides it.
+  static func words(size bytes: Int) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")]
+    for (shift, name) in units where bytes >= 1 << shift && bytes & (1 << shift - 1) == 0 {
+      return "\(bytes >> shift) \(name)"
+    }
+    return "\(bytes) bytes"
+  }
+
   /// A whole number written in digits alone.
   static func integer(_ text: String) -> Int? {
     text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(text) : nil

@@ -153,8 +153,8 @@ final class SubscribeRun {
     guard pressure == .full, !hasSaidFull else { return }
     hasSaidFull = true
     diagnostics.warning(
-      "the reader of standard output is slow: \(settings.bufferSize >> 10) KiB wait; the socket is "
-        + "left unread until there is room (--buffer sets the limit)")
+      "the reader of standard output is slow: \(Quantities.words(size: settings.bufferSize)) wait; "
+        + "the socket is left unread until there is room (--buffer sets the limit)")
   }
 
   /// Begins the end: no more events, a goodbye to the server, and what is printed still goes out.

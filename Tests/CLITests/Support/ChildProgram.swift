@@ -149,11 +149,11 @@ final class ChildProgram {
 
   /// The next line on standard error that contains `text`; those before it are dropped.
   @discardableResult
-  func errorLine(containing text: String = "", within limit: Duration = .seconds(15)) throws
-    -> String
-  {
+  func errorLine(
+    containing text: String = "", within limit: Duration = .seconds(15), readsOutput: Bool = true
+  ) throws -> String {
     var passed: [String] = []
-    let found = try wait(limit) { program -> String? in
+    let found = try wait(limit, readsOutput: readsOutput) { program -> String? in
       while let bytes = program.errors?.takeLine(endedBy: 0x0A) {
         let line = String(decoding: bytes, as: UTF8.self)
         if text.isEmpty || line.contains(text) { return line }
@@ -205,7 +205,8 @@ final class ChildProgram {
   }
 
   private func wait<Value>(
-    _ limit: Duration, _ value: (ChildProgram) -> Value?, orEnd hasEnded: (ChildProgram) -> Bool
+    _ limit: Duration, readsOutput: Bool = true, _ value: (ChildProgram) -> Value?,
+    orEnd hasEnded: (ChildProgram) -> Bool
   ) throws -> Value? {
     let deadline = SystemClock.now().advanced(by: limit)
     while true {
@@ -213,7 +214,7 @@ final class ChildProgram {
       if hasEnded(self) { return nil }
       let left = SystemClock.now().duration(to: deadline).inSeconds
       guard left > 0 else { return nil }
-      fill(output: true, timeout: Int32(min(left * 1000 + 1, 1000)))
+      fill(output: readsOutput, timeout: Int32(min(left * 1000 + 1, 1000)))
     }
   }
 
