@@ -77,6 +77,10 @@ final class ServerConnection: SocketStreamDelegate {
   private func received(_ bytes: ByteBuffer, at now: Instant) {
     switch phase {
     case .http(let reader):
+      // The first byte of a TLS record with a handshake (RFC 8446 section 5.1); no method begins so.
+      if input.isEmpty, bytes.view[0] == 22 {
+        return ended("the client speaks TLS, and this port does not")
+      }
       if !reader.isInside(input) { httpDeadline = now.advanced(by: server.limits.requestTimeout) }
       input.append(bytes.view)
       takeTurn(at: now)

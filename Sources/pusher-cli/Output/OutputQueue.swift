@@ -37,6 +37,9 @@ final class OutputQueue: LoopSource {
   /// How long; servers wait for pongs 30 s or longer.
   private static let patience: Duration = .seconds(5)
 
+  /// A larger queue is given back when it is empty; bursts need up to this much again and again.
+  private static let keptCapacity = 1 << 20
+
   init(descriptor: OutputDescriptor, limit: Int) {
     self.descriptor = descriptor
     self.limit = limit
@@ -75,6 +78,8 @@ final class OutputQueue: LoopSource {
       case .failed(let number): return fail(number == EPIPE ? .readerGone : .system(number))
       }
     }
+    // What a stall took is given back.
+    if buffer.capacity > Self.keptCapacity { buffer.removeAll() }
   }
 
   private func fail(_ reason: Failure) {

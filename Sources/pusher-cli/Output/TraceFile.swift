@@ -15,14 +15,20 @@ final class TraceFile: @unchecked Sendable {
   private let path: String
   private var descriptor: Int32
 
-  /// Creates the file, or empties it.
+  /// Creates the file, or empties it and takes away what others may do with it.
   ///
-  /// - Throws: ``UsageError`` with the reason when it cannot be written.
+  /// - Throws: ``UsageError`` with the reason when it cannot be written, also for a pipe that nobody reads.
   init(_ path: String) throws(UsageError) {
     self.path = path
-    descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0o600)
+    // Opening a pipe would wait for its reader, with every signal unheard.
+    let flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NONBLOCK
+    descriptor = unsafe open(path, flags, 0o600)
     guard descriptor >= 0 else {
       throw UsageError("--trace: cannot write '\(path)': \(Self.reason)")
+    }
+    var status = stat()
+    if unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+      fchmod(descriptor, 0o600)
     }
   }
 
@@ -50,6 +56,9 @@ final class TraceFile: @unchecked Sendable {
   }
 
   private static var reason: String {
-    unsafe String(cString: strerror(errno)).lowercased()
+    // ENXIO, "no such device or address", is what a pipe without a reader gives.
+    if errno == ENXIO { return "it is a pipe that nobody reads" }
+    if errno == EAGAIN { return "it is a pipe whose reader is too slow" }
+    return unsafe String(cString: strerror(errno)).lowercased()
   }
 }

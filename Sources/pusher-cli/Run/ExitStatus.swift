@@ -27,7 +27,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .rejected:
       "refused or broken by the server otherwise: HTTP 400, 404, 413, protocol error, over quota"
     case .output:
-      "output could not be written: disk full"
+      "output could not be written: disk full, or its reader stalls at the end"
     case .timedOut:
       "--timeout or --idle-timeout passed without what was expected"
     }

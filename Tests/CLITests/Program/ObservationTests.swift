@@ -28,6 +28,27 @@ struct ObservationTests {
       result.errorText.hasPrefix("pusher-cli: error: --trace: cannot write '/nowhere/at/all'"))
   }
 
+  @Test func `a trace takes the place of a file that others could read`() throws {
+    let file = TemporaryFolder.shared.file("old-trace")
+    let isMade = FileManager.default.createFile(
+      atPath: file, contents: Data("old".utf8), attributes: [.posixPermissions: 0o644])
+    #expect(isMade)
+    _ = try PusherCLI.run(
+      "subscribe", "--host", "127.0.0.1", "--port", "1", "--scheme", "http", "--key", "k", "news",
+      "--trace", file, "--reconnect", "never")
+    let attributes = try FileManager.default.attributesOfItem(atPath: file)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    #expect(attributes[.size] as? Int == 0)
+  }
+
+  @Test func `a trace into a pipe that nobody reads does not wait`() throws {
+    let pipe = TemporaryFolder.shared.file("unread-pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let result = try PusherCLI.run("subscribe", "--local", "news", "--trace", pipe)
+    #expect(result.ending == .exited(2))
+    #expect(result.errorText.contains("'\(pipe)': it is a pipe that nobody reads"))
+  }
+
   @Test func `SIGUSR1 is answered on standard error, also with -q`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["news"], "-L", "-q")

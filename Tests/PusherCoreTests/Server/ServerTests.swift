@@ -166,6 +166,13 @@ struct ServerTests {
     }
   }
 
+  @Test func `a client that speaks TLS to a plain port is let go at once`() throws {
+    let test = try ServerHarness()
+    let client = test.raw("\u{16}\u{03}\u{01}\u{02}\u{00}\u{01}")
+    #expect(test.run { client.hasEnded })
+    #expect(client.text.isEmpty)
+  }
+
   @Test func `a client may compress when the server allows it`() throws {
     let test = try ServerHarness { $0.acceptsCompression = true }
     let socket = try test.socket()
