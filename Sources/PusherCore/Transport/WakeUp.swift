@@ -1,12 +1,10 @@
-internal import Synchronization
-
 /// Wakes an ``EventLoop`` from other threads and from signal handlers, and brings work to its thread.
 ///
 /// It outlives its loop safely: work that comes too late is never done.
 package final class WakeUp: Sendable {
   private let readEnd: Int32
   private let writeEnd: Int32
-  private let work = Mutex<[@Sendable (EventLoop) -> Void]>([])
+  private let work = Locked<[@Sendable (EventLoop) -> Void]>([])
 
   init() throws(TransportError) {
     do throws(SystemError) {

@@ -1,6 +1,5 @@
 import Foundation
 import PusherCore
-import Synchronization
 import Testing
 
 /// Hours in minutes: reconnect after reconnect with traffic between them, and what that costs in the end.
@@ -38,7 +37,7 @@ struct SoakTests {
   private static let large = FrameBlock(count: 2000)
 
   /// A connection of the reconnect loop: some traffic, then one of four ends.
-  private static func play(_ connection: ScriptedConnection, _ progress: borrowing Mutex<Progress>)
+  private static func play(_ connection: ScriptedConnection, _ progress: Locked<Progress>)
     throws
   {
     try connection.join(deflate: connection.number % 2 == 0)
@@ -112,6 +111,6 @@ struct SoakTests {
   }
 
   private final class SharedProgress: Sendable {
-    let value = Mutex(Progress())
+    let value = Locked(Progress())
   }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import PusherCore
 
 /// Lets a server's script wait for the test, and the other way round.
 final class Gate: Sendable {
@@ -25,7 +25,7 @@ final class Gate: Sendable {
 
 /// Values that a server's script leaves for the test.
 final class Record<Value: Sendable>: Sendable {
-  private let stored = Mutex<[Value]>([])
+  private let stored = Locked<[Value]>([])
 
   func add(_ value: Value) {
     stored.withLock { $0.append(value) }

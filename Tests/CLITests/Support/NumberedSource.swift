@@ -1,6 +1,5 @@
 import Foundation
 import PusherCore
-import Synchronization
 
 /// Publishes numbered events at a steady pace, whether or not anybody is subscribed, and remembers when.
 ///
@@ -15,7 +14,7 @@ final class NumberedSource: Sendable {
     var isFinished = false
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Begins to publish; the pace is drawn from `seed`.
   func start(seed: UInt64) {

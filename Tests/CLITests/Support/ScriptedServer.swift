@@ -1,6 +1,5 @@
 import Foundation
 import PusherCore
-import Synchronization
 import Testing
 
 /// A server on a free port of 127.0.0.1 whose every connection follows a script, in a thread of its own.
