@@ -48,17 +48,9 @@ package struct UTF8Validator: Sendable {
       wanted -= 1
       return true
     }
-    switch byte {
-    case 0x00...0x7F: return true
-    case 0xC2...0xDF: wanted = 1
-    case 0xE0: (wanted, low) = (2, 0xA0)
-    case 0xE1...0xEC, 0xEE, 0xEF: wanted = 2
-    case 0xED: (wanted, high) = (2, 0x9F)
-    case 0xF0: (wanted, low) = (3, 0x90)
-    case 0xF1...0xF3: wanted = 3
-    case 0xF4: (wanted, high) = (3, 0x8F)
-    default: return false
-    }
+    guard byte >= 0x80 else { return true }
+    guard let sequence = UTF8Sequence(lead: byte) else { return false }
+    (wanted, low, high) = (sequence.continuations, sequence.low, sequence.high)
     return true
   }
 
@@ -75,5 +67,29 @@ package struct UTF8Validator: Sendable {
       back += 1
     }
     return bytes.count
+  }
+}
+
+/// What may follow the first byte of a character of more than one byte (RFC 3629 section 4).
+struct UTF8Sequence {
+  /// How many bytes follow: 1 to 3.
+  let continuations: Int
+  /// The least and the greatest value of the first of them; the others are 0x80 to 0xBF.
+  let low: UInt8
+  let high: UInt8
+
+  /// `nil` for a byte that begins no such character.
+  @inline(__always)
+  init?(lead: UInt8) {
+    switch lead {
+    case 0xC2...0xDF: (continuations, low, high) = (1, 0x80, 0xBF)
+    case 0xE0: (continuations, low, high) = (2, 0xA0, 0xBF)
+    case 0xE1...0xEC, 0xEE, 0xEF: (continuations, low, high) = (2, 0x80, 0xBF)
+    case 0xED: (continuations, low, high) = (2, 0x80, 0x9F)
+    case 0xF0: (continuations, low, high) = (3, 0x90, 0xBF)
+    case 0xF1...0xF3: (continuations, low, high) = (3, 0x80, 0xBF)
+    case 0xF4: (continuations, low, high) = (3, 0x80, 0x8F)
+    default: return nil
+    }
   }
 }

@@ -1,0 +1,52 @@
+/// Makes UTF-8 of any bytes, as the UTF-8 decoder of the Encoding standard does.
+///
+/// Each longest beginning of a character that does not go on, and each byte that begins none, becomes one U+FFFD.
+package enum UTF8Repair {
+  /// Appends `bytes` to `buffer`, mended; `false`, with part of them appended, when more than `limit` would come of it.
+  ///
+  /// The result has at most three times as many bytes.
+  package static func append(_ bytes: ByteView, to buffer: ByteBuffer, limit: Int) -> Bool {
+    var written = 0
+    var index = 0
+    while index < bytes.count {
+      let end = endOfGoodBytes(bytes, from: index)
+      if end > index {
+        written += end - index
+        guard written <= limit else { return false }
+        buffer.append(bytes[index..<end])
+        index = end
+        continue
+      }
+      written += 3
+      guard written <= limit else { return false }
+      buffer.append("\u{FFFD}" as StaticString)
+      index = character(bytes, at: index).end
+    }
+    return true
+  }
+
+  private static func endOfGoodBytes(_ bytes: ByteView, from start: Int) -> Int {
+    var index = start
+    while index < bytes.count {
+      let (isWhole, end) = character(bytes, at: index)
+      guard isWhole else { break }
+      index = end
+    }
+    return index
+  }
+
+  /// Whether a whole character stands at `start`, and where it, or as much of one as there is, ends.
+  private static func character(_ bytes: ByteView, at start: Int) -> (isWhole: Bool, end: Int) {
+    let lead = bytes[start]
+    guard lead >= 0x80 else { return (true, start + 1) }
+    guard let sequence = UTF8Sequence(lead: lead) else { return (false, start + 1) }
+    var range = sequence.low...sequence.high
+    var index = start + 1
+    let whole = index + sequence.continuations
+    while index < whole, index < bytes.count, range.contains(bytes[index]) {
+      range = 0x80...0xBF
+      index += 1
+    }
+    return (index == whole, index)
+  }
+}

@@ -1,0 +1,147 @@
+import PusherCore
+
+/// Event streams (HTML section 9.2), held against a plain reader of the same section, and the lines made of them.
+///
+/// Input: a byte of choices, a byte that cuts, then what the server sends. How the bytes are cut may change nothing;
+/// without limits the events are the plain reader's; each line is one JSON value, the same by both ways.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzEventStream(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  var input = FuzzInput(start, count)
+  let choices = input.byte()
+  let cut = input.byte()
+  let bytes = input.bytes
+  let limits =
+    choices & 1 == 0 ? EventStreamLimits() : EventStreamLimits(line: 24, event: 32)
+  let whole = StreamRun(limits: limits, choices: choices)
+  whole.feed(bytes)
+  let pieces = StreamRun(limits: limits, choices: choices)
+  var chunks = Chunks(seed: cut)
+  chunks.each(of: bytes) { pieces.feed($0) }
+  require(whole.events == pieces.events, "the events differ with the cut")
+  require(whole.error == pieces.error, "the error differs with the cut")
+  require(whole.parser.lastEventID == pieces.parser.lastEventID, "the id differs with the cut")
+  require(
+    whole.parser.reconnectionTime == pieces.parser.reconnectionTime,
+    "the reconnection time differs with the cut")
+  if choices & 1 == 0 {
+    let plain = PlainReader(bytes)
+    require(whole.error == nil, "an error without a limit")
+    require(whole.events == plain.events, "\(whole.events) instead of \(plain.events)")
+    require(whole.parser.lastEventID == plain.lastEventID, "the last event ID")
+    require(whole.parser.reconnectionTime == plain.reconnectionTime, "the reconnection time")
+  }
+  return 0
+}
+
+private struct Event: Equatable {
+  var type: String
+  var data: String
+  var id: String
+}
+
+/// One stream through the parser and both ways of the line writer.
+private final class StreamRun {
+  let parser: EventStreamParser
+  private(set) var events: [Event] = []
+  private(set) var error: EventStreamError?
+  private let limits: EventStreamLimits
+  private let fast = ByteBuffer()
+  private let general = ByteBuffer()
+  private let fastWriter: EventStreamLineWriter
+  private let generalWriter: EventStreamLineWriter
+
+  init(limits: EventStreamLimits, choices: UInt8) {
+    self.limits = limits
+    parser = EventStreamParser(limits: limits)
+    var style = EventLineStyle()
+    style.rawData = choices & 2 != 0
+    style.forTerminal = choices & 4 != 0
+    fastWriter = EventStreamLineWriter(output: fast, style: style)
+    generalWriter = EventStreamLineWriter(output: general, style: style)
+  }
+
+  /// Takes bytes; answers whether more are wanted.
+  @discardableResult
+  func feed(_ bytes: [UInt8]) -> Bool {
+    guard error == nil else { return false }
+    parser.input.append(bytes)
+    do throws(EventStreamError) {
+      while let event = try parser.next() { take(event) }
+    } catch {
+      self.error = error
+      return false
+    }
+    return true
+  }
+
+  private func take(_ event: EventStreamEvent) {
+    require(event.data.count <= limits.event, "data beyond the limit")
+    for part in [event.type, event.data, event.lastEventID] {
+      require(UTF8Validator.isValid(part), "a part that is not UTF-8")
+    }
+    let before = event.data.array
+    fast.removeAll()
+    general.removeAll()
+    fastWriter.write(event)
+    generalWriter.writeGeneral(event)
+    require(fast.array == general.array, "\(text(fast.array)) instead of \(text(general.array))")
+    require(event.data.array == before, "the input has changed")
+    if let problem = StrictJSON.problem(in: Array(fast.array.dropLast())) {
+      finding("\(problem): \(text(fast.array))")
+    }
+    events.append(
+      Event(type: event.type.text, data: event.data.text, id: event.lastEventID.text))
+  }
+}
+
+/// The standard's own steps on the whole text, one after the other.
+private struct PlainReader {
+  private(set) var events: [Event] = []
+  private(set) var lastEventID = ""
+  private(set) var reconnectionTime: Int?
+  private var data = ""
+  private var type = ""
+  private var id = ""
+
+  init(_ bytes: [UInt8]) {
+    var scalars = Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)[...]
+    if scalars.first == "\u{FEFF}" { scalars = scalars.dropFirst() }
+    while let end = scalars.firstIndex(where: { $0 == "\n" || $0 == "\r" }) {
+      take(Array(scalars[..<end]))
+      let isPair = scalars[end] == "\r" && end + 1 < scalars.endIndex && scalars[end + 1] == "\n"
+      scalars = scalars[(end + (isPair ? 2 : 1))...]
+    }
+  }
+
+  private mutating func take(_ line: [Unicode.Scalar]) {
+    guard !line.isEmpty else { return dispatch() }
+    let colon = line.firstIndex(of: ":") ?? line.endIndex
+    var value = line[colon...].dropFirst()
+    if value.first == " " { value = value.dropFirst() }
+    switch Self.text(line[..<colon]) {
+    case "data": data += Self.text(value) + "\n"
+    case "event": type = Self.text(value)
+    case "id": if !value.contains("\0") { id = Self.text(value) }
+    case "retry":
+      guard !value.isEmpty, value.allSatisfy({ ("0"..."9").contains($0) }) else { return }
+      reconnectionTime = Int(Self.text(value)) ?? .max
+    default: break
+    }
+  }
+
+  private mutating func dispatch() {
+    lastEventID = id
+    if !data.isEmpty {
+      data.unicodeScalars.removeLast()
+      events.append(Event(type: type.isEmpty ? "message" : type, data: data, id: id))
+    }
+    data = ""
+    type = ""
+  }
+
+  private static func text(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
+    var text = String.UnicodeScalarView()
+    text.append(contentsOf: scalars)
+    return String(text)
+  }
+}
