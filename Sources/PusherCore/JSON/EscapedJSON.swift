@@ -158,7 +158,7 @@ extension FusedCursor {
 
   /// The value of four hexadecimal digits; stops at the first other byte, so it never looks past the NUL.
   @inline(__always)
-  private func hexUnit(_ distance: Int) -> UInt16? {
+  func hexUnit(_ distance: Int) -> UInt16? {
     var unit: UInt16 = 0
     for index in 0..<4 {
       guard let digit = Hex.value(of: peek(distance &+ index)) else { return nil }
@@ -168,7 +168,7 @@ extension FusedCursor {
   }
 
   @inline(__always)
-  private mutating func copyLiteral() -> Bool {
+  mutating func copyLiteral() -> Bool {
     let word = word32()
     if word == 0x6575_7274 || word == 0x6C6C_756E {
       copyShort(4)
@@ -180,7 +180,7 @@ extension FusedCursor {
   }
 
   @inline(__always)
-  private mutating func copyNumber() -> Bool {
+  mutating func copyNumber() -> Bool {
     if byte == 0x2D {
       put(0x2D)
       skip(1)

@@ -1,0 +1,125 @@
+import PusherCore
+import Testing
+
+@Suite("Event streams: JSON lines")
+struct EventStreamLineTests {
+  private static func style(_ change: (inout EventLineStyle) -> Void = { _ in }) -> EventLineStyle {
+    var style = EventLineStyle()
+    change(&style)
+    return style
+  }
+
+  /// The lines of a stream, by the way that the writer chooses and by the general one.
+  private func lines(
+    _ stream: String, _ style: EventLineStyle = EventLineStyle(), receivedAt: String? = nil
+  ) throws -> String {
+    let parser = EventStreamParser()
+    parser.input.append(stream)
+    let output = ByteBuffer()
+    let general = ByteBuffer()
+    let writer = EventStreamLineWriter(output: output, style: style)
+    let generalWriter = EventStreamLineWriter(output: general, style: style)
+    writer.setReceivedAt(receivedAt)
+    generalWriter.setReceivedAt(receivedAt)
+    while let event = try parser.next() {
+      generalWriter.writeGeneral(event)
+      writer.write(event)
+    }
+    #expect(output.array == general.array, "\(output.view.text) \(general.view.text)")
+    return output.view.text
+  }
+
+  @Test func `a line has event, id when there is one, and data`() throws {
+    let stream = "data: {\"a\": 1}\n\nid: 7\nevent: up\ndata: [1, 2]\n\n"
+    #expect(
+      try lines(stream)
+        == #"{"event":"message","data":{"a":1}}"# + "\n"
+        + #"{"event":"up","id":"7","data":[1,2]}"# + "\n")
+  }
+
+  @Test func `the time stands first and the terminator last`() throws {
+    let line = try lines(
+      "data: 1\n\n", Self.style { $0.terminator = 0 }, receivedAt: "2026-11-21T01:39:31.121Z")
+    #expect(
+      line == #"{"received_at":"2026-11-21T01:39:31.121Z","event":"message","data":1}"# + "\0")
+  }
+
+  @Test func `data that is JSON is embedded, any other is a string`() throws {
+    let cases: [(data: String, json: String)] = [
+      ("{}", "{}"), ("[ ]", "[]"), ("42", "42"), ("-0.5e+10", "-0.5e+10"), ("true", "true"),
+      ("null", "null"), (#""a\"b""#, #""a\"b""#),
+      (
+        #"{"a":[{"b":[]},{}] , "c" : "\u00e9\/"}"#,
+        #"{"a":[{"b":[]},{}],"c":"\u00e9\/"}"#
+      ), ("", #""""#), ("hello", #""hello""#),
+      ("[DONE]", #""[DONE]""#), ("01", #""01""#), ("{a:1}", #""{a:1}""#), ("[1,]", #""[1,]""#),
+      (#"{"a":1,}"#, #""{\"a\":1,}""#), ("1 2", #""1 2""#), ("tru", #""tru""#),
+      (#""open"#, #""\"open""#), ("a\tb", #""a\tb""#), ("\u{7F}é", "\"\u{7F}é\""),
+      (#""\ud83d\ude00""#, #""\ud83d\ude00""#), (#""\ud83d""#, #""\ufffd""#),
+      (#""\x""#, #""\"\\x\"""#), ("{\"a\"\0:1}", #""{\"a\"\u0000:1}""#),
+    ]
+    for (data, json) in cases {
+      let expected = #"{"event":"message","data":"# + json + "}\n"
+      #expect(try lines("data: \(data)\n\n") == expected, "\(data)")
+    }
+  }
+
+  @Test func `JSON over many lines is embedded in one`() throws {
+    #expect(
+      try lines("data: {\ndata:   \"a\": [\ndata: 1,\ndata: 2]\ndata: }\n\n")
+        == #"{"event":"message","data":{"a":[1,2]}}"# + "\n")
+    #expect(
+      try lines("data: two\ndata: lines\n\n") == #"{"event":"message","data":"two\nlines"}"# + "\n")
+  }
+
+  @Test func `raw data stays a string`() throws {
+    #expect(
+      try lines("data: {\"a\":1}\n\n", Self.style { $0.rawData = true })
+        == #"{"event":"message","data":"{\"a\":1}"}"# + "\n")
+  }
+
+  @Test func `names and ids with signs of JSON are escaped`() throws {
+    #expect(
+      try lines("event: a\"b\\\nid: \"\u{1}\ndata: 1\n\n")
+        == #"{"event":"a\"b\\","id":"\"\u0001","data":1}"# + "\n")
+  }
+
+  @Test func `data nested beyond what jq reads stays a string`() throws {
+    for depth in [61, 62, 63, 64, 250, 251] {
+      let data = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+      let json = depth > 250 ? "\"\(data)\"" : data
+      #expect(try lines("data: \(data)\n\n") == #"{"event":"message","data":\#(json)}"# + "\n")
+    }
+  }
+
+  @Test func `on a terminal control characters are escaped`() throws {
+    #expect(
+      try lines("data: \u{9B}1\u{7F}\n\n", Self.style { $0.forTerminal = true })
+        == #"{"event":"message","data":"\u009b1\u007f"}"# + "\n")
+  }
+
+  @Test func `events of our own have no id`() {
+    let output = ByteBuffer()
+    let writer = EventStreamLineWriter(output: output, style: EventLineStyle())
+    writer.write(event: "pusher-cli:exit", data: .object([.init("status", .integer(0))]))
+    #expect(output.view.text == #"{"event":"pusher-cli:exit","data":{"status":0}}"# + "\n")
+  }
+
+  @Test(arguments: 0..<6 as Range<UInt64>)
+  func `random JSON makes the same line both ways, and it is JSON`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    for _ in 0..<150 {
+      let value = RandomJSON.value(depth: 4, &random)
+      for encoding in JSONEncoding.all {
+        var text = encoding.text(value)
+        if Int.random(in: 0..<4, using: &random) == 0, !text.isEmpty {
+          text.remove(at: text.indices.randomElement(using: &random) ?? text.startIndex)
+        }
+        let data = text.split(separator: "\n", omittingEmptySubsequences: false)
+          .map { "data: \($0)\n" }.joined()
+        let line = try lines(data + "\n")
+        #expect(StrictJSON.problem(in: Array(line.utf8).dropLast()) == nil, "\(line)")
+      }
+    }
+  }
+}
