@@ -1,18 +1,18 @@
-/// Follows the redirects of one upgrade (RFC 9110 section 15.4): where to go next, and when to stop.
+/// Follows the redirects of one request (RFC 9110 section 15.4): where to go next, and when to stop.
 ///
 /// It does no I/O: the owner hands in each redirect's status and Location, and dials what it is told to.
 package struct RedirectTrail: Sendable, Equatable {
-  /// How many redirects of one upgrade are followed.
+  /// How many redirects of one request are followed.
   package static let limit = 5
 
-  /// Where the upgrade is asked for now.
+  /// Where the request goes now.
   package private(set) var url: HTTPURL
   /// How many redirects led there.
   package private(set) var count = 0
   /// Whether a hop led to another scheme, host or port, so that credentials for the first must stay behind.
   package private(set) var hasLeftOrigin = false
 
-  /// The trail's beginning, a URL with `ws` or `wss`.
+  /// The trail's beginning; its scheme decides whether the trail stays with `ws` and `wss` or `http` and `https`.
   package init(url: HTTPURL) {
     self.url = url
   }
@@ -24,7 +24,7 @@ package struct RedirectTrail: Sendable, Equatable {
 
   /// Takes one redirect; ``url`` is then where it leads.
   ///
-  /// In a Location `http` means `ws` and `https` means `wss`. The user information of ``url`` goes along inside its
+  /// In a Location `http` means `ws` and `https` means `wss` when WebSocket is spoken, and the other way round. The user information of ``url`` goes along inside its
   /// origin only. After an error the trail is as it was.
   package mutating func follow(location: String) throws(RedirectError) {
     guard count < Self.limit else {
@@ -38,9 +38,11 @@ package struct RedirectTrail: Sendable, Equatable {
       throw .invalid(reason: reason)
     }
     let port = next.port
-    next.scheme = next.isSecure ? .wss : .ws
+    let isWebSocket = url.scheme == .ws || url.scheme == .wss
+    next.scheme =
+      if isWebSocket { next.isSecure ? .wss : .ws } else { next.isSecure ? .https : .http }
     next.port = port
-    if url.isSecure && !next.isSecure { throw .insecure(place: next.place) }
+    if url.isSecure && !next.isSecure { throw .insecure(from: url.scheme, place: next.place) }
     let isSameOrigin = next.scheme == url.scheme && next.host == url.host && next.port == url.port
     if !isSameOrigin { hasLeftOrigin = true }
     if isSameOrigin && next.userInfo == nil { next.userInfo = url.userInfo }
@@ -69,7 +71,7 @@ package enum RedirectError: Error, Equatable, CustomStringConvertible {
   /// One more than the limit.
   case tooMany(limit: Int, location: String)
   /// From an encrypted connection to one that is not.
-  case insecure(place: String)
+  case insecure(from: HTTPURL.Scheme, place: String)
   /// The Location is no URL that can be dialled.
   case invalid(reason: String)
 
@@ -77,8 +79,8 @@ package enum RedirectError: Error, Equatable, CustomStringConvertible {
     switch self {
     case .tooMany(let limit, let location):
       "more than \(limit) redirects, the next to \(location)"
-    case .insecure(let place):
-      "a redirect from wss to \(place), which is not encrypted and so not followed"
+    case .insecure(let scheme, let place):
+      "a redirect from \(scheme.rawValue) to \(place), which is not encrypted and so not followed"
     case .invalid(let reason): "a redirect to an invalid URL: \(reason)"
     }
   }

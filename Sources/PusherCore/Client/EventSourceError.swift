@@ -1,0 +1,76 @@
+/// Why an event stream ended, or never came to be.
+public enum EventSourceError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The server ended the stream, as it may; the next one begins where this one has stopped.
+  case ended
+  /// The server answered with another status than 200, and may ask to wait before the next attempt.
+  case refused(status: Int, reason: String, retryAfter: Duration? = nil)
+  /// The answer is of another type than `text/event-stream`; `nil` when it names none.
+  case notAnEventStream(contentType: String?)
+  /// Name service, connection, TLS failed, or the connection was lost; the text says what, to whom.
+  case network(String)
+  /// One side did not accept the other's certificate.
+  case untrusted(String, TrustProblem)
+  /// Nothing came for this time.
+  case silent(Duration)
+  /// The server broke a rule of HTTP, or sent the request somewhere it may not go.
+  case violation(String)
+  /// A line or an event is larger than is allowed; the text names the limit.
+  case limit(String)
+  /// The request cannot be made as it was asked for.
+  case invalidRequest(String)
+
+  /// Who has to act.
+  public var fault: Fault {
+    switch self {
+    case .invalidRequest: .you
+    case .refused, .notAnEventStream, .violation, .limit: .peer
+    case .ended, .network, .untrusted, .silent: .network
+    }
+  }
+
+  /// What happened, in the words of a message to the user.
+  public var description: String {
+    switch self {
+    case .ended: "the server ended the stream"
+    case .refused(let status, let reason, let wait):
+      "the server answered HTTP \(status)\(reason.isEmpty ? "" : " (\(reason))")"
+        + (wait.map { " and asks to wait \($0.inWords)" } ?? "")
+    case .notAnEventStream(nil): "the answer is no event stream: it names no type"
+    case .notAnEventStream(let type?):
+      "the answer is no event stream, but of type \(type.prefix(100))"
+    case .network(let what), .untrusted(let what, _), .limit(let what): what
+    case .silent(let time): "nothing came for \(time.inWords)"
+    case .violation(let what): "the server broke the protocol: \(what)"
+    case .invalidRequest(let what): "cannot ask for the stream: \(what)"
+    }
+  }
+}
+
+extension EventSourceError {
+  /// What a failure of the transport means for the stream.
+  init(_ error: TransportError) {
+    switch ConnectionLoss(error) {
+    case .untrusted(let text, let problem): self = .untrusted(text, problem)
+    case .network(let text): self = .network(text)
+    case let other: self = .network("\(other)")
+    }
+  }
+
+  /// Whether another attempt may help (section 9.2.3 of the standard, "reestablish" against "fail").
+  ///
+  /// Beside what the standard repeats, these are the statuses with which a server says that it is in trouble just now.
+  var isTransient: Bool {
+    switch self {
+    case .ended, .network, .untrusted, .silent: true
+    case .refused(let status, _, let wait):
+      wait != nil && status >= 400 || [408, 425, 429].contains(status) || status >= 500
+    case .notAnEventStream, .violation, .limit, .invalidRequest: false
+    }
+  }
+
+  /// How long the server wants to be left alone.
+  var retryAfter: Duration? {
+    guard case .refused(_, _, let wait) = self else { return nil }
+    return wait
+  }
+}

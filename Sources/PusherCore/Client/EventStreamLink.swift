@@ -1,0 +1,303 @@
+/// What a link tells the client.
+protocol EventStreamLinkDelegate: AnyObject {
+  /// Bytes came in, of whatever kind.
+  func linkReceivedBytes(at now: Instant)
+  /// The request goes elsewhere, and that place is dialled now.
+  func linkRedirected(status: Int, to place: String, at now: Instant)
+  /// A head went out or came in, for whoever looks at the protocol; its secrets are left out.
+  func linkExchanged(head: String, isRequest: Bool)
+  /// The answer is an event stream.
+  func linkOpened(at now: Instant)
+  /// The server answered 204; the link is over.
+  func linkFinished(at now: Instant)
+  /// An event came; its views last for this call.
+  func linkReceived(_ event: EventStreamEvent, at now: Instant)
+  /// The link is over; it says nothing more.
+  func linkEnded(_ error: EventSourceError, at now: Instant)
+}
+
+/// One request for an event stream, its redirects, and the stream that answers it.
+///
+/// It is used once and belongs to the loop's thread.
+final class EventStreamLink {
+  private enum Phase {
+    case asking
+    case open
+    case ended
+  }
+
+  /// How much is read at a time, and how much is decompressed at a time.
+  private static let readSize = 256 << 10
+
+  private let configuration: EventStreamConfiguration
+  private var tls: TLSContext?
+  private var trail: RedirectTrail
+  private var dropsBody = false
+  private let loop: EventLoop
+  private let parser: EventStreamParser
+  private var stream: SocketStream?
+  private let input = ByteBuffer(capacity: readSize + 16_384)
+  private let output = ByteBuffer()
+  private var headParser = HTTPHeadParser(limits: HTTPHeadLimits())
+  private var body: HTTPBodyReader?
+  private var decoder: ContentDecoder?
+  /// The body before it is decompressed.
+  private let encoded = ByteBuffer()
+  private var phase = Phase.asking
+  /// Why nothing more will come, while what has come is still to be handed out.
+  private var ending: EventSourceError?
+  private var isDraining = false
+  /// The owner, kept until the end.
+  ///
+  /// It is no weak reference because those slow every event.
+  private var delegate: (any EventStreamLinkDelegate)?
+  /// Set to leave what comes unread, for as long as nobody takes what was read.
+  var isPaused = false {
+    didSet { stream?.wantsRead = !isPaused }
+  }
+
+  /// A link whose stream goes through `parser`, which must be at the beginning of a stream.
+  init(
+    loop: EventLoop, configuration: EventStreamConfiguration, tls: TLSContext?,
+    parser: EventStreamParser, delegate: any EventStreamLinkDelegate
+  ) {
+    self.loop = loop
+    self.configuration = configuration
+    self.tls = tls
+    self.parser = parser
+    self.delegate = delegate
+    trail = RedirectTrail(url: configuration.url)
+  }
+
+  /// Dials; every answer comes from inside the loop.
+  func start() {
+    let stream = SocketStream.connect(
+      loop: loop, to: configuration.routing.route(to: trail.url),
+      tls: trail.url.isSecure ? tls : nil,
+      deadline: loop.now.advanced(by: configuration.connectTimeout), delegate: self)
+    stream.wantsRead = !isPaused
+    stream.readsOnWhenBroken = true
+    self.stream = stream
+  }
+
+  /// Drops the connection without a word and without a report.
+  func abort() {
+    phase = .ended
+    delegate = nil
+    stream?.close()
+  }
+
+  /// Goes on with what was read before a pause.
+  func resume() {
+    isPaused = false
+    drain(at: loop.now)
+  }
+
+  private func end(_ error: EventSourceError, at now: Instant) {
+    if case .ended = phase { return }
+    let delegate = delegate
+    abort()
+    delegate?.linkEnded(error, at: now)
+  }
+
+  /// Nothing more will come; what has come still counts.
+  private func inputEnded(_ error: EventSourceError, at now: Instant) {
+    guard case .open = phase else { return end(error, at: now) }
+    guard ending == nil else { return }
+    ending = error
+    stream?.close()
+    drain(at: now)
+  }
+
+  private func flush() {
+    guard !output.isEmpty else { return }
+    do throws(TransportError) {
+      try stream?.write(from: output)
+    } catch {
+      inputEnded(EventSourceError(error), at: loop.now)
+    }
+  }
+}
+
+// The request and the answer's head.
+extension EventStreamLink {
+  private func ask(at now: Instant) {
+    let request = configuration.request(
+      trail, dropsBody: dropsBody, lastEventID: parser.lastEventID)
+    do throws(HTTPError) {
+      output.append(try request.encode())
+    } catch {
+      return end(.invalidRequest("\(error)"), at: now)
+    }
+    delegate?.linkExchanged(
+      head: "\(request.method) \(request.url.path)\(Self.shown(request.headers))",
+      isRequest: true)
+    flush()
+  }
+
+  /// Takes the head when it is whole.
+  private func readHead(at now: Instant) {
+    if let foreign = ForeignProtocol.name(input.view) {
+      return end(.violation(foreign), at: now)
+    }
+    do throws(HTTPError) {
+      while let head = try headParser.response(from: input) {
+        // Interim answers only say that the answer is still to come (RFC 9110 section 15.2).
+        if (100..<200).contains(head.status), head.status != 101 { continue }
+        delegate?.linkExchanged(
+          head: "\(head.status) \(head.reason)\(Self.shown(head.headers))", isRequest: false)
+        return try take(head, at: now)
+      }
+    } catch {
+      end(.violation("\(error)"), at: now)
+    }
+  }
+
+  private func take(_ head: HTTPResponseHead, at now: Instant) throws(HTTPError) {
+    if RedirectTrail.isRedirect(head.status), let location = head.headers["Location"] {
+      return redirect(to: location, status: head.status, at: now)
+    }
+    if head.status == 204 {
+      let delegate = delegate
+      abort()
+      delegate?.linkFinished(at: now)
+      return
+    }
+    guard head.status == 200 else {
+      let wait = head.headers["Retry-After"].flatMap {
+        RetryAfter.parse($0, now: SystemClock.wall())
+      }
+      let isLost = RedirectTrail.isRedirect(head.status)
+      let reason = isLost ? "a redirect without a Location" : head.reason
+      return end(.refused(status: head.status, reason: reason, retryAfter: wait), at: now)
+    }
+    let type = head.headers["Content-Type"]
+    let essence = type.map { ASCII.trimmed($0.prefix { $0 != ";" }) }
+    guard let essence, ASCII.equalIgnoringCase(essence, "text/event-stream") else {
+      return end(.notAnEventStream(contentType: type), at: now)
+    }
+    let codings = head.headers.tokens("Content-Encoding").filter { $0 != "identity" }
+    if let coding = codings.first {
+      decoder = codings.count == 1 ? ContentDecoder(coding: coding) : nil
+      guard decoder != nil else {
+        let names = codings.joined(separator: ", ")
+        return end(.violation("its content coding is neither gzip nor deflate: \(names)"), at: now)
+      }
+    }
+    body = try HTTPBodyReader(head, requestMethod: configuration.method, limit: .max)
+    phase = .open
+    delegate?.linkOpened(at: now)
+    drain(at: now)
+  }
+
+  private func redirect(to location: String, status: Int, at now: Instant) {
+    do {
+      try trail.follow(location: location)
+      if trail.url.isSecure && tls == nil {
+        tls = try TLSContext.client(configuration.tls, environment: configuration.trust)
+      }
+    } catch let error as RedirectError {
+      return end(.refused(status: status, reason: "\(error)"), at: now)
+    } catch {
+      return end(.network("\(error)"), at: now)
+    }
+    // RFC 9110 sections 15.4.2 to 15.4.4: what browsers make of a POST, and what 303 means for everything.
+    if status == 303 || (status == 301 || status == 302) && configuration.method == "POST" {
+      dropsBody = true
+    }
+    stream?.close()
+    input.removeAll()
+    output.removeAll()
+    headParser = HTTPHeadParser(limits: HTTPHeadLimits())
+    delegate?.linkRedirected(status: status, to: trail.url.place, at: now)
+    if case .asking = phase { start() }
+  }
+
+  /// The fields as a trace shows them.
+  private static func shown(_ headers: HTTPHeaders) -> String {
+    let secret = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
+    return headers.fields.map { field in
+      " | \(field.name): \(secret.contains(field.name.lowercased()) ? "…" : field.value)"
+    }.joined()
+  }
+}
+
+// The stream.
+extension EventStreamLink {
+  /// Hands out every event that is complete, until there is no more or nobody wants more.
+  private func drain(at now: Instant) {
+    guard case .open = phase, let delegate, !isDraining else { return }
+    isDraining = true
+    defer { isDraining = false }
+    do {
+      while !isPaused {
+        if let event = try parser.next() {
+          delegate.linkReceived(event, at: now)
+          // A handler may have ended the link.
+          guard case .open = phase else { return }
+        } else if try !fill() {
+          if body?.isComplete == true { ending = ending ?? .ended }
+          if let ending { end(ending, at: now) }
+          return
+        }
+      }
+    } catch let error as EventStreamError {
+      end(.limit("\(error)"), at: now)
+    } catch is ContentDecoder.InvalidData {
+      end(.violation("the body is not what its content coding says"), at: now)
+    } catch {
+      end(.violation("\(error)"), at: now)
+    }
+  }
+
+  /// Moves what has come towards the parser; whether anything reached it.
+  private func fill() throws -> Bool {
+    guard let decoder else { return try readBody(into: parser.input) }
+    if encoded.isEmpty { _ = try readBody(into: encoded) }
+    return try decoder.decode(from: encoded, into: parser.input, atMost: Self.readSize)
+  }
+
+  private func readBody(into buffer: ByteBuffer) throws(HTTPError) -> Bool {
+    let before = buffer.count
+    _ = try body?.read(from: input, into: buffer)
+    return buffer.count > before
+  }
+}
+
+extension EventStreamLink: SocketStreamDelegate {
+  func streamOpened(_ stream: SocketStream, at now: Instant) {
+    ask(at: now)
+  }
+
+  func streamReadable(_ stream: SocketStream, at now: Instant) {
+    do throws(TransportError) {
+      switch try stream.read(into: input, atMost: Self.readSize) {
+      case .wouldBlock: break
+      case .bytes:
+        delegate?.linkReceivedBytes(at: now)
+        if case .asking = phase { readHead(at: now) } else { drain(at: now) }
+      case .end: connectionEnded(at: now)
+      }
+    } catch {
+      inputEnded(EventSourceError(error), at: now)
+    }
+  }
+
+  func streamWritable(_ stream: SocketStream, at now: Instant) {
+    flush()
+  }
+
+  func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
+    inputEnded(EventSourceError(error), at: now)
+  }
+
+  private func connectionEnded(at now: Instant) {
+    guard case .open = phase else {
+      let place = input.isEmpty ? "before it answered" : "in the middle of its answer"
+      return end(.network("the server closed the connection \(place)"), at: now)
+    }
+    let isWhole = body?.endsWithConnection == true || body?.isComplete == true
+    inputEnded(
+      isWhole ? .ended : .network("the connection ended in the middle of the stream"), at: now)
+  }
+}

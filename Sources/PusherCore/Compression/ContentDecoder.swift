@@ -1,0 +1,97 @@
+internal import CSystemZlib
+
+/// Undoes the content codings gzip and deflate of an HTTP body (RFC 9110 section 8.4.1), piece by piece.
+///
+/// A few compressed bytes may stand for very many: a call gives a bounded number, and the rest waits in the input.
+///
+/// Safe although it holds a pointer: the pointer is owned here alone, never handed out, and freed in `deinit`.
+/// It must be a pointer because zlib remembers the address of its stream.
+@safe package final class ContentDecoder {
+  /// The body is not what its coding says.
+  package struct InvalidData: Error, Equatable {}
+
+  private let stream: UnsafeMutablePointer<z_stream>
+  private let isDeflate: Bool
+  /// Whether the first bytes have told what zlib is to expect.
+  private var hasBegun = false
+  private var hasEnded = false
+
+  /// A decoder for a coding by its name; `nil` for one that is not known.
+  package init?(coding: String) {
+    switch coding {
+    case "gzip", "x-gzip": isDeflate = false
+    case "deflate": isDeflate = true
+    default: return nil
+    }
+    unsafe stream = .allocate(capacity: 1)
+    unsafe stream.initialize(to: z_stream())
+  }
+
+  deinit {
+    if hasBegun { unsafe inflateEnd(stream) }
+    unsafe stream.deallocate()
+  }
+
+  /// Appends what the front of `input` stands for, at most about `atMost` bytes, and drops what was used.
+  ///
+  /// Answers whether anything was appended. When it was, there may be more without new input.
+  package func decode(
+    from input: ByteBuffer, into output: ByteBuffer, atMost: Int
+  ) throws(InvalidData) -> Bool {
+    if !hasBegun {
+      guard begin(input.view) else { return false }
+    }
+    let before = output.count
+    while output.count - before < atMost {
+      if hasEnded {
+        // Another member may follow (RFC 1952 section 2.2).
+        guard !input.isEmpty else { break }
+        guard !isDeflate else { throw InvalidData() }
+        unsafe inflateReset(stream)
+        hasEnded = false
+      }
+      guard try step(input, output, atMost: atMost) else { break }
+    }
+    return output.count > before
+  }
+
+  /// Tells the zlib form of deflate (RFC 1950), which is right, from the bare one (RFC 1951), which many send.
+  private func begin(_ bytes: ByteView) -> Bool {
+    guard bytes.count >= 2 || (bytes.count == 1 && !isDeflate) else { return false }
+    let gzip: Int32 = 15 + 16
+    let zlib: Int32 = 15
+    var windowBits = gzip
+    if isDeflate {
+      let isZlib = bytes[0] & 0x0F == 8 && (Int(bytes[0]) << 8 | Int(bytes[1])) % 31 == 0
+      windowBits = isZlib ? zlib : -15
+    }
+    let result = unsafe pusher_inflateInit2(stream, windowBits)
+    precondition(result == Z_OK, "zlib found no memory")
+    hasBegun = true
+    return true
+  }
+
+  /// One call of zlib; `false` when it needs more input.
+  private func step(
+    _ input: ByteBuffer, _ output: ByteBuffer, atMost: Int
+  ) throws(InvalidData) -> Bool {
+    let given = min(input.count, Int(UInt32.max))
+    let room = min(atMost, 65_536)
+    output.reserve(room)
+    unsafe stream.pointee.next_in = input.view.base
+    unsafe stream.pointee.avail_in = UInt32(given)
+    unsafe stream.pointee.next_out = output.tail
+    unsafe stream.pointee.avail_out = UInt32(room)
+    let result = unsafe CSystemZlib.inflate(stream, Z_SYNC_FLUSH)
+    input.consume(given - Int(unsafe stream.pointee.avail_in))
+    let isFull = unsafe stream.pointee.avail_out == 0
+    output.commit(room - Int(unsafe stream.pointee.avail_out))
+    switch result {
+    case Z_STREAM_END:
+      hasEnded = true
+      return true
+    case Z_OK, Z_BUF_ERROR: return isFull
+    default: throw InvalidData()
+    }
+  }
+}
