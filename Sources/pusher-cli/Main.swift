@@ -25,6 +25,13 @@ struct Main {
           trace: try settings.traceFile.map(TraceFile.init))
         settings.warnings.forEach(diagnostics.warning)
         return SubscribeCommand.run(settings, diagnostics: diagnostics)
+      case .sse(let typed):
+        let settings = try StreamSettings(typed, environment: environment)
+        let diagnostics = Diagnostics(
+          verbosity: settings.verbosity, environment: environment,
+          trace: try settings.traceFile.map(TraceFile.init))
+        settings.warnings.forEach(diagnostics.warning)
+        return StreamCommand.run(settings, diagnostics: diagnostics)
       case .serve(let typed):
         let settings = try ServeSettings(typed, environment: environment)
         let diagnostics = Diagnostics(verbosity: settings.verbosity, environment: environment)

@@ -213,11 +213,15 @@ extension EventStreamLink {
     if case .asking = phase { start() }
   }
 
-  /// The fields as a trace shows them.
+  /// The fields as a trace shows them: without the values that may be secrets.
   private static func shown(_ headers: HTTPHeaders) -> String {
-    let secret = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
+    let harmless = [
+      "accept", "accept-encoding", "cache-control", "connection", "content-encoding",
+      "content-length", "content-type", "date", "last-event-id", "retry-after", "server",
+      "transfer-encoding", "user-agent", "vary", "via",
+    ]
     return headers.fields.map { field in
-      " | \(field.name): \(secret.contains(field.name.lowercased()) ? "…" : field.value)"
+      " | \(field.name): \(harmless.contains(field.name.lowercased()) ? field.value : "…")"
     }.joined()
   }
 }

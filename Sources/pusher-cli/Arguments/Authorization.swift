@@ -106,11 +106,7 @@ extension SettingsReader {
       throw UsageError(
         "--auth-endpoint: a password in the URL would show in ps; use --auth-header @FILE")
     }
-    var headers: [NamedValue] = []
-    for value in typed.texts(.authHeader) {
-      let text = try textOrFile(value, "--auth-header", limit: 65_536)
-      for line in text.split(whereSeparator: \.isNewline) { headers.append(try Self.header(line)) }
-    }
+    let headers = try headers(.authHeader)
     var parameters: [NamedValue] = []
     for text in typed.texts(.authParam) {
       guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
@@ -120,27 +116,5 @@ extension SettingsReader {
       parameters.append(NamedValue(name: String(text[..<equals]), value: String(value)))
     }
     return AuthorizationEndpoint(url: url, headers: headers, parameters: parameters)
-  }
-
-  /// `NAME: VALUE`; the message leaves the text out, since it may be a token.
-  private static func header(_ line: Substring) throws(UsageError) -> NamedValue {
-    let name = line.prefix { $0 != ":" }
-    let isToken = name.utf8.allSatisfy {
-      $0 > 0x20 && $0 < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0)
-    }
-    let value = trimmed(line.dropFirst(name.count + 1))
-    let isPlain = value.unicodeScalars.allSatisfy {
-      $0.value >= 0x20 && $0.value != 0x7F || $0 == "\t"
-    }
-    guard isToken, isPlain, !name.isEmpty, name.endIndex < line.endIndex else {
-      throw UsageError("--auth-header needs the form 'NAME: VALUE', or @FILE with such lines")
-    }
-    return NamedValue(name: String(name), value: String(value))
-  }
-
-  private static func trimmed(_ text: Substring) -> Substring {
-    var text = text.drop { $0 == " " || $0 == "\t" }
-    while text.last == " " || text.last == "\t" { text.removeLast() }
-    return text
   }
 }

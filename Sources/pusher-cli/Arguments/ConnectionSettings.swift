@@ -33,12 +33,6 @@ struct ConnectionSettings: Equatable, Sendable {
   }
 }
 
-/// PEM files with a certificate and its key; without a key file the key stands in the first.
-struct ClientCertificate: Equatable, Sendable {
-  var certificate: String
-  var key: String?
-}
-
 extension SettingsReader {
   /// The two faces of a service, which pusher.com gives different host names.
   enum Face {
@@ -61,18 +55,7 @@ extension SettingsReader {
     let key = try key(source)
     let server = try server(face, source)
     let isSecure = server.scheme == "https" || server.scheme == "wss"
-    let caFile = typed.text(.cacert)
-    if let caFile, files.permissions(caFile) == nil {
-      throw UsageError("--cacert: '\(caFile)' is not a file that can be read")
-    }
-    let pins = try pins()
-    if typed.isOn(.insecure) {
-      if caFile != nil { throw UsageError("--insecure and --cacert exclude each other; give one") }
-      warn(
-        pins.isEmpty
-          ? "--insecure: the server's certificate is not checked; anyone in between can read and alter events"
-          : "--insecure: of the server's certificate nothing but the pinned key is checked")
-    }
+    let security = try security()
     return ConnectionSettings(
       host: server.host,
       port: server.port ?? (isSecure ? 443 : 80),
@@ -80,39 +63,13 @@ extension SettingsReader {
       path: try prefix(source),
       key: key.value,
       keyOrigin: key.origin,
-      certificateAuthorityFile: caFile,
-      trust: TLSEnvironment(
-        certificateFile: environment["SSL_CERT_FILE"],
-        certificateDirectories: environment["SSL_CERT_DIR"]),
-      isInsecure: typed.isOn(.insecure),
-      clientCertificate: try clientCertificate(),
-      pins: pins,
+      certificateAuthorityFile: security.certificateAuthorityFile,
+      trust: security.trust,
+      isInsecure: security.isInsecure,
+      clientCertificate: security.clientCertificate,
+      pins: security.pins,
       routing: try routing(),
       connectTimeout: typed.duration(.connectTimeout) ?? .seconds(10))
-  }
-
-  private func pins() throws(UsageError) -> Set<PublicKeyPin> {
-    var pins: Set<PublicKeyPin> = []
-    for text in typed.texts(.pinSHA256) {
-      guard let pin = PublicKeyPin(text) else {
-        throw UsageError("--pin-sha256: '\(text)' is not the Base64 of a SHA-256 (44 characters)")
-      }
-      pins.insert(pin)
-    }
-    return pins
-  }
-
-  private func clientCertificate() throws(UsageError) -> ClientCertificate? {
-    guard let certificate = typed.text(.tlsCert) else {
-      if typed.text(.tlsKey) != nil { throw UsageError("--tls-key needs --tls-cert") }
-      return nil
-    }
-    let key = typed.text(.tlsKey)
-    for (origin, path) in [("--tls-cert", certificate), ("--tls-key", key ?? certificate)]
-    where files.permissions(path) == nil {
-      throw UsageError("\(origin): '\(path)' is not a file that can be read")
-    }
-    return ClientCertificate(certificate: certificate, key: key)
   }
 
   private func server(

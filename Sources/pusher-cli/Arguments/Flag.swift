@@ -1,6 +1,7 @@
 /// What the program can be asked to do.
 enum Command: String, CaseIterable, Sendable {
   case subscribe
+  case sse
   case serve
   case trigger
   case help
@@ -36,8 +37,14 @@ enum FlagName: String, CaseIterable, Sendable {
   case rawData = "raw-data"
   case lifecycle
   case buffer
+  case maxEvent = "max-event"
   // What to send.
   case data
+  case method
+  case header
+  case lastEventID = "last-event-id"
+  case stateFile = "state-file"
+  case netrcFile = "netrc-file"
   case socketID = "socket-id"
   // What to serve.
   case listen
@@ -109,6 +116,7 @@ struct Flag: Sendable {
     case receive = "Events"
     case print = "Output"
     case send = "Event"
+    case request = "Request"
     case serve = "Server"
     case connection = "Connection"
     case authorization = "Authorisation"

@@ -3,7 +3,8 @@
 /// A name may have two rows when two commands mean different things by it; both then take the same kind
 /// of value, since a flag may stand before the command. Rows stand in the order of the help.
 enum Flags {
-  static let all = receiving + sending + serving + connecting + authorizing + waiting + speaking
+  static let all =
+    receiving + sending + requesting + serving + connecting + authorizing + waiting + speaking
 
   /// The rows a command knows.
   static func of(_ command: Command) -> [Flag] {
@@ -23,8 +24,11 @@ enum Flags {
   }
 
   private static let every = Set(Command.allCases)
+  private static let printing: Set = [Command.subscribe, .sse]
   private static let client: Set = [Command.subscribe, .trigger]
+  private static let dialling: Set = [Command.subscribe, .sse, .trigger]
   private static let working: Set = [Command.subscribe, .trigger, .serve]
+  private static let talking: Set = [Command.subscribe, .sse, .trigger, .serve]
 
   private static let receiving = [
     Flag(
@@ -33,48 +37,52 @@ enum Flags {
       summary: "subscribe to NAME; bare arguments are channels too"),
     Flag(
       name: .event, letter: "e", value: .text, metavariable: "GLOB", isRepeatable: true,
-      commands: [.subscribe], group: .receive, isCommon: true,
+      commands: printing, group: .receive, isCommon: true,
       summary: "print only events whose name matches"),
     Flag(
       name: .excludeEvent, letter: "x", value: .text, metavariable: "GLOB", isRepeatable: true,
-      commands: [.subscribe], group: .receive,
+      commands: printing, group: .receive,
       summary: "leave out events whose name matches"),
     Flag(
       name: .count, letter: "n", value: .integer(1...Int.max), metavariable: "N",
-      commands: [.subscribe], group: .receive, isCommon: true,
+      commands: printing, group: .receive, isCommon: true,
       summary: "end with status 0 after N printed events"),
     Flag(
       name: .timeout, letter: "W", value: .duration, metavariable: "TIME",
-      commands: [.subscribe], group: .receive, isCommon: true,
+      commands: printing, group: .receive, isCommon: true,
       summary: "end after TIME; status 124 if N was not reached"),
     Flag(
       name: .idleTimeout, value: .duration, metavariable: "TIME",
-      commands: [.subscribe], group: .receive,
+      commands: printing, group: .receive,
       summary: "end with 124 when nothing is printed for TIME"),
     Flag(
-      name: .timestamps, letter: "t", commands: [.subscribe], group: .print, isCommon: true,
+      name: .timestamps, letter: "t", commands: printing, group: .print, isCommon: true,
       summary: "add received_at, our clock, as the first field"),
     Flag(
       name: .output, letter: "o", value: .choice(OutputFormat.allCases.map(\.rawValue)),
-      metavariable: "FORMAT", commands: [.subscribe], group: .print,
+      metavariable: "FORMAT", commands: printing, group: .print,
       summary: "json (default), pretty, or raw: the data only"),
     Flag(
-      name: .raw, letter: "r", commands: [.subscribe], group: .print, isCommon: true,
+      name: .raw, letter: "r", commands: printing, group: .print, isCommon: true,
       summary: "the same as --output raw",
       standsFor: FlagPair(name: .output, value: OutputFormat.raw.rawValue)),
     Flag(
-      name: .null, letter: "0", commands: [.subscribe], group: .print,
+      name: .null, letter: "0", commands: printing, group: .print,
       summary: "end each event with NUL instead of a newline"),
     Flag(
-      name: .rawData, commands: [.subscribe], group: .print,
+      name: .rawData, commands: printing, group: .print,
       summary: "leave data the string it was on the wire"),
     Flag(
-      name: .lifecycle, letter: "L", commands: [.subscribe], group: .print,
+      name: .lifecycle, letter: "L", commands: printing, group: .print,
       summary: "print connection and subscription lines too"),
     Flag(
       name: .buffer, value: .size(65_536...(1 << 30)), metavariable: "SIZE",
-      commands: [.subscribe], group: .print,
+      commands: printing, group: .print,
       summary: "queue for a slow reader (16M)"),
+    Flag(
+      name: .maxEvent, value: .size(1024...(1 << 30)), metavariable: "SIZE",
+      commands: [.sse], group: .receive,
+      summary: "largest event that is taken (16M)"),
   ]
 
   private static let sending = [
@@ -94,6 +102,33 @@ enum Flags {
       name: .socketID, value: .text, metavariable: "ID",
       commands: [.trigger], group: .send, isCommon: true,
       summary: "do not send to this connection"),
+  ]
+
+  private static let requesting = [
+    Flag(
+      name: .header, letter: "H", value: .text, metavariable: "HEADER", isRepeatable: true,
+      commands: [.sse], group: .request, isCommon: true,
+      summary: "send 'NAME: VALUE', or the lines of @FILE"),
+    Flag(
+      name: .method, letter: "X", value: .text, metavariable: "METHOD",
+      commands: [.sse], group: .request,
+      summary: "GET, or POST when there is data"),
+    Flag(
+      name: .data, letter: "d", value: .text, metavariable: "DATA", allowsEmpty: true,
+      commands: [.sse], group: .request, isCommon: true,
+      summary: "send DATA, @FILE, or @- for standard input"),
+    Flag(
+      name: .lastEventID, value: .text, metavariable: "ID",
+      commands: [.sse], group: .request, isCommon: true,
+      summary: "begin behind this event"),
+    Flag(
+      name: .stateFile, value: .text, metavariable: "FILE",
+      commands: [.sse], group: .request, isCommon: true,
+      summary: "keep the last event's id in FILE, and begin there"),
+    Flag(
+      name: .netrcFile, value: .text, metavariable: "FILE",
+      commands: [.sse], group: .request,
+      summary: "user name and password of the server (netrc)"),
   ]
 
   private static let serving = [
@@ -157,32 +192,32 @@ enum Flags {
       summary: "the server that 'pusher-cli serve' starts"),
     Flag(
       name: .cacert, value: .text, metavariable: "FILE",
-      commands: client, group: .connection,
+      commands: dialling, group: .connection,
       summary: "trust the certificates in FILE (PEM)"),
     Flag(
       name: .tlsCert, value: .text, metavariable: "FILE",
-      commands: client, group: .connection,
+      commands: dialling, group: .connection,
       summary: "show this certificate when the server asks (PEM)"),
     Flag(
       name: .tlsKey, value: .text, metavariable: "FILE",
-      commands: client, group: .connection,
+      commands: dialling, group: .connection,
       summary: "its private key, if not in the same file (PEM)"),
     Flag(
       name: .pinSHA256, value: .text, metavariable: "HASH", isRepeatable: true,
-      commands: client, group: .connection,
+      commands: dialling, group: .connection,
       summary: "accept only a server with this public key"),
     Flag(
-      name: .insecure, commands: client, group: .connection,
+      name: .insecure, commands: dialling, group: .connection,
       summary: "do not check the server's certificate"),
     Flag(
       name: .proxy, value: .text, metavariable: "URL", allowsEmpty: true,
-      commands: client, group: .connection,
+      commands: dialling, group: .connection,
       summary: "http:// or socks5h:// proxy; '' is none"),
     Flag(
-      name: .ipv4, letter: "4", commands: client, group: .connection,
+      name: .ipv4, letter: "4", commands: dialling, group: .connection,
       summary: "connect over IPv4 only", cancels: .ipv6),
     Flag(
-      name: .ipv6, letter: "6", commands: client, group: .connection,
+      name: .ipv6, letter: "6", commands: dialling, group: .connection,
       summary: "connect over IPv6 only", cancels: .ipv4),
     Flag(
       name: .subprotocol, value: .text, metavariable: "NAME", isRepeatable: true,
@@ -191,6 +226,9 @@ enum Flags {
     Flag(
       name: .compression, isOnByDefault: true, commands: [.subscribe], group: .connection,
       summary: "do not offer permessage-deflate"),
+    Flag(
+      name: .compression, commands: [.sse], group: .connection,
+      summary: "ask for gzip or deflate"),
   ]
 
   private static let authorizing = [
@@ -223,24 +261,28 @@ enum Flags {
   private static let waiting = [
     Flag(
       name: .connectTimeout, value: .duration, metavariable: "TIME",
-      commands: client, group: .patience,
+      commands: dialling, group: .patience,
       summary: "from look-up to the server's welcome (10s)"),
     Flag(
       name: .reconnect, value: .choice(ReconnectMode.allCases.map(\.rawValue)),
-      metavariable: "WHEN", commands: [.subscribe], group: .patience,
+      metavariable: "WHEN", commands: printing, group: .patience,
       summary: "auto (first must work), always or never"),
     Flag(
       name: .maxRetries, value: .integer(0...Int.max), metavariable: "N",
-      commands: [.subscribe], group: .patience,
+      commands: printing, group: .patience,
       summary: "end with 4 after N retries in a row (no limit)"),
     Flag(
       name: .retryMaxDelay, value: .duration, metavariable: "TIME",
-      commands: [.subscribe], group: .patience,
+      commands: printing, group: .patience,
       summary: "longest wait between retries (120s)"),
     Flag(
       name: .activityTimeout, value: .duration, metavariable: "TIME",
       commands: [.subscribe], group: .patience,
       summary: "ping after this silence, if the server's is longer"),
+    Flag(
+      name: .activityTimeout, value: .duration, metavariable: "TIME",
+      commands: [.sse], group: .patience,
+      summary: "reconnect after this silence (never)"),
     Flag(
       name: .pongTimeout, value: .duration, metavariable: "TIME",
       commands: [.subscribe], group: .patience,
@@ -249,17 +291,17 @@ enum Flags {
 
   private static let speaking = [
     Flag(
-      name: .quiet, letter: "q", commands: working, group: .voice,
+      name: .quiet, letter: "q", commands: talking, group: .voice,
       summary: "errors only", cancels: .verbose),
     Flag(
-      name: .verbose, letter: "v", value: .counter, commands: working, group: .voice,
+      name: .verbose, letter: "v", value: .counter, commands: talking, group: .voice,
       summary: "say what happens; twice: protocol frames too", cancels: .quiet),
     Flag(
-      name: .trace, value: .text, metavariable: "FILE", commands: [.subscribe, .trigger],
+      name: .trace, value: .text, metavariable: "FILE", commands: dialling,
       group: .voice, summary: "write protocol messages to FILE"),
     Flag(
       name: .color, value: .choice(ColorChoice.allCases.map(\.rawValue)), metavariable: "WHEN",
-      commands: [.subscribe], group: .voice,
+      commands: printing, group: .voice,
       summary: "auto (default), always or never"),
     Flag(
       name: .help, letter: "h", commands: every, group: .voice, isCommon: true,

@@ -12,14 +12,17 @@ extension HelpPage {
   }
 
   private static let overviewText = """
-    pusher-cli prints the events of a Pusher channel as JSON lines.
+    pusher-cli prints the events of a Pusher channel, or of an event stream (SSE),
+    as JSON lines.
 
       pusher-cli subscribe --key KEY my-channel | jq
       pusher-cli subscribe --local -c private-orders -e 'order.*' -n 1 -W 30s
+      pusher-cli sse https://example.com/stream | jq
       pusher-cli trigger --local -c my-channel -e greeting '{"hello":"world"}'
 
     Commands:
       subscribe [CHANNEL...]   print events as they come (short: sub)
+      sse URL                  the same for server-sent events
       trigger [DATA]           send one event through the HTTP API
       serve                    run a local server to develop and test with
       help [COMMAND|TOPIC]     show help
@@ -67,6 +70,15 @@ extension HelpPage {
         "  pusher-cli subscribe --key KEY --cluster eu news | jq --unbuffered .data",
         "  pusher-cli subscribe --key KEY --secret-file secret -c private-orders",
         "  pusher-cli subscribe --local -c build -e build.finished -n 1 -W 5m",
+      ]
+    case .sse:
+      [
+        "Usage: pusher-cli sse [OPTION...] URL",
+        "Prints each event of an event stream as one JSON line, and reconnects.",
+        "",
+        "  pusher-cli sse https://example.com/stream | jq --unbuffered .data",
+        "  pusher-cli sse -H @token -e 'build.*' -n 1 -W 5m https://example.com/ci",
+        "  pusher-cli sse --state-file last -t https://example.com/log",
       ]
     case .trigger:
       [

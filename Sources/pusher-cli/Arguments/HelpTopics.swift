@@ -50,8 +50,9 @@ extension HelpPage {
 
       received_at   string          with -t: our clock, RFC 3339, UTC, milliseconds
       event         string          always
-      channel       string or null  always
+      channel       string or null  always; sse has none
       user_id       string          client events on presence channels
+      id            string          sse: the last event ID, when there is one
       data          any JSON        always; text that is no JSON is a string
 
       {"event":"order.created","channel":"my-orders","data":{"id":1,"total":1.10}}
@@ -65,6 +66,7 @@ extension HelpPage {
       pusher:subscription_succeeded   {"presence":{"count","ids","hash"}} or {}
       pusher:subscription_error       {"type","error","status"}
       pusher:error                    {"code","message"}
+      pusher-cli:connected            {"url","last_event_id"}, sse
       pusher-cli:disconnected         {"code","reason","retry_in","attempt"}
       pusher-cli:gap                  {"from","to","seconds"}
       pusher-cli:bad_frame            {"reason","base64"}

@@ -4,6 +4,7 @@ enum Invocation: Equatable {
   case page(HelpPage, ExitStatus)
   case version
   case subscribe(TypedArguments)
+  case sse(TypedArguments)
   case serve(TypedArguments)
   case trigger(TypedArguments)
 
@@ -48,6 +49,7 @@ enum Invocation: Equatable {
     let typed = try TypedArguments(command, rest)
     switch command {
     case .subscribe: self = .subscribe(typed)
+    case .sse: self = .sse(typed)
     case .serve: self = .serve(typed)
     case .trigger: self = .trigger(typed)
     case .help: self = .page(try HelpPage(named: typed.operands), .success)

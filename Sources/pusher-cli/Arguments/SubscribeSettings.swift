@@ -1,5 +1,5 @@
 /// Everything `subscribe` needs to know, checked.
-struct SubscribeSettings: Equatable, Sendable {
+struct SubscribeSettings: PrintSettings, Equatable {
   var connection: ConnectionSettings
   /// At least one, each once, in the order typed.
   var channels: [String]
@@ -41,13 +41,6 @@ struct SubscribeSettings: Equatable, Sendable {
   var traceFile: String?
   /// To be said before the run begins.
   var warnings: [String]
-}
-
-/// The shape of what `subscribe` prints.
-enum OutputFormat: String, CaseIterable, Sendable {
-  case json
-  case pretty
-  case raw
 }
 
 /// What a lost connection means.

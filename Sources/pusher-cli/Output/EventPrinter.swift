@@ -1,59 +1,32 @@
 internal import PusherCore
 
-/// Prints events as the settings ask: which, how many, in which shape.
-final class EventPrinter {
-  private let output: ByteBuffer
-  private let format: OutputFormat
-  private let filter: FilterMemory?
+/// Prints the events of channels as the settings ask: which, how many, in which shape.
+final class EventPrinter: Printer {
   private let writer: EventLineWriter
-  private let text: EventText
-  private let hasTimestamps: Bool
-  private let limit: Int
-  /// As many bytes may wait to be written.
-  private let capacity: Int
-  private let wallTime: () -> WallTime
-  /// The time that the events of one burst share; asked for when the first of them is printed.
-  private var burstTime: WallTime?
   private var usesFastWay: Bool
-  /// Events printed, lifecycle lines not among them.
-  private(set) var count = 0
 
   init(
-    settings: SubscribeSettings, service: Service, output: ByteBuffer, isTerminal: Bool,
-    hasColor: Bool, wallTime: @escaping () -> WallTime
+    settings: any PrintSettings, service: Service, output: ByteBuffer, isTerminal: Bool,
+    wallTime: @escaping () -> WallTime
   ) {
-    self.output = output
-    self.wallTime = wallTime
-    format = settings.output
-    hasTimestamps = settings.hasTimestamps
-    limit = settings.count ?? .max
-    capacity = settings.bufferSize
-    let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
-    self.filter = filter.passesAll ? nil : FilterMemory(filter)
-    var style = EventLineStyle()
-    style.rawData = settings.keepsRawData
-    style.terminator = settings.terminator
-    style.forTerminal = isTerminal
-    style.palette = hasColor ? .standard : nil
+    let style = EventLineStyle(settings, isTerminal: isTerminal)
     writer = EventLineWriter(output: output, service: service, style: style)
-    text = EventText(output: output, style: style, isPretty: settings.output == .pretty)
     usesFastWay = settings.output == .json && writer.hasFastWay
+    super.init(settings: settings, style: style, output: output, wallTime: wallTime)
   }
-
-  /// Whether as many events are printed as were asked for.
-  var isDone: Bool { count >= limit }
-
-  /// Whether as many bytes wait to be written as may.
-  var isFull: Bool { output.count >= capacity }
 
   /// Switches the fast way off, for runs that show every message anyway.
   func disableFastWay() {
     usesFastWay = false
   }
 
-  /// The next event begins a new burst, with a time of its own.
-  func endBurst() {
-    burstTime = nil
+  /// Every message now goes the general way, where the end is seen.
+  override func stop() {
+    disableFastWay()
+  }
+
+  override func setReceivedAt(_ time: String) {
+    writer.setReceivedAt(time)
   }
 
   /// Prints any message; with `name` under that event name.
@@ -82,13 +55,6 @@ final class EventPrinter {
     case .pretty, .raw: text.write(event: event, channel: channel, data: data, at: burstTime)
     }
   }
-
-  private func stamp() {
-    guard hasTimestamps || format == .pretty, burstTime == nil else { return }
-    let time = wallTime()
-    burstTime = time
-    if hasTimestamps { writer.setReceivedAt(time.rfc3339) }
-  }
 }
 
 extension EventPrinter: MessageTap {
@@ -104,11 +70,4 @@ extension EventPrinter: MessageTap {
     case .unusual: return .declined
     }
   }
-}
-
-extension EventLinePalette {
-  /// Keys dim, the event bold, each channel in a colour of its own.
-  static let standard = EventLinePalette(
-    key: "\u{1B}[2m", event: "\u{1B}[1m",
-    channels: [36, 32, 33, 35, 34, 31].map { "\u{1B}[\($0)m" }, reset: "\u{1B}[0m")
 }

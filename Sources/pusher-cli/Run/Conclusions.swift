@@ -28,6 +28,29 @@ extension ExitStatus {
     }
   }
 
+  /// The status for an event source that ended by itself; `endsWithStream` when a stream that is over is the end.
+  init(_ end: EventSourceEnd, endsWithStream: Bool) {
+    switch end {
+    case .asked, .finished: self = .success
+    case .lost(.ended) where endsWithStream: self = .success
+    case .lost(let error): self.init(error)
+    case .retriesExhausted(let error, _):
+      let status = ExitStatus(error)
+      self = status == .rejected ? .network : status
+    }
+  }
+
+  private init(_ error: EventSourceError) {
+    switch error {
+    case .refused(401, _, _), .refused(403, _, _): self = .unauthorized
+    // Of a proxy on the way.
+    case .refused(407, _, _): self = .network
+    case .refused, .notAnEventStream, .violation, .limit: self = .rejected
+    case .invalidRequest: self = .usage
+    case .ended, .network, .untrusted, .silent: self = .network
+    }
+  }
+
   /// The status for a channel that could not be joined.
   init(_ failure: SubscriptionFailure) {
     switch failure.fault {

@@ -15,7 +15,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   var meaning: String {
     switch self {
     case .success:
-      "the end that was asked for: count reached, --timeout without --count, event accepted"
+      "the end that was asked for: count reached, --timeout without --count, event accepted, stream over"
     case .internalError:
       "internal error: a bug"
     case .usage:

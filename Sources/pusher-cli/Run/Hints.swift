@@ -31,7 +31,7 @@ struct Hints {
     return hint(problem)
   }
 
-  private static func hint(_ problem: TrustProblem) -> String {
+  static func hint(_ problem: TrustProblem) -> String {
     switch problem {
     case .unknownAuthority: " (--cacert FILE trusts another authority)"
     case .clientCertificate: " (--tls-cert FILE and --tls-key FILE give one)"

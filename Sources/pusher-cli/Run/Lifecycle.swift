@@ -174,11 +174,8 @@ final class Lifecycle {
 
   /// Answers the question how things are, whatever the verbosity.
   func printStatus(events: Int, queued: Int, at now: Instant) {
-    let up = startedAt.duration(to: now)
-    let tenths = events * 10_000 / max(Int(up.wholeNanoseconds / 1_000_000), 1)
-    diagnostics.answer(
-      "\(state), up \(up.inWords), \(events) events (\(tenths / 10).\(tenths % 10)/s), "
-        + "\(reconnects) reconnects, \(queued) bytes queued")
+    diagnostics.answerStatus(
+      state, startedAt: startedAt, events: events, reconnects: reconnects, queued: queued, at: now)
   }
 
   /// The last line of a run with `-L`.
@@ -210,9 +207,22 @@ extension PusherPresenceChannelMember {
   }
 }
 
+extension Diagnostics {
+  /// How a run stands, in one line.
+  func answerStatus(
+    _ state: String, startedAt: Instant, events: Int, reconnects: Int, queued: Int, at now: Instant
+  ) {
+    let up = startedAt.duration(to: now)
+    let tenths = events * 10_000 / max(Int(up.wholeNanoseconds / 1_000_000), 1)
+    answer(
+      "\(state), up \(up.inWords), \(events) events (\(tenths / 10).\(tenths % 10)/s), "
+        + "\(reconnects) reconnects, \(queued) bytes queued")
+  }
+}
+
 extension Duration {
   /// Seconds with at most three decimals, as a JSON number.
-  fileprivate var secondsText: String {
+  var secondsText: String {
     let milliseconds = (wholeNanoseconds + 500_000) / 1_000_000
     let fraction = String(milliseconds % 1000 + 1000).dropFirst()
     var text = "\(milliseconds / 1000).\(fraction)"

@@ -1,0 +1,163 @@
+internal import PusherCore
+
+/// Everything `sse` needs to know, checked.
+struct StreamSettings: PrintSettings, Equatable {
+  /// An http or https URL; user information is from a file, or has no password.
+  var url: HTTPURL
+  var method: String
+  var headers: [NamedValue]
+  var body: [UInt8]
+  /// The event to begin behind; empty for none.
+  var lastEventID: String
+  /// Keeps the last event's ID from run to run.
+  var stateFile: String?
+
+  var includedEvents: [String]
+  var excludedEvents: [String]
+  var count: Int?
+  var timeout: Duration?
+  var idleTimeout: Duration?
+  var output: OutputFormat
+  var terminator: UInt8
+  var hasTimestamps: Bool
+  var keepsRawData: Bool
+  var printsLifecycle: Bool
+  var bufferSize: Int
+  var color: ColorChoice
+
+  var security: SecuritySettings
+  /// Which way leads to the server: proxies, exceptions, kinds of address.
+  var routing: Routing
+  /// From look-up to the request.
+  var connectTimeout: Duration
+  var reconnect: ReconnectMode
+  /// Retries in a row; nil means no limit.
+  var maxRetries: Int?
+  var retryMaxDelay: Duration
+  /// A stream on which nothing comes for so long is asked for again.
+  var activityTimeout: Duration?
+  /// Whether the server is told that it may compress.
+  var acceptsCompression: Bool
+  /// Bytes of one event.
+  var maxEvent: Int
+
+  var verbosity: Verbosity
+  /// Where requests and answers are written besides.
+  var traceFile: String?
+  /// To be said before the run begins.
+  var warnings: [String]
+}
+
+extension StreamSettings {
+  /// Resolves what was typed against the environment.
+  ///
+  /// - Throws: ``UsageError`` for the first setting that is missing or wrong.
+  init(
+    _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
+  ) throws(UsageError) {
+    var reader = SettingsReader(typed, environment: environment, files: files)
+    url = try reader.streamURL()
+    headers = try reader.headers(.header)
+    let data = try typed.text(.data).map { (text: String) throws(UsageError) in
+      try reader.textOrFile(text, "--data", limit: TriggerSettings.dataLimit)
+    }
+    method = try reader.method(hasBody: data != nil)
+    body = data.map { Array($0.utf8) } ?? []
+    let hasType = headers.contains { $0.name.lowercased() == "content-type" }
+    if let data, !hasType { headers.append(Self.contentType(of: data)) }
+    if !headers.contains(where: { $0.name.lowercased() == "user-agent" }) {
+      headers.append(NamedValue(name: "User-Agent", value: "pusher-cli/\(Version.current)"))
+    }
+    stateFile = typed.text(.stateFile)
+    lastEventID = try reader.lastEventID()
+
+    includedEvents = typed.texts(.event)
+    excludedEvents = typed.texts(.excludeEvent)
+    count = typed.integer(.count)
+    timeout = typed.duration(.timeout)
+    idleTimeout = typed.duration(.idleTimeout)
+    output = try reader.choice(.output, "PUSHER_CLI_OUTPUT", default: .json)
+    terminator = typed.isOn(.null) ? 0 : UInt8(ascii: "\n")
+    hasTimestamps = typed.isOn(.timestamps)
+    keepsRawData = typed.isOn(.rawData)
+    printsLifecycle = typed.isOn(.lifecycle)
+    bufferSize = typed.size(.buffer) ?? 16 << 20
+    color = try reader.color()
+
+    security = try reader.security()
+    routing = try reader.routing()
+    connectTimeout = typed.duration(.connectTimeout) ?? .seconds(10)
+    // A request that does something is not repeated unless that is asked for.
+    reconnect = try reader.choice(.reconnect, "", default: method == "GET" ? .auto : .never)
+    maxRetries = typed.integer(.maxRetries)
+    retryMaxDelay = typed.duration(.retryMaxDelay) ?? .seconds(120)
+    activityTimeout = typed.duration(.activityTimeout)
+    acceptsCompression = typed.isOn(.compression)
+    maxEvent = typed.size(.maxEvent) ?? 16 << 20
+    verbosity = reader.verbosity
+    traceFile = typed.text(.trace)
+    warnings = reader.warnings
+  }
+
+  /// What a body says it is when nobody else does: JSON when it is that, else a form, as with curl.
+  private static func contentType(of body: String) -> NamedValue {
+    let isJSON = (try? JSONParser.parse(body)) != nil
+    return NamedValue(
+      name: "Content-Type",
+      value: isJSON ? "application/json" : "application/x-www-form-urlencoded")
+  }
+}
+
+extension SettingsReader {
+  /// The URL that is the only operand, or stands in the file that `@FILE` names.
+  fileprivate mutating func streamURL() throws(UsageError) -> HTTPURL {
+    guard let operand = typed.operands.first else {
+      throw UsageError("no URL: give one, as in 'pusher-cli sse https://example.com/stream'")
+    }
+    if typed.operands.count > 1 {
+      throw UsageError(
+        "sse takes one URL (found '\(typed.operands[1])' too)", helpFor: typed.command)
+    }
+    let isFile = operand.hasPrefix("@")
+    let text = try textOrFile(operand, "the URL", limit: 65_536)
+    var url: HTTPURL
+    do throws(HTTPError) {
+      url = try HTTPURL(parsing: text)
+    } catch {
+      throw UsageError(
+        "the URL is invalid: \(error)".replacing("invalid: invalid URL: ", with: "invalid: "))
+    }
+    guard url.scheme == .http || url.scheme == .https else {
+      throw UsageError("the URL begins with \(url.scheme.rawValue)://; sse needs http or https")
+    }
+    if !isFile, url.userInfo?.contains(":") == true {
+      throw UsageError(
+        "a password in the URL would show in ps; put the URL into a file and give @FILE, "
+          + "or use --netrc-file")
+    }
+    if let path = typed.text(.netrcFile) {
+      let netrc = try self.text(of: path, "--netrc-file", limit: 1 << 20)
+      if let found = Netrc.userInfo(for: url, in: netrc) { url.userInfo = found }
+    }
+    return url
+  }
+
+  fileprivate func method(hasBody: Bool) throws(UsageError) -> String {
+    let method = typed.text(.method) ?? (hasBody ? "POST" : "GET")
+    guard method.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) else {
+      throw UsageError("--method: '\(method)' is not a method such as GET or POST")
+    }
+    return method
+  }
+
+  /// The ID that was typed, else what the state file holds, else none.
+  fileprivate mutating func lastEventID() throws(UsageError) -> String {
+    if let typed = typed.text(.lastEventID) {
+      let isPlain = typed.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+      guard isPlain else { throw UsageError("--last-event-id has a control character") }
+      return typed
+    }
+    guard let path = typed.text(.stateFile), files.permissions(path) != nil else { return "" }
+    return try text(of: path, "--state-file", limit: 65_536)
+  }
+}

@@ -1,0 +1,76 @@
+internal import PusherCore
+
+/// What the printers of all protocols share: which events are wanted, how many, and how much may wait.
+class Printer {
+  let output: ByteBuffer
+  let format: OutputFormat
+  let filter: FilterMemory?
+  let text: EventText
+  let hasTimestamps: Bool
+  let limit: Int
+  /// As many bytes may wait to be written.
+  let capacity: Int
+  private let wallTime: () -> WallTime
+  /// The time that the events of one burst share; asked for when the first of them is printed.
+  private(set) final var burstTime: WallTime?
+  /// Events printed, lifecycle lines not among them.
+  final var count = 0
+
+  init(
+    settings: any PrintSettings, style: EventLineStyle, output: ByteBuffer,
+    wallTime: @escaping () -> WallTime
+  ) {
+    self.output = output
+    self.wallTime = wallTime
+    format = settings.output
+    hasTimestamps = settings.hasTimestamps
+    limit = settings.count ?? .max
+    capacity = settings.bufferSize
+    let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
+    self.filter = filter.passesAll ? nil : FilterMemory(filter)
+    text = EventText(output: output, style: style, isPretty: settings.output == .pretty)
+  }
+
+  /// Whether as many events are printed as were asked for.
+  final var isDone: Bool { count >= limit }
+
+  /// Whether as many bytes wait to be written as may.
+  final var isFull: Bool { output.count >= capacity }
+
+  /// The next event begins a new burst, with a time of its own.
+  final func endBurst() {
+    burstTime = nil
+  }
+
+  /// Takes the time for the burst that begins, when somebody will see it.
+  final func stamp() {
+    guard hasTimestamps || format == .pretty, burstTime == nil else { return }
+    let time = wallTime()
+    burstTime = time
+    if hasTimestamps { setReceivedAt(time.rfc3339) }
+  }
+
+  /// The run ends: nothing more is printed on the printer's own account.
+  func stop() {}
+
+  /// The time that lines carry from here on.
+  func setReceivedAt(_ time: String) {}
+}
+
+extension EventLineStyle {
+  /// The style that settings ask for.
+  init(_ settings: any PrintSettings, isTerminal: Bool) {
+    self.init()
+    rawData = settings.keepsRawData
+    terminator = settings.terminator
+    forTerminal = isTerminal
+    palette = settings.color.isOn(forTerminal: isTerminal) ? .standard : nil
+  }
+}
+
+extension EventLinePalette {
+  /// Keys dim, the event bold, each channel in a colour of its own.
+  static let standard = EventLinePalette(
+    key: "\u{1B}[2m", event: "\u{1B}[1m",
+    channels: [36, 32, 33, 35, 34, 31].map { "\u{1B}[\($0)m" }, reset: "\u{1B}[0m")
+}

@@ -1,0 +1,49 @@
+internal import PusherCore
+
+/// Prints the events of an event stream as the settings ask: which, how many, in which shape.
+final class StreamPrinter: Printer {
+  private let writer: EventStreamLineWriter
+  private let keepsRawData: Bool
+
+  init(
+    settings: any PrintSettings, output: ByteBuffer, isTerminal: Bool,
+    wallTime: @escaping () -> WallTime
+  ) {
+    let style = EventLineStyle(settings, isTerminal: isTerminal)
+    writer = EventStreamLineWriter(output: output, style: style)
+    keepsRawData = settings.keepsRawData
+    super.init(settings: settings, style: style, output: output, wallTime: wallTime)
+  }
+
+  override func setReceivedAt(_ time: String) {
+    writer.setReceivedAt(time)
+  }
+
+  /// Prints one event if it is wanted.
+  func print(_ event: EventStreamEvent) {
+    guard filter?.passes(event.type) ?? true else { return }
+    count &+= 1
+    stamp()
+    switch format {
+    case .json: writer.write(event)
+    case .pretty, .raw:
+      text.write(event: event.type.text, channel: nil, data: data(of: event), at: burstTime)
+    }
+  }
+
+  /// Prints a line about the stream; it does not count and is not filtered.
+  func printLifecycle(event: String, data: JSONValue) {
+    stamp()
+    switch format {
+    case .json: writer.write(event: event, data: data)
+    case .pretty, .raw: text.write(event: event, channel: nil, data: data, at: burstTime)
+    }
+  }
+
+  private func data(of event: EventStreamEvent) -> JSONValue {
+    guard !keepsRawData, let value = try? JSONParser.parse(event.data) else {
+      return .string(event.data.text)
+    }
+    return value
+  }
+}

@@ -1,0 +1,211 @@
+internal import PusherCore
+
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// Where a run's events come from.
+protocol EventFeed: AnyObject {
+  /// Whether no socket is left.
+  var isClosed: Bool { get }
+  /// Set while nobody takes what is received.
+  var isPaused: Bool { get set }
+  func connect()
+  /// Ends politely.
+  func disconnect()
+  /// Drops what is left after ``disconnect()``.
+  func abort()
+}
+
+/// What a command adds to a run.
+protocol PrintingRunObserver: AnyObject {
+  /// Everything that had come was handed out, and as much of it written as went.
+  func roundEnded()
+  func printStatus(events: Int, queued: Int, at now: Instant)
+  /// The run is about to end; the last chance to print.
+  func printExit(_ status: ExitStatus, reason: String, events: Int)
+}
+
+/// One run of a command that prints events: the feed, the printer, the output and the clock on one loop.
+final class PrintingRun {
+  /// How the run will end, once it is known.
+  enum Ending: Equatable {
+    case status(ExitStatus, reason: String)
+    /// By this signal, as soon as possible.
+    case signal(Int32)
+  }
+
+  let loop: EventLoop
+  let output: OutputQueue
+  private let settings: any PrintSettings
+  private let diagnostics: Diagnostics
+  private var feed: (any EventFeed)?
+  private var printer: Printer?
+  private weak var observer: (any PrintingRunObserver)?
+  private var signals: Signals?
+  private var timers: [LoopTimer] = []
+  private var idleTimer: LoopTimer?
+  private var ending: Ending?
+  private var hasSaidFull = false
+  private var countAtLastRound = 0
+
+  /// How long the goodbye to the server may take.
+  private static let closeTime: Duration = .milliseconds(200)
+  /// How long a stalled reader may hold up the end by --timeout; other ends wait for it.
+  private static let flushTime: Duration = .seconds(1)
+
+  init(
+    _ settings: any PrintSettings, descriptor: OutputDescriptor, loop: EventLoop,
+    diagnostics: Diagnostics
+  ) {
+    self.settings = settings
+    self.diagnostics = diagnostics
+    self.loop = loop
+    output = OutputQueue(descriptor: descriptor, limit: settings.bufferSize)
+  }
+
+  /// Prints what comes from `feed`, which the caller has made its delegate, until the end; answers how it went.
+  func run(
+    _ feed: any EventFeed, _ printer: Printer, observer: any PrintingRunObserver
+  ) -> ExitStatus {
+    self.feed = feed
+    self.printer = printer
+    self.observer = observer
+    Signals.ignoreBrokenPipes()
+    signals = Signals(
+      onQuestion: { [unowned self] in
+        observer.printStatus(events: printer.count, queued: output.buffer.count, at: loop.now)
+      },
+      { [unowned self] number in end(.signal(number)) })
+    if let signals { loop.add(signals) }
+    loop.add(output)
+    output.onFailure = { [unowned self] in outputFailed($0) }
+    loop.beforeWait { [unowned self] in finishRound() }
+    startTimers()
+    feed.connect()
+    loop.run()
+    return conclude()
+  }
+
+  /// Whether the end has begun, after which nothing more is printed.
+  var isEnding: Bool { ending != nil }
+
+  private var count: Int { printer?.count ?? 0 }
+
+  private func startTimers() {
+    if let timeout = settings.timeout {
+      after(timeout) { run in
+        guard let count = run.settings.count else {
+          run.end(.status(.success, reason: "timeout"))
+          return run.limitFlush()
+        }
+        run.timedOut("\(run.count) of \(count) events within \(timeout.inWords)", "timeout")
+        run.limitFlush()
+      }
+    }
+    if let idle = settings.idleTimeout {
+      idleTimer = after(idle) { $0.timedOut("no event for \(idle.inWords)", "idle timeout") }
+    }
+  }
+
+  private func timedOut(_ what: String, _ reason: String) {
+    guard ending == nil else { return }
+    diagnostics.error("timed out: \(what)")
+    end(.status(.timedOut, reason: reason))
+  }
+
+  /// Who asked for a time limit gets one, also when nobody reads; a count that was reached waits until all are written.
+  private func limitFlush() {
+    if printer?.isDone != true { after(Self.flushTime) { $0.loop.stop() } }
+  }
+
+  @discardableResult
+  private func after(_ time: Duration, _ action: @escaping (PrintingRun) -> Void) -> LoopTimer {
+    let timer = LoopTimer(deadline: loop.now.advanced(by: time)) { [unowned self] in
+      action(self)
+    }
+    timers.append(timer)
+    loop.add(timer)
+    return timer
+  }
+
+  /// Before every wait: what was printed goes out, and reading goes on only as far as it can be printed.
+  private func finishRound() {
+    output.flush()
+    printer?.endBurst()
+    if count != countAtLastRound {
+      countAtLastRound = count
+      if let idle = settings.idleTimeout { idleTimer?.deadline = loop.now.advanced(by: idle) }
+    }
+    observer?.roundEnded()
+    guard ending == nil else { return stopIfDone() }
+    adjustReading()
+  }
+
+  private func adjustReading() {
+    let pressure = output.pressure(at: loop.now)
+    feed?.isPaused = pressure != .none
+    guard pressure == .full, !hasSaidFull else { return }
+    hasSaidFull = true
+    diagnostics.warning(
+      "the reader of standard output is slow: \(Quantities.words(size: settings.bufferSize)) wait; "
+        + "the socket is left unread until there is room (--buffer sets the limit)")
+  }
+
+  /// Begins the end: no more events, a goodbye to the server, and what is printed still goes out.
+  func end(_ reason: Ending) {
+    if case .signal = reason { ending = reason }
+    guard ending == nil || ending == reason else { return }
+    ending = reason
+    if case .status(let status, let reason) = reason {
+      observer?.printExit(status, reason: reason, events: count)
+    }
+    printer?.stop()
+    feed?.isPaused = false
+    feed?.disconnect()
+    after(Self.closeTime) { run in
+      run.feed?.abort()
+      if case .signal = run.ending { run.loop.stop() }
+    }
+  }
+
+  private func stopIfDone() {
+    if feed?.isClosed == true && output.buffer.isEmpty { loop.stop() }
+  }
+
+  private func outputFailed(_ failure: OutputQueue.Failure) {
+    switch failure {
+    case .readerGone: end(.signal(SIGPIPE))
+    case .system(let number):
+      let reason = unsafe String(cString: strerror(number)).lowercased()
+      diagnostics.error("cannot write to standard output: \(reason)")
+      end(.status(.output, reason: "output"))
+    }
+  }
+
+  private func conclude() -> ExitStatus {
+    output.flush()
+    switch ending {
+    case .status(let status, _): return output.buffer.isEmpty ? status : unwritten(status)
+    case .signal(let number): Signals.die(of: number)
+    case nil: return .internalError
+    }
+  }
+
+  /// Says that printed events never reached the reader, so that a cut recording does not pass for a whole one.
+  private func unwritten(_ status: ExitStatus) -> ExitStatus {
+    diagnostics.error(
+      "\(output.buffer.count) bytes could not be written: the reader did not take them within "
+        + "\(Self.flushTime.inWords) of the time limit")
+    return status == .success ? .output : status
+  }
+
+  /// After each event: enough is enough, and a flood must not outgrow the queue.
+  func finishEvent() {
+    guard let printer else { return }
+    if printer.isDone { return end(.status(.success, reason: "count")) }
+    if printer.isFull { feed?.isPaused = true }
+  }
+}

@@ -1,0 +1,131 @@
+internal import PusherCore
+
+/// Runs `sse`: from settings to an exit status.
+enum StreamCommand {
+  /// Prints events until the end that was asked for, or one that cannot be helped.
+  static func run(_ settings: StreamSettings, diagnostics: Diagnostics) -> ExitStatus {
+    guard let descriptor = OutputDescriptor() else {
+      diagnostics.error("standard output is closed; there is nowhere to print events")
+      return .output
+    }
+    do {
+      let loop = try EventLoop()
+      let run = try StreamRun(
+        settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
+      return run.start()
+    } catch {
+      // Nothing has been dialled yet: what fails here are the files and addresses that were given.
+      diagnostics.error("\(error)")
+      return error is TransportError ? .internalError : .usage
+    }
+  }
+}
+
+/// One run of `sse`: the client, its printer, and what is told of both.
+final class StreamRun {
+  private let settings: StreamSettings
+  private let run: PrintingRun
+  private let client: EventStreamClient
+  private let printer: StreamPrinter
+  private let lifecycle: StreamLifecycle
+  private let state: StateFile?
+
+  init(
+    _ settings: StreamSettings, descriptor: OutputDescriptor, loop: EventLoop,
+    diagnostics: Diagnostics
+  ) throws {
+    self.settings = settings
+    run = PrintingRun(settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
+    printer = StreamPrinter(
+      settings: settings, output: run.output.buffer, isTerminal: descriptor.isTerminal,
+      wallTime: SystemClock.wall)
+    client = try EventStreamClient(
+      loop: loop, configuration: settings.configuration, options: settings.options,
+      lastEventID: settings.lastEventID)
+    lifecycle = StreamLifecycle(
+      settings: settings, diagnostics: diagnostics, printer: printer, startedAt: loop.now)
+    state = settings.stateFile.map {
+      StateFile($0, holds: settings.lastEventID, diagnostics: diagnostics)
+    }
+  }
+
+  func start() -> ExitStatus {
+    client.delegate = self
+    let status = run.run(client, printer, observer: self)
+    if run.output.buffer.isEmpty { state?.save(client.lastEventID) }
+    return status
+  }
+}
+
+extension EventStreamClient: EventFeed {
+  func abort() {
+    disconnect()
+  }
+}
+
+extension StreamRun: PrintingRunObserver {
+  func roundEnded() {
+    // What has not been written yet would be lost with this process, and has to come again.
+    guard let state, run.output.buffer.isEmpty else { return }
+    state.note(client.lastEventID, at: run.loop.now)
+  }
+
+  func printStatus(events: Int, queued: Int, at now: Instant) {
+    lifecycle.printStatus(events: events, queued: queued, at: now)
+  }
+
+  func printExit(_ status: ExitStatus, reason: String, events: Int) {
+    lifecycle.printExit(status, reason: reason, events: events)
+  }
+}
+
+extension StreamRun: EventStreamClientDelegate {
+  func client(_ client: EventStreamClient, received event: EventStreamEvent, at now: Instant) {
+    guard !run.isEnding else { return }
+    printer.print(event)
+    if printer.isDone || printer.isFull { run.finishEvent() }
+  }
+
+  func client(_ client: EventStreamClient, reports event: EventSourceReport, at now: Instant) {
+    guard !run.isEnding else { return }
+    lifecycle.report(event, lastEventID: client.lastEventID, at: now)
+    if case .ended(let end) = event {
+      let status = ExitStatus(end, endsWithStream: settings.reconnect == .never)
+      run.end(.status(status, reason: "connection"))
+    }
+  }
+
+  func client(_ client: EventStreamClient, exchanged head: String, isRequest: Bool) {
+    lifecycle.trace(head, isRequest: isRequest)
+  }
+
+  func clientClosed(_ client: EventStreamClient) {}
+}
+
+/// From settings to what the library wants to know.
+extension StreamSettings {
+  /// Where the stream is and how it is asked for.
+  fileprivate var configuration: EventStreamConfiguration {
+    EventStreamConfiguration(
+      url: url, method: method, headers: HTTPHeaders(headers.map { ($0.name, $0.value) }),
+      body: body, routing: routing, tls: security.tls, trust: security.trust,
+      acceptsCompression: acceptsCompression,
+      // A line is a name, a colon, a space and a value.
+      limits: EventStreamLimits(line: maxEvent + 64, event: maxEvent),
+      connectTimeout: connectTimeout)
+  }
+
+  fileprivate var options: EventSourceOptions {
+    let mode: ReconnectPolicy.Mode =
+      switch reconnect {
+      case .auto: .automatic
+      case .always: .always
+      case .never: .never
+      }
+    return EventSourceOptions(
+      reconnect: ReconnectPolicy(
+        mode: mode, maximumAttempts: maxRetries,
+        backoff: Backoff(floor: .zero, ceiling: retryMaxDelay)),
+      silenceTimeout: activityTimeout)
+  }
+}
