@@ -47,6 +47,8 @@ final class EventStreamLink {
   /// Why nothing more will come, while what has come is still to be handed out.
   private var ending: EventSourceError?
   private var isDraining = false
+  /// The body cannot be read on.
+  private var isBroken = false
   /// The owner, kept until the end.
   ///
   /// It is no weak reference because those slow every event.
@@ -233,38 +235,51 @@ extension EventStreamLink {
     guard case .open = phase, let delegate, !isDraining else { return }
     isDraining = true
     defer { isDraining = false }
-    do {
+    do throws(EventStreamError) {
       while !isPaused {
         if let event = try parser.next() {
           delegate.linkReceived(event, at: now)
           // A handler may have ended the link.
           guard case .open = phase else { return }
-        } else if try !fill() {
+        } else if !fill() {
           if body?.isComplete == true { ending = ending ?? .ended }
           if let ending { end(ending, at: now) }
           return
         }
       }
-    } catch let error as EventStreamError {
-      end(.limit("\(error)"), at: now)
-    } catch is ContentDecoder.InvalidData {
-      end(.violation("the body is not what its content coding says"), at: now)
     } catch {
-      end(.violation("\(error)"), at: now)
+      end(.limit("\(error)"), at: now)
     }
   }
 
   /// Moves what has come towards the parser; whether anything reached it.
-  private func fill() throws -> Bool {
-    guard let decoder else { return try readBody(into: parser.input) }
-    if encoded.isEmpty { _ = try readBody(into: encoded) }
-    return try decoder.decode(from: encoded, into: parser.input, atMost: Self.readSize)
+  ///
+  /// What stands before a mistake of the body still counts.
+  private func fill() -> Bool {
+    guard !isBroken else { return false }
+    let before = parser.input.count
+    do {
+      try moveBody()
+    } catch is ContentDecoder.InvalidData {
+      broke("the body is not what its content coding says")
+    } catch {
+      broke("\(error)")
+    }
+    return parser.input.count > before
   }
 
-  private func readBody(into buffer: ByteBuffer) throws(HTTPError) -> Bool {
-    let before = buffer.count
-    _ = try body?.read(from: input, into: buffer)
-    return buffer.count > before
+  private func moveBody() throws {
+    guard let decoder else {
+      _ = try body?.read(from: input, into: parser.input)
+      return
+    }
+    if encoded.isEmpty { _ = try body?.read(from: input, into: encoded) }
+    _ = try decoder.decode(from: encoded, into: parser.input, atMost: Self.readSize)
+  }
+
+  private func broke(_ what: String) {
+    isBroken = true
+    ending = .violation(what)
   }
 }
 

@@ -10,7 +10,8 @@ func arguments(_ line: String) throws -> TypedArguments {
 /// Reads the words of a command line that names a working command.
 func arguments(_ words: [String]) throws -> TypedArguments {
   switch try Invocation(words) {
-  case .subscribe(let typed), .serve(let typed), .trigger(let typed): return typed
+  case .subscribe(let typed), .sse(let typed), .serve(let typed), .trigger(let typed):
+    return typed
   case .page, .version: throw NoCommand()
   }
 }
@@ -59,6 +60,12 @@ func subscribe(
 ) throws -> SubscribeSettings {
   try SubscribeSettings(
     arguments("subscribe " + line), environment: environment, files: files.access)
+}
+
+func sse(
+  _ line: String, _ environment: [String: String] = [:], files: PretendFiles = PretendFiles()
+) throws -> StreamSettings {
+  try StreamSettings(arguments("sse " + line), environment: environment, files: files.access)
 }
 
 func trigger(

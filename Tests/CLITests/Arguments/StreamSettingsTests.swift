@@ -1,0 +1,97 @@
+import PusherCore
+import Testing
+
+@testable import pusher_cli
+
+@Suite("Settings of sse")
+struct StreamSettingsTests {
+  private static let url = "https://example.com/stream?a=1"
+
+  @Test func `a URL is enough`() throws {
+    let settings = try sse(Self.url)
+    #expect(settings.url == (try HTTPURL(parsing: Self.url)))
+    #expect(settings.method == "GET")
+    #expect(settings.body.isEmpty)
+    #expect(settings.reconnect == .auto)
+    #expect(settings.headers.map(\.name) == ["User-Agent"])
+    #expect(settings.lastEventID.isEmpty)
+    #expect(!settings.acceptsCompression)
+  }
+
+  @Test func `data makes a POST, which is not repeated`() throws {
+    let json = try sse("\(Self.url) -d {}")
+    #expect(json.method == "POST")
+    #expect(json.reconnect == .never)
+    #expect(json.body == Array("{}".utf8))
+    #expect(json.headers.first?.value == "application/json")
+    let form = try sse("\(Self.url) -d a=b --reconnect auto -X PUT")
+    #expect(form.method == "PUT")
+    #expect(form.reconnect == .auto)
+    #expect(form.headers.first?.value == "application/x-www-form-urlencoded")
+  }
+
+  @Test func `headers come from the command line and from files, and take the place of ours`()
+    throws
+  {
+    let files = PretendFiles(contents: ["token": "Authorization: Bearer x\nX-Key: 1\n"])
+    let settings = try sse("\(Self.url) -H @token -H User-Agent:me -d {}", files: files)
+    let fields = settings.headers.map { "\($0.name)=\($0.value)" }
+    #expect(
+      fields == [
+        "Authorization=Bearer x", "X-Key=1", "User-Agent=me", "Content-Type=application/json",
+      ])
+    #expect(refusal { _ = try sse("\(Self.url) -H secret") }?.contains("secret") == false)
+  }
+
+  @Test func `a password in the URL is taken from a file, not from the command line`() throws {
+    let message = refusal { _ = try sse("https://me:secret@example.com/") }
+    #expect(message?.contains("would show in ps") == true)
+    #expect(message?.contains("secret") == false)
+    #expect(try sse("https://me@example.com/").url.userInfo == "me")
+    let files = PretendFiles(contents: ["place": "https://me:secret@example.com/x\n"])
+    #expect(try sse("@place", files: files).url.userInfo == "me:secret")
+  }
+
+  @Test func `a netrc file gives name and password`() throws {
+    let netrc = """
+      # comment
+      machine other.test login a password b
+      macdef init
+      machine example.com login wrong password wrong
+
+      machine EXAMPLE.com
+        login "me too" password "p@ss \\"word\\""
+      machine example.com login second password two account x
+      default login anonymous password guest
+      """
+    let files = PretendFiles(contents: ["netrc": netrc])
+    func user(_ url: String) throws -> String? {
+      try sse("\(url) --netrc-file netrc", files: files).url.userInfo
+    }
+    #expect(try user("https://example.com/") == "me%20too:p%40ss%20%22word%22")
+    #expect(try user("https://second@example.com/") == "second:two")
+    #expect(try user("http://other.test/") == "a:b")
+    #expect(try user("http://third.test/") == "anonymous:guest")
+    #expect(try user("http://nobody@third.test/") == "nobody")
+  }
+
+  @Test func `the last event comes from the option, else from the state file`() throws {
+    let files = PretendFiles(contents: ["state": "41\n"])
+    #expect(try sse("\(Self.url) --state-file state", files: files).lastEventID == "41")
+    #expect(
+      try sse("\(Self.url) --state-file state --last-event-id 7", files: files).lastEventID == "7")
+    #expect(try sse("\(Self.url) --state-file new", files: files).lastEventID.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("", "no URL: give one"), ("https://a/ https://b/", "sse takes one URL"),
+    ("ws://a/", "sse needs http or https"), ("example.com", "the URL is invalid"),
+    ("https://a/ -X post", "is not a method"), ("https://a/ --cacert none", "--cacert"),
+    ("https://a/ -c x", "sse has no option --channel"), ("@none", "cannot read 'none'"),
+    ("https://a/ --netrc-file none", "cannot read 'none'"),
+  ])
+  func `what cannot be is refused`(line: String, message: String) {
+    let said = refusal { _ = try sse(line) }
+    #expect(said?.contains(message) == true, "\(said ?? "")")
+  }
+}

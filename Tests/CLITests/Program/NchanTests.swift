@@ -1,0 +1,61 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite(
+  "sse, against nginx with nchan",
+  .enabled(if: LocalNginx.isInstalled, "nginx with libnginx-mod-nchan is missing"))
+struct NchanTests {
+  /// Reads as many lines and expects them to be the events that come next.
+  private func expectEvents(_ numbers: Range<Int>, from program: ChildProgram) throws {
+    for number in numbers {
+      let line = try program.line(within: .seconds(30))
+      guard line.hasPrefix(#"{"event":"message","id":""#),
+        line.hasSuffix(#""data":{"n":\#(number)}}"#)
+      else { throw Unexpected("event \(number) is \(line)") }
+    }
+  }
+
+  /// nchan's ids are the second and a number within it, which a restart forgets.
+  private func awaitNextSecond() {
+    let second = SystemClock.wall().secondsSince1970
+    while SystemClock.wall().secondsSince1970 == second { usleep(20_000) }
+  }
+
+  @Test func `of 10,000 events each is printed once, also when the server restarts in between`()
+    throws
+  {
+    let nginx = try LocalNginx()
+    let events = (0..<10_000).map { #"{"n":\#($0)}"# }
+    let program = try PusherCLI.start([
+      "sse", nginx.url, "-n", "10000", "--retry-max-delay", "300ms", "-L", "-v",
+    ])
+    #expect(try program.line().contains("pusher-cli:connected"))
+    try nginx.publish(Array(events[..<5000]))
+    try expectEvents(0..<5000, from: program)
+    awaitNextSecond()
+    try nginx.restart()
+    // Nobody listens yet, or somebody does: the last event's id makes it the same.
+    try nginx.publish(Array(events[5000...]))
+    #expect(try program.line().contains("pusher-cli:disconnected"))
+    var line = try program.line()
+    while !line.contains("pusher-cli:connected") { line = try program.line() }
+    #expect(line.contains(#""last_event_id":""#))
+    #expect(try program.line().contains("pusher-cli:gap"))
+    try expectEvents(5000..<10_000, from: program)
+    #expect(try program.line().contains(#"{"event":"pusher-cli:exit","data":{"status":0"#))
+    #expect(try program.wait() == .exited(0))
+  }
+
+  @Test func `a second run goes on where the first has stopped`() throws {
+    let nginx = try LocalNginx()
+    let state = TemporaryFolder.shared.file("state")
+    let first = try PusherCLI.start(["sse", nginx.url, "-n", "300", "--state-file", state])
+    try nginx.publish((0..<1000).map { #"{"n":\#($0)}"# })
+    try expectEvents(0..<300, from: first)
+    #expect(try first.wait() == .exited(0))
+    let second = try PusherCLI.start(["sse", nginx.url, "-n", "700", "--state-file", state])
+    try expectEvents(300..<1000, from: second)
+    #expect(try second.wait() == .exited(0))
+  }
+}

@@ -1,0 +1,242 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("sse, against a scripted server")
+struct StreamTests {
+  private static let stream =
+    "\u{FEFF}: hello\r\nid: 1\r\ndata: {\"a\": 1}\r\n\r\nevent: up\rdata: two\rdata: lines\r\r"
+    + "id: 2\ndata: é\n\nretry: 20\n\n"
+  private static let lines = [
+    #"{"event":"message","id":"1","data":{"a":1}}"#,
+    #"{"event":"up","id":"1","data":"two\nlines"}"#, #"{"event":"message","id":"2","data":"é"}"#,
+  ]
+
+  @Test func `a stream that comes byte by byte is printed, each event at once`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      for byte in Array(Self.stream.utf8) {
+        try connection.send(bytes: [byte])
+        try connection.awaitAcknowledgement()
+      }
+      try connection.remain()
+    }
+    let program = try PusherCLI.sse(server, "-n", "3")
+    #expect(try program.lines(3) == Self.lines)
+    #expect(try program.wait() == .exited(0))
+  }
+
+  @Test func `chunks may be cut anywhere`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.beginStream([("Transfer-Encoding", "chunked")])
+      for character in Self.stream.unicodeScalars { try connection.send(chunk: "\(character)") }
+      try connection.remain()
+    }
+    let result = try PusherCLI.sse(server, "-n", "3").result()
+    #expect(result.outputText == Self.lines.joined(separator: "\n") + "\n")
+    #expect(result.errorText.isEmpty)
+  }
+
+  @Test func `the request is that of the standard`() throws {
+    let questions = Record<ScriptedConnection.Question>()
+    let server = try ScriptedServer { connection in
+      questions.add(try connection.beginStream())
+      try connection.send(stream: "data: 1\n\n")
+      try connection.remain()
+    }
+    _ = try PusherCLI.sse(
+      server, "-n", "1", "-H", "X-Test: yes", "-H", "accept: text/event-stream;q=1",
+      "--last-event-id", "ä 7"
+    ).result()
+    let head = try #require(questions.values.first).head
+    #expect(head.method == "GET")
+    #expect(head.target == "/stream")
+    #expect(head.headers["Cache-Control"] == "no-store")
+    #expect(head.headers.all("Accept") == ["text/event-stream;q=1"])
+    #expect(head.headers["X-Test"] == "yes")
+    #expect(head.headers["Last-Event-ID"] == "ä 7")
+    #expect(head.headers["User-Agent"]?.hasPrefix("pusher-cli/") == true)
+    #expect(head.headers["Accept-Encoding"] == nil)
+  }
+
+  @Test
+  func
+    `a stream that ends or breaks goes on behind the last event, and a broken event is not printed`()
+    throws
+  {
+    let ids = Record<String?>()
+    let server = try ScriptedServer { connection in
+      let question = try connection.beginStream(
+        connection.number == 1 ? [] : [("Transfer-Encoding", "chunked")])
+      ids.add(question.head.headers["Last-Event-ID"])
+      switch connection.number {
+      case 1: try connection.send(stream: "retry: 10\nid: 1\ndata: 1\n\nid: 2\ndata: lost\n")
+      case 2: try connection.send(chunk: "id: 2\ndata: 2\n\ndata: half")
+      default:
+        try connection.send(chunk: "data: 3\n\n")
+        try connection.remain()
+      }
+    }
+    let program = try PusherCLI.sse(server, "-L", "-n", "3", "-v")
+    let events = try program.lines(9).map { line in
+      try #require(line.firstMatch(of: /"event":"([^"]*)"/)).output.1
+    }
+    #expect(
+      events == [
+        "pusher-cli:connected", "message", "pusher-cli:disconnected", "pusher-cli:connected",
+        "pusher-cli:gap", "message", "pusher-cli:disconnected", "pusher-cli:connected",
+        "pusher-cli:gap",
+      ])
+    #expect(try program.line() == #"{"event":"message","id":"2","data":3}"#)
+    #expect(ids.values == [nil, "1", "2"])
+    try program.errorLine(containing: "the server ended the stream; asking again in")
+    try program.errorLine(containing: "behind event 1")
+    try program.errorLine(containing: "warning: the connection ended in the middle of the stream")
+  }
+
+  @Test func `204 ends the run with status 0`() throws {
+    let server = try ScriptedServer { connection in
+      if connection.number == 1 {
+        try connection.beginStream()
+        try connection.send(stream: "retry: 10\ndata: 1\n\n")
+      } else {
+        _ = try connection.question()
+        try connection.answer(204, "No Content")
+      }
+    }
+    let result = try PusherCLI.sse(server).result()
+    #expect(result.ending == .exited(0))
+    #expect(result.outputText == #"{"event":"message","data":1}"# + "\n")
+  }
+
+  @Test func `redirects are followed, and what is secret stays with the first server`() throws {
+    let heads = Record<HTTPRequestHead>()
+    let other = try ScriptedServer { connection in
+      heads.add(try connection.beginStream().head)
+      try connection.send(stream: "data: there\n\n")
+      try connection.remain()
+    }
+    let server = try ScriptedServer { connection in
+      let question = try connection.question()
+      heads.add(question.head)
+      let target = connection.number == 1 ? "/moved" : other.url
+      try connection.send(
+        bytes: HTTPResponseHead(
+          status: connection.number == 1 ? 301 : 307, reason: "Moved",
+          headers: HTTPHeaders([("Location", target), ("Content-Length", "0")])
+        ).encode())
+    }
+    let secret = try TemporaryFolder.shared.file(
+      "token", holding: "Authorization: Bearer x\nX-Other: y\n")
+    let result = try PusherCLI.sse(server, "-n", "1", "-H", "@\(secret)", "-v").result()
+    #expect(result.outputText == #"{"event":"message","data":"there"}"# + "\n")
+    #expect(heads.values.map(\.target) == ["/stream", "/moved", "/stream"])
+    #expect(
+      heads.values.map { $0.headers["Authorization"] } == ["Bearer x", "Bearer x", nil])
+    #expect(result.errorText.contains("redirected (301) to http://127.0.0.1:"))
+  }
+
+  @Test func `a POST sends its data once, and ends with the stream`() throws {
+    let questions = Record<ScriptedConnection.Question>()
+    let server = try ScriptedServer { connection in
+      questions.add(try connection.beginStream())
+      try connection.send(stream: "data: {\"token\":\"a\"}\n\ndata: [DONE]\n\n")
+    }
+    let result = try PusherCLI.sse(server, "-d", #"{"stream":true}"#).result()
+    #expect(result.ending == .exited(0))
+    #expect(
+      result.outputText
+        == #"{"event":"message","data":{"token":"a"}}"# + "\n"
+        + #"{"event":"message","data":"[DONE]"}"# + "\n")
+    #expect(questions.values.map(\.head.method) == ["POST"])
+    #expect(questions.values.first?.body == #"{"stream":true}"#)
+    #expect(questions.values.first?.head.headers["Content-Type"] == "application/json")
+  }
+
+  @Test func `the state file leads the next run, and holds what was printed`() throws {
+    let ids = Record<String?>()
+    let server = try ScriptedServer { connection in
+      ids.add(try connection.beginStream().head.headers["Last-Event-ID"])
+      try connection.send(stream: "id: 1\ndata: 1\n\nid: 2\ndata: 2\n\nid: 3\ndata: 3\n\n")
+      try connection.remain()
+    }
+    let state = TemporaryFolder.shared.file("state")
+    #expect(try PusherCLI.sse(server, "-n", "2", "--state-file", state).wait() == .exited(0))
+    #expect(try String(contentsOfFile: state, encoding: .utf8) == "2\n")
+    #expect(try PusherCLI.sse(server, "-n", "3", "--state-file", state).wait() == .exited(0))
+    #expect(try String(contentsOfFile: state, encoding: .utf8) == "3\n")
+    #expect(ids.values == [nil, "2"])
+  }
+
+  @Test func `a compressed stream is printed event by event`() throws {
+    let gate = Gate()
+    let server = try ScriptedServer { connection in
+      let question = try connection.beginStream([("Content-Encoding", "deflate")])
+      #expect(question.head.headers["Accept-Encoding"] == "gzip, deflate")
+      let deflater = Deflater(windowBits: 15)
+      for number in 1...3 {
+        let plain = ByteBuffer()
+        plain.append("data: \(number)\n\n")
+        let packed = ByteBuffer()
+        deflater.deflate(plain.view.raw, into: packed)
+        try connection.send(bytes: packed.array + [0, 0, 0xFF, 0xFF])
+        try connection.wait(for: gate)
+      }
+      try connection.remain()
+    }
+    let program = try PusherCLI.sse(server, "--compression", "-n", "3")
+    for number in 1...3 {
+      #expect(try program.line() == #"{"event":"message","data":\#(number)}"#)
+      gate.open()
+    }
+    #expect(try program.wait() == .exited(0))
+  }
+
+  @Test func `filters, count, shapes and terminators are those of subscribe`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      try connection.send(
+        stream: "event: a.x\ndata: 1\n\nevent: b\ndata: 2\n\nevent: a.y\ndata: {\"z\":\"q\"}\n\n")
+      try connection.remain()
+    }
+    let filtered = try PusherCLI.sse(server, "-e", "a.*", "-x", "*x", "-n", "1", "-0").result()
+    #expect(filtered.outputText == #"{"event":"a.y","data":{"z":"q"}}"# + "\0")
+    let raw = try PusherCLI.sse(server, "-r", "-n", "3").result()
+    #expect(raw.outputText == "1\n2\n{\"z\":\"q\"}\n")
+    let strings = try PusherCLI.sse(server, "--raw-data", "-e", "b", "-n", "1").result()
+    #expect(strings.outputText == #"{"event":"b","data":"2"}"# + "\n")
+    let stamped = try PusherCLI.sse(server, "-t", "-n", "1").result()
+    #expect(stamped.outputText.contains(/^\{"received_at":"[-0-9T:.]+Z","event":"a\.x","data":1\}/))
+  }
+
+  @Test(.enabled(if: TestCertificates.shared != nil, "openssl missing"))
+  func `TLS is checked as elsewhere`() throws {
+    let certificates = try #require(TestCertificates.shared)
+    let server = try ScriptedServer(certificate: certificates.trusted) { connection in
+      try connection.beginStream()
+      try connection.send(stream: "data: 1\n\n")
+      try connection.remain()
+    }
+    let good = try PusherCLI.sse(server, "-n", "1", "--cacert", certificates.authority).result()
+    #expect(good.ending == .exited(0), "\(good.errorText)")
+    let bad = try PusherCLI.sse(server, "-n", "1").result()
+    #expect(bad.ending == .exited(4))
+    #expect(bad.errorText.contains("(--cacert FILE trusts another authority)"))
+  }
+
+  @Test(
+    .enabled(
+      if: LocalProxy.Kind.allCases.allSatisfy(\.isInstalled), "tinyproxy or microsocks missing"),
+    arguments: LocalProxy.Kind.allCases)
+  func `a proxy leads to the stream`(kind: LocalProxy.Kind) throws {
+    let proxy = try LocalProxy(kind)
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      try connection.send(stream: "data: 1\n\n")
+      try connection.remain()
+    }
+    let result = try PusherCLI.sse(server, "-n", "1", "--proxy", proxy.url, "-v").result()
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    #expect(result.errorText.contains("through proxy \(proxy.url)"))
+  }
+}

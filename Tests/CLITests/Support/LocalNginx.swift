@@ -1,0 +1,107 @@
+import Foundation
+import PusherCore
+
+/// Debian's nginx with its nchan module, on a port of 127.0.0.1 with a configuration of its own; it ends with this.
+///
+/// What is posted to `/publish` comes out of the event stream `/stream`, kept in memory until a restart.
+final class LocalNginx {
+  private static let program = "/usr/sbin/nginx"
+  private static let module = "/usr/lib/nginx/modules/ngx_nchan_module.so"
+
+  /// Whether nginx and the module are installed.
+  static var isInstalled: Bool {
+    FileManager.default.isExecutableFile(atPath: program)
+      && FileManager.default.fileExists(atPath: module)
+  }
+
+  let port: UInt16
+  private let configuration: String
+  private var child: ChildProgram
+
+  init() throws {
+    let listener = try Loopback.listen()
+    port = listener.port
+    close(listener.descriptor)
+    let folder = TemporaryFolder.shared.file("nginx")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let text = Self.text(port: port, folder: folder)
+    configuration = try TemporaryFolder.shared.file("nginx.conf", holding: text)
+    child = try Self.start(configuration, port: port)
+  }
+
+  var url: String { "http://127.0.0.1:\(port)/stream" }
+
+  /// Ends the server with all that it remembers, and starts it anew on its port.
+  func restart() throws {
+    child.send(SIGTERM)
+    try child.wait()
+    child = try Self.start(configuration, port: port)
+  }
+
+  /// Publishes each text as a message, over one connection.
+  func publish(_ messages: [String]) throws {
+    let requests = messages.map { message in
+      let quoted = message.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+      return """
+        url = "http://127.0.0.1:\(port)/publish"
+        data = "\(quoted)"
+        output = "/dev/null"
+        silent
+        show-error
+        fail
+
+        """
+    }
+    let file = try TemporaryFolder.shared.file(
+      "requests", holding: requests.joined(separator: "next\n"))
+    let result = try PusherCLI.tool(["curl", "-K", file], within: .seconds(60))
+    guard result.ending == .exited(0) else { throw Unexpected("curl: \(result.errorText)") }
+  }
+
+  private static func start(_ configuration: String, port: UInt16) throws -> ChildProgram {
+    let child = try ChildProgram(
+      program, ["-e", "stderr", "-c", configuration], environment: PusherCLI.environment)
+    let deadline = SystemClock.now().advanced(by: .seconds(10))
+    while SystemClock.now() < deadline {
+      if try Loopback.isListened(port) { return child }
+      usleep(5000)
+    }
+    throw Late("nginx does not listen: \(child.peekAtErrors())")
+  }
+
+  private static func text(port: UInt16, folder: String) -> String {
+    // Workers of root become another user, who may not use the folder.
+    let user = getuid() == 0 ? "user root;" : ""
+    let spools = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
+      "\($0)_temp_path \(folder)/\($0);"
+    }
+    return """
+      load_module \(module);
+      daemon off;
+      \(user)
+      worker_processes 1;
+      pid \(folder)/pid;
+      error_log stderr error;
+      events { worker_connections 64; }
+      http {
+        access_log off;
+        keepalive_requests 1000000;
+        \(spools.joined(separator: "\n  "))
+        server {
+          listen 127.0.0.1:\(port);
+          location = /publish {
+            nchan_publisher;
+            nchan_channel_id test;
+            nchan_message_buffer_length 20000;
+            nchan_message_timeout 1h;
+          }
+          location = /stream {
+            nchan_subscriber eventsource;
+            nchan_channel_id test;
+          }
+        }
+      }
+
+      """
+  }
+}
