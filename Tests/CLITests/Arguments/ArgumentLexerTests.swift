@@ -124,7 +124,7 @@ import Testing
 
   @Test func `an option of another command is refused by name`() {
     #expect(
-      refusal(of: "trigger --count 1") == "trigger has no option --count (it belongs to subscribe)")
+      refusal(of: "trigger --count 1") == "trigger has no option --count (it belongs to subscribe and sse)")
     #expect(
       refusal(of: "serve --host h")
         == "serve has no option --host (it belongs to subscribe and trigger)")
@@ -201,7 +201,7 @@ import Testing
     #expect(refusal(of: "trig a") == "unknown command 'trig'; did you mean 'trigger'?")
     #expect(refusal(of: "orders") == "unknown command 'orders'")
     #expect(
-      refusal(of: "-q") == "no command: give one of subscribe, serve, trigger, help, version")
+      refusal(of: "-q") == "no command: give one of subscribe, sse, serve, trigger, help, version")
     #expect(refusal(of: "serve x") == "serve takes no arguments (found 'x')")
   }
 }

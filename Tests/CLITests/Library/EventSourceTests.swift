@@ -1,0 +1,181 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("EventSource, against a scripted server")
+struct EventSourceTests {
+  private static let events =
+    "id: event-id\nevent: event-name\ndata: event-data\n\nid: event-id\ndata: event-data-1\n"
+    + "data: event-data-2\ndata: event-data-3\n\n:heartbeat\n\n"
+
+  private func server(_ text: String = events, remains: Bool = true) throws -> ScriptedServer {
+    try ScriptedServer { connection in
+      try connection.beginStream()
+      try connection.send(stream: text)
+      if remains { try connection.remain() }
+    }
+  }
+
+  @Test func `listeners get the events of their type, onMessage those without one`() throws {
+    let server = try server()
+    let calls = Record<[String?]>()
+    let gate = Gate()
+    let source = EventSource(url: server.url, headers: ["X-Test": "1"])
+    #expect(source.readyState == .closed)
+    #expect(source.retryTime == 3000)
+    source.onOpen { calls.add(["open"]) }
+    source.addEventListener("event-name") { id, event, data in calls.add([id, event, data]) }
+    source.addEventListener("other") { _, _, _ in calls.add(["never"]) }
+    source.onMessage { id, event, data in
+      calls.add([id, event, data])
+      gate.open()
+    }
+    #expect(source.events() == ["event-name", "other"])
+    source.removeEventListener("other")
+    #expect(source.events() == ["event-name"])
+    source.connect()
+    try gate.wait()
+    #expect(
+      calls.values == [
+        ["open"], ["event-id", "event-name", "event-data"],
+        ["event-id", "message", "event-data-1\nevent-data-2\nevent-data-3"],
+      ])
+    #expect(source.readyState == .open)
+    #expect(source.lastEventId == "event-id")
+    source.disconnect()
+    #expect(source.readyState == .closed)
+  }
+
+  @Test func `it reconnects behind the last event, and 204 completes it`() throws {
+    let ids = Record<String?>()
+    let server = try ScriptedServer { connection in
+      guard connection.number < 3 else {
+        _ = try connection.question()
+        return try connection.answer(204)
+      }
+      ids.add(try connection.beginStream().head.headers["Last-Event-ID"])
+      try connection.send(stream: "retry: 20\nid: \(connection.number)\ndata: x\n\n")
+    }
+    let gate = Gate()
+    let endings = Record<String>()
+    let source = EventSource(url: server.url)
+    source.onComplete { status, shouldReconnect, error in
+      endings.add("\(status ?? 0) \(shouldReconnect ?? true) \(error.map { "\($0)" } ?? "-")")
+      gate.open()
+    }
+    source.connect(lastEventId: "first")
+    try gate.wait()
+    #expect(ids.values == ["first", "1"])
+    #expect(endings.values == ["204 false -"])
+    #expect(source.retryTime == 20)
+    #expect(source.readyState == .closed)
+  }
+
+  @Test func `without reconnecting the owner is told whether to, and may connect again`() throws {
+    let server = try server(remains: false)
+    var settings = EventSourceSettings()
+    settings.reconnect = ReconnectPolicy(mode: .never)
+    let source = EventSource(url: server.url, settings: settings)
+    let gate = Gate()
+    let endings = Record<Bool?>()
+    source.onComplete { [weak source] status, shouldReconnect, error in
+      endings.add(shouldReconnect)
+      if endings.values.count == 1 {
+        source?.connect(lastEventId: source?.lastEventId)
+      } else {
+        gate.open()
+      }
+    }
+    source.connect()
+    try gate.wait()
+    #expect(endings.values == [true, true])
+    #expect(server.connectionCount == 2)
+  }
+
+  @Test func `what is no stream, and what is no URL, completes it with the error`() throws {
+    let server = try ScriptedServer { connection in
+      _ = try connection.question()
+      try connection.answer(404, "Not Found")
+    }
+    let cases: [(url: String, status: Int?, error: EventSourceError?)] = [
+      (server.url, 404, .refused(status: 404, reason: "Not Found")), ("nonsense", nil, nil),
+      ("ws://127.0.0.1/", nil, nil),
+    ]
+    for (url, status, error) in cases {
+      let source = EventSource(url: url)
+      let gate = Gate()
+      let endings = Record<(Int?, Bool?, EventSourceError?)>()
+      source.onComplete {
+        endings.add(($0, $1, $2))
+        gate.open()
+      }
+      source.connect()
+      try gate.wait()
+      let ending = try #require(endings.values.first)
+      #expect(ending.0 == status)
+      #expect(ending.1 == false)
+      if let error { #expect(ending.2 == error) }
+      #expect(ending.2 != nil)
+    }
+  }
+
+  @Test func `events come as a sequence too, which ends with the source`() async throws {
+    let server = try server()
+    let source = EventSource(url: server.url)
+    let messages = source.messages()
+    source.connect()
+    var seen: [EventSourceMessage] = []
+    for await message in messages {
+      seen.append(message)
+      if seen.count == 2 { source.disconnect() }
+    }
+    #expect(seen.map(\.event) == ["event-name", "message"])
+    #expect(seen.map(\.id) == ["event-id", "event-id"])
+    #expect(messages.droppedCount == 0)
+  }
+
+  @Test
+  func `a source that is let go closes its connection, and no handler is called after disconnect`()
+    throws
+  {
+    let gone = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      try connection.send(stream: "data: 1\n\ndata: 2\n\n")
+      do { try connection.remain() } catch is PeerLeft { gone.open() }
+    }
+    let count = Record<Int>()
+    do {
+      let source = EventSource(url: server.url)
+      source.onMessage { [weak source] _, _, _ in
+        count.add(1)
+        source?.disconnect()
+      }
+      source.connect()
+      try gone.wait()
+      #expect(count.values == [1])
+    }
+    var source: EventSource? = EventSource(url: server.url)
+    let came = Gate()
+    source?.onMessage { _, _, _ in came.open() }
+    source?.connect()
+    try came.wait()
+    source = nil
+    try gone.wait()
+  }
+
+  @Test func `connecting and disconnecting from many threads leaves it closed and alive`() throws {
+    let server = try server()
+    let source = EventSource(url: server.url)
+    DispatchQueue.concurrentPerform(iterations: 200) { number in
+      if number % 3 == 0 { source.connect() } else { source.disconnect() }
+      _ = (source.readyState, source.lastEventId, source.events())
+    }
+    source.disconnect()
+    #expect(source.readyState == .closed)
+    let gate = Gate()
+    source.onMessage { _, _, _ in gate.open() }
+    source.connect()
+    try gate.wait()
+  }
+}
