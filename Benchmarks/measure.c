@@ -2,7 +2,7 @@
  *
  *   measure SINK SOURCE WORD... -- CLIENT WORD...
  *
- * PORT among the client's words becomes the port the source printed. Prints "seconds cpu-seconds peak-KiB
+ * PORT in the client's words becomes the port the source printed. Prints "seconds cpu-seconds peak-KiB
  * lines". CPU time and memory are the kernel's account of the client alone, start-up included. This program is
  * small on purpose: a child's peak memory begins with that of the process it was forked from.
  */
@@ -80,8 +80,11 @@ int main(int count, char **words) {
   FILE *told = fdopen(from_source[0], "r");
   char port[16];
   if (!told || fscanf(told, "port %15s", port) != 1) die("the source told no port");
-  for (char **word = client_words; *word; word++)
-    if (strcmp(*word, "PORT") == 0) *word = port;
+  for (char **word = client_words; *word; word++) {
+    char *place = strstr(*word, "PORT");
+    if (place && asprintf(word, "%.*s%s%s", (int)(place - *word), *word, port, place + strlen("PORT")) < 0)
+      die("no memory");
+  }
 
   char *sink_words[] = {words[1], NULL};
   sink = start(sink_words, to_sink[0], from_sink[1]);

@@ -1,11 +1,15 @@
-/* The source of every row: a Pusher server that knows one channel and one speech.
+/* The source of every row: a Pusher server that knows one channel and one speech, or a server of one event stream.
  *
  *   replay-server EVENTS SIZE [CERTIFICATE KEY]
+ *   replay-server sse EVENTS SIZE [CERTIFICATE KEY]
  *
  * Listens on a free port of 127.0.0.1 and prints "port N". Each client is upgraded, told
  * pusher:connection_established, and once it has subscribed it gets EVENTS text frames with a payload of SIZE
  * bytes, as fast as the socket takes them from one block prepared beforehand, then one frame with the event
  * bench.end. When the client closes, prints "seconds S": from the first frame to that close.
+ *
+ * With "sse" each client gets, whatever it asks for, EVENTS server-sent events of SIZE bytes, each in a chunk of its
+ * own, and then the end of the body.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -90,6 +94,52 @@ static struct speech prepare(unsigned long count, size_t size) {
   }
   free(payload);
   return speech;
+}
+
+/* One server-sent event of exactly `size` bytes, in its chunk; returns the length of both. */
+static size_t put_event(char *out, size_t size, unsigned number) {
+  static const char words[] = "filled at the open, partly from the reserve, the rest stands until the close; ";
+  static const char tail[] = "\"}\n\n";
+  size_t head = (size_t)sprintf(out, "%zx\r\n", size);
+  char *event = out + head;
+  size_t at = (size_t)sprintf(
+      event,
+      "id: %u\nevent: price.updated\ndata: {\"id\":%u,\"symbol\":\"ACME\",\"side\":\"%s\",\"price\":%u.%02u,\"note\":\"",
+      number, 1000000 + number, number % 3 ? "buy" : "sell", 100 + number % 800, number % 100);
+  for (size_t word = number % 9; at < size - (sizeof tail - 1); word++)
+    event[at++] = words[word % (sizeof words - 1)];
+  memcpy(event + at, tail, sizeof tail - 1);
+  memcpy(event + size, "\r\n", 2);
+  return head + size + 2;
+}
+
+static struct speech prepare_stream(unsigned long count, size_t size) {
+  struct speech speech = {malloc(block_room + 2048), 0, 0, count};
+  if (!speech.block) die("memory");
+  for (size_t at = 0; at + size + 16 <= block_room; at += speech.frame, speech.frames++)
+    speech.frame = put_event(speech.block + at, size, (unsigned)speech.frames);
+  return speech;
+}
+
+static void serve_stream(struct peer *peer, const struct speech *speech) {
+  static const char answer[] =
+      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+  char head[16384];
+  size_t end;
+  if (peer->tls && SSL_accept(peer->tls) != 1) return;
+  if (!peer_read_head(peer, head, sizeof head, &end)) return;
+  if (!peer_write(peer, answer, sizeof answer - 1)) return;
+  double start = now();
+  for (unsigned long left = speech->count; left > 0;) {
+    unsigned long frames = left < speech->frames ? left : speech->frames;
+    if (!peer_write(peer, speech->block, frames * speech->frame)) return;
+    left -= frames;
+  }
+  if (!peer_write(peer, "0\r\n\r\n", 5)) return;
+  /* Until the client leaves: then it has read all, and most likely said so. */
+  while (peer_read(peer, head, sizeof head) > 0) continue;
+  printf("seconds %.6f\n", now() - start);
+  fflush(stdout);
 }
 
 static int upgrade(struct peer *peer) {
@@ -194,8 +244,11 @@ static void serve(struct peer *peer, const struct speech *speech) {
 }
 
 int main(int count, char **words) {
+  int is_stream = count > 1 && strcmp(words[1], "sse") == 0;
+  count -= is_stream;
+  words += is_stream;
   if (count != 3 && count != 5) {
-    fprintf(stderr, "usage: replay-server EVENTS SIZE [CERTIFICATE KEY]\n");
+    fprintf(stderr, "usage: replay-server [sse] EVENTS SIZE [CERTIFICATE KEY]\n");
     return 2;
   }
   signal(SIGPIPE, SIG_IGN);
@@ -205,7 +258,8 @@ int main(int count, char **words) {
     fprintf(stderr, "replay-server: a payload has 200 to 60000 bytes\n");
     return 2;
   }
-  struct speech speech = prepare(strtoul(words[1], NULL, 10), size);
+  unsigned long events = strtoul(words[1], NULL, 10);
+  struct speech speech = is_stream ? prepare_stream(events, size) : prepare(events, size);
   SSL_CTX *context = NULL;
   if (count == 5) {
     context = SSL_CTX_new(TLS_server_method());
@@ -230,7 +284,8 @@ int main(int count, char **words) {
       peer.tls = SSL_new(context);
       if (!peer.tls || SSL_set_fd(peer.tls, peer.descriptor) != 1) die("TLS");
     }
-    serve(&peer, &speech);
+    if (is_stream) serve_stream(&peer, &speech);
+    else serve(&peer, &speech);
     SSL_free(peer.tls);
     close(peer.descriptor);
   }

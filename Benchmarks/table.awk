@@ -1,5 +1,5 @@
 # Turns the results of all rounds into one Markdown table with aligned columns: of each row the round with the
-# median time. Fields: reader, link, payload, events, seconds, CPU seconds, peak KiB, lines.
+# median time. `base` names the reader that the others are compared with. Fields: reader, link, payload, events, seconds, CPU seconds, peak KiB, lines.
 
 function cell(row, column, text) {
   cells[row, column] = text
@@ -47,12 +47,12 @@ function median(row,   round, other, faster, best) {
 }
 
 END {
-  columns = split("reader,link,payload,events,events/s,CPU ns/event,peak RSS,times websockets", heads, ",")
+  columns = split("reader,link,payload,events,events/s,CPU ns/event,peak RSS,times " base, heads, ",")
   for (column = 1; column <= columns; column++) cell(0, column, heads[column])
   for (row = 1; row <= rows; row++) {
     middle[row] = median(row)
     rate[row] = events[row] / seconds[row, middle[row]]
-    if (reader[row] == "websockets") base[link[row], size[row]] = rate[row]
+    if (reader[row] == base) base_rate[link[row], size[row]] = rate[row]
   }
   for (row = 1; row <= rows; row++) {
     cell(row, 1, reader[row])
@@ -62,7 +62,7 @@ END {
     cell(row, 5, grouped(rate[row]))
     cell(row, 6, grouped(cpu[row, middle[row]] / events[row] * 1e9))
     cell(row, 7, sprintf("%.1f MB", memory[row, middle[row]] * 1024 / 1e6))
-    cell(row, 8, sprintf("%.1f", rate[row] / base[link[row], size[row]]))
+    cell(row, 8, sprintf("%.1f", rate[row] / base_rate[link[row], size[row]]))
   }
   for (row = 0; row <= rows; row++) {
     for (column = 1; column <= columns; column++) {

@@ -1,17 +1,19 @@
 #!/bin/sh
 # Measures events per second, CPU time and memory of pusher-cli next to a floor and two Python clients, all
-# against the same source on the loopback interface, and prints one table. docs/benchmarks.md tells what is
-# measured and how.
+# against the same source on the loopback interface, and prints one table; then the same of event streams, next to
+# curl and another Python client. docs/benchmarks.md tells what is measured and how.
 #
 #   PUSHER_CLI=PATH   the program to measure; without it, dist/pusher-cli is built
 #   BENCH_RUNS=N      rounds over all rows, of which each row's median is shown (3)
 #   BENCH_SCALE=N     percent of the events that each row gets (100)
+#   BENCH_TABLES=...  which tables: channels, sse (both)
 set -eu
 cd "$(dirname "$0")/.."
 
 work=.build-bench
 runs=${BENCH_RUNS:-3}
 scale=${BENCH_SCALE:-100}
+tables=${BENCH_TABLES:-channels sse}
 
 if [ -n "${PUSHER_CLI:-}" ]; then
   if [ ! -x "$PUSHER_CLI" ]; then
@@ -38,14 +40,17 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 
   -keyout "$work/key.pem" -out "$work/cert.pem" 2>/dev/null
 
 : >"$work/results"
+: >"$work/results-sse"
 
-# row READER LINK SIZE EVENTS [NOTE]: one line in the results: the row, then what `measure` printed.
-row() {
-  reader=$1
-  link=$2
-  size=$3
-  events=$(($4 * scale / 100))
+# scaled COUNT: as many events as the row gets.
+scaled() {
+  events=$(($1 * scale / 100))
   [ "$events" -gt 0 ] || events=1
+}
+
+# link NAME: how the row's link is asked for.
+link() {
+  link=$1
   scheme=http
   certificate=''
   key=''
@@ -56,6 +61,36 @@ row() {
     key=$work/key.pem
     trust="--cacert $certificate"
   fi
+}
+
+# run RESULTS READER SIZE LINES SOURCE-WORD... -- CLIENT-WORD...: one line in the results: the row, then what
+# `measure` printed.
+run() {
+  results=$1
+  reader=$2
+  size=$3
+  wanted=$4
+  shift 4
+  printf 'bench: %s, %s, %s B, %s events\n' "$reader" "$link" "$size" "$events" >&2
+  if ! taken=$("$work/measure" "$work/sink" "$work/replay-server" "$@"); then
+    echo "bench: the row $reader, $link, $size B failed" >&2
+    exit 1
+  fi
+  lines=${taken##* }
+  if [ "$reader" != 'C floor' ] && [ "$lines" -ne "$wanted" ]; then
+    echo "bench: $reader printed $lines lines of $wanted" >&2
+    exit 1
+  fi
+  printf '%s\t%s\t%s\t%s\t%s\n' "$reader" "$link" "$size" "$events" "$taken" |
+    tr ' ' '\t' | sed 's/^C\tfloor/C floor/' >>"$results"
+}
+
+# row READER LINK SIZE EVENTS: a row of the table of channels.
+row() {
+  reader=$1
+  size=$3
+  scaled "$4"
+  link "$2"
   case $reader in
     'C floor') set -- "$work/floor-reader" PORT ${certificate:+tls} ;;
     pusher-cli)
@@ -66,46 +101,78 @@ row() {
     websockets) set -- "$python" Benchmarks/websockets-reader.py PORT ${certificate:+"$certificate"} ;;
     pysher) set -- "$python" Benchmarks/pysher-reader.py PORT ${certificate:+"$certificate"} ;;
   esac
-  printf 'bench: %s, %s, %s B, %s events\n' "$reader" "$link" "$size" "$events" >&2
   # shellcheck disable=SC2086
-  if ! taken=$("$work/measure" "$work/sink" "$work/replay-server" "$events" "$size" \
-    $certificate $key -- "$@"); then
-    echo "bench: the row $reader, $link, $size B failed" >&2
-    exit 1
-  fi
-  lines=${taken##* }
-  if [ "$reader" != 'C floor' ] && [ "$lines" -ne $((events + 1)) ]; then
-    echo "bench: $reader printed $lines lines of $((events + 1))" >&2
-    exit 1
-  fi
-  printf '%s\t%s\t%s\t%s\t%s\n' "$reader" "$link" "$size" "$events" "$taken" |
-    tr ' ' '\t' | sed 's/^C\tfloor/C floor/' >>"$work/results"
+  run "$work/results" "$reader" "$size" $((events + 1)) "$events" "$size" $certificate $key -- "$@"
+}
+
+# stream_row READER LINK SIZE EVENTS: a row of the table of event streams.
+stream_row() {
+  reader=$1
+  size=$3
+  scaled "$4"
+  link "$2"
+  url=$scheme://127.0.0.1:PORT/
+  lines=$events
+  case $reader in
+    pusher-cli)
+      # shellcheck disable=SC2086
+      set -- "$PUSHER_CLI" sse "$url" $trust --reconnect never
+      ;;
+    curl)
+      # It prints what comes as it comes, four lines an event.
+      lines=$((events * 4))
+      # shellcheck disable=SC2086
+      set -- curl -sSN "$url" $trust
+      ;;
+    httpx-sse) set -- "$python" Benchmarks/httpx-sse-reader.py "$url" ${certificate:+"$certificate"} ;;
+  esac
+  # shellcheck disable=SC2086
+  run "$work/results-sse" "$reader" "$size" "$lines" sse "$events" "$size" $certificate $key -- "$@"
+}
+
+# wants TABLE: whether it was asked for.
+wants() {
+  case " $tables " in *" $1 "*) return 0 ;; esac
+  return 1
 }
 
 # Events chosen so that a row takes about two seconds; slow readers get fewer.
 round=0
 while [ "$round" -lt "$runs" ]; do
   round=$((round + 1))
-  row 'C floor' plain 200 20000000
-  row pusher-cli plain 200 1000000
-  row pusher-cli plain 200 10000000
-  row websockets plain 200 100000
-  row pysher plain 200 25000
-  row 'C floor' plain 1000 5000000
-  row pusher-cli plain 1000 2000000
-  row websockets plain 1000 30000
-  row pysher plain 1000 10000
-  row 'C floor' TLS 200 5000000
-  row pusher-cli TLS 200 3000000
-  row websockets TLS 200 100000
-  row pysher TLS 200 25000
-  row 'C floor' TLS 1000 1000000
-  row pusher-cli TLS 1000 1000000
-  row websockets TLS 1000 30000
-  row pysher TLS 1000 10000
+  if wants channels; then
+    row 'C floor' plain 200 20000000
+    row pusher-cli plain 200 1000000
+    row pusher-cli plain 200 10000000
+    row websockets plain 200 100000
+    row pysher plain 200 25000
+    row 'C floor' plain 1000 5000000
+    row pusher-cli plain 1000 2000000
+    row websockets plain 1000 30000
+    row pysher plain 1000 10000
+    row 'C floor' TLS 200 5000000
+    row pusher-cli TLS 200 3000000
+    row websockets TLS 200 100000
+    row pysher TLS 200 25000
+    row 'C floor' TLS 1000 1000000
+    row pusher-cli TLS 1000 1000000
+    row websockets TLS 1000 30000
+    row pysher TLS 1000 10000
+  fi
+  if wants sse; then
+    stream_row curl plain 200 5000000
+    stream_row pusher-cli plain 200 1000000
+    stream_row pusher-cli plain 200 10000000
+    stream_row httpx-sse plain 200 50000
+    stream_row curl TLS 200 3000000
+    stream_row pusher-cli TLS 200 3000000
+    stream_row httpx-sse TLS 200 50000
+  fi
 done
 
 processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
 printf '%s, %s, %s processors, %s; median of %s\n\n' "$(date -u +%Y-%m-%d)" "$(uname -srm)" \
   "$(getconf _NPROCESSORS_ONLN)" "${processor:-unknown processor}" "$runs"
-awk -F '\t' -f Benchmarks/table.awk "$work/results"
+if wants channels; then awk -F '\t' -v base=websockets -f Benchmarks/table.awk "$work/results"; fi
+if wants channels && wants sse; then printf '\nEvent streams:\n\n'; fi
+if wants sse; then awk -F '\t' -v base=httpx-sse -f Benchmarks/table.awk "$work/results-sse"; fi

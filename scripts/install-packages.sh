@@ -9,7 +9,7 @@ set -eu
 build='make libssl-dev zlib1g-dev pkg-config binutils g++'
 test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan mandoc microsocks nginx-light openssl procps tinyproxy-bin"
 lint='codespell mandoc shellcheck'
-bench="$build python3 python3-venv ca-certificates openssl"
+bench="$build python3 python3-venv ca-certificates curl openssl"
 
 say() {
   printf '%s\n' "install-packages: $*" >&2
