@@ -33,6 +33,7 @@ enum FlagName: String, CaseIterable, Sendable {
   case timestamps
   case output
   case raw
+  case format
   case null
   case rawData = "raw-data"
   case lifecycle

@@ -67,6 +67,10 @@ enum Flags {
       summary: "the same as --output raw",
       standsFor: FlagPair(name: .output, value: OutputFormat.raw.rawValue)),
     Flag(
+      name: .format, letter: "F", value: .text, metavariable: "TEXT",
+      commands: printing, group: .print,
+      summary: "print TEXT; %e is the event, %d the data; see man"),
+    Flag(
       name: .null, letter: "0", commands: printing, group: .print,
       summary: "end each event with NUL instead of a newline"),
     Flag(

@@ -8,6 +8,8 @@ protocol PrintSettings: Sendable {
   var timeout: Duration? { get }
   var idleTimeout: Duration? { get }
   var output: OutputFormat { get }
+  /// What is printed in place of the output format.
+  var template: FormatTemplate? { get }
   /// The byte behind each event: newline or NUL.
   var terminator: UInt8 { get }
   var hasTimestamps: Bool { get }
@@ -25,4 +27,17 @@ enum OutputFormat: String, CaseIterable, Sendable {
   case json
   case pretty
   case raw
+}
+
+extension SettingsReader {
+  /// The template of `--format`.
+  ///
+  /// - Throws: ``UsageError`` for one that cannot be read, and beside another format.
+  func template() throws(UsageError) -> FormatTemplate? {
+    guard let text = typed.text(.format) else { return nil }
+    guard typed.text(.output) == nil else {
+      throw UsageError("--format and --output exclude each other; give one")
+    }
+    return try FormatTemplate(text)
+  }
 }

@@ -18,6 +18,8 @@ struct StreamSettings: PrintSettings, Equatable {
   var timeout: Duration?
   var idleTimeout: Duration?
   var output: OutputFormat
+  /// What is printed in place of the output format.
+  var template: FormatTemplate?
   var terminator: UInt8
   var hasTimestamps: Bool
   var keepsRawData: Bool
@@ -77,6 +79,7 @@ extension StreamSettings {
     timeout = typed.duration(.timeout)
     idleTimeout = typed.duration(.idleTimeout)
     output = try reader.choice(.output, "PUSHER_CLI_OUTPUT", default: .json)
+    template = try reader.template()
     terminator = typed.isOn(.null) ? 0 : UInt8(ascii: "\n")
     hasTimestamps = typed.isOn(.timestamps)
     keepsRawData = typed.isOn(.rawData)

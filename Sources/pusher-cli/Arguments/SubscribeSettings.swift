@@ -13,6 +13,8 @@ struct SubscribeSettings: PrintSettings, Equatable {
   var idleTimeout: Duration?
 
   var output: OutputFormat
+  /// What is printed in place of the output format.
+  var template: FormatTemplate?
   /// The byte behind each event: newline or NUL.
   var terminator: UInt8
   var hasTimestamps: Bool
@@ -75,6 +77,7 @@ extension SubscribeSettings {
     timeout = typed.duration(.timeout)
     idleTimeout = typed.duration(.idleTimeout)
     output = try reader.choice(.output, "PUSHER_CLI_OUTPUT", default: .json)
+    template = try reader.template()
     terminator = typed.isOn(.null) ? 0 : UInt8(ascii: "\n")
     hasTimestamps = typed.isOn(.timestamps)
     keepsRawData = typed.isOn(.rawData)

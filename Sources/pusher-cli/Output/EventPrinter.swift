@@ -11,7 +11,7 @@ final class EventPrinter: Printer {
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)
     writer = EventLineWriter(output: output, service: service, style: style)
-    usesFastWay = settings.output == .json && writer.hasFastWay
+    usesFastWay = settings.output == .json && settings.template == nil && writer.hasFastWay
     super.init(settings: settings, style: style, output: output, wallTime: wallTime)
   }
 
@@ -34,6 +34,20 @@ final class EventPrinter: Printer {
     guard filter?.passes(name ?? envelope.eventName) ?? true else { return }
     count += 1
     stamp()
+    if let template {
+      return write(template) { field in
+        switch field {
+        case .event: name ?? envelope.eventName
+        case .channel: envelope.channelName
+        case .userID: envelope.userIDToken.map(JSONString.decode)
+        case .data: Self.text(of: style.rawData ? .string(envelope.wireData) : envelope.data)
+        case .wire: envelope.wireData
+        default: nil
+        }
+      } line: {
+        writer.write(envelope, named: name)
+      }
+    }
     switch format {
     case .json: writer.write(envelope, named: name)
     case .pretty, .raw: text.write(envelope, named: name, at: burstTime)
@@ -50,6 +64,18 @@ final class EventPrinter: Printer {
   /// Prints a line about the connection or a subscription; it does not count and is not filtered.
   func printLifecycle(event: String, channel: String?, data: JSONValue) {
     stamp()
+    if let template {
+      return write(template) { field in
+        switch field {
+        case .event: event
+        case .channel: channel
+        case .data, .wire: Self.text(of: data)
+        default: nil
+        }
+      } line: {
+        writer.write(event: event, channel: channel, data: data)
+      }
+    }
     switch format {
     case .json: writer.write(event: event, channel: channel, data: data)
     case .pretty, .raw: text.write(event: event, channel: channel, data: data, at: burstTime)
@@ -69,5 +95,12 @@ extension EventPrinter: MessageTap {
     case .filtered: return .taken
     case .unusual: return .declined
     }
+  }
+}
+
+extension Envelope {
+  /// The data as it was on the wire: the string's text, or what stands in place of one.
+  fileprivate var wireData: String {
+    dataString.map(JSONString.decode) ?? dataToken?.text ?? ""
   }
 }

@@ -6,6 +6,9 @@ class Printer {
   let format: OutputFormat
   let filter: FilterMemory?
   let text: EventText
+  let style: EventLineStyle
+  /// What `--format` asks for, in place of the format.
+  let template: FormatTemplate?
   let hasTimestamps: Bool
   let limit: Int
   /// As many bytes may wait to be written.
@@ -22,7 +25,9 @@ class Printer {
   ) {
     self.output = output
     self.wallTime = wallTime
+    self.style = style
     format = settings.output
+    template = settings.template
     hasTimestamps = settings.hasTimestamps
     limit = settings.count ?? .max
     capacity = settings.bufferSize
@@ -44,10 +49,35 @@ class Printer {
 
   /// Takes the time for the burst that begins, when somebody will see it.
   final func stamp() {
-    guard hasTimestamps || format == .pretty, burstTime == nil else { return }
+    let isShown = hasTimestamps || format == .pretty || template?.usesTime == true
+    guard isShown, burstTime == nil else { return }
     let time = wallTime()
     burstTime = time
     if hasTimestamps { setReceivedAt(time.rfc3339) }
+  }
+
+  /// Prints one event by the template; `value` gives the fields that the protocol has, `nil` being none.
+  final func write(
+    _ template: FormatTemplate, _ value: (FormatTemplate.Field) -> String?, line: () -> Void
+  ) {
+    let number = count
+    let time = burstTime
+    template.write(to: output, style: style) { field in
+      switch field {
+      case .time: time?.rfc3339 ?? ""
+      case .seconds: time?.secondsText ?? ""
+      case .number: String(number)
+      default: value(field) ?? ""
+      }
+    } writeLine: {
+      line()
+    }
+  }
+
+  /// Data as the template's `%d` shows it.
+  static func text(of data: JSONValue) -> String {
+    if case .string(let text) = data { return text }
+    return JSONWriter.text(data)
   }
 
   /// The run ends: nothing more is printed on the printer's own account.
@@ -55,6 +85,14 @@ class Printer {
 
   /// The time that lines carry from here on.
   func setReceivedAt(_ time: String) {}
+}
+
+extension WallTime {
+  /// Seconds since 1970 with three decimals.
+  fileprivate var secondsText: String {
+    let milliseconds = String(millisecondsSince1970 - secondsSince1970 * 1000 + 1000).dropFirst()
+    return "\(secondsSince1970).\(milliseconds)"
+  }
 }
 
 extension EventLineStyle {

@@ -24,6 +24,19 @@ final class StreamPrinter: Printer {
     guard filter?.passes(event.type) ?? true else { return }
     count &+= 1
     stamp()
+    if let template {
+      return write(template) { field in
+        switch field {
+        case .event: event.type.text
+        case .id: event.lastEventID.text
+        case .data: Self.text(of: data(of: event))
+        case .wire: event.data.text
+        default: nil
+        }
+      } line: {
+        writer.write(event)
+      }
+    }
     switch format {
     case .json: writer.write(event)
     case .pretty, .raw:
@@ -34,6 +47,17 @@ final class StreamPrinter: Printer {
   /// Prints a line about the stream; it does not count and is not filtered.
   func printLifecycle(event: String, data: JSONValue) {
     stamp()
+    if let template {
+      return write(template) { field in
+        switch field {
+        case .event: event
+        case .data, .wire: Self.text(of: data)
+        default: nil
+        }
+      } line: {
+        writer.write(event: event, data: data)
+      }
+    }
     switch format {
     case .json: writer.write(event: event, data: data)
     case .pretty, .raw: text.write(event: event, channel: nil, data: data, at: burstTime)

@@ -205,6 +205,11 @@ struct StreamTests {
     #expect(raw.outputText == "1\n2\n{\"z\":\"q\"}\n")
     let strings = try PusherCLI.sse(server, "--raw-data", "-e", "b", "-n", "1").result()
     #expect(strings.outputText == #"{"event":"b","data":"2"}"# + "\n")
+    let format = "%N %e [%d] %w%% %s"
+    let formatted = try PusherCLI.sse(server, "-F", format, "-x", "b", "-n", "2").result()
+    #expect(
+      formatted.outputText.contains(
+        /^1 a\.x \[1\] 1% \d+\.\d{3}\n2 a\.y \[\{"z":"q"\}\] \{"z":"q"\}% \d+\.\d{3}\n$/))
     let stamped = try PusherCLI.sse(server, "-t", "-n", "1").result()
     #expect(stamped.outputText.contains(/^\{"received_at":"[-0-9T:.]+Z","event":"a\.x","data":1\}/))
   }
