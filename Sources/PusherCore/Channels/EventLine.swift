@@ -5,7 +5,7 @@
 package final class EventLineWriter {
   private let output: ByteBuffer
   private let style: EventLineStyle
-  private var parts: EventLineParts
+  private let parts: EventLineParts
   private let transcoder: EventTranscoder
   private let scratch = ByteBuffer()
 

@@ -25,6 +25,8 @@ package final class EventStreamClient {
   private var link: EventStreamLink?
   private var isDraining = false
   private var knownReconnectionTime: Int?
+  /// Whether the session knows that the present stream has brought an event.
+  private var hasNotedEvent = false
   /// Whether the session has ended and no socket is left.
   package private(set) var isClosed = false
   /// The owner, kept until the client is closed.
@@ -91,6 +93,7 @@ package final class EventStreamClient {
     case .dial:
       link?.abort()
       parser.reset()
+      hasNotedEvent = false
       let link = EventStreamLink(
         loop: loop, configuration: configuration, tls: tls, parser: parser, delegate: self)
       link.isPaused = isPaused
@@ -150,7 +153,10 @@ extension EventStreamClient: EventStreamLinkDelegate {
   }
 
   func linkReceived(_ event: EventStreamEvent, at now: Instant) {
-    session.noteEvent()
+    if !hasNotedEvent {
+      hasNotedEvent = true
+      session.noteEvent()
+    }
     delegate?.client(self, received: event, at: now)
   }
 

@@ -5,7 +5,8 @@
 package final class EventStreamLineWriter {
   private let output: ByteBuffer
   private let style: EventLineStyle
-  private var parts: EventLineParts
+  private let parts: EventLineParts
+  private let terminator: UInt8
 
   /// What a line needs beyond the bytes of its event, and what the copying may write past its end.
   private static let overhead = 96
@@ -14,6 +15,7 @@ package final class EventStreamLineWriter {
     self.output = output
     self.style = style
     parts = EventLineParts(output: output, style: style)
+    terminator = style.terminator
   }
 
   /// The time that the lines from here on carry, as RFC 3339 text; `nil` leaves it out.
@@ -66,7 +68,7 @@ package final class EventStreamLineWriter {
     unsafe Self.put(#"","data":"#, to: &end)
     guard unsafe Self.copyJSON(event.data, to: &end) else { return false }
     unsafe end[0] = UInt8(ascii: "}")
-    unsafe end[1] = style.terminator
+    unsafe end[1] = terminator
     let length = unsafe end + 2 - start
     unsafe parts.writePrefix(before: start)
     output.commit(prefix &+ length)

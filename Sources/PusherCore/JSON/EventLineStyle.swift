@@ -29,22 +29,24 @@ package struct EventLinePalette: Sendable {
 }
 
 /// The parts of which every JSON line is made: its beginning, its keys, the event's name, its end.
-struct EventLineParts {
+///
+/// It is a class, so that a line costs no copy of the style.
+final class EventLineParts {
   let output: ByteBuffer
   let style: EventLineStyle
   /// `{"received_at":"…"` when lines carry the time, else empty.
   private(set) var prefix: [UInt8] = []
+  /// Whether a line can be written by a fast way at all.
+  let hasFastWay: Bool
 
   init(output: ByteBuffer, style: EventLineStyle) {
     self.output = output
     self.style = style
+    hasFastWay = !style.rawData && !style.forTerminal && style.palette == nil
   }
 
-  /// Whether a line can be written by a fast way at all.
-  var hasFastWay: Bool { !style.rawData && !style.forTerminal && style.palette == nil }
-
   /// The time that the lines from here on carry, as RFC 3339 text; `nil` leaves it out.
-  mutating func setReceivedAt(_ time: String?) {
+  func setReceivedAt(_ time: String?) {
     prefix = time.map { Array(#"{"received_at":"\#($0)""#.utf8) } ?? []
   }
 

@@ -43,7 +43,8 @@ final class PrintingRun {
   private let diagnostics: Diagnostics
   private var feed: (any EventFeed)?
   private var printer: Printer?
-  private weak var observer: (any PrintingRunObserver)?
+  /// Kept until the process ends; a weak reference would slow every use of it.
+  private var observer: (any PrintingRunObserver)?
   private var signals: Signals?
   private var timers: [LoopTimer] = []
   private var idleTimer: LoopTimer?

@@ -1,0 +1,273 @@
+/// The state of an ``EventStreamParser`` and its steps.
+struct EventStreamReader {
+  private let input: ByteBuffer
+  private let limits: EventStreamLimits
+  /// See ``EventStreamParser/reconnectionTime``.
+  private(set) var reconnectionTime: Int?
+
+  /// How many bytes at the front of the input are done with, and are dropped when nothing points to them any more.
+  private var position = 0
+  /// How far the line at ``position`` is known to hold no end.
+  private var scanned = 0
+  private var isAtStart = true
+  /// Whether a line feed at ``position`` belongs to the CR before it.
+  private var skipsLineFeed = false
+
+  /// Where the event's only data line stands in the input so far.
+  private var single: Range<Int>?
+  private var hasData = false
+  /// The data, when it is not one line in place.
+  private let data = ByteBuffer(capacity: 16_384)
+  /// Where the last `event` field stands in the input so far.
+  private var typePlace: Range<Int>?
+  private let type = ByteBuffer(capacity: 64)
+  private let messageType = ByteBuffer(capacity: 64)
+  /// Where the last `id` field stands in the input so far.
+  private var idPlace: Range<Int>?
+  private let newID = ByteBuffer(capacity: 64)
+  private var hasNewID = false
+  let lastID = ByteBuffer(capacity: 64)
+  /// Whether the last call gave an event, whose bytes are now to be let go.
+  private var hasGivenEvent = false
+
+  init(input: ByteBuffer, limits: EventStreamLimits, lastEventID: String) {
+    self.input = input
+    self.limits = limits
+    messageType.append("message" as StaticString)
+    lastID.append(lastEventID)
+  }
+
+  mutating func reset() {
+    input.removeAll()
+    position = 0
+    scanned = 0
+    isAtStart = true
+    skipsLineFeed = false
+    idPlace = nil
+    hasNewID = false
+    hasGivenEvent = false
+    clearEvent()
+  }
+
+  mutating func next() throws(EventStreamError) -> EventStreamEvent? {
+    if hasGivenEvent { letGo() }
+    guard !isAtStart || skipMark() else { return nil }
+    let view = input.view
+    while true {
+      if skipsLineFeed && position < view.count {
+        skipsLineFeed = false
+        if unsafe view.base[position] == 0x0A { position &+= 1 }
+      }
+      let start = position
+      let end = LineScanner.lineEnd(in: view, from: max(start, scanned))
+      guard end &- start <= limits.line else { throw .lineTooLong(limit: limits.line) }
+      guard end < view.count else {
+        scanned = end
+        keepForLater(view)
+        return nil
+      }
+      position = end &+ 1
+      skipsLineFeed = unsafe view.base[end] == 0x0D
+      if end > start {
+        try take(line: start..<end, of: view)
+      } else if let event = complete(view) {
+        return event
+      }
+    }
+  }
+
+  /// Steps over the byte order mark; `false` when it cannot be told yet whether there is one.
+  private mutating func skipMark() -> Bool {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let view = input.view
+    let count = min(view.count, mark.count)
+    for index in 0..<count where view[index] != mark[index] {
+      isAtStart = false
+      return true
+    }
+    guard count == mark.count else { return false }
+    input.consume(count)
+    isAtStart = false
+    return true
+  }
+
+  /// Lets go of the input that the last event stood in.
+  private mutating func letGo() {
+    hasGivenEvent = false
+    clearEvent()
+    input.consume(position)
+    position = 0
+    scanned = 0
+  }
+
+  @inline(__always)
+  private mutating func clearEvent() {
+    single = nil
+    typePlace = nil
+    if hasData {
+      hasData = false
+      if !data.isEmpty { data.removeAll() }
+    }
+    if !type.isEmpty { type.removeAll() }
+  }
+
+  /// Drops the lines that were read; what the event has of them is kept apart.
+  private mutating func keepForLater(_ view: ByteView) {
+    if let single {
+      data.append(view[single])
+      self.single = nil
+    }
+    if let typePlace {
+      type.append(view[typePlace])
+      self.typePlace = nil
+    }
+    if let idPlace {
+      newID.removeAll()
+      newID.append(view[idPlace])
+      self.idPlace = nil
+      hasNewID = true
+    }
+    input.consume(position)
+    scanned -= position
+    position = 0
+  }
+
+  /// An empty line ends the event (section 9.2.6, "dispatch the event").
+  @inline(__always)
+  private mutating func complete(_ view: ByteView) -> EventStreamEvent? {
+    if let idPlace {
+      lastID.removeAll()
+      lastID.append(view[idPlace])
+      self.idPlace = nil
+      hasNewID = false
+    } else if hasNewID {
+      lastID.removeAll()
+      lastID.append(newID.view)
+      hasNewID = false
+    }
+    guard hasData else {
+      clearEvent()
+      return nil
+    }
+    hasGivenEvent = true
+    let content = if let single { view[single] } else { data.view }
+    let name =
+      if let typePlace { view[typePlace] } else { type.isEmpty ? messageType.view : type.view }
+    return EventStreamEvent(
+      type: name, data: content, lastEventID: lastID.view)
+  }
+}
+
+// The fields (section 9.2.6, "process the field").
+extension EventStreamReader {
+  /// Takes a line that is not empty.
+  @inline(__always)
+  private mutating func take(line: Range<Int>, of view: ByteView) throws(EventStreamError) {
+    if let value = Self.value(of: "data", in: line, view) {
+      try takeData(value, of: view)
+    } else if let value = Self.value(of: "id", in: line, view) {
+      try takeID(value, of: view)
+    } else if let value = Self.value(of: "event", in: line, view) {
+      try takeType(value, of: view)
+    } else if let value = Self.value(of: "retry", in: line, view) {
+      takeRetry(view[value])
+    }
+    // Other names say nothing, and neither does a line that begins with a colon, a comment.
+  }
+
+  /// Where the value stands when the line's field is called `name`: behind the colon and one space, or nowhere.
+  @inline(__always)
+  private static func value(
+    of name: StaticString, in line: Range<Int>, _ view: ByteView
+  ) -> Range<Int>? {
+    let length = name.utf8CodeUnitCount
+    guard line.count >= length else { return nil }
+    for index in 0..<length {
+      guard unsafe view.base[line.lowerBound &+ index] == name.utf8Start[index] else { return nil }
+    }
+    var start = line.lowerBound &+ length
+    guard start < line.upperBound else { return start..<start }
+    guard unsafe view.base[start] == UInt8(ascii: ":") else { return nil }
+    start &+= 1
+    if start < line.upperBound, unsafe view.base[start] == UInt8(ascii: " ") { start &+= 1 }
+    return start..<line.upperBound
+  }
+
+  @inline(__always)
+  private mutating func takeData(_ range: Range<Int>, of view: ByteView) throws(EventStreamError) {
+    guard hasData else {
+      guard range.count <= limits.event else { throw .eventTooLarge(limit: limits.event) }
+      hasData = true
+      if UTF8Validator.isValid(view[range]) {
+        single = range
+      } else {
+        try append(view[range], to: data)
+      }
+      return
+    }
+    try takeMoreData(range, of: view)
+  }
+
+  private mutating func takeMoreData(_ range: Range<Int>, of view: ByteView)
+    throws(EventStreamError)
+  {
+    if let first = single {
+      data.append(view[first])
+      single = nil
+    }
+    // The value may still grow when it is mended; that is checked as it does.
+    guard data.count + 1 + range.count <= limits.event else {
+      throw .eventTooLarge(limit: limits.event)
+    }
+    data.append(UInt8(ascii: "\n"))
+    try append(view[range], to: data)
+  }
+
+  private mutating func takeType(
+    _ range: Range<Int>, of view: ByteView
+  ) throws(EventStreamError) {
+    if !type.isEmpty { type.removeAll() }
+    typePlace = nil
+    // Empty is the same as none.
+    if range.isEmpty { return }
+    if UTF8Validator.isValid(view[range]) {
+      typePlace = range
+    } else {
+      try append(view[range], to: type)
+    }
+  }
+
+  private mutating func takeID(
+    _ range: Range<Int>, of view: ByteView
+  ) throws(EventStreamError) {
+    for index in range where unsafe view.base[index] == 0 { return }
+    if UTF8Validator.isValid(view[range]) {
+      idPlace = range
+      return
+    }
+    idPlace = nil
+    newID.removeAll()
+    hasNewID = true
+    try append(view[range], to: newID)
+  }
+
+  private mutating func takeRetry(_ value: ByteView) {
+    var milliseconds = 0
+    for index in 0..<value.count {
+      guard value[index] &- 0x30 < 10 else { return }
+      let (product, overflow) = milliseconds.multipliedReportingOverflow(by: 10)
+      let (sum, carry) = product.addingReportingOverflow(Int(value[index] &- 0x30))
+      milliseconds = overflow || carry ? .max : sum
+    }
+    if !value.isEmpty { reconnectionTime = milliseconds }
+  }
+
+  /// Appends a value that is UTF-8, or is made UTF-8.
+  private func append(_ value: ByteView, to buffer: ByteBuffer) throws(EventStreamError) {
+    if UTF8Validator.isValid(value) {
+      buffer.append(value)
+    } else if !UTF8Repair.append(value, to: buffer, limit: limits.event - buffer.count) {
+      throw .eventTooLarge(limit: limits.event)
+    }
+  }
+}
