@@ -24,6 +24,8 @@ protocol PrintingRunObserver: AnyObject {
   /// Everything that had come was handed out, and as much of it written as went.
   func roundEnded()
   func printStatus(events: Int, queued: Int, at now: Instant)
+  /// The end begins: what was not handed out until now will not be printed.
+  func endBegins()
   /// The run is about to end; the last chance to print.
   func printExit(_ status: ExitStatus, reason: String, events: Int)
 }
@@ -164,6 +166,7 @@ final class PrintingRun {
       observer?.printExit(status, reason: reason, events: count)
     }
     printer?.stop()
+    observer?.endBegins()
     feed?.isPaused = false
     feed?.disconnect()
     after(Self.closeTime) { run in

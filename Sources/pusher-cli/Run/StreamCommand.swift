@@ -67,7 +67,16 @@ extension StreamRun: PrintingRunObserver {
   func roundEnded() {
     // What has not been written yet would be lost with this process, and has to come again.
     guard let state, run.output.buffer.isEmpty else { return }
-    state.note(client.lastEventID, at: run.loop.now)
+    if run.isEnding {
+      state.save(client.lastEventID)
+    } else {
+      state.note(client.lastEventID, at: run.loop.now)
+    }
+  }
+
+  func endBegins() {
+    // At once, so that the last event's id stays that of the last one printed.
+    client.disconnect()
   }
 
   func printStatus(events: Int, queued: Int, at now: Instant) {

@@ -62,6 +62,8 @@ extension SubscribeRun: PrintingRunObserver {
     lifecycle.flushPendingError()
   }
 
+  func endBegins() {}
+
   func printStatus(events: Int, queued: Int, at now: Instant) {
     lifecycle.printStatus(events: events, queued: queued, at: now)
   }

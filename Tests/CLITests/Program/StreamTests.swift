@@ -187,6 +187,28 @@ struct StreamTests {
     #expect(ids.values == [nil, "2"])
   }
 
+  @Test func `a run that is ended while its reader stalls has kept the id of what it wrote`() throws {
+    let total = 4000
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      for number in 0..<total {
+        try connection.send(stream: "id: \(number)\ndata: \(Flood.data)\n\n")
+      }
+      try connection.remain()
+    }
+    let state = TemporaryFolder.shared.file("state")
+    let program = try PusherCLI.sse(server, "--state-file", state, "--buffer", "64k", "-v")
+    try program.errorLine(containing: "is slow", readsOutput: false)
+    program.send(SIGTERM)
+    let result = try program.result()
+    #expect(result.ending == .signalled(SIGTERM))
+    let lines = result.outputText.split(separator: "\n")
+    let kept = try? String(contentsOfFile: state, encoding: .utf8)
+    let id = Int(kept?.dropLast() ?? "-1") ?? .max
+    #expect(id < lines.count, "\(id) of \(lines.count)")
+    #expect(lines.count < total)
+  }
+
   @Test func `a compressed stream is printed event by event`() throws {
     let gate = Gate()
     let server = try ScriptedServer { connection in
