@@ -148,8 +148,14 @@ final class PrintingRun {
   }
 
   private func adjustReading() {
-    let pressure = output.pressure(at: loop.now)
+    var pressure = output.pressure(at: loop.now)
     feed?.isPaused = pressure != .none
+    if pressure == .none, printer?.isFull == true {
+      // What had been read before has filled the queue again.
+      output.flush()
+      pressure = output.pressure(at: loop.now)
+      feed?.isPaused = pressure != .none
+    }
     guard pressure == .full, !hasSaidFull else { return }
     hasSaidFull = true
     diagnostics.warning(

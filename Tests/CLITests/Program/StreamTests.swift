@@ -187,7 +187,8 @@ struct StreamTests {
     #expect(ids.values == [nil, "2"])
   }
 
-  @Test func `a run that is ended while its reader stalls has kept the id of what it wrote`() throws {
+  @Test func `a run that is ended while its reader stalls has kept the id of what it wrote`() throws
+  {
     let total = 4000
     let server = try ScriptedServer { connection in
       try connection.beginStream()
