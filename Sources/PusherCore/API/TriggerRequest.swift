@@ -45,7 +45,8 @@ package struct TriggerRequest: Sendable, Equatable {
       body: Array(JSONWriter.text(.object(members)).utf8))
   }
 
-  private func check() throws(TriggerError) {
+  /// Throws what every server refuses.
+  func check() throws(TriggerError) {
     if let problem = EventName.problem(in: name) { throw .invalidName(problem) }
     guard !channels.isEmpty else { throw .noChannel }
     guard channels.count <= Self.maximumChannels else {
