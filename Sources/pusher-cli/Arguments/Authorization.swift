@@ -84,14 +84,19 @@ extension SettingsReader {
       guard typed.text(.userInfo) == nil else { throw UsageError("--user-info needs --user-id") }
       return nil
     }
-    guard let given = typed.text(.userInfo) else { return PresenceMember(userID: userID) }
+    return PresenceMember(userID: userID, userInfo: try userInfo())
+  }
+
+  /// The JSON of `--user-info`, as it was given.
+  mutating func userInfo() throws(UsageError) -> String? {
+    guard let given = typed.text(.userInfo) else { return nil }
     let info = try textOrFile(given, "--user-info", limit: 65_536)
     do {
       _ = try JSONParser.parse(info)
     } catch {
       throw UsageError("--user-info is not JSON: \(error)")
     }
-    return PresenceMember(userID: userID, userInfo: info)
+    return info
   }
 
   private mutating func endpoint(_ url: String) throws(UsageError) -> AuthorizationEndpoint {

@@ -3,6 +3,12 @@ enum Command: String, CaseIterable, Sendable {
   case subscribe
   case serve
   case trigger
+  case channels
+  case users
+  case terminate
+  case auth
+  case sign
+  case verify
   case help
   case version
 
@@ -39,6 +45,15 @@ enum FlagName: String, CaseIterable, Sendable {
   // What to send.
   case data
   case socketID = "socket-id"
+  case toUser = "to-user"
+  case info
+  case batch
+  case rate
+  case dryRun = "dry-run"
+  // What to ask and to sign.
+  case prefix
+  case signature
+  case timestamp
   // What to serve.
   case listen
   case portFile = "port-file"
@@ -109,6 +124,7 @@ struct Flag: Sendable {
     case receive = "Events"
     case print = "Output"
     case send = "Event"
+    case ask = "Question"
     case serve = "Server"
     case connection = "Connection"
     case authorization = "Authorisation"

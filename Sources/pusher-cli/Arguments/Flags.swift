@@ -3,7 +3,8 @@
 /// A name may have two rows when two commands mean different things by it; both then take the same kind
 /// of value, since a flag may stand before the command. Rows stand in the order of the help.
 enum Flags {
-  static let all = receiving + sending + serving + connecting + authorizing + waiting + speaking
+  static let all =
+    receiving + sending + asking + serving + connecting + authorizing + waiting + speaking
 
   /// The rows a command knows.
   static func of(_ command: Command) -> [Flag] {
@@ -23,8 +24,12 @@ enum Flags {
   }
 
   private static let every = Set(Command.allCases)
-  private static let client: Set = [Command.subscribe, .trigger]
-  private static let working: Set = [Command.subscribe, .trigger, .serve]
+  /// Those that call the HTTP API.
+  private static let calling: Set = [Command.trigger, .channels, .users, .terminate]
+  /// Those that sign without a server.
+  private static let signing: Set = [Command.auth, .sign, .verify]
+  private static let client = calling.union([.subscribe])
+  private static let working = client.union(signing).union([.serve])
 
   private static let receiving = [
     Flag(
@@ -91,9 +96,63 @@ enum Flags {
       commands: [.trigger], group: .send, isCommon: true,
       summary: "the data: text, @FILE, or @- for standard input"),
     Flag(
+      name: .toUser, value: .text, metavariable: "ID",
+      commands: [.trigger], group: .send, isCommon: true,
+      summary: "send to this user, who has signed in, alone"),
+    Flag(
       name: .socketID, value: .text, metavariable: "ID",
       commands: [.trigger], group: .send, isCommon: true,
       summary: "do not send to this connection"),
+    Flag(
+      name: .info, value: .text, metavariable: "WORDS", isRepeatable: true,
+      commands: [.trigger], group: .send,
+      summary: "print user_count, subscription_count too"),
+    Flag(
+      name: .batch, value: .integer(1...1000), metavariable: "N",
+      commands: [.trigger], group: .send,
+      summary: "with -: at most N events in a call (10)"),
+    Flag(
+      name: .rate, value: .text, metavariable: "N",
+      commands: [.trigger], group: .send,
+      summary: "with -: at most N events a second"),
+    Flag(
+      name: .dryRun, commands: [.trigger], group: .send,
+      summary: "show the signed request and send nothing"),
+  ]
+
+  private static let asking = [
+    Flag(
+      name: .prefix, value: .text, metavariable: "TEXT",
+      commands: [.channels], group: .ask, isCommon: true,
+      summary: "only channels whose names begin so"),
+    Flag(
+      name: .info, value: .text, metavariable: "WORDS", isRepeatable: true,
+      commands: [.channels], group: .ask, isCommon: true,
+      summary: "tell user_count, subscription_count, cache too"),
+    Flag(
+      name: .socketID, value: .text, metavariable: "ID",
+      commands: signing, group: .ask, isCommon: true,
+      summary: "the connection that asks"),
+    Flag(
+      name: .userID, value: .text, metavariable: "ID",
+      commands: signing, group: .ask, isCommon: true,
+      summary: "member of a presence channel, or who signs in"),
+    Flag(
+      name: .userInfo, value: .text, metavariable: "JSON",
+      commands: signing, group: .ask,
+      summary: "what others see of it; @FILE reads a file"),
+    Flag(
+      name: .data, letter: "d", value: .text, metavariable: "BODY", allowsEmpty: true,
+      commands: [.sign, .verify], group: .ask, isCommon: true,
+      summary: "the body: text, @FILE, or @- for standard input"),
+    Flag(
+      name: .signature, value: .text, metavariable: "HEX",
+      commands: [.verify], group: .ask, isCommon: true,
+      summary: "the signature to compare with"),
+    Flag(
+      name: .timestamp, value: .integer(0...Int.max), metavariable: "SECONDS",
+      commands: [.sign], group: .ask,
+      summary: "sign a request for this time since 1970"),
   ]
 
   private static let serving = [
@@ -126,7 +185,7 @@ enum Flags {
       summary: "app key (PUSHER_APP_KEY)"),
     Flag(
       name: .appID, value: .text, metavariable: "ID",
-      commands: [.trigger, .serve], group: .connection, isCommon: true,
+      commands: calling.union([.serve]), group: .connection, isCommon: true,
       summary: "app id (PUSHER_APP_ID)"),
     Flag(
       name: .secretFile, value: .text, metavariable: "FILE",
@@ -153,7 +212,7 @@ enum Flags {
       commands: client, group: .connection,
       summary: "path in front of /app and /apps"),
     Flag(
-      name: .local, commands: client, group: .connection, isCommon: true,
+      name: .local, commands: client.union(signing), group: .connection, isCommon: true,
       summary: "the server that 'pusher-cli serve' starts"),
     Flag(
       name: .cacert, value: .text, metavariable: "FILE",
@@ -255,7 +314,7 @@ enum Flags {
       name: .verbose, letter: "v", value: .counter, commands: working, group: .voice,
       summary: "say what happens; twice: protocol frames too", cancels: .quiet),
     Flag(
-      name: .trace, value: .text, metavariable: "FILE", commands: [.subscribe, .trigger],
+      name: .trace, value: .text, metavariable: "FILE", commands: client,
       group: .voice, summary: "write protocol messages to FILE"),
     Flag(
       name: .color, value: .choice(ColorChoice.allCases.map(\.rawValue)), metavariable: "WHEN",

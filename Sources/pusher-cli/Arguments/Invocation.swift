@@ -6,6 +6,10 @@ enum Invocation: Equatable {
   case subscribe(TypedArguments)
   case serve(TypedArguments)
   case trigger(TypedArguments)
+  /// `channels`, `users` or `terminate`.
+  case inspect(TypedArguments)
+  /// `auth`, `sign` or `verify`.
+  case sign(TypedArguments)
 
   /// Reads the words behind the program's name.
   ///
@@ -50,6 +54,8 @@ enum Invocation: Equatable {
     case .subscribe: self = .subscribe(typed)
     case .serve: self = .serve(typed)
     case .trigger: self = .trigger(typed)
+    case .channels, .users, .terminate: self = .inspect(typed)
+    case .auth, .sign, .verify: self = .sign(typed)
     case .help: self = .page(try HelpPage(named: typed.operands), .success)
     case .version: self = .version
     }

@@ -78,11 +78,11 @@ struct SettingsReader {
     return Secret(text)
   }
 
-  /// The text of a file without its last newline; `-` is standard input.
+  /// The text of a file, by default without its last newline; `-` is standard input.
   ///
   /// - Throws: ``UsageError`` that names option, file and reason: missing, too large, not UTF-8.
   mutating func text(
-    of path: String, _ origin: String, limit: Int
+    of path: String, _ origin: String, limit: Int, dropsNewline: Bool = true
   ) throws(UsageError) -> String {
     if path == "-" {
       if let earlier = inputReader {
@@ -94,7 +94,7 @@ struct SettingsReader {
     case .failure(let fault):
       throw UsageError("\(origin): cannot read \(Self.name(path)): \(fault.reason)")
     case .success(var bytes):
-      if bytes.last == UInt8(ascii: "\n") {
+      if dropsNewline, bytes.last == UInt8(ascii: "\n") {
         bytes.removeLast()
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
       }
@@ -111,11 +111,12 @@ struct SettingsReader {
 
   /// A value that may be `@FILE`, or `@-` for standard input.
   mutating func textOrFile(
-    _ value: String, _ origin: String, limit: Int
+    _ value: String, _ origin: String, limit: Int, dropsNewline: Bool = true
   ) throws(UsageError) -> String {
     guard value.hasPrefix("@") else { return value }
     guard value.count > 1 else { throw UsageError("\(origin): '@' needs the name of a file") }
-    return try text(of: String(value.dropFirst()), origin, limit: limit)
+    return try text(
+      of: String(value.dropFirst()), origin, limit: limit, dropsNewline: dropsNewline)
   }
 
   /// A word from an option or else a variable, checked against a closed list.
