@@ -127,7 +127,8 @@ import Testing
       refusal(of: "trigger --count 1") == "trigger has no option --count (it belongs to subscribe)")
     #expect(
       refusal(of: "serve --host h")
-        == "serve has no option --host (it belongs to subscribe and trigger)")
+        == "serve has no option --host (it belongs to subscribe, trigger, channels, users and terminate)"
+    )
   }
 
   @Test(arguments: [
@@ -201,7 +202,9 @@ import Testing
     #expect(refusal(of: "trig a") == "unknown command 'trig'; did you mean 'trigger'?")
     #expect(refusal(of: "orders") == "unknown command 'orders'")
     #expect(
-      refusal(of: "-q") == "no command: give one of subscribe, serve, trigger, help, version")
+      refusal(of: "-q")
+        == "no command: give one of subscribe, serve, trigger, channels, users, terminate, "
+        + "auth, sign, verify, help, version")
     #expect(refusal(of: "serve x") == "serve takes no arguments (found 'x')")
   }
 }
