@@ -36,6 +36,9 @@ struct Main {
       case .sign(let typed):
         let settings = try SignSettings(typed, environment: environment)
         return SignCommand.run(settings, diagnostics: try voice(settings.common, environment))
+      case .webhook(let typed):
+        let settings = try WebhookSettings(typed, environment: environment)
+        return WebhookCommand.run(settings, diagnostics: try voice(settings.common, environment))
       }
     } catch {
       early.usage(error)

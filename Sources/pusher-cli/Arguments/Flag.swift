@@ -9,6 +9,7 @@ enum Command: String, CaseIterable, Sendable {
   case auth
   case sign
   case verify
+  case webhook
   case help
   case version
 

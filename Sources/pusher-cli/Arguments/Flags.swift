@@ -29,7 +29,7 @@ enum Flags {
   /// Those that sign without a server.
   private static let signing: Set = [Command.auth, .sign, .verify]
   private static let client = calling.union([.subscribe])
-  private static let working = client.union(signing).union([.serve])
+  private static let working = client.union(signing).union([.serve, .webhook])
 
   private static let receiving = [
     Flag(
@@ -46,18 +46,19 @@ enum Flags {
       summary: "leave out events whose name matches"),
     Flag(
       name: .count, letter: "n", value: .integer(1...Int.max), metavariable: "N",
-      commands: [.subscribe], group: .receive, isCommon: true,
+      commands: [.subscribe, .webhook], group: .receive, isCommon: true,
       summary: "end with status 0 after N printed events"),
     Flag(
       name: .timeout, letter: "W", value: .duration, metavariable: "TIME",
-      commands: [.subscribe], group: .receive, isCommon: true,
+      commands: [.subscribe, .webhook], group: .receive, isCommon: true,
       summary: "end after TIME; status 124 if N was not reached"),
     Flag(
       name: .idleTimeout, value: .duration, metavariable: "TIME",
       commands: [.subscribe], group: .receive,
       summary: "end with 124 when nothing is printed for TIME"),
     Flag(
-      name: .timestamps, letter: "t", commands: [.subscribe], group: .print, isCommon: true,
+      name: .timestamps, letter: "t", commands: [.subscribe, .webhook], group: .print,
+      isCommon: true,
       summary: "add received_at, our clock, as the first field"),
     Flag(
       name: .output, letter: "o", value: .choice(OutputFormat.allCases.map(\.rawValue)),
@@ -161,8 +162,12 @@ enum Flags {
       commands: [.serve], group: .serve, isCommon: true,
       summary: "HOST:PORT (127.0.0.1:6001); port 0: a free one"),
     Flag(
+      name: .listen, value: .text, metavariable: "ADDRESS",
+      commands: [.webhook], group: .serve, isCommon: true,
+      summary: "HOST:PORT (127.0.0.1:6002); port 0: a free one"),
+    Flag(
       name: .portFile, value: .text, metavariable: "FILE",
-      commands: [.serve], group: .serve, isCommon: true,
+      commands: [.serve, .webhook], group: .serve, isCommon: true,
       summary: "write the port to FILE once connections are taken"),
     Flag(
       name: .tlsCert, value: .text, metavariable: "FILE",
@@ -212,7 +217,8 @@ enum Flags {
       commands: client, group: .connection,
       summary: "path in front of /app and /apps"),
     Flag(
-      name: .local, commands: client.union(signing), group: .connection, isCommon: true,
+      name: .local, commands: client.union(signing).union([.webhook]), group: .connection,
+      isCommon: true,
       summary: "the server that 'pusher-cli serve' starts"),
     Flag(
       name: .cacert, value: .text, metavariable: "FILE",

@@ -26,6 +26,7 @@ extension HelpPage {
       terminate USER           end the connections of a user
       auth CHANNEL             print what an authorisation endpoint would answer
       sign, verify KIND        sign by hand, or find out why a signature is refused
+      webhook listen           receive webhooks, verify and print them
       serve                    run a local server to develop and test with
       help [COMMAND|TOPIC]     show help
       version                  show the version
@@ -98,6 +99,7 @@ extension HelpPage {
       ]
     case .channels, .users, .terminate: inspectingFrame(of: command)
     case .auth, .sign, .verify: signingFrame(of: command)
+    case .webhook: webhookFrame
     case .help, .version: []
     }
   }

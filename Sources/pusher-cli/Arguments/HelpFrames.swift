@@ -29,6 +29,15 @@ extension HelpPage {
     }
   }
 
+  static let webhookFrame = [
+    "Usage: pusher-cli webhook listen [OPTION...]",
+    "Receives webhooks at any path, checks their signatures and prints each of their",
+    "events as one JSON line.",
+    "",
+    "  pusher-cli webhook listen --local | jq -r .event",
+    "  pusher-cli webhook listen --listen 0.0.0.0:8080 -n 1 -W 30s",
+  ]
+
   static func signingFrame(of command: Command) -> [String] {
     switch command {
     case .auth:

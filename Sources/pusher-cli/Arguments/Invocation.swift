@@ -10,6 +10,7 @@ enum Invocation: Equatable {
   case inspect(TypedArguments)
   /// `auth`, `sign` or `verify`.
   case sign(TypedArguments)
+  case webhook(TypedArguments)
 
   /// Reads the words behind the program's name.
   ///
@@ -56,6 +57,7 @@ enum Invocation: Equatable {
     case .trigger: self = .trigger(typed)
     case .channels, .users, .terminate: self = .inspect(typed)
     case .auth, .sign, .verify: self = .sign(typed)
+    case .webhook: self = .webhook(typed)
     case .help: self = .page(try HelpPage(named: typed.operands), .success)
     case .version: self = .version
     }

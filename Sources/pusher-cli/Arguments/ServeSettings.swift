@@ -64,7 +64,7 @@ extension ServeSettings {
   }
 
   /// `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, the last on this machine only.
-  private static func address(_ text: String) throws(UsageError) -> (String, Int) {
+  static func address(_ text: String) throws(UsageError) -> (String, Int) {
     let fault = UsageError(
       "--listen: '\(text)' is not of the form HOST:PORT, such as 127.0.0.1:6001")
     guard let colon = text.lastIndex(of: ":") else { throw fault }

@@ -124,7 +124,7 @@ import Testing
 
   @Test func `an option of another command is refused by name`() {
     #expect(
-      refusal(of: "trigger --count 1") == "trigger has no option --count (it belongs to subscribe)")
+      refusal(of: "trigger --count 1") == "trigger has no option --count (it belongs to subscribe and webhook)")
     #expect(
       refusal(of: "serve --host h")
         == "serve has no option --host (it belongs to subscribe, trigger, channels, users and terminate)"
@@ -204,7 +204,7 @@ import Testing
     #expect(
       refusal(of: "-q")
         == "no command: give one of subscribe, serve, trigger, channels, users, terminate, "
-        + "auth, sign, verify, help, version")
+        + "auth, sign, verify, webhook, help, version")
     #expect(refusal(of: "serve x") == "serve takes no arguments (found 'x')")
   }
 }

@@ -11,7 +11,7 @@ func arguments(_ line: String) throws -> TypedArguments {
 func arguments(_ words: [String]) throws -> TypedArguments {
   switch try Invocation(words) {
   case .subscribe(let typed), .serve(let typed), .trigger(let typed), .inspect(let typed),
-    .sign(let typed):
+    .sign(let typed), .webhook(let typed):
     return typed
   case .page, .version: throw NoCommand()
   }
