@@ -124,7 +124,8 @@ import Testing
 
   @Test func `an option of another command is refused by name`() {
     #expect(
-      refusal(of: "trigger --count 1") == "trigger has no option --count (it belongs to subscribe and webhook)")
+      refusal(of: "trigger --count 1")
+        == "trigger has no option --count (it belongs to subscribe and webhook)")
     #expect(
       refusal(of: "serve --host h")
         == "serve has no option --host (it belongs to subscribe, trigger, channels, users and terminate)"

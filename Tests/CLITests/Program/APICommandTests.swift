@@ -23,7 +23,7 @@ struct APICommandTests {
     let server = try LocalServer()
     let lobby = try server.subscribe(["presence-lobby", "news"], "-L", "--user-id", "7")
     let other = try server.subscribe(["presence-a=b"], "-L", "--user-id", "8")
-    defer { [lobby, other].forEach { $0.send(SIGTERM) } }
+    defer { for program in [lobby, other] { program.send(SIGTERM) } }
     #expect(
       try run(server, "channels").outputText.split(separator: "\n").sorted() == [
         #"{"channel":"news"}"#, #"{"channel":"presence-a=b"}"#, #"{"channel":"presence-lobby"}"#,

@@ -23,7 +23,7 @@ import Testing
 
     var port: UInt16 { listener?.address.port ?? 0 }
 
-    func endIdleConnections() { streams.forEach { $0.close() } }
+    func endIdleConnections() { for stream in streams { stream.close() } }
 
     func streamOpened(_ stream: SocketStream, at now: Instant) {}
     func streamWritable(_ stream: SocketStream, at now: Instant) {}
