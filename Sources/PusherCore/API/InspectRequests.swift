@@ -46,12 +46,3 @@ extension APIRequest {
     names.isEmpty ? [] : [Parameter("info", names.joined(separator: ","))]
   }
 }
-
-/// The channel on which a signed-in user gets the events that are meant for nobody else.
-package enum UserChannel {
-  /// The longest user id that Pusher takes, in characters.
-  package static let maximumIDLength = 128
-
-  /// `#server-to-user-` and the id.
-  package static func name(of user: String) -> String { "#server-to-user-\(user)" }
-}

@@ -107,6 +107,10 @@ package final class EventLineWriter {
     }
     writeKey("data")
     writeData(envelope)
+    if let base64 = envelope.base64Token {
+      writeKey("data_base64")
+      JSONCompactor.copyString(base64, into: output, forTerminal: style.forTerminal)
+    }
     end()
   }
 

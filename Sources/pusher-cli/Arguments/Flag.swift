@@ -61,6 +61,7 @@ enum FlagName: String, CaseIterable, Sendable {
   case tlsCert = "tls-cert"
   case tlsKey = "tls-key"
   case clientEvents = "client-events"
+  case subscriptionCounts = "subscription-counts"
   // Whom to talk to.
   case key
   case appID = "app-id"
@@ -71,6 +72,7 @@ enum FlagName: String, CaseIterable, Sendable {
   case scheme
   case path
   case local
+  case service
   case cacert
   case insecure
   case pinSHA256 = "pin-sha256"
@@ -86,6 +88,11 @@ enum FlagName: String, CaseIterable, Sendable {
   case authCommand = "auth-command"
   case userID = "user-id"
   case userInfo = "user-info"
+  case encryptionKeyFile = "encryption-key-file"
+  case signIn = "sign-in"
+  case userAuthEndpoint = "user-auth-endpoint"
+  case userAuthCommand = "user-auth-command"
+  case watch
   // How long to try.
   case connectTimeout = "connect-timeout"
   case reconnect

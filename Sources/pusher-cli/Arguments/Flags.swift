@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// The flag table: one row a flag, from which the lexer, the typed arguments and the help are made.
 ///
 /// A name may have two rows when two commands mean different things by it; both then take the same kind
@@ -181,6 +183,9 @@ enum Flags {
       name: .clientEvents, isOnByDefault: true,
       commands: [.serve], group: .serve, isCommon: true,
       summary: "refuse client events (members may send them)"),
+    Flag(
+      name: .subscriptionCounts, commands: [.serve], group: .serve, isCommon: true,
+      summary: "send subscription_count events"),
   ]
 
   private static let connecting = [
@@ -220,6 +225,10 @@ enum Flags {
       name: .local, commands: client.union(signing).union([.webhook]), group: .connection,
       isCommon: true,
       summary: "the server that 'pusher-cli serve' starts"),
+    Flag(
+      name: .service, value: .choice(Array(Service.named.map(\.name))), metavariable: "NAME",
+      commands: client.union([.serve]), group: .connection,
+      summary: "pusher (default) or eventflit: names and hosts"),
     Flag(
       name: .cacert, value: .text, metavariable: "FILE",
       commands: client, group: .connection,
@@ -278,11 +287,30 @@ enum Flags {
     Flag(
       name: .userID, value: .text, metavariable: "ID",
       commands: [.subscribe], group: .authorization,
-      summary: "member to appear as on presence channels"),
+      summary: "member on presence channels, and user of --sign-in"),
     Flag(
       name: .userInfo, value: .text, metavariable: "JSON",
       commands: [.subscribe], group: .authorization,
       summary: "what other members see of it; @FILE reads a file"),
+    Flag(
+      name: .encryptionKeyFile, value: .text, metavariable: "FILE",
+      commands: [.subscribe, .trigger, .auth], group: .authorization,
+      summary: "base64 master key of encrypted channels"),
+    Flag(
+      name: .signIn, commands: [.subscribe], group: .authorization,
+      summary: "sign the user in; prints the user's own events"),
+    Flag(
+      name: .userAuthEndpoint, value: .text, metavariable: "URL",
+      commands: [.subscribe], group: .authorization,
+      summary: "ask the application who the user is"),
+    Flag(
+      name: .userAuthCommand, value: .text, metavariable: "CMD",
+      commands: [.subscribe], group: .authorization,
+      summary: "shell command that prints who the user is"),
+    Flag(
+      name: .watch, value: .text, metavariable: "ID", isRepeatable: true,
+      commands: [.subscribe], group: .authorization,
+      summary: "tell when user ID comes online or goes offline"),
   ]
 
   private static let waiting = [

@@ -9,6 +9,8 @@ struct SettingsReader {
   private(set) var warnings: [String] = []
   /// What reads standard input, which can be read once.
   private var inputReader: String?
+  /// The secret once it was read.
+  private var knownSecret: Secret?
 
   init(_ typed: TypedArguments, environment: [String: String], files: FileAccess) {
     self.typed = typed
@@ -59,6 +61,12 @@ struct SettingsReader {
 
   /// The secret: the option's file, else what the source offers; nil when neither names one.
   mutating func secret(_ source: CredentialSource) throws(UsageError) -> Secret? {
+    if let knownSecret { return knownSecret }
+    knownSecret = try readSecret(source)
+    return knownSecret
+  }
+
+  private mutating func readSecret(_ source: CredentialSource) throws(UsageError) -> Secret? {
     let named = typed.text(.secretFile).map { SecretOrigin.file(path: $0, origin: "--secret-file") }
     switch named ?? source.secret {
     case nil: return nil
@@ -69,7 +77,8 @@ struct SettingsReader {
     }
   }
 
-  private mutating func secret(in path: String, _ origin: String) throws(UsageError) -> Secret {
+  /// The secret in a file; warns when others can read it.
+  mutating func secret(in path: String, _ origin: String) throws(UsageError) -> Secret {
     let text = try self.text(of: path, origin, limit: 65_536)
     guard !text.isEmpty else { throw UsageError("\(origin): \(Self.name(path)) is empty") }
     if path != "-", let bits = files.permissions(path), bits & 0o077 != 0 {

@@ -27,6 +27,8 @@ struct SignSettings: Equatable, Sendable {
   var secret: Secret
   var subject: Subject
   var task: Task
+  /// Makes the key that goes with the authorisation for an encrypted channel.
+  var encryptionKey: EncryptionKey?
   /// Seconds since 1970 for a request; nil for now.
   var timestamp: Int64?
   var common: CommonSettings
@@ -67,6 +69,11 @@ extension SignSettings {
       throw UsageError("one argument too many: '\(extra)'", helpFor: typed.command)
     }
     timestamp = typed.integer(.timestamp).map(Int64.init)
+    if case .channel(let name, _, _) = subject, task == .authorize,
+      ChannelKind(channelName: name) == .encrypted
+    {
+      encryptionKey = try reader.encryptionKey(for: name)
+    }
     (key, secret) = try reader.signer()
     common = reader.common
   }

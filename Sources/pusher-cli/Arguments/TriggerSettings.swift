@@ -14,6 +14,8 @@ struct TriggerSettings: Equatable, Sendable {
   var payload: Payload
   /// Each once, in the order typed; none for lines that go where they say.
   var channels: [String]
+  /// Encrypts the data for encrypted channels.
+  var encryptionKey: EncryptionKey?
   /// The connection that does not get the event.
   var socketID: String?
   /// What the answer shall tell about the channels.
@@ -46,8 +48,8 @@ extension TriggerSettings {
   ) throws(UsageError) {
     var reader = SettingsReader(typed, environment: environment, files: files)
     let readsLines = typed.operands == ["-"] && typed.text(.data) == nil
-    channels = try reader.channels(typed.texts(.channel))
-    if let user = try Self.user(typed) { channels.append(UserChannel.name(of: user)) }
+    channels = try reader.channels(typed.texts(.channel), toUsers: true)
+    if let user = try Self.user(typed) { channels.append(UserChannel.name(userID: user)) }
     guard !channels.isEmpty || readsLines else { throw UsageError("no channel: give --channel") }
     let event = try Self.event(typed)
     guard event != nil || readsLines else { throw UsageError("no event name: give --event") }
@@ -68,6 +70,8 @@ extension TriggerSettings {
       }
       payload = .event(event ?? "", data: try Self.data(typed, &reader))
     }
+    encryptionKey = try reader.encryptionKey(
+      for: channels.first { ChannelKind(channelName: $0) == .encrypted }, orIfThere: readsLines)
     common = reader.common
   }
 
@@ -85,7 +89,7 @@ extension TriggerSettings {
     guard typed.text(.channel) == nil else {
       throw UsageError("--to-user and --channel exclude each other; give one")
     }
-    if let problem = ChannelName.problem(in: UserChannel.name(of: user)) {
+    if let problem = ChannelName.problem(in: UserChannel.name(userID: user)) {
       throw UsageError("--to-user: '\(user)' is not a user id: \(problem)")
     }
     return user

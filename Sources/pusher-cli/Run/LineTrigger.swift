@@ -102,14 +102,21 @@ final class LineTrigger {
     for channel in channels {
       let event = BatchRequest.Event(
         name: name ?? event, channel: channel, data: data, socketID: settings.socketID)
-      do throws(TriggerError) {
+      do {
         try event.check()
+        made.append(Line(number: number, event: try encrypted(event)))
       } catch {
         return reject(number, "\(error)")
       }
-      made.append(Line(number: number, event: event))
     }
     return made
+  }
+
+  private func encrypted(_ event: BatchRequest.Event) throws -> BatchRequest.Event {
+    var event = event
+    event.data = try TriggerRequest(name: event.name, channels: [event.channel], data: event.data)
+      .encrypted(with: settings.encryptionKey).data
+    return event
   }
 
   private func reject(_ number: Int, _ reason: String) -> [Line] {

@@ -38,7 +38,9 @@ private final class ServeRun {
     var application = Application(
       id: settings.appID, key: settings.key, secret: settings.secret.revealed)
     application.allowsClientEvents = settings.allowsClientEvents
+    application.sendsSubscriptionCounts = settings.sendsSubscriptionCounts
     var options = ServerOptions(applications: [application])
+    options.service = settings.service
     options.host = settings.host
     options.port = UInt16(clamping: settings.port)
     options.certificateFile = settings.certificate?.certificate
@@ -72,7 +74,7 @@ private final class ServeRun {
     loop.add(timer)
   }
 
-  /// Says where the server is, and what nobody gave and is therefore `local`.
+  /// Says where the server is, and what stands for what nobody gave.
   private func announce() {
     let isSecure = settings.certificate != nil
     let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
@@ -81,7 +83,7 @@ private final class ServeRun {
     diagnostics.notice("listening on \(isSecure ? "https" : "http")://\(place) (\(socket))")
     guard !settings.defaulted.isEmpty else { return }
     diagnostics.notice(
-      "\(settings.defaulted.joined(separator: ", ")): 'local', as --local of subscribe and trigger "
-        + "takes it")
+      "\(settings.defaulted.joined(separator: ", ")), as --local of subscribe and trigger takes them"
+    )
   }
 }

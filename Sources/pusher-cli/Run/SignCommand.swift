@@ -60,6 +60,10 @@ private struct Claim {
       text = "\(socketID):\(channel)" + (data.map { ":\($0)" } ?? "")
       token = auth.auth
       extra = data.map { [.init("channel_data", .string($0))] } ?? []
+      if let key = settings.encryptionKey {
+        let secret = key.masterKey.sharedSecret(channel: channel)
+        extra.append(.init("shared_secret", .string(secret)))
+      }
     case .user(let socketID, let data):
       text = "\(socketID)::user::\(data)"
       token = signer.signIn(socketID: socketID, userData: data)

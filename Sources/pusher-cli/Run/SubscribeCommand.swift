@@ -62,7 +62,7 @@ final class SubscribeRun {
     self.settings = settings
     self.diagnostics = diagnostics
     self.loop = loop
-    let service = Service.pusher
+    let service = settings.connection.service
     output = OutputQueue(descriptor: descriptor, limit: settings.bufferSize)
     printer = EventPrinter(
       settings: settings, service: service, output: output.buffer,
@@ -72,7 +72,8 @@ final class SubscribeRun {
     client = try ChannelsClient(
       loop: loop, configuration: try settings.clientConfiguration(service: service),
       options: settings.sessionOptions(service: service),
-      authorizer: try settings.authorizer(loop: loop), tap: printer)
+      authorizer: try settings.authorizer(loop: loop),
+      authenticator: try settings.authenticator(loop: loop), tap: printer)
     lifecycle = Lifecycle(
       settings: settings, diagnostics: diagnostics, printer: printer, startedAt: loop.now)
     if diagnostics.showsMessages { printer.disableFastWay() }
@@ -91,6 +92,7 @@ final class SubscribeRun {
     client.delegate = self
     loop.beforeWait { [unowned self] in finishRound() }
     startTimers()
+    if settings.userSignIn != .unwanted { client.signIn() }
     for channel in settings.channels { client.subscribe(channel) }
     client.connect()
     loop.run()
@@ -232,6 +234,8 @@ extension SubscribeRun: ChannelsClientDelegate {
     switch event {
     case .subscriptionFailed(_, let failure):
       end(.status(ExitStatus(failure), reason: "subscription refused"))
+    case .signInFailed(let failure):
+      end(.status(ExitStatus(failure), reason: "sign-in refused"))
     case .ended(let reason): end(.status(ExitStatus(reason), reason: "connection"))
     default: break
     }

@@ -71,7 +71,11 @@ import Testing
     ),
     (
       "--local private-encrypted-a",
-      "channel 'private-encrypted-a': encrypted channels are not supported"
+      "private-encrypted-a is encrypted: give --encryption-key-file or PUSHER_ENCRYPTION_MASTER_KEY"
+    ),
+    (
+      "--local private-a --auth-command c --encryption-key-file f",
+      "--encryption-key-file is for signing with the secret; --auth-command brings the keys itself"
     ),
     (
       "--local a!b",
@@ -96,7 +100,7 @@ import Testing
       "--user-id is for signing with the secret; --auth-endpoint names the member itself"
     ),
     ("--local presence-a --user-info {}", "--user-info needs --user-id"),
-    ("--local #a", "channel '#a': channels of users are not supported"),
+    ("--local #a", "channel '#a': the events of a user come with --sign-in"),
     (
       "--local private-a --secret-file /none",
       "--secret-file: cannot read '/none': no such file or directory"
@@ -317,8 +321,8 @@ import Testing
     #expect(settings.host == "127.0.0.1")
     #expect(settings.port == 6001)
     #expect(
-      [settings.appID, settings.key, settings.secret.revealed] == ["local", "local", "local"])
-    #expect(settings.defaulted == ["app id", "key", "secret"])
+      [settings.appID, settings.key, settings.secret.revealed] == ["1", "local", "local"])
+    #expect(settings.defaulted == ["app id '1'", "key 'local'", "secret 'local'"])
     #expect(settings.allowsClientEvents)
     #expect(settings.warnings == [])
   }
