@@ -68,7 +68,8 @@ package final class EndpointAuthorizer: ChannelAuthorizer {
       method: "POST", url: url, headers: fields, body: Array(PercentEncoding.form(form).utf8))
   }
 
-  private static func answer(
+  /// What an endpoint's answer means for the subscription.
+  static func answer(
     _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>
   ) -> Result<PusherAuth, AuthorizationFailure> {
     switch result {
