@@ -5,7 +5,7 @@ extension ClientDriver: ChannelsClientDelegate {
   func client(
     _ client: ChannelsClient, received event: Envelope, named name: String?, at now: Instant
   ) {
-    guard let dispatcher = attempt?.dispatcher, dispatcher.isLive else { return }
+    guard let dispatcher = run?.dispatcher, dispatcher.isLive else { return }
     dispatcher.dispatch(event, named: name)
   }
 
@@ -18,50 +18,50 @@ extension ClientDriver: ChannelsClientDelegate {
   }
 
   func clientClosed(_ client: ChannelsClient) {
-    guard let attempt else { return }
-    self.attempt = nil
-    if let goodbye = attempt.goodbye { loop.remove(goodbye) }
-    for channel in attempt.dispatcher.channels.values { channel.noteLost() }
-    let wasEstablished = attempt.isEstablished
-    let isChanged = connection.change(to: .disconnected, generation: attempt.generation)
-    switch attempt.end {
+    guard let run else { return }
+    self.run = nil
+    if let goodbye = run.goodbye { loop.remove(goodbye) }
+    for channel in run.dispatcher.channels.values { channel.noteLost() }
+    let wasEstablished = run.isEstablished
+    let isChanged = connection.change(to: .disconnected, generation: run.generation)
+    switch run.end {
     case .asked, nil:
-      if let veto = attempt.veto {
+      if let veto = run.veto {
         log("not connected again: \(veto)")
       } else if wasEstablished {
         delegate?.connectionDidDisconnect(connection, error: nil, willAttemptReconnect: false)
       }
     case .lost(let loss, _), .retriesExhausted(let loss, _, _):
       log("disconnected for good: \(loss)")
-      if isChanged { lost(loss, attempt, willAttemptReconnect: false) }
+      if isChanged { lost(loss, run, willAttemptReconnect: false) }
     }
   }
 
   func client(_ client: ChannelsClient, reports event: SessionEvent, at now: Instant) {
-    guard let attempt, attempt.client === client else { return }
+    guard let run, run.client === client else { return }
     switch event {
-    case .connected(let socketID, _): connected(attempt, socketID)
-    case .disconnected(let loss, _, let delay, _): disconnected(attempt, loss, retryIn: delay)
-    case .ended(let end): attempt.end = end
+    case .connected(let socketID, _): connected(run, socketID)
+    case .disconnected(let loss, _, let delay, _): disconnected(run, loss, retryIn: delay)
+    case .ended(let end): run.end = end
     case .gap(let start, let end):
-      guard attempt.dispatcher.isLive else { return }
+      guard run.dispatcher.isLive else { return }
       delegate?.connectionMayHaveMissedEvents(connection, during: start.duration(to: end))
     default:
-      if attempt.dispatcher.isLive { report(event, attempt) }
+      if run.dispatcher.isLive { report(event, run) }
     }
   }
 
-  private func connected(_ attempt: Attempt, _ socketID: String) {
-    attempt.isEstablished = true
+  private func connected(_ run: ClientRun, _ socketID: String) {
+    run.isEstablished = true
     log("connected as socket \(socketID)")
     guard
-      connection.change(to: .connected, generation: attempt.generation, socketId: socketID)
+      connection.change(to: .connected, generation: run.generation, socketId: socketID)
     else { return }
     delegate?.connectionDidConnect(connection)
   }
 
-  private func disconnected(_ attempt: Attempt, _ loss: ConnectionLoss, retryIn delay: Duration?) {
-    for channel in attempt.dispatcher.channels.values { channel.noteLost() }
+  private func disconnected(_ run: ClientRun, _ loss: ConnectionLoss, retryIn delay: Duration?) {
+    for channel in run.dispatcher.channels.values { channel.noteLost() }
     guard let delay else { return }
     log("connection lost: \(loss)")
     var planned: Duration? = delay
@@ -69,18 +69,18 @@ extension ClientDriver: ChannelsClientDelegate {
       planned = delegate.connectionWillReconnect(connection, afterDelay: delay)
     }
     if planned != nil {
-      connection.change(to: .reconnecting, generation: attempt.generation)
+      connection.change(to: .reconnecting, generation: run.generation)
     } else {
-      attempt.veto = loss
+      run.veto = loss
     }
-    if attempt.dispatcher.isLive { lost(loss, attempt, willAttemptReconnect: planned != nil) }
-    attempt.isEstablished = false
-    guard let planned else { return attempt.client.disconnect() }
-    if planned != delay { attempt.client.retry(in: planned) }
+    if run.dispatcher.isLive { lost(loss, run, willAttemptReconnect: planned != nil) }
+    run.isEstablished = false
+    guard let planned else { return run.client.disconnect() }
+    if planned != delay { run.client.retry(in: planned) }
   }
 
-  private func lost(_ loss: ConnectionLoss, _ attempt: Attempt, willAttemptReconnect: Bool) {
-    if attempt.isEstablished {
+  private func lost(_ loss: ConnectionLoss, _ run: ClientRun, willAttemptReconnect: Bool) {
+    if run.isEstablished {
       delegate?.connectionDidDisconnect(
         connection, error: loss, willAttemptReconnect: willAttemptReconnect)
     } else {
@@ -90,24 +90,24 @@ extension ClientDriver: ChannelsClientDelegate {
   }
 
   /// Tells what happened to channels.
-  private func report(_ event: SessionEvent, _ attempt: Attempt) {
+  private func report(_ event: SessionEvent, _ run: ClientRun) {
     switch event {
-    case .subscribed(let name, let roster): subscribed(attempt, name, roster)
-    case .subscriptionFailed(let name, let failure): failed(attempt, name, failure)
+    case .subscribed(let name, let roster): subscribed(run, name, roster)
+    case .subscriptionFailed(let name, let failure): failed(run, name, failure)
     case .memberAdded(let name, let member):
-      (attempt.dispatcher.channels[name] as? PusherPresenceChannel)?.noteAdded(member)
-      attempt.dispatcher.dispatch(publicName("member_added"), channel: name) {
+      (run.dispatcher.channels[name] as? PusherPresenceChannel)?.noteAdded(member)
+      run.dispatcher.dispatch(publicName("member_added"), channel: name) {
         Self.json(member)
       }
     case .memberRemoved(let name, let member):
-      (attempt.dispatcher.channels[name] as? PusherPresenceChannel)?.noteRemoved(member)
-      attempt.dispatcher.dispatch(publicName("member_removed"), channel: name) {
+      (run.dispatcher.channels[name] as? PusherPresenceChannel)?.noteRemoved(member)
+      run.dispatcher.dispatch(publicName("member_removed"), channel: name) {
         Self.json(member)
       }
     case .error(let code, let message):
       log("error \(code.map(String.init) ?? "without code"): \(message)")
       delegate?.receivedError(error: PusherError(message: message, code: code))
-      attempt.dispatcher.dispatch(publicName("error"), channel: nil) {
+      run.dispatcher.dispatch(publicName("error"), channel: nil) {
         ["code": code.map(JSONValue.integer) ?? .null, "message": .string(message)]
       }
     case .authorizationDelayed(let name, let reason, let delay):
@@ -117,28 +117,28 @@ extension ClientDriver: ChannelsClientDelegate {
     }
   }
 
-  private func subscribed(_ attempt: Attempt, _ name: String, _ roster: PresenceRoster?) {
-    guard let channel = attempt.dispatcher.channels[name] else { return }
+  private func subscribed(_ run: ClientRun, _ name: String, _ roster: PresenceRoster?) {
+    guard let channel = run.dispatcher.channels[name] else { return }
     channel.noteSubscribed()
     if let roster, let presence = channel as? PusherPresenceChannel {
-      presence.noteMembers(roster, myId: attempt.authorizer.memberID(of: name))
+      presence.noteMembers(roster, myId: run.authorizer.memberID(of: name))
       presence.delegate?.presenceChannelDidSubscribe(presence)
     }
     delegate?.subscribedToChannel(name: name)
-    attempt.dispatcher.dispatch(publicName("subscription_succeeded"), channel: name) {
+    run.dispatcher.dispatch(publicName("subscription_succeeded"), channel: name) {
       guard let roster else { return .object([]) }
       return ["presence": roster.json]
     }
     flush(channel)
   }
 
-  private func failed(_ attempt: Attempt, _ name: String, _ failure: SubscriptionFailure) {
+  private func failed(_ run: ClientRun, _ name: String, _ failure: SubscriptionFailure) {
     log("subscription of \(name) failed: \(failure.message)")
-    attempt.dispatcher.channels[name]?.noteFailed(failure)
-    let answer = attempt.authorizer.takeAnswer(about: name)
+    run.dispatcher.channels[name]?.noteFailed(failure)
+    let answer = run.authorizer.takeAnswer(about: name)
     delegate?.failedToSubscribeToChannel(
       name: name, response: answer?.response, data: answer?.body, error: failure)
-    attempt.dispatcher.dispatch(publicName("subscription_error"), channel: name) {
+    run.dispatcher.dispatch(publicName("subscription_error"), channel: name) {
       [
         "type": .string(failure.type), "error": .string(failure.message),
         "status": failure.status.map(JSONValue.integer) ?? .null,

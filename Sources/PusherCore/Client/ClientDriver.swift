@@ -8,13 +8,13 @@ final class ClientDriver {
   let loop: EventLoop
   let connection: PusherConnection
   /// The client of the last `connect()`, until it has ended.
-  var attempt: Attempt?
+  var run: ClientRun?
   /// Clients that are closing while another may already be connecting.
   private var retired: [ObjectIdentifier: RetiredClient] = [:]
   private var isShuttingDown = false
 
   /// One call of `connect()`, over any number of reconnects.
-  final class Attempt {
+  final class ClientRun {
     let generation: Int
     let client: ChannelsClient
     let dispatcher: EventDispatcher
@@ -58,7 +58,7 @@ final class ClientDriver {
   var delegate: (any PusherDelegate)? { connection.delegate }
 
   private func beginRound() {
-    attempt?.dispatcher.beginRound()
+    run?.dispatcher.beginRound()
     while true {
       let orders = connection.takeOrders()
       if orders.isEmpty { break }
@@ -77,11 +77,11 @@ final class ClientDriver {
     case .subscribe(let channel): subscribe(channel)
     case .unsubscribe(let channel): unsubscribe(channel)
     case .flush(let channel): flush(channel)
-    case .authorized(let question, let auth): attempt?.authorizer.answer(question, auth)
+    case .authorized(let question, let auth): run?.authorizer.answer(question, auth)
     case .refuse(let channel, let failure):
       delegate?.failedToSubscribeToChannel(
         name: channel.name, response: nil, data: nil, error: failure)
-    case .trim: attempt?.dispatcher.trim()
+    case .trim: run?.dispatcher.trim()
     case .shutDown:
       isShuttingDown = true
       retire()
@@ -98,13 +98,13 @@ final class ClientDriver {
       return
     }
     do throws(PusherConfigurationError) {
-      let attempt = try make(generation)
-      self.attempt = attempt
+      let run = try make(generation)
+      self.run = run
       for channel in connection.wantedChannels.values.sorted(by: { $0.serial < $1.serial }) {
-        attempt.dispatcher.channels[channel.name] = channel
-        attempt.client.subscribe(channel.name)
+        run.dispatcher.channels[channel.name] = channel
+        run.client.subscribe(channel.name)
       }
-      attempt.client.connect()
+      run.client.connect()
     } catch {
       connection.change(to: .disconnected, generation: generation)
       log("cannot connect: \(error)")
@@ -112,7 +112,7 @@ final class ClientDriver {
     }
   }
 
-  private func make(_ generation: Int) throws(PusherConfigurationError) -> Attempt {
+  private func make(_ generation: Int) throws(PusherConfigurationError) -> ClientRun {
     let options = connection.options
     let retries = connection.state.withLock { $0.retries }
     let configuration = try options.configuration(key: connection.key)
@@ -128,18 +128,18 @@ final class ClientDriver {
       throw .tls("\(error)")
     }
     client.delegate = self
-    return Attempt(
+    return ClientRun(
       generation: generation, client: client, dispatcher: dispatcher, authorizer: authorizer)
   }
 
   /// Ends the present client in the background, so that another can take its place.
   private func retire() {
-    guard let attempt else { return }
-    self.attempt = nil
-    for channel in attempt.dispatcher.channels.values { channel.noteLost() }
-    if let goodbye = attempt.goodbye { loop.remove(goodbye) }
-    guard !attempt.client.isClosed else { return }
-    let client = attempt.client
+    guard let run else { return }
+    self.run = nil
+    for channel in run.dispatcher.channels.values { channel.noteLost() }
+    if let goodbye = run.goodbye { loop.remove(goodbye) }
+    guard !run.client.isClosed else { return }
+    let client = run.client
     let key = ObjectIdentifier(client)
     let timer = LoopTimer(deadline: loop.now.advanced(by: Self.goodbyeTime)) { client.abort() }
     loop.add(timer)
@@ -154,12 +154,12 @@ final class ClientDriver {
   }
 
   private func disconnect() {
-    guard let attempt else {
+    guard let run else {
       return finish(generation: connection.state.withLock { $0.generation })
     }
-    let client = attempt.client
+    let client = run.client
     let timer = LoopTimer(deadline: loop.now.advanced(by: Self.goodbyeTime)) { client.abort() }
-    attempt.goodbye = timer
+    run.goodbye = timer
     loop.add(timer)
     client.disconnect()
   }
@@ -175,25 +175,26 @@ final class ClientDriver {
   // MARK: Channels
 
   private func subscribe(_ channel: PusherChannel) {
-    guard let attempt, connection.channel(channel.name) === channel else { return }
-    let known = attempt.dispatcher.channels[channel.name]
+    guard let run, connection.channel(channel.name) === channel else { return }
+    let known = run.dispatcher.channels[channel.name]
     if known === channel, channel.failure == nil { return }
-    if known != nil { attempt.client.unsubscribe(channel.name) }
-    attempt.dispatcher.channels[channel.name] = channel
-    attempt.client.subscribe(channel.name)
+    channel.noteAsked()
+    if known != nil { run.client.unsubscribe(channel.name) }
+    run.dispatcher.channels[channel.name] = channel
+    run.client.subscribe(channel.name)
   }
 
   private func unsubscribe(_ channel: PusherChannel) {
-    guard let attempt, attempt.dispatcher.channels[channel.name] === channel else { return }
-    attempt.dispatcher.channels[channel.name] = nil
-    attempt.client.unsubscribe(channel.name)
+    guard let run, run.dispatcher.channels[channel.name] === channel else { return }
+    run.dispatcher.channels[channel.name] = nil
+    run.client.unsubscribe(channel.name)
   }
 
   /// Sends the client events that waited for `channel`.
   func flush(_ channel: PusherChannel) {
-    guard let attempt, attempt.dispatcher.channels[channel.name] === channel else { return }
+    guard let run, run.dispatcher.channels[channel.name] === channel else { return }
     let events = channel.takeUnsent()
-    for (index, event) in events.enumerated() where !attempt.client.trigger(event) {
+    for (index, event) in events.enumerated() where !run.client.trigger(event) {
       channel.putBack(events[index...])
       return
     }

@@ -68,6 +68,11 @@ public class PusherChannel: @unchecked Sendable {
     }
   }
 
+  /// Another attempt is made.
+  func noteAsked() {
+    state.withLock { $0.failure = nil }
+  }
+
   func noteSubscribed() {
     state.withLock { state in
       state.isSubscribed = state.isWanted

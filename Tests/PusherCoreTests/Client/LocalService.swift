@@ -7,22 +7,34 @@ import Synchronization
 final class LocalService: Sendable {
   let port: Int
   private let wakeUp: WakeUp
+  private let server: Kept
+
+  /// A server that is only touched on its own thread.
+  private final class Kept: @unchecked Sendable {
+    var server: Server?
+  }
 
   /// - Parameter change: What shall differ from one app with the tests' credentials on a free port.
   init(_ change: @escaping @Sendable (inout ServerOptions) -> Void = { _ in }) throws {
     let started = DispatchSemaphore(value: 0)
     let result = Mutex<(Int, WakeUp)?>(nil)
+    let kept = Kept()
+    self.server = kept
     Thread.detachNewThread {
       guard let loop = try? EventLoop() else { return }
       var options = ServerOptions(applications: [.forTests()])
       options.port = 0
       change(&options)
       let server = try? Server(options: options, random: SeededGenerator(seed: 5), loop: loop)
-      guard let server else { return }
+      guard let server else {
+        started.signal()
+        return
+      }
+      kept.server = server
       result.withLock { $0 = (Int(server.port), loop.wakeUp) }
       started.signal()
       loop.run()
-      withExtendedLifetime(server) {}
+      kept.server = nil
     }
     guard started.wait(timeout: .now() + 10) == .success,
       let (port, wakeUp) = result.withLock({ $0 })
@@ -38,6 +50,25 @@ final class LocalService: Sendable {
 
   deinit {
     wakeUp.post { $0.stop() }
+  }
+
+  /// Closes all sockets with 4200 and listens no more.
+  func stop() async {
+    await withCheckedContinuation { continuation in
+      wakeUp.post { [server] loop in
+        guard let server = server.server else { return continuation.resume() }
+        server.stop {
+          continuation.resume()
+          loop.stop()
+        }
+      }
+    }
+  }
+
+  /// Another server in the place of this one, once that was stopped.
+  func successor() throws -> LocalService {
+    let port = UInt16(port)
+    return try LocalService { $0.port = port }
   }
 
   /// What a client of this server needs.
