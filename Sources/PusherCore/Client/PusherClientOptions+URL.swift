@@ -22,7 +22,12 @@ extension PusherClientOptions {
 
   private func checkedHost() throws(PusherConfigurationError) -> String {
     let name = (host ?? .cluster(service.defaultCluster)).name(service)
-    let isBare = name.contains(":") && !name.hasPrefix("[")
+    // More than one colon is an IPv6 address; a single one would be a port's.
+    let colons = name.utf8.count { $0 == UInt8(ascii: ":") }
+    let isBare = colons > 1 && !name.hasPrefix("[")
+    guard colons != 1, !name.hasPrefix("[") || name.hasSuffix("]") else {
+      throw .invalidHost(name, reason: "the port is an option of its own")
+    }
     let url: HTTPURL
     do {
       url = try HTTPURL(parsing: isBare ? "ws://[\(name)]" : "ws://\(name)")
@@ -31,7 +36,7 @@ extension PusherClientOptions {
     }
     let isHostAlone =
       url.path == "/" && !name.hasSuffix("/") && url.query == nil && url.userInfo == nil
-      && url.port == url.scheme.defaultPort && !name.contains("#")
+      && !name.contains("#")
     guard isHostAlone else {
       throw .invalidHost(name, reason: "it holds more than a host's name")
     }

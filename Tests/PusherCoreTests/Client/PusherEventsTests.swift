@@ -132,7 +132,8 @@ import Testing
   }
 
   @Test func `the queue is bounded`() throws {
-    let channel = service.signingPusher().subscribe("private-a")
+    let pusher = service.signingPusher()
+    let channel = pusher.subscribe("private-a")
     for _ in 0..<PusherChannel.clientEventLimit { try channel.trigger(eventName: "x", data: nil) }
     #expect(throws: ClientEventError.queueFull(channel: "private-a", limit: 100)) {
       try channel.trigger(eventName: "x", data: nil)
