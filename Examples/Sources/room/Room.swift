@@ -13,7 +13,9 @@ import PusherCore
     let options = PusherClientOptions(
       authMethod: .inline(secret: arguments[4]), host: .host(arguments[1]), port: port,
       useTLS: false)
-    let (alice, bob) = (member("alice", arguments[3], options), member("bob", arguments[3], options))
+    let (alice, bob) = (
+      member("alice", arguments[3], options), member("bob", arguments[3], options)
+    )
     let room = alice.subscribeToPresenceChannel(
       named: "room", delegate: nil)
     let greetings = room.events()
@@ -32,7 +34,8 @@ import PusherCore
     let heard = other.events()
     bob.connect()
     for await event in heard where event.eventName == "client-greeting" {
-      print(other.myId ?? "nobody", "hears", event.data ?? "nothing", "from", event.userId ?? "nobody")
+      print(
+        other.myId ?? "nobody", "hears", event.data ?? "nothing", "from", event.userId ?? "nobody")
       break
     }
     print("members:", other.members.map(\.userId).sorted().joined(separator: ", "))

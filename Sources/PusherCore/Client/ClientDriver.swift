@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// What runs on a client's own thread: carries out orders, and tells what comes of them.
 final class ClientDriver {
   /// How long a closing handshake may take before the socket is dropped.

@@ -92,7 +92,7 @@ struct BindingTable {
 ///
 /// What is taken out is always handed to the caller: the last reference to a user's closure must not go under the lock.
 final class BindingList: Sendable {
-  private let table = Mutex(BindingTable())
+  private let table = Locked(BindingTable())
   /// Counts the changes.
   private let changes = Atomic<UInt>(0)
 

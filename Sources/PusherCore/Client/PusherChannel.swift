@@ -19,7 +19,7 @@ public class PusherChannel: @unchecked Sendable {
   /// Tells in which order channels were made.
   let serial: UInt64
   let bindings = BindingList()
-  private let state: Mutex<Status>
+  private let state: Locked<Status>
   private static let lastSerial = Atomic<UInt64>(0)
 
   private struct Status {
@@ -36,7 +36,7 @@ public class PusherChannel: @unchecked Sendable {
     type = ChannelKind(channelName: name)
     self.connection = connection
     serial = Self.lastSerial.wrappingAdd(1, ordering: .relaxed).newValue
-    state = Mutex(Status(isWanted: failure == nil, failure: failure))
+    state = Locked(Status(isWanted: failure == nil, failure: failure))
   }
 
   /// Whether the server has confirmed the channel on the present connection.

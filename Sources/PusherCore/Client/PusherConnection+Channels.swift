@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// The channels that are wanted, whatever the connection's state.
 extension PusherConnection {
   var wantedChannels: [String: PusherChannel] { state.withLock { $0.channels } }

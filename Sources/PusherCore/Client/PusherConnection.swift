@@ -9,7 +9,7 @@ public final class PusherConnection: Sendable {
   /// What the client was made with.
   public let options: PusherClientOptions
   let bindings = BindingList()
-  let state: Mutex<Status>
+  let state: Locked<Status>
   /// The ``Status/generation`` whose events are handed out, 0 for none; read for every event.
   let liveGeneration = Atomic<Int>(0)
 
@@ -41,7 +41,7 @@ public final class PusherConnection: Sendable {
   init(key: String, options: PusherClientOptions) {
     self.key = key
     self.options = options
-    state = Mutex(Status())
+    state = Locked(Status())
   }
 
   /// How the connection stands now.

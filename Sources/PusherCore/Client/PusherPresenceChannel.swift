@@ -1,11 +1,9 @@
-internal import Synchronization
-
 /// A channel that tells who else is there.
 ///
 /// Members are known once the channel is subscribed. After a reconnect the list is replaced by the server's, and who came
 /// and went meanwhile is told like any other coming and going.
 public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
-  private let presence = Mutex(Presence())
+  private let presence = Locked(Presence())
 
   private struct Presence {
     var roster = PresenceRoster()

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// An HTTP server for one test: answers every request by a closure, one connection after the other.
 final class LocalEndpoint: Sendable {

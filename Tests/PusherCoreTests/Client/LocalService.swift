@@ -1,7 +1,6 @@
 import Foundation
 import PusherCore
 import PusherServer
-import Synchronization
 
 /// A local server on a thread of its own, for clients that have one too.
 final class LocalService: Sendable {
@@ -17,7 +16,7 @@ final class LocalService: Sendable {
   /// - Parameter change: What shall differ from one app with the tests' credentials on a free port.
   init(_ change: @escaping @Sendable (inout ServerOptions) -> Void = { _ in }) throws {
     let started = DispatchSemaphore(value: 0)
-    let result = Mutex<(Int, WakeUp)?>(nil)
+    let result = Locked<(Int, WakeUp)?>(nil)
     let kept = Kept()
     self.server = kept
     Thread.detachNewThread {
@@ -103,7 +102,7 @@ final class Gathered<Value: Sendable>: Sendable {
     var values: [Value] = []
     var waiting: [(count: Int, CheckedContinuation<Void, Never>)] = []
   }
-  private let status = Mutex(Status())
+  private let status = Locked(Status())
 
   var values: [Value] { status.withLock { $0.values } }
 

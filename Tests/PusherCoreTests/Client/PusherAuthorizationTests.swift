@@ -97,6 +97,31 @@ private func sign(_ socketID: String, _ channel: String) -> PusherAuth {
     #expect(try await delegate.failed.wait().first?.error.type == "AuthError")
   }
 
+  @Test func `the request is made anew for each subscription`() async throws {
+    final class Builder: AuthRequestBuilderProtocol {
+      let url: String
+      let asked = Gathered<String>()
+      init(url: String) { self.url = url }
+      func requestFor(socketID: String, channelName: String) -> AuthRequest? {
+        asked.add(channelName)
+        var request = AuthRequest(
+          url: url, httpBody: "socket_id=\(socketID)&channel_name=\(channelName)")
+        request.setValue("token \(asked.values.count)", forHTTPHeaderField: "Authorization")
+        return request
+      }
+    }
+    let endpoint = try LocalEndpoint(Self.answer)
+    let builder = Builder(url: endpoint.url)
+    let pusher = connect(.authRequestBuilder(authRequestBuilder: builder))
+    pusher.subscribe("private-a")
+    _ = try await delegate.subscribed.wait()
+    pusher.subscribe("private-b")
+    _ = try await delegate.subscribed.wait(for: 2)
+    #expect(builder.asked.values == ["private-a", "private-b"])
+    let heads = endpoint.requests.values.map(\.head)
+    #expect(heads.first?.contains("token 1") == true && heads.last?.contains("token 2") == true)
+  }
+
   @Test func `the delegate can change the request before it is sent`() async throws {
     let endpoint = try LocalEndpoint(Self.answer)
     let delegate = RecordingDelegate(changeRequest: { request in

@@ -99,6 +99,22 @@ import Testing
     #expect(reason.contains("/nowhere"))
   }
 
+  @Test func `activityTimeout and pong timeout reach the session`() async throws {
+    var options = service.options()
+    options.activityTimeout = .milliseconds(20)
+    let pusher = Pusher(key: service.pusher().key, options: options)
+    let delegate = RecordingDelegate()
+    pusher.delegate = delegate
+    pusher.connection.pongResponseTimeout = .seconds(7)
+    #expect(pusher.connection.pongResponseTimeout == .seconds(7))
+    pusher.connect()
+    while !delegate.logged.values.contains(where: { $0.hasPrefix("sent: ") && $0.contains("ping") })
+    {
+      _ = try await delegate.logged.wait(for: delegate.logged.values.count + 1)
+    }
+    #expect(pusher.connection.connectionState == .connected)
+  }
+
   @Test func `attemptToReturnJSONObject off hands data as text to callbacks`() async throws {
     var options = service.options()
     options.attemptToReturnJSONObject = false

@@ -1,7 +1,6 @@
 import Foundation
 import PusherCore
 import PusherServer
-import Synchronization
 import Testing
 
 /// Everything from any thread at any time.
@@ -11,7 +10,7 @@ import Testing
     _ count: Int, _ body: @escaping @Sendable (UInt64) -> Void
   ) async {
     await withCheckedContinuation { continuation in
-      let left = Mutex(count)
+      let left = Locked(count)
       // A class, because a closure for several threads cannot hold the mutex itself.
       let done = Done(left: count, continuation)
       for seed in 0..<count {
@@ -25,10 +24,10 @@ import Testing
   }
 
   private final class Done: Sendable {
-    private let left: Mutex<Int>
+    private let left: Locked<Int>
     private let continuation: CheckedContinuation<Void, Never>
     init(left: Int, _ continuation: CheckedContinuation<Void, Never>) {
-      self.left = Mutex(left)
+      self.left = Locked(left)
       self.continuation = continuation
     }
     func one() {
