@@ -8,6 +8,9 @@ final class EventDispatcher: MessageTap {
   private let generation: Int
   /// How the names begin that the session has to see.
   private let protocolPrefix: [UInt8]
+  private let reader: PlainEventReader
+  /// Where the reader writes the data of one event.
+  private let scratch = ByteBuffer(capacity: 65_536)
   /// The channels that the session knows, by name.
   var channels: [String: PusherChannel] = [:] {
     didSet { channel.forget() }
@@ -22,16 +25,23 @@ final class EventDispatcher: MessageTap {
   init(connection: PusherConnection, generation: Int) {
     self.connection = connection
     self.generation = generation
-    protocolPrefix = Array(connection.options.service.commonPrefix.utf8)
+    let prefix = connection.options.service.commonPrefix
+    protocolPrefix = Array(prefix.utf8)
+    reader = PlainEventReader(protocolPrefix: prefix)
   }
 
   func take(_ message: ByteView) -> TapVerdict {
+    if let parts = reader.read(message, buffer: scratch) {
+      guard isLive else { return .taken }
+      let name = eventName.text(of: parts.event)
+      let channel = channelName.text(of: parts.channel)
+      dispatch(
+        PusherEvent(eventName: name, channelName: channel, data: parts.data, timeReceived: now))
+      return .taken
+    }
     guard let envelope = try? Envelope(message), isPlain(envelope) else { return .declined }
     guard isLive else { return .taken }
-    let name = eventName.text(of: envelope.eventToken)
-    let channel = envelope.channelToken.map { channelName.text(of: $0) }
-    dispatch(
-      PusherEvent(envelope, eventName: name, channelName: channel, timeReceived: now))
+    dispatch(PusherEvent(envelope, eventName: envelope.eventName, timeReceived: now))
     return .taken
   }
 
@@ -87,8 +97,7 @@ final class EventDispatcher: MessageTap {
   func dispatch(_ envelope: Envelope, named name: String?) {
     dispatch(
       PusherEvent(
-        envelope, eventName: name ?? envelope.eventName, channelName: envelope.channelName,
-        timeReceived: now))
+        envelope, eventName: name ?? envelope.eventName, timeReceived: now))
   }
 
   /// Hands out an event of this side's own making, which is only made if anybody wants it.
@@ -111,13 +120,14 @@ final class EventDispatcher: MessageTap {
 
 /// A name as text, kept because the next event mostly has the same.
 private struct RecentName {
-  private var bytes: [UInt8] = []
+  private let bytes = ByteBuffer(capacity: 256)
   private var text = ""
 
   @inline(__always)
   mutating func text(of view: ByteView) -> String {
-    if !view.equals(bytes) {
-      bytes = view.array
+    if !bytes.view.holdsSame(as: view) {
+      bytes.removeAll()
+      bytes.append(view)
       text = view.text
     }
     return text
@@ -164,8 +174,21 @@ extension ByteView {
     return true
   }
 
+  /// Whether both hold the same bytes; the wide loads stay within the padding behind each view.
   @inline(__always)
-  fileprivate func equals(_ bytes: [UInt8]) -> Bool {
-    count == bytes.count && hasPrefix(bytes)
+  fileprivate func holdsSame(as other: ByteView) -> Bool {
+    guard count == other.count else { return false }
+    var offset = 0
+    while offset < count {
+      let (left, right) = unsafe (
+        UnsafeRawPointer(base + offset).loadUnaligned(as: UInt64.self),
+        UnsafeRawPointer(other.base + offset).loadUnaligned(as: UInt64.self)
+      )
+      let rest = count &- offset
+      let mask: UInt64 = rest >= 8 ? .max : (1 &<< UInt64(rest &* 8)) &- 1
+      if (left ^ right) & mask != 0 { return false }
+      offset &+= 8
+    }
+    return true
   }
 }

@@ -39,8 +39,7 @@ package enum JSONString {
     cursor.advance(length)
   }
 
-  /// What the escape with this letter stands for.
-  static func plain(_ letter: UInt8) -> UInt8 {
+  private static func plain(_ letter: UInt8) -> UInt8 {
     switch letter {
     case UInt8(ascii: "b"): 0x08
     case UInt8(ascii: "f"): 0x0C

@@ -28,7 +28,7 @@ import Testing
       let names = cell.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
         .filter { $0.offset % 2 == 1 }.map { String($0.element) }
       #expect(!names.isEmpty || cell.contains("decision 0013"), "\(row)")
-      for name in names { #expect(sources.contains("@Test func `\(name)`"), "\(name)") }
+      for name in names { #expect(sources.contains("func `\(name)`("), "\(name)") }
     }
   }
 }
