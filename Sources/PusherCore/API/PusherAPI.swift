@@ -47,7 +47,11 @@ public struct PusherAPI: Sendable {
 
   /// An API of one app.
   ///
-  /// - Parameter secret: The app's secret; it signs each call and is never sent or shown.
+  /// - Parameters:
+  ///   - appID: The app's id.
+  ///   - key: The app's key.
+  ///   - secret: The app's secret; it signs each call and is never sent or shown.
+  ///   - options: Where the API is.
   public init(appID: String, key: String, secret: String, options: Options = Options()) {
     self.appID = appID
     self.key = key

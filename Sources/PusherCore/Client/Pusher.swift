@@ -107,7 +107,9 @@ public final class Pusher: Sendable {
 
   /// Subscribes to `presence-` and the name, as in libPusher.
   ///
-  /// - Parameter delegate: Told of members; referred to weakly.
+  /// - Parameters:
+  ///   - name: The name without its prefix.
+  ///   - delegate: Told of members; referred to weakly.
   @discardableResult
   public func subscribeToPresenceChannel(
     named name: String, delegate: (any PusherPresenceChannelDelegate)? = nil

@@ -12,6 +12,7 @@ public protocol PusherDelegate: AnyObject, Sendable {
   /// A subscription failed; subscribing to the channel again makes another attempt.
   ///
   /// - Parameters:
+  ///   - name: The channel's name.
   ///   - response: What the authorisation endpoint answered, if it was asked.
   ///   - data: The body of that answer.
   ///   - error: What failed.
@@ -36,6 +37,7 @@ public protocol PusherDelegate: AnyObject, Sendable {
   /// A connection that was made has ended.
   ///
   /// - Parameters:
+  ///   - connection: The connection that has ended.
   ///   - error: What ended it; `nil` after `disconnect()`.
   ///   - willAttemptReconnect: Whether another attempt follows without further calls.
   func connectionDidDisconnect(
@@ -44,6 +46,7 @@ public protocol PusherDelegate: AnyObject, Sendable {
   /// An attempt to connect came to nothing.
   ///
   /// - Parameters:
+  ///   - connection: The connection that did not come about.
   ///   - error: A ``ConnectionLoss``, or a ``PusherConfigurationError`` when nothing could even be sent.
   ///   - willAttemptReconnect: Whether another attempt follows without further calls.
   func connectionDidFail(

@@ -48,7 +48,12 @@ public struct PusherEvent: Sendable {
 
   /// An event as a server would send it, for tests of handlers.
   ///
-  /// - Parameter data: What stands in the data string, usually JSON; not checked.
+  /// - Parameters:
+  ///   - eventName: The event's name.
+  ///   - channelName: The channel's name, if it has one.
+  ///   - data: What stands in the data string, usually JSON; not checked.
+  ///   - userId: Who sent it, on presence channels.
+  ///   - timeReceived: When it came; 1970 unless told.
   public init(
     eventName: String, channelName: String? = nil, data: String? = nil, userId: String? = nil,
     timeReceived: WallTime = WallTime(millisecondsSince1970: 0)
