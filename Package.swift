@@ -51,6 +51,13 @@ let package = Package(
       path: "Tests/AutobahnTestee",
       swiftSettings: strict
     ),
+    // A reader of `make bench`; built there, never installed.
+    .executableTarget(
+      name: "bound-handler",
+      dependencies: ["PusherCore"],
+      path: "Benchmarks/BoundHandler",
+      swiftSettings: strict
+    ),
     .testTarget(
       name: "PusherCoreTests",
       dependencies: ["PusherCore", "PusherServer"],

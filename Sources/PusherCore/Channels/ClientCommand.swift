@@ -32,6 +32,15 @@ package struct ClientCommand: Sendable {
     message("unsubscribe", .object([.init("channel", .string(channel))]))
   }
 
+  /// An event of the user's own; its name is never translated.
+  package func clientEvent(_ event: ClientEvent) -> String {
+    JSONWriter.text(
+      .object([
+        .init("event", .string(event.name)), .init("channel", .string(event.channel)),
+        .init("data", event.data),
+      ]))
+  }
+
   /// `pusher:ping`.
   package var ping: String { message("ping", .object([])) }
 

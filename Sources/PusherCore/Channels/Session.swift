@@ -204,11 +204,16 @@ package struct Session {
       decision == .atOnce ? .zero : policy.delay(attempt: attempts, random: nextRandom(), loss)
     attempts += 1
     report(.disconnected(loss, code: code, retryIn: delay, attempt: attempts))
-    if delay == .zero, !isReadingPaused {
+    if delay == .zero, !isReadingPaused, !options.announcesRetries {
       dial(at: now)
     } else {
       phase = .waiting(until: now.advanced(by: delay))
     }
+  }
+
+  /// Dials at another time than was planned.
+  mutating func wait(until time: Instant) {
+    phase = .waiting(until: time)
   }
 
   /// Once every channel is settled, tells since when events may have been lost.

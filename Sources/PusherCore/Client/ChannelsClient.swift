@@ -80,6 +80,18 @@ package final class ChannelsClient {
     perform { $0.unsubscribe(channel, at: $1) }
   }
 
+  /// Sends a client event; answers false while its channel is not subscribed.
+  package func trigger(_ event: ClientEvent) -> Bool {
+    var isSent = false
+    perform { session, _ in isSent = session.trigger(event) }
+    return isSent
+  }
+
+  /// Moves the attempt to connect that is waited for.
+  package func retry(in delay: Duration) {
+    perform { $0.retry(in: delay, at: $1) }
+  }
+
   /// Ends from any state, with a close frame where there is a socket.
   package func disconnect() {
     perform { $0.disconnect(at: $1) }
