@@ -12,7 +12,7 @@ MANDIR   = $(DESTDIR)$(PREFIX)/share/man/man1
 export SWIFT
 
 .DEFAULT_GOAL := build
-.PHONY: demo build test lint format conformance bench soak fuzz tsan asan install uninstall clean help
+.PHONY: demo build docs examples test lint format conformance bench soak fuzz tsan asan install uninstall clean help
 
 demo: ## install what a build needs, build, and show live events from a local server
 	@scripts/install-packages.sh build
@@ -21,6 +21,13 @@ demo: ## install what a build needs, build, and show live events from a local se
 
 build: ## build the release program: dist/pusher-cli
 	@scripts/build.sh $(PROGRAM)
+
+docs: ## build the library's documentation; a warning fails
+	@scripts/docs.sh
+
+examples: ## build the programs of Examples/ and run them against a local server
+	@$(MAKE) --no-print-directory build
+	@scripts/examples.sh $(PROGRAM)
 
 test: ## install what the tests need and run them all
 	@scripts/test.sh

@@ -28,9 +28,14 @@ let package = Package(
       pkgConfig: "zlib",
       providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]
     ),
+    .systemLibrary(
+      name: "CSystemSodium",
+      pkgConfig: "libsodium",
+      providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]
+    ),
     .target(
       name: "PusherCore",
-      dependencies: ["CSystemOpenSSL", "CSystemZlib"],
+      dependencies: ["CSystemOpenSSL", "CSystemZlib", "CSystemSodium"],
       swiftSettings: strict
     ),
     .target(name: "PusherServer", dependencies: ["PusherCore"], swiftSettings: strict),
@@ -44,6 +49,13 @@ let package = Package(
       name: "autobahn-testee",
       dependencies: ["PusherCore"],
       path: "Tests/AutobahnTestee",
+      swiftSettings: strict
+    ),
+    // A reader of `make bench`; built there, never installed.
+    .executableTarget(
+      name: "bound-handler",
+      dependencies: ["PusherCore"],
+      path: "Benchmarks/BoundHandler",
       swiftSettings: strict
     ),
     .testTarget(

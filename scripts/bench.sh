@@ -29,6 +29,15 @@ scripts/install-packages.sh bench
 python=$(scripts/python-peers.sh)
 
 mkdir -p "$work"
+# The reader that is a program of the library; PUSHER_BENCH_HANDLER names one that is built already.
+handler=${PUSHER_BENCH_HANDLER:-}
+if [ -z "$handler" ]; then
+  swift=${SWIFT:-swift}
+  set -- build -c release --product bound-handler
+  [ "$(uname -s)" = Linux ] && set -- "$@" --static-swift-stdlib
+  "$swift" "$@" >&2
+  handler=$("$swift" "$@" --show-bin-path)/bound-handler
+fi
 for name in replay-server floor-reader sink measure; do
   # Word splitting is meant: pkg-config prints a list of words.
   # shellcheck disable=SC2046
@@ -77,12 +86,12 @@ run() {
     exit 1
   fi
   lines=${taken##* }
-  if [ "$reader" != 'C floor' ] && [ "$lines" -ne "$wanted" ]; then
+  if [ "$reader" != 'C floor' ] && [ "$reader" != 'bound handler' ] && [ "$lines" -ne "$wanted" ]; then
     echo "bench: $reader printed $lines lines of $wanted" >&2
     exit 1
   fi
   printf '%s\t%s\t%s\t%s\t%s\n' "$reader" "$link" "$size" "$events" "$taken" |
-    tr ' ' '\t' | sed 's/^C\tfloor/C floor/' >>"$results"
+    tr ' ' '\t' | sed 's/^C\tfloor/C floor/; s/^bound\thandler/bound handler/' >>"$results"
 }
 
 # row READER LINK SIZE EVENTS: a row of the table of channels.
@@ -98,6 +107,7 @@ row() {
       set -- "$PUSHER_CLI" subscribe --host 127.0.0.1 --port PORT --scheme "$scheme" $trust \
         --key bench -c bench -n $((events + 1))
       ;;
+    'bound handler') set -- "$handler" PORT data ${certificate:+tls "$certificate"} ;;
     websockets) set -- "$python" Benchmarks/websockets-reader.py PORT ${certificate:+"$certificate"} ;;
     pysher) set -- "$python" Benchmarks/pysher-reader.py PORT ${certificate:+"$certificate"} ;;
   esac
@@ -144,6 +154,7 @@ while [ "$round" -lt "$runs" ]; do
     row 'C floor' plain 200 20000000
     row pusher-cli plain 200 1000000
     row pusher-cli plain 200 10000000
+    row 'bound handler' plain 200 3000000
     row websockets plain 200 100000
     row pysher plain 200 25000
     row 'C floor' plain 1000 5000000
@@ -152,6 +163,7 @@ while [ "$round" -lt "$runs" ]; do
     row pysher plain 1000 10000
     row 'C floor' TLS 200 5000000
     row pusher-cli TLS 200 3000000
+    row 'bound handler' TLS 200 3000000
     row websockets TLS 200 100000
     row pysher TLS 200 25000
     row 'C floor' TLS 1000 1000000

@@ -12,14 +12,24 @@ if ! command -v "$swift" >/dev/null 2>&1; then
   echo "build: no '$swift' found: install Swift 6.2 or newer from swift.org" >&2
   exit 1
 fi
-if ! pkg-config --exists openssl zlib 2>/dev/null; then
-  echo 'build: OpenSSL or zlib is missing: run scripts/install-packages.sh build' >&2
+if ! pkg-config --exists openssl zlib libsodium 2>/dev/null; then
+  echo 'build: OpenSSL, zlib or libsodium is missing: run scripts/install-packages.sh build' >&2
   exit 1
 fi
 
 set -- build -c release --product pusher-cli
-# Only Linux has the Swift libraries outside the system.
-[ "$(uname -s)" = Linux ] && set -- "$@" --static-swift-stdlib
+# Only Linux has the Swift libraries outside the system. Runs that use no encrypted channel must not pay for
+# libsodium, so it is linked in where its archive is there: a description of our own names that.
+if [ "$(uname -s)" = Linux ]; then
+  set -- "$@" --static-swift-stdlib
+  libraries=$(pkg-config --variable=libdir libsodium)
+  if [ -f "$libraries/libsodium.a" ]; then
+    mkdir -p .build/static
+    sed "s|^Libs:.*|Libs: -L$libraries -l:libsodium.a|" \
+      "$libraries/pkgconfig/libsodium.pc" >.build/static/libsodium.pc
+    export PKG_CONFIG_PATH="$PWD/.build/static${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
+  fi
+fi
 
 "$swift" "$@"
 mkdir -p "$(dirname "$program")"

@@ -42,8 +42,8 @@ compile() {
   "$swiftc" -swift-version 6 -package-name pusher_cli -parse-as-library -whole-module-optimization -O -g \
     -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault \
     -enable-upcoming-feature MemberImportVisibility -sanitize=fuzzer,address \
-    -I Sources/CSystemOpenSSL -I Sources/CSystemZlib -I "$work" \
-    $(pkg-config --cflags-only-I openssl zlib) "$@" </dev/null
+    -I Sources/CSystemOpenSSL -I Sources/CSystemZlib -I Sources/CSystemSodium -I "$work" \
+    $(pkg-config --cflags-only-I openssl zlib libsodium) "$@" </dev/null
 }
 
 # is_stale PRODUCT SOURCE...: whether the product is missing or older than one of the sources.
@@ -75,7 +75,7 @@ for harness in "$@"; do
       Tests/Fuzzing/*.swift "Tests/Fuzzing/Harnesses/$harness.swift" \
       $support/SeededGenerator.swift $support/ReceivedEvent.swift $support/StrictJSON.swift \
       $support/WireBytes.swift "$work/PusherCore.o" "$work/PusherServer.o" \
-      $(pkg-config --libs openssl zlib) -o "$work/bin/$harness" 2>"$work/link.log" || {
+      $(pkg-config --libs openssl zlib libsodium) -o "$work/bin/$harness" 2>"$work/link.log" || {
       cat "$work/link.log" >&2
       exit 1
     }

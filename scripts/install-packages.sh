@@ -6,7 +6,7 @@
 # Where there is no apt-get it names the packages, and goes on when pkg-config finds the libraries.
 set -eu
 
-build='make libssl-dev zlib1g-dev pkg-config binutils g++'
+build='make libssl-dev libsodium-dev zlib1g-dev pkg-config binutils g++'
 test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan mandoc microsocks nginx-light openssl procps tinyproxy-bin"
 lint='codespell mandoc shellcheck'
 bench="$build python3 python3-venv ca-certificates curl openssl"
@@ -34,11 +34,11 @@ if [ -z "$wanted" ]; then
 fi
 
 if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg-query >/dev/null 2>&1; then
-  if pkg-config --exists openssl zlib 2>/dev/null; then
-    say "no apt-get here; going on, since pkg-config finds openssl and zlib (Debian names:$wanted)"
+  if pkg-config --exists openssl zlib libsodium 2>/dev/null; then
+    say "no apt-get here; going on, since pkg-config finds openssl, zlib and libsodium (Debian names:$wanted)"
     exit 0
   fi
-  say "no apt-get here, and pkg-config finds no openssl and zlib; Debian calls what is needed:$wanted"
+  say "no apt-get here, and pkg-config does not find openssl, zlib and libsodium; Debian calls what is needed:$wanted"
   exit 1
 fi
 

@@ -46,6 +46,10 @@ package struct APIRouter {
       case .batchEvents: return .json(try PublishCall(hub).batch(body))
       case .channels: return .json(try InspectCall(hub).channels(target))
       case .channel(let name): return .json(try InspectCall(hub).channel(name, target))
+      case .userEvents(let userID): return .json(try PublishCall(hub).userEvent(userID, body))
+      case .terminate(let userID):
+        hub.terminateConnections(userID: userID)
+        return .json(.object([]))
       case .users(let channel): return .json(try InspectCall(hub).users(channel))
       }
     } catch {
@@ -61,6 +65,8 @@ private enum APICall {
   case channels
   case channel(String)
   case users(channel: String)
+  case userEvents(userID: String)
+  case terminate(userID: String)
 
   init?(_ segments: [String]) {
     switch (segments.first, segments.count) {
@@ -69,13 +75,16 @@ private enum APICall {
     case ("channels", 1): self = .channels
     case ("channels", 2): self = .channel(segments[1])
     case ("channels", 3) where segments[2] == "users": self = .users(channel: segments[1])
+    case ("users", 3) where segments[2] == "events": self = .userEvents(userID: segments[1])
+    case ("users", 3) where segments[2] == "terminate_connections":
+      self = .terminate(userID: segments[1])
     default: return nil
     }
   }
 
   var method: String {
     switch self {
-    case .events, .batchEvents: "POST"
+    case .events, .batchEvents, .userEvents, .terminate: "POST"
     case .channels, .channel, .users: "GET"
     }
   }

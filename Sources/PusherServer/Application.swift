@@ -6,6 +6,8 @@ package struct Application: Sendable, Equatable, CustomStringConvertible {
   package let secret: String
   /// Whether clients may send events to each other.
   package var allowsClientEvents: Bool
+  /// Whether subscribers are told how many they are.
+  package var sendsSubscriptionCounts = false
   /// An app that is not enabled refuses sockets with 4003 and API calls with 403.
   package var isEnabled: Bool
 

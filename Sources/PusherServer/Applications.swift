@@ -1,4 +1,4 @@
-internal import PusherCore
+package import PusherCore
 
 /// The apps of a server, and what happens at its two doors: sockets by key, API calls by id.
 package final class Applications {
@@ -7,6 +7,7 @@ package final class Applications {
   package let limits: ServerLimits
   /// "" or a path that begins with a slash, before `/app` and `/apps`.
   let pathPrefix: String
+  let text: MessageText
   private var hubsByKey: [String: Hub] = [:]
   private var hubsByID: [String: Hub] = [:]
   private var random: any RandomNumberGenerator
@@ -16,12 +17,13 @@ package final class Applications {
   /// `random` draws the socket ids.
   package init(
     _ applications: [Application], limits: ServerLimits = ServerLimits(), pathPrefix: String = "",
-    random: any RandomNumberGenerator
+    service: Service = .pusher, random: any RandomNumberGenerator
   ) {
     self.limits = limits
     self.pathPrefix = pathPrefix
     self.random = random
-    hubs = applications.map { Hub(application: $0, limits: limits) }
+    text = MessageText(service: service)
+    hubs = applications.map { [text] in Hub(application: $0, limits: limits, text: text) }
     for hub in hubs.reversed() {
       hubsByKey[hub.application.key] = hub
       hubsByID[hub.application.id] = hub

@@ -5,6 +5,7 @@ enum ClientMessage: Equatable {
   /// `auth` is empty or absent for public channels.
   case subscribe(channel: String, auth: String, channelData: String?)
   case unsubscribe(channel: String)
+  case signIn(auth: String, userData: String)
   case ping
   case pong
   /// An event for the other subscribers; `data` as it was sent.
@@ -45,6 +46,11 @@ enum ClientMessage: Equatable {
     switch command {
     case "ping": return .ping
     case "pong": return .pong
+    case "signin":
+      guard let userData = data["user_data"]?.text else {
+        return .malformed("user_data is not a string, so that it cannot be checked")
+      }
+      return .signIn(auth: data["auth"]?.text ?? "", userData: userData)
     case "subscribe", "unsubscribe":
       guard let channel = data["channel"]?.text else {
         return .malformed("\(name) names no channel")

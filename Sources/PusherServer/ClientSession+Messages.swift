@@ -6,6 +6,7 @@ extension ClientSession {
     switch message {
     case .ping: send(hub.text.pong)
     case .pong: break
+    case .signIn(let auth, let userData): signIn(auth: auth, userData: userData, at: now)
     case .subscribe(let channel, let auth, let channelData):
       subscribe(to: channel, auth: auth, channelData: channelData)
     case .unsubscribe(let channel): unsubscribe(from: channel)
@@ -22,6 +23,24 @@ extension ClientSession {
   private func complain(_ reason: String, code: PusherCode? = nil, channel: String? = nil) {
     hub.log(.clientError(socketID: socketID, reason: reason))
     send(hub.text.error(code: code, message: reason, channel: channel))
+  }
+
+  // MARK: The user
+
+  private func signIn(auth: String, userData: String, at now: Instant) {
+    if let user {
+      complain("The connection is signed in already, as user \(user.id)")
+      return
+    }
+    do throws(SubscriptionRefusal) {
+      let claim = SignInClaim(socketID: socketID, auth: auth, userData: userData)
+      let user = try claim.user(for: hub.application, limits: hub.limits)
+      hub.signIn(self, as: user, userData: userData)
+    } catch {
+      hub.log(.signInRefused(socketID: socketID, reason: error.reason))
+      send(hub.text.error(code: error.code, message: error.reason))
+      close(.unauthorized, reason: "The sign-in is not valid", at: now)
+    }
   }
 
   // MARK: Subscriptions
@@ -45,7 +64,8 @@ extension ClientSession {
     if let problem = ChannelName.problem(in: channel) {
       throw SubscriptionRefusal(reason: "Invalid channel name: \(problem)")
     }
-    guard !channel.hasPrefix("#") else {
+    let isOwn = user.map { channel == UserChannel.name(userID: $0.id) } ?? false
+    guard !channel.hasPrefix("#") || isOwn else {
       throw SubscriptionRefusal(reason: "\(channel) is only for a user who is signed in")
     }
     guard !subscriptions.contains(channel) else {
@@ -61,7 +81,7 @@ extension ClientSession {
       socketID: socketID, channel: channel, auth: auth, channelData: channelData)
     try claim.verify(for: hub.application)
     guard kind == .presence else { return nil }
-    let member = try claim.member(limits: hub.limits)
+    let member = try claim.member(limits: hub.limits, user: user)
     guard hub.hasRoom(for: member.userID, in: channel) else {
       throw SubscriptionRefusal(
         reason: "a presence channel has at most \(hub.limits.presenceMembers) members",

@@ -17,6 +17,8 @@ package final class ClientSession {
   let hub: Hub
   /// The channels it is subscribed to.
   var subscriptions: Set<String> = []
+  /// Who is signed in on it.
+  var user: SignedInUser?
   /// Whether the hub has it on its list of those with something to do.
   var isTouched = false
   var clientEvents: RateWindow
@@ -145,6 +147,11 @@ package final class ClientSession {
   /// Closes with one of the protocol's codes.
   package func close(_ code: PusherCode, reason: String, at now: Instant) {
     close(code.closeCode, reason: reason, at: now)
+  }
+
+  /// Ends the connection because the app wants its user gone.
+  func terminate() {
+    close(.unauthorized, reason: "the app has ended the user's connections", at: lastSeen)
   }
 
   private func close(_ code: CloseCode, reason: String, at now: Instant) {

@@ -10,6 +10,9 @@ package final class Hub {
   let limits: ServerLimits
   private var sessions: [String: ClientSession] = [:]
   private var channels: [String: HubChannel] = [:]
+  var users = SignedInUsers()
+  private var cache: CachedEvents
+  private var counts = SubscriptionCounts()
   private var touched: [ClientSession] = []
   private var events: [ServerLogEvent] = []
 
@@ -20,6 +23,7 @@ package final class Hub {
     self.application = application
     self.limits = limits
     self.text = text
+    cache = CachedEvents(limit: limits.cachedEvents)
   }
 
   /// How many sockets there are.
@@ -47,6 +51,7 @@ package final class Hub {
   func disconnect(_ session: ClientSession) {
     guard sessions.removeValue(forKey: session.socketID) != nil else { return }
     for channel in session.subscriptions.sorted() { leave(session, channel) }
+    signOut(session)
   }
 
   // MARK: Subscriptions
@@ -61,7 +66,9 @@ package final class Hub {
     let members = channel.kind == .presence ? channel.members : nil
     channels[name] = channel
     session.send(text.subscriptionSucceeded(channel: name, members: members))
+    if ChannelName.isCache(name) { replay(name, to: session) }
     log(.subscribed(socketID: session.socketID, channel: name, userID: member?.userID))
+    noteCount(name)
     guard isNewMember, let member, !others.isEmpty else { return }
     deliver(SharedFrame(text.memberAdded(channel: name, member: member)), to: others)
   }
@@ -70,12 +77,42 @@ package final class Hub {
   func leave(_ session: ClientSession, _ name: String) {
     guard let goneUserID = channels[name]?.remove(session) else {
       removeIfEmpty(name)
+      noteCount(name)
       return
     }
     let others = channels[name]?.subscribers ?? []
     removeIfEmpty(name)
     guard !others.isEmpty else { return }
     deliver(SharedFrame(text.memberRemoved(channel: name, userID: goneUserID)), to: others)
+  }
+
+  /// What a new subscriber of a cache channel gets: the last event, or the news that there is none.
+  private func replay(_ name: String, to session: ClientSession) {
+    session.send(
+      cache[name].map { text.event(name: $0.name, channel: name, data: $0.data) }
+        ?? text.cacheMiss(channel: name))
+  }
+
+  /// The data of the last event of a cache channel.
+  package func cachedData(_ channel: String) -> String? { cache[channel]?.data }
+
+  private func noteCount(_ name: String) {
+    guard application.sendsSubscriptionCounts, let place = channels[name], place.kind != .presence,
+      !name.hasPrefix("#")
+    else { return }
+    if counts.note(name, count: place.subscribers.count) { tellCount(name) }
+  }
+
+  private func tellCount(_ name: String) {
+    guard let subscribers = channels[name]?.subscribers else { return }
+    deliver(
+      SharedFrame(text.subscriptionCount(channel: name, count: subscribers.count)),
+      to: subscribers)
+  }
+
+  /// Tells the counts of large channels, which change too often to tell each time.
+  package func tick(at now: Instant) {
+    for name in counts.takeDue(at: now) { tellCount(name) }
   }
 
   private func removeIfEmpty(_ name: String) {
@@ -97,6 +134,7 @@ package final class Hub {
   package func publish(
     name: String, channel: String, data: String, except excluded: String? = nil
   ) -> Int {
+    cache.store(CachedEvents.Event(name: name, data: data), for: channel)
     var count = 0
     if let subscribers = channels[channel]?.subscribers {
       let frame = SharedFrame(text.event(name: name, channel: channel, data: data))
@@ -118,7 +156,7 @@ package final class Hub {
   }
 
   @discardableResult
-  private func deliver(
+  func deliver(
     _ frame: SharedFrame, to subscribers: [ClientSession], except excluded: ClientSession? = nil
   ) -> Int {
     var count = 0

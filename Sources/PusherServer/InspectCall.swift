@@ -71,6 +71,9 @@ struct ChannelInfo {
     if contains("subscription_count") {
       members.append(.init("subscription_count", .integer(hub.subscriptionCount(channel))))
     }
+    if contains("cache"), let data = hub.cachedData(channel) {
+      members.append(.init("cache", .object([.init("data", .string(data))])))
+    }
     return members
   }
 }

@@ -66,6 +66,37 @@ package struct MessageText: Sendable {
     message(name, channel: channel, data: data, userID: userID)
   }
 
+  /// The answer to a sign-in.
+  package func signInSuccess(userData: String) -> String {
+    message(
+      service.eventPrefix + "signin_success",
+      data: .object([.init("user_data", .string(userData))]))
+  }
+
+  /// Who of a watchlist is there, and who is not.
+  package func watchlist(online: [String] = [], offline: [String] = []) -> String {
+    let events = [("online", online), ("offline", offline)].filter { !$0.1.isEmpty }.map {
+      JSONValue.object([
+        .init("name", .string($0.0)), .init("user_ids", .array($0.1.map(JSONValue.string))),
+      ])
+    }
+    return message(
+      service.internalPrefix + "watchlist_events",
+      data: embedded(.object([.init("events", .array(events))])))
+  }
+
+  /// A cache channel has no event to begin with.
+  package func cacheMiss(channel: String) -> String {
+    message(service.eventPrefix + "cache_miss", channel: channel, data: nil)
+  }
+
+  /// How many connections are subscribed.
+  package func subscriptionCount(channel: String, count: Int) -> String {
+    message(
+      service.internalPrefix + "subscription_count", channel: channel,
+      data: embedded(.object([.init("subscription_count", .integer(count))])))
+  }
+
   private func embedded(_ value: JSONValue) -> JSONValue {
     .string(JSONWriter.text(value))
   }

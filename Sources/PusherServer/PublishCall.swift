@@ -56,6 +56,15 @@ struct PublishCall {
     return .object([.init("batch", .array(entries))])
   }
 
+  /// An event for all connections of one user.
+  func userEvent(_ userID: String, _ body: [UInt8]) throws(APIRefusal) -> JSONValue {
+    guard case .object(let members) = try object(body) else { return .object([]) }
+    let channel = JSONValue.Member("channel", .string(UserChannel.name(userID: userID)))
+    let others = members.filter { $0.name != "channels" && $0.name != "channel" }
+    publish(try checkedEvent(.object(others + [channel])))
+    return .object([])
+  }
+
   private func publish(_ event: Event) {
     for channel in event.channels {
       hub.publish(name: event.name, channel: channel, data: event.data, except: event.socketID)
@@ -120,6 +129,10 @@ struct PublishCall {
       }
       if let problem = ChannelName.problem(in: name) {
         throw APIRefusal(status: 400, reason: "Invalid channel '\(name)': \(problem)")
+      }
+      guard !name.hasPrefix("#") || UserChannel.userID(channelName: name) != nil else {
+        throw APIRefusal(
+          status: 400, reason: "Invalid channel '\(name)': a user's is \(UserChannel.prefix)ID")
       }
       channels.append(name)
     }

@@ -17,6 +17,8 @@ package struct PusherCode: RawRepresentable, Hashable, Sendable {
   package static let pathNotFound = PusherCode(rawValue: 4005)
   package static let invalidVersion = PusherCode(rawValue: 4006)
   package static let unsupportedProtocol = PusherCode(rawValue: 4007)
+  /// A sign-in that is refused, or a user whose connections the app ends.
+  package static let unauthorized = PusherCode(rawValue: 4009)
   /// Also for a client that does not read what it is sent.
   package static let overCapacity = PusherCode(rawValue: 4100)
   /// The client shall reconnect at once.

@@ -9,11 +9,11 @@ final class RefusedSocket {
 
   init(
     _ connection: WebSocketConnection, code: PusherCode, reason: String, limits: ServerLimits,
-    at now: Instant
+    text: MessageText, at now: Instant
   ) {
     self.connection = connection
     deadline = now.advanced(by: limits.closeTimeout)
-    connection.send(text: MessageText().error(code: code, message: reason))
+    connection.send(text: text.error(code: code, message: reason))
     connection.close(code.closeCode, reason: reason)
   }
 

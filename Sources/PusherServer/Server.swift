@@ -40,7 +40,8 @@ package final class Server {
     self.loop = loop
     self.log = log
     applications = Applications(
-      options.applications, limits: options.limits, pathPrefix: options.pathPrefix, random: random)
+      options.applications, limits: options.limits, pathPrefix: options.pathPrefix,
+      service: options.service, random: random)
     router = APIRouter(applications)
     let tls = try Self.context(options)
     let door = Door()
@@ -188,6 +189,7 @@ package final class Server {
     for connection in connections.values {
       if let deadline = connection.deadline, deadline <= now { connection.tick(at: now) }
     }
+    for hub in applications.hubs { hub.tick(at: now) }
     if !connections.isEmpty { armScan(at: now) }
   }
 }

@@ -79,7 +79,9 @@ extension ServerConnection {
     case .refused(let code, let reason):
       server.report(.refused(code: code.rawValue, reason: reason))
       phase = .refused(
-        RefusedSocket(connection, code: code, reason: reason, limits: server.limits, at: now))
+        RefusedSocket(
+          connection, code: code, reason: reason, limits: server.limits,
+          text: server.applications.text, at: now))
     }
   }
 

@@ -13,13 +13,19 @@ package struct ServerLimits: Sendable, Equatable {
   /// Events of one batch.
   package var batch = 10
   /// Channels that one socket may be subscribed to.
-  package var subscriptions = 1000
+  package var subscriptions = 20_000
   /// Members of a presence channel.
   package var presenceMembers = 100
   /// Characters of a presence member's id.
   package var userID = 128
   /// Bytes of a presence member's `channel_data`.
   package var channelData = 2048
+  /// Bytes of a signed-in user's `user_data`.
+  package var userData = 16_384
+  /// Users of a watchlist.
+  package var watchlist = 100
+  /// Cache channels whose last event is kept.
+  package var cachedEvents = 1000
   /// Client events of one socket within a second; more are refused with 4301.
   package var clientEventsPerSecond = 10
   /// Bytes that may wait for a client that does not read; more end the connection with 4100.

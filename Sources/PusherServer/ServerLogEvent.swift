@@ -6,6 +6,8 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   case refused(code: Int, reason: String)
   /// A socket is gone; the code of the close frame if there was one.
   case disconnected(socketID: String, code: Int?, reason: String)
+  case signedIn(socketID: String, userID: String)
+  case signInRefused(socketID: String, reason: String)
   case subscribed(socketID: String, channel: String, userID: String?)
   case subscriptionRefused(socketID: String, channel: String, reason: String)
   case unsubscribed(socketID: String, channel: String)
@@ -35,6 +37,8 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
     case .disconnected(let socketID, let code?, let reason):
       "\(socketID) disconnected with \(code)" + (reason.isEmpty ? "" : ": \(reason)")
     case .disconnected(let socketID, nil, let reason): "\(socketID) disconnected: \(reason)"
+    case .signedIn(let socketID, let userID): "\(socketID) signed in as user \(userID)"
+    case .signInRefused(let socketID, let reason): "\(socketID) may not sign in: \(reason)"
     case .subscribed(let socketID, let channel, let userID?):
       "\(socketID) subscribed to \(channel) as user \(userID)"
     case .subscribed(let socketID, let channel, nil): "\(socketID) subscribed to \(channel)"

@@ -1,3 +1,5 @@
+package import PusherCore
+
 /// What a server is made of.
 package struct ServerOptions: Sendable, Equatable {
   /// An address without brackets, or a name of this machine.
@@ -14,6 +16,8 @@ package struct ServerOptions: Sendable, Equatable {
   /// Whether clients that offer permessage-deflate may compress what they send; what goes out to many stays plain.
   package var acceptsCompression = false
   package var limits = ServerLimits()
+  /// What clients and server call things.
+  package var service = Service.pusher
 
   package init(applications: [Application]) {
     self.applications = applications

@@ -33,9 +33,10 @@ struct SubscriptionClaim {
     }
   }
 
-  /// Who joins a presence channel.
-  func member(limits: ServerLimits) throws(SubscriptionRefusal) -> Member {
+  /// Who joins a presence channel; without `channel_data` it is the user who is signed in.
+  func member(limits: ServerLimits, user: SignedInUser?) throws(SubscriptionRefusal) -> Member {
     guard let channelData else {
+      if let user { return Member(userID: user.id, info: user.info) }
       throw SubscriptionRefusal(
         reason: "presence channels need channel_data with a user_id, or a signed-in user")
     }

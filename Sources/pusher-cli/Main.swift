@@ -20,34 +20,51 @@ struct Main {
       case .version: return HelpCommand.version(early)
       case .subscribe(let typed):
         let settings = try SubscribeSettings(typed, environment: environment)
-        let diagnostics = Diagnostics(
-          verbosity: settings.verbosity, environment: environment,
-          trace: try settings.traceFile.map(TraceFile.init))
-        settings.warnings.forEach(diagnostics.warning)
-        return SubscribeCommand.run(settings, diagnostics: diagnostics)
+        let voice = try voice(
+          settings.verbosity, settings.traceFile, settings.warnings, environment)
+        return SubscribeCommand.run(settings, diagnostics: voice)
       case .sse(let typed):
         let settings = try StreamSettings(typed, environment: environment)
-        let diagnostics = Diagnostics(
-          verbosity: settings.verbosity, environment: environment,
-          trace: try settings.traceFile.map(TraceFile.init))
-        settings.warnings.forEach(diagnostics.warning)
-        return StreamCommand.run(settings, diagnostics: diagnostics)
+        let voice = try voice(
+          settings.verbosity, settings.traceFile, settings.warnings, environment)
+        return StreamCommand.run(settings, diagnostics: voice)
       case .serve(let typed):
         let settings = try ServeSettings(typed, environment: environment)
-        let diagnostics = Diagnostics(verbosity: settings.verbosity, environment: environment)
-        settings.warnings.forEach(diagnostics.warning)
-        return ServeCommand.run(settings, diagnostics: diagnostics)
+        let voice = try voice(settings.verbosity, nil, settings.warnings, environment)
+        return ServeCommand.run(settings, diagnostics: voice)
       case .trigger(let typed):
         let settings = try TriggerSettings(typed, environment: environment)
-        let diagnostics = Diagnostics(
-          verbosity: settings.verbosity, environment: environment,
-          trace: try settings.traceFile.map(TraceFile.init))
-        settings.warnings.forEach(diagnostics.warning)
-        return TriggerCommand.run(settings, diagnostics: diagnostics)
+        return TriggerCommand.run(settings, diagnostics: try voice(settings.common, environment))
+      case .inspect(let typed):
+        let settings = try InspectSettings(typed, environment: environment)
+        return InspectCommand.run(settings, diagnostics: try voice(settings.common, environment))
+      case .sign(let typed):
+        let settings = try SignSettings(typed, environment: environment)
+        return SignCommand.run(settings, diagnostics: try voice(settings.common, environment))
+      case .webhook(let typed):
+        let settings = try WebhookSettings(typed, environment: environment)
+        return WebhookCommand.run(settings, diagnostics: try voice(settings.common, environment))
       }
     } catch {
       early.usage(error)
       return .usage
     }
+  }
+
+  private static func voice(
+    _ common: CommonSettings, _ environment: [String: String]
+  ) throws(UsageError) -> Diagnostics {
+    try voice(common.verbosity, common.traceFile, common.warnings, environment)
+  }
+
+  /// The voice that was asked for, after it has said the warnings.
+  private static func voice(
+    _ verbosity: Verbosity, _ traceFile: String?, _ warnings: [String],
+    _ environment: [String: String]
+  ) throws(UsageError) -> Diagnostics {
+    let diagnostics = Diagnostics(
+      verbosity: verbosity, environment: environment, trace: try traceFile.map(TraceFile.init))
+    warnings.forEach(diagnostics.warning)
+    return diagnostics
   }
 }

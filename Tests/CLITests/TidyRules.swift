@@ -141,7 +141,8 @@ enum TidyRules {
       return ["PusherCore", "Synchronization"]
     }
     switch source.room {
-    case "Crypto", "TLS": return ["CSystemOpenSSL"]
+    case "Crypto": return ["CSystemOpenSSL", "CSystemSodium"]
+    case "TLS": return ["CSystemOpenSSL"]
     case "Compression": return ["CSystemZlib"]
     case "Transport": return ["Glibc", "Darwin", "Synchronization"]
     case "Client", "API": return ["Synchronization"]

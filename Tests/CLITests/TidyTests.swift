@@ -96,6 +96,7 @@ struct TidyCallTests {
     ("Sources/PusherCore/Transport/A.swift", "import Dispatch"),
     ("Sources/PusherCore/HTTP/A.swift", "internal import CSystemOpenSSL"),
     ("Sources/PusherCore/Transport/A.swift", "internal import CSystemZlib"),
+    ("Sources/PusherCore/TLS/A.swift", "internal import CSystemSodium"),
     ("Sources/PusherCore/Client/A.swift", "#if canImport(Glibc)\ninternal import Glibc\n#endif"),
     ("Sources/PusherServer/A.swift", "import struct Darwin.timespec"),
     ("Sources/PusherCore/API/A.swift", "import PusherServer"),
@@ -106,6 +107,7 @@ struct TidyCallTests {
 
   @Test(arguments: [
     ("Sources/PusherCore/Crypto/A.swift", "internal import CSystemOpenSSL"),
+    ("Sources/PusherCore/Crypto/A.swift", "internal import CSystemSodium"),
     ("Sources/PusherCore/TLS/A.swift", "internal import CSystemOpenSSL"),
     ("Sources/PusherCore/Compression/A.swift", "internal import CSystemZlib"),
     ("Sources/PusherCore/Transport/A.swift", "internal import Glibc"),

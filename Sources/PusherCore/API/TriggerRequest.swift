@@ -45,7 +45,21 @@ package struct TriggerRequest: Sendable, Equatable {
       body: Array(JSONWriter.text(.object(members)).utf8))
   }
 
-  private func check() throws(TriggerError) {
+  /// The same event with its data encrypted, which only an encrypted channel takes; `nonce` has 24 fresh bytes.
+  package func encrypted(
+    with masterKey: EncryptionMasterKey, nonce: [UInt8]
+  ) throws(TriggerError) -> TriggerRequest {
+    try check()
+    guard ChannelKind(channelName: channels[0]) == .encrypted,
+      let key = try? ChannelKey(sharedSecret: masterKey.sharedSecret(channel: channels[0]))
+    else { return self }
+    var request = self
+    request.data = key.seal(Array(data.utf8), nonce: nonce)
+    return request
+  }
+
+  /// Throws what every server refuses.
+  func check() throws(TriggerError) {
     if let problem = EventName.problem(in: name) { throw .invalidName(problem) }
     guard !channels.isEmpty else { throw .noChannel }
     guard channels.count <= Self.maximumChannels else {

@@ -7,6 +7,30 @@ package enum AuthorizationAnswer {
   /// - Throws: ``AuthorizationFailure/unusable(_:)`` that says what is missing or of the wrong kind; in particular a
   ///   `channel_data` that is an object, which cannot be repaired because the signature covers its exact bytes.
   package static func parse(_ body: ByteView) throws(AuthorizationFailure) -> PusherAuth {
+    let (value, auth) = try object(body)
+    let channelData = value["channel_data"] ?? .null
+    guard channelData == .null || channelData.text != nil else {
+      throw .unusable("\"channel_data\" must be the JSON text that was signed, not an object")
+    }
+    return PusherAuth(
+      auth: auth, channelData: channelData.text, sharedSecret: value["shared_secret"]?.text)
+  }
+
+  /// The user in `body`: `{"auth":"KEY:HEX","user_data":String}`.
+  ///
+  /// - Throws: ``AuthorizationFailure/unusable(_:)`` that says what is missing or of the wrong kind.
+  package static func parseUser(_ body: ByteView) throws(AuthorizationFailure) -> PusherUserAuth {
+    let (value, auth) = try object(body)
+    guard let userData = value["user_data"]?.text else {
+      throw .unusable("the answer has no \"user_data\" with the JSON text that was signed")
+    }
+    return PusherUserAuth(auth: auth, userData: userData)
+  }
+
+  /// The object in `body`, and its `auth`.
+  private static func object(
+    _ body: ByteView
+  ) throws(AuthorizationFailure) -> (JSONValue, auth: String) {
     let value: JSONValue
     do {
       value = try JSONParser.parse(body)
@@ -20,11 +44,6 @@ package enum AuthorizationAnswer {
     guard auth.contains(":") else {
       throw .unusable("\"auth\" is not of the form KEY:SIGNATURE")
     }
-    let channelData = value["channel_data"] ?? .null
-    guard channelData == .null || channelData.text != nil else {
-      throw .unusable("\"channel_data\" must be the JSON text that was signed, not an object")
-    }
-    return PusherAuth(
-      auth: auth, channelData: channelData.text, sharedSecret: value["shared_secret"]?.text)
+    return (value, auth)
   }
 }

@@ -30,6 +30,12 @@ public enum ChannelName {
   /// The length that every server refuses to exceed.
   public static let maximumLength = 200
 
+  /// Whether new subscribers get the channel's last event: a prefix that ends with `cache-`.
+  public static func isCache(_ name: String) -> Bool {
+    ["cache-", "private-cache-", "presence-cache-", "private-encrypted-cache-"]
+      .contains { name.hasPrefix($0) }
+  }
+
   /// Why a name cannot be a channel's; `nil` when it can.
   ///
   /// Legal are the characters `A-Z a-z 0-9 _ - = @ , . ;` and, at the front, the `#` of user channels.
@@ -47,13 +53,17 @@ public enum ChannelName {
   }
 
   private static func isLegal(_ byte: UInt8, at index: Int) -> Bool {
+    isLegal(byte) || byte == UInt8(ascii: "#") && index == 0
+  }
+
+  /// Whether a name may hold this byte anywhere.
+  static func isLegal(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
       UInt8(ascii: "="), UInt8(ascii: "@"), UInt8(ascii: ","), UInt8(ascii: "."),
       UInt8(ascii: ";"):
       true
-    case UInt8(ascii: "#"): index == 0
     default: false
     }
   }

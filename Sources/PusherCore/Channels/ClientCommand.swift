@@ -18,9 +18,27 @@ package struct ClientCommand: Sendable {
     return message("subscribe", .object(data))
   }
 
+  /// `pusher:signin`; both parts go out byte for byte as they were signed.
+  package func signIn(_ user: PusherUserAuth) -> String {
+    message(
+      "signin",
+      .object([
+        .init("auth", .string(user.auth)), .init("user_data", .string(user.userData)),
+      ]))
+  }
+
   /// `pusher:unsubscribe`; the protocol knows no answer to it.
   package func unsubscribe(channel: String) -> String {
     message("unsubscribe", .object([.init("channel", .string(channel))]))
+  }
+
+  /// An event of the user's own; its name is never translated.
+  package func clientEvent(_ event: ClientEvent) -> String {
+    JSONWriter.text(
+      .object([
+        .init("event", .string(event.name)), .init("channel", .string(event.channel)),
+        .init("data", event.data),
+      ]))
   }
 
   /// `pusher:ping`.

@@ -5,6 +5,7 @@
 package struct Envelope {
   /// The whole message.
   package let message: ByteView
+  private let isDecrypted: Bool
   /// The event's name between its quotes, escapes untouched.
   package private(set) var eventToken: ByteView
   /// The channel's name between its quotes; `nil` when absent or not a string.
@@ -13,12 +14,17 @@ package struct Envelope {
   package private(set) var userIDToken: ByteView?
   /// The value of `data` as it stands in the message, quotes included; `nil` when absent or `null`.
   package private(set) var dataToken: ByteView?
+  /// Of a decrypted event whose content is no text, the content as base64 between its quotes.
+  package private(set) var base64Token: ByteView?
 
   /// Reads the message.
   ///
+  /// - Parameter isDecrypted: Whether the message was made by ``decrypted(_:into:)``; only there is `data_base64` ours.
+  ///
   /// - Throws: ``JSONError`` when the bytes are not one JSON object with an `event` that is a string.
-  package init(_ message: ByteView) throws(JSONError) {
+  package init(_ message: ByteView, isDecrypted: Bool = false) throws(JSONError) {
     self.message = message
+    self.isDecrypted = isDecrypted
     var cursor = JSONCursor(message)
     var event: ByteView?
     cursor.skipWhitespace()
@@ -65,6 +71,8 @@ package struct Envelope {
       dataToken = value.equals("null") ? nil : value
     } else if name.equals("user_id") {
       userIDToken = Self.unquoted(value) ?? (Self.isNumber(value) ? value : nil)
+    } else if isDecrypted, name.equals("data_base64") {
+      base64Token = Self.unquoted(value)
     }
   }
 
@@ -79,6 +87,33 @@ package struct Envelope {
 }
 
 extension Envelope {
+  /// The same event with `plain` as its data, written into `buffer`, which must outlive it.
+  ///
+  /// Bytes that are no UTF-8 text become `data_base64`, and `data` is `null`.
+  func decrypted(_ plain: [UInt8], into buffer: ByteBuffer) -> Envelope {
+    let content = ByteBuffer(capacity: plain.count)
+    content.append(plain)
+    buffer.removeAll()
+    buffer.append(#"{"event":""# as StaticString)
+    buffer.append(eventToken)
+    for (name, token) in [("channel", channelToken), ("user_id", userIDToken)] {
+      guard let token else { continue }
+      buffer.append("\",\"\(name)\":\"")
+      buffer.append(token)
+    }
+    buffer.append(#"","data":"# as StaticString)
+    withExtendedLifetime(content) {
+      if UTF8Validator.isValid(content.view) {
+        JSONString.encode(content.view, into: buffer)
+      } else {
+        buffer.append(#"null,"data_base64":"\#(Base64.encode(plain))""#)
+      }
+    }
+    buffer.append(UInt8(ascii: "}"))
+    // What was put together here is such a message; without it the event would go out as it came.
+    return (try? Envelope(buffer.view, isDecrypted: true)) ?? self
+  }
+
   /// The event's name.
   package var eventName: String { JSONString.decode(eventToken) }
 

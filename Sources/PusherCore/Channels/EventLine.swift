@@ -69,6 +69,10 @@ package final class EventLineWriter {
     }
     parts.writeKey("data")
     writeData(envelope)
+    if let base64 = envelope.base64Token {
+      parts.writeKey("data_base64")
+      JSONCompactor.copyString(base64, into: output, forTerminal: style.forTerminal)
+    }
     parts.end()
   }
 

@@ -14,8 +14,7 @@ public struct PusherPresenceChannelMember: Sendable, Equatable {
 
 /// Who is in a presence channel, in the order in which they came.
 public struct PresenceRoster: Sendable, Equatable {
-  private var order: [String] = []
-  private var infos: [String: JSONValue] = [:]
+  private var infos = OrderedTable<JSONValue>()
 
   /// Nobody.
   public init() {}
@@ -25,8 +24,7 @@ public struct PresenceRoster: Sendable, Equatable {
 
   /// The members in the order in which they came.
   public var members: [PusherPresenceChannelMember] {
-    order.compactMap { id in infos[id].map { PusherPresenceChannelMember(userId: id, userInfo: $0) }
-    }
+    infos.elements.map { PusherPresenceChannelMember(userId: $0.name, userInfo: $0.value) }
   }
 
   /// The member with this id.
@@ -56,15 +54,15 @@ public struct PresenceRoster: Sendable, Equatable {
   /// Adds a member, or renews what is known of one; answers whether it is new.
   @discardableResult
   mutating func insert(_ id: String, _ info: JSONValue) -> Bool {
-    let isNew = infos.updateValue(info, forKey: id) == nil
-    if isNew { order.append(id) }
+    let isNew = infos[id] == nil
+    infos[id] = info
     return isNew
   }
 
   /// Removes a member; answers what was known of it, `nil` for one that was never seen.
   mutating func remove(_ id: String) -> PusherPresenceChannelMember? {
-    guard let info = infos.removeValue(forKey: id) else { return nil }
-    order.removeAll { $0 == id }
+    guard let info = infos[id] else { return nil }
+    infos[id] = nil
     return PusherPresenceChannelMember(userId: id, userInfo: info)
   }
 }
@@ -74,7 +72,7 @@ extension PresenceRoster {
   package var json: JSONValue {
     .object([
       .init("count", .integer(count)),
-      .init("ids", .array(order.map(JSONValue.string))),
+      .init("ids", .array(members.map { .string($0.userId) })),
       .init("hash", .object(members.map { .init($0.userId, $0.userInfo) })),
     ])
   }

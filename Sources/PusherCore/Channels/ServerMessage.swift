@@ -6,6 +6,9 @@ enum ServerMessage: Equatable {
   case pong
   case subscriptionSucceeded(channel: String, data: JSONValue)
   case subscriptionError(channel: String, type: String, message: String, status: Int?)
+  case signedIn(userData: JSONValue)
+  case signInError(type: String, message: String, status: Int?)
+  case watchlist([WatchlistChange])
   case memberAdded(channel: String, member: PusherPresenceChannelMember)
   case memberRemoved(channel: String, userID: String)
   /// What a channel says about itself, passed on under its public name.
@@ -16,6 +19,12 @@ enum ServerMessage: Equatable {
   case unknown(name: String)
   /// A protocol event without what it needs.
   case malformed(String)
+
+  /// Who of a user's watchlist has come or gone.
+  struct WatchlistChange: Equatable {
+    let isOnline: Bool
+    let userIDs: [String]
+  }
 
   init(_ envelope: Envelope, service: Service) {
     let name = envelope.eventName
@@ -37,6 +46,11 @@ enum ServerMessage: Equatable {
     case "pong": return .pong
     case "cache_miss": return .channelNotice(name: service.eventPrefix + name)
     case "subscription_error": return subscriptionError(envelope)
+    case "signin_success": return .signedIn(userData: userData(envelope.data))
+    case "signin_error":
+      let (type, text, status) = refusal(envelope.data, type: "SignInError")
+      return .signInError(type: type, message: text, status: status)
+    case "watchlist_events": return .watchlist(watchlist(envelope.data))
     case "subscription_succeeded", "member_added", "member_removed", "subscription_count":
       return channelMessage(name, envelope, service)
     default: return .unknown(name: service.eventPrefix + name)
@@ -47,7 +61,10 @@ enum ServerMessage: Equatable {
     _ name: String, _ envelope: Envelope, _ service: Service
   ) -> Self {
     let known = ["subscription_succeeded", "subscription_count", "member_added", "member_removed"]
-    guard known.contains(name) else { return .unknown(name: service.internalPrefix + name) }
+    guard known.contains(name) else {
+      return name == "watchlist_events"
+        ? .watchlist(watchlist(envelope.data)) : .unknown(name: service.internalPrefix + name)
+    }
     guard let channel = envelope.channelName else {
       return .malformed("\(name) without a channel")
     }
@@ -90,9 +107,31 @@ enum ServerMessage: Equatable {
     guard let channel = envelope.channelName else {
       return .malformed("subscription_error without a channel")
     }
-    let data = envelope.data
-    return .subscriptionError(
-      channel: channel, type: data["type"]?.text ?? "SubscriptionError",
-      message: data["error"]?.text ?? data.text ?? "", status: data["status"]?.integer)
+    let (type, text, status) = refusal(envelope.data, type: "SubscriptionError")
+    return .subscriptionError(channel: channel, type: type, message: text, status: status)
+  }
+
+  private static func refusal(_ data: JSONValue, type: String) -> (String, String, Int?) {
+    (
+      data["type"]?.text ?? type, data["error"]?.text ?? data["message"]?.text ?? data.text ?? "",
+      data["status"]?.integer
+    )
+  }
+
+  /// `user_data` is the JSON text that was signed.
+  private static func userData(_ data: JSONValue) -> JSONValue {
+    guard let value = data["user_data"] else { return .null }
+    return value.text.flatMap { try? JSONParser.parse($0) } ?? value
+  }
+
+  /// The changes that are understood; what is not is left out.
+  private static func watchlist(_ data: JSONValue) -> [WatchlistChange] {
+    (data["events"]?.elements ?? []).compactMap { event in
+      guard let name = event["name"]?.text, name == "online" || name == "offline" else {
+        return nil
+      }
+      let userIDs = (event["user_ids"]?.elements ?? []).compactMap(\.identifier)
+      return userIDs.isEmpty ? nil : WatchlistChange(isOnline: name == "online", userIDs: userIDs)
+    }
   }
 }

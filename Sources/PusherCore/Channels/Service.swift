@@ -8,15 +8,20 @@ public struct Service: Sendable, Equatable {
   public var clusterHost: String
   /// The HTTP API host of a cluster: `CLUSTER` stands for its name.
   public var clusterAPIHost: String
-  /// The cluster when none is named.
+  /// The cluster when none is named, for services where every app is in one.
   public var defaultCluster: String
+  /// The host of socket and HTTP API when no cluster is named; `nil` when the default cluster's are meant.
+  public var defaultHost: String?
+  /// Where libraries ask for authorisation when they are told no other place.
+  public var authorizationPath: String
   /// The protocol's version number, sent as `protocol`.
   public var protocolVersion: Int
 
   /// A service that calls things so.
   public init(
     eventPrefix: String, internalPrefix: String, clusterHost: String, clusterAPIHost: String,
-    defaultCluster: String, protocolVersion: Int
+    defaultCluster: String, protocolVersion: Int, defaultHost: String? = nil,
+    authorizationPath: String = "/pusher/auth"
   ) {
     self.eventPrefix = eventPrefix
     self.internalPrefix = internalPrefix
@@ -24,6 +29,8 @@ public struct Service: Sendable, Equatable {
     self.clusterAPIHost = clusterAPIHost
     self.defaultCluster = defaultCluster
     self.protocolVersion = protocolVersion
+    self.defaultHost = defaultHost
+    self.authorizationPath = authorizationPath
   }
 
   /// Pusher Channels, and the servers that speak its protocol: Laravel Reverb, soketi, sockudo.
@@ -31,6 +38,18 @@ public struct Service: Sendable, Equatable {
     eventPrefix: "pusher:", internalPrefix: "pusher_internal:",
     clusterHost: "ws-CLUSTER.pusher.com", clusterAPIHost: "api-CLUSTER.pusher.com",
     defaultCluster: "mt1", protocolVersion: 7)
+
+  /// Eventflit, which speaks the same protocol under names and hosts of its own.
+  public static let eventflit = Service(
+    eventPrefix: "eventflit:", internalPrefix: "eventflit_internal:",
+    clusterHost: "ws-CLUSTER.eventflit.com", clusterAPIHost: "api-CLUSTER.eventflit.com",
+    defaultCluster: "", protocolVersion: 7, defaultHost: "service.eventflit.com",
+    authorizationPath: "/eventflit/auth")
+
+  /// The services that can be chosen by name.
+  package static let named: [(name: String, service: Service)] = [
+    ("pusher", .pusher), ("eventflit", .eventflit),
+  ]
 }
 
 extension Service {
@@ -42,6 +61,16 @@ extension Service {
   /// The HTTP API host of `cluster`.
   public func apiHost(cluster: String) -> String {
     Self.fill(clusterAPIHost, cluster)
+  }
+
+  /// The WebSocket host of `cluster`, or of apps that name none.
+  package func host(cluster: String?) -> String {
+    cluster.map(host(cluster:)) ?? defaultHost ?? host(cluster: defaultCluster)
+  }
+
+  /// The HTTP API host of `cluster`, or of apps that name none.
+  package func apiHost(cluster: String?) -> String {
+    cluster.map(apiHost(cluster:)) ?? defaultHost ?? apiHost(cluster: defaultCluster)
   }
 
   private static func fill(_ pattern: String, _ cluster: String) -> String {

@@ -23,7 +23,7 @@ extension Session {
       return .handled
     }
     switch ServerMessage(envelope, service: options.service) {
-    case .application: return .event(envelope, name: nil)
+    case .application: return deliver(envelope, at: now)
     case .channelNotice(let name): return .event(envelope, name: name)
     case .unknown(let name): return .event(envelope, name: name)
     case let message:
@@ -57,14 +57,23 @@ extension Session {
         lost(.closed(code: code, reason: message), at: now)
         return
       }
-      let isAboutChannel = refused(code: code, message: message, channel: channel, at: now)
-      // An error that a channel has paid for does not explain why the socket drops later.
-      if let code, !isAboutChannel { lastError = code }
+      let isPaidFor =
+        channel == nil && refusedSignIn(code: code, message: message, at: now)
+        || refused(code: code, message: message, channel: channel, at: now)
+      // An error that a channel or the sign-in has paid for does not explain why the socket drops later.
+      if let code, !isPaidFor { lastError = code }
     case .ping: emit(.send(command.pong))
     case .pong: break
     case .subscriptionSucceeded(let channel, let data): succeeded(channel, data: data, at: now)
     case .subscriptionError(let channel, let type, let message, let status):
       fail(channel, SubscriptionFailure(type: type, message: message, status: status), at: now)
+    case .signedIn(let userData): signedIn(userData, at: now)
+    case .signInError(let type, let message, let status):
+      signInFailed(SubscriptionFailure(type: type, message: message, status: status), at: now)
+    case .watchlist(let changes):
+      for change in changes {
+        report(.watchlist(isOnline: change.isOnline, userIDs: change.userIDs))
+      }
     case .memberAdded(let channel, let member): memberAdded(channel, member)
     case .memberRemoved(let channel, let userID): memberRemoved(channel, userID)
     case .malformed(let reason): report(.malformed(reason: reason, bytes: bytes.array))

@@ -7,14 +7,13 @@ extension Session {
   package mutating func subscribe(_ channel: String, at now: Instant) {
     guard subscriptions[channel] == nil else { return }
     subscriptions[channel] = Subscription(channel: channel)
-    channelOrder.append(channel)
-    if isConnected { begin(channel, at: now) }
+    if isConnected, !signIn.isPending { begin(channel, at: now) }
   }
 
   /// Wants a channel no longer, whatever its state.
   package mutating func unsubscribe(_ channel: String, at now: Instant) {
-    guard let subscription = subscriptions.removeValue(forKey: channel) else { return }
-    channelOrder.removeAll { $0 == channel }
+    guard let subscription = subscriptions[channel] else { return }
+    subscriptions[channel] = nil
     switch subscription.state {
     case .requested where isConnected, .subscribed where isConnected:
       emit(.send(command.unsubscribe(channel: channel)))
@@ -24,11 +23,18 @@ extension Session {
   }
 
   /// The channels that are wanted, in the order in which they were asked for.
-  package var channels: [String] { channelOrder }
+  package var channels: [String] { subscriptions.names }
 
   /// Whether the server has confirmed every channel on the present connection.
   package var isFullySubscribed: Bool {
-    isConnected && subscriptions.values.allSatisfy { $0.state == .subscribed }
+    isConnected && subscriptions.areAllSubscribed && (signIn.state == .unwanted || userID != nil)
+  }
+
+  /// Starts to join every channel that waits, once the user is signed in if that is wanted.
+  mutating func beginChannels(at now: Instant) {
+    guard !signIn.isPending else { return }
+    for channel in channels { begin(channel, at: now) }
+    closeGapIfSettled(at: now)
   }
 
   /// Starts to join one channel on a fresh connection.
@@ -61,12 +67,20 @@ extension Session {
     _ request: AuthorizationRequest, _ result: Result<PusherAuth, AuthorizationFailure>,
     at now: Instant
   ) {
-    guard request.generation == generation,
-      let subscription = subscriptions[request.channel], subscription.state == .authorizing
+    guard request.generation == generation, let subscription = subscriptions[request.channel]
     else { return }
-    switch result {
-    case .success(let auth): self.request(request.channel, auth: auth, at: now)
-    case .failure(let failure): authorizationFailed(subscription, failure, at: now)
+    if let rekeying = subscription.rekeying {
+      return rekeyed(request.channel, rekeying, result)
+    }
+    guard subscription.state == .authorizing else { return }
+    do throws(AuthorizationFailure) {
+      let auth = try result.get()
+      if subscription.kind == .encrypted {
+        subscriptions[request.channel]?.key = try Self.key(of: auth)
+      }
+      self.request(request.channel, auth: auth, at: now)
+    } catch {
+      authorizationFailed(subscription, error, at: now)
     }
   }
 
@@ -170,20 +184,12 @@ extension Session {
   mutating func refused(
     code: Int?, message: String, channel: String?, at now: Instant
   ) -> Bool {
-    let unanswered = channelOrder.filter { name in
-      guard let subscription = subscriptions[name], subscription.kind.needsAuthorization,
-        case .requested = subscription.state
-      else { return false }
-      return true
-    }
     let isAboutSignature = code == 4009 || message.contains("ignature")
     let refused: String?
     if let channel {
-      refused = unanswered.first { $0 == channel }
+      refused = subscriptions.isGuardedRequest(channel) ? channel : nil
     } else if isAboutSignature {
-      // The longest name that fits, since one channel's name may begin with another's.
-      let named = unanswered.filter { message.contains(":\($0)") }
-      refused = named.max { $0.utf8.count < $1.utf8.count } ?? unanswered.first
+      refused = channelNamed(in: message) ?? subscriptions.firstGuardedRequest
     } else {
       refused = nil
     }
@@ -192,25 +198,29 @@ extension Session {
     return true
   }
 
-  /// The earliest time at which a channel needs attention.
-  var subscriptionDeadline: Instant? {
-    subscriptions.values.reduce(nil) { Instant.earliest($0, deadline(of: $1)) }
-  }
-
-  private func deadline(of subscription: Subscription) -> Instant? {
-    switch subscription.state {
-    case .delayed(let until): until
-    // An answer that nobody reads is not late.
-    case .requested(let until): isReadingPaused ? nil : until
-    case .waiting, .authorizing, .subscribed, .failed: nil
+  /// The unanswered channel that a text names behind a colon.
+  ///
+  /// It is the longest name that fits, since one channel's name may begin with another's.
+  private func channelNamed(in message: String) -> String? {
+    let bytes = Array(message.utf8)
+    var longest: String?
+    for colon in bytes.indices where bytes[colon] == UInt8(ascii: ":") {
+      let rest = bytes[(colon + 1)...].prefix(ChannelName.maximumLength)
+      let run = rest.prefix { ChannelName.isLegal($0) }
+      var length = run.count
+      while length > longest?.utf8.count ?? 0 {
+        let name = String(decoding: run.prefix(length), as: UTF8.self)
+        if subscriptions.isGuardedRequest(name) { longest = name }
+        length -= 1
+      }
     }
+    return longest
   }
 
   mutating func tickSubscriptions(at now: Instant) {
-    for channel in channelOrder {
-      guard let subscription = subscriptions[channel], let deadline = deadline(of: subscription),
-        now >= deadline
-      else { continue }
+    while let channel = subscriptions.firstDue(at: now, ignoringRequests: isReadingPaused),
+      let subscription = subscriptions[channel]
+    {
       if case .delayed = subscription.state {
         askForAuthorization(channel)
       } else if subscription.wasSubscribed || options.reconnect.mode == .always {
@@ -225,15 +235,6 @@ extension Session {
           fault: .peer)
         fail(channel, failure, at: now)
       }
-    }
-  }
-
-  /// Gives every unanswered subscription its whole time again.
-  mutating func renewRequests(at now: Instant) {
-    let deadline = now.advanced(by: options.connectTimeout)
-    for channel in channelOrder {
-      guard case .requested = subscriptions[channel]?.state else { continue }
-      subscriptions[channel]?.state = .requested(until: deadline)
     }
   }
 }

@@ -23,9 +23,8 @@ package struct Session {
   private(set) var phase = Phase.idle
   /// Counts connections, so that late answers can be told from fresh ones.
   private(set) var generation = 0
-  var subscriptions: [String: Subscription] = [:]
-  /// The channels in the order in which they were asked for.
-  var channelOrder: [String] = []
+  var subscriptions = SubscriptionTable()
+  var signIn = SignIn()
   var keepalive: Keepalive?
   /// Whether the owner leaves the socket unread for now.
   private(set) var isReadingPaused = false
@@ -42,6 +41,8 @@ package struct Session {
   private var gapStart: Instant?
   /// Until when the last gap lasted.
   private var lastGapEnd: Instant?
+  /// Where the last decrypted event stands.
+  let plainText = ByteBuffer()
   private var outputs: [SessionOutput] = []
   private var outputIndex = 0
 
@@ -91,7 +92,12 @@ package struct Session {
     // Nothing is read, so nothing can be answered.
     case .connecting where isReadingPaused, .waiting where isReadingPaused: nil
     case .connecting(let until), .waiting(let until): until
-    case .connected: Instant.earliest(keepalive?.deadline, subscriptionDeadline)
+    case .connected:
+      Instant.earliest(
+        keepalive?.deadline,
+        Instant.earliest(
+          signIn.deadline(ignoringRequests: isReadingPaused),
+          subscriptions.deadline(ignoringRequests: isReadingPaused)))
     }
   }
 
@@ -140,8 +146,8 @@ package struct Session {
     keepalive = Keepalive(activityTimeout: timeout, pongTimeout: options.pongTimeout, at: now)
     keepalive?.setPaused(isReadingPaused, at: now)
     report(.connected(socketID: socketID, activityTimeout: timeout))
-    for channel in channelOrder { begin(channel, at: now) }
-    closeGapIfSettled(at: now)
+    beginSignIn()
+    beginChannels(at: now)
   }
 
   /// The connection, or the attempt to get one, came to nothing.
@@ -150,21 +156,27 @@ package struct Session {
     switch phase {
     case .connected(_, let since):
       lived = since.duration(to: now)
-      if subscriptions.values.contains(where: { $0.state == .subscribed }) {
-        gapStart = gapStart ?? startOfLoss(at: now)
-      }
+      if subscriptions.isAnySubscribed { gapStart = gapStart ?? startOfLoss(at: now) }
     case .connecting: break
     case .idle, .waiting, .ended: return
     }
     keepalive = nil
     generation += 1
-    for channel in channelOrder { subscriptions[channel]?.state = .waiting }
+    for channel in channels { abandon(channel) }
+    if signIn.state != .unwanted { signIn.state = .waiting }
     // One that was given up from this side has proved nothing, however long that took.
     if case .dropped = loss { lived = nil }
     if ClosePolicy.isStable(lived) { attempts = 0 }
     let code = ClosePolicy.effectiveCode(loss, lastError: lastError)
     let decision = ClosePolicy.decide(loss, lastError: lastError, lived: lived)
     retry(after: decision, loss, code: code, at: now)
+  }
+
+  private mutating func abandon(_ channel: String) {
+    subscriptions[channel]?.state = .waiting
+    guard let rekeying = subscriptions[channel]?.rekeying else { return }
+    subscriptions[channel]?.rekeying = nil
+    giveUp(rekeying, channel, "the connection was lost before a new key came")
   }
 
   /// The earliest time at which the server may have sent something that never was handed out.
@@ -192,16 +204,21 @@ package struct Session {
       decision == .atOnce ? .zero : policy.delay(attempt: attempts, random: nextRandom(), loss)
     attempts += 1
     report(.disconnected(loss, code: code, retryIn: delay, attempt: attempts))
-    if delay == .zero, !isReadingPaused {
+    if delay == .zero, !isReadingPaused, !options.announcesRetries {
       dial(at: now)
     } else {
       phase = .waiting(until: now.advanced(by: delay))
     }
   }
 
+  /// Dials at another time than was planned.
+  mutating func wait(until time: Instant) {
+    phase = .waiting(until: time)
+  }
+
   /// Once every channel is settled, tells since when events may have been lost.
   mutating func closeGapIfSettled(at now: Instant) {
-    guard let start = gapStart, subscriptions.values.allSatisfy(\.isSettled) else { return }
+    guard let start = gapStart, subscriptions.areAllSettled else { return }
     gapStart = nil
     // Of channels that nobody wants any more nothing was lost.
     guard !subscriptions.isEmpty else { return }
@@ -231,7 +248,9 @@ package struct Session {
     if case .connecting = phase {
       phase = .connecting(until: now.advanced(by: options.connectTimeout))
     }
-    renewRequests(at: now)
+    let deadline = now.advanced(by: options.connectTimeout)
+    if case .requested = signIn.state { signIn.state = .requested(until: deadline) }
+    subscriptions.renewRequests(until: deadline)
   }
 
   /// The upgrade of the present attempt is asked for elsewhere.
@@ -260,7 +279,7 @@ package struct Session {
         return
       case .some(.none), nil: break
       }
-      tickSubscriptions(at: now)
+      if tickSignIn(at: now) { tickSubscriptions(at: now) }
     }
   }
 }

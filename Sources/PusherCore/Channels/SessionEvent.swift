@@ -8,6 +8,14 @@ public enum SessionEvent: Sendable, Equatable {
   case subscriptionFailed(channel: String, SubscriptionFailure)
   /// Authorisation is out of reach for the moment and is asked for again.
   case authorizationDelayed(channel: String, reason: String, retryIn: Duration)
+  /// The server knows the user; events for the user come on ``UserChannel``.
+  case signedIn(userID: String, userData: JSONValue)
+  /// The sign-in failed; it is not tried again on this connection, and the channels are joined without it.
+  case signInFailed(SubscriptionFailure)
+  /// Whoever signs for the user is out of reach for the moment and is asked again.
+  case signInDelayed(reason: String, retryIn: Duration)
+  /// Users of the user's watchlist came online, or went offline.
+  case watchlist(isOnline: Bool, userIDs: [String])
   case memberAdded(channel: String, PusherPresenceChannelMember)
   case memberRemoved(channel: String, PusherPresenceChannelMember)
   /// A `pusher:error`; by itself it ends nothing.
@@ -18,6 +26,8 @@ public enum SessionEvent: Sendable, Equatable {
   case disconnected(ConnectionLoss, code: Int?, retryIn: Duration?, attempt: Int)
   /// Every channel is back; what was sent between the two times is lost.
   case gap(from: Instant, to: Instant)
+  /// An event of an encrypted channel whose data, ciphertext as it came, cannot be decrypted; it was left out.
+  case decryptionFailed(channel: String, event: String, data: String?, reason: String)
   /// A message that is not what the protocol allows; it was left out.
   case malformed(reason: String, bytes: [UInt8])
   /// The session is over.
@@ -88,6 +98,10 @@ package enum SessionOutput: Sendable, Equatable {
   case send(String)
   /// Ask for a signature, and hand the answer to ``Session/authorized(_:_:at:)``.
   case authorize(AuthorizationRequest)
+  /// Ask who the user is, and hand the answer to ``Session/authenticated(_:_:at:)``.
+  case authenticate(UserAuthenticationRequest)
+  /// Hand out an event that was decrypted late: a message for ``Envelope/init(_:isDecrypted:)``.
+  case deliver([UInt8])
   /// Close the socket politely.
   case close
   /// Drop the socket, or the attempt to get one.

@@ -48,6 +48,8 @@ public struct SessionOptions: Sendable {
   public var connectTimeout: Duration
   /// When a lost connection is dialled again.
   public var reconnect: ReconnectPolicy
+  /// Whether even an attempt that follows at once is first waited for, so that the owner can still move or stop it.
+  package var announcesRetries = false
 
   /// Options; without arguments those of the protocol page.
   public init(

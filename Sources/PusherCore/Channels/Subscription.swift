@@ -12,6 +12,9 @@ struct Subscription: Equatable {
     /// The server confirmed it.
     case subscribed
     case failed
+
+    /// Whether nothing more is expected for now.
+    var isSettled: Bool { self == .subscribed || self == .failed }
   }
 
   let channel: String
@@ -21,6 +24,12 @@ struct Subscription: Equatable {
   var authorizationAttempts = 0
   /// Whether the server has ever confirmed it.
   var wasSubscribed = false
+  /// The key of an encrypted channel, as the last authorisation brought it.
+  var key: ChannelKey?
+  /// Set while a key that failed is asked for anew.
+  var rekeying: Rekeying?
+  /// When that was last done without success.
+  var rekeyedAt: Instant?
   /// Who is there, on presence channels; kept over a loss, to tell who came and went meanwhile.
   var roster: PresenceRoster?
 
@@ -30,5 +39,5 @@ struct Subscription: Equatable {
   }
 
   /// Whether nothing more is expected for now.
-  var isSettled: Bool { state == .subscribed || state == .failed }
+  var isSettled: Bool { state.isSettled }
 }

@@ -9,6 +9,17 @@ package protocol ChannelAuthorizer: AnyObject {
   func cancelAll()
 }
 
+/// Whoever answers who the user of a socket is.
+package protocol UserAuthenticator: AnyObject {
+  /// Answers on the loop's thread, at once or later, exactly once unless cancelled.
+  func authenticate(
+    _ request: UserAuthenticationRequest,
+    completion: @escaping (Result<PusherUserAuth, AuthorizationFailure>) -> Void)
+
+  /// Forgets every open question; their completions are not called.
+  func cancelAll()
+}
+
 /// Signs with the app's secret, in this process.
 package final class InlineAuthorizer: ChannelAuthorizer {
   /// Whom other members of a presence channel see.
@@ -25,27 +36,30 @@ package final class InlineAuthorizer: ChannelAuthorizer {
 
   private let signature: SubscriptionSignature
   private let member: Member?
+  private let masterKey: EncryptionMasterKey?
 
+  /// - Parameter masterKey: Makes the keys of encrypted channels, which cannot be joined without it.
   /// - Parameter member: Who joins presence channels; without one the socket's id is the user's, as with PusherSwift,
   ///   so that each connection is a member of its own.
-  package init(signature: SubscriptionSignature, member: Member?) {
+  package init(
+    signature: SubscriptionSignature, member: Member?, masterKey: EncryptionMasterKey? = nil
+  ) {
     self.signature = signature
     self.member = member
+    self.masterKey = masterKey
   }
 
   package func authorize(
     _ request: AuthorizationRequest,
     completion: @escaping (Result<PusherAuth, AuthorizationFailure>) -> Void
   ) {
-    // A server that could choose any text would have us sign whatever it likes: a call of the HTTP API, say.
     guard SocketID.isValid(request.socketID) else {
-      completion(
-        .failure(
-          .unusable("the server's socket id is not two numbers with a dot, so it is not signed")))
+      completion(.failure(.foreignSocketID))
       return
     }
+    let kind = ChannelKind(channelName: request.channel)
     var channelData: String?
-    if ChannelKind(channelName: request.channel) == .presence {
+    if kind == .presence {
       let member = member ?? Member(userID: request.socketID)
       do {
         channelData = try Self.channelData(member)
@@ -54,10 +68,16 @@ package final class InlineAuthorizer: ChannelAuthorizer {
         return
       }
     }
-    completion(
-      .success(
-        signature.authorize(
-          socketID: request.socketID, channel: request.channel, channelData: channelData)))
+    var auth = signature.authorize(
+      socketID: request.socketID, channel: request.channel, channelData: channelData)
+    if kind == .encrypted {
+      guard let masterKey else {
+        completion(.failure(.refused(status: nil, "no encryption key was given")))
+        return
+      }
+      auth.sharedSecret = masterKey.sharedSecret(channel: request.channel)
+    }
+    completion(.success(auth))
   }
 
   package func cancelAll() {}
@@ -72,8 +92,40 @@ package final class InlineAuthorizer: ChannelAuthorizer {
   }
 }
 
+/// Signs a user's sign-in with the app's secret, in this process.
+package final class InlineAuthenticator: UserAuthenticator {
+  private let signature: SubscriptionSignature
+  private let userData: String
+
+  /// - Parameter userData: The user's JSON: `id`, and if wanted `user_info` and `watchlist`.
+  package init(signature: SubscriptionSignature, userData: String) {
+    self.signature = signature
+    self.userData = userData
+  }
+
+  package func authenticate(
+    _ request: UserAuthenticationRequest,
+    completion: @escaping (Result<PusherUserAuth, AuthorizationFailure>) -> Void
+  ) {
+    guard SocketID.isValid(request.socketID) else {
+      completion(.failure(.foreignSocketID))
+      return
+    }
+    let auth = signature.signIn(socketID: request.socketID, userData: userData)
+    completion(.success(PusherUserAuth(auth: auth, userData: userData)))
+  }
+
+  package func cancelAll() {}
+}
+
+extension AuthorizationFailure {
+  /// A server that could choose any text would have us sign whatever it likes: a call of the HTTP API, say.
+  fileprivate static let foreignSocketID = AuthorizationFailure.unusable(
+    "the server's socket id is not two numbers with a dot, so it is not signed")
+}
+
 /// Answers for clients that have no means to sign.
-package final class NoAuthorizer: ChannelAuthorizer {
+package final class NoAuthorizer: ChannelAuthorizer, UserAuthenticator {
   package init() {}
 
   package func authorize(
@@ -81,6 +133,13 @@ package final class NoAuthorizer: ChannelAuthorizer {
     completion: @escaping (Result<PusherAuth, AuthorizationFailure>) -> Void
   ) {
     completion(.failure(.refused(status: nil, "no way to authorise was given")))
+  }
+
+  package func authenticate(
+    _ request: UserAuthenticationRequest,
+    completion: @escaping (Result<PusherUserAuth, AuthorizationFailure>) -> Void
+  ) {
+    completion(.failure(.refused(status: nil, "no way to sign users in was given")))
   }
 
   package func cancelAll() {}

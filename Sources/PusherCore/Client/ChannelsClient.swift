@@ -28,6 +28,7 @@ package final class ChannelsClient {
   private let configuration: ClientConfiguration
   private let tls: TLSContext?
   private let authorizer: any ChannelAuthorizer
+  private let authenticator: any UserAuthenticator
   private let tap: any MessageTap
   private var session: Session
   private var link: ServerLink?
@@ -45,11 +46,13 @@ package final class ChannelsClient {
   /// - Throws: ``TLSError`` when the trust roots cannot be read.
   package init(
     loop: EventLoop, configuration: ClientConfiguration, options: SessionOptions,
-    authorizer: any ChannelAuthorizer, tap: any MessageTap
+    authorizer: any ChannelAuthorizer, authenticator: any UserAuthenticator = NoAuthorizer(),
+    tap: any MessageTap
   ) throws(TLSError) {
     self.loop = loop
     self.configuration = configuration
     self.authorizer = authorizer
+    self.authenticator = authenticator
     self.tap = tap
     tls =
       configuration.url.isSecure
@@ -67,8 +70,26 @@ package final class ChannelsClient {
     perform { $0.subscribe(channel, at: $1) }
   }
 
+  /// Tells the server who the user is, on this connection and every later one; the user's events come on the
+  /// ``UserChannel``.
+  package func signIn() {
+    perform { $0.signIn(at: $1) }
+  }
+
   package func unsubscribe(_ channel: String) {
     perform { $0.unsubscribe(channel, at: $1) }
+  }
+
+  /// Sends a client event; answers false while its channel is not subscribed.
+  package func trigger(_ event: ClientEvent) -> Bool {
+    var isSent = false
+    perform { session, _ in isSent = session.trigger(event) }
+    return isSent
+  }
+
+  /// Moves the attempt to connect that is waited for.
+  package func retry(in delay: Duration) {
+    perform { $0.retry(in: delay, at: $1) }
   }
 
   /// Ends from any state, with a close frame where there is a socket.
@@ -128,8 +149,13 @@ package final class ChannelsClient {
       authorizer.authorize(request) { [unowned self] result in
         perform { $0.authorized(request, result, at: $1) }
       }
+    case .authenticate(let request):
+      authenticator.authenticate(request) { [unowned self] result in
+        perform { $0.authenticated(request, result, at: $1) }
+      }
+    case .deliver(let message): deliver(message)
     case .close:
-      authorizer.cancelAll()
+      cancelQuestions()
       link?.close()
     case .abort: dropLink()
     case .report(let event):
@@ -141,8 +167,22 @@ package final class ChannelsClient {
     }
   }
 
-  private func dropLink() {
+  private func deliver(_ message: [UInt8]) {
+    let buffer = ByteBuffer(capacity: message.count)
+    buffer.append(message)
+    withExtendedLifetime(buffer) {
+      guard let envelope = try? Envelope(buffer.view, isDecrypted: true) else { return }
+      delegate?.client(self, received: envelope, named: nil, at: loop.now)
+    }
+  }
+
+  private func cancelQuestions() {
     authorizer.cancelAll()
+    authenticator.cancelAll()
+  }
+
+  private func dropLink() {
+    cancelQuestions()
     link?.abort()
     link = nil
     closeIfEnded()
@@ -204,7 +244,7 @@ extension ChannelsClient: ServerLinkDelegate {
   }
 
   func linkEnded(_ loss: ConnectionLoss, at now: Instant) {
-    authorizer.cancelAll()
+    cancelQuestions()
     link = nil
     perform { $0.lost(loss, at: $1) }
     closeIfEnded()

@@ -1,7 +1,7 @@
 /// Asks a shell command, which prints what an endpoint would answer.
 ///
-/// The command finds the question in `PUSHER_CLI_CHANNEL` and `PUSHER_CLI_SOCKET_ID`. A status other than 0 is a no.
-package final class CommandAuthorizer: ChannelAuthorizer {
+/// The command finds the question in `PUSHER_CLI_CHANNEL` and `PUSHER_CLI_SOCKET_ID`, about a user only in the latter. A status other than 0 is a no.
+package final class CommandAuthorizer: ChannelAuthorizer, UserAuthenticator {
   private let loop: EventLoop
   private let command: String
   private let timeout: Duration
@@ -21,14 +21,27 @@ package final class CommandAuthorizer: ChannelAuthorizer {
     _ request: AuthorizationRequest,
     completion: @escaping (Result<PusherAuth, AuthorizationFailure>) -> Void
   ) {
+    ask([("PUSHER_CLI_CHANNEL", request.channel), ("PUSHER_CLI_SOCKET_ID", request.socketID)]) {
+      completion($0.flatMap(AuthorizationAnswer.result))
+    }
+  }
+
+  package func authenticate(
+    _ request: UserAuthenticationRequest,
+    completion: @escaping (Result<PusherUserAuth, AuthorizationFailure>) -> Void
+  ) {
+    ask([("PUSHER_CLI_SOCKET_ID", request.socketID)]) {
+      completion($0.flatMap(AuthorizationAnswer.userResult))
+    }
+  }
+
+  private func ask(
+    _ environment: [(String, String)],
+    completion: @escaping (Result<[UInt8], AuthorizationFailure>) -> Void
+  ) {
     let number = nextProcess
     nextProcess += 1
-    let question = ChildProcess.Command(
-      line: command,
-      environment: [
-        ("PUSHER_CLI_CHANNEL", request.channel), ("PUSHER_CLI_SOCKET_ID", request.socketID),
-      ],
-      timeout: timeout)
+    let question = ChildProcess.Command(line: command, environment: environment, timeout: timeout)
     do throws(ChildProcess.Failure) {
       processes[number] = try ChildProcess(loop: loop, command: question, at: loop.now) {
         [unowned self] result, _ in
@@ -47,10 +60,9 @@ package final class CommandAuthorizer: ChannelAuthorizer {
 
   private static func answer(
     _ result: Result<ChildProcess.Output, ChildProcess.Failure>
-  ) -> Result<PusherAuth, AuthorizationFailure> {
+  ) -> Result<[UInt8], AuthorizationFailure> {
     switch result {
-    case .success(let output) where output.status == 0:
-      AuthorizationAnswer.result(output.bytes)
+    case .success(let output) where output.status == 0: .success(output.bytes)
     case .success(let output):
       .failure(.refused(status: nil, "the command ended with status \(output.status)"))
     case .failure(.timeout(let time)):

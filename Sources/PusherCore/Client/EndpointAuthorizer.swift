@@ -1,8 +1,9 @@
-/// Asks the application's own endpoint, as pusher-js does: a form with `socket_id` and `channel_name`.
+/// Asks the application's own endpoint, as pusher-js does: a form with `socket_id` and `channel_name`, for users with
+/// `socket_id` alone.
 ///
 /// 200 and 201 are a yes; 408, 429 and 5xx mean "later"; every other status is a no. Source: Pusher's page
 /// "Authorizing users", and what the official libraries accept.
-package final class EndpointAuthorizer: ChannelAuthorizer {
+package final class EndpointAuthorizer: ChannelAuthorizer, UserAuthenticator {
   private let loop: EventLoop
   private let url: HTTPURL
   private let headers: HTTPHeaders
@@ -37,15 +38,32 @@ package final class EndpointAuthorizer: ChannelAuthorizer {
     _ request: AuthorizationRequest,
     completion: @escaping (Result<PusherAuth, AuthorizationFailure>) -> Void
   ) {
+    let form = [("socket_id", request.socketID), ("channel_name", request.channel)]
+    ask(form) { completion($0.flatMap(AuthorizationAnswer.result)) }
+  }
+
+  package func authenticate(
+    _ request: UserAuthenticationRequest,
+    completion: @escaping (Result<PusherUserAuth, AuthorizationFailure>) -> Void
+  ) {
+    ask([("socket_id", request.socketID)]) {
+      completion($0.flatMap(AuthorizationAnswer.userResult))
+    }
+  }
+
+  private func ask(
+    _ form: [(String, String)],
+    completion: @escaping (Result<[UInt8], AuthorizationFailure>) -> Void
+  ) {
     let number = nextExchange
     nextExchange += 1
     do {
       exchanges[number] = try HTTPExchange(
-        loop: loop, request: question(request), routing: routing, tls: tls,
+        loop: loop, request: question(form + parameters), routing: routing, tls: tls,
         timeout: timeout
       ) { [unowned self] result, _ in
         exchanges[number] = nil
-        completion(Self.answer(result))
+        completion(Self.body(result))
       }
     } catch {
       completion(.failure(.refused(status: nil, "the endpoint cannot be asked: \(error)")))
@@ -57,8 +75,7 @@ package final class EndpointAuthorizer: ChannelAuthorizer {
     exchanges.removeAll()
   }
 
-  private func question(_ request: AuthorizationRequest) -> HTTPExchange.Request {
-    let form = [("socket_id", request.socketID), ("channel_name", request.channel)] + parameters
+  private func question(_ form: [(String, String)]) -> HTTPExchange.Request {
     var fields = headers
     if fields["Content-Type"] == nil {
       fields.append("Content-Type", "application/x-www-form-urlencoded")
@@ -68,9 +85,17 @@ package final class EndpointAuthorizer: ChannelAuthorizer {
       method: "POST", url: url, headers: fields, body: Array(PercentEncoding.form(form).utf8))
   }
 
-  private static func answer(
+  /// What an endpoint's answer means for the subscription.
+  static func answer(
     _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>
   ) -> Result<PusherAuth, AuthorizationFailure> {
+    body(result).flatMap(AuthorizationAnswer.result)
+  }
+
+  /// The body of an answer that is a yes.
+  static func body(
+    _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>
+  ) -> Result<[UInt8], AuthorizationFailure> {
     switch result {
     case .failure(.http(.endedEarly)):
       return .failure(
@@ -81,7 +106,7 @@ package final class EndpointAuthorizer: ChannelAuthorizer {
     case .success(let response):
       let status = response.head.status
       switch status {
-      case 200, 201: return AuthorizationAnswer.result(response.body)
+      case 200, 201: return .success(response.body)
       case 408, 429, 500...599:
         return .failure(.unavailable(status: status, "the endpoint answered HTTP \(status)"))
       case 300...399:
@@ -98,6 +123,17 @@ package final class EndpointAuthorizer: ChannelAuthorizer {
 extension AuthorizationAnswer {
   /// The token in a whole body.
   static func result(_ body: [UInt8]) -> Result<PusherAuth, AuthorizationFailure> {
+    result(body, parse)
+  }
+
+  /// The user in a whole body.
+  static func userResult(_ body: [UInt8]) -> Result<PusherUserAuth, AuthorizationFailure> {
+    result(body, parseUser)
+  }
+
+  private static func result<Answer>(
+    _ body: [UInt8], _ parse: (ByteView) throws(AuthorizationFailure) -> Answer
+  ) -> Result<Answer, AuthorizationFailure> {
     let buffer = ByteBuffer(capacity: body.count)
     buffer.append(body)
     do throws(AuthorizationFailure) {

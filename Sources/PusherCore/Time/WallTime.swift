@@ -1,9 +1,10 @@
 /// A moment of the calendar in UTC, to the millisecond.
-package struct WallTime: Sendable, Hashable {
+public struct WallTime: Sendable, Hashable {
   /// Milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
-  package var millisecondsSince1970: Int64
+  public var millisecondsSince1970: Int64
 
-  package init(millisecondsSince1970: Int64) {
+  /// The moment so many milliseconds after 1970-01-01T00:00:00Z.
+  public init(millisecondsSince1970: Int64) {
     self.millisecondsSince1970 = millisecondsSince1970
   }
 
@@ -18,7 +19,7 @@ package struct WallTime: Sendable, Hashable {
   /// The time as RFC 3339 section 5.6 writes it: `2026-11-21T01:39:31.121Z`.
   ///
   /// Years outside 0 to 9999, which the format cannot hold, show the nearest time it can.
-  package var rfc3339: String {
+  public var rfc3339: String {
     unsafe String(unsafeUninitializedCapacity: Self.textLength) { output in
       guard let start = output.baseAddress else { return 0 }
       unsafe write(to: start)

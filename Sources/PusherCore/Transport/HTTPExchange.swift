@@ -1,4 +1,5 @@
-/// One request and its answer over a connection of their own (RFC 9112), with one deadline for all of it.
+/// One request and its answer (RFC 9112), over a connection of their own unless ``HTTPConnection`` lends one, with one
+/// deadline for all of it.
 ///
 /// Redirects are not followed: the answer is handed on as it is.
 package final class HTTPExchange {
@@ -9,6 +10,8 @@ package final class HTTPExchange {
     /// Fields beside `Host`, `Content-Length` and `Connection`, which are added where they are missing.
     package var headers: HTTPHeaders
     package var body: [UInt8]
+    /// Whether another request may follow on the same connection.
+    var keepsConnection = false
 
     package init(
       method: String, url: HTTPURL, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = []
@@ -31,7 +34,7 @@ package final class HTTPExchange {
       if headers["Content-Length"] == nil && (!body.isEmpty || method == "POST") {
         fields.append("Content-Length", "\(body.count)")
       }
-      if headers["Connection"] == nil { fields.append("Connection", "close") }
+      if headers["Connection"] == nil, !keepsConnection { fields.append("Connection", "close") }
       return try HTTPRequestHead(method: method, target: url.target, headers: fields).encode()
         + body
     }
@@ -70,7 +73,12 @@ package final class HTTPExchange {
   private var head: HTTPResponseHead?
   private var reader: HTTPBodyReader?
   private var stream: SocketStream?
+  /// Whether a byte of the answer has come.
+  private(set) var hasAnswer = false
+  /// Gets the connection when another request may follow on it, just before the completion is called.
+  var onKept: ((SocketStream) -> Void)?
   private var timer: LoopTimer?
+  private var starter: LoopTimer?
   private var completion: ((Result<Response, Failure>, Instant) -> Void)?
   /// The exchange keeps itself until it is over, for owners that only want the answer.
   private var itself: HTTPExchange?
@@ -84,10 +92,11 @@ package final class HTTPExchange {
   ///   - tls: What a URL with `https` is asked with; needed for these alone.
   ///   - timeout: For everything from the name's resolution to the answer's last byte.
   ///   - bodyLimit: The most bytes of the answer's body.
+  ///   - idle: An open connection to the right server on which nothing is under way.
   ///   - completion: Gets the answer, whatever its status, or why there is none.
   package init(
     loop: EventLoop, request: Request, routing: Routing = Routing(), tls: TLSContext?,
-    timeout: Duration, bodyLimit: Int = 1 << 20,
+    timeout: Duration, bodyLimit: Int = 1 << 20, over idle: SocketStream? = nil,
     completion: @escaping (Result<Response, Failure>, Instant) -> Void
   ) throws(HTTPError) {
     precondition(!request.url.isSecure || tls != nil, "a secure URL needs a TLS context")
@@ -102,9 +111,24 @@ package final class HTTPExchange {
     self.timer = timer
     loop.add(timer)
     itself = self
-    stream = SocketStream.connect(
-      loop: loop, to: routing.route(to: request.url),
-      tls: request.url.isSecure ? tls : nil, delegate: self)
+    if let idle {
+      idle.delegate = self
+      stream = idle
+      // Not from here: answers come from inside the loop, and so do failures.
+      let start = LoopTimer(deadline: LoopInterest.immediately) { [weak self] in self?.begin() }
+      starter = start
+      loop.add(start)
+    } else {
+      stream = SocketStream.connect(
+        loop: loop, to: routing.route(to: request.url),
+        tls: request.url.isSecure ? tls : nil, delegate: self)
+    }
+  }
+
+  private func begin() {
+    if let starter { loop.remove(starter) }
+    starter = nil
+    if let stream, stream.isOpen { streamWritable(stream, at: loop.now) }
   }
 
   /// Gives up, unless the exchange is over; the completion is not called.
@@ -116,6 +140,8 @@ package final class HTTPExchange {
   private func finish(_ result: Result<Response, Failure>, at now: Instant) {
     if let timer { loop.remove(timer) }
     timer = nil
+    if let starter { loop.remove(starter) }
+    starter = nil
     stream?.close()
     stream = nil
     let completion = completion
@@ -140,7 +166,20 @@ package final class HTTPExchange {
 
   private func complete(at now: Instant) {
     guard let head else { return }
+    if let onKept, let stream, isReusable(head, stream) {
+      stream.delegate = nil
+      self.stream = nil
+      onKept(stream)
+    }
     finish(.success(Response(head: head, body: body.array)), at: now)
+  }
+
+  /// Whether the server goes on to serve this connection (RFC 9112 section 9.3).
+  private func isReusable(_ head: HTTPResponseHead, _ stream: SocketStream) -> Bool {
+    let options = head.headers.tokens("Connection")
+    return request.keepsConnection && stream.isOpen && input.isEmpty && output.isEmpty
+      && head.minorVersion >= 1 && !options.contains("close")
+      && reader?.endsWithConnection == false
   }
 
   private func inputEnded(at now: Instant) {
@@ -175,6 +214,7 @@ extension HTTPExchange: SocketStreamDelegate {
       finish(.failure(.transport(error)), at: now)
       return
     }
+    if case .bytes = result { hasAnswer = true }
     do throws(HTTPError) {
       if try parse() {
         complete(at: now)

@@ -4,8 +4,8 @@ internal import PusherCore
 enum Authorization: Equatable, Sendable {
   /// Only public channels are subscribed to.
   case unavailable
-  /// Signed here, as this member on presence channels.
-  case secret(Secret, PresenceMember?)
+  /// Signed here, as this member on presence channels, with this key on encrypted ones.
+  case secret(Secret, PresenceMember?, EncryptionKey? = nil)
   /// Asked from the application, as pusher-js does.
   case endpoint(AuthorizationEndpoint)
   /// Printed by a shell command.
@@ -55,7 +55,8 @@ extension SettingsReader {
           + "--auth-endpoint or --auth-command")
     }
     let member = try member()
-    return .secret(secret, member)
+    let encrypted = channels.first { ChannelKind(channelName: $0) == .encrypted }
+    return .secret(secret, member, try encryptionKey(for: encrypted))
   }
 
   private func refuseContradictions() throws(UsageError) {
@@ -65,46 +66,57 @@ extension SettingsReader {
         "--\(ways[0].rawValue) and --\(ways[1].rawValue) exclude each other; give one")
     }
     for flag in [FlagName.authHeader, .authParam] where typed.text(flag) != nil {
-      guard typed.text(.authEndpoint) != nil else {
+      guard typed.text(.authEndpoint) ?? typed.text(.userAuthEndpoint) != nil else {
         throw UsageError("--\(flag.rawValue) needs --auth-endpoint")
       }
     }
     let answering = [FlagName.authEndpoint, .authCommand].first { typed.text($0) != nil }
-    for flag in [FlagName.userID, .userInfo] where typed.text(flag) != nil {
-      if let answering {
-        throw UsageError(
-          "--\(flag.rawValue) is for signing with the secret; --\(answering.rawValue) names the member itself"
-        )
-      }
+    guard let answering else { return }
+    let answers: [(FlagName, String)] = [
+      (.userID, "names the member itself"), (.userInfo, "names the member itself"),
+      (.encryptionKeyFile, "brings the keys itself"),
+    ]
+    for (flag, what) in answers where typed.text(flag) != nil {
+      throw UsageError(
+        "--\(flag.rawValue) is for signing with the secret; --\(answering.rawValue) \(what)")
     }
   }
 
-  private mutating func member() throws(UsageError) -> PresenceMember? {
+  /// Who `--user-id` and `--user-info` say it is.
+  mutating func member() throws(UsageError) -> PresenceMember? {
     guard let userID = typed.text(.userID) else {
       guard typed.text(.userInfo) == nil else { throw UsageError("--user-info needs --user-id") }
       return nil
     }
-    guard let given = typed.text(.userInfo) else { return PresenceMember(userID: userID) }
+    return PresenceMember(userID: userID, userInfo: try userInfo())
+  }
+
+  /// The JSON of `--user-info`, as it was given.
+  mutating func userInfo() throws(UsageError) -> String? {
+    guard let given = typed.text(.userInfo) else { return nil }
     let info = try textOrFile(given, "--user-info", limit: 65_536)
     do {
       _ = try JSONParser.parse(info)
     } catch {
       throw UsageError("--user-info is not JSON: \(error)")
     }
-    return PresenceMember(userID: userID, userInfo: info)
+    return info
   }
 
-  private mutating func endpoint(_ url: String) throws(UsageError) -> AuthorizationEndpoint {
+  /// The endpoint at `url`, the value of `flag`, with the headers and fields that go there.
+  mutating func endpoint(
+    _ url: String, _ flag: FlagName = .authEndpoint
+  ) throws(UsageError) -> AuthorizationEndpoint {
     let rest = ["http://", "https://"].lazy.filter { url.lowercased().hasPrefix($0) }.first.map {
       url.dropFirst($0.count)
     }
     let isPlain = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     guard let rest, isPlain, let first = rest.first, !"/?#:".contains(first) else {
-      throw UsageError("--auth-endpoint: '\(url)' is not an http or https URL")
+      throw UsageError("--\(flag.rawValue): '\(url)' is not an http or https URL")
     }
     guard !rest.prefix(while: { $0 != "/" }).contains("@") else {
       throw UsageError(
-        "--auth-endpoint: a password in the URL would show in ps; use --auth-header @FILE")
+        "--\(flag.rawValue): a password in the URL would show in ps; use --auth-header @FILE")
     }
     let headers = try headers(.authHeader)
     var parameters: [NamedValue] = []

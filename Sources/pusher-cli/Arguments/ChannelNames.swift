@@ -17,28 +17,34 @@ enum ChannelNames {
     if let problem = ChannelName.problem(in: name) {
       throw UsageError("channel '\(shown(name))': \(problem)")
     }
-    guard !name.hasPrefix("#") else {
-      throw UsageError("channel '\(shown(name))': channels of users are not supported")
-    }
-    guard ChannelKind(channelName: name) != .encrypted else {
-      throw UsageError("channel '\(shown(name))': encrypted channels are not supported")
-    }
     guard name.count > ChannelName.documentedLength else { return nil }
     return "channel '\(shown(name))' has \(name.count) characters; "
       + "Pusher Channels takes \(ChannelName.documentedLength)"
   }
 
   /// The name, cut where it would fill the screen.
-  private static func shown(_ name: String) -> String {
+  static func shown(_ name: String) -> String {
     name.count > 64 ? name.prefix(64) + "…" : name
   }
 }
 
 extension SettingsReader {
   /// The channels typed as options and operands, each once, in order.
-  mutating func channels(_ names: [String]) throws(UsageError) -> [String] {
+  ///
+  /// - Parameter toUsers: Whether the channel of a user is one of those that can be meant.
+  mutating func channels(
+    _ names: [String], toUsers: Bool = false
+  ) throws(UsageError) -> [String] {
     var channels: [String] = []
-    for name in names where !channels.contains(name) {
+    var known: Set<String> = []
+    for name in names where known.insert(name).inserted {
+      if name.hasPrefix("#"), !toUsers || UserChannel.userID(channelName: name) == nil {
+        throw UsageError(
+          "channel '\(ChannelNames.shown(name))': "
+            + (toUsers
+              ? "the channel of a user is '\(UserChannel.prefix)ID'"
+              : "the events of a user come with --sign-in"))
+      }
       if let warning = try ChannelNames.check(name) { warn(warning) }
       channels.append(name)
     }

@@ -2,6 +2,8 @@ internal import PusherCore
 
 /// Which server to talk to, how, and as which app.
 struct ConnectionSettings: Equatable, Sendable {
+  /// What the service calls things.
+  var service: Service
   /// A name or address, IPv6 without brackets.
   var host: String
   var port: Int
@@ -39,7 +41,17 @@ extension SettingsReader {
     case webSocket
     case api
 
-    fileprivate var prefix: String { self == .api ? "api-" : "ws-" }
+    fileprivate func host(_ service: Service, cluster: String?) -> String {
+      switch self {
+      case .webSocket: service.host(cluster: cluster)
+      case .api: service.apiHost(cluster: cluster)
+      }
+    }
+  }
+
+  /// The service that is spoken to.
+  var service: Service {
+    Service.named.first { $0.name == typed.text(.service) }?.service ?? .pusher
   }
 
   /// The source that `--local` or the environment offers.
@@ -57,6 +69,7 @@ extension SettingsReader {
     let isSecure = server.scheme == "https" || server.scheme == "wss"
     let security = try security()
     return ConnectionSettings(
+      service: service,
       host: server.host,
       port: server.port ?? (isSecure ? 443 : 80),
       isSecure: isSecure,
@@ -93,11 +106,11 @@ extension SettingsReader {
     }
     // Another service's port and scheme say nothing about the cluster that was typed.
     let inherited = typedCluster == nil ? source : CredentialSource()
-    let name = cluster.map { face.prefix + $0.value + ".pusher.com" }
+    let name = cluster.map { face.host(service, cluster: $0.value) }
     let port = typed.integer(.port) == nil ? inherited.port : nil
     let scheme = typed.text(.scheme) == nil ? inherited.scheme : nil
     return (
-      name ?? host ?? face.prefix + "mt1.pusher.com",
+      name ?? host ?? face.host(service, cluster: nil),
       try port.map(Self.checkedPort) ?? typed.integer(.port),
       try scheme.map(Self.checkedScheme) ?? typed.text(.scheme) ?? "https"
     )

@@ -147,7 +147,8 @@ extension CredentialSource {
     var source = CredentialSource()
     source.key = Setting(origin: "--local", value: "local")
     source.secret = .text(Secret("local"))
-    source.appID = Setting(origin: "--local", value: "local")
+    // The official server libraries take digits only.
+    source.appID = Setting(origin: "--local", value: "1")
     source.host = Setting(origin: "--local", value: "127.0.0.1")
     source.port = Setting(origin: "--local", value: "6001")
     source.scheme = Setting(origin: "--local", value: "http")

@@ -4,6 +4,13 @@ enum Command: String, CaseIterable, Sendable {
   case sse
   case serve
   case trigger
+  case channels
+  case users
+  case terminate
+  case auth
+  case sign
+  case verify
+  case webhook
   case help
   case version
 
@@ -47,12 +54,22 @@ enum FlagName: String, CaseIterable, Sendable {
   case stateFile = "state-file"
   case netrcFile = "netrc-file"
   case socketID = "socket-id"
+  case toUser = "to-user"
+  case info
+  case batch
+  case rate
+  case dryRun = "dry-run"
+  // What to ask and to sign.
+  case prefix
+  case signature
+  case timestamp
   // What to serve.
   case listen
   case portFile = "port-file"
   case tlsCert = "tls-cert"
   case tlsKey = "tls-key"
   case clientEvents = "client-events"
+  case subscriptionCounts = "subscription-counts"
   // Whom to talk to.
   case key
   case appID = "app-id"
@@ -63,6 +80,7 @@ enum FlagName: String, CaseIterable, Sendable {
   case scheme
   case path
   case local
+  case service
   case cacert
   case insecure
   case pinSHA256 = "pin-sha256"
@@ -78,6 +96,11 @@ enum FlagName: String, CaseIterable, Sendable {
   case authCommand = "auth-command"
   case userID = "user-id"
   case userInfo = "user-info"
+  case encryptionKeyFile = "encryption-key-file"
+  case signIn = "sign-in"
+  case userAuthEndpoint = "user-auth-endpoint"
+  case userAuthCommand = "user-auth-command"
+  case watch
   // How long to try.
   case connectTimeout = "connect-timeout"
   case reconnect
@@ -118,6 +141,7 @@ struct Flag: Sendable {
     case print = "Output"
     case send = "Event"
     case request = "Request"
+    case ask = "Question"
     case serve = "Server"
     case connection = "Connection"
     case authorization = "Authorisation"

@@ -1,10 +1,13 @@
+internal import PusherCore
+
 /// The flag table: one row a flag, from which the lexer, the typed arguments and the help are made.
 ///
 /// A name may have two rows when two commands mean different things by it; both then take the same kind
 /// of value, since a flag may stand before the command. Rows stand in the order of the help.
 enum Flags {
   static let all =
-    receiving + sending + requesting + serving + connecting + authorizing + waiting + speaking
+    receiving + sending + asking + requesting + serving + connecting + authorizing + waiting
+    + speaking
 
   /// The rows a command knows.
   static func of(_ command: Command) -> [Flag] {
@@ -24,11 +27,15 @@ enum Flags {
   }
 
   private static let every = Set(Command.allCases)
+  /// Those that call the HTTP API.
+  private static let calling: Set = [Command.trigger, .channels, .users, .terminate]
+  /// Those that sign without a server.
+  private static let signing: Set = [Command.auth, .sign, .verify]
+  private static let client = calling.union([.subscribe])
   private static let printing: Set = [Command.subscribe, .sse]
-  private static let client: Set = [Command.subscribe, .trigger]
-  private static let dialling: Set = [Command.subscribe, .sse, .trigger]
-  private static let working: Set = [Command.subscribe, .trigger, .serve]
-  private static let talking: Set = [Command.subscribe, .sse, .trigger, .serve]
+  private static let dialling = client.union([.sse])
+  private static let working = client.union(signing).union([.serve, .webhook])
+  private static let talking = working.union([.sse])
 
   private static let receiving = [
     Flag(
@@ -45,18 +52,19 @@ enum Flags {
       summary: "leave out events whose name matches"),
     Flag(
       name: .count, letter: "n", value: .integer(1...Int.max), metavariable: "N",
-      commands: printing, group: .receive, isCommon: true,
+      commands: printing.union([.webhook]), group: .receive, isCommon: true,
       summary: "end with status 0 after N printed events"),
     Flag(
       name: .timeout, letter: "W", value: .duration, metavariable: "TIME",
-      commands: printing, group: .receive, isCommon: true,
+      commands: printing.union([.webhook]), group: .receive, isCommon: true,
       summary: "end after TIME; status 124 if N was not reached"),
     Flag(
       name: .idleTimeout, value: .duration, metavariable: "TIME",
       commands: printing, group: .receive,
       summary: "end with 124 when nothing is printed for TIME"),
     Flag(
-      name: .timestamps, letter: "t", commands: printing, group: .print, isCommon: true,
+      name: .timestamps, letter: "t", commands: printing.union([.webhook]), group: .print,
+      isCommon: true,
       summary: "add received_at, our clock, as the first field"),
     Flag(
       name: .output, letter: "o", value: .choice(OutputFormat.allCases.map(\.rawValue)),
@@ -103,36 +111,63 @@ enum Flags {
       commands: [.trigger], group: .send, isCommon: true,
       summary: "the data: text, @FILE, or @- for standard input"),
     Flag(
+      name: .toUser, value: .text, metavariable: "ID",
+      commands: [.trigger], group: .send, isCommon: true,
+      summary: "send to this user, who has signed in, alone"),
+    Flag(
       name: .socketID, value: .text, metavariable: "ID",
       commands: [.trigger], group: .send, isCommon: true,
       summary: "do not send to this connection"),
+    Flag(
+      name: .info, value: .text, metavariable: "WORDS", isRepeatable: true,
+      commands: [.trigger], group: .send,
+      summary: "print user_count, subscription_count too"),
+    Flag(
+      name: .batch, value: .integer(1...1000), metavariable: "N",
+      commands: [.trigger], group: .send,
+      summary: "with -: at most N events in a call (10)"),
+    Flag(
+      name: .rate, value: .text, metavariable: "N",
+      commands: [.trigger], group: .send,
+      summary: "with -: at most N events a second"),
+    Flag(
+      name: .dryRun, commands: [.trigger], group: .send,
+      summary: "show the signed request and send nothing"),
   ]
 
-  private static let requesting = [
+  private static let asking = [
     Flag(
-      name: .header, letter: "H", value: .text, metavariable: "HEADER", isRepeatable: true,
-      commands: [.sse], group: .request, isCommon: true,
-      summary: "send 'NAME: VALUE', or the lines of @FILE"),
+      name: .prefix, value: .text, metavariable: "TEXT",
+      commands: [.channels], group: .ask, isCommon: true,
+      summary: "only channels whose names begin so"),
     Flag(
-      name: .method, letter: "X", value: .text, metavariable: "METHOD",
-      commands: [.sse], group: .request,
-      summary: "GET, or POST when there is data"),
+      name: .info, value: .text, metavariable: "WORDS", isRepeatable: true,
+      commands: [.channels], group: .ask, isCommon: true,
+      summary: "tell user_count, subscription_count, cache too"),
     Flag(
-      name: .data, letter: "d", value: .text, metavariable: "DATA", allowsEmpty: true,
-      commands: [.sse], group: .request, isCommon: true,
-      summary: "send DATA, @FILE, or @- for standard input"),
+      name: .socketID, value: .text, metavariable: "ID",
+      commands: signing, group: .ask, isCommon: true,
+      summary: "the connection that asks"),
     Flag(
-      name: .lastEventID, value: .text, metavariable: "ID",
-      commands: [.sse], group: .request, isCommon: true,
-      summary: "begin behind this event"),
+      name: .userID, value: .text, metavariable: "ID",
+      commands: signing, group: .ask, isCommon: true,
+      summary: "member of a presence channel, or who signs in"),
     Flag(
-      name: .stateFile, value: .text, metavariable: "FILE",
-      commands: [.sse], group: .request, isCommon: true,
-      summary: "keep the last event's id in FILE, and begin there"),
+      name: .userInfo, value: .text, metavariable: "JSON",
+      commands: signing, group: .ask,
+      summary: "what others see of it; @FILE reads a file"),
     Flag(
-      name: .netrcFile, value: .text, metavariable: "FILE",
-      commands: [.sse], group: .request,
-      summary: "user name and password of the server (netrc)"),
+      name: .data, letter: "d", value: .text, metavariable: "BODY", allowsEmpty: true,
+      commands: [.sign, .verify], group: .ask, isCommon: true,
+      summary: "the body: text, @FILE, or @- for standard input"),
+    Flag(
+      name: .signature, value: .text, metavariable: "HEX",
+      commands: [.verify], group: .ask, isCommon: true,
+      summary: "the signature to compare with"),
+    Flag(
+      name: .timestamp, value: .integer(0...Int.max), metavariable: "SECONDS",
+      commands: [.sign], group: .ask,
+      summary: "sign a request for this time since 1970"),
   ]
 
   private static let serving = [
@@ -141,8 +176,12 @@ enum Flags {
       commands: [.serve], group: .serve, isCommon: true,
       summary: "HOST:PORT (127.0.0.1:6001); port 0: a free one"),
     Flag(
+      name: .listen, value: .text, metavariable: "ADDRESS",
+      commands: [.webhook], group: .serve, isCommon: true,
+      summary: "HOST:PORT (127.0.0.1:6002); port 0: a free one"),
+    Flag(
       name: .portFile, value: .text, metavariable: "FILE",
-      commands: [.serve], group: .serve, isCommon: true,
+      commands: [.serve, .webhook], group: .serve, isCommon: true,
       summary: "write the port to FILE once connections are taken"),
     Flag(
       name: .tlsCert, value: .text, metavariable: "FILE",
@@ -156,6 +195,9 @@ enum Flags {
       name: .clientEvents, isOnByDefault: true,
       commands: [.serve], group: .serve, isCommon: true,
       summary: "refuse client events (members may send them)"),
+    Flag(
+      name: .subscriptionCounts, commands: [.serve], group: .serve, isCommon: true,
+      summary: "send subscription_count events"),
   ]
 
   private static let connecting = [
@@ -165,7 +207,7 @@ enum Flags {
       summary: "app key (PUSHER_APP_KEY)"),
     Flag(
       name: .appID, value: .text, metavariable: "ID",
-      commands: [.trigger, .serve], group: .connection, isCommon: true,
+      commands: calling.union([.serve]), group: .connection, isCommon: true,
       summary: "app id (PUSHER_APP_ID)"),
     Flag(
       name: .secretFile, value: .text, metavariable: "FILE",
@@ -192,8 +234,13 @@ enum Flags {
       commands: client, group: .connection,
       summary: "path in front of /app and /apps"),
     Flag(
-      name: .local, commands: client, group: .connection, isCommon: true,
+      name: .local, commands: client.union(signing).union([.webhook]), group: .connection,
+      isCommon: true,
       summary: "the server that 'pusher-cli serve' starts"),
+    Flag(
+      name: .service, value: .choice(Array(Service.named.map(\.name))), metavariable: "NAME",
+      commands: client.union([.serve]), group: .connection,
+      summary: "pusher (default) or eventflit: names and hosts"),
     Flag(
       name: .cacert, value: .text, metavariable: "FILE",
       commands: dialling, group: .connection,
@@ -255,11 +302,30 @@ enum Flags {
     Flag(
       name: .userID, value: .text, metavariable: "ID",
       commands: [.subscribe], group: .authorization,
-      summary: "member to appear as on presence channels"),
+      summary: "member on presence channels, and user of --sign-in"),
     Flag(
       name: .userInfo, value: .text, metavariable: "JSON",
       commands: [.subscribe], group: .authorization,
       summary: "what other members see of it; @FILE reads a file"),
+    Flag(
+      name: .encryptionKeyFile, value: .text, metavariable: "FILE",
+      commands: [.subscribe, .trigger, .auth], group: .authorization,
+      summary: "base64 master key of encrypted channels"),
+    Flag(
+      name: .signIn, commands: [.subscribe], group: .authorization,
+      summary: "sign the user in; prints the user's own events"),
+    Flag(
+      name: .userAuthEndpoint, value: .text, metavariable: "URL",
+      commands: [.subscribe], group: .authorization,
+      summary: "ask the application who the user is"),
+    Flag(
+      name: .userAuthCommand, value: .text, metavariable: "CMD",
+      commands: [.subscribe], group: .authorization,
+      summary: "shell command that prints who the user is"),
+    Flag(
+      name: .watch, value: .text, metavariable: "ID", isRepeatable: true,
+      commands: [.subscribe], group: .authorization,
+      summary: "tell when user ID comes online or goes offline"),
   ]
 
   private static let waiting = [

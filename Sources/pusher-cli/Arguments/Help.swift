@@ -23,7 +23,13 @@ extension HelpPage {
     Commands:
       subscribe [CHANNEL...]   print events as they come (short: sub)
       sse URL                  the same for server-sent events
-      trigger [DATA]           send one event through the HTTP API
+      trigger [DATA|-]         send an event through the HTTP API, or JSON lines
+      channels [NAME]          list the channels that are joined, or show one
+      users CHANNEL            list the members of a presence channel
+      terminate USER           end the connections of a user
+      auth CHANNEL             print what an authorisation endpoint would answer
+      sign, verify KIND        sign by hand, or find out why a signature is refused
+      webhook listen           receive webhooks, verify and print them
       serve                    run a local server to develop and test with
       help [COMMAND|TOPIC]     show help
       version                  show the version
@@ -83,12 +89,15 @@ extension HelpPage {
     case .trigger:
       [
         "Usage: pusher-cli trigger [OPTION...] -c CHANNEL -e EVENT [DATA]",
-        "Sends one event through the HTTP API.",
+        "       pusher-cli trigger [OPTION...] -",
+        "Sends one event through the HTTP API, or with - each JSON line of standard",
+        "input, as subscribe prints them: a recording replays.",
         "",
         "  pusher-cli trigger --local -c news -e published '{\"id\":1}'",
         "  date | pusher-cli trigger --local -c news -e tick @-",
         "  pusher-cli trigger --key KEY --app-id ID --secret-file secret \\",
         "             --cluster eu -c private-orders -e order.created @order.json",
+        "  pusher-cli trigger --local --rate 50 - <recording.jsonl",
       ]
     case .serve:
       [
@@ -100,6 +109,9 @@ extension HelpPage {
         "  pusher-cli serve --listen 127.0.0.1:0 --port-file port",
         "  pusher-cli serve --key demo --app-id 1 --secret-file secret",
       ]
+    case .channels, .users, .terminate: inspectingFrame(of: command)
+    case .auth, .sign, .verify: signingFrame(of: command)
+    case .webhook: webhookFrame
     case .help, .version: []
     }
   }

@@ -17,8 +17,8 @@ enum HelpPage: Equatable {
   /// The page of a command; `help` and `version` need no page of their own.
   init(for command: Command, complete: Bool) {
     switch command {
-    case .subscribe, .sse, .serve, .trigger: self = .command(command, complete: complete)
     case .help, .version: self = .overview
+    default: self = .command(command, complete: complete)
     }
   }
 

@@ -18,6 +18,7 @@ extension HelpPage {
       key          PUSHER_APP_KEY, PUSHER_KEY
       secret       PUSHER_APP_SECRET, PUSHER_SECRET, PUSHER_APP_SECRET_FILE,
                    the file 'secret' in CREDENTIALS_DIRECTORY
+      encryption   PUSHER_ENCRYPTION_MASTER_KEY
       app id       PUSHER_APP_ID
       cluster      PUSHER_APP_CLUSTER, PUSHER_CLUSTER
       server       PUSHER_HOST, PUSHER_PORT, PUSHER_SCHEME
@@ -60,15 +61,19 @@ extension HelpPage {
     data is embedded as it came: numbers, key order and escapes are kept. --raw-data
     leaves it the string it was on the wire; --output raw prints the data alone.
     Also printed: pusher:member_added, pusher:member_removed, pusher:cache_miss and
-    pusher:subscription_count; -x 'pusher:*' drops them. With --lifecycle:
+    pusher:subscription_count; of --watch pusher:online and pusher:offline;
+    -x 'pusher:*' drops them. With --lifecycle:
 
       pusher:connection_established   {"socket_id","activity_timeout","host"}
       pusher:subscription_succeeded   {"presence":{"count","ids","hash"}} or {}
       pusher:subscription_error       {"type","error","status"}
       pusher:error                    {"code","message"}
       pusher-cli:connected            {"url","last_event_id"}, sse
+      pusher:signin_success           {"user_data"}
+      pusher:signin_error             {"type","error","status"}
       pusher-cli:disconnected         {"code","reason","retry_in","attempt"}
       pusher-cli:gap                  {"from","to","seconds"}
+      pusher-cli:decryption_failed    {"event","reason","data"}
       pusher-cli:bad_frame            {"reason","base64"}
       pusher-cli:exit                 {"status","reason","events"}
 

@@ -7,6 +7,11 @@ enum Invocation: Equatable {
   case sse(TypedArguments)
   case serve(TypedArguments)
   case trigger(TypedArguments)
+  /// `channels`, `users` or `terminate`.
+  case inspect(TypedArguments)
+  /// `auth`, `sign` or `verify`.
+  case sign(TypedArguments)
+  case webhook(TypedArguments)
 
   /// Reads the words behind the program's name.
   ///
@@ -52,6 +57,9 @@ enum Invocation: Equatable {
     case .sse: self = .sse(typed)
     case .serve: self = .serve(typed)
     case .trigger: self = .trigger(typed)
+    case .channels, .users, .terminate: self = .inspect(typed)
+    case .auth, .sign, .verify: self = .sign(typed)
+    case .webhook: self = .webhook(typed)
     case .help: self = .page(try HelpPage(named: typed.operands), .success)
     case .version: self = .version
     }

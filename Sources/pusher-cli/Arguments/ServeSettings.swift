@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// Everything `serve` needs to know, checked.
 struct ServeSettings: Equatable, Sendable {
   /// A name or address, IPv6 without brackets.
@@ -9,11 +11,15 @@ struct ServeSettings: Equatable, Sendable {
   var appID: String
   var key: String
   var secret: Secret
-  /// Which of "app id", "key" and "secret" nobody gave, and are `local`; to be announced.
+  /// Which of app id, key and secret nobody gave, and what they are; to be announced.
   var defaulted: [String]
   var certificate: CertificateFiles?
   /// Whether members of private and presence channels may send client events.
   var allowsClientEvents: Bool
+  /// Whether subscribers are told how many they are.
+  var sendsSubscriptionCounts: Bool
+  /// What clients and server call things.
+  var service: Service
   var verbosity: Verbosity
   /// To be said before the run begins.
   var warnings: [String]
@@ -44,17 +50,19 @@ extension ServeSettings {
     let secret = try reader.secret(source)
 
     self.key = key.value
-    self.appID = appID?.value ?? "local"
+    self.appID = appID?.value ?? local.appID?.value ?? "1"
     self.secret = secret ?? Secret("local")
     defaulted = [
-      appID == nil ? "app id" : nil,
-      key == local.key ? "key" : nil,
-      secret == nil ? "secret" : nil,
+      appID == nil ? "app id '\(self.appID)'" : nil,
+      key == local.key ? "key 'local'" : nil,
+      secret == nil ? "secret 'local'" : nil,
     ].compactMap { $0 }
     (host, port) = try Self.address(typed.text(.listen) ?? "127.0.0.1:6001")
     portFile = typed.text(.portFile)
     certificate = try Self.certificate(typed, files)
     allowsClientEvents = typed.isOn(.clientEvents)
+    sendsSubscriptionCounts = typed.isOn(.subscriptionCounts)
+    service = reader.service
     verbosity = reader.verbosity
     if secret == nil, !Self.isLoopback(host) {
       reader.warn(
@@ -64,7 +72,7 @@ extension ServeSettings {
   }
 
   /// `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, the last on this machine only.
-  private static func address(_ text: String) throws(UsageError) -> (String, Int) {
+  static func address(_ text: String) throws(UsageError) -> (String, Int) {
     let fault = UsageError(
       "--listen: '\(text)' is not of the form HOST:PORT, such as 127.0.0.1:6001")
     guard let colon = text.lastIndex(of: ":") else { throw fault }

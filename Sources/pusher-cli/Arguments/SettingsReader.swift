@@ -9,6 +9,8 @@ struct SettingsReader {
   private(set) var warnings: [String] = []
   /// What reads standard input, which can be read once.
   private var inputReader: String?
+  /// The secret once it was read.
+  private var knownSecret: Secret?
 
   init(_ typed: TypedArguments, environment: [String: String], files: FileAccess) {
     self.typed = typed
@@ -59,6 +61,12 @@ struct SettingsReader {
 
   /// The secret: the option's file, else what the source offers; nil when neither names one.
   mutating func secret(_ source: CredentialSource) throws(UsageError) -> Secret? {
+    if let knownSecret { return knownSecret }
+    knownSecret = try readSecret(source)
+    return knownSecret
+  }
+
+  private mutating func readSecret(_ source: CredentialSource) throws(UsageError) -> Secret? {
     let named = typed.text(.secretFile).map { SecretOrigin.file(path: $0, origin: "--secret-file") }
     switch named ?? source.secret {
     case nil: return nil
@@ -69,7 +77,8 @@ struct SettingsReader {
     }
   }
 
-  private mutating func secret(in path: String, _ origin: String) throws(UsageError) -> Secret {
+  /// The secret in a file; warns when others can read it.
+  mutating func secret(in path: String, _ origin: String) throws(UsageError) -> Secret {
     let text = try self.text(of: path, origin, limit: 65_536)
     guard !text.isEmpty else { throw UsageError("\(origin): \(Self.name(path)) is empty") }
     if path != "-", let bits = files.permissions(path), bits & 0o077 != 0 {
@@ -78,11 +87,11 @@ struct SettingsReader {
     return Secret(text)
   }
 
-  /// The text of a file without its last newline; `-` is standard input.
+  /// The text of a file, by default without its last newline; `-` is standard input.
   ///
   /// - Throws: ``UsageError`` that names option, file and reason: missing, too large, not UTF-8.
   mutating func text(
-    of path: String, _ origin: String, limit: Int
+    of path: String, _ origin: String, limit: Int, dropsNewline: Bool = true
   ) throws(UsageError) -> String {
     if path == "-" {
       if let earlier = inputReader {
@@ -94,7 +103,7 @@ struct SettingsReader {
     case .failure(let fault):
       throw UsageError("\(origin): cannot read \(Self.name(path)): \(fault.reason)")
     case .success(var bytes):
-      if bytes.last == UInt8(ascii: "\n") {
+      if dropsNewline, bytes.last == UInt8(ascii: "\n") {
         bytes.removeLast()
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
       }
@@ -111,11 +120,12 @@ struct SettingsReader {
 
   /// A value that may be `@FILE`, or `@-` for standard input.
   mutating func textOrFile(
-    _ value: String, _ origin: String, limit: Int
+    _ value: String, _ origin: String, limit: Int, dropsNewline: Bool = true
   ) throws(UsageError) -> String {
     guard value.hasPrefix("@") else { return value }
     guard value.count > 1 else { throw UsageError("\(origin): '@' needs the name of a file") }
-    return try text(of: String(value.dropFirst()), origin, limit: limit)
+    return try text(
+      of: String(value.dropFirst()), origin, limit: limit, dropsNewline: dropsNewline)
   }
 
   /// A word from an option or else a variable, checked against a closed list.

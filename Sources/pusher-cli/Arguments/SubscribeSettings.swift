@@ -1,9 +1,10 @@
 /// Everything `subscribe` needs to know, checked.
 struct SubscribeSettings: PrintSettings, Equatable {
   var connection: ConnectionSettings
-  /// At least one, each once, in the order typed.
+  /// Each once, in the order typed; at least one, unless a user is signed in.
   var channels: [String]
   var authorization: Authorization
+  var userSignIn: UserSignIn
   /// Globs on the event's name; empty means all.
   var includedEvents: [String]
   var excludedEvents: [String]
@@ -64,13 +65,15 @@ extension SubscribeSettings {
   ) throws(UsageError) {
     var reader = SettingsReader(typed, environment: environment, files: files)
     let names = typed.operands + typed.texts(.channel)
-    guard !names.isEmpty else {
+    let signsIn = [FlagName.userAuthEndpoint, .userAuthCommand].contains { typed.text($0) != nil }
+    guard !names.isEmpty || signsIn || typed.isOn(.signIn) else {
       throw UsageError("no channel: give one, as in 'pusher-cli subscribe my-channel'")
     }
     channels = try reader.channels(names)
     let source = try reader.source(.webSocket)
     connection = try reader.connection(.webSocket, source)
     authorization = try reader.authorization(for: channels, source)
+    userSignIn = try reader.userSignIn(source)
     includedEvents = typed.texts(.event)
     excludedEvents = typed.texts(.excludeEvent)
     count = typed.integer(.count)

@@ -1,20 +1,37 @@
+internal import PusherCore
+
 /// Everything `trigger` needs to know, checked.
 struct TriggerSettings: Equatable, Sendable {
-  /// The HTTP API's address.
-  var connection: ConnectionSettings
-  var appID: String
-  var secret: Secret
-  /// At least one, each once, in the order typed.
+  /// What is sent.
+  enum Payload: Equatable, Sendable {
+    /// One event with this name and data.
+    case event(String, data: String)
+    /// The events on standard input, one JSON line each, under their own names or this one.
+    case lines(event: String?)
+  }
+
+  var access: APIAccess
+  var payload: Payload
+  /// Each once, in the order typed; none for lines that go where they say.
   var channels: [String]
-  var event: String
-  var data: String
+  /// Encrypts the data for encrypted channels.
+  var encryptionKey: EncryptionKey?
   /// The connection that does not get the event.
   var socketID: String?
-  var verbosity: Verbosity
-  /// Where protocol messages are written besides.
-  var traceFile: String?
-  /// To be said before the event is sent.
-  var warnings: [String]
+  /// What the answer shall tell about the channels.
+  var info: [String]
+  /// The most events in one call.
+  var batchSize: Int
+  /// The most events a second; nil for as many as the server takes.
+  var rate: Double?
+  /// Whether requests are shown instead of sent.
+  var isDryRun: Bool
+  var common: CommonSettings
+
+  var connection: ConnectionSettings { access.connection }
+  var appID: String { access.appID }
+  var secret: Secret { access.secret }
+  var warnings: [String] { common.warnings }
 
   /// The most bytes of data that are read; servers take far less and say so.
   static let dataLimit = 16 << 20
@@ -30,36 +47,63 @@ extension TriggerSettings {
     _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
   ) throws(UsageError) {
     var reader = SettingsReader(typed, environment: environment, files: files)
-    channels = try reader.channels(typed.texts(.channel))
-    guard !channels.isEmpty else { throw UsageError("no channel: give --channel") }
-    event = try Self.event(typed)
-    if let id = typed.text(.socketID) { try Self.checkSocketID(id) }
-    socketID = typed.text(.socketID)
-
-    let source = try reader.source(.api)
-    connection = try reader.connection(.api, source)
-    let typedID = typed.text(.appID).map { Setting(origin: "--app-id", value: $0) }
-    guard let appID = typedID ?? source.appID else {
-      throw UsageError("no app id: give --app-id or PUSHER_APP_ID")
+    let readsLines = typed.operands == ["-"] && typed.text(.data) == nil
+    channels = try reader.channels(typed.texts(.channel), toUsers: true)
+    if let user = try Self.user(typed) { channels.append(UserChannel.name(userID: user)) }
+    guard !channels.isEmpty || readsLines else { throw UsageError("no channel: give --channel") }
+    let event = try Self.event(typed)
+    guard event != nil || readsLines else { throw UsageError("no event name: give --event") }
+    socketID = try reader.socketID()
+    info = try reader.info()
+    batchSize = typed.integer(.batch) ?? BatchRequest.documentedCount
+    rate = try Self.rate(typed)
+    isDryRun = typed.isOn(.dryRun)
+    access = try reader.apiAccess()
+    if readsLines {
+      guard info.isEmpty else {
+        throw UsageError("--info asks about one event; with lines there is no place for the answer")
+      }
+      payload = .lines(event: event)
+    } else {
+      for flag in [FlagName.batch, .rate] where typed.text(flag) != nil {
+        throw UsageError("--\(flag.rawValue) is for lines on standard input: give - as the data")
+      }
+      payload = .event(event ?? "", data: try Self.data(typed, &reader))
     }
-    try reader.requireWord(appID, what: "app id")
-    self.appID = appID.value
-    guard let secret = try reader.secret(source) else {
-      throw UsageError("no secret: give --secret-file or PUSHER_APP_SECRET")
-    }
-    self.secret = secret
-    data = try Self.data(typed, &reader)
-    verbosity = reader.verbosity
-    traceFile = typed.text(.trace)
-    warnings = reader.warnings
+    encryptionKey = try reader.encryptionKey(
+      for: channels.first { ChannelKind(channelName: $0) == .encrypted }, orIfThere: readsLines)
+    common = reader.common
   }
 
-  private static func event(_ typed: TypedArguments) throws(UsageError) -> String {
-    guard let event = typed.text(.event) else { throw UsageError("no event name: give --event") }
+  private static func event(_ typed: TypedArguments) throws(UsageError) -> String? {
+    guard let event = typed.text(.event) else { return nil }
     guard event.count <= eventLimit else {
       throw UsageError("--event has \(event.count) characters; the limit is \(eventLimit)")
     }
     return event
+  }
+
+  /// Who alone gets the event, on every connection on which this user has signed in.
+  private static func user(_ typed: TypedArguments) throws(UsageError) -> String? {
+    guard let user = typed.text(.toUser) else { return nil }
+    guard typed.text(.channel) == nil else {
+      throw UsageError("--to-user and --channel exclude each other; give one")
+    }
+    if let problem = ChannelName.problem(in: UserChannel.name(userID: user)) {
+      throw UsageError("--to-user: '\(user)' is not a user id: \(problem)")
+    }
+    return user
+  }
+
+  /// `N` or `N/s`.
+  private static func rate(_ typed: TypedArguments) throws(UsageError) -> Double? {
+    guard let text = typed.text(.rate) else { return nil }
+    let number = text.hasSuffix("/s") ? text.dropLast(2) : text[...]
+    let isPlain = number.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E }
+    guard isPlain, let rate = Double(number), rate > 0, rate <= 1_000_000 else {
+      throw UsageError("--rate: '\(text)' is not a number of events a second, such as 50 or 0.5")
+    }
+    return rate
   }
 
   private static func data(
@@ -73,20 +117,12 @@ extension TriggerSettings {
       throw UsageError("the data is there twice: as an argument and as --data; give one")
     }
     guard let data = typed.operands.first ?? typed.text(.data) else {
-      throw UsageError("no data: give it as an argument, or @FILE, or @- for standard input")
+      throw UsageError(
+        "no data: give it as an argument, or @FILE, or @- for standard input; - reads JSON lines")
     }
     guard data != "-" else {
       throw UsageError("to send what standard input holds, give @- as the data")
     }
     return try reader.textOrFile(data, "--data", limit: dataLimit)
-  }
-
-  /// Two numbers with a full stop between them.
-  private static func checkSocketID(_ id: String) throws(UsageError) {
-    let parts = id.split(separator: ".", omittingEmptySubsequences: false)
-    let areNumbers = parts.allSatisfy { !$0.isEmpty && Quantities.integer(String($0)) != nil }
-    guard parts.count == 2, areNumbers else {
-      throw UsageError("--socket-id: '\(id)' is not a socket id such as 123.456")
-    }
   }
 }

@@ -50,10 +50,15 @@ struct TypedArguments: Equatable, Sendable {
       }
       throw UsageError(
         "\(command.rawValue) has no option \(flag.spelling) "
-          + "(it belongs to \(owners.map(\.rawValue).joined(separator: " and ")))",
+          + "(it belongs to \(Self.list(owners.map(\.rawValue))))",
         helpFor: command)
     }
     return flag
+  }
+
+  private static func list(_ words: [String]) -> String {
+    guard let last = words.last, words.count > 1 else { return words.joined() }
+    return words.dropLast().joined(separator: ", ") + " and " + last
   }
 
   private mutating func record(_ value: String, for flag: Flag) throws(UsageError) {

@@ -54,8 +54,8 @@ final class EventPrinter: Printer {
     }
   }
 
-  /// Prints what a channel says about itself, as an event among the others.
-  func print(event: String, channel: String, data: JSONValue) {
+  /// Prints what a channel or the watchlist says about itself, as an event among the others.
+  func print(event: String, channel: String?, data: JSONValue) {
     guard filter?.passes(event) ?? true else { return }
     count += 1
     printLifecycle(event: event, channel: channel, data: data)

@@ -31,6 +31,7 @@ struct EventText {
   }
 
   private func data(of envelope: Envelope) -> JSONValue {
+    if let base64 = envelope.base64Token { return .string(base64.text) }
     guard style.rawData, let token = envelope.dataToken else { return envelope.data }
     return .string(envelope.dataString.map(JSONString.decode) ?? token.text)
   }

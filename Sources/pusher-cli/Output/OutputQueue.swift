@@ -19,6 +19,14 @@ final class OutputQueue: LoopSource {
     case readerGone
     /// Disk full and the like: the system's error number.
     case system(Int32)
+
+    /// What happened, in the system's words.
+    var reason: String {
+      switch self {
+      case .readerGone: "its reader has gone"
+      case .system(let number): unsafe String(cString: strerror(number)).lowercased()
+      }
+    }
   }
 
   /// Lines not yet written.

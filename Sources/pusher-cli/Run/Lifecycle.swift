@@ -35,32 +35,32 @@ final class Lifecycle {
   /// Says and prints one happening.
   func report(_ event: SessionEvent, at now: Instant) {
     switch event {
-    case .connected(let socketID, let timeout):
-      lastError = nil
-      state = "connected"
-      let way = settings.connection.proxy(to: host).map { " through proxy \($0)" } ?? ""
-      diagnostics.info("connected to \(host)\(way), socket \(socketID)")
-      line(
-        "pusher:connection_established", nil,
-        [
-          .init("socket_id", .string(socketID)),
-          .init("activity_timeout", .integer(Int(timeout.components.seconds))),
-          .init("host", .string(host)),
-        ])
+    case .connected(let socketID, let timeout): connected(socketID, timeout)
     case .subscribed(let channel, let presence):
       let members = presence.map { " (\($0.count) there)" } ?? ""
       diagnostics.info("subscribed to \(channel)\(members)")
       line(
-        "pusher:subscription_succeeded", channel,
+        name("subscription_succeeded"), channel,
         presence.map { [.init("presence", $0.json)] } ?? [])
     case .subscriptionFailed(let channel, let failure): subscriptionFailed(channel, failure)
     case .authorizationDelayed(let channel, let reason, let delay):
       diagnostics.warning(
         "authorisation for \(channel) failed (\(reason)); asking again in \(delay.inWords)")
+    case .signedIn(let userID, let userData):
+      diagnostics.info("signed in as user \(userID)")
+      line(name("signin_success"), nil, [.init("user_data", userData)])
+    case .signInFailed(let failure): signInFailed(failure)
+    case .signInDelayed(let reason, let delay):
+      diagnostics.warning(
+        "authentication of the user failed (\(reason)); asking again in \(delay.inWords)")
+    case .watchlist(let isOnline, let userIDs):
+      printer.print(
+        event: name(isOnline ? "online" : "offline"), channel: nil,
+        data: .object([.init("user_ids", .array(userIDs.map(JSONValue.string)))]))
     case .memberAdded(let channel, let member):
-      printer.print(event: "pusher:member_added", channel: channel, data: member.json)
+      printer.print(event: name("member_added"), channel: channel, data: member.json)
     case .memberRemoved(let channel, let member):
-      printer.print(event: "pusher:member_removed", channel: channel, data: member.json)
+      printer.print(event: name("member_removed"), channel: channel, data: member.json)
     case .error(let code, let message): error(code, message)
     case .redirected(let status, let place):
       diagnostics.info("redirected (\(status)) to \(place)")
@@ -68,9 +68,46 @@ final class Lifecycle {
     case .disconnected(let loss, let code, let delay, let attempt):
       disconnected(loss, code, delay, attempt)
     case .gap(let from, let to): gap(from, to, at: now)
+    case .decryptionFailed(let channel, let event, let data, let reason):
+      undecrypted(channel, event, data, reason)
     case .malformed(let reason, let bytes): malformed(reason, bytes)
     case .ended(let reason): ended(reason)
     }
+  }
+
+  private func connected(_ socketID: String, _ timeout: Duration) {
+    lastError = nil
+    state = "connected"
+    let way = settings.connection.proxy(to: host).map { " through proxy \($0)" } ?? ""
+    diagnostics.info("connected to \(host)\(way), socket \(socketID)")
+    line(
+      name("connection_established"), nil,
+      [
+        .init("socket_id", .string(socketID)),
+        .init("activity_timeout", .integer(Int(timeout.components.seconds))),
+        .init("host", .string(host)),
+      ])
+  }
+
+  /// What the service calls one of the protocol's events.
+  private func name(_ event: String) -> String {
+    settings.connection.service.eventPrefix + event
+  }
+
+  private func signInFailed(_ failure: SubscriptionFailure) {
+    pendingError = nil
+    let message = Redaction.redact(failure.message)
+    var hint = ""
+    if case .secret = settings.userSignIn, failure.status == 401 {
+      hint = " (does the secret belong to key \(key)?)"
+    }
+    diagnostics.error("sign-in refused: \(message)\(hint)")
+    line(
+      name("signin_error"), nil,
+      [
+        .init("type", .string(failure.type)), .init("error", .string(message)),
+        .init("status", failure.status.map(JSONValue.integer) ?? .null),
+      ])
   }
 
   private func line(_ event: String, _ channel: String?, _ data: [JSONValue.Member]) {
@@ -87,7 +124,7 @@ final class Lifecycle {
     }
     diagnostics.error("\(channel) refused: \(message)\(hint)")
     line(
-      "pusher:subscription_error", channel,
+      name("subscription_error"), channel,
       [
         .init("type", .string(failure.type)), .init("error", .string(message)),
         .init("status", failure.status.map(JSONValue.integer) ?? .null),
@@ -101,7 +138,7 @@ final class Lifecycle {
     pendingError = said
     if let code { lastError = (code, said) }
     line(
-      "pusher:error", nil,
+      name("error"), nil,
       [.init("code", code.map(JSONValue.integer) ?? .null), .init("message", .string(message))])
   }
 
@@ -139,6 +176,16 @@ final class Lifecycle {
     if case .closed(code, _) = loss { return "\(loss)" }
     guard let code, let lastError, lastError.code == code else { return "\(loss)" }
     return lastError.text
+  }
+
+  private func undecrypted(_ channel: String, _ event: String, _ data: String?, _ reason: String) {
+    diagnostics.warning("\(event) on \(channel) cannot be decrypted: \(Redaction.redact(reason))")
+    line(
+      "pusher-cli:decryption_failed", channel,
+      [
+        .init("event", .string(event)), .init("reason", .string(Redaction.redact(reason))),
+        .init("data", data.map(JSONValue.string) ?? .null),
+      ])
   }
 
   private func gap(_ from: Instant, _ to: Instant, at now: Instant) {

@@ -188,9 +188,8 @@ final class PrintingRun {
   private func outputFailed(_ failure: OutputQueue.Failure) {
     switch failure {
     case .readerGone: end(.signal(SIGPIPE))
-    case .system(let number):
-      let reason = unsafe String(cString: strerror(number)).lowercased()
-      diagnostics.error("cannot write to standard output: \(reason)")
+    case .system:
+      diagnostics.error("cannot write to standard output: \(failure.reason)")
       end(.status(.output, reason: "output"))
     }
   }

@@ -1,12 +1,6 @@
 internal import PusherCore
 internal import PusherServer
 
-#if canImport(Glibc)
-  internal import Glibc
-#else
-  internal import Darwin
-#endif
-
 /// Runs `serve`: the local server, until a signal ends it.
 enum ServeCommand {
   /// Serves until a signal comes; the status tells why it could not begin.
@@ -44,7 +38,9 @@ private final class ServeRun {
     var application = Application(
       id: settings.appID, key: settings.key, secret: settings.secret.revealed)
     application.allowsClientEvents = settings.allowsClientEvents
+    application.sendsSubscriptionCounts = settings.sendsSubscriptionCounts
     var options = ServerOptions(applications: [application])
+    options.service = settings.service
     options.host = settings.host
     options.port = UInt16(clamping: settings.port)
     options.certificateFile = settings.certificate?.certificate
@@ -58,7 +54,10 @@ private final class ServeRun {
     Signals.ignoreBrokenPipes()
     let signals = Signals { [unowned self] in end($0) }
     if let signals { loop.add(signals) }
-    guard writePortFile() else { return .output }
+    if let path = settings.portFile, let reason = PortFile.write(server.port, to: path) {
+      diagnostics.error("--port-file: cannot write '\(path)': \(reason)")
+      return .output
+    }
     announce()
     loop.run()
     if let signal { Signals.die(of: signal) }
@@ -75,7 +74,7 @@ private final class ServeRun {
     loop.add(timer)
   }
 
-  /// Says where the server is, and what nobody gave and is therefore `local`.
+  /// Says where the server is, and what stands for what nobody gave.
   private func announce() {
     let isSecure = settings.certificate != nil
     let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
@@ -84,25 +83,7 @@ private final class ServeRun {
     diagnostics.notice("listening on \(isSecure ? "https" : "http")://\(place) (\(socket))")
     guard !settings.defaulted.isEmpty else { return }
     diagnostics.notice(
-      "\(settings.defaulted.joined(separator: ", ")): 'local', as --local of subscribe and trigger "
-        + "takes it")
-  }
-
-  /// Writes the port under another name first, so that a script that waits for the file finds it whole.
-  private func writePortFile() -> Bool {
-    guard let path = settings.portFile else { return true }
-    let draft = "\(path).\(getpid())"
-    let descriptor = unsafe open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    var isWritten = false
-    if descriptor >= 0 {
-      let text = Array("\(server.port)\n".utf8)
-      isWritten = unsafe write(descriptor, text, text.count) == text.count
-      isWritten = close(descriptor) == 0 && isWritten
-    }
-    if isWritten, unsafe rename(draft, path) == 0 { return true }
-    let reason = unsafe String(cString: strerror(errno)).lowercased()
-    unsafe unlink(draft)
-    diagnostics.error("--port-file: cannot write '\(path)': \(reason)")
-    return false
+      "\(settings.defaulted.joined(separator: ", ")), as --local of subscribe and trigger takes them"
+    )
   }
 }

@@ -34,7 +34,7 @@ final class SubscribeRun {
     diagnostics: Diagnostics
   ) throws {
     self.settings = settings
-    let service = Service.pusher
+    let service = settings.connection.service
     run = PrintingRun(settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
     printer = EventPrinter(
       settings: settings, service: service, output: run.output.buffer,
@@ -42,7 +42,8 @@ final class SubscribeRun {
     client = try ChannelsClient(
       loop: loop, configuration: try settings.clientConfiguration(service: service),
       options: settings.sessionOptions(service: service),
-      authorizer: try settings.authorizer(loop: loop), tap: printer)
+      authorizer: try settings.authorizer(loop: loop),
+      authenticator: try settings.authenticator(loop: loop), tap: printer)
     lifecycle = Lifecycle(
       settings: settings, diagnostics: diagnostics, printer: printer, startedAt: loop.now)
     if diagnostics.showsMessages { printer.disableFastWay() }
@@ -50,6 +51,7 @@ final class SubscribeRun {
 
   func start() -> ExitStatus {
     client.delegate = self
+    if settings.userSignIn != .unwanted { client.signIn() }
     for channel in settings.channels { client.subscribe(channel) }
     return run.run(client, printer, observer: self)
   }
@@ -94,6 +96,8 @@ extension SubscribeRun: ChannelsClientDelegate {
     switch event {
     case .subscriptionFailed(_, let failure):
       run.end(.status(ExitStatus(failure), reason: "subscription refused"))
+    case .signInFailed(let failure):
+      run.end(.status(ExitStatus(failure), reason: "sign-in refused"))
     case .ended(let reason): run.end(.status(ExitStatus(reason), reason: "connection"))
     default: break
     }

@@ -43,20 +43,38 @@ extension SubscribeSettings {
   func authorizer(loop: EventLoop) throws -> any ChannelAuthorizer {
     switch authorization {
     case .unavailable: return NoAuthorizer()
-    case .secret(let secret, let member):
+    case .secret(let secret, let member, let encryptionKey):
       let signature = SubscriptionSignature(key: connection.key, secret: secret.revealed)
-      return InlineAuthorizer(signature: signature, member: member.map(\.presence))
-    case .endpoint(let endpoint):
-      let authorizer = try EndpointAuthorizer(
-        loop: loop, url: try HTTPURL(parsing: endpoint.url),
-        headers: HTTPHeaders(endpoint.headers.map { ($0.name, $0.value) }),
-        parameters: endpoint.parameters.map { ($0.name, $0.value) }, routing: connection.routing,
-        tls: connection.endpointTLS, trust: connection.trust, timeout: connection.connectTimeout)
-      return AuthorizationQueue(authorizer)
+      return InlineAuthorizer(
+        signature: signature, member: member.map(\.presence), masterKey: encryptionKey?.masterKey)
+    case .endpoint(let endpoint): return AuthorizationQueue(try asking(endpoint, loop: loop))
     case .command(let command):
       return AuthorizationQueue(
         CommandAuthorizer(loop: loop, command: command, timeout: connection.connectTimeout))
     }
+  }
+
+  /// Who signs for the user.
+  func authenticator(loop: EventLoop) throws -> any UserAuthenticator {
+    switch userSignIn {
+    case .unwanted: return NoAuthorizer()
+    case .secret(let secret, let userData):
+      let signature = SubscriptionSignature(key: connection.key, secret: secret.revealed)
+      return InlineAuthenticator(signature: signature, userData: userData)
+    case .endpoint(let endpoint): return try asking(endpoint, loop: loop)
+    case .command(let command):
+      return CommandAuthorizer(loop: loop, command: command, timeout: connection.connectTimeout)
+    }
+  }
+
+  private func asking(
+    _ endpoint: AuthorizationEndpoint, loop: EventLoop
+  ) throws -> EndpointAuthorizer {
+    try EndpointAuthorizer(
+      loop: loop, url: try HTTPURL(parsing: endpoint.url),
+      headers: HTTPHeaders(endpoint.headers.map { ($0.name, $0.value) }),
+      parameters: endpoint.parameters.map { ($0.name, $0.value) }, routing: connection.routing,
+      tls: connection.endpointTLS, trust: connection.trust, timeout: connection.connectTimeout)
   }
 }
 

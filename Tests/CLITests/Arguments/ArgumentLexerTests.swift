@@ -125,10 +125,11 @@ import Testing
   @Test func `an option of another command is refused by name`() {
     #expect(
       refusal(of: "trigger --count 1")
-        == "trigger has no option --count (it belongs to subscribe and sse)")
+        == "trigger has no option --count (it belongs to subscribe, sse and webhook)")
     #expect(
       refusal(of: "serve --host h")
-        == "serve has no option --host (it belongs to subscribe and trigger)")
+        == "serve has no option --host (it belongs to subscribe, trigger, channels, users and terminate)"
+    )
   }
 
   @Test(arguments: [
@@ -202,7 +203,9 @@ import Testing
     #expect(refusal(of: "trig a") == "unknown command 'trig'; did you mean 'trigger'?")
     #expect(refusal(of: "orders") == "unknown command 'orders'")
     #expect(
-      refusal(of: "-q") == "no command: give one of subscribe, sse, serve, trigger, help, version")
+      refusal(of: "-q")
+        == "no command: give one of subscribe, sse, serve, trigger, channels, users, terminate, "
+        + "auth, sign, verify, webhook, help, version")
     #expect(refusal(of: "serve x") == "serve takes no arguments (found 'x')")
   }
 }

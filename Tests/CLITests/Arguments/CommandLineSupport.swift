@@ -10,7 +10,8 @@ func arguments(_ line: String) throws -> TypedArguments {
 /// Reads the words of a command line that names a working command.
 func arguments(_ words: [String]) throws -> TypedArguments {
   switch try Invocation(words) {
-  case .subscribe(let typed), .sse(let typed), .serve(let typed), .trigger(let typed):
+  case .subscribe(let typed), .sse(let typed), .serve(let typed), .trigger(let typed), .inspect(let typed),
+    .sign(let typed), .webhook(let typed):
     return typed
   case .page, .version: throw NoCommand()
   }
@@ -78,4 +79,15 @@ func serve(
   _ line: String = "", _ environment: [String: String] = [:], files: PretendFiles = PretendFiles()
 ) throws -> ServeSettings {
   try ServeSettings(arguments("serve " + line), environment: environment, files: files.access)
+}
+
+/// `line` names the command: `channels`, `users` or `terminate`.
+func inspect(_ line: String, _ environment: [String: String] = [:]) throws -> InspectSettings {
+  try InspectSettings(
+    arguments(line), environment: environment, files: PretendFiles().access)
+}
+
+/// `line` names the command: `auth`, `sign` or `verify`.
+func sign(_ line: String, files: PretendFiles = PretendFiles()) throws -> SignSettings {
+  try SignSettings(arguments(line), environment: [:], files: files.access)
 }

@@ -224,7 +224,7 @@ import Testing
     #expect(settings.connection.port == 6001)
     #expect(!settings.connection.isSecure)
     #expect(settings.connection.key == "local")
-    #expect(settings.appID == "local")
+    #expect(settings.appID == "1")
     #expect(settings.secret == Secret("local"))
     #expect(try trigger("--local --port 7001 " + Self.event).connection.port == 7001)
   }

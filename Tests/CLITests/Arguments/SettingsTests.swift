@@ -71,7 +71,11 @@ import Testing
     ),
     (
       "--local private-encrypted-a",
-      "channel 'private-encrypted-a': encrypted channels are not supported"
+      "private-encrypted-a is encrypted: give --encryption-key-file or PUSHER_ENCRYPTION_MASTER_KEY"
+    ),
+    (
+      "--local private-a --auth-command c --encryption-key-file f",
+      "--encryption-key-file is for signing with the secret; --auth-command brings the keys itself"
     ),
     (
       "--local a!b",
@@ -96,7 +100,7 @@ import Testing
       "--user-id is for signing with the secret; --auth-endpoint names the member itself"
     ),
     ("--local presence-a --user-info {}", "--user-info needs --user-id"),
-    ("--local #a", "channel '#a': channels of users are not supported"),
+    ("--local #a", "channel '#a': the events of a user come with --sign-in"),
     (
       "--local private-a --secret-file /none",
       "--secret-file: cannot read '/none': no such file or directory"
@@ -265,18 +269,21 @@ import Testing
   @Test func `data is an argument, an option, a file or standard input`() throws {
     let files = PretendFiles(contents: ["f": "{\"a\":1}\n", "-": "from input\n"])
     let base = "--local -c a -e x "
-    #expect(try trigger(base + "{}").data == "{}")
-    #expect(try trigger(base + "--data {}").data == "{}")
-    #expect(try trigger(base + "@f", files: files).data == "{\"a\":1}")
-    #expect(try trigger(base + "-d @-", files: files).data == "from input")
+    #expect(try trigger(base + "{}").payload == .event("x", data: "{}"))
+    #expect(try trigger(base + "--data {}").payload == .event("x", data: "{}"))
+    #expect(try trigger(base + "@f", files: files).payload == .event("x", data: "{\"a\":1}"))
+    #expect(try trigger(base + "-d @-", files: files).payload == .event("x", data: "from input"))
   }
 
   @Test(arguments: [
     ("-e x d", "no channel: give --channel"), ("-c a d", "no event name: give --event"),
-    ("-c a -e x", "no data: give it as an argument, or @FILE, or @- for standard input"),
+    (
+      "-c a -e x",
+      "no data: give it as an argument, or @FILE, or @- for standard input; - reads JSON lines"
+    ),
     ("-c a -e x d e", "one argument is the data (found 'e' too); quote it as one"),
     ("-c a -e x d -d e", "the data is there twice: as an argument and as --data; give one"),
-    ("-c a -e x -", "to send what standard input holds, give @- as the data"),
+    ("-c a -e x -d -", "to send what standard input holds, give @- as the data"),
     ("-c a -e x @", "--data: '@' needs the name of a file"),
     ("-c a -e x @none", "--data: cannot read 'none': no such file or directory"),
     ("-c a -e x d --socket-id 1", "--socket-id: '1' is not a socket id such as 123.456"),
@@ -314,8 +321,8 @@ import Testing
     #expect(settings.host == "127.0.0.1")
     #expect(settings.port == 6001)
     #expect(
-      [settings.appID, settings.key, settings.secret.revealed] == ["local", "local", "local"])
-    #expect(settings.defaulted == ["app id", "key", "secret"])
+      [settings.appID, settings.key, settings.secret.revealed] == ["1", "local", "local"])
+    #expect(settings.defaulted == ["app id '1'", "key 'local'", "secret 'local'"])
     #expect(settings.allowsClientEvents)
     #expect(settings.warnings == [])
   }

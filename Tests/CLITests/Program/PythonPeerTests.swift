@@ -43,6 +43,26 @@ struct PythonPeerTests {
     #expect(lines.count == 2001)
   }
 
+  @Test func `what the official server library encrypts, subscribe prints`() throws {
+    let server = try LocalServer(secret: Self.secret)
+    let channel = "private-encrypted-orders"
+    let masterKey = Base64.encode((0..<32).map { UInt8($0 * 7) })
+    let file = try TemporaryFolder.shared.file("master-key", holding: masterKey)
+    let program = try server.subscribe(
+      [channel], "-L", "-n", "100", "--encryption-key-file", file)
+    let trigger = try PythonPeer.start(
+      "trigger_encrypted.py",
+      [server.port, LocalServer.appID, LocalServer.key, Self.secret, masterKey, channel, "100"])
+    let triggered = try trigger.result(within: .seconds(60))
+    #expect(triggered.ending == .exited(0), "\(triggered.errorText)")
+    let printed = try program.result(within: .seconds(30))
+    #expect(printed.ending == .exited(0), "\(printed.errorText)")
+    let filter = #"select(.event == "tick") | .data | "\(.n) \(.text) \(.total)""#
+    #expect(
+      try Jq.run("-r", filter, on: printed.output)
+        == (0..<100).map { "\($0) Grüße ✓ 1.1\n" }.joined())
+  }
+
   @Test func `a client event of another library comes with its sender's id`() throws {
     let server = try LocalServer(secret: Self.secret)
     let channel = "presence-lobby"

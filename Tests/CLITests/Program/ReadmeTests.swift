@@ -65,7 +65,7 @@ struct ReadmeTests {
     let port = try String(contentsOfFile: portFile, encoding: .utf8).filter(\.isNumber)
     #expect(shown.map { $0.replacing(":\(port)", with: ":6001") } == said)
 
-    let environment = ["PUSHER_APP_SECRET": "local", "PUSHER_APP_ID": "local"]
+    let environment = ["PUSHER_APP_SECRET": "local", "PUSHER_APP_ID": "1"]
     let address = ["--host", "127.0.0.1", "--port", port, "--scheme", "http", "--key", "local"]
     func elsewhere(_ words: [String]) -> [String] { words.filter { $0 != "--local" } + address }
     let subscriber = try PusherCLI.start(elsewhere(commands[1]) + ["-v"], environment: environment)

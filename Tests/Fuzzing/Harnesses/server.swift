@@ -63,6 +63,9 @@ private final class Town {
       client.wire.output.consume(client.wire.output.count)
       client.session.receive(at: now)
     case UInt8(ascii: "2"), UInt8(ascii: "3"): authorize(client, text(rest))
+    case UInt8(ascii: "w"), UInt8(ascii: "x"): signIn(client, text(rest))
+    case UInt8(ascii: "e"): call("POST", "/apps/3/users/7/events", rest)
+    case UInt8(ascii: "k"): call("POST", "/apps/3/users/7/terminate_connections", rest)
     case UInt8(ascii: "4"), UInt8(ascii: "5"):
       client.session.connection.receive(rest)
       client.session.receive(at: now)
@@ -90,6 +93,17 @@ private final class Town {
       socketID: client.session.socketID, channel: channel,
       channelData: parts.count > 1 ? parts[1] : nil)
     client.wire.send(text: ClientCommand(service: .pusher).subscribe(channel: channel, auth: auth))
+    client.session.connection.receive(client.wire.output.array)
+    client.wire.output.consume(client.wire.output.count)
+    client.session.receive(at: now)
+  }
+
+  /// Signs in with this user data and a right signature.
+  private func signIn(_ client: Client, _ userData: String) {
+    let auth = SubscriptionSignature(key: hub.application.key, secret: hub.application.secret)
+      .signIn(socketID: client.session.socketID, userData: userData)
+    let user = PusherUserAuth(auth: auth, userData: userData)
+    client.wire.send(text: ClientCommand(service: .pusher).signIn(user))
     client.session.connection.receive(client.wire.output.array)
     client.wire.output.consume(client.wire.output.count)
     client.session.receive(at: now)
@@ -175,6 +189,8 @@ private final class Town {
       client.session.inputEnded(at: now)
       require(client.session.isFinished && client.session.deadline == nil, "alive after the end")
     }
+    // The hub keeps those with something to send until somebody asks for them.
+    _ = hub.takeTouched()
     require(hub.connectionCount == 0, "sockets stay in the hub")
     require(hub.occupiedChannels.isEmpty, "channels stay: \(hub.occupiedChannels)")
   }

@@ -47,6 +47,9 @@ private struct SessionWalk {
     case UInt8(ascii: "b"): withView(rest) { session.receivedBinary($0, at: now) }
     case UInt8(ascii: "+"): session.subscribe(text(rest), at: now)
     case UInt8(ascii: "-"): session.unsubscribe(text(rest), at: now)
+    case UInt8(ascii: "s"): session.signIn(at: now)
+    case UInt8(ascii: "u"): answerUser(rest)
+    case UInt8(ascii: "e"): receiveEncrypted(rest)
     case UInt8(ascii: "c"): session.connect(at: now)
     case UInt8(ascii: "d"): session.disconnect(at: now)
     case UInt8(ascii: "l"): session.lost(Self.losses[number % Self.losses.count], at: now)
@@ -73,6 +76,38 @@ private struct SessionWalk {
       let problem = StrictJSON.problem(in: Array(output.array.dropLast()))
       require(problem == nil, "a line that is no JSON (\(problem ?? "")): \(output.view.text)")
     }
+  }
+
+  /// An event that the first byte's key opens.
+  private mutating func receiveEncrypted(_ rest: [UInt8]) {
+    let byte = rest.first ?? 0
+    let secret = Base64.encode([UInt8](repeating: byte, count: 32))
+    guard let key = try? ChannelKey(sharedSecret: secret) else { return }
+    let data = key.seal(Array(rest.dropFirst()), nonce: [UInt8](repeating: 1, count: 24))
+    let message = JSONValue.object([
+      .init("event", .string("e")), .init("channel", .string("private-encrypted-a")),
+      .init("data", .string(data)),
+    ])
+    receive(Array(JSONWriter.text(message).utf8))
+  }
+
+  /// Answers the last question about the user.
+  private mutating func answerUser(_ body: [UInt8]) {
+    guard let request = rules.userRequests.last else { return }
+    let result: Result<PusherUserAuth, AuthorizationFailure>
+    switch body.first {
+    case UInt8(ascii: "!"): result = .failure(.refused(status: 403, text(body)))
+    case UInt8(ascii: "?"): result = .failure(.unavailable(status: nil, text(body)))
+    default:
+      result = withView(body) { view in
+        do throws(AuthorizationFailure) {
+          return .success(try AuthorizationAnswer.parseUser(view))
+        } catch {
+          return .failure(error)
+        }
+      }
+    }
+    session.authenticated(request, result, at: now)
   }
 
   /// Answers one of the last questions with what a signer's body says.
@@ -128,6 +163,7 @@ private struct SessionWalk {
 /// What must be true of the outputs of any session.
 private struct SessionRules {
   private(set) var requests: [AuthorizationRequest] = []
+  private(set) var userRequests: [UserAuthenticationRequest] = []
   var isPaused = false
   private var isDialled = false
   private var isConnected = false
@@ -158,6 +194,14 @@ private struct SessionRules {
     case .authorize(let request):
       require(isConnected, "asked without a connection")
       requests.append(request)
+    case .authenticate(let request):
+      require(isConnected, "asked for the user without a connection")
+      userRequests.append(request)
+    case .deliver(let message):
+      require(isConnected, "an event without a connection")
+      withView(message) { view in
+        require((try? Envelope(view, isDecrypted: true)) != nil, "no event: \(view.text)")
+      }
     case .abort: require(isDialled, "dropped what was not there")
     case .report(let event): look(event)
     }
@@ -174,7 +218,8 @@ private struct SessionRules {
       (isDialled, isConnected) = (false, false)
     case .ended:
       (isDialled, isConnected, hasEnded) = (false, false, true)
-    case .subscribed, .subscriptionFailed, .authorizationDelayed:
+    case .subscribed, .subscriptionFailed, .authorizationDelayed, .signedIn, .signInFailed,
+      .signInDelayed:
       require(isConnected, "\(event) without a connection")
     case .gap(let from, let to):
       require(isConnected && from <= to && from >= lastGap ?? from, "a gap out of order")

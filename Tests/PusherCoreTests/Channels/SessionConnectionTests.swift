@@ -143,8 +143,8 @@ import Testing
     #expect(count?.name == "pusher:subscription_count")
     let miss = received(#"{"event":"pusher:cache_miss","channel":"c"}"#)
     #expect(miss?.name == "pusher:cache_miss")
-    let signIn = received(#"{"event":"pusher:signin_success","data":{}}"#)
-    #expect(signIn?.name == "pusher:signin_success")
+    let news = received(#"{"event":"pusher:news","data":{}}"#)
+    #expect(news?.name == "pusher:news")
     #expect(received(#"{"event":"pusher:ping"}"#) == nil)
     #expect(received("{}") == nil)
   }

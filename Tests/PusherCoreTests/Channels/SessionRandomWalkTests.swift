@@ -125,7 +125,8 @@ private struct SessionObserver {
       isDialled = true
     case .send(let text):
       #expect(isConnected || isDialled && text.contains(":pong"), "sent without a connection")
-    case .close: #expect(isConnected)
+    case .close, .deliver: #expect(isConnected)
+    case .authenticate: #expect(isConnected)
     case .authorize(let request):
       #expect(isConnected)
       requests.append(request)

@@ -39,7 +39,7 @@ import Testing
     #expect(harness.session.channels == ["c"])
   }
 
-  @Test(arguments: ["private-c", "presence-c", "private-encrypted-c"])
+  @Test(arguments: ["private-c", "presence-c", "private-cache-c"])
   func `a channel with a prefix is signed for the socket first`(channel: String) {
     var (harness, requests) = asking(channel)
     #expect(requests.map(\.channel) == [channel])

@@ -253,4 +253,42 @@ struct APIRouterTests {
     #expect(call("GET", "/apps/3/channels/a%20b").status == 400)
     #expect(other.session.isFinished == false)
   }
+
+  @Test func `an event for a user, and the end of a user's connections`() {
+    let client = client("1.1")
+    let userData = #"{"id":"u@1"}"#
+    let auth = SubscriptionSignature(
+      key: hub.application.key, secret: hub.application.secret
+    ).signIn(socketID: "1.1", userData: userData)
+    client.send(
+      ClientCommand(service: .pusher).signIn(PusherUserAuth(auth: auth, userData: userData)))
+    client.subscribe("#server-to-user-u@1")
+    _ = client.texts()
+    let sent = call(
+      "POST", "/apps/3/users/u%401/events",
+      body: #"{"name":"note","data":"1","channels":["news"]}"#)
+    #expect(sent.status == 200 && sent.body == "{}")
+    #expect(trigger(##"{"name":"e","channels":["#server-to-user-u@1"],"data":"2"}"##).status == 200)
+    #expect(
+      client.texts() == [
+        ##"{"event":"note","channel":"#server-to-user-u@1","data":"1"}"##,
+        ##"{"event":"e","channel":"#server-to-user-u@1","data":"2"}"##,
+      ])
+    #expect(trigger(##"{"name":"e","channels":["#other"],"data":"2"}"##).status == 400)
+    #expect(call("POST", "/apps/3/users/u%401/events", body: #"{"name":"e"}"#).status == 400)
+    #expect(call("GET", "/apps/3/users/u%401/events").status == 405)
+    #expect(call("POST", "/apps/3/users/u%401/terminate_connections", body: "{}").body == "{}")
+    guard case .closed(let code, _)? = client.received().last else {
+      Issue.record("still open")
+      return
+    }
+    #expect(code == 4009)
+  }
+
+  @Test func `the last event of a cache channel can be asked for`() {
+    #expect(trigger(#"{"name":"e","channels":["cache-a"],"data":"1"}"#).status == 200)
+    #expect(
+      call("GET", "/apps/3/channels/cache-a", [.init("info", "cache")]).body
+        == #"{"occupied":false,"cache":{"data":"1"}}"#)
+  }
 }

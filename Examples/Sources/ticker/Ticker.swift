@@ -1,0 +1,29 @@
+import PusherCore
+
+/// Prints the prices that come on a public channel, one line each, until COUNT have come.
+///
+///     ticker HOST PORT KEY COUNT
+@main struct Ticker {
+  static func main() async {
+    let arguments = CommandLine.arguments
+    guard arguments.count == 5, let port = Int(arguments[2]), let count = Int(arguments[4]) else {
+      print("usage: ticker HOST PORT KEY COUNT")
+      return
+    }
+    let pusher = Pusher(
+      key: arguments[3],
+      options: PusherClientOptions(host: .host(arguments[1]), port: port, useTLS: false))
+    let channel = pusher.subscribe("stocks")
+    let prices = channel.events(buffering: .oldest(1000))
+    pusher.connect()
+    var left = count
+    for await event in prices {
+      if event.eventName == "pusher:subscription_succeeded" { print("watching") }
+      guard event.eventName == "new-price", let data = event.jsonObject else { continue }
+      print(data["company"]?.text ?? "somebody", "is now priced at", data["price"]?.text ?? "?")
+      left -= 1
+      if left == 0 { break }
+    }
+    if prices.droppedCount > 0 { print("\(prices.droppedCount) events were too fast") }
+  }
+}

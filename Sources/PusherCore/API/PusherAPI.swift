@@ -1,0 +1,190 @@
+/// The HTTP API of a service, for those who know the app's secret: sends events to channels.
+///
+/// It stands on its own: no connection is needed, and each call makes its own. It can be used from any thread.
+public struct PusherAPI: Sendable {
+  /// The app's id, as it stands in the API's paths.
+  public let appID: String
+  /// The app's key.
+  public let key: String
+  private let secret: String
+  private let options: Options
+
+  /// Where the API is, and how it is spoken to.
+  public struct Options: Sendable {
+    /// A host, or a cluster of the service; `nil` for the service's default cluster.
+    public var host: PusherHost?
+    /// 1 to 65535; `nil` for 443 with TLS and 80 without.
+    public var port: Int?
+    /// What stands before `/apps/ID` in the path; empty for nothing.
+    public var path: String
+    /// Whether the connection is encrypted.
+    public var useTLS: Bool
+    /// A PEM file with the only authorities to trust; `nil` for the system's.
+    public var caFile: String?
+    /// For a whole call, from the name's resolution to the answer's last byte.
+    public var timeout: Duration
+    /// The most bytes of UTF-8 that an event's data may have: 10,240, as Pusher documents; `nil` leaves it to the server.
+    public var maximumDataLength: Int?
+    /// Whose hosts and names are meant.
+    public var service: Service
+
+    /// Options; without arguments those of Pusher's default cluster.
+    public init(
+      host: PusherHost? = nil, port: Int? = nil, path: String = "", useTLS: Bool = true,
+      caFile: String? = nil, timeout: Duration = .seconds(10),
+      maximumDataLength: Int? = 10_240, service: Service = .pusher
+    ) {
+      self.host = host
+      self.port = port
+      self.path = path
+      self.useTLS = useTLS
+      self.caFile = caFile
+      self.timeout = timeout
+      self.maximumDataLength = maximumDataLength
+      self.service = service
+    }
+  }
+
+  /// An API of one app.
+  ///
+  /// - Parameters:
+  ///   - appID: The app's id.
+  ///   - key: The app's key.
+  ///   - secret: The app's secret; it signs each call and is never sent or shown.
+  ///   - options: Where the API is.
+  public init(appID: String, key: String, secret: String, options: Options = Options()) {
+    self.appID = appID
+    self.key = key
+    self.secret = secret
+    self.options = options
+  }
+
+  /// Sends one event to one or more channels: `POST /apps/ID/events`.
+  ///
+  /// - Parameters:
+  ///   - eventName: 1 to 200 bytes of UTF-8.
+  ///   - channels: 1 to 100 names.
+  ///   - data: What subscribers get as data, byte for byte; usually JSON.
+  ///   - socketID: The socket that gets nothing, mostly the one whose user caused the event.
+  ///   - info: What the answer shall tell about the channels: `user_count`, `subscription_count`.
+  /// - Returns: The answer's JSON, mostly an empty object.
+  /// - Throws: ``PusherAPIError``: ``PusherAPIError/invalid(_:)`` before anything is sent, else what became of the call.
+  @discardableResult
+  public func trigger(
+    _ eventName: String, channels: [String], data: String, socketID: String? = nil,
+    info: [String] = []
+  ) async throws(PusherAPIError) -> JSONValue {
+    if let limit = options.maximumDataLength, data.utf8.count > limit {
+      throw .invalid("an event's data has at most \(limit) bytes, this one \(data.utf8.count)")
+    }
+    let trigger = TriggerRequest(
+      name: eventName, channels: channels, data: data, socketID: socketID, info: info)
+    let request: APIRequest
+    do {
+      request = try trigger.request(appID: appID, prefix: options.path)
+    } catch {
+      throw .invalid("\(error)")
+    }
+    return try await send(request)
+  }
+
+  private func send(_ request: APIRequest) async throws(PusherAPIError) -> JSONValue {
+    let signed = request.signed(
+      key: key, secret: secret, timestamp: SystemClock.wall().secondsSince1970)
+    let url = try url(signed)
+    let call = HTTPExchange.Request(
+      method: signed.method, url: url, headers: signed.headers, body: signed.body ?? [])
+    let options = options
+    let result = await withCheckedContinuation { continuation in
+      let isStarted = DetachedThread.start {
+        continuation.resume(returning: Self.perform(call, options))
+      }
+      if !isStarted {
+        continuation.resume(returning: .failure(.unreachable("the system gave no thread")))
+      }
+    }
+    return try Self.value(try result.get())
+  }
+
+  private func url(_ request: SignedAPIRequest) throws(PusherAPIError) -> HTTPURL {
+    let name =
+      switch options.host ?? .cluster(options.service.defaultCluster) {
+      case .host(let name): name
+      case .cluster(let cluster): options.service.apiHost(cluster: cluster)
+      }
+    let place = name.contains(":") && !name.hasPrefix("[") ? "[\(name)]" : name
+    let port = options.port.map { ":\($0)" } ?? ""
+    do {
+      return try HTTPURL(
+        parsing: "\(options.useTLS ? "https" : "http")://\(place)\(port)\(request.target)")
+    } catch {
+      throw .invalid("\(error)")
+    }
+  }
+
+  /// Makes the call on a loop of its own.
+  private static func perform(
+    _ request: HTTPExchange.Request, _ options: Options
+  ) -> Result<APIAnswer, PusherAPIError> {
+    do {
+      let loop = try EventLoop()
+      let tls =
+        request.url.isSecure
+        ? try TLSContext.client(
+          TLSConfiguration(caFile: options.caFile), environment: TLSEnvironment()) : nil
+      var answer: Result<APIAnswer, PusherAPIError> = .failure(.unreachable("no answer"))
+      let exchange = try HTTPExchange(
+        loop: loop, request: request, tls: tls, timeout: options.timeout
+      ) { result, _ in
+        answer =
+          result
+          .map { APIAnswer(status: $0.head.status, body: $0.body) }
+          .mapError { .unreachable("\($0)") }
+        loop.stop()
+      }
+      loop.run()
+      exchange.cancel()
+      return answer
+    } catch let error as HTTPError {
+      return .failure(.invalid("\(error)"))
+    } catch {
+      return .failure(.unreachable("\(error)"))
+    }
+  }
+
+  private static func value(_ answer: APIAnswer) throws(PusherAPIError) -> JSONValue {
+    switch answer {
+    case .accepted(let body): return (try? JSONParser.parse(body)) ?? .string(body)
+    case .refused(let status, let reason): throw .refused(status: status, reason)
+    case .rejected(let status, let reason): throw .rejected(status: status, reason)
+    case .unavailable(let status, let reason): throw .unavailable(status: status, reason)
+    case .unexpected(let status, let reason): throw .unexpected(status: status, reason)
+    }
+  }
+}
+
+/// Why a call of the HTTP API did not do what it should.
+public enum PusherAPIError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The call can be right for no server; nothing was sent.
+  case invalid(String)
+  /// 401, 403: the signature, the time or the app were not accepted.
+  case refused(status: Int, String)
+  /// Another 4xx: the call itself is wrong.
+  case rejected(status: Int, String)
+  /// 429 and 5xx: the same call may succeed later.
+  case unavailable(status: Int, String)
+  /// Any other status: nobody there speaks this API.
+  case unexpected(status: Int, String)
+  /// There was no answer.
+  case unreachable(String)
+
+  /// What went wrong, in the words of a message to the user.
+  public var description: String {
+    switch self {
+    case .invalid(let reason), .unreachable(let reason): reason
+    case .refused(let status, let reason), .rejected(let status, let reason),
+      .unavailable(let status, let reason), .unexpected(let status, let reason):
+      "the server answered HTTP \(status): \(reason)"
+    }
+  }
+}

@@ -1,0 +1,118 @@
+/// The app's key, from which the keys of its encrypted channels are derived; the service never sees it.
+///
+/// Source: Pusher's page "End-to-end encrypted channels".
+package struct EncryptionMasterKey: Sendable, Equatable {
+  /// Bytes of a master key.
+  package static let length = 32
+
+  private let bytes: [UInt8]
+
+  /// The key that `text` stands for, base64 as the server libraries take it.
+  ///
+  /// - Throws: ``EncryptionKeyError`` for text that is not base64, and for any other length.
+  package init(base64 text: String) throws(EncryptionKeyError) {
+    bytes = try EncryptionKeyError.check(text, length: Self.length)
+  }
+
+  /// The base64 of a channel's own key: SHA-256 of the channel's name and the master key.
+  package func sharedSecret(channel: String) -> String {
+    Base64.encode(Digest.sha256(Array(channel.utf8) + bytes))
+  }
+}
+
+extension EncryptionMasterKey: CustomStringConvertible, CustomReflectable {
+  /// Nothing of the key.
+  package var description: String { "<key>" }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// What is wrong with a key; the message holds nothing of it.
+package enum EncryptionKeyError: Error, Equatable, CustomStringConvertible {
+  case notBase64
+  case wrongLength(Int, expected: Int)
+
+  package var description: String {
+    switch self {
+    case .notBase64: "not base64"
+    case .wrongLength(let length, let expected):
+      "the base64 of \(length) bytes instead of \(expected)"
+    }
+  }
+
+  fileprivate static func check(
+    _ text: String, length: Int
+  ) throws(EncryptionKeyError) -> [UInt8] {
+    guard let bytes = Base64.decode(text) else { throw .notBase64 }
+    guard bytes.count == length else { throw .wrongLength(bytes.count, expected: length) }
+    return bytes
+  }
+}
+
+/// The key of one encrypted channel: opens what events carry as `data`, and makes it.
+///
+/// `data` is `{"nonce":BASE64,"ciphertext":BASE64}`, a ``SecretBox`` whose nonce is drawn anew for each event.
+package struct ChannelKey: Sendable, Equatable {
+  private let box: SecretBox
+
+  /// The key that `text` stands for, the `shared_secret` of an authorisation.
+  ///
+  /// - Throws: ``EncryptionKeyError`` for text that is not base64, and for any other length than 32 bytes.
+  package init(sharedSecret text: String) throws(EncryptionKeyError) {
+    let bytes = try EncryptionKeyError.check(text, length: SecretBox.keyLength)
+    guard let box = SecretBox(key: bytes) else {
+      throw .wrongLength(bytes.count, expected: SecretBox.keyLength)
+    }
+    self.box = box
+  }
+
+  /// What an event's `data` holds.
+  ///
+  /// - Throws: ``DecryptionError`` that tells a wrong key from data that no key could open.
+  package func open(_ data: JSONValue) throws(DecryptionError) -> [UInt8] {
+    let nonce = try Self.bytes("nonce", of: data)
+    let ciphertext = try Self.bytes("ciphertext", of: data)
+    guard nonce.count == SecretBox.nonceLength else {
+      throw .malformed("the nonce has \(nonce.count) bytes instead of \(SecretBox.nonceLength)")
+    }
+    guard ciphertext.count >= SecretBox.tagLength else {
+      throw .malformed("the ciphertext is shorter than its tag")
+    }
+    guard let plain = box.open(ciphertext, nonce: nonce) else { throw .wrongKey }
+    return plain
+  }
+
+  /// `data` for an event, as JSON text.
+  package func seal(_ plain: [UInt8], nonce: [UInt8]) -> String {
+    JSONWriter.text(
+      .object([
+        .init("nonce", .string(Base64.encode(nonce))),
+        .init("ciphertext", .string(Base64.encode(box.seal(plain, nonce: nonce)))),
+      ]))
+  }
+
+  private static func bytes(
+    _ name: String, of data: JSONValue
+  ) throws(DecryptionError) -> [UInt8] {
+    guard case .object = data else { throw .malformed("the data is not a JSON object") }
+    guard let text = data[name]?.text else {
+      throw .malformed("the data has no \"\(name)\" string")
+    }
+    guard let bytes = Base64.decode(text) else { throw .malformed("the \(name) is not base64") }
+    return bytes
+  }
+}
+
+/// Why an event could not be decrypted.
+package enum DecryptionError: Error, Equatable, CustomStringConvertible {
+  /// No key would open it.
+  case malformed(String)
+  /// It was made with another key, or tampered with.
+  case wrongKey
+
+  package var description: String {
+    switch self {
+    case .malformed(let reason): reason
+    case .wrongKey: "the key does not open it"
+    }
+  }
+}

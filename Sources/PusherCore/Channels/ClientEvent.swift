@@ -1,0 +1,69 @@
+/// An event that a client sends to the other subscribers of a channel.
+///
+/// Source: Pusher's page "Client events", and the limits that its libraries and servers share.
+package struct ClientEvent: Sendable, Equatable {
+  /// How the names of client events begin.
+  package static let prefix = "client-"
+  /// How many bytes of UTF-8 a name may have, prefix included.
+  package static let maximumNameLength = 200
+  /// How many bytes of UTF-8 the data may have, as JSON.
+  package static let maximumDataLength = 10_240
+
+  package let channel: String
+  package let name: String
+  package let data: JSONValue
+
+  /// An event that every server would take; a name without the prefix gets it.
+  ///
+  /// - Throws: ``ClientEventError`` that names what is wrong and the limit.
+  package init(channel: String, name: String, data: JSONValue) throws(ClientEventError) {
+    let kind = ChannelKind(channelName: channel)
+    guard kind == .private || kind == .presence else {
+      throw .wrongKind(channel: channel, kind)
+    }
+    let name = name.hasPrefix(Self.prefix) ? name : Self.prefix + name
+    guard name.utf8.count > Self.prefix.utf8.count else { throw .emptyName }
+    guard name.utf8.count <= Self.maximumNameLength else {
+      throw .nameTooLong(bytes: name.utf8.count, limit: Self.maximumNameLength)
+    }
+    let length = data.jsonText.utf8.count
+    guard length <= Self.maximumDataLength else {
+      throw .dataTooLong(bytes: length, limit: Self.maximumDataLength)
+    }
+    self.channel = channel
+    self.name = name
+    self.data = data
+  }
+}
+
+/// Why a client event is not even sent.
+public enum ClientEventError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// Nothing stands behind `client-`.
+  case emptyName
+  /// The name, `client-` included, has more bytes of UTF-8 than the limit.
+  case nameTooLong(bytes: Int, limit: Int)
+  /// Only private and presence channels take client events.
+  case wrongKind(channel: String, ChannelKind)
+  /// The data has more bytes of JSON than the limit.
+  case dataTooLong(bytes: Int, limit: Int)
+  /// So many events wait already for the channel to be subscribed.
+  case queueFull(channel: String, limit: Int)
+  /// The channel was unsubscribed, or never could be subscribed.
+  case notSubscribed(channel: String)
+
+  /// What is wrong, in the words of a message to the user.
+  public var description: String {
+    switch self {
+    case .emptyName: "a client event needs a name"
+    case .nameTooLong(let bytes, let limit):
+      "the name of a client event has at most \(limit) bytes, this one \(bytes)"
+    case .wrongKind(let channel, let kind):
+      "client events go to private and presence channels; '\(channel)' is \(kind)"
+    case .dataTooLong(let bytes, let limit):
+      "the data of a client event has at most \(limit) bytes, this one \(bytes)"
+    case .queueFull(let channel, let limit):
+      "\(limit) client events wait already for '\(channel)' to be subscribed"
+    case .notSubscribed(let channel): "'\(channel)' is not subscribed"
+    }
+  }
+}

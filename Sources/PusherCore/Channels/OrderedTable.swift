@@ -1,0 +1,57 @@
+/// Values by name that keep the order in which they came; adding, finding and removing cost the same however many
+/// there are.
+struct OrderedTable<Value> {
+  private var places: [String: Int] = [:]
+  private var names: [String] = []
+  /// `nil` where a value was removed; the gaps are closed once they are more than the values.
+  private var values: [Value?] = []
+
+  /// How many values there are.
+  var count: Int { places.count }
+
+  /// The names and values in their order.
+  var elements: some Sequence<(name: String, value: Value)> {
+    zip(names, values).lazy.compactMap { name, value in value.map { (name: name, value: $0) } }
+  }
+
+  /// The value of a name; one that is new stands last, and `nil` removes it.
+  ///
+  /// A change of a part happens in place.
+  subscript(name: String) -> Value? {
+    get { places[name].flatMap { values[$0] } }
+    _modify {
+      if let place = places[name] {
+        yield &values[place]
+        if values[place] == nil { forget(name) }
+      } else {
+        var value: Value?
+        yield &value
+        guard let value else { return }
+        places[name] = values.count
+        names.append(name)
+        values.append(value)
+      }
+    }
+  }
+
+  private mutating func forget(_ name: String) {
+    places[name] = nil
+    guard values.count > 16, places.count < values.count / 2 else { return }
+    let live = elements.map { $0 }
+    names = live.map(\.name)
+    values = live.map(\.value)
+    for (place, name) in names.enumerated() { places[name] = place }
+  }
+}
+
+extension OrderedTable: Sendable where Value: Sendable {}
+
+extension OrderedTable: Equatable where Value: Equatable {
+  /// Whether both have the same values in the same order.
+  static func == (left: Self, right: Self) -> Bool {
+    left.count == right.count
+      && zip(left.elements, right.elements).allSatisfy {
+        $0.name == $1.name && $0.value == $1.value
+      }
+  }
+}

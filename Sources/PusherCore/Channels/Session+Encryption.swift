@@ -1,0 +1,144 @@
+/// Events of an encrypted channel that wait for a key that was asked for anew, in their order.
+struct Rekeying: Equatable {
+  /// As many bytes may wait; what comes beyond them is reported as lost.
+  static let limit = 1 << 20
+
+  private(set) var messages: [[UInt8]] = []
+  private var bytes = 0
+
+  /// Keeps one more; `false` when there is no room.
+  mutating func append(_ message: ByteView) -> Bool {
+    guard bytes + message.count <= Self.limit else { return false }
+    bytes += message.count
+    messages.append(message.array)
+    return true
+  }
+}
+
+/// The part of the session that opens the events of encrypted channels.
+///
+/// A key that does not open an event may have been replaced by the app: authorisation is asked for once, what comes
+/// meanwhile waits behind the event, and what the new key does not open either is reported.
+extension Session {
+  /// What becomes of an application's event: itself, or on an encrypted channel what it holds.
+  mutating func deliver(_ envelope: Envelope, at now: Instant) -> Received {
+    guard let token = envelope.channelToken, Self.mayBeEncrypted(token),
+      let channel = envelope.channelName, ChannelKind(channelName: channel) == .encrypted
+    else { return .event(envelope, name: nil) }
+    if subscriptions[channel]?.rekeying != nil {
+      if subscriptions[channel]?.rekeying?.append(envelope.message) == false {
+        reportUndecrypted(envelope, channel, "too much waits for a new key")
+      }
+      return .handled
+    }
+    guard let key = subscriptions[channel]?.key else {
+      reportUndecrypted(envelope, channel, "there is no key for the channel")
+      return .handled
+    }
+    do throws(DecryptionError) {
+      let plain = try key.open(envelope.data)
+      subscriptions[channel]?.rekeyedAt = nil
+      return .event(envelope.decrypted(plain, into: plainText), name: nil)
+    } catch {
+      if error == .wrongKey, askForNewKey(channel, envelope, at: now) { return .handled }
+      reportUndecrypted(envelope, channel, "\(error)")
+      return .handled
+    }
+  }
+
+  /// A look that costs the other channels nothing; escapes hide what a name begins with.
+  private static func mayBeEncrypted(_ token: ByteView) -> Bool {
+    token.hasPrefix("private-encrypted-") || JSONCursor(token).plainRun() < token.count
+  }
+
+  /// Asks for authorisation again, unless that helped nothing just now.
+  private mutating func askForNewKey(
+    _ channel: String, _ envelope: Envelope, at now: Instant
+  ) -> Bool {
+    guard let socketID, let subscription = subscriptions[channel] else { return false }
+    if let last = subscription.rekeyedAt, last.duration(to: now) < options.connectTimeout {
+      return false
+    }
+    var rekeying = Rekeying()
+    guard rekeying.append(envelope.message) else { return false }
+    subscriptions[channel]?.rekeying = rekeying
+    subscriptions[channel]?.rekeyedAt = now
+    emit(
+      .authorize(
+        AuthorizationRequest(channel: channel, socketID: socketID, generation: generation)))
+    return true
+  }
+
+  /// The answer to that question: what waited is opened, or reported.
+  mutating func rekeyed(
+    _ channel: String, _ rekeying: Rekeying, _ result: Result<PusherAuth, AuthorizationFailure>
+  ) {
+    subscriptions[channel]?.rekeying = nil
+    let key: ChannelKey
+    do throws(AuthorizationFailure) {
+      key = try Self.key(of: try result.get())
+    } catch {
+      giveUp(rekeying, channel, "the key does not open it, and there is no other: \(error.reason)")
+      return
+    }
+    subscriptions[channel]?.key = key
+    for message in rekeying.messages { deliverLate(message, channel, key) }
+  }
+
+  private mutating func deliverLate(_ message: [UInt8], _ channel: String, _ key: ChannelKey) {
+    Self.withEnvelope(message) { envelope in
+      do throws(DecryptionError) {
+        let plain = try key.open(envelope.data)
+        subscriptions[channel]?.rekeyedAt = nil
+        emit(.deliver(envelope.decrypted(plain, into: plainText).message.array))
+      } catch {
+        reportUndecrypted(envelope, channel, "\(error), nor does a new one")
+      }
+    }
+  }
+
+  /// Reports everything that waits for a key that will not come.
+  mutating func giveUp(_ rekeying: Rekeying, _ channel: String, _ reason: String) {
+    for message in rekeying.messages {
+      Self.withEnvelope(message) { reportUndecrypted($0, channel, reason) }
+    }
+  }
+
+  private static func withEnvelope(_ message: [UInt8], _ body: (Envelope) -> Void) {
+    let buffer = ByteBuffer(capacity: message.count)
+    buffer.append(message)
+    withExtendedLifetime(buffer) {
+      // It was one when it was put aside.
+      if let envelope = try? Envelope(buffer.view) { body(envelope) }
+    }
+  }
+
+  private mutating func reportUndecrypted(
+    _ envelope: Envelope, _ channel: String, _ reason: String
+  ) {
+    let data = envelope.dataString.map(JSONString.decode) ?? envelope.dataToken?.text
+    report(
+      .decryptionFailed(channel: channel, event: envelope.eventName, data: data, reason: reason))
+  }
+
+  /// The key that an authorisation for an encrypted channel brings.
+  static func key(of auth: PusherAuth) throws(AuthorizationFailure) -> ChannelKey {
+    guard let secret = auth.sharedSecret else {
+      throw .unusable("the answer has no \"shared_secret\", which encrypted channels need")
+    }
+    do throws(EncryptionKeyError) {
+      return try ChannelKey(sharedSecret: secret)
+    } catch {
+      throw .unusable("\"shared_secret\" is \(error)")
+    }
+  }
+}
+
+extension AuthorizationFailure {
+  /// The reason in words.
+  package var reason: String {
+    switch self {
+    case .refused(_, let reason), .unavailable(_, let reason), .unusable(let reason): reason
+    }
+  }
+}

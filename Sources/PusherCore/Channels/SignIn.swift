@@ -1,0 +1,89 @@
+/// The answer to "who is the user of this socket?": what a sign-in carries.
+public struct PusherUserAuth: Sendable, Equatable {
+  /// `KEY:HEX`, sent byte for byte as signed.
+  public var auth: String
+  /// The user's JSON, `id` in it, sent byte for byte as signed.
+  public var userData: String
+
+  /// The parts as the signer gave them.
+  public init(auth: String, userData: String) {
+    self.auth = auth
+    self.userData = userData
+  }
+}
+
+/// A question to whoever may sign: the user of one socket.
+public struct UserAuthenticationRequest: Sendable, Equatable {
+  /// The socket for which the answer is valid, and for no other.
+  public let socketID: String
+  /// Which connection asks; an answer to an earlier one is of no use.
+  let generation: Int
+
+  package init(socketID: String, generation: Int) {
+    self.socketID = socketID
+    self.generation = generation
+  }
+}
+
+/// The channel on which a user's own events come.
+public enum UserChannel {
+  /// How the names of such channels begin.
+  public static let prefix = "#server-to-user-"
+  /// The longest user id that Pusher takes, in characters.
+  public static let maximumIDLength = 128
+
+  /// The channel of a user.
+  public static func name(userID: String) -> String { prefix + userID }
+
+  /// The user whose channel this is; `nil` for every other channel.
+  public static func userID(channelName name: String) -> String? {
+    name.hasPrefix(prefix) && name.utf8.count > prefix.utf8.count
+      ? String(name.dropFirst(prefix.count)) : nil
+  }
+}
+
+/// How far the user's sign-in has come on the present connection.
+struct SignIn: Equatable {
+  enum State: Equatable {
+    case unwanted
+    /// There is no connection.
+    case waiting
+    /// A signature was asked for.
+    case authenticating
+    /// A signature will be asked for again at this time.
+    case delayed(until: Instant)
+    /// The server was asked, and should have answered by this time.
+    case requested(until: Instant)
+    case done(userID: String)
+    case failed
+  }
+
+  var state = State.unwanted
+  /// Signatures asked for in vain, in a row.
+  var attempts = 0
+  /// Whether the server has ever confirmed it.
+  var wasDone = false
+  /// The channel that was subscribed to for the user.
+  var channel: String?
+
+  /// Whether channels wait for it: some are only for users who are signed in.
+  var isPending: Bool {
+    switch state {
+    case .waiting, .authenticating, .delayed, .requested: true
+    case .unwanted, .done, .failed: false
+    }
+  }
+
+  var userID: String? {
+    if case .done(let userID) = state { userID } else { nil }
+  }
+
+  /// When something is due; an answer that nobody reads is not late.
+  func deadline(ignoringRequests: Bool) -> Instant? {
+    switch state {
+    case .delayed(let until): until
+    case .requested(let until): ignoringRequests ? nil : until
+    case .unwanted, .waiting, .authenticating, .done, .failed: nil
+    }
+  }
+}

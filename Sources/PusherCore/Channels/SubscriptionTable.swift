@@ -1,0 +1,142 @@
+/// The channels that are wanted, in the order in which they were asked for, with what has to be known of all of them.
+///
+/// Counters and queues follow every change of a state, so that no question walks through ten thousand channels.
+struct SubscriptionTable {
+  /// By when something is due, valid as long as the channel's state says the same.
+  private struct Appointment {
+    let channel: String
+    let time: Instant
+  }
+
+  private var table = OrderedTable<Subscription>()
+  private var subscribed = 0
+  private var settled = 0
+  /// Unanswered requests in the order in which they were made, which is that of their deadlines too.
+  private var requests: [Appointment] = []
+  private var firstRequest = 0
+  /// Authorisations that will be asked for again: a heap with the earliest on top.
+  private var delays: [Appointment] = []
+  /// How many entries were looked at, all told: what tests hold to a line.
+  private(set) var looks = 0
+
+  var count: Int { table.count }
+  var isEmpty: Bool { table.count == 0 }
+
+  /// The names in their order.
+  var names: [String] { table.elements.map(\.name) }
+
+  /// Whether the server has confirmed every channel.
+  var areAllSubscribed: Bool { subscribed == table.count }
+  /// Whether the server has confirmed any channel.
+  var isAnySubscribed: Bool { subscribed > 0 }
+  /// Whether nothing more is expected for any channel.
+  var areAllSettled: Bool { settled == table.count }
+
+  /// One channel; changes happen in place.
+  subscript(channel: String) -> Subscription? {
+    get { table[channel] }
+    _modify {
+      let before = table[channel]?.state
+      yield &table[channel]
+      account(channel, before, table[channel]?.state)
+    }
+  }
+
+  private mutating func account(
+    _ channel: String, _ before: Subscription.State?, _ after: Subscription.State?
+  ) {
+    guard before != after else { return }
+    subscribed += (after == .subscribed ? 1 : 0) - (before == .subscribed ? 1 : 0)
+    settled += (after?.isSettled == true ? 1 : 0) - (before?.isSettled == true ? 1 : 0)
+    switch after {
+    case .requested(let until): requests.append(Appointment(channel: channel, time: until))
+    case .delayed(let until): push(Appointment(channel: channel, time: until))
+    case .waiting, .authorizing, .subscribed, .failed, nil: break
+    }
+    dropStale()
+  }
+
+  /// Keeps the fronts of both queues valid.
+  private mutating func dropStale() {
+    while firstRequest < requests.count, !isCurrent(requests[firstRequest]) {
+      looks += 1
+      firstRequest += 1
+    }
+    if firstRequest > 64, firstRequest * 2 > requests.count {
+      requests.removeFirst(firstRequest)
+      firstRequest = 0
+    }
+    while let first = delays.first, !isCurrent(first) { popDelay() }
+  }
+
+  private func isCurrent(_ appointment: Appointment) -> Bool {
+    switch table[appointment.channel]?.state {
+    case .requested(appointment.time), .delayed(appointment.time): true
+    default: false
+    }
+  }
+
+  // MARK: Deadlines
+
+  /// The earliest time at which a channel needs attention; an answer that nobody reads is not late.
+  func deadline(ignoringRequests: Bool) -> Instant? {
+    let request = firstRequest < requests.count ? requests[firstRequest].time : nil
+    return Instant.earliest(ignoringRequests ? nil : request, delays.first?.time)
+  }
+
+  /// A channel whose time has come.
+  func firstDue(at now: Instant, ignoringRequests: Bool) -> String? {
+    if !ignoringRequests, firstRequest < requests.count, requests[firstRequest].time <= now {
+      return requests[firstRequest].channel
+    }
+    guard let delay = delays.first, delay.time <= now else { return nil }
+    return delay.channel
+  }
+
+  /// Gives every unanswered request until `time`.
+  mutating func renewRequests(until time: Instant) {
+    let unanswered = requests[firstRequest...].filter(isCurrent)
+    looks += unanswered.count
+    for request in unanswered { self[request.channel]?.state = .requested(until: time) }
+  }
+
+  /// The first unanswered request for a channel that needed a signature.
+  var firstGuardedRequest: String? {
+    requests[firstRequest...].first { isCurrent($0) && isGuardedRequest($0.channel) }?.channel
+  }
+
+  /// Whether the server still owes the answer about a channel that needed a signature.
+  func isGuardedRequest(_ channel: String) -> Bool {
+    guard let subscription = table[channel], subscription.kind.needsAuthorization,
+      case .requested = subscription.state
+    else { return false }
+    return true
+  }
+
+  // MARK: The heap
+
+  private mutating func push(_ appointment: Appointment) {
+    var place = delays.count
+    delays.append(appointment)
+    while place > 0, delays[place].time < delays[(place - 1) / 2].time {
+      looks += 1
+      delays.swapAt(place, (place - 1) / 2)
+      place = (place - 1) / 2
+    }
+  }
+
+  private mutating func popDelay() {
+    delays.swapAt(0, delays.count - 1)
+    delays.removeLast()
+    var place = 0
+    while true {
+      looks += 1
+      let children = (2 * place + 1)..<min(2 * place + 3, max(2 * place + 1, delays.count))
+      guard let least = children.min(by: { delays[$0].time < delays[$1].time }),
+        delays[least].time < delays[place].time
+      else { return }
+      delays.swapAt(place, least)
+      place = least
+    }
+  }
+}

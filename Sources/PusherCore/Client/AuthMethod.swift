@@ -1,0 +1,131 @@
+/// Who answers whether a socket may join a private or presence channel.
+public enum AuthMethod: Sendable {
+  /// A URL that is asked by `POST` with the form `socket_id=…&channel_name=…`, as all Pusher libraries do.
+  case endpoint(authEndpoint: String)
+  /// The same with a request of one's own.
+  case authRequestBuilder(authRequestBuilder: any AuthRequestBuilderProtocol)
+  /// The app's secret: subscriptions are signed in this process, and it must not leave the app's owner.
+  case inline(secret: String)
+  /// Any other way to a signature.
+  case authorizer(authorizer: any Authorizer)
+  /// Nobody: private and presence channels fail with a clear error.
+  case noMethod
+}
+
+extension AuthMethod: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The case's name; the secret is not shown.
+  public var description: String {
+    switch self {
+    case .endpoint: "endpoint"
+    case .authRequestBuilder: "authRequestBuilder"
+    case .inline: "inline"
+    case .authorizer: "authorizer"
+    case .noMethod: "noMethod"
+    }
+  }
+
+  /// The same as ``description``.
+  public var debugDescription: String { description }
+
+  /// Nothing, so that no dump shows the secret.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Makes the request that asks for a channel's authorisation.
+public protocol AuthRequestBuilderProtocol: Sendable {
+  /// The request for one channel and one socket, or `nil` when the channel is not to be joined.
+  ///
+  /// It is called on the callback thread for every subscription and again after every reconnect.
+  func requestFor(socketID: String, channelName: String) -> AuthRequest?
+}
+
+/// Gets a channel's authorisation in a way of its own.
+public protocol Authorizer: Sendable {
+  /// Answers with the authorisation, or `nil` when the channel is not to be joined.
+  ///
+  /// It is called on the callback thread for every subscription and again after every reconnect. The completion
+  /// handler may be called on any thread, at once or later; the first call counts, and one that comes after
+  /// ``PusherClientOptions/connectTimeout`` or for an earlier socket is ignored.
+  func fetchAuthValue(
+    socketID: String, channelName: String,
+    completionHandler: @escaping @Sendable (PusherAuth?) -> Void)
+}
+
+/// An HTTP request that asks for a channel's authorisation: what PusherSwift has `URLRequest` for.
+public struct AuthRequest: Sendable, Equatable {
+  /// A header field.
+  public struct Field: Sendable, Equatable {
+    /// The field's name; upper and lower case mean the same.
+    public var name: String
+    /// The field's value.
+    public var value: String
+
+    /// A field.
+    public init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// An absolute URL with `http` or `https`.
+  public var url: String
+  /// Such as `POST`.
+  public var httpMethod: String
+  /// Fields beside `Host`, `Content-Length` and `Connection`, in their order.
+  public var headers: [Field]
+  /// What is sent as the request's body.
+  public var httpBody: String?
+
+  /// A request; a URL that cannot be asked makes the subscription fail, with the reason.
+  public init(
+    url: String, httpMethod: String = "POST", headers: [Field] = [], httpBody: String? = nil
+  ) {
+    self.url = url
+    self.httpMethod = httpMethod
+    self.headers = headers
+    self.httpBody = httpBody
+  }
+
+  /// The first value of a field.
+  public func value(forHTTPHeaderField name: String) -> String? {
+    headers.first { $0.name.lowercased() == name.lowercased() }?.value
+  }
+
+  /// Adds a field behind those that are there.
+  public mutating func addValue(_ value: String, forHTTPHeaderField name: String) {
+    headers.append(Field(name, value))
+  }
+
+  /// Gives a field this one value.
+  public mutating func setValue(_ value: String, forHTTPHeaderField name: String) {
+    headers.removeAll { $0.name.lowercased() == name.lowercased() }
+    headers.append(Field(name, value))
+  }
+}
+
+extension AuthRequest {
+  /// The request of ``AuthMethod/endpoint(authEndpoint:)``.
+  static func form(url: String, socketID: String, channelName: String) -> AuthRequest {
+    AuthRequest(
+      url: url,
+      headers: [
+        Field("Content-Type", "application/x-www-form-urlencoded"),
+        Field("Accept", "application/json"),
+      ],
+      httpBody: PercentEncoding.form([("socket_id", socketID), ("channel_name", channelName)]))
+  }
+}
+
+/// What an authorisation endpoint answered.
+public struct AuthResponse: Sendable, Equatable {
+  /// The HTTP status.
+  public var statusCode: Int
+  /// The header fields in their order.
+  public var headers: [AuthRequest.Field]
+
+  /// An answer.
+  public init(statusCode: Int, headers: [AuthRequest.Field] = []) {
+    self.statusCode = statusCode
+    self.headers = headers
+  }
+}

@@ -1,0 +1,162 @@
+internal import Synchronization
+
+/// Names one handler that was bound, so that it can be unbound: PusherSwift's callback id, libPusher's binding.
+public struct PusherBinding: Sendable, Hashable, CustomStringConvertible {
+  private static let last = Atomic<UInt64>(0)
+
+  /// Unique within the process.
+  let number: UInt64
+
+  /// A token that no other handler has.
+  init() {
+    number = Self.last.wrappingAdd(1, ordering: .relaxed).newValue
+  }
+
+  /// The number that tells bindings apart.
+  public var description: String { "binding \(number)" }
+}
+
+/// A bound handler.
+final class EventHandler: Sendable {
+  let binding: PusherBinding
+  let call: @Sendable (PusherEvent) -> Void
+  private let onUnbind: @Sendable () -> Void
+  private let isBound = Atomic<Bool>(true)
+
+  init(
+    _ binding: PusherBinding, _ call: @escaping @Sendable (PusherEvent) -> Void,
+    onUnbind: @escaping @Sendable () -> Void = {}
+  ) {
+    self.binding = binding
+    self.call = call
+    self.onUnbind = onUnbind
+  }
+
+  /// Hands over an event, unless the handler was unbound since the event began to be handed out.
+  @inline(__always)
+  func receive(_ event: PusherEvent) {
+    if isBound.load(ordering: .relaxed) { call(event) }
+  }
+
+  func unbind() {
+    isBound.store(false, ordering: .relaxed)
+    onUnbind()
+  }
+}
+
+/// The handlers of a client or of a channel.
+struct BindingTable {
+  /// Those that want every event.
+  private(set) var all: [EventHandler] = []
+  /// Those that want the events of one name.
+  private(set) var named: [String: [EventHandler]] = [:]
+
+  var isEmpty: Bool { all.isEmpty && named.isEmpty }
+
+  mutating func insert(_ handler: EventHandler, for name: String?) {
+    if let name {
+      named[name, default: []].append(handler)
+    } else {
+      all.append(handler)
+    }
+  }
+
+  /// Takes one handler out; with a name only where that is what it was bound to.
+  mutating func remove(_ binding: PusherBinding, named name: String?) -> EventHandler? {
+    if let name { return Self.remove(binding, from: &named, name) }
+    if let place = all.firstIndex(where: { $0.binding == binding }) {
+      return all.remove(at: place)
+    }
+    for name in named.keys {
+      if let handler = Self.remove(binding, from: &named, name) { return handler }
+    }
+    return nil
+  }
+
+  private static func remove(
+    _ binding: PusherBinding, from named: inout [String: [EventHandler]], _ name: String
+  ) -> EventHandler? {
+    guard let place = named[name]?.firstIndex(where: { $0.binding == binding }) else { return nil }
+    let handler = named[name]?.remove(at: place)
+    if named[name]?.isEmpty == true { named[name] = nil }
+    return handler
+  }
+
+  /// Takes all handlers of one name out.
+  mutating func removeAll(named name: String) -> [EventHandler] {
+    named.removeValue(forKey: name) ?? []
+  }
+}
+
+/// A ``BindingTable`` that any thread may change and the callback thread reads without a lock as long as nobody does.
+///
+/// What is taken out is always handed to the caller: the last reference to a user's closure must not go under the lock.
+final class BindingList: Sendable {
+  private let table = Locked(BindingTable())
+  /// Counts the changes.
+  private let changes = Atomic<UInt>(0)
+
+  /// What was read, and when.
+  struct Snapshot {
+    fileprivate(set) var table = BindingTable()
+    fileprivate var changes = UInt.max
+  }
+
+  func bind(
+    to name: String?, _ call: @escaping @Sendable (PusherEvent) -> Void
+  ) -> PusherBinding {
+    let binding = PusherBinding()
+    insert(EventHandler(binding, call), for: name)
+    return binding
+  }
+
+  func insert(_ handler: EventHandler, for name: String?) {
+    table.withLock { $0.insert(handler, for: name) }
+    noteChange()
+  }
+
+  /// Answers whether the binding was here.
+  @discardableResult
+  func unbind(_ binding: PusherBinding, from name: String? = nil) -> Bool {
+    let handler = table.withLock { $0.remove(binding, named: name) }
+    noteChange()
+    handler?.unbind()
+    return handler != nil
+  }
+
+  func unbindAll(named name: String) {
+    let handlers = table.withLock { $0.removeAll(named: name) }
+    noteChange()
+    for handler in handlers { handler.unbind() }
+  }
+
+  func unbindAll() {
+    let former = table.withLock { table in
+      let former = table
+      table = BindingTable()
+      return former
+    }
+    noteChange()
+    for handler in former.all { handler.unbind() }
+    for handler in former.named.values.joined() { handler.unbind() }
+  }
+
+  private func noteChange() {
+    changes.wrappingAdd(1, ordering: .releasing)
+  }
+
+  /// Brings `snapshot`, taken from this list before, up to date.
+  @inline(__always)
+  func refresh(_ snapshot: inout Snapshot) {
+    let now = changes.load(ordering: .acquiring)
+    if now != snapshot.changes { read(&snapshot, now) }
+  }
+
+  private func read(_ snapshot: inout Snapshot, _ now: UInt) {
+    let former = snapshot.table
+    snapshot.table = table.withLock { $0 }
+    snapshot.changes = now
+    // The last reference to a handler goes here, where no lock is held.
+    withExtendedLifetime(former) {}
+  }
+}

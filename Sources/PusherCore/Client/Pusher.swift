@@ -1,0 +1,137 @@
+/// A client of Pusher Channels and of the services that speak its protocol.
+///
+/// ```swift
+/// let pusher = Pusher(key: "APP_KEY", options: PusherClientOptions(host: .cluster("eu")))
+/// let channel = pusher.subscribe("my-channel")
+/// channel.bind(eventName: "new-price") { event in handle(event.data) }
+/// pusher.connect()
+/// ```
+///
+/// **Threads.** Everything can be called from any thread at any time, from handlers too. The client has one thread of
+/// its own, the callback thread, which does its network work and makes all calls: handlers, delegates, authorisers. They
+/// come one at a time and in the order of what happened, and no lock is held meanwhile. So a handler that blocks
+/// holds up everything of this client, answers to the server's pings included, but loses nothing: what comes meanwhile
+/// waits in the socket. Work that takes long belongs elsewhere, for instance into a task that reads
+/// ``events(buffering:)``. Handlers do not throw.
+///
+/// A handler that is unbound is not called again by this thread, not even for the event that is being handed out; a call
+/// that another thread is in the middle of still ends. One that is bound while an event is handed out gets the next.
+///
+/// **Life.** The client lives as long as its `Pusher`: with the last reference to it the connection is closed, and
+/// channels, connection and bindings that are still held do nothing any more.
+public final class Pusher: Sendable {
+  /// The connection's state, delegate and settings.
+  public let connection: PusherConnection
+
+  /// A client that is not connected yet.
+  ///
+  /// - Parameters:
+  ///   - key: The app's key; one that is empty fails when connecting.
+  ///   - options: Everything else.
+  public init(key: String, options: PusherClientOptions = PusherClientOptions()) {
+    connection = PusherConnection(key: key, options: options)
+  }
+
+  deinit {
+    connection.shutDown()
+  }
+
+  /// The app's key.
+  public var key: String { connection.key }
+
+  /// Who is told what happens: the same as the connection's ``PusherConnection/delegate``.
+  public var delegate: (any PusherDelegate)? {
+    get { connection.delegate }
+    set { connection.delegate = newValue }
+  }
+
+  /// Connects, and subscribes to every wanted channel once there is a connection.
+  ///
+  /// It returns at once; what comes of it is told to the delegate. Nothing happens while the client is connecting or
+  /// connected; while it waits to reconnect, the next attempt is made at once.
+  public func connect() {
+    connection.connect()
+  }
+
+  /// Closes the connection from any state, also while waiting to reconnect; no attempt follows.
+  ///
+  /// It returns at once. No event is handed out afterwards. Channels and bindings stay for another ``connect()``.
+  public func disconnect() {
+    connection.disconnect()
+  }
+
+  // MARK: Channels
+
+  /// Wants a channel: it is subscribed as soon as there is a connection, and again after each reconnect.
+  ///
+  /// A name that no channel can have (more than 200 bytes, or other characters than `A-Z a-z 0-9 _ - = @ , . ;`) is not
+  /// sent: ``PusherChannel/failure`` tells so at once, and the delegate later. Asking for a channel whose subscription
+  /// failed makes another attempt; asking for one that is subscribed changes nothing.
+  ///
+  /// - Parameters:
+  ///   - channelName: The name with its prefix; with `presence-` the result is a ``PusherPresenceChannel``.
+  ///   - auth: An authorisation that was got elsewhere; it is good for one socket, and afterwards the
+  ///     ``PusherClientOptions/authMethod`` is asked.
+  ///   - onMemberAdded: Told who joins, on presence channels.
+  ///   - onMemberRemoved: Told who leaves, on presence channels.
+  @discardableResult
+  public func subscribe(
+    _ channelName: String, auth: PusherAuth? = nil,
+    onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
+    onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil
+  ) -> PusherChannel {
+    connection.subscribe(
+      channelName,
+      .init(auth: auth, onMemberAdded: onMemberAdded, onMemberRemoved: onMemberRemoved))
+  }
+
+  /// The same as ``subscribe(_:auth:onMemberAdded:onMemberRemoved:)`` for a name that begins with `presence-`.
+  ///
+  /// With any other name the result is a channel that has failed.
+  @discardableResult
+  public func subscribeToPresenceChannel(
+    channelName: String, auth: PusherAuth? = nil,
+    onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
+    onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil
+  ) -> PusherPresenceChannel {
+    connection.subscribePresence(
+      channelName,
+      .init(auth: auth, onMemberAdded: onMemberAdded, onMemberRemoved: onMemberRemoved))
+  }
+
+  /// Subscribes to `private-` and the name, as in libPusher.
+  @discardableResult
+  public func subscribeToPrivateChannel(named name: String) -> PusherChannel {
+    connection.subscribe("private-" + name, .init())
+  }
+
+  /// Subscribes to `presence-` and the name, as in libPusher.
+  ///
+  /// - Parameters:
+  ///   - name: The name without its prefix.
+  ///   - delegate: Told of members; referred to weakly.
+  @discardableResult
+  public func subscribeToPresenceChannel(
+    named name: String, delegate: (any PusherPresenceChannelDelegate)? = nil
+  ) -> PusherPresenceChannel {
+    connection.subscribePresence("presence-" + name, .init(delegate: delegate))
+  }
+
+  /// The wanted channel with this name, prefix included; `nil` when there is none.
+  public func channel(named name: String) -> PusherChannel? {
+    connection.channel(name)
+  }
+
+  /// The channels that the server has confirmed on the present connection.
+  public var subscribedChannels: [PusherChannel] { connection.channels.subscribed }
+
+  /// Leaves a channel and drops its bindings; nothing happens when it is not wanted.
+  public func unsubscribe(_ channelName: String) {
+    if let channel = connection.channel(channelName) { connection.unsubscribe(channel) }
+  }
+
+  /// Leaves all channels and drops their bindings; those of the client stay.
+  public func unsubscribeAll() {
+    connection.unsubscribeAll()
+  }
+}

@@ -1,0 +1,224 @@
+internal import Synchronization
+
+/// A channel that was subscribed to, or shall be.
+///
+/// It can be used from any thread. It and its bindings survive the loss of a connection, `disconnect()` and `connect()`;
+/// unsubscribing ends it: its bindings are dropped, and subscribing again makes another object.
+public class PusherChannel: @unchecked Sendable {
+  // All stored properties, those of the only subclass included, are constants of Sendable types; the compiler
+  // does not check that for a class that has one.
+
+  /// How many client events may wait for the channel to be subscribed.
+  public static let clientEventLimit = 100
+
+  /// The channel's name, prefix included.
+  public let name: String
+  /// What the name's prefix stands for.
+  public let type: ChannelKind
+  let connection: PusherConnection
+  /// Tells in which order channels were made.
+  let serial: UInt64
+  let bindings = BindingList()
+  private let state: Locked<Status>
+  private static let lastSerial = Atomic<UInt64>(0)
+
+  private struct Status {
+    var isWanted: Bool
+    var isSubscribed = false
+    var failure: SubscriptionFailure?
+    var auth: PusherAuth?
+    var unsent: [ClientEvent] = []
+  }
+
+  /// - Parameter failure: Why the channel never can be subscribed.
+  init(name: String, connection: PusherConnection, failure: SubscriptionFailure? = nil) {
+    self.name = name
+    type = ChannelKind(channelName: name)
+    self.connection = connection
+    serial = Self.lastSerial.wrappingAdd(1, ordering: .relaxed).newValue
+    state = Locked(Status(isWanted: failure == nil, failure: failure))
+  }
+
+  /// Whether the server has confirmed the channel on the present connection.
+  public var isSubscribed: Bool { state.withLock { $0.isSubscribed } }
+
+  /// ``isSubscribed`` under PusherSwift's name.
+  public var subscribed: Bool { isSubscribed }
+
+  /// Why the channel is not subscribed, when the last attempt failed.
+  public var failure: SubscriptionFailure? { state.withLock { $0.failure } }
+
+  /// Leaves the channel and drops its bindings and the client events that still wait.
+  public func unsubscribe() {
+    connection.unsubscribe(self)
+  }
+
+  // MARK: For the client
+
+  /// What a later `subscribe` brings.
+  func renew(auth: PusherAuth?) {
+    state.withLock { $0.auth = auth ?? $0.auth }
+  }
+
+  /// The authorisation that was given to `subscribe`; it is good for one socket, so it is taken once.
+  func takeAuth() -> PusherAuth? {
+    state.withLock { state in
+      defer { state.auth = nil }
+      return state.auth
+    }
+  }
+
+  /// Another attempt is made.
+  func noteAsked() {
+    state.withLock { $0.failure = nil }
+  }
+
+  func noteSubscribed() {
+    state.withLock { state in
+      state.isSubscribed = state.isWanted
+      state.failure = nil
+    }
+  }
+
+  func noteLost() {
+    state.withLock { $0.isSubscribed = false }
+  }
+
+  func noteFailed(_ failure: SubscriptionFailure) {
+    state.withLock { state in
+      state.isSubscribed = false
+      state.failure = failure
+    }
+  }
+
+  /// The channel is given up for good.
+  func end() {
+    state.withLock { state in
+      state.isWanted = false
+      state.isSubscribed = false
+      state.unsent = []
+    }
+    bindings.unbindAll()
+  }
+
+  /// Takes the client events that wait, in their order.
+  func takeUnsent() -> [ClientEvent] {
+    state.withLock { state in
+      guard state.isSubscribed else { return [] }
+      defer { state.unsent = [] }
+      return state.unsent
+    }
+  }
+
+  /// Puts back what could not be sent after all.
+  func putBack(_ events: ArraySlice<ClientEvent>) {
+    state.withLock { state in
+      if state.isWanted { state.unsent.insert(contentsOf: events, at: 0) }
+    }
+  }
+
+  private func enqueue(_ event: ClientEvent) throws(ClientEventError) {
+    try state.withLock { (state) throws(ClientEventError) in
+      guard state.isWanted else { throw .notSubscribed(channel: name) }
+      guard state.unsent.count < Self.clientEventLimit else {
+        throw .queueFull(channel: name, limit: Self.clientEventLimit)
+      }
+      state.unsent.append(event)
+    }
+  }
+}
+
+// MARK: Client events
+
+extension PusherChannel {
+  /// Sends an event to the channel's other subscribers, as soon as the channel is subscribed.
+  ///
+  /// Until then up to ``clientEventLimit`` events wait in their order; they are kept over reconnects and dropped when
+  /// the channel is unsubscribed. What the server refuses later, such as too many a second (code 4301), comes as
+  /// ``PusherDelegate/receivedError(error:)``. Source: Pusher's page "Client events".
+  ///
+  /// - Parameters:
+  ///   - eventName: At most 200 bytes of UTF-8; `client-` is put in front unless it is there.
+  ///   - data: At most 10,240 bytes of JSON.
+  /// - Throws: ``ClientEventError`` for names and data that servers refuse, on channels that are neither private nor
+  ///   presence, when too many events wait, and after the channel was unsubscribed. Nothing is sent then.
+  public func trigger(eventName: String, data: JSONValue) throws(ClientEventError) {
+    try enqueue(try ClientEvent(channel: name, name: eventName, data: data))
+    connection.post(.flush(self))
+  }
+}
+
+// MARK: Bindings
+
+extension PusherChannel {
+  /// Has every event of the channel handed to `eventCallback`.
+  @discardableResult
+  public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
+    bindings.bind(to: nil, eventCallback)
+  }
+
+  /// Has the channel's events of one name handed to `eventCallback`.
+  ///
+  /// Also the service's own, such as `pusher:subscription_succeeded`, `pusher:member_added` and `pusher:cache_miss`.
+  @discardableResult
+  public func bind(
+    eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void
+  ) -> PusherBinding {
+    bindings.bind(to: eventName, eventCallback)
+  }
+
+  /// Has the data of the channel's events of one name handed to `callback`, as before PusherSwift 8.
+  ///
+  /// The data is a value, or its text where it is not JSON or ``PusherClientOptions/attemptToReturnJSONObject`` is off.
+  @_disfavoredOverload
+  @discardableResult
+  public func bind(
+    eventName: String, callback: @escaping @Sendable (JSONValue?) -> Void
+  ) -> PusherBinding {
+    let parses = connection.options.attemptToReturnJSONObject
+    return bindings.bind(to: eventName) { callback($0.value(parsed: parses)) }
+  }
+
+  /// Unbinds one handler from events of this name; nothing happens when it is not bound to them.
+  public func unbind(eventName: String, callbackId: PusherBinding) {
+    bindings.unbind(callbackId, from: eventName)
+    connection.trim()
+  }
+
+  /// Unbinds one handler of this channel, whatever it is bound to; answers whether it was bound.
+  @discardableResult
+  public func removeBinding(_ binding: PusherBinding) -> Bool {
+    defer { connection.trim() }
+    return bindings.unbind(binding)
+  }
+
+  /// Unbinds all handlers of events of this name.
+  public func unbindAll(forEventName eventName: String) {
+    bindings.unbindAll(named: eventName)
+    connection.trim()
+  }
+
+  /// Unbinds all handlers of this channel.
+  public func unbindAll() {
+    bindings.unbindAll()
+    connection.trim()
+  }
+
+  /// All events of the channel as a sequence, from now until the channel is unsubscribed.
+  ///
+  /// - Parameter buffering: What happens to events that come faster than they are taken.
+  public func events(
+    buffering: PusherEvents.Buffering = .newest(1024)
+  ) -> PusherEvents {
+    PusherEvents(bindings, buffering)
+  }
+}
+
+extension PusherEvent {
+  /// The data for handlers that want no event: parsed if that is wished and possible.
+  func value(parsed: Bool) -> JSONValue? {
+    guard let data else { return nil }
+    guard parsed else { return .string(data) }
+    return (try? JSONParser.parse(data)) ?? .string(data)
+  }
+}

@@ -1,0 +1,89 @@
+/// What a ``Pusher`` needs to know besides its key; every part has a default.
+///
+/// The options are read when `connect()` is called; what cannot work is then told to the delegate as a
+/// ``PusherConfigurationError``, before anything is sent.
+public struct PusherClientOptions: Sendable {
+  /// Who signs subscriptions to private and presence channels.
+  public var authMethod: AuthMethod
+  /// Whether handlers bound with `callback:` get data as a parsed ``JSONValue``; else they get its text.
+  public var attemptToReturnJSONObject: Bool
+  /// Whether lost connections, and first attempts that fail, are followed by new attempts.
+  public var autoReconnect: Bool
+  /// Where the service is; `nil` for the service's default cluster.
+  public var host: PusherHost?
+  /// 1 to 65535; `nil` for 443 with TLS and 80 without.
+  public var port: Int?
+  /// What stands before `/app/KEY` in the URL's path; `nil` or empty for nothing.
+  public var path: String?
+  /// Whether the connection is encrypted.
+  public var useTLS: Bool
+  /// The silence after which the server is asked for a sign of life; the server's own value counts when it is shorter.
+  public var activityTimeout: Duration?
+  /// Whose names for things are used; ``Service/pusher`` unless the service renames them.
+  public var service: Service
+  /// A PEM file with the only authorities to trust; `nil` for the system's.
+  public var caFile: String?
+  /// How long connecting may take, from the name's resolution to the server's greeting, and each answer to a
+  /// subscription; also how long an endpoint or an ``Authorizer`` may take.
+  public var connectTimeout: Duration
+  /// Whether a first connection that fails is tried again, as PusherSwift does; libPusher does not.
+  public var retriesFirstConnection: Bool
+
+  /// Options; without arguments those of PusherSwift.
+  public init(
+    authMethod: AuthMethod = .noMethod, attemptToReturnJSONObject: Bool = true,
+    autoReconnect: Bool = true, host: PusherHost? = nil, port: Int? = nil, path: String? = nil,
+    useTLS: Bool = true, activityTimeout: Duration? = nil, service: Service = .pusher,
+    caFile: String? = nil, connectTimeout: Duration = .seconds(10),
+    retriesFirstConnection: Bool = true
+  ) {
+    self.authMethod = authMethod
+    self.attemptToReturnJSONObject = attemptToReturnJSONObject
+    self.autoReconnect = autoReconnect
+    self.host = host
+    self.port = port
+    self.path = path
+    self.useTLS = useTLS
+    self.activityTimeout = activityTimeout
+    self.service = service
+    self.caFile = caFile
+    self.connectTimeout = connectTimeout
+    self.retriesFirstConnection = retriesFirstConnection
+  }
+
+  /// ``useTLS`` under the name that it had before PusherSwift 8.
+  public var encrypted: Bool {
+    get { useTLS }
+    set { useTLS = newValue }
+  }
+}
+
+/// Why the options of a client, or its surroundings, do not let it connect: nothing was sent.
+public enum PusherConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The key is empty.
+  case missingKey
+  /// The host, or the cluster, is not what can stand in a URL; with the reason.
+  case invalidHost(String, reason: String)
+  /// The port is not from 1 to 65535.
+  case invalidPort(Int)
+  /// The path has a character that no path has.
+  case invalidPath(String)
+  /// A timeout is zero or less.
+  case invalidTimeout(Duration)
+  /// The trust roots cannot be read.
+  case tls(String)
+  /// The system gave no thread or no pipe.
+  case system(String)
+
+  /// What is wrong, in the words of a message to the user.
+  public var description: String {
+    switch self {
+    case .missingKey: "the app's key is empty"
+    case .invalidHost(let host, let reason): "'\(host)' is no host: \(reason)"
+    case .invalidPort(let port): "\(port) is no port; ports are 1 to 65535"
+    case .invalidPath(let path): "'\(path)' is no path of a URL"
+    case .invalidTimeout(let time): "a timeout of \(time) is not possible"
+    case .tls(let reason), .system(let reason): reason
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/// The channels that are wanted, whatever the connection's state.
+extension PusherConnection {
+  var wantedChannels: [String: PusherChannel] { state.withLock { $0.channels } }
+
+  func channel(_ name: String) -> PusherChannel? { state.withLock { $0.channels[name] } }
+
+  /// What `subscribe` was called with, beside the name.
+  struct Wish {
+    var auth: PusherAuth?
+    var onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)?
+    var onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)?
+    weak var delegate: (any PusherPresenceChannelDelegate)?
+  }
+
+  func subscribe(_ name: String, _ wish: Wish) -> PusherChannel {
+    if let failure = Self.failure(name) {
+      let channel = make(name, failure)
+      post(.refuse(channel, failure))
+      return channel
+    }
+    let channel = state.withLock { state in
+      if let channel = state.channels[name] { return channel }
+      let channel = make(name, nil)
+      if !state.isShutDown { state.channels[name] = channel }
+      return channel
+    }
+    channel.renew(auth: wish.auth)
+    if let presence = channel as? PusherPresenceChannel {
+      presence.setHandlers(
+        onMemberAdded: wish.onMemberAdded, onMemberRemoved: wish.onMemberRemoved)
+      if let delegate = wish.delegate { presence.delegate = delegate }
+    }
+    post(.subscribe(channel))
+    return channel
+  }
+
+  /// A presence channel, whatever its name: one with another prefix fails.
+  func subscribePresence(_ name: String, _ wish: Wish) -> PusherPresenceChannel {
+    if let channel = subscribe(name, wish) as? PusherPresenceChannel { return channel }
+    let failure = SubscriptionFailure(
+      type: "InvalidName", message: "a presence channel's name begins with presence-, not '\(name)'"
+    )
+    let channel = PusherPresenceChannel(name: name, connection: self, failure: failure)
+    post(.refuse(channel, failure))
+    return channel
+  }
+
+  private func make(_ name: String, _ failure: SubscriptionFailure?) -> PusherChannel {
+    ChannelKind(channelName: name) == .presence
+      ? PusherPresenceChannel(name: name, connection: self, failure: failure)
+      : PusherChannel(name: name, connection: self, failure: failure)
+  }
+
+  private static func failure(_ name: String) -> SubscriptionFailure? {
+    ChannelName.problem(in: name).map { SubscriptionFailure(type: "InvalidName", message: $0) }
+  }
+
+  func unsubscribe(_ channel: PusherChannel) {
+    let isKnown = state.withLock { state in
+      guard state.channels[channel.name] === channel else { return false }
+      state.channels[channel.name] = nil
+      return true
+    }
+    guard isKnown else { return }
+    channel.end()
+    post(.unsubscribe(channel))
+  }
+
+  func unsubscribeAll() {
+    let channels = state.withLock { state in
+      defer { state.channels = [:] }
+      return state.channels
+    }
+    for channel in channels.values {
+      channel.end()
+      post(.unsubscribe(channel))
+    }
+  }
+}

@@ -1,0 +1,117 @@
+internal import Synchronization
+
+/// The connection of a ``Pusher``: its state, its delegate, and how it is renewed.
+///
+/// It can be used from any thread. It works for as long as its ``Pusher`` lives.
+public final class PusherConnection: Sendable {
+  /// The app's key.
+  public let key: String
+  /// What the client was made with.
+  public let options: PusherClientOptions
+  let bindings = BindingList()
+  let state: Locked<Status>
+  /// The ``Status/generation`` whose events are handed out, 0 for none; read for every event.
+  let liveGeneration = Atomic<Int>(0)
+
+  /// What all threads share.
+  struct Status {
+    var connectionState = ConnectionState.disconnected
+    /// Counts the calls of `connect()`, so that what an earlier one led to can be told apart.
+    var generation = 0
+    var hasThread = false
+    /// Set once the thread's loop runs.
+    var wakeUp: WakeUp?
+    var isShutDown = false
+    /// What the callback thread has yet to do.
+    var orders: [ClientOrder] = []
+    /// State changes that the delegate has yet to be told.
+    var changes: [StateChange] = []
+    var channels: [String: PusherChannel] = [:]
+    var socketId: String?
+    var retries = RetrySettings()
+    var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)?
+    weak var delegate: (any PusherDelegate)?
+  }
+
+  struct StateChange {
+    let old: ConnectionState
+    let new: ConnectionState
+  }
+
+  init(key: String, options: PusherClientOptions) {
+    self.key = key
+    self.options = options
+    state = Locked(Status())
+  }
+
+  /// How the connection stands now.
+  public var connectionState: ConnectionState { state.withLock { $0.connectionState } }
+
+  /// The server's name for the socket; `nil` while there is none.
+  public var socketId: String? { state.withLock { $0.socketId } }
+
+  /// The channels that are wanted.
+  public var channels: PusherChannels { PusherChannels(self) }
+
+  /// Who is told what happens; referred to weakly.
+  public var delegate: (any PusherDelegate)? {
+    get { state.withLock { $0.delegate } }
+    set { state.withLock { $0.delegate = newValue } }
+  }
+
+  /// Tells whom other members of presence channels see, with ``AuthMethod/inline(secret:)``; without it the socket's id
+  /// is the user's.
+  ///
+  /// It is called on the callback thread, for each subscription of a presence channel.
+  public var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)? {
+    get { state.withLock { $0.userDataFetcher } }
+    set {
+      let former = state.withLock { state in
+        defer { state.userDataFetcher = newValue }
+        return state.userDataFetcher
+      }
+      // What the former closure holds goes here, where no lock is held.
+      withExtendedLifetime(former) {}
+    }
+  }
+
+  // MARK: Retries, read by `connect()`
+
+  /// How many attempts in a row may fail before the client stays disconnected; `nil`, as in PusherSwift since 6.0, for
+  /// no limit.
+  ///
+  /// They are counted anew once a connection has lasted five seconds. A new value counts from the next `connect()`.
+  public var reconnectAttemptsMax: Int? {
+    get { state.withLock { $0.retries.maximumAttempts } }
+    set { state.withLock { $0.retries.maximumAttempts = newValue } }
+  }
+
+  /// The longest wait between two attempts, in seconds; 120 unless set, also for `nil`.
+  ///
+  /// A new value counts from the next `connect()`.
+  public var maxReconnectGapInSeconds: Double? {
+    get { state.withLock { $0.retries.maximumGap?.inSeconds } }
+    set { state.withLock { $0.retries.maximumGap = newValue.map(Self.duration) } }
+  }
+
+  /// The shortest wait before an attempt, from which the longer ones grow; 1 s unless set, and at least 10 ms.
+  ///
+  /// After codes 4200 to 4299 the first attempt follows at once. A new value counts from the next `connect()`.
+  public var reconnectDelay: Duration {
+    get { state.withLock { $0.retries.floor } }
+    set { state.withLock { $0.retries.floor = max(newValue, .milliseconds(10)) } }
+  }
+
+  /// How long the server may take to answer a ping before the connection counts as lost; 30 s unless set.
+  ///
+  /// A new value counts from the next `connect()`.
+  public var pongResponseTimeout: Duration {
+    get { state.withLock { $0.retries.pongTimeout } }
+    set { state.withLock { $0.retries.pongTimeout = newValue } }
+  }
+
+  /// The time of so many seconds, up to a year; what is no number counts as none.
+  private static func duration(_ seconds: Double) -> Duration {
+    seconds.isFinite ? .seconds(min(max(seconds, 0), 31_536_000)) : .seconds(120)
+  }
+}

@@ -1,0 +1,134 @@
+/// What a client tells about its connection and channels; every method has a default that does nothing.
+///
+/// All calls come on the client's callback thread, one at a time and in the order in which things happened; see
+/// ``Pusher`` for what that means. The client refers to its delegate weakly.
+public protocol PusherDelegate: AnyObject, Sendable {
+  /// The state changed.
+  func changedConnectionState(from old: ConnectionState, to new: ConnectionState)
+
+  /// The server confirmed a subscription; also after each reconnect.
+  func subscribedToChannel(name: String)
+
+  /// A subscription failed; subscribing to the channel again makes another attempt.
+  ///
+  /// - Parameters:
+  ///   - name: The channel's name.
+  ///   - response: What the authorisation endpoint answered, if it was asked.
+  ///   - data: The body of that answer.
+  ///   - error: What failed.
+  func failedToSubscribeToChannel(
+    name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure)
+
+  /// What goes on inside, in words for a developer; signatures and shared secrets are left out.
+  func debugLog(message: String)
+
+  /// The server sent a `pusher:error`; by itself it ends nothing.
+  func receivedError(error: PusherError)
+
+  /// An event on a `private-encrypted-` channel could not be decrypted and was dropped.
+  func failedToDecryptEvent(eventName: String, channelName: String, data: String?)
+
+  /// A first connection is about to be made; `false` keeps the client disconnected.
+  func connectionWillConnect(_ connection: PusherConnection) -> Bool
+
+  /// The server greeted the socket.
+  func connectionDidConnect(_ connection: PusherConnection)
+
+  /// A connection that was made has ended.
+  ///
+  /// - Parameters:
+  ///   - connection: The connection that has ended.
+  ///   - error: What ended it; `nil` after `disconnect()`.
+  ///   - willAttemptReconnect: Whether another attempt follows without further calls.
+  func connectionDidDisconnect(
+    _ connection: PusherConnection, error: ConnectionLoss?, willAttemptReconnect: Bool)
+
+  /// An attempt to connect came to nothing.
+  ///
+  /// - Parameters:
+  ///   - connection: The connection that did not come about.
+  ///   - error: A ``ConnectionLoss``, or a ``PusherConfigurationError`` when nothing could even be sent.
+  ///   - willAttemptReconnect: Whether another attempt follows without further calls.
+  func connectionDidFail(
+    _ connection: PusherConnection, error: any Error, willAttemptReconnect: Bool)
+
+  /// Another attempt is planned after `delay`: answers the delay that shall be kept, or `nil` to stay disconnected.
+  func connectionWillReconnect(_ connection: PusherConnection, afterDelay delay: Duration)
+    -> Duration?
+
+  /// An authorisation request is about to be sent, and may be changed.
+  func willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest)
+
+  /// All channels are back after a reconnect; what was sent within the time before was missed.
+  func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration)
+}
+
+extension PusherDelegate {
+  /// Does nothing.
+  public func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {}
+  /// Does nothing.
+  public func subscribedToChannel(name: String) {}
+  /// Does nothing.
+  public func failedToSubscribeToChannel(
+    name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure
+  ) {}
+  /// Does nothing.
+  public func debugLog(message: String) {}
+  /// Does nothing.
+  public func receivedError(error: PusherError) {}
+  /// Does nothing.
+  public func failedToDecryptEvent(eventName: String, channelName: String, data: String?) {}
+  /// Lets the connection be made.
+  public func connectionWillConnect(_ connection: PusherConnection) -> Bool { true }
+  /// Does nothing.
+  public func connectionDidConnect(_ connection: PusherConnection) {}
+  /// Does nothing.
+  public func connectionDidDisconnect(
+    _ connection: PusherConnection, error: ConnectionLoss?, willAttemptReconnect: Bool
+  ) {}
+  /// Does nothing.
+  public func connectionDidFail(
+    _ connection: PusherConnection, error: any Error, willAttemptReconnect: Bool
+  ) {}
+  /// Keeps the delay.
+  public func connectionWillReconnect(
+    _ connection: PusherConnection, afterDelay delay: Duration
+  ) -> Duration? { delay }
+  /// Changes nothing.
+  public func willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest) {}
+  /// Does nothing.
+  public func connectionMayHaveMissedEvents(
+    _ connection: PusherConnection, during time: Duration
+  ) {}
+}
+
+/// A `pusher:error` of the server.
+public struct PusherError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The server's words.
+  public var message: String
+  /// The code, which many errors do not have.
+  public var code: Int?
+
+  /// An error.
+  public init(message: String, code: Int? = nil) {
+    self.message = message
+    self.code = code
+  }
+
+  /// Message and code.
+  public var description: String { code.map { "\(message) (\($0))" } ?? message }
+}
+
+/// What a presence channel tells about its members, for those who prefer a delegate to closures.
+///
+/// The calls come on the client's callback thread; the channel refers to its delegate weakly.
+public protocol PusherPresenceChannelDelegate: AnyObject, Sendable {
+  /// The channel was subscribed, and its members are known.
+  func presenceChannelDidSubscribe(_ channel: PusherPresenceChannel)
+  /// Somebody came.
+  func presenceChannel(
+    _ channel: PusherPresenceChannel, memberAdded member: PusherPresenceChannelMember)
+  /// Somebody left.
+  func presenceChannel(
+    _ channel: PusherPresenceChannel, memberRemoved member: PusherPresenceChannelMember)
+}

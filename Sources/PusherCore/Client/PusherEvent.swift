@@ -1,0 +1,98 @@
+/// One event as a handler gets it.
+public struct PusherEvent: Sendable {
+  /// The event's name; the service's own begin with its public prefix, such as `pusher:subscription_succeeded`.
+  public let eventName: String
+  /// The channel's name; `nil` for events that belong to no channel.
+  public let channelName: String?
+  /// What came as data, byte for byte: what the string of a usual message holds, or the JSON of any other value.
+  ///
+  /// `nil` when there was none, or `null`.
+  public let data: String?
+  /// When the bytes of the message were read from the socket; messages that came together have the same time.
+  public let timeReceived: WallTime
+  /// The message, for those with anything unusual; the usual shape has no more than its name, channel and data string.
+  private let original: Original?
+
+  /// A message as it came.
+  private final class Original: Sendable {
+    let text: String
+    let userId: String?
+
+    init(text: String, userId: String?) {
+      self.text = text
+      self.userId = userId
+    }
+  }
+
+  /// An event of the usual shape.
+  @inline(__always)
+  init(eventName: String, channelName: String, data: ByteView, timeReceived: WallTime) {
+    self.eventName = eventName
+    self.channelName = channelName
+    self.data = data.text
+    self.timeReceived = timeReceived
+    original = nil
+  }
+
+  /// An event of any shape.
+  ///
+  /// - Parameter eventName: The name that is shown, which need not be the message's own.
+  init(_ envelope: Envelope, eventName: String, timeReceived: WallTime) {
+    self.eventName = eventName
+    self.timeReceived = timeReceived
+    channelName = envelope.channelName
+    data = envelope.dataString.map(JSONString.decode) ?? envelope.dataToken?.text
+    original = Original(
+      text: envelope.message.text, userId: envelope.userIDToken.map(JSONString.decode))
+  }
+
+  /// An event as a server would send it, for tests of handlers.
+  ///
+  /// - Parameters:
+  ///   - eventName: The event's name.
+  ///   - channelName: The channel's name, if it has one.
+  ///   - data: What stands in the data string, usually JSON; not checked.
+  ///   - userId: Who sent it, on presence channels.
+  ///   - timeReceived: When it came; 1970 unless told.
+  public init(
+    eventName: String, channelName: String? = nil, data: String? = nil, userId: String? = nil,
+    timeReceived: WallTime = WallTime(millisecondsSince1970: 0)
+  ) {
+    self.eventName = eventName
+    self.channelName = channelName
+    self.data = data
+    self.timeReceived = timeReceived
+    var members = Self.members(eventName, channelName, data)
+    if let userId { members.append(.init("user_id", .string(userId))) }
+    original = Original(text: JSONValue.object(members).jsonText, userId: userId)
+  }
+
+  private static func members(
+    _ eventName: String, _ channelName: String?, _ data: String?
+  ) -> [JSONValue.Member] {
+    var members: [JSONValue.Member] = [.init("event", .string(eventName))]
+    if let channelName { members.append(.init("channel", .string(channelName))) }
+    if let data { members.append(.init("data", .string(data))) }
+    return members
+  }
+}
+
+extension PusherEvent {
+  /// ``data`` as a value; `nil` when there is none or it is not JSON.
+  ///
+  /// It is made anew each time, so keep it rather than ask twice.
+  public var jsonObject: JSONValue? {
+    data.flatMap { try? JSONParser.parse($0) }
+  }
+
+  /// Who sent a client event on a presence channel, vouched for by the server; `nil` on other events.
+  public var userId: String? { original?.userId }
+
+  /// A member of the message as it came, such as `data` or what a server adds of its own; `nil` when there is none.
+  public func property(withKey key: String) -> JSONValue? {
+    guard let original else {
+      return JSONValue.object(Self.members(eventName, channelName, data))[key]
+    }
+    return (try? JSONParser.parse(original.text))?[key]
+  }
+}

@@ -1,0 +1,93 @@
+/// A channel that tells who else is there.
+///
+/// Members are known once the channel is subscribed. After a reconnect the list is replaced by the server's, and who came
+/// and went meanwhile is told like any other coming and going.
+public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
+  private let presence = Locked(Presence())
+
+  private struct Presence {
+    var roster = PresenceRoster()
+    var myId: String?
+    var onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)?
+    var onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)?
+    weak var delegate: (any PusherPresenceChannelDelegate)?
+  }
+
+  /// The members in the order in which they came.
+  public var members: [PusherPresenceChannelMember] { presence.withLock { $0.roster }.members }
+
+  /// How many members there are.
+  public var memberCount: Int { presence.withLock { $0.roster.count } }
+
+  /// The id under which this client is in the channel; `nil` before it was subscribed.
+  public var myId: String? { presence.withLock { $0.myId } }
+
+  /// This client's own member; `nil` before the channel was subscribed.
+  public func me() -> PusherPresenceChannelMember? {
+    presence.withLock { presence in presence.myId.flatMap { presence.roster[$0] } }
+  }
+
+  /// The member with this id.
+  public func findMember(userId: String) -> PusherPresenceChannelMember? {
+    presence.withLock { $0.roster[userId] }
+  }
+
+  /// Who is told of coming and going, beside the closures given to `subscribe`; referred to weakly.
+  public var delegate: (any PusherPresenceChannelDelegate)? {
+    get { presence.withLock { $0.delegate } }
+    set { presence.withLock { $0.delegate = newValue } }
+  }
+
+  // MARK: For the client
+
+  /// Replaces the closures for which there is another.
+  func setHandlers(
+    onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)?,
+    onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)?
+  ) {
+    let former = presence.withLock { presence in
+      let former = (presence.onMemberAdded, presence.onMemberRemoved)
+      if let onMemberAdded { presence.onMemberAdded = onMemberAdded }
+      if let onMemberRemoved { presence.onMemberRemoved = onMemberRemoved }
+      return former
+    }
+    // What the former closures hold goes here, where no lock is held.
+    withExtendedLifetime(former) {}
+  }
+
+  func noteMembers(_ roster: PresenceRoster, myId: String?) {
+    presence.withLock { presence in
+      presence.roster = roster
+      presence.myId = myId ?? presence.myId
+    }
+  }
+
+  func noteAdded(_ member: PusherPresenceChannelMember) {
+    let (handler, delegate) = presence.withLock { presence in
+      presence.roster.insert(member.userId, member.userInfo)
+      return (presence.onMemberAdded, presence.delegate)
+    }
+    handler?(member)
+    delegate?.presenceChannel(self, memberAdded: member)
+  }
+
+  func noteRemoved(_ member: PusherPresenceChannelMember) {
+    let (handler, delegate) = presence.withLock { presence in
+      _ = presence.roster.remove(member.userId)
+      return (presence.onMemberRemoved, presence.delegate)
+    }
+    handler?(member)
+    delegate?.presenceChannel(self, memberRemoved: member)
+  }
+
+  override func end() {
+    super.end()
+    let former = presence.withLock { presence in
+      let former = (presence.onMemberAdded, presence.onMemberRemoved)
+      presence.onMemberAdded = nil
+      presence.onMemberRemoved = nil
+      return former
+    }
+    withExtendedLifetime(former) {}
+  }
+}

@@ -1,0 +1,128 @@
+/// One server, asked one thing after another over a connection that stays open where the server allows it.
+///
+/// It belongs to the loop's thread. Source: RFC 9112 section 9.3.
+package final class HTTPConnection {
+  private let loop: EventLoop
+  private let routing: Routing
+  private let tls: TLSContext?
+  private let timeout: Duration
+  private let bodyLimit: Int
+  /// Open, and nothing is under way on it.
+  private var idle: SocketStream?
+  private var exchange: HTTPExchange?
+  private let scratch = ByteBuffer(capacity: 64)
+  /// How many connections were made.
+  package private(set) var connectionCount = 0
+
+  /// Methods that may be sent again when nobody knows whether the first time had an effect (RFC 9110 section 9.2.2).
+  private static let idempotentMethods: Set = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]
+
+  /// - Parameters:
+  ///   - loop: Whose thread all happens on.
+  ///   - routing: Which way leads to the server.
+  ///   - tls: What URLs with `https` are asked with; needed for these alone.
+  ///   - timeout: For one request, from the name's resolution to the answer's last byte.
+  ///   - bodyLimit: The most bytes of an answer's body.
+  package init(
+    loop: EventLoop, routing: Routing = Routing(), tls: TLSContext?, timeout: Duration,
+    bodyLimit: Int = 16 << 20
+  ) {
+    self.loop = loop
+    self.routing = routing
+    self.tls = tls
+    self.timeout = timeout
+    self.bodyLimit = bodyLimit
+  }
+
+  /// Starts a request, one at a time and all of them to the same server; `completion` is called once, from inside the
+  /// loop.
+  ///
+  /// A request that may be repeated is, on a fresh connection, when a kept one breaks before any answer. Others are
+  /// not: the server may have done what they ask. Throws for a request that cannot be encoded.
+  package func send(
+    _ request: HTTPExchange.Request,
+    completion: @escaping (Result<HTTPExchange.Response, HTTPExchange.Failure>, Instant) -> Void
+  ) throws(HTTPError) {
+    precondition(exchange == nil, "one request at a time")
+    let kept = takeIdle()
+    try start(request, over: kept) { [weak self] result, exchange, now in
+      guard let self else { return }
+      let wasLost = kept != nil && exchange?.hasAnswer == false && Self.isLoss(result)
+      if wasLost, Self.idempotentMethods.contains(request.method),
+        (try? start(request, over: nil) { result, _, now in completion(result, now) }) != nil
+      {
+        return
+      }
+      completion(result, now)
+    }
+  }
+
+  private static func isLoss(
+    _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>
+  ) -> Bool {
+    switch result {
+    case .failure(.transport), .failure(.http(.endedEarly)): true
+    default: false
+    }
+  }
+
+  private func start(
+    _ request: HTTPExchange.Request, over kept: SocketStream?,
+    completion:
+      @escaping (
+        Result<HTTPExchange.Response, HTTPExchange.Failure>, HTTPExchange?, Instant
+      ) -> Void
+  ) throws(HTTPError) {
+    var request = request
+    request.keepsConnection = true
+    let exchange = try HTTPExchange(
+      loop: loop, request: request, routing: routing, tls: tls, timeout: timeout,
+      bodyLimit: bodyLimit, over: kept
+    ) { [weak self] result, now in
+      let exchange = self?.exchange
+      self?.exchange = nil
+      completion(result, exchange, now)
+    }
+    if kept == nil { connectionCount += 1 }
+    exchange.onKept = { [weak self] stream in self?.keep(stream) }
+    self.exchange = exchange
+  }
+
+  /// Gives up what is under way, without a completion, and closes the connection.
+  package func close() {
+    exchange?.cancel()
+    exchange = nil
+    idle?.close()
+    idle = nil
+  }
+
+  private func keep(_ stream: SocketStream) {
+    stream.delegate = self
+    idle = stream
+  }
+
+  /// The kept connection, if the server has not ended it meanwhile.
+  private func takeIdle() -> SocketStream? {
+    guard let stream = idle else { return nil }
+    idle = nil
+    if stream.isOpen, (try? stream.read(into: scratch, atMost: 64)) == .wouldBlock { return stream }
+    scratch.removeAll()
+    stream.close()
+    return nil
+  }
+}
+
+extension HTTPConnection: SocketStreamDelegate {
+  package func streamOpened(_ stream: SocketStream, at now: Instant) {}
+  package func streamWritable(_ stream: SocketStream, at now: Instant) {}
+
+  /// Nothing is asked, so what comes is an end or is meant for nobody.
+  package func streamReadable(_ stream: SocketStream, at now: Instant) {
+    stream.close()
+    if idle === stream { idle = nil }
+  }
+
+  package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
+    if idle === stream { idle = nil }
+  }
+}

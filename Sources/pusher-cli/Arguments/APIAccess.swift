@@ -1,0 +1,79 @@
+/// Which app's HTTP API to call, and with which secret.
+struct APIAccess: Equatable, Sendable {
+  /// The HTTP API's address.
+  var connection: ConnectionSettings
+  var appID: String
+  var secret: Secret
+}
+
+/// What every command with a short life has in common.
+struct CommonSettings: Equatable, Sendable {
+  var verbosity: Verbosity
+  /// Where protocol messages are written besides.
+  var traceFile: String?
+  /// To be said before anything is done.
+  var warnings: [String]
+}
+
+extension SettingsReader {
+  /// The HTTP API, its app and the secret.
+  ///
+  /// - Throws: ``UsageError`` for the first of them that is missing or wrong.
+  mutating func apiAccess() throws(UsageError) -> APIAccess {
+    let source = try source(.api)
+    let connection = try connection(.api, source)
+    let typedID = typed.text(.appID).map { Setting(origin: "--app-id", value: $0) }
+    guard let appID = typedID ?? source.appID else {
+      throw UsageError("no app id: give --app-id or PUSHER_APP_ID")
+    }
+    try requireWord(appID, what: "app id")
+    return APIAccess(
+      connection: connection, appID: appID.value, secret: try requiredSecret(source))
+  }
+
+  /// The key and the secret, for signing without a server.
+  mutating func signer() throws(UsageError) -> (key: String, secret: Secret) {
+    let source = try source(.api)
+    return (try key(source).value, try requiredSecret(source))
+  }
+
+  private mutating func requiredSecret(_ source: CredentialSource) throws(UsageError) -> Secret {
+    guard let secret = try secret(source) else {
+      throw UsageError("no secret: give --secret-file or PUSHER_APP_SECRET")
+    }
+    return secret
+  }
+
+  /// What was typed for all commands, and the warnings so far.
+  var common: CommonSettings {
+    CommonSettings(verbosity: verbosity, traceFile: typed.text(.trace), warnings: warnings)
+  }
+
+  /// A socket id that was typed: two numbers with a full stop between them.
+  func socketID() throws(UsageError) -> String? {
+    guard let id = typed.text(.socketID) else { return nil }
+    let parts = id.split(separator: ".", omittingEmptySubsequences: false)
+    let areNumbers = parts.allSatisfy { !$0.isEmpty && Quantities.integer(String($0)) != nil }
+    guard parts.count == 2, areNumbers else {
+      throw UsageError("--socket-id: '\(id)' is not a socket id such as 123.456")
+    }
+    return id
+  }
+
+  /// The words of `--info`, each once: repeated or with commas between, as the HTTP API itself takes them.
+  func info() throws(UsageError) -> [String] {
+    let known = ["user_count", "subscription_count", "cache"]
+    var words: [String] = []
+    for text in typed.texts(.info) {
+      for word in text.split(separator: ",").map(String.init) where !words.contains(word) {
+        guard known.contains(word) else {
+          let clause = Suggestion.clause(for: word, in: known)
+          throw UsageError(
+            "--info: '\(word)' is not one of \(known.joined(separator: ", "))\(clause)")
+        }
+        words.append(word)
+      }
+    }
+    return words
+  }
+}

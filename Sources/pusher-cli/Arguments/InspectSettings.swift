@@ -1,0 +1,70 @@
+/// Everything `channels`, `users` and `terminate` need to know, checked.
+struct InspectSettings: Equatable, Sendable {
+  /// What is asked of the HTTP API.
+  enum Call: Equatable, Sendable {
+    case channels(filter: String?)
+    case channel(String)
+    case users(channel: String)
+    case terminate(user: String)
+  }
+
+  var access: APIAccess
+  var call: Call
+  /// What else to tell of each channel.
+  var info: [String]
+  var common: CommonSettings
+}
+
+extension InspectSettings {
+  /// Resolves what was typed against the environment.
+  ///
+  /// - Throws: ``UsageError`` for the first setting that is missing or wrong.
+  init(
+    _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
+  ) throws(UsageError) {
+    var reader = SettingsReader(typed, environment: environment, files: files)
+    if typed.operands.count > 1 {
+      throw UsageError(
+        "\(typed.command.rawValue) takes one argument (found '\(typed.operands[1])' too)",
+        helpFor: typed.command)
+    }
+    info = try reader.info()
+    call = try Self.call(typed, &reader, info)
+    access = try reader.apiAccess()
+    common = reader.common
+  }
+
+  private static func call(
+    _ typed: TypedArguments, _ reader: inout SettingsReader, _ info: [String]
+  ) throws(UsageError) -> Call {
+    switch (typed.command, typed.operands.first) {
+    case (.users, let name?):
+      let channel = try reader.channels([name])[0]
+      guard ChannelNames.isPresence(channel) else {
+        throw UsageError("'\(channel)' has no users: only channels that begin with presence- do")
+      }
+      return .users(channel: channel)
+    case (.users, nil): throw UsageError("no channel: give one", helpFor: .users)
+    case (.terminate, let user?): return .terminate(user: user)
+    case (.terminate, nil): throw UsageError("no user: give an id", helpFor: .terminate)
+    case (_, let name?):
+      if typed.text(.prefix) != nil {
+        throw UsageError("--prefix is for the list; '\(name)' is one channel")
+      }
+      let channel = try reader.channels([name])[0]
+      guard !info.contains("user_count") || ChannelNames.isPresence(channel) else {
+        throw UsageError("user_count is known of channels that begin with presence- alone")
+      }
+      return .channel(channel)
+    case (_, nil):
+      let prefix = typed.text(.prefix)
+      guard !info.contains("user_count") || prefix?.hasPrefix("presence-") == true else {
+        throw UsageError("--info user_count needs --prefix presence-")
+      }
+      if info.contains("cache") {
+        throw UsageError("--info cache is known of one channel: give its name")
+      }
+      return .channels(filter: prefix)
+    }
+  }
+}

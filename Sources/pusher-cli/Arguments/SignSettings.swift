@@ -1,0 +1,170 @@
+internal import PusherCore
+
+/// Everything `auth`, `sign` and `verify` need to know, checked.
+struct SignSettings: Equatable, Sendable {
+  /// What is signed.
+  enum Subject: Equatable, Sendable {
+    /// A subscription, with the member's JSON on presence channels.
+    case channel(String, socketID: String, channelData: String?)
+    /// A sign-in, with the user's JSON.
+    case user(socketID: String, userData: String)
+    /// A call of the HTTP API; the target may have a query.
+    case request(method: String, target: String, body: String?)
+    /// A webhook's body.
+    case webhook(body: String)
+  }
+
+  /// What is to be done with it.
+  enum Task: Equatable, Sendable {
+    /// Print what an authorisation endpoint would answer.
+    case authorize
+    case sign
+    /// Compare with this signature; nil for requests, which carry theirs.
+    case verify(String?)
+  }
+
+  var key: String
+  var secret: Secret
+  var subject: Subject
+  var task: Task
+  /// Makes the key that goes with the authorisation for an encrypted channel.
+  var encryptionKey: EncryptionKey?
+  /// Seconds since 1970 for a request; nil for now.
+  var timestamp: Int64?
+  var common: CommonSettings
+
+  /// The most bytes of a body.
+  static let bodyLimit = 16 << 20
+}
+
+extension SignSettings {
+  /// Resolves what was typed against the environment.
+  ///
+  /// - Throws: ``UsageError`` for the first setting that is missing or wrong.
+  init(
+    _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
+  ) throws(UsageError) {
+    var reader = SettingsReader(typed, environment: environment, files: files)
+    var words = typed.operands[...]
+    switch typed.command {
+    case .auth:
+      task = .authorize
+      subject = try Self.claim(words.popFirst(), typed, &reader)
+    default:
+      let kinds = ["channel", "user", "request", "webhook"]
+      guard let kind = words.popFirst() else {
+        throw UsageError(
+          "nothing to \(typed.command.rawValue): give \(kinds.joined(separator: ", "))",
+          helpFor: typed.command)
+      }
+      guard kinds.contains(kind) else {
+        let clause = Suggestion.clause(for: kind, in: kinds)
+        throw UsageError(
+          "cannot \(typed.command.rawValue) a '\(kind)'\(clause)", helpFor: typed.command)
+      }
+      subject = try Self.subject(kind, &words, typed, &reader)
+      task = typed.command == .sign ? .sign : .verify(try Self.signature(kind, typed))
+    }
+    if let extra = words.first {
+      throw UsageError("one argument too many: '\(extra)'", helpFor: typed.command)
+    }
+    timestamp = typed.integer(.timestamp).map(Int64.init)
+    if case .channel(let name, _, _) = subject, task == .authorize,
+      ChannelKind(channelName: name) == .encrypted
+    {
+      encryptionKey = try reader.encryptionKey(for: name)
+    }
+    (key, secret) = try reader.signer()
+    common = reader.common
+  }
+
+  private static func subject(
+    _ kind: String, _ words: inout ArraySlice<String>, _ typed: TypedArguments,
+    _ reader: inout SettingsReader
+  ) throws(UsageError) -> Subject {
+    switch kind {
+    case "channel":
+      guard let name = words.popFirst() else {
+        throw UsageError("no channel: give one", helpFor: typed.command)
+      }
+      return try claim(name, typed, &reader)
+    case "user": return try claim(nil, typed, &reader)
+    case "request":
+      guard let method = words.popFirst(), let target = words.popFirst() else {
+        throw UsageError(
+          "a request needs a method and a path, such as GET /apps/1/channels",
+          helpFor: typed.command)
+      }
+      guard target.hasPrefix("/") else {
+        throw UsageError("'\(target)' is not a path; it begins with / and has no host")
+      }
+      return .request(method: method.uppercased(), target: target, body: try body(typed, &reader))
+    default:
+      guard let body = try body(typed, &reader) else {
+        throw UsageError("no body: give --data, with @FILE or @- as it came")
+      }
+      return .webhook(body: body)
+    }
+  }
+
+  /// What a socket claims: a place on a channel, or to be a user.
+  private static func claim(
+    _ channel: String?, _ typed: TypedArguments, _ reader: inout SettingsReader
+  ) throws(UsageError) -> Subject {
+    guard let socketID = try reader.socketID() else {
+      throw UsageError("no socket: give --socket-id")
+    }
+    let info = try reader.userInfo()
+    guard let channel else {
+      guard let id = typed.text(.userID) else {
+        throw UsageError("no channel and no user: give a channel, or --user-id to sign in")
+      }
+      return .user(
+        socketID: socketID, userData: member(id, info, idName: "id", infoName: "user_info"))
+    }
+    let name = try reader.channels([channel])[0]
+    guard ChannelNames.needsAuthorization(name) else {
+      throw UsageError("'\(name)' is a public channel, which needs no signature")
+    }
+    guard ChannelNames.isPresence(name) else {
+      guard typed.text(.userID) == nil else {
+        throw UsageError("--user-id is for presence channels and for signing in")
+      }
+      return .channel(name, socketID: socketID, channelData: nil)
+    }
+    guard let id = typed.text(.userID) else {
+      throw UsageError("a presence channel needs --user-id")
+    }
+    return .channel(
+      name, socketID: socketID,
+      channelData: member(id, info, idName: "user_id", infoName: "user_info"))
+  }
+
+  private static func member(
+    _ id: String, _ info: String?, idName: String, infoName: String
+  ) -> String {
+    let start = "{\"\(idName)\":\(JSONWriter.text(.string(id)))"
+    return start + (info.map { ",\"\(infoName)\":\($0)}" } ?? "}")
+  }
+
+  private static func body(
+    _ typed: TypedArguments, _ reader: inout SettingsReader
+  ) throws(UsageError) -> String? {
+    guard let data = typed.text(.data) else { return nil }
+    return try reader.textOrFile(data, "--data", limit: bodyLimit, dropsNewline: false)
+  }
+
+  private static func signature(_ kind: String, _ typed: TypedArguments) throws(UsageError)
+    -> String?
+  {
+    let given = typed.text(.signature)
+    if kind == "request" {
+      guard given == nil else {
+        throw UsageError("a request carries its signature: auth_signature in the path's query")
+      }
+      return nil
+    }
+    guard let given else { throw UsageError("no signature to compare with: give --signature") }
+    return given
+  }
+}

@@ -1,0 +1,68 @@
+internal import PusherCore
+
+/// How the user of the connection is told to the server.
+enum UserSignIn: Equatable, Sendable {
+  /// Nobody is signed in.
+  case unwanted
+  /// Signed here: the user's JSON.
+  case secret(Secret, userData: String)
+  /// Asked from the application, as pusher-js does.
+  case endpoint(AuthorizationEndpoint)
+  /// Printed by a shell command.
+  case command(String)
+}
+
+extension SettingsReader {
+  /// The most users that servers take in a watchlist.
+  private static let watchlistLimit = 100
+
+  /// The way to sign in that options name, else the source's secret with `--user-id`.
+  ///
+  /// - Throws: ``UsageError`` for two ways at once, and for `--sign-in` without any.
+  mutating func userSignIn(_ source: CredentialSource) throws(UsageError) -> UserSignIn {
+    let ways = [FlagName.userAuthEndpoint, .userAuthCommand].filter { typed.text($0) != nil }
+    if ways.count > 1 {
+      throw UsageError(
+        "--\(ways[0].rawValue) and --\(ways[1].rawValue) exclude each other; give one")
+    }
+    if let way = ways.first, typed.text(.watch) != nil {
+      throw UsageError(
+        "--watch is for signing with the secret; --\(way.rawValue) names the users itself")
+    }
+    if let url = typed.text(.userAuthEndpoint) {
+      return .endpoint(try endpoint(url, .userAuthEndpoint))
+    }
+    if let command = typed.text(.userAuthCommand) { return .command(command) }
+    guard typed.isOn(.signIn) else {
+      if typed.text(.watch) != nil { throw UsageError("--watch needs --sign-in") }
+      return .unwanted
+    }
+    guard let member = try member() else {
+      throw UsageError(
+        "--sign-in needs --user-id, or --user-auth-endpoint or --user-auth-command")
+    }
+    guard let secret = try secret(source) else {
+      throw UsageError(
+        "--sign-in needs a signature: give --secret-file, PUSHER_APP_SECRET, "
+          + "--user-auth-endpoint or --user-auth-command")
+    }
+    return .secret(secret, userData: try userData(member))
+  }
+
+  /// `{"id":…,"user_info":…,"watchlist":[…]}`.
+  private func userData(_ member: PresenceMember) throws(UsageError) -> String {
+    var members: [JSONValue.Member] = [.init("id", .string(member.userID))]
+    if let info = member.userInfo.flatMap({ try? JSONParser.parse($0) }) {
+      members.append(.init("user_info", info))
+    }
+    let watched = typed.texts(.watch)
+    guard watched.count <= Self.watchlistLimit else {
+      throw UsageError(
+        "--watch: a watchlist has at most \(Self.watchlistLimit) users, this one \(watched.count)")
+    }
+    if !watched.isEmpty {
+      members.append(.init("watchlist", .array(watched.map(JSONValue.string))))
+    }
+    return JSONWriter.text(.object(members))
+  }
+}

@@ -1,0 +1,37 @@
+/// Everything `webhook listen` needs to know, checked.
+struct WebhookSettings: Equatable, Sendable {
+  /// A name or address, IPv6 without brackets.
+  var host: String
+  /// The port to listen on; 0 takes a free one.
+  var port: Int
+  var portFile: String?
+  var key: String
+  var secret: Secret
+  /// After so many printed events the run ends.
+  var count: Int?
+  var timeout: Duration?
+  var hasTimestamps: Bool
+  var common: CommonSettings
+}
+
+extension WebhookSettings {
+  /// Resolves what was typed against the environment.
+  ///
+  /// - Throws: ``UsageError`` for the first setting that is missing or wrong.
+  init(
+    _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
+  ) throws(UsageError) {
+    var reader = SettingsReader(typed, environment: environment, files: files)
+    guard typed.operands == ["listen"] else {
+      let found = typed.operands.first { $0 != "listen" }.map { " (found '\($0)')" } ?? ""
+      throw UsageError("webhook takes one word: listen\(found)", helpFor: .webhook)
+    }
+    (host, port) = try ServeSettings.address(typed.text(.listen) ?? "127.0.0.1:6002")
+    portFile = typed.text(.portFile)
+    (key, secret) = try reader.signer()
+    count = typed.integer(.count)
+    timeout = typed.duration(.timeout)
+    hasTimestamps = typed.isOn(.timestamps)
+    common = reader.common
+  }
+}

@@ -1,0 +1,46 @@
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// Standard output of commands that print an answer and end: written whole, waiting for the reader.
+enum StandardOutput {
+  /// Writes `text`; answers in words why it could not be written, or nil.
+  ///
+  /// A reader that has gone ends the program by SIGPIPE, as it ends a filter.
+  static func write(_ text: String) -> String? {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { unsafe systemWrite($0.baseAddress, $0.count) }
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        var waiting = pollfd(fd: 1, events: Int16(POLLOUT), revents: 0)
+        _ = unsafe poll(&waiting, 1, -1)
+      } else if errno == EPIPE {
+        Signals.die(of: SIGPIPE)
+      } else if errno != EINTR {
+        return unsafe String(cString: strerror(errno)).lowercased()
+      }
+    }
+    return nil
+  }
+
+  private static func systemWrite(_ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    #if canImport(Glibc)
+      unsafe Glibc.write(1, bytes, count)
+    #else
+      unsafe Darwin.write(1, bytes, count)
+    #endif
+  }
+}
+
+extension Diagnostics {
+  /// Prints `text` to standard output; the status is `status`, or ``ExitStatus/output`` when that failed.
+  func print(_ text: String, _ status: ExitStatus = .success) -> ExitStatus {
+    guard let reason = StandardOutput.write(text) else { return status }
+    error("cannot write to standard output: \(reason)")
+    return .output
+  }
+}

@@ -1,0 +1,137 @@
+internal import PusherCore
+
+/// Calls the HTTP API, one call after another over one connection, and tells why a call failed.
+final class APICaller {
+  /// A call that failed and of which the user has been told; the program ends with this status.
+  struct Failure: Error {
+    let status: ExitStatus
+  }
+
+  private let access: APIAccess
+  private let diagnostics: Diagnostics
+  let loop: EventLoop
+  private let http: HTTPConnection
+  private var signal: Int32?
+
+  /// - Throws: ``TransportError`` without descriptors, ``TLSError`` for certificates that cannot be used.
+  init(_ access: APIAccess, diagnostics: Diagnostics) throws {
+    self.access = access
+    self.diagnostics = diagnostics
+    loop = try EventLoop()
+    let connection = access.connection
+    let tls =
+      try connection.isSecure
+      ? TLSContext.client(connection.tls, environment: connection.trust) : nil
+    http = HTTPConnection(
+      loop: loop, routing: connection.routing, tls: tls, timeout: connection.connectTimeout)
+    Signals.ignoreBrokenPipes()
+    let signals = Signals { [unowned self] number in
+      signal = number
+      loop.stop()
+    }
+    if let signals { loop.add(signals) }
+  }
+
+  /// Goes round the loop until somebody stops it; a signal ends the program.
+  func runLoop() {
+    loop.run()
+    guard let signal else { return }
+    http.close()
+    Signals.die(of: signal)
+  }
+
+  /// Lets this time pass.
+  func pause(_ time: Duration) {
+    guard time > .zero else { return }
+    let timer = LoopTimer(deadline: loop.now.advanced(by: time)) { [loop] in loop.stop() }
+    loop.add(timer)
+    runLoop()
+    loop.remove(timer)
+  }
+
+  /// The prefix that stands in front of `/apps`.
+  var prefix: String { access.connection.path }
+  var appID: String { access.appID }
+
+  /// The call as it would be sent now.
+  func signed(_ call: APIRequest) -> SignedAPIRequest {
+    call.signed(
+      key: access.connection.key, secret: access.secret.revealed,
+      timestamp: SystemClock.wall().secondsSince1970)
+  }
+
+  /// The call as text: request line with the whole URL, fields, body.
+  func shown(_ call: APIRequest) -> String {
+    let signed = signed(call)
+    let fields = signed.headers.fields.map { "\($0.name): \($0.value)\n" }.joined()
+    let body = signed.body.map { String(decoding: $0, as: UTF8.self) + "\n" } ?? ""
+    let url = url(signed)
+    return "\(signed.method) \(url.scheme)://\(url.authority)\(url.target)\n\(fields)\n\(body)"
+  }
+
+  /// Sends the call and waits for the answer.
+  ///
+  /// - Throws: ``Failure`` when there is none.
+  func send(_ call: APIRequest) throws(Failure) -> APIAnswer {
+    let signed = signed(call)
+    let request = HTTPExchange.Request(
+      method: signed.method, url: url(signed), headers: signed.headers, body: signed.body ?? [])
+    diagnostics.debug("> \(signed.method) \(signed.path) on \(access.connection.host)")
+    var outcome: Result<HTTPExchange.Response, HTTPExchange.Failure>?
+    do throws(HTTPError) {
+      try http.send(request) { [loop] result, _ in
+        outcome = result
+        loop.stop()
+      }
+    } catch {
+      diagnostics.error("the request cannot be sent: \(error)")
+      throw Failure(status: .usage)
+    }
+    while outcome == nil { runLoop() }
+    switch outcome {
+    case .success(let response)?:
+      diagnostics.debug("< HTTP \(response.head.status)")
+      return APIAnswer(status: response.head.status, body: response.body)
+    case .failure(let failure)?:
+      diagnostics.error("\(failure)\(Hints.hint(failure))")
+      if case .http = failure { throw Failure(status: .rejected) }
+      throw Failure(status: .network)
+    case nil: throw Failure(status: .internalError)
+    }
+  }
+
+  /// The accepted answer's body; tells of any other answer.
+  ///
+  /// - Parameter remedy: What to say behind a status, if anything.
+  /// - Throws: ``Failure`` for an answer that is no acceptance.
+  func accepted(
+    _ answer: APIAnswer, about: String = "", remedy: (Int) -> String? = { _ in nil }
+  ) throws(Failure) -> String {
+    switch answer {
+    case .accepted(let body): return body
+    case .refused(let status, let reason):
+      let key = Diagnostics.shortened(key: access.connection.key)
+      throw fail(
+        .unauthorized, status, reason, about, " (do secret and app id belong to key \(key)?)")
+    case .rejected(let status, let reason), .unavailable(let status, let reason),
+      .unexpected(let status, let reason):
+      throw fail(.rejected, status, reason, about, remedy(status).map { " (\($0))" } ?? "")
+    }
+  }
+
+  private func fail(
+    _ exit: ExitStatus, _ status: Int, _ reason: String, _ about: String, _ hint: String
+  ) -> Failure {
+    let reason = reason.isEmpty ? "" : ": \(Redaction.redact(reason))"
+    let subject = about.isEmpty ? "" : "\(about): "
+    diagnostics.error("\(subject)the server answered HTTP \(status)\(reason)\(hint)")
+    return Failure(status: exit)
+  }
+
+  private func url(_ signed: SignedAPIRequest) -> HTTPURL {
+    let connection = access.connection
+    return HTTPURL(
+      scheme: connection.isSecure ? .https : .http, host: connection.host, port: connection.port,
+      path: signed.path, query: signed.query)
+  }
+}

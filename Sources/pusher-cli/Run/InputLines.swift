@@ -1,0 +1,78 @@
+internal import PusherCore
+
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// Lines of standard input as they come, so that a signal is heard while none does.
+final class InputLines: LoopSource {
+  /// The longest line that is taken, its newline left out.
+  static let lineLimit = 16 << 20
+  private static let readSize = 65_536
+
+  private let loop: EventLoop
+  private let buffer = ByteBuffer(capacity: readSize)
+  /// How many bytes at the front hold no newline.
+  private var searched = 0
+  private(set) var hasEnded = false
+  /// Why nothing more can be read, in words.
+  private(set) var failure: String?
+  /// The number of the line that ``next()`` gave last.
+  private(set) var number = 0
+
+  init(loop: EventLoop) {
+    self.loop = loop
+  }
+
+  /// The next line, without its newline; nil when it is not whole yet, or there is none.
+  func next() -> [UInt8]? {
+    let view = buffer.view
+    while searched < view.count, view[searched] != UInt8(ascii: "\n") { searched += 1 }
+    let isWhole = searched < view.count
+    guard isWhole || hasEnded && !view.isEmpty else {
+      if searched > Self.lineLimit {
+        failure = "line \(number + 1) is longer than the limit of \(Self.lineLimit) bytes"
+        hasEnded = true
+        buffer.removeAll()
+        searched = 0
+      }
+      return nil
+    }
+    let line = view[0..<searched].array
+    buffer.consume(searched + (isWhole ? 1 : 0))
+    searched = 0
+    number += 1
+    return line
+  }
+
+  var interest: LoopInterest {
+    hasEnded ? LoopInterest() : LoopInterest(descriptor: 0, events: .read)
+  }
+
+  func ready(_ events: PollEvents, at now: Instant) {
+    var number: Int32 = 0
+    let count = try? unsafe buffer.write(minimum: Self.readSize) { free throws(InputEnd) -> Int in
+      let count = unsafe read(0, free.baseAddress, Self.readSize)
+      guard count > 0 else {
+        number = count < 0 ? errno : 0
+        throw InputEnd()
+      }
+      return count
+    }
+    if count == nil, number != EINTR, number != EAGAIN {
+      hasEnded = true
+      if number != 0 {
+        failure =
+          "cannot read standard input: "
+          + (unsafe String(cString: strerror(number)).lowercased())
+      }
+    }
+    loop.stop()
+  }
+
+  func expired(at now: Instant) {}
+
+  private struct InputEnd: Error {}
+}

@@ -1,0 +1,52 @@
+internal import PusherCore
+
+/// Runs `channels`, `users` and `terminate`: one call of the HTTP API, its answer as JSON lines.
+enum InspectCommand {
+  /// Asks and prints; the status tells what became of it.
+  static func run(_ settings: InspectSettings, diagnostics: Diagnostics) -> ExitStatus {
+    do {
+      let caller = try APICaller(settings.access, diagnostics: diagnostics)
+      let body = try caller.accepted(caller.send(call(settings, caller)))
+      guard let answer = try? JSONParser.parse(body), let lines = lines(answer, settings.call)
+      else {
+        diagnostics.error("the server's answer is not what the HTTP API promises")
+        return .rejected
+      }
+      if case .terminate(let user) = settings.call {
+        diagnostics.info("ended the connections of user \(user)")
+      }
+      return diagnostics.print(lines.map { JSONWriter.text($0) + "\n" }.joined())
+    } catch let failure as APICaller.Failure {
+      return failure.status
+    } catch {
+      diagnostics.error("\(error)")
+      return error is TransportError ? .internalError : .usage
+    }
+  }
+
+  private static func call(_ settings: InspectSettings, _ caller: APICaller) -> APIRequest {
+    let (appID, prefix, info) = (caller.appID, caller.prefix, settings.info)
+    switch settings.call {
+    case .channels(let filter):
+      return .channels(appID: appID, prefix: prefix, filter: filter, info: info)
+    case .channel(let name): return .channel(name, appID: appID, prefix: prefix, info: info)
+    case .users(let channel): return .users(of: channel, appID: appID, prefix: prefix)
+    case .terminate(let user): return .terminate(user: user, appID: appID, prefix: prefix)
+    }
+  }
+
+  /// One object a line; nil for an answer of another shape.
+  private static func lines(_ answer: JSONValue, _ call: InspectSettings.Call) -> [JSONValue]? {
+    switch call {
+    case .channels:
+      return answer["channels"]?.members?.map { named($0.name, $0.value.members ?? []) }
+    case .channel(let name): return answer.members.map { [named(name, $0)] }
+    case .users: return answer["users"]?.elements
+    case .terminate: return answer.members == nil ? nil : []
+    }
+  }
+
+  private static func named(_ channel: String, _ members: [JSONValue.Member]) -> JSONValue {
+    .object([.init("channel", .string(channel))] + members)
+  }
+}

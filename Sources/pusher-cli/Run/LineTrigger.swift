@@ -1,0 +1,191 @@
+internal import PusherCore
+
+/// Sends the events of JSON lines, as `subscribe` prints them, in batches; a recording replays.
+///
+/// What is there is sent at once: a batch waits for no line. A line that cannot be sent is named with its number, and
+/// the others go on; the status is then that of the last failure.
+final class LineTrigger {
+  private struct Line {
+    let number: Int
+    let event: BatchRequest.Event
+  }
+
+  private let settings: TriggerSettings
+  private let name: String?
+  private let caller: APICaller
+  private let diagnostics: Diagnostics
+  private let lines: InputLines
+  private var status = ExitStatus.success
+  private var sent = 0
+  private var calls = 0
+  private var skipped = 0
+  /// Before this time nothing is sent.
+  private var nextCall: Instant?
+
+  /// How often a call is tried that the server cannot answer now.
+  private static let tries = 5
+
+  init(
+    _ settings: TriggerSettings, event: String?, caller: APICaller, diagnostics: Diagnostics
+  ) {
+    self.settings = settings
+    name = event
+    self.caller = caller
+    self.diagnostics = diagnostics
+    lines = InputLines(loop: caller.loop)
+  }
+
+  /// - Throws: ``APICaller/Failure`` for what makes going on useless.
+  func run() throws -> ExitStatus {
+    caller.loop.add(lines)
+    while let batch = nextBatch() {
+      if !batch.isEmpty { try send(batch) }
+    }
+    if let failure = lines.failure {
+      diagnostics.error(failure)
+      status = .usage
+    }
+    if skipped > 0 {
+      diagnostics.warning("left out \(skipped) lines that tell of the connection, not of events")
+    }
+    diagnostics.info("sent \(sent) events in \(calls) calls")
+    return status
+  }
+
+  /// What has come, up to a whole batch; nil at the end of the input.
+  private func nextBatch() -> [Line]? {
+    var batch: [Line] = []
+    var hasRead = false
+    while batch.count < batchSize {
+      if let bytes = lines.next() {
+        hasRead = true
+        batch += parse(bytes, number: lines.number)
+      } else if hasRead {
+        return batch
+      } else if lines.hasEnded {
+        return nil
+      } else {
+        caller.runLoop()
+      }
+    }
+    return batch
+  }
+
+  /// At most a quarter of a second's events at once, so that a rate is no series of bursts.
+  private var batchSize: Int {
+    guard let rate = settings.rate else { return settings.batchSize }
+    return min(settings.batchSize, max(1, Int(rate / 4)))
+  }
+
+  /// One event for each channel, or none for a line that is no event.
+  private func parse(_ bytes: [UInt8], number: Int) -> [Line] {
+    guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return [] }
+    let buffer = ByteBuffer(capacity: bytes.count)
+    buffer.append(bytes)
+    return withExtendedLifetime(buffer) { events(of: try? Envelope(buffer.view), number) }
+  }
+
+  private func events(of envelope: Envelope?, _ number: Int) -> [Line] {
+    guard let envelope, UTF8Validator.isValid(envelope.message) else {
+      return reject(number, "not a JSON object with an event")
+    }
+    let event = envelope.eventName
+    guard !["pusher:", "pusher_internal:", "pusher-cli:"].contains(where: event.hasPrefix) else {
+      skipped += 1
+      return []
+    }
+    let channels =
+      settings.channels.isEmpty ? [envelope.channelName].compactMap(\.self) : settings.channels
+    guard !channels.isEmpty else { return reject(number, "no channel") }
+    let data = envelope.dataString.map(JSONString.decode) ?? envelope.dataToken?.text ?? "null"
+    var made: [Line] = []
+    for channel in channels {
+      let event = BatchRequest.Event(
+        name: name ?? event, channel: channel, data: data, socketID: settings.socketID)
+      do {
+        try event.check()
+        made.append(Line(number: number, event: try encrypted(event)))
+      } catch {
+        return reject(number, "\(error)")
+      }
+    }
+    return made
+  }
+
+  private func encrypted(_ event: BatchRequest.Event) throws -> BatchRequest.Event {
+    var event = event
+    event.data = try TriggerRequest(name: event.name, channels: [event.channel], data: event.data)
+      .encrypted(with: settings.encryptionKey).data
+    return event
+  }
+
+  private func reject(_ number: Int, _ reason: String) -> [Line] {
+    diagnostics.error("line \(number): \(reason)")
+    status = .rejected
+    return []
+  }
+
+  private func send(_ batch: [Line]) throws {
+    let call = try request(batch)
+    if settings.isDryRun {
+      let printed = diagnostics.print(caller.shown(call))
+      if printed != .success { throw APICaller.Failure(status: printed) }
+      return
+    }
+    keepRate(batch.count)
+    let answer = try answer(to: call)
+    if case .rejected = answer, batch.count > 1 {
+      // Which event of a batch is at fault, servers do not say alike.
+      for line in batch { try send([line]) }
+      return
+    }
+    if case .rejected = answer, let line = batch.first {
+      let size = line.event.data.utf8.count
+      do throws(APICaller.Failure) {
+        _ = try caller.accepted(answer, about: "line \(line.number)") {
+          $0 == 413 ? "the data has \(size) bytes" : nil
+        }
+      } catch {
+        status = error.status
+      }
+      return
+    }
+    _ = try caller.accepted(answer)
+    sent += batch.count
+  }
+
+  private func request(_ batch: [Line]) throws -> APIRequest {
+    if batch.count == 1, let event = batch.first?.event {
+      return try TriggerRequest(
+        name: event.name, channels: [event.channel], data: event.data, socketID: event.socketID
+      ).request(appID: caller.appID, prefix: caller.prefix)
+    }
+    return try BatchRequest(events: batch.map(\.event))
+      .request(appID: caller.appID, prefix: caller.prefix)
+  }
+
+  /// The answer; a server that cannot now has done nothing, so that asking again is safe.
+  private func answer(to call: APIRequest) throws(APICaller.Failure) -> APIAnswer {
+    var delay = Duration.seconds(1)
+    for _ in 1..<Self.tries {
+      calls += 1
+      let answer = try caller.send(call)
+      guard case .unavailable(let status, _) = answer, [429, 503].contains(status) else {
+        return answer
+      }
+      diagnostics.warning("the server answered HTTP \(status); trying again in \(delay.inWords)")
+      caller.pause(delay)
+      delay *= 2
+    }
+    calls += 1
+    return try caller.send(call)
+  }
+
+  private func keepRate(_ count: Int) {
+    guard let rate = settings.rate else { return }
+    let now = caller.loop.now
+    let start = max(nextCall ?? now, now)
+    caller.pause(now.duration(to: start))
+    nextCall = start.advanced(by: .nanoseconds(Int(Double(count) / rate * 1e9)))
+  }
+}

@@ -1,0 +1,68 @@
+internal import PusherCore
+
+/// A call of the HTTP API that somebody else makes: signed for them, or checked.
+struct RequestSigning {
+  let method: String
+  /// Path and query as they stand in the request line.
+  let target: String
+  let body: String?
+  let key: String
+  let secret: String
+
+  private var path: String { String(target.prefix { $0 != "?" }) }
+
+  /// The query's parameters, decoded; what is no valid escape stands for itself.
+  private var parameters: [(name: String, value: String)] {
+    target.dropFirst(path.count + 1).split(separator: "&").map { pair in
+      let name = pair.prefix { $0 != "=" }
+      let value = pair.dropFirst(name.count + 1)
+      return (Self.decoded(name), Self.decoded(value))
+    }
+  }
+
+  private static func decoded(_ text: Substring) -> String {
+    PercentEncoding.decode(String(text.replacing("+", with: " "))) ?? String(text)
+  }
+
+  /// The signed target, with the text under the signature.
+  func signed(at seconds: Int64) -> [JSONValue.Member] {
+    let own = parameters.filter {
+      !$0.name.lowercased().hasPrefix("auth_") && $0.name != "body_md5"
+    }
+    let call = APIRequest(
+      method: method, path: path,
+      parameters: own.map { APIRequest.Parameter($0.name, $0.value) },
+      body: body.map { Array($0.utf8) })
+    let signed = call.signed(key: key, secret: secret, timestamp: seconds)
+    return [
+      .init("string_to_sign", .string(signed.stringToSign)),
+      .init(
+        "signature",
+        .string(APIRequestSignature.sign(signed.stringToSign, secret: secret))),
+      .init("target", .string(signed.target)),
+    ]
+  }
+
+  /// Whether the request's own signature is right, and what else a server would object to.
+  func verified(at seconds: Int64) -> [JSONValue.Member] {
+    let all = parameters
+    func value(_ name: String) -> String? { all.first { $0.name.lowercased() == name }?.value }
+    let text = APIRequestSignature.stringToSign(method: method, path: path, parameters: all)
+    var problems: [String] = []
+    if !APIRequestSignature.isValid(value("auth_signature") ?? "", of: text, secret: secret) {
+      problems.append(value("auth_signature") == nil ? "no auth_signature" : "wrong signature")
+    }
+    if value("auth_key") != key { problems.append("auth_key is not the app's") }
+    let digest = body.map { APIRequestSignature.bodyDigest(Array($0.utf8)) }
+    if let digest, value("body_md5") != digest { problems.append("body_md5 is not the body's") }
+    let age = value("auth_timestamp").flatMap { Int64($0) }.map { seconds - $0 }
+    if (age.map { abs($0) } ?? .max) > APIRequestSignature.timestampTolerance {
+      problems.append("auth_timestamp is more than 600 s off")
+    }
+    return [
+      .init("valid", .bool(problems.isEmpty)),
+      .init("problems", .array(problems.map(JSONValue.string))),
+      .init("string_to_sign", .string(text)),
+    ]
+  }
+}

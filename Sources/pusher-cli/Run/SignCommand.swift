@@ -1,0 +1,90 @@
+internal import PusherCore
+
+/// Runs `auth`, `sign` and `verify`: signatures without a server, and the text under them.
+enum SignCommand {
+  /// Prints one JSON line; the status of `verify` tells whether the signature is right.
+  static func run(_ settings: SignSettings, diagnostics: Diagnostics) -> ExitStatus {
+    if case .request(let method, let target, let body) = settings.subject {
+      let request = RequestSigning(
+        method: method, target: target, body: body, key: settings.key,
+        secret: settings.secret.revealed)
+      let now = SystemClock.wall().secondsSince1970
+      return settings.task == .sign
+        ? print(request.signed(at: settings.timestamp ?? now), diagnostics)
+        : verdict(request.verified(at: now), diagnostics)
+    }
+    let claim = Claim(settings)
+    switch settings.task {
+    case .authorize: return print(claim.answer, diagnostics)
+    case .sign: return print(claim.signed, diagnostics)
+    case .verify(let given):
+      // A whole token is as good as its signature.
+      let hex = given?.split(separator: ":").last.map(String.init) ?? ""
+      let isValid = Digest.equalInConstantTime(
+        Array(hex.lowercased().utf8), Array(claim.signature.utf8))
+      return verdict(
+        [.init("valid", .bool(isValid)), .init("string_to_sign", .string(claim.text))], diagnostics)
+    }
+  }
+
+  private static func print(
+    _ members: [JSONValue.Member], _ diagnostics: Diagnostics
+  ) -> ExitStatus {
+    diagnostics.print(JSONWriter.text(.object(members)) + "\n")
+  }
+
+  private static func verdict(
+    _ members: [JSONValue.Member], _ diagnostics: Diagnostics
+  ) -> ExitStatus {
+    let isValid = members.first?.value == .bool(true)
+    let printed = print(members, diagnostics)
+    return printed == .success && !isValid ? .unauthorized : printed
+  }
+}
+
+/// What is signed as it stands: subscriptions, sign-ins, webhooks.
+private struct Claim {
+  /// The text that is signed.
+  let text: String
+  let signature: String
+  /// `KEY:HEX`; nil for webhooks, which carry key and signature apart.
+  private let token: String?
+  /// What an authorisation endpoint adds.
+  private var extra: [JSONValue.Member] = []
+
+  init(_ settings: SignSettings) {
+    let signer = SubscriptionSignature(key: settings.key, secret: settings.secret.revealed)
+    switch settings.subject {
+    case .channel(let channel, let socketID, let data):
+      let auth = signer.authorize(socketID: socketID, channel: channel, channelData: data)
+      text = "\(socketID):\(channel)" + (data.map { ":\($0)" } ?? "")
+      token = auth.auth
+      extra = data.map { [.init("channel_data", .string($0))] } ?? []
+      if let key = settings.encryptionKey {
+        let secret = key.masterKey.sharedSecret(channel: channel)
+        extra.append(.init("shared_secret", .string(secret)))
+      }
+    case .user(let socketID, let data):
+      text = "\(socketID)::user::\(data)"
+      token = signer.signIn(socketID: socketID, userData: data)
+      extra = [.init("user_data", .string(data))]
+    case .webhook(let body), .request(_, _, let body?):
+      text = body
+      token = nil
+    case .request:
+      text = ""
+      token = nil
+    }
+    signature =
+      token.map { String($0.dropFirst(settings.key.count + 1)) }
+      ?? WebhookSignature.sign(Array(text.utf8), secret: settings.secret.revealed)
+  }
+
+  /// What an authorisation endpoint answers.
+  var answer: [JSONValue.Member] { [.init("auth", .string(token ?? ""))] + extra }
+
+  var signed: [JSONValue.Member] {
+    [.init("string_to_sign", .string(text)), .init("signature", .string(signature))]
+      + (token == nil ? [] : answer)
+  }
+}

@@ -1,0 +1,134 @@
+internal import PusherCore
+internal import PusherServer
+
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// Runs `webhook listen`: takes webhooks, checks them, prints their events.
+enum WebhookCommand {
+  /// Prints until a signal comes, or until the end that was asked for.
+  static func run(_ settings: WebhookSettings, diagnostics: Diagnostics) -> ExitStatus {
+    guard let descriptor = OutputDescriptor() else {
+      diagnostics.error("standard output is closed; there is nowhere to print events")
+      return .output
+    }
+    do {
+      return try WebhookRun(settings, descriptor, loop: EventLoop(), diagnostics).run()
+    } catch {
+      diagnostics.error("\(error)")
+      return .network
+    }
+  }
+}
+
+/// One run of `webhook listen`.
+private final class WebhookRun {
+  private let settings: WebhookSettings
+  private let diagnostics: Diagnostics
+  private let loop: EventLoop
+  private let output: OutputQueue
+  private var receiver: WebhookReceiver?
+  private var count = 0
+  private var status: ExitStatus?
+  private var signal: Int32?
+  private var timer: LoopTimer?
+
+  /// How much may wait for a slow reader.
+  private static let queueLimit = 16 << 20
+
+  init(
+    _ settings: WebhookSettings, _ descriptor: OutputDescriptor, loop: EventLoop,
+    _ diagnostics: Diagnostics
+  ) throws {
+    self.settings = settings
+    self.diagnostics = diagnostics
+    self.loop = loop
+    output = OutputQueue(descriptor: descriptor, limit: Self.queueLimit)
+    let inbox = WebhookInbox(key: settings.key, secret: settings.secret.revealed)
+    receiver = try WebhookReceiver(
+      loop: loop, host: settings.host, port: UInt16(clamping: settings.port), inbox: inbox
+    ) { [unowned self] outcome in take(outcome) }
+  }
+
+  func run() -> ExitStatus {
+    Signals.ignoreBrokenPipes()
+    let signals = Signals { [unowned self] in
+      signal = $0
+      loop.stop()
+    }
+    if let signals { loop.add(signals) }
+    output.onFailure = { [unowned self] in outputFailed($0) }
+    loop.add(output)
+    loop.beforeWait { [unowned self] in
+      output.flush()
+      if status != nil, output.buffer.isEmpty { loop.stop() }
+    }
+    guard announce() else { return .output }
+    if let timeout = settings.timeout { limit(timeout) }
+    loop.run()
+    if let signal { Signals.die(of: signal) }
+    return status ?? .success
+  }
+
+  private func announce() -> Bool {
+    guard let port = receiver?.port else { return false }
+    let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+    if let path = settings.portFile, let reason = PortFile.write(port, to: path) {
+      diagnostics.error("--port-file: cannot write '\(path)': \(reason)")
+      return false
+    }
+    diagnostics.notice("listening for webhooks on http://\(host):\(port)")
+    return true
+  }
+
+  private func limit(_ timeout: Duration) {
+    let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [unowned self] in
+      guard status == nil else { return loop.stop() }
+      guard let wanted = settings.count else {
+        status = .success
+        return
+      }
+      diagnostics.error("timed out: \(count) of \(wanted) events within \(timeout.inWords)")
+      status = .timedOut
+    }
+    self.timer = timer
+    loop.add(timer)
+  }
+
+  private func take(_ outcome: WebhookInbox.Outcome) {
+    switch outcome {
+    case .refused(let status, let reason):
+      diagnostics.warning("refused a request with HTTP \(status): \(reason)")
+    case .accepted(let events):
+      let time = settings.hasTimestamps ? SystemClock.wall().rfc3339 : nil
+      for event in events where status == nil {
+        output.buffer.append(JSONWriter.text(Self.line(event, time)) + "\n")
+        count += 1
+        if count == settings.count { status = .success }
+      }
+    }
+  }
+
+  /// The members in the order in which `subscribe` prints them.
+  private static func line(_ event: WebhookInbox.Event, _ time: String?) -> JSONValue {
+    var members: [JSONValue.Member] = []
+    if let time { members.append(.init("received_at", .string(time))) }
+    members.append(.init("event", .string(event.name)))
+    members.append(.init("channel", event.channel.map(JSONValue.string) ?? .null))
+    if let user = event.userID { members.append(.init("user_id", .string(user))) }
+    return .object(members + [.init("data", event.data)])
+  }
+
+  private func outputFailed(_ failure: OutputQueue.Failure) {
+    switch failure {
+    case .readerGone: Signals.die(of: SIGPIPE)
+    case .system:
+      diagnostics.error("cannot write to standard output: \(failure.reason)")
+      status = .output
+      loop.stop()
+    }
+  }
+}

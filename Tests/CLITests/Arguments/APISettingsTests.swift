@@ -1,0 +1,94 @@
+import Testing
+
+@testable import pusher_cli
+
+@Suite struct `Settings of the commands that ask and sign` {
+  @Test(arguments: [
+    ("channels --local a b", "channels takes one argument (found 'b' too)"),
+    ("channels --local a --prefix x", "--prefix is for the list; 'a' is one channel"),
+    ("channels --local --info user_count", "--info user_count needs --prefix presence-"),
+    ("channels --local --info cache", "--info cache is known of one channel: give its name"),
+    (
+      "channels --local a --info user_count",
+      "user_count is known of channels that begin with presence- alone"
+    ),
+    (
+      "channels --local --info user_counts",
+      "--info: 'user_counts' is not one of user_count, subscription_count, cache; "
+        + "did you mean 'user_count'?"
+    ),
+    ("users --local", "no channel: give one"),
+    ("users --local news", "'news' has no users: only channels that begin with presence- do"),
+    ("terminate --local", "no user: give an id"),
+    ("channels", "no app key: give --key or PUSHER_APP_KEY"),
+  ])
+  func `a question that cannot be asked`(line: String, message: String) {
+    #expect(refusal { _ = try inspect(line) } == message)
+  }
+
+  @Test(arguments: [
+    ("auth --local a", "no socket: give --socket-id"),
+    (
+      "auth --local --socket-id 1.2",
+      "no channel and no user: give a channel, or --user-id to sign in"
+    ),
+    (
+      "auth --local --socket-id 1.2 news",
+      "'news' is a public channel, which needs no signature"
+    ),
+    (
+      "auth --local --socket-id 1 private-a",
+      "--socket-id: '1' is not a socket id such as 123.456"
+    ),
+    ("auth --local --socket-id 1.2 presence-a", "a presence channel needs --user-id"),
+    (
+      "auth --local --socket-id 1.2 private-a --user-id 1",
+      "--user-id is for presence channels and for signing in"
+    ),
+    ("sign --local", "nothing to sign: give channel, user, request, webhook"),
+    ("sign --local chanel", "cannot sign a 'chanel'; did you mean 'channel'?"),
+    (
+      "sign --local request GET",
+      "a request needs a method and a path, such as GET /apps/1/channels"
+    ),
+    (
+      "sign --local request GET http://h/apps",
+      "'http://h/apps' is not a path; it begins with / and has no host"
+    ),
+    ("sign --local webhook", "no body: give --data, with @FILE or @- as it came"),
+    ("sign --local webhook x -d y", "one argument too many: 'x'"),
+    ("verify --local webhook -d y", "no signature to compare with: give --signature"),
+    (
+      "verify --local request GET /a --signature x",
+      "a request carries its signature: auth_signature in the path's query"
+    ),
+  ])
+  func `what cannot be signed`(line: String, message: String) {
+    #expect(refusal { _ = try sign(line) } == message)
+  }
+
+  @Test(arguments: [
+    (
+      "- --info user_count",
+      "--info asks about one event; with lines there is no place for the answer"
+    ),
+    ("-c a -e x d --batch 5", "--batch is for lines on standard input: give - as the data"),
+    ("-c a -e x d --rate 5", "--rate is for lines on standard input: give - as the data"),
+    ("- --rate 0", "--rate: '0' is not a number of events a second, such as 50 or 0.5"),
+    ("- --rate 5/m", "--rate: '5/m' is not a number of events a second, such as 50 or 0.5"),
+    ("-c a --to-user b -e x d", "--to-user and --channel exclude each other; give one"),
+  ])
+  func `what trigger cannot do at once`(typed: String, message: String) {
+    #expect(refusal { _ = try trigger("--local " + typed) } == message)
+  }
+
+  @Test func `lines and users`() throws {
+    let lines = try trigger("--local - --rate 2.5/s --batch 3 -e x")
+    #expect(lines.payload == .lines(event: "x"))
+    #expect(lines.rate == 2.5 && lines.batchSize == 3 && lines.channels == [])
+    #expect(try trigger("--local --to-user 7 -e x d").channels == ["#server-to-user-7"])
+    #expect(
+      try inspect("channels --local --prefix presence-").call == .channels(filter: "presence-"))
+    #expect(try inspect("terminate --local 7").call == .terminate(user: "7"))
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("Cache channels, counts, services and many channels")
+struct ChannelKindTests {
+  @Test func `a cache channel begins with a miss, then with its last event`() throws {
+    let server = try LocalServer()
+    let first = try server.subscribe(["cache-price"], "-L", "-n", "2")
+    #expect(
+      try server.trigger("cache-price", "price", #"{"eur":1.10}"#).ending == .exited(0))
+    #expect(
+      try first.lines(2) == [
+        #"{"event":"pusher:cache_miss","channel":"cache-price","data":null}"#,
+        #"{"event":"price","channel":"cache-price","data":{"eur":1.10}}"#,
+      ])
+    let second = try server.subscribe(["cache-price"], "-n", "1", joins: false)
+    #expect(
+      try second.result().outputText
+        == #"{"event":"price","channel":"cache-price","data":{"eur":1.10}}"# + "\n")
+  }
+
+  @Test func `a server that is asked to tells how many are subscribed`() throws {
+    let server = try LocalServer(options: ["--subscription-counts"])
+    let program = try server.subscribe(["news"], "-n", "1", joins: false)
+    #expect(
+      try program.result().outputText
+        == #"{"event":"pusher:subscription_count","channel":"news","data":{"subscription_count":1}}"#
+        + "\n")
+  }
+
+  @Test func `client events that come too fast are answered with 4301, and the run goes on`() throws
+  {
+    let server = try ScriptedServer { connection in
+      try connection.join(1)
+      try connection.send(
+        text: #"{"event":"pusher:error","channel":"a","data":{"code":4301,"message":"too fast"}}"#)
+      try connection.send(event: "tick", data: "{}")
+      try connection.stay()
+    }
+    let result = try PusherCLI.subscribe(to: server, "a", "-n", "1").result()
+    #expect(result.ending == .exited(0))
+    #expect(result.errorText.contains("the server reports error 4301: too fast"))
+  }
+
+  @Test func `Eventflit's names are spoken by subscribe, trigger and serve`() throws {
+    let server = try LocalServer(options: ["--service", "eventflit"])
+    let program = try server.subscribe(
+      ["private-orders", "presence-lobby"], "-L", "-n", "2", "--service", "eventflit")
+    let sent = try server.trigger(
+      "private-orders", "order", #"{"n":1}"#, "--service", "eventflit")
+    #expect(sent.ending == .exited(0), "\(sent.errorText)")
+    let other = try server.subscribe(
+      ["presence-lobby"], "--user-id", "7", "--service", "eventflit", joins: false)
+    #expect(
+      try program.lines(2) == [
+        #"{"event":"order","channel":"private-orders","data":{"n":1}}"#,
+        #"{"event":"eventflit:member_added","channel":"presence-lobby","data":{"user_id":"7"}}"#,
+      ])
+    other.send(SIGTERM)
+    _ = try other.wait()
+    // The names of another service are not understood.
+    let stranger = try server.subscribe(
+      ["a"], "--timeout", "1", "--connect-timeout", "500ms", joins: false)
+    #expect(try stranger.result().ending == .exited(4))
+  }
+
+  @Test func `ten thousand channels are joined on one connection, and heard`() throws {
+    let server = try LocalServer()
+    let names = (0..<10_000).map { "c\($0)" }
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + ["-v", "-n", "3"] + names,
+      environment: ["PUSHER_APP_KEY": LocalServer.key])
+    _ = try program.errorLine(containing: "subscribed to c9999", within: .seconds(60))
+    for name in ["c0", "c5000", "c9999"] {
+      #expect(try server.trigger(name, "e", "1").ending == .exited(0))
+    }
+    let result = try program.result(within: .seconds(30))
+    #expect(result.ending == .exited(0))
+    #expect(
+      result.outputText
+        == ["c0", "c5000", "c9999"].map { #"{"event":"e","channel":"\#($0)","data":1}"# + "\n" }
+        .joined())
+  }
+}

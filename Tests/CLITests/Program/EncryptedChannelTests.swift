@@ -1,0 +1,92 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("Encrypted channels")
+struct EncryptedChannelTests {
+  private static let channel = "private-encrypted-orders"
+  private static let key = Base64.encode([UInt8](repeating: 7, count: 32))
+  private static let otherKey = Base64.encode([UInt8](repeating: 8, count: 32))
+
+  private static func keyFile(_ key: String) throws -> String {
+    try TemporaryFolder.shared.file("master-key", holding: key + "\n")
+  }
+
+  @Test func `what trigger encrypts, subscribe prints, and the server sees neither`() throws {
+    let server = try LocalServer(options: ["-v"])
+    let file = try Self.keyFile(Self.key)
+    let program = try server.subscribe(
+      [Self.channel], "-L", "-n", "2", "--encryption-key-file", file)
+    let sent = try server.trigger(
+      Self.channel, "order", #"{"total": 1.10, "secret": "zyx"}"#, "--encryption-key-file", file)
+    #expect(sent.ending == .exited(0), "\(sent.errorText)")
+    #expect(
+      try server.trigger(Self.channel, "note", "plain words", "--encryption-key-file", file)
+        .ending == .exited(0))
+    #expect(
+      try program.lines(2) == [
+        #"{"event":"order","channel":"private-encrypted-orders","data":{"total":1.10,"secret":"zyx"}}"#,
+        #"{"event":"note","channel":"private-encrypted-orders","data":"plain words"}"#,
+      ])
+    #expect(try program.result().ending == .exited(0))
+    let log = try server.stop().errorText
+    #expect(log.contains("ciphertext") && !log.contains("zyx"))
+  }
+
+  @Test func `an event that the key does not open is told, and is a line with -L`() throws {
+    let server = try LocalServer()
+    let program = try server.subscribe(
+      [Self.channel], "-L", "-n", "1", "--encryption-key-file", try Self.keyFile(Self.otherKey))
+    let file = try Self.keyFile(Self.key)
+    _ = try server.trigger(Self.channel, "order", "{}", "--encryption-key-file", file)
+    let line = try JSONParser.parse(try program.lines(1)[0])
+    #expect(line["event"] == .string("pusher-cli:decryption_failed"))
+    #expect(line["channel"] == .string(Self.channel))
+    #expect(line["data"]?["event"] == .string("order"))
+    #expect(line["data"]?["reason"] == .string("the key does not open it, nor does a new one"))
+    #expect(line["data"]?["data"]?.text?.contains("ciphertext") == true)
+    let error = try program.errorLine(containing: "order")
+    #expect(error.contains("order on private-encrypted-orders cannot be decrypted"))
+  }
+
+  @Test func `an endpoint's shared secret is the key, and is asked for again when it changes`()
+    throws
+  {
+    let old = try EncryptionMasterKey(base64: Self.otherKey).sharedSecret(channel: Self.channel)
+    let new = try EncryptionMasterKey(base64: Self.key).sharedSecret(channel: Self.channel)
+    let secrets = Record<String>()
+    let server = try LocalServer(secret: "s")
+    let signature = SubscriptionSignature(key: LocalServer.key, secret: "s")
+    let endpoint = try ScriptedServer { connection in
+      let question = try connection.question()
+      let secret = secrets.values.isEmpty ? old : new
+      secrets.add(secret)
+      let auth = signature.authorize(
+        socketID: question.form["socket_id"] ?? "", channel: question.form["channel_name"] ?? "")
+      try connection.answer(200, body: #"{"auth":"\#(auth.auth)","shared_secret":"\#(secret)"}"#)
+    }
+    let program = try server.subscribe(
+      [Self.channel], "-L", "-n", "1", "--auth-endpoint", "http://127.0.0.1:\(endpoint.port)/auth")
+    _ = try server.trigger(
+      Self.channel, "order", "[1]", "--encryption-key-file", try Self.keyFile(Self.key))
+    #expect(
+      try program.lines(1)
+        == [#"{"event":"order","channel":"private-encrypted-orders","data":[1]}"#])
+    #expect(secrets.values == [old, new])
+  }
+
+  @Test func `a missing or bad key is a mistake in the settings`() throws {
+    let missing = try PusherCLI.run("subscribe", "--local", Self.channel)
+    #expect(missing.ending == .exited(2))
+    #expect(
+      missing.errorText.contains(
+        "private-encrypted-orders is encrypted: give --encryption-key-file or "
+          + "PUSHER_ENCRYPTION_MASTER_KEY"))
+    let bad = try PusherCLI.run(
+      "subscribe", "--local", Self.channel, "--encryption-key-file", try Self.keyFile("c2hvcnQ="))
+    #expect(bad.ending == .exited(2))
+    #expect(
+      bad.errorText.contains(
+        "--encryption-key-file: the key is the base64 of 5 bytes instead of 32"))
+  }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("Sign-in, users' events and watchlists")
+struct UserTests {
+  private func subscribe(_ server: LocalServer, _ options: String...) throws -> ChildProgram {
+    try PusherCLI.start(
+      ["subscribe"] + server.address + ["--sign-in", "-L"] + options,
+      environment: ["PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_SECRET": "local-secret"])
+  }
+
+  /// What a run with -L prints until it has joined its user's channel.
+  private func signedIn(_ program: ChildProgram, _ userID: String) throws {
+    let lines = try program.lines(3)
+    #expect(lines[1].hasPrefix(#"{"event":"pusher:signin_success","channel":null,"data":"#))
+    #expect(
+      lines[2]
+        == ##"{"event":"pusher:subscription_succeeded","channel":"#server-to-user-\##(userID)","data":{}}"##
+    )
+  }
+
+  @Test func `a user's events come without any channel named`() throws {
+    let server = try LocalServer()
+    let program = try subscribe(server, "--user-id", "7", "--user-info", #"{"name":"Ada"}"#)
+    try signedIn(program, "7")
+    let sent = try server.trigger("#server-to-user-7", "note", #"{"n":1.10}"#)
+    #expect(sent.ending == .exited(0), "\(sent.errorText)")
+    #expect(
+      try program.line()
+        == ##"{"event":"note","channel":"#server-to-user-7","data":{"n":1.10}}"##)
+  }
+
+  @Test func `who is watched is told when coming and going`() throws {
+    let server = try LocalServer()
+    let watcher = try subscribe(server, "--user-id", "w", "--watch", "a", "--watch", "b", "-n", "3")
+    // The greeting, the sign-in, who is not there, the user's channel.
+    let offline = #"{"event":"pusher:offline","channel":null,"data":{"user_ids":["a","b"]}}"#
+    #expect(try watcher.lines(4).contains(offline))
+    let watched = try subscribe(server, "--user-id", "a")
+    try signedIn(watched, "a")
+    watched.send(SIGTERM)
+    _ = try watched.wait()
+    #expect(
+      try watcher.lines(2) == [
+        #"{"event":"pusher:online","channel":null,"data":{"user_ids":["a"]}}"#,
+        #"{"event":"pusher:offline","channel":null,"data":{"user_ids":["a"]}}"#,
+      ])
+    #expect(try watcher.wait() == .exited(0))
+  }
+
+  @Test func `a wrong secret ends with 3 and says what it was`() throws {
+    let server = try LocalServer(secret: "other")
+    let program = try subscribe(server, "--user-id", "7")
+    let result = try program.result()
+    #expect(result.ending == .exited(3))
+    #expect(result.errorText.contains("sign-in refused: Invalid signature"))
+    #expect(result.errorText.contains("does the secret belong to key"))
+    #expect(result.outputText.contains(#""event":"pusher:signin_error","channel":null"#))
+  }
+
+  @Test func `an endpoint and a command are asked who the user is`() throws {
+    let server = try LocalServer()
+    let signature = SubscriptionSignature(key: LocalServer.key, secret: "local-secret")
+    let questions = Record<ScriptedConnection.Question>()
+    let endpoint = try ScriptedServer { connection in
+      let question = try connection.question()
+      questions.add(question)
+      let user = #"{"id":"e"}"#
+      let auth = signature.signIn(
+        socketID: question.form["socket_id"] ?? "", userData: user)
+      try connection.answer(
+        200, body: #"{"auth":"\#(auth)","user_data":"{\"id\":\"e\"}"}"#)
+    }
+    let asking = try PusherCLI.start(
+      ["subscribe", "-L", "--key", LocalServer.key] + server.address + [
+        "--user-auth-endpoint", "http://127.0.0.1:\(endpoint.port)/pusher/user-auth",
+        "--auth-header", "X-Token: t",
+      ])
+    try signedIn(asking, "e")
+    let question = try #require(questions.values.first)
+    #expect(question.form.keys.sorted() == ["socket_id"])
+    #expect(question.head.headers["X-Token"] == "t")
+
+    let command =
+      #"printf '{"auth":"\#(LocalServer.key):%s","user_data":"{\\"id\\":\\"c\\"}"}' "$(printf '%s::user::{"id":"c"}' "$PUSHER_CLI_SOCKET_ID" | openssl dgst -sha256 -hmac local-secret -r | cut -c 1-64)""#
+    let running = try PusherCLI.start(
+      ["subscribe", "-L", "--key", LocalServer.key] + server.address
+        + ["--user-auth-command", command])
+    try signedIn(running, "c")
+  }
+
+  @Test(arguments: [
+    (["--sign-in"], "--sign-in needs --user-id, or --user-auth-endpoint or --user-auth-command"),
+    (["a", "--watch", "b"], "--watch needs --sign-in"),
+    (
+      ["--user-auth-command", "c", "--watch", "b"],
+      "--watch is for signing with the secret; --user-auth-command names the users itself"
+    ),
+    (
+      ["--user-auth-command", "c", "--user-auth-endpoint", "http://h/"],
+      "--user-auth-endpoint and --user-auth-command exclude each other; give one"
+    ),
+  ])
+  func `a sign-in that cannot work is a mistake in the settings`(
+    options: [String], reason: String
+  ) throws {
+    let result = try PusherCLI.start(["subscribe", "--local"] + options).result()
+    #expect(result.ending == .exited(2))
+    #expect(result.errorText.contains(reason), "\(result.errorText)")
+  }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// Pusher's page "Webhooks".
+@Suite("Webhooks that arrive: webhook listen")
+struct WebhookTests {
+  private static let key = "278d425bdf160c739803"
+  private static let secret = "7ad3773142a6692b25b8"
+  private static let body =
+    #"{"time_ms":1327078148132,"events":[{"name":"channel_occupied","channel":"my-channel"}]}"#
+  private static let signature =
+    "c19001ae3963ccb13bf618e5b16ba9848e7e74df0993aa0689168e341c6833cf"
+
+  private func listen(_ options: String...) throws -> (program: ChildProgram, port: UInt16) {
+    let file = TemporaryFolder.shared.file("webhook-port")
+    let program = try PusherCLI.start(
+      ["webhook", "listen", "--listen", "127.0.0.1:0", "--port-file", file] + options,
+      environment: ["PUSHER_APP_KEY": Self.key, "PUSHER_APP_SECRET": Self.secret])
+    try program.errorLine(containing: "listening for webhooks on http://127.0.0.1:")
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    return (program, try #require(UInt16(text.dropLast())))
+  }
+
+  /// Posts on a connection of its own; answers the status line.
+  private func post(
+    _ body: String, to port: UInt16, method: String = "POST", key: String = key,
+    signature: String? = signature
+  ) throws -> String {
+    let descriptor = try Loopback.dial(port)
+    defer { close(descriptor) }
+    var head =
+      "\(method) /hook HTTP/1.1\r\nHost: h\r\nConnection: close\r\nX-Pusher-Key: \(key)\r\n"
+    if let signature { head += "X-Pusher-Signature: \(signature)\r\n" }
+    let request = Array((head + "Content-Length: \(body.utf8.count)\r\n\r\n" + body).utf8)
+    var answer: [UInt8] = []
+    var sent = 0
+    let deadline = SystemClock.now().advanced(by: .seconds(10))
+    while SystemClock.now() < deadline {
+      if sent < request.count {
+        let count = request[sent...].withUnsafeBytes {
+          send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+        sent += max(count, 0)
+      }
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      poll(&waiting, 1, 10)
+      var chunk = [UInt8](repeating: 0, count: 4096)
+      let count = recv(descriptor, &chunk, chunk.count, Int32(MSG_DONTWAIT))
+      if count == 0 { break }
+      if count > 0 { answer += chunk[..<count] }
+    }
+    return String(String(decoding: answer, as: UTF8.self).prefix { $0 != "\r\n" })
+  }
+
+  @Test func `the documented webhook is one line`() throws {
+    let (program, port) = try listen("-n", "1")
+    #expect(try post(Self.body, to: port) == "HTTP/1.1 200 OK")
+    let result = try program.result()
+    #expect(result.ending == .exited(0))
+    #expect(
+      result.outputText
+        == #"{"event":"channel_occupied","channel":"my-channel","data":{"time_ms":1327078148132}}"#
+        + "\n")
+  }
+
+  @Test func `each event of a webhook is a line, with everything it tells`() throws {
+    let (program, port) = try listen("-t")
+    let body =
+      #"{"time_ms":1,"events":[{"name":"member_added","channel":"presence-a","user_id":"7"},"#
+      + #"{"name":"client_event","channel":"private-a","event":"client-x","data":"{\"n\":1.10}","#
+      + #""socket_id":"1.2","user_id":"8"}]}"#
+    let signature = WebhookSignature.sign(Array(body.utf8), secret: Self.secret)
+    #expect(try post(body, to: port, signature: signature.uppercased()) == "HTTP/1.1 200 OK")
+    let lines = try program.lines(2)
+    #expect(lines[0].contains(#"Z","event":"member_added","channel":"presence-a","user_id":"7","#))
+    #expect(
+      lines[1].hasSuffix(
+        #""user_id":"8","data":{"time_ms":1,"event":"client-x","data":"{\"n\":1.10}","#
+          + #""socket_id":"1.2"}}"#))
+    program.send(SIGTERM)
+    #expect(try program.wait() == .signalled(SIGTERM))
+  }
+
+  @Test func `what nobody signed is refused, said and not printed`() throws {
+    let (program, port) = try listen("-n", "1")
+    #expect(try post(Self.body + " ", to: port).hasPrefix("HTTP/1.1 401"))
+    try program.errorLine(containing: "HTTP 401: the signature is not that of the body")
+    #expect(try post(Self.body, to: port, signature: nil).hasPrefix("HTTP/1.1 401"))
+    try program.errorLine(containing: "HTTP 401: no X-Pusher-Signature")
+    #expect(try post(Self.body, to: port, key: "other").hasPrefix("HTTP/1.1 401"))
+    try program.errorLine(containing: "HTTP 401: X-Pusher-Key is not this app's key")
+    #expect(try post(Self.body, to: port, method: "GET").hasPrefix("HTTP/1.1 405"))
+    try program.errorLine(containing: "HTTP 405")
+    let junk = "[]"
+    let signature = WebhookSignature.sign(Array(junk.utf8), secret: Self.secret)
+    #expect(try post(junk, to: port, signature: signature).hasPrefix("HTTP/1.1 400"))
+    try program.errorLine(containing: "HTTP 400")
+    #expect(try post(Self.body, to: port) == "HTTP/1.1 200 OK")
+    #expect(try program.result().outputText.split(separator: "\n").count == 1)
+  }
+
+  @Test func `a webhook that does not come in time is 124`() throws {
+    let (program, _) = try listen("-n", "1", "-W", "300ms")
+    let result = try program.result()
+    #expect(result.ending == .exited(124))
+    #expect(result.errorText.contains("timed out: 0 of 1 events within 0.3 s"))
+  }
+}

@@ -1,0 +1,49 @@
+import PusherCore
+import Testing
+
+@Suite("Services and their names") struct ServiceNamesTests {
+  @Test func `hosts are those of the cluster, or of apps that name none`() {
+    #expect(Service.pusher.host(cluster: "eu") == "ws-eu.pusher.com")
+    #expect(Service.pusher.apiHost(cluster: "eu") == "api-eu.pusher.com")
+    #expect(Service.pusher.host(cluster: nil) == "ws-mt1.pusher.com")
+    #expect(Service.pusher.apiHost(cluster: nil) == "api-mt1.pusher.com")
+    #expect(Service.eventflit.host(cluster: "eu") == "ws-eu.eventflit.com")
+    #expect(Service.eventflit.host(cluster: nil) == "service.eventflit.com")
+    #expect(Service.eventflit.apiHost(cluster: nil) == "service.eventflit.com")
+  }
+
+  @Test func `a session speaks the names of its service`() throws {
+    var harness = SessionHarness(SessionOptions(service: .eventflit), channels: ["private-a", "b"])
+    _ = harness.perform { $0.connect(at: $1) }
+    let greeting = #"{"event":"eventflit:connection_established","data":"{\"socket_id\":\"1.2\"}"}"#
+    let outputs = harness.receive(greeting)
+    #expect(outputs.contains(.send(#"{"event":"eventflit:subscribe","data":{"channel":"b"}}"#)))
+    let request = try #require(outputs.requests.first)
+    harness.answer(request, .success(PusherAuth(auth: "k:s")))
+    for channel in ["private-a", "b"] {
+      harness.receive(
+        #"{"event":"eventflit_internal:subscription_succeeded","channel":"\#(channel)","data":{}}"#)
+    }
+    #expect(harness.session.isFullySubscribed)
+    // The names of another service are the application's here.
+    #expect(harness.receive(#"{"event":"pusher:ping","data":{}}"#).isEmpty)
+    #expect(
+      harness.receive(#"{"event":"eventflit:ping","data":{}}"#)
+        == [.send(#"{"event":"eventflit:pong","data":{}}"#)])
+  }
+
+  @Test func `the fast way leaves the service's own events to the general one`() {
+    for service in [Service.pusher, .eventflit] {
+      let transcoder = EventLineWriter(
+        output: ByteBuffer(), service: service, style: EventLineStyle())
+      func isUnusual(_ event: String) -> Bool {
+        withView(Array(#"{"event":"\#(event)","channel":"c","data":"{}"}"#.utf8)) {
+          if case .unusual = transcoder.writeFast($0, filter: nil) { true } else { false }
+        }
+      }
+      #expect(isUnusual(service.eventPrefix + "cache_miss"))
+      #expect(isUnusual(service.internalPrefix + "member_added"))
+      #expect(!isUnusual("order"))
+    }
+  }
+}

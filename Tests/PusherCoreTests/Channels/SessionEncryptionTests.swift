@@ -1,0 +1,194 @@
+import PusherCore
+import Testing
+
+@Suite("Session: encrypted channels")
+struct SessionEncryptionTests {
+  private static let channel = "private-encrypted-demo"
+  private static let oldSecret = Base64.encode([UInt8](repeating: 1, count: 32))
+  private static let newSecret = Base64.encode([UInt8](repeating: 2, count: 32))
+
+  private static func auth(_ secret: String?) -> PusherAuth {
+    PusherAuth(auth: "k:s", sharedSecret: secret)
+  }
+
+  /// A session that has joined the channel with the old key.
+  private func joined() throws -> SessionHarness {
+    var harness = SessionHarness(channels: [Self.channel])
+    let request = try #require(harness.connect().requests.first)
+    let outputs = harness.answer(request, .success(Self.auth(Self.oldSecret)))
+    #expect(outputs == [SessionHarness.subscribe(Self.channel, auth: "k:s")])
+    harness.succeed(Self.channel)
+    return harness
+  }
+
+  private func message(_ plain: String, _ secret: String, event: String = "e") throws -> String {
+    try message(Array(plain.utf8), secret, event: event)
+  }
+
+  private func message(_ plain: [UInt8], _ secret: String, event: String = "e") throws -> String {
+    let nonce = [UInt8](repeating: 9, count: SecretBox.nonceLength)
+    let data = try ChannelKey(sharedSecret: secret).seal(plain, nonce: nonce)
+    return JSONWriter.text(
+      .object([
+        .init("event", .string(event)), .init("channel", .string(Self.channel)),
+        .init("data", .string(data)),
+      ]))
+  }
+
+  /// What comes out at once, as text.
+  private func received(_ text: String, _ harness: inout SessionHarness) -> String? {
+    withView(Array(text.utf8)) { view in
+      guard case .event(let envelope, nil) = harness.session.receive(view, at: harness.now) else {
+        return nil
+      }
+      return envelope.message.text
+    }
+  }
+
+  @Test func `an event comes out with what was encrypted as its data`() throws {
+    var harness = try joined()
+    let text = try message(#"{"n":1.10,"t":"ü\n"}"#, Self.oldSecret)
+    #expect(
+      received(text, &harness)
+        == #"{"event":"e","channel":"private-encrypted-demo","data":"{\"n\":1.10,\"t\":\"ü\\n\"}"}"#
+    )
+    #expect(harness.drain().isEmpty)
+  }
+
+  @Test func `an escape in the channel's name hides nothing`() throws {
+    var harness = try joined()
+    let text = try message("1", Self.oldSecret).replacing("private-e", with: #"private\u002de"#)
+    #expect(received(text, &harness)?.hasSuffix(#""data":"1"}"#) == true)
+  }
+
+  @Test func `content that is no text is base64`() throws {
+    var harness = try joined()
+    let text = try message([0xFF, 0x00], Self.oldSecret)
+    #expect(
+      received(text, &harness)
+        == #"{"event":"e","channel":"private-encrypted-demo","data":null,"data_base64":"/wA="}"#)
+  }
+
+  @Test func `the protocol's own events are not encrypted`() throws {
+    var harness = try joined()
+    let count =
+      #"{"event":"pusher_internal:subscription_count","channel":"private-encrypted-demo"}"#
+    withView(Array(count.utf8)) { view in
+      guard case .event(_, let name) = harness.session.receive(view, at: harness.now) else {
+        Issue.record("not an event")
+        return
+      }
+      #expect(name == "pusher:subscription_count")
+    }
+  }
+
+  @Test(arguments: [nil, "", "AAAA", "no base64"])
+  func `an authorisation without a good key is of no use`(secret: String?) throws {
+    var harness = SessionHarness(channels: [Self.channel])
+    let request = try #require(harness.connect().requests.first)
+    let failure = try #require(harness.answer(request, .success(Self.auth(secret))).failures.first)
+    #expect(failure.message.contains("shared_secret"))
+    #expect(failure.fault == .peer)
+  }
+
+  @Test func `a key that fails is asked for once, and what came meanwhile stays in order`() throws {
+    var harness = try joined()
+    let outputs = harness.receive(try message("1", Self.newSecret, event: "first"))
+    let request = try #require(outputs.requests.first)
+    #expect(outputs.count == 1 && request.channel == Self.channel)
+    #expect(harness.receive(try message("2", Self.newSecret, event: "second")).isEmpty)
+    // Made with the old key, and now of no use.
+    #expect(harness.receive(try message("3", Self.oldSecret, event: "third")).isEmpty)
+
+    let late = harness.answer(request, .success(Self.auth(Self.newSecret)))
+    let texts = late.compactMap { output in
+      if case .deliver(let bytes) = output { String(decoding: bytes, as: UTF8.self) } else { nil }
+    }
+    #expect(
+      texts == [
+        #"{"event":"first","channel":"private-encrypted-demo","data":"1"}"#,
+        #"{"event":"second","channel":"private-encrypted-demo","data":"2"}"#,
+      ])
+    guard case .decryptionFailed(Self.channel, "third", _?, let reason) = late.events.first else {
+      Issue.record("\(late)")
+      return
+    }
+    #expect(reason == "the key does not open it, nor does a new one")
+    #expect(received(try message("4", Self.newSecret), &harness) != nil)
+  }
+
+  @Test func `a new key that does not help is not asked for again at once`() throws {
+    var harness = try joined()
+    let request = try #require(harness.receive(try message("1", Self.newSecret)).requests.first)
+    let failed = harness.answer(request, .success(Self.auth(Self.oldSecret)))
+    #expect(failed.count == 1 && failed.events.count == 1)
+    let outputs = harness.receive(try message("2", Self.newSecret))
+    #expect(outputs.requests.isEmpty && outputs.events.count == 1)
+    harness.advance(.seconds(10))
+    #expect(harness.receive(try message("3", Self.newSecret)).requests.count == 1)
+  }
+
+  @Test func `an event that opens makes the next failure worth a question`() throws {
+    var harness = try joined()
+    let first = try #require(harness.receive(try message("1", Self.newSecret)).requests.first)
+    harness.answer(first, .success(Self.auth(Self.oldSecret)))
+    #expect(received(try message("2", Self.oldSecret), &harness) != nil)
+    #expect(harness.receive(try message("3", Self.newSecret)).requests.count == 1)
+  }
+
+  @Test func `a refused question reports what waits, and the channel stays`() throws {
+    var harness = try joined()
+    let request = try #require(harness.receive(try message("1", Self.newSecret)).requests.first)
+    let outputs = harness.answer(request, .failure(.refused(status: 403, "no")))
+    guard case .decryptionFailed(_, "e", _, let reason) = outputs.events.first else {
+      Issue.record("\(outputs)")
+      return
+    }
+    #expect(reason == "the key does not open it, and there is no other: no")
+    #expect(harness.session.isFullySubscribed)
+    #expect(received(try message("2", Self.oldSecret), &harness) != nil)
+  }
+
+  @Test func `malformed data is reported without a question`() throws {
+    var harness = try joined()
+    let text = #"{"event":"e","channel":"private-encrypted-demo","data":"{\"n\":1}"}"#
+    #expect(
+      harness.receive(text).events == [
+        .decryptionFailed(
+          channel: Self.channel, event: "e", data: #"{"n":1}"#,
+          reason: #"the data has no "nonce" string"#)
+      ])
+  }
+
+  @Test func `a loss reports what waits for a key`() throws {
+    var harness = try joined()
+    harness.receive(try message("1", Self.newSecret))
+    let events = harness.lose(.network("gone")).events
+    guard case .decryptionFailed(_, "e", _?, _) = events.first else {
+      Issue.record("\(events)")
+      return
+    }
+  }
+
+  @Test func `what waits for a key is limited, and what is beyond is reported`() throws {
+    var harness = try joined()
+    let text = try message(String(repeating: "x", count: 300_000), Self.newSecret)
+    #expect(harness.receive(text).requests.count == 1)
+    #expect(harness.receive(text).isEmpty)
+    guard case .decryptionFailed(_, _, _, let reason) = harness.receive(text).events.first else {
+      Issue.record("nothing reported")
+      return
+    }
+    #expect(reason == "too much waits for a new key")
+  }
+
+  @Test func `an event of a channel that is not wanted any more is reported, not printed`() throws {
+    var harness = try joined()
+    _ = harness.perform { $0.unsubscribe(Self.channel, at: $1) }
+    let events = harness.receive(try message("1", Self.oldSecret)).events
+    guard case .decryptionFailed(_, _, _, "there is no key for the channel") = events.first else {
+      Issue.record("\(events)")
+      return
+    }
+  }
+}

@@ -1,0 +1,245 @@
+import PusherCore
+import Testing
+
+@Suite("Session: the page on authenticating users")
+struct SessionSignInTests {
+  private static let user = PusherUserAuth(auth: "k:s", userData: #"{"id":"7"}"#)
+  private static let signIn = SessionOutput.send(
+    #"{"event":"pusher:signin","data":{"auth":"k:s","user_data":"{\"id\":\"7\"}"}}"#)
+  private static let success =
+    #"{"event":"pusher:signin_success","data":{"user_data":"{\"id\":\"7\"}"}}"#
+
+  private func harness(
+    _ channels: [String] = ["a"], _ options: SessionOptions = SessionOptions()
+  ) -> SessionHarness {
+    var harness = SessionHarness(options, channels: channels)
+    _ = harness.perform { $0.signIn(at: $1) }
+    return harness
+  }
+
+  private func question(in outputs: [SessionOutput]) throws -> UserAuthenticationRequest {
+    for case .authenticate(let request) in outputs { return request }
+    throw Missing()
+  }
+
+  private struct Missing: Error {}
+
+  private func answer(
+    _ harness: inout SessionHarness, _ request: UserAuthenticationRequest,
+    _ result: Result<PusherUserAuth, AuthorizationFailure> = .success(user)
+  ) -> [SessionOutput] {
+    harness.perform { $0.authenticated(request, result, at: $1) }
+  }
+
+  /// Connected, and asked by the server to wait for the answer to the sign-in.
+  private func asking(_ channels: [String] = ["a"]) throws -> SessionHarness {
+    var harness = harness(channels)
+    let request = try question(in: harness.connect())
+    #expect(request.socketID == "1.2")
+    #expect(answer(&harness, request) == [Self.signIn])
+    return harness
+  }
+
+  @Test func `the user is signed in before the channels are joined, and the user's channel is one`()
+    throws
+  {
+    var harness = try asking(["a", "b"])
+    #expect(!harness.session.isFullySubscribed)
+    let outputs = harness.receive(Self.success)
+    let userData = JSONValue.object([.init("id", .string("7"))])
+    #expect(
+      outputs == [
+        .report(.signedIn(userID: "7", userData: userData)),
+        SessionHarness.subscribe("#server-to-user-7"), SessionHarness.subscribe("a"),
+        SessionHarness.subscribe("b"),
+      ])
+    for channel in ["a", "b", "#server-to-user-7"] { harness.succeed(channel) }
+    #expect(harness.session.isFullySubscribed)
+    #expect(harness.session.userID == "7")
+  }
+
+  @Test func `every connection is signed in anew, with a fresh signature`() throws {
+    var harness = try asking([])
+    harness.receive(Self.success)
+    harness.succeed("#server-to-user-7")
+    harness.advance(.seconds(10))
+    harness.lose(.network("gone"))
+    #expect(harness.session.userID == nil)
+    harness.advance(.seconds(2))
+    let request = try question(in: harness.greet(socketID: "3.4"))
+    #expect(request.socketID == "3.4")
+    #expect(answer(&harness, request) == [Self.signIn])
+    #expect(harness.receive(Self.success).contains(SessionHarness.subscribe("#server-to-user-7")))
+    #expect(
+      harness.succeed("#server-to-user-7").events.contains {
+        if case .gap = $0 { true } else { false }
+      })
+  }
+
+  @Test func `another user on a later connection has another channel`() throws {
+    var harness = try asking([])
+    harness.receive(Self.success)
+    harness.lose(.network("gone"))
+    harness.advance(.seconds(2))
+    let request = try question(in: harness.greet())
+    _ = answer(&harness, request)
+    harness.receive(#"{"event":"pusher:signin_success","data":{"user_data":"{\"id\":8}"}}"#)
+    #expect(harness.session.channels == ["#server-to-user-8"])
+  }
+
+  @Test func `an answer for an earlier connection counts for nothing`() throws {
+    var harness = harness()
+    let request = try question(in: harness.connect())
+    harness.lose(.network("gone"))
+    #expect(answer(&harness, request).isEmpty)
+    harness.advance(.seconds(2))
+    harness.greet()
+    #expect(answer(&harness, request).isEmpty)
+  }
+
+  @Test(arguments: [
+    (AuthorizationFailure.refused(status: 403, "no"), Fault.you, Int?(403)),
+    (.unusable("not JSON"), .peer, nil),
+  ])
+  func `a refused question fails the sign-in, and the channels are joined without it`(
+    failure: AuthorizationFailure, fault: Fault, status: Int?
+  ) throws {
+    var harness = harness()
+    let request = try question(in: harness.connect())
+    let outputs = answer(&harness, request, .failure(failure))
+    #expect(
+      outputs == [
+        .report(
+          .signInFailed(
+            SubscriptionFailure(
+              type: "AuthError", message: failure.reason, status: status, fault: fault))),
+        SessionHarness.subscribe("a"),
+      ])
+    harness.succeed("a")
+    #expect(!harness.session.isFullySubscribed)
+  }
+
+  @Test func `whoever signs and is out of reach is asked three times`() throws {
+    var harness = harness()
+    var outputs = harness.connect()
+    for round in 0..<3 {
+      outputs = answer(
+        &harness, try question(in: outputs), .failure(.unavailable(status: nil, "down")))
+      if round < 2 {
+        guard case .signInDelayed("down", _) = outputs.events.first else {
+          Issue.record("\(outputs)")
+          return
+        }
+        outputs = harness.advance(.seconds(5))
+      }
+    }
+    guard case .signInFailed(let failure) = outputs.events.first else {
+      Issue.record("\(outputs)")
+      return
+    }
+    #expect(failure.fault == .network)
+  }
+
+  @Test(arguments: [
+    #"{"event":"pusher:error","data":{"code":4009,"message":"Connection not authorized."}}"#,
+    #"{"event":"pusher:error","data":{"code":null,"message":"Invalid signature: 1.2::user::{}"}}"#,
+    #"{"event":"pusher:signin_error","data":{"error":"no","status":401}}"#,
+  ])
+  func `the server's refusal is the sign-in's, not a channel's`(message: String) throws {
+    var harness = try asking(["private-a"])
+    let outputs = harness.receive(message)
+    let failure = outputs.events.compactMap {
+      if case .signInFailed(let failure) = $0 { failure } else { nil }
+    }.first
+    #expect(failure?.status == 401 && failure?.fault == .you)
+    #expect(outputs.requests.map(\.channel) == ["private-a"])
+  }
+
+  @Test func `a server that knows no sign-in says so`() throws {
+    var harness = try asking()
+    let outputs = harness.error(code: 4200, "Unknown event")
+    guard case .signInFailed(let failure) = outputs.events.last else {
+      Issue.record("\(outputs)")
+      return
+    }
+    #expect(failure.message == "Unknown event" && failure.fault == .peer)
+  }
+
+  @Test func `an unanswered sign-in is given up after the time for a connection`() throws {
+    var harness = try asking()
+    let outputs = harness.advance(.seconds(10))
+    guard case .signInFailed(let failure) = outputs.events.first else {
+      Issue.record("\(outputs)")
+      return
+    }
+    #expect(
+      failure
+        == SubscriptionFailure(
+          type: "Timeout", message: "no answer within 10 s", fault: .peer))
+    #expect(outputs.contains(SessionHarness.subscribe("a")))
+  }
+
+  @Test func `an answer that names no user is a failure`() throws {
+    var harness = try asking()
+    let outputs = harness.receive(#"{"event":"pusher:signin_success","data":{}}"#)
+    guard case .signInFailed = outputs.events.first else {
+      Issue.record("\(outputs)")
+      return
+    }
+  }
+
+  @Test func `a sign-in on a running connection leaves its channels alone`() throws {
+    var harness = SessionHarness.connected(channels: ["a"])
+    let request = try question(in: harness.perform { $0.signIn(at: $1) })
+    #expect(answer(&harness, request) == [Self.signIn])
+    let outputs = harness.receive(Self.success)
+    #expect(!outputs.contains(SessionHarness.subscribe("a")))
+    #expect(harness.perform { $0.signIn(at: $1) }.isEmpty)
+  }
+
+  @Test
+  func `who of the watchlist comes and goes is reported, and what is not understood left out`() {
+    var harness = SessionHarness.connected()
+    let outputs = harness.receive(
+      #"{"event":"pusher_internal:watchlist_events","data":"{\"events\":["#
+        + #"{\"name\":\"online\",\"user_ids\":[\"a\",2]},{\"name\":\"offline\",\"user_ids\":[\"c\"]},"#
+        + #"{\"name\":\"asleep\",\"user_ids\":[\"d\"]},{\"name\":\"online\",\"user_ids\":[]}]}"}"#)
+    #expect(
+      outputs.events == [
+        .watchlist(isOnline: true, userIDs: ["a", "2"]),
+        .watchlist(isOnline: false, userIDs: ["c"]),
+      ])
+  }
+
+  @Test(arguments: [
+    ("", "the answer is empty"), ("[]", "the answer is not a JSON object"),
+    (#"{"user_data":"{}"}"#, #"the answer has no "auth" string"#),
+    (#"{"auth":"k:s"}"#, #"the answer has no "user_data" with the JSON text that was signed"#),
+    (
+      #"{"auth":"k:s","user_data":{}}"#,
+      #"the answer has no "user_data" with the JSON text that was signed"#
+    ),
+  ])
+  func `an endpoint's answer about a user is read strictly`(body: String, reason: String) throws {
+    withView(Array(body.utf8)) { view in
+      #expect(throws: AuthorizationFailure.unusable(reason)) {
+        try AuthorizationAnswer.parseUser(view)
+      }
+    }
+    let good = #"{"auth":"k:s","user_data":"{\"id\":\"7\"}"}"#
+    #expect(try withView(Array(good.utf8)) { try AuthorizationAnswer.parseUser($0) } == Self.user)
+  }
+
+  @Test func `an error about the rate of client events ends and explains nothing`() {
+    var harness = SessionHarness.connected(channels: ["a"])
+    let outputs = harness.receive(
+      #"{"event":"pusher:error","channel":"a","data":{"code":4301,"message":"too fast"}}"#)
+    #expect(outputs == [.report(.error(code: 4301, message: "too fast"))])
+    let lost = harness.lose(.network("gone")).events
+    guard case .disconnected(_, let code, _, _) = lost.first else {
+      Issue.record("\(lost)")
+      return
+    }
+    #expect(code == nil)
+  }
+}

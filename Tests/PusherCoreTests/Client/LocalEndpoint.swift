@@ -1,0 +1,85 @@
+import Foundation
+
+/// An HTTP server for one test: answers every request by a closure, one connection after the other.
+final class LocalEndpoint: Sendable {
+  struct Request: Sendable {
+    let head: String
+    let body: String
+
+    /// The form's fields, still encoded.
+    var form: [String: String] {
+      var form: [String: String] = [:]
+      for field in body.split(separator: "&") {
+        let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        form[String(parts[0])] = parts.count > 1 ? String(parts[1]) : ""
+      }
+      return form
+    }
+  }
+
+  let port: Int
+  let requests = Gathered<Request>()
+  private let descriptor: Int32
+
+  /// - Parameter answer: The status and the body for a request.
+  init(_ answer: @escaping @Sendable (Request) -> (Int, String)) throws {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 && listen(descriptor, 16) == 0
+          && getsockname(descriptor, $0, &length) == 0
+      }
+    }
+    guard isBound else { throw LocalService.Failure.noServer }
+    self.descriptor = descriptor
+    port = Int(UInt16(bigEndian: address.sin_port))
+    let requests = requests
+    Thread.detachNewThread {
+      while true {
+        let peer = accept(descriptor, nil, nil)
+        guard peer >= 0 else { return }
+        if let request = Self.read(peer) {
+          requests.add(request)
+          let (status, body) = answer(request)
+          let text =
+            "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\nX-Was: here\r\n"
+            + "Connection: close\r\n\r\n\(body)"
+          _ = send(peer, text, text.utf8.count, Int32(MSG_NOSIGNAL))
+        }
+        close(peer)
+      }
+    }
+  }
+
+  deinit {
+    shutdown(descriptor, Int32(SHUT_RDWR))
+    close(descriptor)
+  }
+
+  var url: String { "http://127.0.0.1:\(port)/pusher/auth" }
+
+  private static func read(_ peer: Int32) -> Request? {
+    var text = ""
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      if let end = text.range(of: "\r\n\r\n") {
+        let head = String(text[..<end.lowerBound])
+        let body = String(text[end.upperBound...])
+        let length = head.split(separator: "\r\n").first {
+          $0.lowercased().hasPrefix("content-length:")
+        }
+        let expected = length.flatMap {
+          Int($0.split(separator: ":")[1].trimmingCharacters(in: .whitespaces))
+        }
+        if body.utf8.count >= expected ?? 0 { return Request(head: head, body: body) }
+      }
+      let count = recv(peer, &chunk, chunk.count, 0)
+      guard count > 0 else { return nil }
+      text += String(decoding: chunk[..<count], as: UTF8.self)
+    }
+  }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import PusherCore
+import PusherServer
+
+/// A local server on a thread of its own, for clients that have one too.
+final class LocalService: Sendable {
+  let port: Int
+  private let wakeUp: WakeUp
+  private let server: Kept
+
+  /// A server that is only touched on its own thread.
+  private final class Kept: @unchecked Sendable {
+    var server: Server?
+  }
+
+  /// - Parameter change: What shall differ from one app with the tests' credentials on a free port.
+  init(_ change: @escaping @Sendable (inout ServerOptions) -> Void = { _ in }) throws {
+    let started = DispatchSemaphore(value: 0)
+    let result = Locked<(Int, WakeUp)?>(nil)
+    let kept = Kept()
+    self.server = kept
+    Thread.detachNewThread {
+      guard let loop = try? EventLoop() else { return }
+      var options = ServerOptions(applications: [.forTests()])
+      options.port = 0
+      change(&options)
+      let server = try? Server(options: options, random: SeededGenerator(seed: 5), loop: loop)
+      guard let server else {
+        started.signal()
+        return
+      }
+      kept.server = server
+      result.withLock { $0 = (Int(server.port), loop.wakeUp) }
+      started.signal()
+      loop.run()
+      kept.server = nil
+    }
+    guard started.wait(timeout: .now() + 10) == .success,
+      let (port, wakeUp) = result.withLock({ $0 })
+    else { throw Failure.noServer }
+    self.port = port
+    self.wakeUp = wakeUp
+  }
+
+  enum Failure: Error {
+    case noServer
+    case late(String)
+  }
+
+  deinit {
+    wakeUp.post { $0.stop() }
+  }
+
+  /// Closes all sockets with 4200 and listens no more.
+  func stop() async {
+    await withCheckedContinuation { continuation in
+      wakeUp.post { [server] loop in
+        guard let server = server.server else { return continuation.resume() }
+        server.stop {
+          continuation.resume()
+          loop.stop()
+        }
+      }
+    }
+  }
+
+  /// Another server in the place of this one, once that was stopped.
+  func successor() throws -> LocalService {
+    let port = UInt16(port)
+    return try LocalService { $0.port = port }
+  }
+
+  /// What a client of this server needs.
+  func options(_ authMethod: AuthMethod = .noMethod) -> PusherClientOptions {
+    PusherClientOptions(authMethod: authMethod, host: .host("127.0.0.1"), port: port, useTLS: false)
+  }
+
+  func pusher(_ authMethod: AuthMethod = .noMethod) -> Pusher {
+    Pusher(key: Application.forTests().key, options: options(authMethod))
+  }
+
+  /// A client that signs for itself.
+  func signingPusher() -> Pusher {
+    pusher(.inline(secret: Application.forTests().secret))
+  }
+
+  var api: PusherAPI {
+    let application = Application.forTests()
+    return PusherAPI(
+      appID: application.id, key: application.key, secret: application.secret,
+      options: PusherAPI.Options(host: .host("127.0.0.1"), port: port, useTLS: false))
+  }
+
+  func trigger(_ name: String, _ channel: String, _ data: String = "{}") async throws {
+    try await api.trigger(name, channels: [channel], data: data)
+  }
+}
+
+/// What a test waits for, put down by handlers on other threads.
+final class Gathered<Value: Sendable>: Sendable {
+  private struct Status {
+    var values: [Value] = []
+    var waiting: [(count: Int, CheckedContinuation<Void, Never>)] = []
+  }
+  private let status = Locked(Status())
+
+  var values: [Value] { status.withLock { $0.values } }
+
+  func add(_ value: Value) {
+    let ready = status.withLock { status in
+      status.values.append(value)
+      let count = status.values.count
+      let ready = status.waiting.filter { $0.count <= count }
+      status.waiting.removeAll { $0.count <= count }
+      return ready
+    }
+    for (_, continuation) in ready { continuation.resume() }
+  }
+
+  /// Waits until so many values have come, for ten seconds at most.
+  func wait(for count: Int = 1, _ what: String = "values") async throws -> [Value] {
+    let deadline = Task {
+      try await Task.sleep(for: .seconds(10))
+      let late = status.withLock { status in
+        defer { status.waiting = [] }
+        return status.waiting
+      }
+      for (_, continuation) in late { continuation.resume() }
+    }
+    defer { deadline.cancel() }
+    await withCheckedContinuation { continuation in
+      let isReady = status.withLock { status in
+        if status.values.count >= count { return true }
+        status.waiting.append((count, continuation))
+        return false
+      }
+      if isReady { continuation.resume() }
+    }
+    guard values.count >= count else {
+      throw LocalService.Failure.late("\(what): \(values.count) of \(count)")
+    }
+    return values
+  }
+}
+
+/// Gathers all that a delegate can be told.
+final class RecordingDelegate: PusherDelegate {
+  let states = Gathered<String>()
+  let subscribed = Gathered<String>()
+  let failed = Gathered<
+    (name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure)
+  >()
+  let errors = Gathered<PusherError>()
+  let logged = Gathered<String>()
+  let connected = Gathered<String>()
+  let disconnected = Gathered<(error: ConnectionLoss?, willRetry: Bool)>()
+  let connectFailures = Gathered<(error: any Error, willRetry: Bool)>()
+  let delays = Gathered<Duration>()
+  let missed = Gathered<Duration>()
+  let asked = Gathered<String>()
+  let mayConnect: Bool
+  let retry: @Sendable (Duration) -> Duration?
+  let changeRequest: @Sendable (inout AuthRequest) -> Void
+
+  init(
+    mayConnect: Bool = true,
+    retry: @escaping @Sendable (Duration) -> Duration? = { _ in .milliseconds(10) },
+    changeRequest: @escaping @Sendable (inout AuthRequest) -> Void = { _ in }
+  ) {
+    self.mayConnect = mayConnect
+    self.retry = retry
+    self.changeRequest = changeRequest
+  }
+
+  func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
+    states.add("\(old.stringValue()) > \(new.stringValue())")
+  }
+
+  func subscribedToChannel(name: String) { subscribed.add(name) }
+
+  func failedToSubscribeToChannel(
+    name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure
+  ) {
+    failed.add((name, response, data, error))
+  }
+
+  func receivedError(error: PusherError) { errors.add(error) }
+  func debugLog(message: String) { logged.add(message) }
+  func connectionWillConnect(_ connection: PusherConnection) -> Bool { mayConnect }
+  func connectionDidConnect(_ connection: PusherConnection) {
+    connected.add(connection.socketId ?? "")
+  }
+
+  func connectionDidDisconnect(
+    _ connection: PusherConnection, error: ConnectionLoss?, willAttemptReconnect: Bool
+  ) {
+    disconnected.add((error, willAttemptReconnect))
+  }
+
+  func connectionDidFail(
+    _ connection: PusherConnection, error: any Error, willAttemptReconnect: Bool
+  ) {
+    connectFailures.add((error, willAttemptReconnect))
+  }
+
+  func connectionWillReconnect(
+    _ connection: PusherConnection, afterDelay delay: Duration
+  ) -> Duration? {
+    delays.add(delay)
+    return retry(delay)
+  }
+
+  func willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest) {
+    asked.add(channel.name)
+    changeRequest(&request)
+  }
+
+  func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration) {
+    missed.add(time)
+  }
+}

@@ -1,0 +1,183 @@
+import PusherCore
+import Testing
+
+/// The feature table's rows on events and binding.
+@Suite struct `Binding to events` {
+  let service: LocalService
+  let delegate = RecordingDelegate()
+  let pusher: Pusher
+  let channel: PusherChannel
+  let told = Gathered<String>()
+
+  init() async throws {
+    service = try LocalService()
+    pusher = service.pusher()
+    pusher.delegate = delegate
+    channel = pusher.subscribe("a")
+    pusher.subscribe("b")
+    pusher.connect()
+    _ = try await delegate.subscribed.wait(for: 2)
+  }
+
+  private func note(_ text: String) -> @Sendable (PusherEvent) -> Void {
+    { [told] in told.add("\(text) \($0.channelName ?? "-") \($0.eventName)") }
+  }
+
+  /// Sends the events, waits for the last, and answers what handlers said until then.
+  private func send(_ events: (String, String)...) async throws -> [String] {
+    let end = Gathered<String>()
+    let binding = pusher.bind(eventName: "end") { _ in end.add("") }
+    for (name, channel) in events { try await service.trigger(name, channel, "1") }
+    try await service.trigger("end", "a")
+    _ = try await end.wait()
+    pusher.unbind(callbackId: binding)
+    return told.values.filter { !$0.hasSuffix(" end") }
+  }
+
+  @Test func `bind on the client to all events`() async throws {
+    pusher.bind(eventCallback: note("all"))
+    #expect(try await send(("x", "a"), ("y", "b")) == ["all a x", "all b y"])
+  }
+
+  @Test func `bind on the client by name, any channel`() async throws {
+    pusher.bind(eventName: "x", eventCallback: note("x"))
+    #expect(try await send(("x", "a"), ("y", "a"), ("x", "b")) == ["x a x", "x b x"])
+  }
+
+  @Test func `bind per channel by name and to all events, channel before client`() async throws {
+    pusher.bind(eventCallback: note("client"))
+    channel.bind(eventCallback: note("channel"))
+    channel.bind(eventName: "x", eventCallback: note("named"))
+    #expect(
+      try await send(("x", "a"), ("y", "b")) == [
+        "named a x", "channel a x", "client a x", "client b y",
+      ])
+  }
+
+  @Test func `unbind with event name and callback id`() async throws {
+    let first = channel.bind(eventName: "x", eventCallback: note("first"))
+    channel.bind(eventName: "x", eventCallback: note("second"))
+    channel.unbind(eventName: "y", callbackId: first)
+    #expect(try await send(("x", "a")) == ["first a x", "second a x"])
+    channel.unbind(eventName: "x", callbackId: first)
+    #expect(try await send(("x", "a")).dropFirst(2) == ["second a x"])
+  }
+
+  @Test func `removeBinding by its token, wherever it was bound`() async throws {
+    let bindings = [
+      channel.bind(eventName: "x", eventCallback: note("1")),
+      channel.bind(eventCallback: note("2")),
+    ]
+    let global = pusher.bind(eventName: "x", eventCallback: note("3"))
+    #expect(bindings.allSatisfy { channel.removeBinding($0) })
+    #expect(pusher.removeBinding(global))
+    #expect(!pusher.removeBinding(global))
+    #expect(!channel.removeBinding(global))
+    #expect(try await send(("x", "a")).isEmpty)
+  }
+
+  @Test func `unbindAll for a name, for a channel and for the client`() async throws {
+    channel.bind(eventName: "x", eventCallback: note("x"))
+    channel.bind(eventName: "y", eventCallback: note("y"))
+    pusher.bind(eventCallback: note("client"))
+    channel.unbindAll(forEventName: "x")
+    #expect(try await send(("x", "a"), ("y", "a")) == ["client a x", "y a y", "client a y"])
+    channel.unbindAll()
+    pusher.unbindAll()
+    #expect(try await send(("x", "a"), ("y", "a")).count == 3)
+  }
+
+  @Test func `callback gets data as a value, and non-JSON data survives`() async throws {
+    let values = Gathered<JSONValue?>()
+    channel.bind(eventName: "x", callback: { values.add($0) })
+    for data in [#"{"price":"1.10"}"#, "plain text", "[1,2]", "12"] {
+      try await service.trigger("x", "a", data)
+    }
+    #expect(
+      try await values.wait(for: 4) == [
+        ["price": "1.10"], "plain text", [1, 2], .number("12"),
+      ])
+  }
+
+  @Test func `callback on the client gets the whole message`() async throws {
+    let values = Gathered<JSONValue?>()
+    pusher.bind(callback: { values.add($0) })
+    try await service.trigger("x", "a", #"{"n":1}"#)
+    #expect(
+      try await values.wait() == [["event": "x", "channel": "a", "data": ["n": 1]]])
+  }
+
+  @Test func `a handler that unbinds itself, others and all during an event works`() async throws {
+    let token = Gathered<PusherBinding>()
+    let (channel, told) = (channel, told)
+    token.add(
+      channel.bind { _ in
+        told.add("self")
+        for binding in token.values { channel.removeBinding(binding) }
+      })
+    token.add(channel.bind(eventCallback: note("other")))
+    #expect(try await send(("x", "a"), ("x", "a")) == ["self"])
+  }
+
+  @Test func `a handler bound during an event gets the next`() async throws {
+    let (pusher, inner) = (pusher, note("inner"))
+    let isBound = Gathered<Bool>()
+    pusher.bind(eventName: "x") { _ in
+      if isBound.values.isEmpty { pusher.bind(eventName: "x", eventCallback: inner) }
+      isBound.add(true)
+    }
+    #expect(try await send(("x", "a"), ("x", "b")) == ["inner b x"])
+  }
+
+  @Test func `a handler may subscribe, unsubscribe and disconnect`() async throws {
+    let pusher = pusher
+    pusher.bind(eventName: "x") { _ in
+      pusher.subscribe("c")
+      pusher.unsubscribe("b")
+    }
+    pusher.bind(eventName: "y") { _ in pusher.disconnect() }
+    try await service.trigger("x", "a")
+    _ = try await delegate.subscribed.wait(for: 3)
+    #expect(pusher.channel(named: "b") == nil)
+    try await service.trigger("y", "a")
+    _ = try await delegate.disconnected.wait()
+  }
+
+  @Test func `no event is handed out after disconnect, not even one that had come`() async throws {
+    let pusher = pusher
+    pusher.bind(eventName: "x") { [told] _ in
+      told.add("x")
+      pusher.disconnect()
+    }
+    for _ in 0..<5 { try await service.trigger("x", "a") }
+    _ = try await delegate.disconnected.wait()
+    #expect(told.values == ["x"])
+  }
+
+  @Test func `a handler that blocks loses no events`() async throws {
+    let gate = Gathered<Int>()
+    pusher.bind(eventName: "x") { [told] event in
+      // Busy until a good part of the others has been sent.
+      let start = SystemClock.now()
+      if told.values.isEmpty {
+        while start.duration(to: SystemClock.now()) < .milliseconds(200) {}
+      }
+      told.add(event.data ?? "")
+      gate.add(1)
+    }
+    for number in 0..<30 { try await service.trigger("x", "a", "\(number)") }
+    _ = try await gate.wait(for: 30)
+    #expect(told.values == (0..<30).map(String.init))
+  }
+
+  @Test func `events of another connection's making can be made for tests of handlers`() {
+    let event = PusherEvent(
+      eventName: "e", channelName: "presence-c", data: "{\"q\":\"\\\"\"}", userId: "7")
+    #expect(event.data == "{\"q\":\"\\\"\"}")
+    #expect(event.userId == "7")
+    #expect(event.jsonObject == ["q": "\""])
+    #expect(event.property(withKey: "event") == "e")
+    #expect(event.property(withKey: "absent") == nil)
+    #expect(PusherEvent(eventName: "e").data == nil)
+  }
+}

@@ -1,0 +1,131 @@
+import PusherCore
+import Testing
+
+/// The feature table's rows on options, and what bad ones get.
+@Suite struct `Client options` {
+  let service: LocalService
+  init() throws { service = try LocalService() }
+
+  private func failure(_ options: PusherClientOptions, key: String = "k") async throws
+    -> PusherConfigurationError?
+  {
+    let delegate = RecordingDelegate()
+    let pusher = Pusher(key: key, options: options)
+    pusher.delegate = delegate
+    pusher.connect()
+    let failures = try await delegate.connectFailures.wait()
+    #expect(failures.map(\.willRetry) == [false])
+    #expect(pusher.connection.connectionState == .disconnected)
+    return failures.first?.error as? PusherConfigurationError
+  }
+
+  @Test func `the PusherClientOptions value has PusherSwift's defaults`() {
+    let options = PusherClientOptions()
+    #expect(options.authMethod.description == "noMethod")
+    #expect(options.attemptToReturnJSONObject)
+    #expect(options.autoReconnect)
+    #expect(options.useTLS)
+    #expect(options.host == nil && options.port == nil && options.path == nil)
+    #expect(options.activityTimeout == nil)
+  }
+
+  @Test func `encrypted is another name of useTLS`() {
+    var options = PusherClientOptions()
+    options.encrypted = false
+    #expect(!options.useTLS)
+  }
+
+  @Test func `a secret stands in no description and no dump`() {
+    let method = AuthMethod.inline(secret: "hush")
+    var dumped = ""
+    dump(PusherClientOptions(authMethod: method), to: &dumped)
+    #expect(!dumped.contains("hush") && !"\(method)".contains("hush"))
+  }
+
+  @Test func `a custom host, port and path are where the client connects`() async throws {
+    let prefixed = try LocalService { $0.pathPrefix = "/a/b" }
+    var options = prefixed.options()
+    options.path = "a/b/"
+    let delegate = RecordingDelegate()
+    let pusher = Pusher(key: prefixed.pusher().key, options: options)
+    pusher.delegate = delegate
+    pusher.connect()
+    #expect(try await delegate.connected.wait().count == 1)
+  }
+
+  @Test func `a cluster that does not exist is a failure to connect, not to configure`()
+    async throws
+  {
+    let options = PusherClientOptions(
+      autoReconnect: false, host: .cluster("no such cluster"))
+    guard case .invalidHost(let host, _) = try await failure(options) else {
+      Issue.record("another failure")
+      return
+    }
+    #expect(host == "ws-no such cluster.pusher.com")
+  }
+
+  @Test(arguments: ["", "a/b", "user@host", "host:80", "host?x", "a b", "h#f"])
+  func `a host that is more than a host is refused before anything is sent`(_ host: String)
+    async throws
+  {
+    let failure = try await failure(PusherClientOptions(host: .host(host)))
+    guard case .invalidHost(host, _) = failure else {
+      Issue.record("\(String(describing: failure))")
+      return
+    }
+  }
+
+  @Test(arguments: [0, -1, 65_536]) func `a port out of range is refused`(_ port: Int)
+    async throws
+  {
+    #expect(try await failure(PusherClientOptions(port: port)) == .invalidPort(port))
+  }
+
+  @Test func `an empty key, a bad path and a timeout of nothing are refused`() async throws {
+    #expect(try await failure(PusherClientOptions(), key: "") == .missingKey)
+    #expect(try await failure(PusherClientOptions(path: "/a?b")) == .invalidPath("/a?b"))
+    #expect(
+      try await failure(PusherClientOptions(activityTimeout: .zero)) == .invalidTimeout(.zero))
+  }
+
+  @Test func `a file of authorities that is not there is told before anything is sent`()
+    async throws
+  {
+    guard case .tls(let reason) = try await failure(PusherClientOptions(caFile: "/nowhere")) else {
+      Issue.record("another failure")
+      return
+    }
+    #expect(reason.contains("/nowhere"))
+  }
+
+  @Test func `activityTimeout and pong timeout reach the session`() async throws {
+    var options = service.options()
+    options.activityTimeout = .milliseconds(20)
+    let pusher = Pusher(key: service.pusher().key, options: options)
+    let delegate = RecordingDelegate()
+    pusher.delegate = delegate
+    pusher.connection.pongResponseTimeout = .seconds(7)
+    #expect(pusher.connection.pongResponseTimeout == .seconds(7))
+    pusher.connect()
+    while !delegate.logged.values.contains(where: { $0.hasPrefix("sent: ") && $0.contains("ping") })
+    {
+      _ = try await delegate.logged.wait(for: delegate.logged.values.count + 1)
+    }
+    #expect(pusher.connection.connectionState == .connected)
+  }
+
+  @Test func `attemptToReturnJSONObject off hands data as text to callbacks`() async throws {
+    var options = service.options()
+    options.attemptToReturnJSONObject = false
+    let pusher = Pusher(key: service.pusher().key, options: options)
+    let delegate = RecordingDelegate()
+    pusher.delegate = delegate
+    let values = Gathered<JSONValue?>()
+    pusher.subscribe("a").bind(eventName: "e", callback: { values.add($0) })
+    pusher.connect()
+    _ = try await delegate.subscribed.wait()
+    try await service.trigger("e", "a", #"{"n":1}"#)
+    #expect(try await values.wait() == [.string(#"{"n":1}"#)])
+  }
+}

@@ -1,0 +1,354 @@
+import PusherCore
+import PusherServer
+import Testing
+
+/// Every Swift block of PusherSwift's README (7.x), in its order, compiled and run.
+///
+/// Where a block differs from the page, a comment says what is mended and why. Everywhere: a host that is the
+/// local server's, handlers that note what they would print, and Foundation's types replaced: `AuthRequest` for
+/// `URLRequest`, `JSONValue` for `Any`.
+@Suite struct `PusherSwift's README` {
+  let service: LocalService
+  let printed = Gathered<String>()
+  init() throws { service = try LocalService() }
+
+  private var key: String { Application.forTests().key }
+
+  @Test func `the enum AuthMethod has the five cases`() {
+    // The page shows the declaration; here each case is used.
+    struct Builder: AuthRequestBuilderProtocol {
+      func requestFor(socketID: String, channelName: String) -> AuthRequest? { nil }
+    }
+    struct Own: Authorizer {
+      // The page's completion handler is not escaping and so could not answer later.
+      func fetchAuthValue(
+        socketID: String, channelName: String,
+        completionHandler: @escaping @Sendable (PusherAuth?) -> Void
+      ) {
+        completionHandler(nil)
+      }
+    }
+    let methods: [AuthMethod] = [
+      .endpoint(authEndpoint: "http://localhost:9292/pusher/auth"),
+      .authRequestBuilder(authRequestBuilder: Builder()), .inline(secret: "secret"),
+      .authorizer(authorizer: Own()), .noMethod,
+    ]
+    #expect(methods.count == 5)
+  }
+
+  @Test func `PusherAuth holds auth and channelData`() {
+    let auth = PusherAuth(auth: "key:signature")
+    #expect(auth.channelData == nil)
+    #expect(PusherAuth(auth: "a", channelData: "{}").channelData == "{}")
+  }
+
+  @Test func `options with a cluster`() {
+    let options = PusherClientOptions(
+      host: .cluster("eu")
+    )
+    #expect(options.host == .cluster("eu"))
+  }
+
+  @Test func `options with an endpoint`() {
+    let options = PusherClientOptions(
+      authMethod: .endpoint(authEndpoint: "http://localhost:9292/pusher/auth")
+    )
+
+    let pusher = Pusher(key: "APP_KEY", options: options)
+    #expect(pusher.key == "APP_KEY")
+  }
+
+  @Test func `an authenticated channel by a request builder`() async throws {
+    let endpoint = try LocalEndpoint { request in
+      let application = Application.forTests()
+      let auth = SubscriptionSignature(key: application.key, secret: application.secret)
+        .authorize(
+          socketID: request.form["socket_id"] ?? "", channel: request.form["channel_name"] ?? "")
+      return (200, #"{"auth":"\#(auth.auth)"}"#)
+    }
+    let url = endpoint.url
+    final class AuthRequestBuilder: AuthRequestBuilderProtocol {
+      let url: String
+      init(url: String) { self.url = url }
+      func requestFor(socketID: String, channelName: String) -> AuthRequest? {
+        var request = AuthRequest(url: url)
+        request.httpMethod = "POST"
+        // The page writes `channel.name`, which its function does not have.
+        request.httpBody = "socket_id=\(socketID)&channel_name=\(channelName)"
+        request.addValue("myToken", forHTTPHeaderField: "Authorization")
+        return request
+      }
+    }
+
+    var options = PusherClientOptions(
+      authMethod: AuthMethod.authRequestBuilder(authRequestBuilder: AuthRequestBuilder(url: url))
+    )
+    (options.host, options.port, options.useTLS) = (.host("127.0.0.1"), service.port, false)
+    let pusher = Pusher(
+      key: key,
+      options: options
+    )
+    let delegate = RecordingDelegate()
+    pusher.delegate = delegate
+    pusher.subscribe("private-a")
+    pusher.connect()
+    _ = try await delegate.subscribed.wait()
+    #expect(endpoint.requests.values.first?.head.contains("Authorization: myToken") == true)
+  }
+
+  @Test func `connecting`() async throws {
+    let pusher = Pusher(key: key, options: service.options())
+    let delegate = RecordingDelegate()
+    pusher.connection.delegate = delegate
+    pusher.connect()
+    _ = try await delegate.connected.wait()
+  }
+
+  @Test func `the userDataFetcher`() async throws {
+    let pusher = service.signingPusher()
+
+    pusher.connection.userDataFetcher = { () -> PusherPresenceChannelMember in
+      PusherPresenceChannelMember(userId: "123", userInfo: ["twitter": "hamchapman"])
+    }
+    let delegate = RecordingDelegate()
+    pusher.delegate = delegate
+    let channel = pusher.subscribeToPresenceChannel(channelName: "presence-a")
+    pusher.connect()
+    _ = try await delegate.subscribed.wait()
+    #expect(
+      channel.me()
+        == PusherPresenceChannelMember(
+          userId: "123", userInfo: ["twitter": "hamchapman"]))
+  }
+
+  @Test func `the connection delegate, all functions optional`() async throws {
+    // In place of the page's view controller, which there is not on a server.
+    final class Controller: PusherDelegate {
+      let states = Gathered<ConnectionState>()
+      func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
+        states.add(new)
+      }
+    }
+    let controller = Controller()
+    let pusher = Pusher(key: key, options: service.options())
+    pusher.connection.delegate = controller
+    pusher.connect()
+    #expect(try await controller.states.wait(for: 2) == [.connecting, .connected])
+  }
+
+  @Test func `a delegate with every function`() async throws {
+    final class DummyDelegate: PusherDelegate {
+      let seen = Gathered<String>()
+      func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
+        seen.add("state")
+      }
+
+      func debugLog(message: String) {
+        seen.add("log")
+      }
+
+      func subscribedToChannel(name: String) {
+        seen.add("subscribed \(name)")
+      }
+
+      // `AuthResponse` and `SubscriptionFailure` stand for URLResponse and NSError.
+      func failedToSubscribeToChannel(
+        name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure
+      ) {
+        seen.add("failed \(name)")
+      }
+    }
+    let delegate = DummyDelegate()
+    let pusher = service.pusher()
+    pusher.connection.delegate = delegate
+    pusher.subscribe("a")
+    pusher.subscribe("private-b")
+    pusher.connect()
+    while !["state", "log", "subscribed a", "failed private-b"]
+      .allSatisfy(delegate.seen.values.contains)
+    {
+      _ = try await delegate.seen.wait(for: delegate.seen.values.count + 1)
+    }
+  }
+
+  @Test func `reconnection properties`() {
+    let pusher = Pusher(key: "APP_KEY")
+    // The page lists 6 and nil, PusherSwift's own defaults until 5.1; since 6.0 they are these.
+    #expect(pusher.connection.reconnectAttemptsMax == nil)
+    #expect(pusher.connection.maxReconnectGapInSeconds == 120)
+    pusher.connection.reconnectAttemptsMax = 6
+    pusher.connection.maxReconnectGapInSeconds = nil
+    #expect(pusher.connection.reconnectAttemptsMax == 6)
+    #expect(pusher.connection.maxReconnectGapInSeconds == nil)
+  }
+
+  @Test func `subscribing to public, private and presence channels`() async throws {
+    let pusher = service.signingPusher()
+    let delegate = RecordingDelegate()
+    pusher.delegate = delegate
+    pusher.connect()
+    let myChannel = pusher.subscribe("my-channel")
+    let myPrivateChannel = pusher.subscribe("private-my-channel")
+    let myPresenceChannel = pusher.subscribeToPresenceChannel(
+      channelName: "presence-my-channel")
+    let myOtherPresenceChannel = pusher.subscribe("presence-my-channel")
+    _ = try await delegate.subscribed.wait(for: 3)
+    #expect(myChannel.isSubscribed && myPrivateChannel.isSubscribed)
+    #expect(myPresenceChannel.memberCount == 1)
+    // "unless you choose to cast the channel object":
+    #expect((myOtherPresenceChannel as? PusherPresenceChannel)?.members.count == 1)
+  }
+
+  @Test func `functions for members`() async throws {
+    let printed = printed
+    let onMemberChange = { @Sendable (member: PusherPresenceChannelMember) in
+      printed.add("\(member)")
+    }
+
+    let pusher = service.signingPusher()
+    let delegate = RecordingDelegate()
+    pusher.delegate = delegate
+    // The page leaves out the label `channelName:`, which the function has always had.
+    let chan = pusher.subscribeToPresenceChannel(
+      channelName: "presence-channel", onMemberAdded: onMemberChange,
+      onMemberRemoved: onMemberChange)
+    pusher.connect()
+    _ = try await delegate.subscribed.wait()
+    let other = service.signingPusher()
+    other.subscribe("presence-channel")
+    other.connect()
+    #expect(try await printed.wait().count == 1)
+    #expect(chan.memberCount == 2)
+  }
+
+  @Test func `binding to pusher subscription_succeeded`() async throws {
+    let pusher = service.signingPusher()
+    let printed = printed
+
+    let chan = pusher.subscribeToPresenceChannel(channelName: "presence-channel")
+
+    chan.bind(
+      eventName: "pusher:subscription_succeeded",
+      callback: { data in
+        printed.add("Subscribed!")
+        printed.add("I can now access myId: \(chan.myId ?? "no id")")
+        printed.add("And here are the channel members: \(chan.members.map(\.userId))")
+      })
+    pusher.connect()
+    let lines = try await printed.wait(for: 3)
+    let id = try #require(pusher.connection.socketId)
+    #expect(
+      lines == [
+        "Subscribed!", "I can now access myId: \(id)",
+        "And here are the channel members: [\"\(id)\"]",
+      ])
+  }
+
+  @Test func `the delegate that looks for a presence channel`() async throws {
+    final class DummyDelegate: PusherDelegate {
+      let printed: Gathered<String>
+      // The page's class uses a `pusher` from nowhere. Held weakly: the client must not keep itself alive.
+      let channels: @Sendable () -> PusherChannels?
+      init(_ printed: Gathered<String>, _ channels: @escaping @Sendable () -> PusherChannels?) {
+        self.printed = printed
+        self.channels = channels
+      }
+      // The page calls it `subscriptionDidSucceed`, its name until 4.0, and uses an undefined `channelName`.
+      func subscribedToChannel(name: String) {
+        if name == "presence-channel" {
+          if let presChan = channels()?.findPresence(name: name) {
+            // in here you can now have access to the channel's members and myId properties
+            printed.add("\(presChan.members.count)")
+            printed.add(presChan.myId ?? "no id")
+          }
+        }
+      }
+    }
+
+    let pusher = service.signingPusher()
+    // The page gives the connection the only reference to a delegate that it keeps weakly.
+    let delegate = DummyDelegate(printed) { [weak pusher] in pusher?.connection.channels }
+    pusher.connection.delegate = delegate
+    let chan = pusher.subscribeToPresenceChannel(channelName: "presence-channel")
+    pusher.connect()
+    #expect(try await printed.wait(for: 2).first == "1")
+    #expect(printed.values.last == chan.myId)
+  }
+
+  @Test func `subscribing with self-provided auth values`() async throws {
+    let pusher = service.pusher()
+    let delegate = RecordingDelegate()
+    pusher.delegate = delegate
+    pusher.connect()
+    _ = try await delegate.connected.wait()
+    let application = Application.forTests()
+    let own = SubscriptionSignature(key: application.key, secret: application.secret).authorize(
+      socketID: try #require(pusher.connection.socketId), channel: "presence-channel",
+      channelData: #"{"user_id":"1"}"#)
+    let (yourAuthString, yourOptionalChannelDataString) = (own.auth, own.channelData)
+    let channelName = "presence-channel"
+
+    let pusherAuth = PusherAuth(auth: yourAuthString, channelData: yourOptionalChannelDataString)
+    let chan = pusher.subscribe(channelName, auth: pusherAuth)
+    _ = try await delegate.subscribed.wait()
+    #expect(chan.isSubscribed)
+  }
+
+  @Test func `global events`() async throws {
+    let printed = printed
+    let pusher = service.pusher()
+    let delegate = RecordingDelegate()
+    pusher.delegate = delegate
+    pusher.subscribe("my-channel")
+
+    pusher.bind(callback: { (message: JSONValue?) -> Void in
+      // The page looks for its fields in the message itself; they have always been in its data.
+      if let data = message?["data"] {
+        if let commenter = data["commenter"]?.text, let message = data["message"]?.text {
+          printed.add("\(commenter) wrote \(message)")
+        }
+      }
+    })
+    pusher.connect()
+    _ = try await delegate.subscribed.wait()
+    try await service.trigger("c", "my-channel", #"{"commenter":"Bob","message":"hi"}"#)
+    #expect(try await printed.wait() == ["Bob wrote hi"])
+  }
+
+  @Test func `per-channel events`() async throws {
+    let printed = printed
+    let pusher = service.pusher()
+    let delegate = RecordingDelegate()
+    pusher.delegate = delegate
+    let myChannel = pusher.subscribe("my-channel")
+
+    myChannel.bind(
+      eventName: "new-price",
+      callback: { (data: JSONValue?) -> Void in
+        if let price = data?["price"]?.text, let company = data?["company"]?.text {
+          printed.add("\(company) is now priced at \(price)")
+        }
+      })
+    pusher.connect()
+    _ = try await delegate.subscribed.wait()
+    try await service.trigger("new-price", "my-channel", #"{"company":"A","price":"1.10"}"#)
+    #expect(try await printed.wait() == ["A is now priced at 1.10"])
+  }
+
+  @Test func `receiving errors`() async throws {
+    let printed = printed
+    let pusher = service.signingPusher()
+    // The page's label-less `bind({ … })` has the label `callback:`; its `code` may be null.
+    pusher.bind(callback: { (message: JSONValue?) in
+      if let message, message["event"] == "pusher:error" {
+        if let errorMessage = message["data"]?["message"]?.text {
+          printed.add("Error message: \(errorMessage)")
+        }
+      }
+    })
+    let channel = pusher.subscribe("private-a")
+    for _ in 0..<12 { try channel.trigger(eventName: "x", data: nil) }
+    pusher.connect()
+    #expect(try await printed.wait().first?.hasPrefix("Error message: ") == true)
+  }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import PusherCore
+import PusherServer
+import Testing
+
+/// Everything from any thread at any time.
+@Suite struct `Calls from many threads` {
+  /// Runs `body` on so many threads at once, each with a seed of its own, and waits for the last.
+  private static func onThreads(
+    _ count: Int, _ body: @escaping @Sendable (UInt64) -> Void
+  ) async {
+    await withCheckedContinuation { continuation in
+      let left = Locked(count)
+      // A class, because a closure for several threads cannot hold the mutex itself.
+      let done = Done(left: count, continuation)
+      for seed in 0..<count {
+        Thread.detachNewThread {
+          body(UInt64(seed + 1))
+          done.one()
+        }
+      }
+      left.withLock { _ in }
+    }
+  }
+
+  private final class Done: Sendable {
+    private let left: Locked<Int>
+    private let continuation: CheckedContinuation<Void, Never>
+    init(left: Int, _ continuation: CheckedContinuation<Void, Never>) {
+      self.left = Locked(left)
+      self.continuation = continuation
+    }
+    func one() {
+      let isLast = left.withLock { left in
+        left -= 1
+        return left == 0
+      }
+      if isLast { continuation.resume() }
+    }
+  }
+
+  /// One call of what can be called, picked at random.
+  private static func call(
+    _ pusher: Pusher, _ random: inout SeededGenerator, _ bindings: inout [PusherBinding],
+    _ heard: Gathered<Int>
+  ) {
+    let names = ["a", "b", "private-c", "presence-d", "private-e"]
+    let name = names[Int(random.next() % UInt64(names.count))]
+    let note: @Sendable (PusherEvent) -> Void = { event in
+      heard.add(event.data?.utf8.count ?? 0)
+      if event.eventName == "e" { pusher.channel(named: "b")?.unbindAll(forEventName: "never") }
+    }
+    switch random.next() % 20 {
+    case 0...3: pusher.subscribe(name)
+    case 4: pusher.unsubscribe(name)
+    case 5: bindings.append(pusher.bind(eventCallback: note))
+    case 6: bindings.append(pusher.bind(eventName: "e", eventCallback: note))
+    case 7, 8:
+      if let channel = pusher.channel(named: name) {
+        bindings.append(channel.bind(eventName: "e", eventCallback: note))
+      }
+    case 9...11:
+      if let last = bindings.popLast() {
+        if !pusher.removeBinding(last) { pusher.channel(named: name)?.removeBinding(last) }
+      }
+    case 12: pusher.channel(named: name)?.unbindAll()
+    case 13: try? pusher.channel(named: name)?.trigger(eventName: "x", data: ["n": 1])
+    case 14: _ = pusher.subscribedChannels.map(\.name)
+    case 15: _ = pusher.connection.channels.findPresence(name: name)?.members.count
+    case 16: if random.next() % 8 == 0 { pusher.disconnect() }
+    case 17, 18: pusher.connect()
+    default:
+      pusher.connection.reconnectAttemptsMax = Int(random.next() % 4)
+      _ = pusher.connection.socketId
+    }
+  }
+
+  @Test func `random calls from eight threads, while events come, leave a client that works`()
+    async throws
+  {
+    let service = try LocalService()
+    let pusher = service.signingPusher()
+    let delegate = RecordingDelegate()
+    pusher.delegate = delegate
+    let heard = Gathered<Int>()
+    pusher.connect()
+    let api = service.api
+    let source = Task {
+      while !Task.isCancelled {
+        try await api.trigger("e", channels: ["a", "b", "private-c"], data: "{}")
+      }
+    }
+    await Self.onThreads(8) { seed in
+      var random = SeededGenerator(seed: seed)
+      var bindings: [PusherBinding] = []
+      for _ in 0..<400 { Self.call(pusher, &random, &bindings, heard) }
+    }
+    source.cancel()
+    _ = await source.result
+    // Whatever state that has led to, the client can still do what it is for.
+    pusher.unsubscribeAll()
+    pusher.unbindAll()
+    pusher.disconnect()
+    let last = Gathered<String?>()
+    pusher.connection.reconnectAttemptsMax = nil
+    pusher.subscribe("end").bind(eventName: "end") { last.add($0.data) }
+    pusher.connect()
+    while pusher.channel(named: "end")?.isSubscribed != true {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    try await service.trigger("end", "end", "yes")
+    #expect(try await last.wait() == ["yes"])
+  }
+
+  @Test func `clients that come and go on many threads leave nothing behind`() async throws {
+    let service = try LocalService()
+    await Self.onThreads(4) { seed in
+      for number in 0..<10 {
+        let pusher = service.signingPusher()
+        pusher.subscribe("presence-\(seed)")
+        pusher.bind { _ in }
+        pusher.connect()
+        if number % 2 == 0 { pusher.disconnect() }
+      }
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import PusherCore
+import Testing
+
+/// A connection that is asked more than once: RFC 9112 section 9.3.
+@Suite struct HTTPConnectionTests {
+  /// Answers each request with the next of its answers; an empty one ends the connection instead.
+  private final class Server: SocketStreamDelegate {
+    private(set) var connections = 0
+    private(set) var requests: [String] = []
+    var answers: [String]
+    private var listener: Listener?
+    private var streams: [SocketStream] = []
+    private let input = ByteBuffer()
+
+    init(_ loop: EventLoop, _ answers: [String]) throws(TransportError) {
+      self.answers = answers
+      listener = try Listener(loop: loop, host: "127.0.0.1", port: 0) {
+        [unowned self, unowned loop] descriptor, peer, _ in
+        connections += 1
+        streams.append(.adopt(loop: loop, descriptor: descriptor, peer: peer, delegate: self))
+      }
+    }
+
+    var port: UInt16 { listener?.address.port ?? 0 }
+
+    func endIdleConnections() { for stream in streams { stream.close() } }
+
+    func streamOpened(_ stream: SocketStream, at now: Instant) {}
+    func streamWritable(_ stream: SocketStream, at now: Instant) {}
+    func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {}
+
+    func streamReadable(_ stream: SocketStream, at now: Instant) {
+      guard case .bytes? = try? stream.read(into: input, atMost: 65_536) else {
+        return stream.close()
+      }
+      guard input.view.text.contains("\r\n\r\n") else { return }
+      requests.append(input.view.text)
+      input.removeAll()
+      let answer = answers.isEmpty ? "" : answers.removeFirst()
+      if answer.isEmpty { return stream.close() }
+      let output = ByteBuffer()
+      output.append(answer)
+      try? stream.write(from: output)
+    }
+  }
+
+  private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+  private final class Run {
+    let harness: LoopHarness
+    let server: Server
+    let client: HTTPConnection
+
+    init(_ answers: [String]) throws {
+      harness = try LoopHarness()
+      server = try Server(harness.loop, answers)
+      client = HTTPConnection(loop: harness.loop, tls: nil, timeout: .seconds(4))
+    }
+
+    /// The status, or `nil` when the request failed.
+    func ask(_ method: String = "GET") throws -> Int? {
+      let url = try HTTPURL(parsing: "http://127.0.0.1:\(server.port)/x")
+      var status: Int?
+      try client.send(HTTPExchange.Request(method: method, url: url)) { [harness] result, _ in
+        status = (try? result.get())?.head.status
+        harness.loop.stop()
+      }
+      #expect(harness.run())
+      return status
+    }
+  }
+
+  @Test func `one connection serves one request after another`() throws {
+    let run = try Run([Self.ok, Self.ok, Self.ok])
+    for _ in 0..<3 { #expect(try run.ask("POST") == 200) }
+    #expect(run.server.connections == 1 && run.client.connectionCount == 1)
+    #expect(!run.server.requests[0].lowercased().contains("connection:"))
+  }
+
+  @Test(arguments: [
+    "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 what nobody asked for\r\n\r\n",
+  ])
+  func `a server that does not keep the connection gets a new one`(answer: String) throws {
+    let run = try Run([answer, Self.ok])
+    #expect(try run.ask() == 200)
+    #expect(try run.ask() == 200)
+    #expect(run.server.connections == 2)
+  }
+
+  @Test func `a connection that has ended meanwhile is not used`() throws {
+    let run = try Run([Self.ok, Self.ok])
+    #expect(try run.ask("POST") == 200)
+    run.server.endIdleConnections()
+    #expect(try run.ask("POST") == 200)
+    #expect(run.server.connections == 2)
+  }
+
+  @Test func `what may be repeated is repeated once when a kept connection breaks`() throws {
+    let run = try Run([Self.ok, "", Self.ok])
+    #expect(try run.ask() == 200)
+    #expect(try run.ask() == 200)
+    #expect(run.server.requests.count == 3 && run.server.connections == 2)
+  }
+
+  @Test func `what may have had an effect is not repeated`() throws {
+    let run = try Run([Self.ok, "", Self.ok])
+    #expect(try run.ask("POST") == 200)
+    #expect(try run.ask("POST") == nil)
+    #expect(run.server.requests.count == 2)
+  }
+}
