@@ -112,6 +112,9 @@ extension ClientDriver: ChannelsClientDelegate {
       }
     case .authorizationDelayed(let name, let reason, let delay):
       log("authorisation of \(name) is asked for again in \(delay.inWords): \(reason)")
+    case .decryptionFailed(let name, let event, let data, let reason):
+      log("event \(event) on \(name) could not be decrypted: \(reason)")
+      delegate?.failedToDecryptEvent(eventName: event, channelName: name, data: data)
     case .malformed(let reason, _): log("a message was left out: \(reason)")
     default: break
     }

@@ -36,7 +36,12 @@ extension PusherConnection {
 
   /// A presence channel, whatever its name: one with another prefix fails.
   func subscribePresence(_ name: String, _ wish: Wish) -> PusherPresenceChannel {
-    if let channel = subscribe(name, wish) as? PusherPresenceChannel { return channel }
+    // Another kind of channel must not even be asked for.
+    if ChannelKind(channelName: name) == .presence,
+      let channel = subscribe(name, wish) as? PusherPresenceChannel
+    {
+      return channel
+    }
     let failure = SubscriptionFailure(
       type: "InvalidName", message: "a presence channel's name begins with presence-, not '\(name)'"
     )

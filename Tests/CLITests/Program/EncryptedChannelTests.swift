@@ -75,6 +75,42 @@ struct EncryptedChannelTests {
     #expect(secrets.values == [old, new])
   }
 
+  @Test func `auth answers with the channel's key, and lines are encrypted one by one`() throws {
+    let server = try LocalServer()
+    let file = try Self.keyFile(Self.key)
+    let environment = ["PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "s"]
+    let answer = try PusherCLI.run(
+      "auth", Self.channel, "--socket-id", "1.2", "--encryption-key-file", file,
+      environment: environment)
+    let secret = try EncryptionMasterKey(base64: Self.key).sharedSecret(channel: Self.channel)
+    #expect(try JSONParser.parse(answer.outputText)["shared_secret"] == .string(secret))
+
+    let program = try server.subscribe(
+      [Self.channel, "news"], "-L", "-n", "2", "--encryption-key-file", file)
+    let lines = try TemporaryFolder.shared.file(
+      "lines",
+      holding: [Self.channel, "news"].map {
+        #"{"event":"e","channel":"\#($0)","data":{"n":1.10}}"# + "\n"
+      }.joined())
+    func replay(_ options: String...) throws -> ProgramResult {
+      try PusherCLI.start(
+        ["trigger", "-"] + server.address + options,
+        environment: [
+          "PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_ID": LocalServer.appID,
+          "PUSHER_APP_SECRET": "local-secret",
+        ], input: .file(lines)
+      ).result()
+    }
+    let sent = try replay("--encryption-key-file", file)
+    #expect(sent.ending == .exited(0), "\(sent.errorText)")
+    #expect(
+      try program.lines(2)
+        == [Self.channel, "news"].map { #"{"event":"e","channel":"\#($0)","data":{"n":1.10}}"# })
+    let refused = try replay()
+    #expect(refused.ending == .exited(5))
+    #expect(refused.errorText.contains("line 1: \(Self.channel) is encrypted: give"))
+  }
+
   @Test func `a missing or bad key is a mistake in the settings`() throws {
     let missing = try PusherCLI.run("subscribe", "--local", Self.channel)
     #expect(missing.ending == .exited(2))

@@ -151,6 +151,7 @@ final class RecordingDelegate: PusherDelegate {
     (name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure)
   >()
   let errors = Gathered<PusherError>()
+  let undecrypted = Gathered<String>()
   let logged = Gathered<String>()
   let connected = Gathered<String>()
   let disconnected = Gathered<(error: ConnectionLoss?, willRetry: Bool)>()
@@ -182,6 +183,10 @@ final class RecordingDelegate: PusherDelegate {
     name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure
   ) {
     failed.add((name, response, data, error))
+  }
+
+  func failedToDecryptEvent(eventName: String, channelName: String, data: String?) {
+    undecrypted.add("\(channelName) \(eventName) \(data ?? "none")")
   }
 
   func receivedError(error: PusherError) { errors.add(error) }

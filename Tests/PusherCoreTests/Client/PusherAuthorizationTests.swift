@@ -209,6 +209,20 @@ private func sign(_ socketID: String, _ channel: String) -> PusherAuth {
     #expect(presence.myId == "7")
   }
 
+  @Test func `an event that cannot be decrypted reaches failedToDecryptEvent`() async throws {
+    let secret = Base64.encode([UInt8](repeating: 7, count: 32))
+    let endpoint = try LocalEndpoint { request in
+      let (status, body) = Self.answer(request)
+      return (status, body.dropLast() + #","shared_secret":"\#(secret)"}"#)
+    }
+    let pusher = connect(.endpoint(authEndpoint: endpoint.url))
+    pusher.subscribe("private-encrypted-a")
+    _ = try await delegate.subscribed.wait()
+    try await service.trigger("e", "private-encrypted-a", #"{"nonce":"x","ciphertext":"y"}"#)
+    let told = try await delegate.undecrypted.wait()
+    #expect(told.first?.hasPrefix("private-encrypted-a e ") == true)
+  }
+
   @Test func `an endpoint that cannot be one fails before anything is sent`() async throws {
     let pusher = connect(.endpoint(authEndpoint: "pusher/auth"))
     pusher.subscribe("private-a")
