@@ -22,9 +22,15 @@ set -- build -c release --product pusher-cli
 # libsodium, so it is linked in where its archive is there: a description of our own names that.
 if [ "$(uname -s)" = Linux ]; then
   set -- "$@" --static-swift-stdlib
+  mkdir -p .build/static
+  # The Swift libraries need a little of the C++ library, which as a library of its own costs each run a megabyte.
+  archive=$(clang -print-file-name=libstdc++.a 2>/dev/null || cc -print-file-name=libstdc++.a 2>/dev/null || true)
+  if [ -f "$archive" ]; then
+    ln -sf "$archive" .build/static/libstdc++.a
+    set -- "$@" -Xlinker "-L$PWD/.build/static"
+  fi
   libraries=$(pkg-config --variable=libdir libsodium)
   if [ -f "$libraries/libsodium.a" ]; then
-    mkdir -p .build/static
     sed "s|^Libs:.*|Libs: -L$libraries -l:libsodium.a|" \
       "$libraries/pkgconfig/libsodium.pc" >.build/static/libsodium.pc
     export PKG_CONFIG_PATH="$PWD/.build/static${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
