@@ -58,14 +58,17 @@ let package = Package(
       path: "Benchmarks/BoundHandler",
       swiftSettings: strict
     ),
+    .target(
+      name: "TestSupport", path: "Tests/TestSupport", swiftSettings: [.treatAllWarnings(as: .error)]
+    ),
     .testTarget(
       name: "PusherCoreTests",
-      dependencies: ["PusherCore", "PusherServer"],
+      dependencies: ["PusherCore", "PusherServer", "TestSupport"],
       swiftSettings: [.treatAllWarnings(as: .error)]
     ),
     .testTarget(
       name: "CLITests",
-      dependencies: ["pusher-cli", "PusherCore", "CSystemOpenSSL"],
+      dependencies: ["pusher-cli", "PusherCore", "CSystemOpenSSL", "TestSupport"],
       exclude: ["Peers"],
       swiftSettings: [.treatAllWarnings(as: .error)]
     ),

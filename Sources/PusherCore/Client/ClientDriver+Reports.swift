@@ -127,11 +127,12 @@ extension ClientDriver: ChannelsClientDelegate {
       presence.noteMembers(roster, myId: run.authorizer.memberID(of: name))
       presence.delegate?.presenceChannelDidSubscribe(presence)
     }
-    delegate?.subscribedToChannel(name: name)
     run.dispatcher.dispatch(publicName("subscription_succeeded"), channel: name) {
       guard let roster else { return .object([]) }
       return ["presence": roster.json]
     }
+    // Behind the handlers, as PusherSwift has it: who binds from here on gets nothing that was before.
+    delegate?.subscribedToChannel(name: name)
     flush(channel)
   }
 

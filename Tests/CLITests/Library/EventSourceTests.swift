@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("EventSource, against a scripted server")
+@Suite("EventSource, against a scripted server", .ownThread)
 struct EventSourceTests {
   private static let events =
     "id: event-id\nevent: event-name\ndata: event-data\n\nid: event-id\ndata: event-data-1\n"

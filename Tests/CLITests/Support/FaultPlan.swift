@@ -95,12 +95,14 @@ struct FaultPlan: Sendable {
     let asked = [try connection.subscription(), try connection.subscription()].map(\.channel)
     if case .neverConfirm = fault { try connection.ignore() }
     if case .leaveBeforeConfirmation = fault { return connection.drop() }
+    // What is published from here on is the subscription's, as on a real server, however late this thread goes on.
+    let first = source.last + 1
     let order = confirmation == .reversed ? Array(asked.reversed()) : asked
     for channel in confirmation == .twice ? order + order : order {
       try connection.send(
         event: "pusher_internal:subscription_succeeded", channel: channel, data: "{}")
     }
-    try source.feed(connection, atMost: events)
+    try source.feed(connection, from: first, atMost: events)
     switch fault {
     case .close(let code): try connection.close(code: code, reason: "planned")
     case .dropWithError(let code):

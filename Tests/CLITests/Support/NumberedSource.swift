@@ -49,9 +49,9 @@ final class NumberedSource: Sendable {
   /// How many events were written to confirmed subscriptions.
   var written: Int { state.withLock { $0.written } }
 
-  /// Writes what is published from now on to a confirmed subscription, at most so many events.
-  func feed(_ connection: ScriptedConnection, atMost limit: Int) throws {
-    var next = last + 1
+  /// Writes what is published from a number on to a confirmed subscription, at most so many events.
+  func feed(_ connection: ScriptedConnection, from first: Int, atMost limit: Int) throws {
+    var next = first
     let end = limit == .max ? .max : next + limit
     while next < end {
       guard next <= last else {

@@ -14,8 +14,14 @@ final class ScriptedServer: Sendable {
   private let connections = Record<Int>()
   private let stopPipe: (reading: Int32, writing: Int32)
 
-  /// - Parameter certificate: Serve TLS with this one.
-  init(certificate: ServerCertificate? = nil, _ script: @escaping Script) throws {
+  /// - Parameters:
+  ///   - certificate: Serve TLS with this one.
+  ///   - place: Where the test asks for it, for what goes wrong later.
+  ///   - script: What each connection does.
+  init(
+    certificate: ServerCertificate? = nil, place: SourceLocation = #_sourceLocation,
+    _ script: @escaping Script
+  ) throws {
     let listener = try Loopback.listen()
     port = listener.port
     isSecure = certificate != nil
@@ -27,7 +33,7 @@ final class ScriptedServer: Sendable {
         connections.add(1)
         let number = connections.values.count
         Thread.detachNewThread {
-          Self.run(script, on: accepted, number: number, stop: stop, certificate)
+          Self.run(script, on: accepted, number: number, stop: stop, certificate, place)
         }
       }
       close(listener.descriptor)
@@ -52,7 +58,7 @@ final class ScriptedServer: Sendable {
 
   private static func run(
     _ script: Script, on descriptor: Int32, number: Int, stop: Int32,
-    _ certificate: ServerCertificate?
+    _ certificate: ServerCertificate?, _ place: SourceLocation
   ) {
     do {
       let connection = try ScriptedConnection(
@@ -63,7 +69,8 @@ final class ScriptedServer: Sendable {
     } catch is TLSError where certificate != nil {
       // A client that does not trust the certificate ends the handshake.
     } catch {
-      Issue.record("the script of connection \(number) failed: \(error)")
+      Issue.record(
+        "the script of connection \(number) failed: \(error)", sourceLocation: place)
     }
   }
 }

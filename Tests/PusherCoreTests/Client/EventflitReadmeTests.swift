@@ -7,7 +7,7 @@ import Testing
 /// The page is PusherSwift's with the names changed. Here the classes keep the names of this library, and what is
 /// Eventflit's own stands in a ``Service``: prefixes and hosts. What is mended in the blocks is told in the tests of
 /// PusherSwift's README. Against a local server the blocks run with Pusher's names for things.
-@Suite struct `EventflitSwift's README` {
+@Suite(.ownThread) struct `EventflitSwift's README` {
   /// Eventflit as data.
   private static let eventflit = Service(
     eventPrefix: "eventflit:", internalPrefix: "eventflit_internal:",

@@ -10,7 +10,7 @@ private func sign(_ socketID: String, _ channel: String) -> PusherAuth {
 }
 
 /// The feature table's rows on authorisation.
-@Suite struct `Authorisation of a client` {
+@Suite(.ownThread) struct `Authorisation of a client` {
   let service: LocalService
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }

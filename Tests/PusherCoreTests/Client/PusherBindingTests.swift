@@ -2,7 +2,7 @@ import PusherCore
 import Testing
 
 /// The feature table's rows on events and binding.
-@Suite struct `Binding to events` {
+@Suite(.ownThread) struct `Binding to events` {
   let service: LocalService
   let delegate = RecordingDelegate()
   let pusher: Pusher

@@ -2,7 +2,7 @@ import PusherCore
 import Testing
 
 /// The feature table's rows on channels and subscriptions.
-@Suite struct `Channels of a client` {
+@Suite(.ownThread) struct `Channels of a client` {
   let service: LocalService
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }
@@ -143,7 +143,7 @@ import Testing
 }
 
 /// The rows on presence.
-@Suite struct `Presence channels of a client` {
+@Suite(.ownThread) struct `Presence channels of a client` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

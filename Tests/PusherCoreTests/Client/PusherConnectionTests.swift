@@ -2,7 +2,7 @@ import PusherCore
 import Testing
 
 /// The feature table's rows on connection and state.
-@Suite struct `Connecting` {
+@Suite(.ownThread) struct `Connecting` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

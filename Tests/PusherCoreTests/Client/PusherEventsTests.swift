@@ -2,7 +2,7 @@ import PusherCore
 import Testing
 
 /// All events of a client or of a channel as a sequence.
-@Suite struct `Events as a sequence` {
+@Suite(.ownThread) struct `Events as a sequence` {
   let service: LocalService
   let delegate = RecordingDelegate()
   let pusher: Pusher
@@ -72,7 +72,7 @@ import Testing
 }
 
 /// The rows on client events.
-@Suite struct `Client events` {
+@Suite(.ownThread) struct `Client events` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

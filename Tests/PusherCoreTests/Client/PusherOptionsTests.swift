@@ -2,7 +2,7 @@ import PusherCore
 import Testing
 
 /// The feature table's rows on options, and what bad ones get.
-@Suite struct `Client options` {
+@Suite(.ownThread) struct `Client options` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

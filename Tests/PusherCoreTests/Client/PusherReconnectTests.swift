@@ -2,7 +2,7 @@ import PusherCore
 import Testing
 
 /// The feature table's rows on losing and renewing a connection.
-@Suite struct `Reconnecting` {
+@Suite(.ownThread) struct `Reconnecting` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

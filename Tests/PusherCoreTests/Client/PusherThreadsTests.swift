@@ -4,7 +4,7 @@ import PusherServer
 import Testing
 
 /// Everything from any thread at any time.
-@Suite struct `Calls from many threads` {
+@Suite(.ownThread) struct `Calls from many threads` {
   /// Runs `body` on so many threads at once, each with a seed of its own, and waits for the last.
   private static func onThreads(
     _ count: Int, _ body: @escaping @Sendable (UInt64) -> Void
