@@ -199,7 +199,7 @@ struct StreamTests {
     }
     let state = TemporaryFolder.shared.file("state")
     let program = try PusherCLI.sse(server, "--state-file", state, "--buffer", "64k", "-v")
-    try program.errorLine(containing: "is slow", readsOutput: false)
+    try program.errorLine(containing: "is slow", within: .seconds(60), readsOutput: false)
     program.send(SIGTERM)
     let result = try program.result()
     #expect(result.ending == .signalled(SIGTERM))
