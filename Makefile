@@ -7,7 +7,11 @@ SWIFT   ?= swift
 PROGRAM := dist/pusher-cli
 MANUAL  := man/pusher-cli.1
 BINDIR   = $(DESTDIR)$(PREFIX)/bin
-MANDIR   = $(DESTDIR)$(PREFIX)/share/man/man1
+SHAREDIR = $(DESTDIR)$(PREFIX)/share
+MANDIR   = $(SHAREDIR)/man/man1
+BASHDIR  = $(SHAREDIR)/bash-completion/completions
+ZSHDIR   = $(SHAREDIR)/zsh/site-functions
+FISHDIR  = $(SHAREDIR)/fish/vendor_completions.d
 
 export SWIFT
 
@@ -56,13 +60,17 @@ tsan: ## run all tests with ThreadSanitizer
 asan: ## run all tests with AddressSanitizer
 	@scripts/sanitize.sh address
 
-install: $(PROGRAM) ## install program and manual under DESTDIR and PREFIX (/usr/local)
-	install -d "$(BINDIR)" "$(MANDIR)"
+install: $(PROGRAM) ## install program, manual and completions under DESTDIR and PREFIX (/usr/local)
+	install -d "$(BINDIR)" "$(MANDIR)" "$(BASHDIR)" "$(ZSHDIR)" "$(FISHDIR)"
 	install -m 755 $(PROGRAM) "$(BINDIR)/pusher-cli"
 	install -m 644 $(MANUAL) "$(MANDIR)/pusher-cli.1"
+	$(PROGRAM) completion bash >"$(BASHDIR)/pusher-cli"
+	$(PROGRAM) completion zsh >"$(ZSHDIR)/_pusher-cli"
+	$(PROGRAM) completion fish >"$(FISHDIR)/pusher-cli.fish"
 
 uninstall: ## remove what install put there
-	rm -f "$(BINDIR)/pusher-cli" "$(MANDIR)/pusher-cli.1"
+	rm -f "$(BINDIR)/pusher-cli" "$(MANDIR)/pusher-cli.1" "$(BASHDIR)/pusher-cli" \
+	  "$(ZSHDIR)/_pusher-cli" "$(FISHDIR)/pusher-cli.fish"
 
 clean: ## remove everything that was built
 	rm -rf .build .build-* dist

@@ -7,7 +7,7 @@
 set -eu
 
 build='make libssl-dev libsodium-dev zlib1g-dev pkg-config binutils g++'
-test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan mandoc microsocks nginx-light openssl procps tinyproxy-bin"
+test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan mandoc microsocks nginx-light openssl procps tinyproxy-bin fish zsh"
 lint='codespell mandoc shellcheck'
 bench="$build python3 python3-venv ca-certificates curl openssl"
 

@@ -18,6 +18,7 @@ struct Main {
       switch try Invocation(words) {
       case .page(let page, let status): return HelpCommand.run(page, status: status, early)
       case .version: return HelpCommand.version(early)
+      case .completion(let script): return early.print(script.text)
       case .subscribe(let typed):
         let settings = try SubscribeSettings(typed, environment: environment)
         let voice = try voice(

@@ -11,6 +11,7 @@ enum Command: String, CaseIterable, Sendable {
   case sign
   case verify
   case webhook
+  case completion
   case help
   case version
 

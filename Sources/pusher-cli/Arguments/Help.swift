@@ -31,8 +31,8 @@ extension HelpPage {
       sign, verify KIND        sign by hand, or find out why a signature is refused
       webhook listen           receive webhooks, verify and print them
       serve                    run a local server to develop and test with
-      help [COMMAND|TOPIC]     show help
-      version                  show the version
+      completion SHELL         print a script for bash, zsh or fish
+      help [COMMAND|TOPIC]     show help; 'version' shows the version
 
     Topics: environment, exit-codes, output, recipes. Manual: man pusher-cli
 
@@ -112,6 +112,7 @@ extension HelpPage {
     case .channels, .users, .terminate: inspectingFrame(of: command)
     case .auth, .sign, .verify: signingFrame(of: command)
     case .webhook: webhookFrame
+    case .completion: completionFrame
     case .help, .version: []
     }
   }

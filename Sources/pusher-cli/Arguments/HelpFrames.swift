@@ -29,6 +29,14 @@ extension HelpPage {
     }
   }
 
+  static let completionFrame = [
+    "Usage: pusher-cli completion bash|zsh|fish",
+    "Prints a script that lets the shell complete commands, options and values;",
+    "'make install' puts the three where shells look for them.",
+    "",
+    "  pusher-cli completion bash | sudo tee /etc/bash_completion.d/pusher-cli",
+  ]
+
   static let webhookFrame = [
     "Usage: pusher-cli webhook listen [OPTION...]",
     "Receives webhooks at any path, checks their signatures and prints each of their",

@@ -12,6 +12,7 @@ enum Invocation: Equatable {
   /// `auth`, `sign` or `verify`.
   case sign(TypedArguments)
   case webhook(TypedArguments)
+  case completion(CompletionScript)
 
   /// Reads the words behind the program's name.
   ///
@@ -60,6 +61,7 @@ enum Invocation: Equatable {
     case .channels, .users, .terminate: self = .inspect(typed)
     case .auth, .sign, .verify: self = .sign(typed)
     case .webhook: self = .webhook(typed)
+    case .completion: self = .completion(try Self.script(typed.operands))
     case .help: self = .page(try HelpPage(named: typed.operands), .success)
     case .version: self = .version
     }
@@ -67,6 +69,23 @@ enum Invocation: Equatable {
       throw UsageError(
         "\(command.rawValue) takes no arguments (found '\(extra)')", helpFor: command)
     }
+  }
+}
+
+extension Invocation {
+  private static func script(_ words: [String]) throws(UsageError) -> CompletionScript {
+    let shells = CompletionScript.allCases.map(\.rawValue)
+    guard words.count == 1, let word = words.first else {
+      throw UsageError(
+        "completion takes one shell: \(shells.joined(separator: ", "))", helpFor: .completion)
+    }
+    guard let script = CompletionScript(rawValue: word) else {
+      let clause = Suggestion.clause(for: word, in: shells)
+      throw UsageError(
+        "no completion for '\(word)', only for \(shells.joined(separator: ", "))\(clause)",
+        helpFor: .completion)
+    }
+    return script
   }
 }
 

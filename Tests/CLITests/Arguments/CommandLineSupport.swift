@@ -14,7 +14,7 @@ func arguments(_ words: [String]) throws -> TypedArguments {
     .inspect(let typed),
     .sign(let typed), .webhook(let typed):
     return typed
-  case .page, .version: throw NoCommand()
+  case .page, .version, .completion: throw NoCommand()
   }
 }
 

@@ -1,0 +1,21 @@
+extension Command {
+  /// What the command does, in a few words; no full stop.
+  var summary: String {
+    switch self {
+    case .subscribe: "print events as they come"
+    case .sse: "print the events of an event stream"
+    case .serve: "run a local server to develop and test with"
+    case .trigger: "send an event through the HTTP API, or JSON lines"
+    case .channels: "list the channels that are joined, or show one"
+    case .users: "list the members of a presence channel"
+    case .terminate: "end the connections of a user"
+    case .auth: "print what an authorisation endpoint would answer"
+    case .sign: "sign by hand"
+    case .verify: "find out why a signature is refused"
+    case .webhook: "receive webhooks, verify and print them"
+    case .completion: "print a script that completes commands in a shell"
+    case .help: "show help"
+    case .version: "show the version"
+    }
+  }
+}
