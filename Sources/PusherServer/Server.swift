@@ -153,7 +153,7 @@ package final class Server {
     self.whenStopped = nil
     turnTimer.map(loop.remove)
     scanTimer.map(loop.remove)
-    dispatchers.forEach { $0?.close() }
+    for dispatcher in dispatchers { dispatcher?.close() }
     whenStopped()
   }
 

@@ -34,7 +34,7 @@ final class WebhookDispatcher {
   /// Gives up what waits.
   func close() {
     timer.map(loop.remove)
-    senders.forEach { $0.close() }
+    for sender in senders { sender.close() }
   }
 
   private func sendDue() {

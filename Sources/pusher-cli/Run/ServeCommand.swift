@@ -34,6 +34,7 @@ private final class ServeRun {
   private let loop: EventLoop
   private let server: Server
   private let log: EventLog?
+  private let manager = ServiceManager(Environment.ofProcess())
   private var signal: Int32?
   private var timer: LoopTimer?
 
@@ -72,6 +73,8 @@ private final class ServeRun {
       let printed = diagnostics.print(settings.environmentBlock(port: server.port))
       guard printed == .success else { return printed }
     }
+    manager.ready()
+    manager.watch(loop)
     loop.run()
     log?.flush()
     if let signal { Signals.die(of: signal) }
@@ -80,6 +83,7 @@ private final class ServeRun {
 
   private func end(_ number: Int32) {
     signal = number
+    manager.stopping()
     server.stop { [loop] in loop.stop() }
     let timer = LoopTimer(deadline: loop.now.advanced(by: Self.closeTime)) { [loop] in
       loop.stop()
