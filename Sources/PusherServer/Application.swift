@@ -1,3 +1,5 @@
+package import PusherCore
+
 /// An app that the server serves: what a client names by its key and the HTTP API by its id.
 package struct Application: Sendable, Equatable, CustomStringConvertible {
   package let id: String
@@ -8,6 +10,10 @@ package struct Application: Sendable, Equatable, CustomStringConvertible {
   package var allowsClientEvents: Bool
   /// Whether subscribers are told how many they are.
   package var sendsSubscriptionCounts = false
+  /// Who is told by webhook what happens; `http` or `https`.
+  package var webhooks: [HTTPURL] = []
+  /// From which the endpoints derive the keys of encrypted channels.
+  package var masterKey: EncryptionMasterKey?
   /// An app that is not enabled refuses sockets with 4003 and API calls with 403.
   package var isEnabled: Bool
 

@@ -8,6 +8,8 @@ package struct HTTPAnswer: Sendable, Equatable {
   package let isJSON: Bool
   /// The methods that the path knows, with status 405.
   package var allow: String?
+  /// Fields beside those that every answer has.
+  package var headers = HTTPHeaders()
 
   private init(status: Int, body: String, isJSON: Bool, allow: String? = nil) {
     self.status = status
@@ -20,6 +22,9 @@ package struct HTTPAnswer: Sendable, Equatable {
   package static func json(_ value: JSONValue) -> HTTPAnswer {
     HTTPAnswer(status: 200, body: JSONWriter.text(value), isJSON: true)
   }
+
+  /// 204.
+  package static let nothing = HTTPAnswer(status: 204, body: "", isJSON: true)
 
   /// A refusal with one line of text.
   package static func refusal(_ status: Int, _ reason: String, allow: String? = nil) -> HTTPAnswer {
@@ -43,9 +48,13 @@ package struct HTTPAnswer: Sendable, Equatable {
   package func write(to output: ByteBuffer, keepsAlive: Bool, withoutBody: Bool = false) {
     let length = body.utf8.count + (isJSON ? 0 : 1)
     var lines = "HTTP/1.1 \(status) \(Self.reason(status))\r\n"
-    lines += "Content-Type: \(isJSON ? "application/json" : "text/plain; charset=utf-8")\r\n"
-    lines += "Content-Length: \(length)\r\n"
+    // RFC 9110 section 8.6: an answer without content tells no length of it.
+    if status != 204 {
+      lines += "Content-Type: \(isJSON ? "application/json" : "text/plain; charset=utf-8")\r\n"
+      lines += "Content-Length: \(length)\r\n"
+    }
     if let allow { lines += "Allow: \(allow)\r\n" }
+    for field in headers.fields { lines += "\(field.name): \(field.value)\r\n" }
     lines += keepsAlive ? "\r\n" : "Connection: close\r\n\r\n"
     output.append(lines)
     guard !withoutBody else { return }
@@ -56,6 +65,7 @@ package struct HTTPAnswer: Sendable, Equatable {
   private static func reason(_ status: Int) -> String {
     switch status {
     case 200: "OK"
+    case 204: "No Content"
     case 400: "Bad Request"
     case 401: "Unauthorized"
     case 403: "Forbidden"

@@ -15,6 +15,7 @@ package final class Hub {
   private var counts = SubscriptionCounts()
   private var touched: [ClientSession] = []
   private var events: [ServerLogEvent] = []
+  private var notices: [WebhookNotice] = []
 
   package init(
     application: Application, limits: ServerLimits = ServerLimits(),
@@ -58,6 +59,7 @@ package final class Hub {
 
   /// Subscribes a socket that may: it gets the answer, the others learn of a new member.
   func subscribe(_ session: ClientSession, to name: String, as member: Member?) {
+    if channels[name] == nil { note(.channelOccupied(channel: name)) }
     var channel = channels[name] ?? HubChannel(name: name)
     // Taken out, so that the change below does not copy what the dictionary holds too.
     channels[name] = nil
@@ -69,7 +71,9 @@ package final class Hub {
     if ChannelName.isCache(name) { replay(name, to: session) }
     log(.subscribed(socketID: session.socketID, channel: name, userID: member?.userID))
     noteCount(name)
-    guard isNewMember, let member, !others.isEmpty else { return }
+    guard isNewMember, let member else { return }
+    note(.memberAdded(channel: name, userID: member.userID))
+    guard !others.isEmpty else { return }
     deliver(SharedFrame(text.memberAdded(channel: name, member: member)), to: others)
   }
 
@@ -80,6 +84,7 @@ package final class Hub {
       noteCount(name)
       return
     }
+    note(.memberRemoved(channel: name, userID: goneUserID))
     let others = channels[name]?.subscribers ?? []
     removeIfEmpty(name)
     guard !others.isEmpty else { return }
@@ -88,9 +93,12 @@ package final class Hub {
 
   /// What a new subscriber of a cache channel gets: the last event, or the news that there is none.
   private func replay(_ name: String, to session: ClientSession) {
-    session.send(
-      cache[name].map { text.event(name: $0.name, channel: name, data: $0.data) }
-        ?? text.cacheMiss(channel: name))
+    guard let event = cache[name] else {
+      session.send(text.cacheMiss(channel: name))
+      note(.cacheMiss(channel: name))
+      return
+    }
+    session.send(text.event(name: event.name, channel: name, data: event.data))
   }
 
   /// The data of the last event of a cache channel.
@@ -108,6 +116,7 @@ package final class Hub {
     deliver(
       SharedFrame(text.subscriptionCount(channel: name, count: subscribers.count)),
       to: subscribers)
+    note(.subscriptionCount(channel: name, count: subscribers.count))
   }
 
   /// Tells the counts of large channels, which change too often to tell each time.
@@ -116,7 +125,9 @@ package final class Hub {
   }
 
   private func removeIfEmpty(_ name: String) {
-    if channels[name]?.subscribers.isEmpty == true { channels[name] = nil }
+    guard channels[name]?.subscribers.isEmpty == true else { return }
+    channels[name] = nil
+    note(.channelVacated(channel: name))
   }
 
   /// Whether one more user may join a presence channel; more connections of those who are there always may.
@@ -147,12 +158,16 @@ package final class Hub {
   /// Passes a client's event on to the others; the sender must be subscribed.
   func relay(name: String, channel: String, data: JSONValue?, from session: ClientSession) {
     guard let place = channels[channel] else { return }
-    let frame = SharedFrame(
-      text.clientEvent(
-        name: name, channel: channel, data: data, userID: place.userID(of: session)))
-    let count = deliver(frame, to: place.subscribers, except: session)
+    let userID = place.userID(of: session)
+    let message = text.clientEvent(name: name, channel: channel, data: data, userID: userID)
+    let count = deliver(SharedFrame(message), to: place.subscribers, except: session)
     log(
-      .clientEvent(socketID: session.socketID, name: name, channel: channel, recipients: count))
+      .clientEvent(
+        socketID: session.socketID, name: name, channel: channel, message: message,
+        recipients: count))
+    note(
+      .clientEvent(
+        channel: channel, name: name, data: data, socketID: session.socketID, userID: userID))
   }
 
   @discardableResult
@@ -194,6 +209,19 @@ package final class Hub {
     guard !events.isEmpty else { return [] }
     defer { events.removeAll(keepingCapacity: true) }
     return events
+  }
+
+  /// What the app is to be told by webhook since the last call.
+  package func takeNotices() -> [WebhookNotice] {
+    guard !notices.isEmpty else { return [] }
+    defer { notices.removeAll(keepingCapacity: true) }
+    return notices
+  }
+
+  /// Notes something for the app's webhooks; users' own channels are nobody's business.
+  private func note(_ notice: WebhookNotice) {
+    guard !application.webhooks.isEmpty, !notice.channel.hasPrefix("#") else { return }
+    notices.append(notice)
   }
 
   func touch(_ session: ClientSession) {

@@ -22,6 +22,8 @@ package final class Server {
   private var turnTimer: LoopTimer?
   private var scanTimer: LoopTimer?
   private var whenStopped: (() -> Void)?
+  /// Those of the hubs, in their order.
+  private var dispatchers: [WebhookDispatcher?] = []
 
   /// How exact the deadlines of connections are kept.
   private static let scanInterval = Duration.seconds(1)
@@ -44,6 +46,7 @@ package final class Server {
       service: options.service, random: random)
     router = APIRouter(applications)
     let tls = try Self.context(options)
+    let outgoing = try Self.outgoingContext(options)
     let door = Door()
     listener = try Listener(loop: loop, host: options.host, port: options.port) {
       descriptor, peer, now in
@@ -51,6 +54,11 @@ package final class Server {
     }
     address = listener.address
     door.server = self
+    dispatchers = options.applications.map { application in
+      WebhookDispatcher(
+        application, loop: loop, tls: outgoing, policy: options.webhooks,
+        report: { [weak self] in self?.report($0) })
+    }
     startTimers()
     loop.beforeWait { [weak self] in self?.deliver() }
   }
@@ -61,6 +69,13 @@ package final class Server {
   package var connectionCount: Int { applications.connectionCount }
 
   var limits: ServerLimits { options.limits }
+
+  /// The answer to a request that is no WebSocket's.
+  func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer {
+    let authorized = options.hasAuthEndpoints ? AuthEndpoint(applications).answer(request) : nil
+    return authorized
+      ?? router.answer(request, seconds: SystemClock.wall().secondsSince1970)
+  }
 
   /// Accepts nothing more and closes all sockets with 4200; `whenDone` is called when the last has gone.
   package func stop(whenDone: @escaping () -> Void = {}) {
@@ -84,6 +99,20 @@ package final class Server {
     do throws(TLSError) {
       return try TLSContext.server(
         certificateFile: certificate, keyFile: options.keyFile ?? certificate)
+    } catch {
+      throw .tls(error)
+    }
+  }
+
+  /// What webhooks to secure receivers need.
+  private static func outgoingContext(
+    _ options: ServerOptions
+  ) throws(TransportError) -> TLSContext? {
+    guard options.applications.contains(where: { $0.webhooks.contains { $0.isSecure } }) else {
+      return nil
+    }
+    do throws(TLSError) {
+      return try TLSContext.client(TLSConfiguration(), environment: options.webhooks.trust)
     } catch {
       throw .tls(error)
     }
@@ -124,6 +153,7 @@ package final class Server {
     self.whenStopped = nil
     turnTimer.map(loop.remove)
     scanTimer.map(loop.remove)
+    for dispatcher in dispatchers { dispatcher?.close() }
     whenStopped()
   }
 
@@ -147,6 +177,9 @@ package final class Server {
         hub.takeLog().forEach(log)
         if touched.isEmpty { break }
       }
+    }
+    for (hub, dispatcher) in zip(applications.hubs, dispatchers) {
+      dispatcher?.take(hub.takeNotices(), at: now)
     }
   }
 

@@ -34,7 +34,7 @@ extension ServerConnection {
       upgrade(request, at: now)
       return
     }
-    let answer = server.router.answer(request, seconds: SystemClock.wall().secondsSince1970)
+    let answer = server.answer(request)
     let keepsAlive = request.keepsAlive && !server.isStopping
     answer.write(
       to: answers, keepsAlive: keepsAlive, withoutBody: request.head.method == "HEAD")
@@ -43,7 +43,7 @@ extension ServerConnection {
     server.report(
       .request(
         method: request.head.method, path: String(path), status: answer.status,
-        reason: answer.status == 200 ? "" : answer.body))
+        reason: answer.status < 300 ? "" : answer.body))
   }
 
   private func upgrade(_ request: HTTPRequestReader.Request, at now: Instant) {

@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// What happens on the server, for those who want to watch; no case holds a secret.
 package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   /// A socket is established.
@@ -13,14 +15,29 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   case unsubscribed(socketID: String, channel: String)
   /// An event came through the API and went to so many sockets.
   case event(name: String, channel: String, data: String, recipients: Int)
-  /// A client's event was passed on to so many others.
-  case clientEvent(socketID: String, name: String, channel: String, recipients: Int)
+  /// A client's event was passed on to so many others, as `message`.
+  case clientEvent(
+    socketID: String, name: String, channel: String, message: String, recipients: Int)
   /// Something a client sent was answered with an error.
   case clientError(socketID: String, reason: String)
   /// An API call was answered.
   case request(method: String, path: String, status: Int, reason: String)
   /// A connection ended before it was a socket or a call.
   case dropped(reason: String)
+  /// A webhook was taken.
+  case webhookSent(url: String, event: String, status: Int)
+  /// A webhook was not taken and will be sent again.
+  case webhookFailed(url: String, event: String, reason: String, retryIn: Duration)
+  /// A webhook was given up.
+  case webhookDropped(url: String, event: String, reason: String)
+
+  /// Whether something is lost, or may be, that the server's user counts on.
+  package var isProblem: Bool {
+    switch self {
+    case .webhookFailed, .webhookDropped: true
+    default: false
+    }
+  }
 
   /// One line for people; control characters of foreign text become `?`, so that they cannot drive a terminal.
   package var description: String {
@@ -47,12 +64,17 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
     case .unsubscribed(let socketID, let channel): "\(socketID) unsubscribed from \(channel)"
     case .event(let name, let channel, let data, let recipients):
       "event \(name) on \(channel) to \(recipients): \(data)"
-    case .clientEvent(let socketID, let name, let channel, let recipients):
+    case .clientEvent(let socketID, let name, let channel, _, let recipients):
       "\(socketID) sent \(name) on \(channel) to \(recipients)"
     case .clientError(let socketID, let reason): "\(socketID) got an error: \(reason)"
     case .request(let method, let path, let status, let reason):
       "\(method) \(path) \(status)" + (reason.isEmpty ? "" : ": \(reason)")
     case .dropped(let reason): "connection dropped: \(reason)"
+    case .webhookSent(let url, let event, let status): "webhook \(event) to \(url): \(status)"
+    case .webhookFailed(let url, let event, let reason, let delay):
+      "webhook \(event) to \(url) failed (\(reason)); trying again in \(delay.inSeconds) s"
+    case .webhookDropped(let url, let event, let reason):
+      "webhook \(event) to \(url) dropped (\(reason))"
     }
   }
 }

@@ -16,6 +16,9 @@ package struct ServerOptions: Sendable, Equatable {
   /// Whether clients that offer permessage-deflate may compress what they send; what goes out to many stays plain.
   package var acceptsCompression = false
   package var limits = ServerLimits()
+  package var webhooks = WebhookPolicy()
+  /// Whether ``AuthEndpoint`` answers: anybody who can reach the server may then join any channel.
+  package var hasAuthEndpoints = false
   /// What clients and server call things.
   package var service = Service.pusher
 

@@ -71,6 +71,12 @@ enum FlagName: String, CaseIterable, Sendable {
   case tlsKey = "tls-key"
   case clientEvents = "client-events"
   case subscriptionCounts = "subscription-counts"
+  case apps
+  case webhook
+  case webhookDelay = "webhook-delay"
+  case authEndpoints = "auth-endpoints"
+  case logEvents = "log-events"
+  case printEnv = "print-env"
   // Whom to talk to.
   case key
   case appID = "app-id"

@@ -6,7 +6,8 @@ internal import PusherCore
 /// of value, since a flag may stand before the command. Rows stand in the order of the help.
 enum Flags {
   static let all =
-    receiving + sending + asking + requesting + serving + connecting + authorizing + waiting
+    receiving + sending + asking + requesting + serving + hooking + connecting + authorizing
+    + waiting
     + speaking
 
   /// The rows a command knows.
@@ -63,8 +64,8 @@ enum Flags {
       commands: printing, group: .receive,
       summary: "end with 124 when nothing is printed for TIME"),
     Flag(
-      name: .timestamps, letter: "t", commands: printing.union([.webhook]), group: .print,
-      isCommon: true,
+      name: .timestamps, letter: "t", commands: printing.union([.webhook, .serve]),
+      group: .print, isCommon: true,
       summary: "add received_at, our clock, as the first field"),
     Flag(
       name: .output, letter: "o", value: .choice(OutputFormat.allCases.map(\.rawValue)),
@@ -309,7 +310,7 @@ enum Flags {
       summary: "what other members see of it; @FILE reads a file"),
     Flag(
       name: .encryptionKeyFile, value: .text, metavariable: "FILE",
-      commands: [.subscribe, .trigger, .auth], group: .authorization,
+      commands: [.subscribe, .trigger, .auth, .serve], group: .authorization,
       summary: "base64 master key of encrypted channels"),
     Flag(
       name: .signIn, commands: [.subscribe], group: .authorization,

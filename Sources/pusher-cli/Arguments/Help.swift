@@ -108,6 +108,7 @@ extension HelpPage {
         "  pusher-cli serve",
         "  pusher-cli serve --listen 127.0.0.1:0 --port-file port",
         "  pusher-cli serve --key demo --app-id 1 --secret-file secret",
+        "  pusher-cli serve --webhook http://localhost:8000/hook --log-events",
       ]
     case .channels, .users, .terminate: inspectingFrame(of: command)
     case .auth, .sign, .verify: signingFrame(of: command)

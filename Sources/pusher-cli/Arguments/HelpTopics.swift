@@ -43,6 +43,8 @@ extension HelpPage {
       NO_PROXY                              hosts, domains, networks without it
       REQUEST_METHOD                        set by CGI: HTTP_PROXY is ignored
       JOURNAL_STREAM                        set by systemd: adds priorities
+      NOTIFY_SOCKET, WATCHDOG_USEC          set by systemd: subscribe and serve tell
+                                            when they are ready, serve that it lives
 
     """
 

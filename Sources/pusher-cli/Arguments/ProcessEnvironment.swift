@@ -17,6 +17,7 @@ extension Environment {
     "BROADCAST_CONNECTION", "BROADCAST_DRIVER", "PUSHER_CLI_OUTPUT", "PUSHER_CLI_COLOR",
     "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR",
     "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD", "JOURNAL_STREAM",
+    "NOTIFY_SOCKET", "WATCHDOG_USEC",
   ]
 
   /// The same in lower case, where that is customary.

@@ -8,16 +8,22 @@ struct ServeSettings: Equatable, Sendable {
   var port: Int
   /// Where to write the port, so that scripts can wait for it.
   var portFile: String?
-  var appID: String
-  var key: String
-  var secret: Secret
+  /// At least one, with distinct ids and keys.
+  var apps: [ServedApp]
   /// Which of app id, key and secret nobody gave, and what they are; to be announced.
   var defaulted: [String]
   var certificate: CertificateFiles?
-  /// Whether members of private and presence channels may send client events.
-  var allowsClientEvents: Bool
-  /// Whether subscribers are told how many they are.
-  var sendsSubscriptionCounts: Bool
+  /// How long it is held back from webhooks that somebody has left; `nil` for as long as Pusher does.
+  var webhookDelay: Duration?
+  /// Where trusted certificates are, for webhooks.
+  var trust: TLSEnvironment
+  /// Whether clients' questions at `/pusher/auth` and its kin are answered.
+  var hasAuthEndpoints: Bool
+  var logsEvents: Bool
+  /// Whether the lines of the log carry the time.
+  var hasTimestamps: Bool
+  /// Whether a block for a `.env` file is printed.
+  var printsEnvironment: Bool
   /// What clients and server call things.
   var service: Service
   var verbosity: Verbosity
@@ -39,35 +45,28 @@ extension ServeSettings {
     _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
   ) throws(UsageError) {
     var reader = SettingsReader(typed, environment: environment, files: files)
-    let source = try reader.environment.source(forKey: typed.text(.key), isAPI: true)
-    let local = CredentialSource.local
-    var withKey = source
-    withKey.key = source.key ?? local.key
-    let key = try reader.key(withKey)
-    let typedID = typed.text(.appID).map { Setting(origin: "--app-id", value: $0) }
-    let appID = typedID ?? source.appID
-    if let appID { try reader.requireWord(appID, what: "app id") }
-    let secret = try reader.secret(source)
-
-    self.key = key.value
-    self.appID = appID?.value ?? local.appID?.value ?? "1"
-    self.secret = secret ?? Secret("local")
-    defaulted = [
-      appID == nil ? "app id '\(self.appID)'" : nil,
-      key == local.key ? "key 'local'" : nil,
-      secret == nil ? "secret 'local'" : nil,
-    ].compactMap { $0 }
     (host, port) = try Self.address(typed.text(.listen) ?? "127.0.0.1:6001")
+    if let path = typed.text(.apps) {
+      apps = try reader.servedApps(path)
+      defaulted = []
+    } else {
+      (apps, defaulted) = try reader.servedApp(isLocal: Self.isLoopback(host), listen: host)
+    }
     portFile = typed.text(.portFile)
     certificate = try Self.certificate(typed, files)
-    allowsClientEvents = typed.isOn(.clientEvents)
-    sendsSubscriptionCounts = typed.isOn(.subscriptionCounts)
+    webhookDelay = typed.duration(.webhookDelay)
+    trust = TLSEnvironment(
+      certificateFile: reader.environment["SSL_CERT_FILE"],
+      certificateDirectories: reader.environment["SSL_CERT_DIR"])
+    hasAuthEndpoints = typed.choice(.authEndpoints) ?? Self.isLoopback(host)
+    logsEvents = typed.isOn(.logEvents)
+    hasTimestamps = typed.isOn(.timestamps)
+    printsEnvironment = typed.isOn(.printEnv)
+    if logsEvents, printsEnvironment {
+      throw UsageError("--log-events and --print-env both print on standard output; give one")
+    }
     service = reader.service
     verbosity = reader.verbosity
-    if secret == nil, !Self.isLoopback(host) {
-      reader.warn(
-        "the secret is 'local' and \(host) may be reached from outside; give --secret-file")
-    }
     warnings = reader.warnings
   }
 
@@ -93,8 +92,11 @@ extension ServeSettings {
     return (host.isEmpty ? "127.0.0.1" : String(host), port)
   }
 
-  private static func isLoopback(_ host: String) -> Bool {
-    host == "localhost" || host == "::1" || host.hasPrefix("127.")
+  /// Whether nobody but this machine can connect to an address.
+  static func isLoopback(_ host: String) -> Bool {
+    if host == "localhost" || host == "::1" { return true }
+    // A name may begin so too; only an address cannot lead elsewhere.
+    return host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == 0x2E || $0 &- 0x30 < 10 }
   }
 
   private static func certificate(
@@ -112,5 +114,60 @@ extension ServeSettings {
       }
       return CertificateFiles(certificate: certificate, key: key)
     }
+  }
+}
+
+extension SettingsReader {
+  /// The app that options and environment name, and what of it nobody gave.
+  ///
+  /// - Throws: ``UsageError`` also for an address that others can reach, when the secret is the one that everybody knows.
+  fileprivate mutating func servedApp(
+    isLocal: Bool, listen host: String
+  ) throws(UsageError) -> (apps: [ServedApp], defaulted: [String]) {
+    let source = try environment.source(forKey: typed.text(.key), isAPI: true)
+    let local = CredentialSource.local
+    var withKey = source
+    withKey.key = source.key ?? local.key
+    let key = try key(withKey)
+    let typedID = typed.text(.appID).map { Setting(origin: "--app-id", value: $0) }
+    let appID = typedID ?? source.appID
+    if let appID { try requireWord(appID, what: "app id") }
+    let secret = try secret(source)
+    guard secret != nil || isLocal else {
+      throw UsageError(
+        "--listen: others may reach \(host), and without a secret of its own the app would have "
+          + "'local': give --secret-file, or PUSHER_APP_KEY and PUSHER_APP_SECRET")
+    }
+    var app = try servedDefaults()
+    app.id = appID?.value ?? local.appID?.value ?? app.id
+    app.key = key.value
+    app.secret = secret ?? app.secret
+    let defaulted = [
+      appID == nil ? "app id '\(app.id)'" : nil,
+      key == local.key ? "key 'local'" : nil,
+      secret == nil ? "secret 'local'" : nil,
+    ].compactMap { $0 }
+    return ([app], defaulted)
+  }
+
+  /// The apps of a file.
+  fileprivate mutating func servedApps(_ path: String) throws(UsageError) -> [ServedApp] {
+    let single = [FlagName.key, .appID, .secretFile].first { typed.text($0) != nil }
+    if let single {
+      throw UsageError("--apps and --\(single.rawValue) exclude each other; give one")
+    }
+    return try AppsFile(defaults: servedDefaults()).apps(in: secret(in: path, "--apps").revealed)
+  }
+
+  /// What the options say for every app.
+  private mutating func servedDefaults() throws(UsageError) -> ServedApp {
+    var app = ServedApp(id: "1", key: "local", secret: Secret("local"))
+    app.allowsClientEvents = typed.isOn(.clientEvents)
+    app.sendsSubscriptionCounts = typed.isOn(.subscriptionCounts)
+    for text in typed.texts(.webhook) {
+      app.webhooks.append(try ServedApp.webhook(text, "--webhook"))
+    }
+    app.encryptionKey = try encryptionKey(for: nil, orIfThere: true)
+    return app
   }
 }

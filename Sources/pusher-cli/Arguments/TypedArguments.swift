@@ -37,6 +37,9 @@ struct TypedArguments: Equatable, Sendable {
     toggles[name] ?? Flags.named(name, for: command)?.isOnByDefault ?? false
   }
 
+  /// Whether a toggle was turned on or off; nil when it was not named.
+  func choice(_ name: FlagName) -> Bool? { toggles[name] }
+
   /// How often a counter was given.
   func count(_ name: FlagName) -> Int { counters[name] ?? 0 }
 

@@ -7,7 +7,15 @@ enum ServeCommand {
   static func run(_ settings: ServeSettings, diagnostics: Diagnostics) -> ExitStatus {
     do {
       let loop = try EventLoop()
-      let run = try ServeRun(settings, loop: loop, diagnostics: diagnostics)
+      var log: EventLog?
+      if settings.logsEvents {
+        guard let opened = EventLog(settings, loop: loop, diagnostics: diagnostics) else {
+          diagnostics.error("standard output is closed; there is nowhere to print events")
+          return .output
+        }
+        log = opened
+      }
+      let run = try ServeRun(settings, log: log, loop: loop, diagnostics: diagnostics)
       return run.run()
     } catch TransportError.tls(let error) {
       diagnostics.error("\(error)")
@@ -25,28 +33,30 @@ private final class ServeRun {
   private let diagnostics: Diagnostics
   private let loop: EventLoop
   private let server: Server
+  private let log: EventLog?
+  private let manager = ServiceManager(Environment.ofProcess())
   private var signal: Int32?
   private var timer: LoopTimer?
 
   /// How long the clients' goodbyes may take.
   private static let closeTime: Duration = .milliseconds(250)
 
-  init(_ settings: ServeSettings, loop: EventLoop, diagnostics: Diagnostics) throws {
+  init(
+    _ settings: ServeSettings, log: EventLog?, loop: EventLoop, diagnostics: Diagnostics
+  ) throws {
     self.settings = settings
-    self.loop = loop
     self.diagnostics = diagnostics
-    var application = Application(
-      id: settings.appID, key: settings.key, secret: settings.secret.revealed)
-    application.allowsClientEvents = settings.allowsClientEvents
-    application.sendsSubscriptionCounts = settings.sendsSubscriptionCounts
-    var options = ServerOptions(applications: [application])
-    options.service = settings.service
-    options.host = settings.host
-    options.port = UInt16(clamping: settings.port)
-    options.certificateFile = settings.certificate?.certificate
-    options.keyFile = settings.certificate?.key
-    server = try Server(options: options, random: SecureRandom.generator, loop: loop) { event in
-      if diagnostics.isSaid(.info) { diagnostics.info(Redaction.redact("\(event)")) }
+    self.log = log
+    self.loop = loop
+    server = try Server(
+      options: settings.serverOptions, random: SecureRandom.generator, loop: loop
+    ) { event in
+      log?.add(event)
+      if event.isProblem {
+        diagnostics.warning("\(event)")
+      } else if diagnostics.isSaid(.info) {
+        diagnostics.info(Redaction.redact("\(event)"))
+      }
     }
   }
 
@@ -59,13 +69,21 @@ private final class ServeRun {
       return .output
     }
     announce()
+    if settings.printsEnvironment {
+      let printed = diagnostics.print(settings.environmentBlock(port: server.port))
+      guard printed == .success else { return printed }
+    }
+    manager.ready()
+    manager.watch(loop)
     loop.run()
+    log?.flush()
     if let signal { Signals.die(of: signal) }
-    return .success
+    return log?.failure ?? .success
   }
 
   private func end(_ number: Int32) {
     signal = number
+    manager.stopping()
     server.stop { [loop] in loop.stop() }
     let timer = LoopTimer(deadline: loop.now.advanced(by: Self.closeTime)) { [loop] in
       loop.stop()
@@ -79,11 +97,44 @@ private final class ServeRun {
     let isSecure = settings.certificate != nil
     let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
     let place = "\(host):\(server.port)"
-    let socket = "\(isSecure ? "wss" : "ws")://\(place)/app/\(settings.key)"
-    diagnostics.notice("listening on \(isSecure ? "https" : "http")://\(place) (\(socket))")
+    let scheme = isSecure ? "wss" : "ws"
+    for app in settings.apps {
+      let socket = "\(scheme)://\(place)/app/\(app.key)"
+      let name = settings.apps.count > 1 ? "app '\(app.id)', " : ""
+      diagnostics.notice(
+        "listening on \(isSecure ? "https" : "http")://\(place) (\(name)\(socket))")
+    }
     guard !settings.defaulted.isEmpty else { return }
     diagnostics.notice(
       "\(settings.defaulted.joined(separator: ", ")), as --local of subscribe and trigger takes them"
     )
+  }
+}
+
+extension ServeSettings {
+  /// What the server is made of.
+  fileprivate var serverOptions: ServerOptions {
+    var options = ServerOptions(applications: apps.map(\.application))
+    options.service = service
+    options.host = host
+    options.port = UInt16(clamping: port)
+    options.certificateFile = certificate?.certificate
+    options.keyFile = certificate?.key
+    options.hasAuthEndpoints = hasAuthEndpoints
+    options.webhooks.trust = trust
+    options.webhooks.delay = webhookDelay ?? options.webhooks.delay
+    return options
+  }
+}
+
+extension ServedApp {
+  fileprivate var application: Application {
+    var application = Application(
+      id: id, key: key, secret: secret.revealed, allowsClientEvents: allowsClientEvents,
+      isEnabled: isEnabled)
+    application.sendsSubscriptionCounts = sendsSubscriptionCounts
+    application.webhooks = webhooks
+    application.masterKey = encryptionKey?.masterKey
+    return application
   }
 }

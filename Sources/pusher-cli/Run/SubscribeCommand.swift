@@ -28,12 +28,16 @@ final class SubscribeRun {
   private let client: ChannelsClient
   private let printer: EventPrinter
   private let lifecycle: Lifecycle
+  private let manager = ServiceManager(Environment.ofProcess())
+  /// What is still to be joined before the run is ready.
+  private var missing: Set<String>
 
   init(
     _ settings: SubscribeSettings, descriptor: OutputDescriptor, loop: EventLoop,
     diagnostics: Diagnostics
   ) throws {
     self.settings = settings
+    missing = Set(settings.channels)
     let service = settings.connection.service
     run = PrintingRun(settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
     printer = EventPrinter(
@@ -64,7 +68,9 @@ extension SubscribeRun: PrintingRunObserver {
     lifecycle.flushPendingError()
   }
 
-  func endBegins() {}
+  func endBegins() {
+    manager.stopping()
+  }
 
   func printStatus(events: Int, queued: Int, at now: Instant) {
     lifecycle.printStatus(events: events, queued: queued, at: now)
@@ -94,6 +100,10 @@ extension SubscribeRun: ChannelsClientDelegate {
     lifecycle.report(event, at: now)
     if printer.isDone { return run.end(.status(.success, reason: "count")) }
     switch event {
+    case .subscribed(let channel, _):
+      missing.remove(channel)
+      if missing.isEmpty { manager.ready() }
+    case .signedIn: if missing.isEmpty { manager.ready() }
     case .subscriptionFailed(_, let failure):
       run.end(.status(ExitStatus(failure), reason: "subscription refused"))
     case .signInFailed(let failure):

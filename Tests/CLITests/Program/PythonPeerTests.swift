@@ -86,4 +86,24 @@ struct PythonPeerTests {
     #expect(
       lines.last == #"{"event":"pusher:member_removed","channel":"presence-lobby",\#(member)}"#)
   }
+
+  @Test func `the official server library accepts the webhooks of serve`() throws {
+    let receiver = try PythonPeer.start(
+      "receive_webhooks.py", [LocalServer.key, Self.secret, "4"])
+    let port = try receiver.line(within: .seconds(30))
+    let server = try LocalServer(
+      secret: Self.secret,
+      options: ["--webhook", "http://127.0.0.1:\(port)/hook", "--webhook-delay", "1ms"])
+    let program = try server.subscribe(["presence-lobby"], "-L", "--user-id", "Grüße")
+    program.send(SIGTERM)
+    try program.wait()
+    let result = try receiver.result(within: .seconds(30))
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    let told = try Jq.run("-r", #""\(.name) \(.channel) \(.user_id)""#, on: result.output)
+    #expect(
+      Set(told.split(separator: "\n")).isSuperset(of: [
+        "channel_occupied presence-lobby null", "member_added presence-lobby Grüße",
+        "member_removed presence-lobby Grüße", "channel_vacated presence-lobby null",
+      ]))
+  }
 }

@@ -1,0 +1,169 @@
+internal import PusherCore
+
+/// What an application offers its clients: `/pusher/auth`, `/broadcasting/auth` and `/pusher/user-auth`.
+///
+/// It is for development: whoever asks may join every channel as whatever user it names. Bodies are forms or JSON
+/// objects with `socket_id`, `channel_name`, and for who somebody is `user_id`, `user_info` and `watchlist`; who names
+/// no user is the user of its socket's id. Source: Pusher's page "Authorizing users"; the Fetch standard for CORS.
+package struct AuthEndpoint {
+  private let applications: Applications
+
+  private static let channelPaths: Set = ["/pusher/auth", "/broadcasting/auth"]
+  private static let userPath = "/pusher/user-auth"
+
+  package init(_ applications: Applications) {
+    self.applications = applications
+  }
+
+  /// Answers a request; `nil` when its path is none of the endpoints.
+  package func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer? {
+    let head = request.head
+    guard let target = RequestTarget(head.target, prefix: ""),
+      Self.channelPaths.contains(target.path) || target.path == Self.userPath
+    else { return nil }
+    var answer: HTTPAnswer
+    switch head.method {
+    case "OPTIONS": answer = .nothing
+    case "POST":
+      do throws(APIRefusal) {
+        let question = try Question(request)
+        let hub = try hub(for: question)
+        answer = .json(
+          .object(
+            target.path == Self.userPath
+              ? try user(question, hub.application) : try channel(question, hub.application)))
+      } catch {
+        answer = .refusal(error.status, error.reason)
+      }
+    default:
+      answer = .refusal(405, "\(head.method) is not allowed here", allow: "POST, OPTIONS")
+    }
+    answer.headers = Self.crossOrigin(head)
+    return answer
+  }
+
+  /// Lets a page of any origin read the answer, with or without credentials.
+  private static func crossOrigin(_ head: HTTPRequestHead) -> HTTPHeaders {
+    guard let origin = head.headers["Origin"] else { return HTTPHeaders() }
+    var headers = HTTPHeaders([
+      ("Access-Control-Allow-Origin", origin), ("Access-Control-Allow-Credentials", "true"),
+      ("Vary", "Origin"),
+    ])
+    guard head.method == "OPTIONS" else { return headers }
+    headers.append("Access-Control-Allow-Methods", "POST, OPTIONS")
+    let wanted = head.headers["Access-Control-Request-Headers"]
+    headers.append("Access-Control-Allow-Headers", wanted ?? "Content-Type")
+    headers.append("Access-Control-Max-Age", "600")
+    if head.headers["Access-Control-Request-Private-Network"] == "true" {
+      headers.append("Access-Control-Allow-Private-Network", "true")
+    }
+    return headers
+  }
+
+  /// The app that is meant: the one that is named, else the socket's, else the only one.
+  private func hub(for question: Question) throws(APIRefusal) -> Hub {
+    if let key = question.fields["app_key"]?.text {
+      guard let hub = applications.hub(key: key) else {
+        throw APIRefusal(status: 403, reason: "no app has the key of app_key")
+      }
+      return hub
+    }
+    let known = applications.hubs.first { $0.hasSocket(question.socketID) }
+    guard let hub = known ?? (applications.hubs.count == 1 ? applications.hubs.first : nil) else {
+      throw APIRefusal(
+        status: 403,
+        reason: "socket \(question.socketID) belongs to none of the apps; app_key names one by key")
+    }
+    return hub
+  }
+
+  private func channel(
+    _ question: Question, _ application: Application
+  ) throws(APIRefusal) -> [JSONValue.Member] {
+    guard let channel = question.fields["channel_name"]?.text else {
+      throw APIRefusal(status: 400, reason: "the request has no channel_name")
+    }
+    if let problem = ChannelName.problem(in: channel) {
+      throw APIRefusal(status: 400, reason: "Invalid channel name: \(problem)")
+    }
+    let kind = ChannelKind(channelName: channel)
+    guard kind.needsAuthorization else {
+      throw APIRefusal(status: 403, reason: "\(channel) is public and needs no authorisation")
+    }
+    var data: String?
+    if kind == .presence {
+      var members = [JSONValue.Member("user_id", .string(question.userID))]
+      if let info = question.fields["user_info"] { members.append(.init("user_info", info)) }
+      data = JSONWriter.text(.object(members))
+    }
+    let signature = SubscriptionSignature(key: application.key, secret: application.secret)
+    let auth = signature.authorize(
+      socketID: question.socketID, channel: channel, channelData: data)
+    var answer = [JSONValue.Member("auth", .string(auth.auth))]
+    if let data { answer.append(.init("channel_data", .string(data))) }
+    guard kind == .encrypted else { return answer }
+    guard let key = application.masterKey else {
+      throw APIRefusal(
+        status: 403, reason: "\(channel) is encrypted, and the server has no encryption key")
+    }
+    return answer + [.init("shared_secret", .string(key.sharedSecret(channel: channel)))]
+  }
+
+  private func user(
+    _ question: Question, _ application: Application
+  ) throws(APIRefusal) -> [JSONValue.Member] {
+    var members = [JSONValue.Member("id", .string(question.userID))]
+    for name in ["user_info", "watchlist"] {
+      if let value = question.fields[name] { members.append(.init(name, value)) }
+    }
+    let data = JSONWriter.text(.object(members))
+    let signature = SubscriptionSignature(key: application.key, secret: application.secret)
+    let auth = signature.signIn(socketID: question.socketID, userData: data)
+    return [.init("auth", .string(auth)), .init("user_data", .string(data))]
+  }
+}
+
+/// What a client asks: the fields of a form, or the members of a JSON object.
+private struct Question {
+  let socketID: String
+  /// In a form the values that hold an object or an array count as that, all others as strings.
+  let fields: JSONValue
+
+  init(_ request: HTTPRequestReader.Request) throws(APIRefusal) {
+    guard let body = String(validating: request.body, as: UTF8.self) else {
+      throw APIRefusal(status: 400, reason: "the body is not UTF-8")
+    }
+    let type = request.head.headers["Content-Type"]?.prefix { $0 != ";" }.lowercased() ?? ""
+    fields = try type.hasSuffix("json") ? Self.object(body) : Self.form(body)
+    guard let socketID = fields["socket_id"]?.text, SocketID.isValid(socketID) else {
+      throw APIRefusal(status: 400, reason: "the request has no socket_id of two numbers and a dot")
+    }
+    self.socketID = socketID
+  }
+
+  /// Who asks.
+  var userID: String {
+    guard let id = fields["user_id"]?.identifier, !id.isEmpty else { return socketID }
+    return id
+  }
+
+  private static func object(_ body: String) throws(APIRefusal) -> JSONValue {
+    guard let value = try? JSONParser.parse(body), case .object = value else {
+      throw APIRefusal(status: 400, reason: "the body is not a JSON object")
+    }
+    return value
+  }
+
+  private static func form(_ body: String) throws(APIRefusal) -> JSONValue {
+    // A form is written as a query is.
+    guard let form = RequestTarget("/?" + body, prefix: "") else {
+      throw APIRefusal(status: 400, reason: "the form is not percent-encoded UTF-8")
+    }
+    return .object(
+      form.parameters.map { name, value in
+        let isComposed = value.hasPrefix("{") || value.hasPrefix("[")
+        let composed = isComposed ? try? JSONParser.parse(value) : nil
+        return .init(name, composed ?? .string(value))
+      })
+  }
+}

@@ -1,0 +1,157 @@
+package import PusherCore
+
+/// How webhooks are sent.
+package struct WebhookPolicy: Sendable, Equatable {
+  /// How long it is held back that somebody has left.
+  package var delay = Duration.seconds(3)
+  /// The wait before the second attempt; each further one is twice as long.
+  package var firstRetry = Duration.seconds(1)
+  /// How long after the first attempt the last one may be.
+  package var patience = Duration.seconds(300)
+  /// For one attempt.
+  package var timeout = Duration.seconds(10)
+  /// Webhooks that may wait for one receiver; more are dropped.
+  package var queue = 1000
+  /// Where trusted certificates are, for receivers with https.
+  package var trust = TLSEnvironment()
+
+  package init() {}
+}
+
+/// Sends an app's webhooks to one receiver, one after the other, until each is taken.
+///
+/// It belongs to its loop's thread. Source: Pusher's page "Webhooks": an answer that is not 2xx is asked again, with
+/// exponential back-off, for five minutes.
+final class WebhookSender {
+  private struct Webhook {
+    let name: String
+    let body: [UInt8]
+    let signature: String
+    /// When it was sent first.
+    var begun: Instant?
+    var attempts = 0
+  }
+
+  private let loop: EventLoop
+  private let url: HTTPURL
+  private let key: String
+  private let secret: String
+  private let policy: WebhookPolicy
+  private let report: (ServerLogEvent) -> Void
+  private let connection: HTTPConnection
+  private var queue: [Webhook] = []
+  private var isBusy = false
+  private var dropped = 0
+  private let timer: LoopTimer
+
+  /// What an answer may hold; nobody reads it.
+  private static let answerLimit = 65_536
+
+  init(
+    loop: EventLoop, url: HTTPURL, application: Application, tls: TLSContext?,
+    policy: WebhookPolicy, report: @escaping (ServerLogEvent) -> Void
+  ) {
+    self.loop = loop
+    self.url = url
+    key = application.key
+    secret = application.secret
+    self.policy = policy
+    self.report = report
+    connection = HTTPConnection(
+      loop: loop, tls: tls, timeout: policy.timeout, bodyLimit: Self.answerLimit)
+    let door = Door()
+    timer = LoopTimer(deadline: nil) { door.sender?.attempt() }
+    door.sender = self
+    loop.add(timer)
+  }
+
+  private final class Door {
+    weak var sender: WebhookSender?
+  }
+
+  /// Where the webhooks go, without what may be secret in it.
+  private var place: String {
+    var shown = url
+    shown.userInfo = nil
+    shown.query = nil
+    return "\(shown.isSecure ? "https" : "http")://\(shown.authority)\(shown.path)"
+  }
+
+  /// Puts a webhook behind those that wait; when there are too many it is dropped.
+  func send(_ notice: WebhookNotice, milliseconds: Int64) {
+    guard queue.count < policy.queue else {
+      dropped += 1
+      // The first of a row is told at once, the number of all when there is room again.
+      if dropped == 1 { tellDropped(notice.name, "\(policy.queue) others wait") }
+      return
+    }
+    if dropped > 1 { tellDropped("\(dropped) webhooks in all", "\(policy.queue) others waited") }
+    dropped = 0
+    let body = notice.body(milliseconds: milliseconds)
+    queue.append(
+      Webhook(
+        name: notice.name, body: body, signature: WebhookSignature.sign(body, secret: secret)))
+    attempt()
+  }
+
+  /// Gives up what waits.
+  func close() {
+    queue = []
+    connection.close()
+    loop.remove(timer)
+  }
+
+  private func tellDropped(_ what: String, _ reason: String) {
+    report(.webhookDropped(url: place, event: what, reason: reason))
+  }
+
+  private func attempt() {
+    guard !isBusy, timer.deadline == nil, var webhook = queue.first else { return }
+    webhook.begun = webhook.begun ?? loop.now
+    webhook.attempts += 1
+    queue[0] = webhook
+    let headers = HTTPHeaders([
+      ("Content-Type", "application/json"), (WebhookSignature.keyHeader, key),
+      (WebhookSignature.signatureHeader, webhook.signature),
+    ])
+    isBusy = true
+    do throws(HTTPError) {
+      try connection.send(
+        HTTPExchange.Request(method: "POST", url: url, headers: headers, body: webhook.body)
+      ) { [weak self] result, now in self?.take(result, at: now) }
+    } catch {
+      isBusy = false
+      queue.removeFirst()
+      tellDropped(webhook.name, error.description)
+    }
+  }
+
+  private func take(
+    _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>, at now: Instant
+  ) {
+    isBusy = false
+    guard let webhook = queue.first else { return }
+    switch result {
+    case .success(let answer) where 200..<300 ~= answer.head.status:
+      queue.removeFirst()
+      report(.webhookSent(url: place, event: webhook.name, status: answer.head.status))
+      attempt()
+    case .success(let answer): failed(webhook, "HTTP \(answer.head.status)", at: now)
+    case .failure(let failure): failed(webhook, failure.description, at: now)
+    }
+  }
+
+  private func failed(_ webhook: Webhook, _ reason: String, at now: Instant) {
+    let delay = policy.firstRetry * (1 << min(webhook.attempts - 1, 20))
+    let end = (webhook.begun ?? now).advanced(by: policy.patience)
+    let next = now.advanced(by: delay)
+    guard next <= end else {
+      queue.removeFirst()
+      tellDropped(webhook.name, reason)
+      attempt()
+      return
+    }
+    report(.webhookFailed(url: place, event: webhook.name, reason: reason, retryIn: delay))
+    timer.deadline = next
+  }
+}

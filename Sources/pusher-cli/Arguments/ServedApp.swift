@@ -1,0 +1,153 @@
+internal import PusherCore
+
+/// An app that `serve` serves, checked.
+struct ServedApp: Equatable, Sendable {
+  var id: String
+  var key: String
+  var secret: Secret
+  /// Whether members of private and presence channels may send client events.
+  var allowsClientEvents = true
+  /// Whether subscribers are told how many they are.
+  var sendsSubscriptionCounts = false
+  /// An app that is not enabled refuses sockets and calls.
+  var isEnabled = true
+  /// Who is told by webhook what happens.
+  var webhooks: [HTTPURL] = []
+  /// From which the endpoints derive the keys of encrypted channels.
+  var encryptionKey: EncryptionKey?
+}
+
+extension ServedApp {
+  /// The receiver of webhooks that a URL names.
+  ///
+  /// - Throws: ``UsageError`` for what is no URL with http or https; `origin` says whose it is.
+  static func webhook(_ text: String, _ origin: String) throws(UsageError) -> HTTPURL {
+    do throws(HTTPError) {
+      let url = try HTTPURL(parsing: text)
+      if url.scheme == .http || url.scheme == .https { return url }
+    } catch {
+      throw UsageError("\(origin): \(error)")
+    }
+    throw UsageError("\(origin): a webhook goes to http:// or https://")
+  }
+}
+
+/// The file of `--apps`: a JSON array of apps.
+///
+/// `[{"id","key","secret","client_events"?,"subscription_counts"?,"enabled"?,"webhooks"?,"encryption_master_key"?}]`;
+/// what an app leaves out is as the options say. The file holds secrets, so that no message repeats a value of it but
+/// ids.
+struct AppsFile {
+  private static let origin = "--apps"
+  private static let names: Set = [
+    "id", "key", "secret", "client_events", "subscription_counts", "enabled", "webhooks",
+    "encryption_master_key",
+  ]
+
+  /// What the options say for all apps.
+  let defaults: ServedApp
+
+  /// The apps of the file's text, at least one, with distinct ids and keys.
+  ///
+  /// - Throws: ``UsageError`` that names the app and what is wrong with it.
+  func apps(in text: String) throws(UsageError) -> [ServedApp] {
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONParser.parse(text)
+    } catch {
+      throw UsageError("\(Self.origin): the file is \(error)")
+    }
+    guard let elements = value.elements, !elements.isEmpty else {
+      throw UsageError("\(Self.origin): the file is not a JSON array of apps")
+    }
+    var apps: [ServedApp] = []
+    for (index, element) in elements.enumerated() {
+      let app = try app(element, place: index + 1)
+      if apps.contains(where: { $0.id == app.id }) {
+        throw UsageError("\(Self.origin): two apps have the id '\(app.id)'")
+      }
+      if let other = apps.first(where: { $0.key == app.key }) {
+        throw UsageError("\(Self.origin): the apps '\(other.id)' and '\(app.id)' have the same key")
+      }
+      apps.append(app)
+    }
+    return apps
+  }
+
+  private func app(_ value: JSONValue, place: Int) throws(UsageError) -> ServedApp {
+    guard case .object(let members) = value else {
+      throw UsageError("\(Self.origin): app \(place) is not a JSON object")
+    }
+    let id = try Self.word("id", in: value, "app \(place)")
+    let name = "app '\(id)'"
+    if let unknown = members.first(where: { !Self.names.contains($0.name) }) {
+      let clause = Suggestion.clause(for: unknown.name, in: Self.names.sorted())
+      throw UsageError("\(Self.origin): \(name) has an unknown member '\(unknown.name)'\(clause)")
+    }
+    var app = defaults
+    app.id = id
+    app.key = try Self.word("key", in: value, name)
+    guard let secret = value["secret"]?.text, !secret.isEmpty else {
+      throw UsageError("\(Self.origin): \(name) has no secret that is a string")
+    }
+    app.secret = Secret(secret)
+    app.allowsClientEvents =
+      try Self.flag("client_events", in: value, name)
+      ?? app.allowsClientEvents
+    app.sendsSubscriptionCounts =
+      try Self.flag("subscription_counts", in: value, name)
+      ?? app.sendsSubscriptionCounts
+    app.isEnabled = try Self.flag("enabled", in: value, name) ?? true
+    app.webhooks += try Self.webhooks(value, name)
+    if let key = value["encryption_master_key"] {
+      app.encryptionKey = try Self.encryptionKey(key, name)
+    }
+    return app
+  }
+
+  private static func word(
+    _ member: String, in value: JSONValue, _ name: String
+  ) throws(UsageError) -> String {
+    let text = member == "id" ? value[member]?.identifier : value[member]?.text
+    guard let text, !text.isEmpty,
+      text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#%".utf8.contains($0) })
+    else {
+      throw UsageError("\(origin): \(name) has no \(member) that can stand in a URL")
+    }
+    return text
+  }
+
+  private static func flag(
+    _ member: String, in value: JSONValue, _ name: String
+  ) throws(UsageError) -> Bool? {
+    guard let value = value[member] else { return nil }
+    guard let flag = value.bool else {
+      throw UsageError("\(origin): \(name): \(member) is neither true nor false")
+    }
+    return flag
+  }
+
+  private static func webhooks(
+    _ value: JSONValue, _ name: String
+  ) throws(UsageError) -> [HTTPURL] {
+    guard let value = value["webhooks"] else { return [] }
+    let fault = UsageError("\(origin): \(name): webhooks is not an array of URLs")
+    guard let elements = value.elements else { throw fault }
+    var urls: [HTTPURL] = []
+    for element in elements {
+      guard let text = element.text else { throw fault }
+      urls.append(try ServedApp.webhook(text, "\(origin): \(name): webhooks"))
+    }
+    return urls
+  }
+
+  private static func encryptionKey(
+    _ value: JSONValue, _ name: String
+  ) throws(UsageError) -> EncryptionKey {
+    do throws(EncryptionKeyError) {
+      return EncryptionKey(masterKey: try EncryptionMasterKey(base64: value.text ?? ""))
+    } catch {
+      throw UsageError("\(origin): \(name): encryption_master_key is \(error)")
+    }
+  }
+}

@@ -1,0 +1,88 @@
+internal import PusherCore
+internal import PusherServer
+
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// The events that go through `serve`, as the lines that `subscribe` would print.
+///
+/// A slow reader does not hold up the server: what does not fit into the queue is left out, and that is said.
+final class EventLog {
+  private let loop: EventLoop
+  private let diagnostics: Diagnostics
+  private let output: OutputQueue
+  private let writer: EventLineWriter
+  private let text: MessageText
+  private let hasTimestamps: Bool
+  private let message = ByteBuffer()
+  private var lost = 0
+  /// Why the run ends before a signal comes.
+  private(set) var failure: ExitStatus?
+
+  /// How much may wait for a slow reader.
+  private static let queueLimit = 16 << 20
+
+  /// `nil` when standard output is closed.
+  init?(_ settings: ServeSettings, loop: EventLoop, diagnostics: Diagnostics) {
+    guard let descriptor = OutputDescriptor() else { return nil }
+    self.loop = loop
+    self.diagnostics = diagnostics
+    hasTimestamps = settings.hasTimestamps
+    text = MessageText(service: settings.service)
+    output = OutputQueue(descriptor: descriptor, limit: Self.queueLimit)
+    var style = EventLineStyle()
+    style.forTerminal = descriptor.isTerminal
+    writer = EventLineWriter(output: output.buffer, service: settings.service, style: style)
+    output.onFailure = { [weak self] in self?.outputFailed($0) }
+    loop.add(output)
+    loop.beforeWait { [weak self] in self?.flush() }
+  }
+
+  /// Prints an event; whatever else happens is no line.
+  func add(_ event: ServerLogEvent) {
+    switch event {
+    case .event(let name, let channel, let data, _):
+      print(text.event(name: name, channel: channel, data: data))
+    case .clientEvent(_, _, _, let message, _): print(message)
+    default: break
+    }
+  }
+
+  /// Writes as much as goes without waiting.
+  func flush() {
+    output.flush()
+  }
+
+  private func print(_ text: String) {
+    guard failure == nil else { return }
+    guard output.buffer.count < Self.queueLimit else {
+      if lost == 0 {
+        diagnostics.warning("the reader of standard output is slow: events are left out")
+      }
+      lost += 1
+      return
+    }
+    if lost > 0 {
+      diagnostics.warning("\(lost) events were left out")
+      lost = 0
+    }
+    message.removeAll()
+    message.append(text)
+    guard let envelope = try? Envelope(message.view) else { return }
+    if hasTimestamps { writer.setReceivedAt(SystemClock.wall().rfc3339) }
+    writer.write(envelope)
+  }
+
+  private func outputFailed(_ failure: OutputQueue.Failure) {
+    switch failure {
+    case .readerGone: Signals.die(of: SIGPIPE)
+    case .system:
+      diagnostics.error("cannot write to standard output: \(failure.reason)")
+      self.failure = .output
+      loop.stop()
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import PusherCore
+import Testing
+
+@testable import pusher_cli
+
+@Suite struct `Settings of serve` {
+  @Test func `defaults are local and told`() throws {
+    let settings = try serve()
+    #expect(settings.host == "127.0.0.1")
+    #expect(settings.port == 6001)
+    #expect(identity(settings) == ["1", "local", "local"])
+    #expect(settings.defaulted == ["app id '1'", "key 'local'", "secret 'local'"])
+    #expect(settings.apps[0].allowsClientEvents)
+    #expect(settings.hasAuthEndpoints)
+    #expect(settings.warnings == [])
+  }
+
+  @Test func `options and the environment replace them`() throws {
+    let files = PretendFiles(contents: ["s": "secret\n"])
+    let typed = try serve("--key k --app-id 1 --secret-file s --no-client-events", files: files)
+    #expect(identity(typed) == ["1", "k", "secret"])
+    #expect(typed.defaulted == [])
+    #expect(!typed.apps[0].allowsClientEvents)
+    let environment = ["PUSHER_APP_KEY": "pk", "PUSHER_APP_ID": "7", "PUSHER_APP_SECRET": "ps"]
+    let found = try serve("", environment)
+    #expect(identity(found) == ["7", "pk", "ps"])
+  }
+
+  @Test(arguments: [
+    ("127.0.0.1:0", "127.0.0.1", 0), (":7001", "127.0.0.1", 7001), ("[::1]:1", "::1", 1),
+    ("localhost:65535", "localhost", 65_535),
+  ])
+  func `an address to listen on`(text: String, host: String, port: Int) throws {
+    let settings = try serve("--listen " + text)
+    #expect(settings.host == host)
+    #expect(settings.port == port)
+  }
+
+  @Test(arguments: ["6001", "h", "h:", "h:x", "h:65536", "::1:80", "[]:1", "http://h:1"])
+  func `a wrong address is refused`(text: String) {
+    #expect(
+      refusal { _ = try serve("--listen " + text) }
+        == "--listen: '\(text)' is not of the form HOST:PORT, such as 127.0.0.1:6001")
+  }
+
+  @Test(arguments: ["0.0.0.0:6001", "[::]:6001", "127.example.com:1", "laptop:80"])
+  func `the known secret is not served where others can reach it`(address: String) throws {
+    let message = try #require(refusal { _ = try serve("--listen " + address) })
+    #expect(message.contains("give --secret-file, or PUSHER_APP_KEY"))
+    let own = ["PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "mine"]
+    let settings = try serve("--listen " + address, own)
+    #expect(!settings.hasAuthEndpoints && settings.warnings == [])
+    #expect(
+      try serve("--auth-endpoints --listen " + address, own)
+        .hasAuthEndpoints)
+  }
+
+  @Test func `the endpoints can be switched off on this machine`() throws {
+    #expect(try !serve("--no-auth-endpoints").hasAuthEndpoints)
+  }
+
+  @Test func `webhooks go to URLs of http and https`() throws {
+    let settings = try serve("--webhook http://a/x --webhook https://b --webhook-delay 1ms")
+    #expect(settings.apps[0].webhooks.map(\.host) == ["a", "b"])
+    #expect(settings.webhookDelay == .milliseconds(1))
+    #expect(
+      refusal { _ = try serve("--webhook ws://a") }
+        == "--webhook: a webhook goes to http:// or https://")
+    #expect(refusal { _ = try serve("--webhook a") }?.hasPrefix("--webhook: ") == true)
+  }
+
+  @Test func `two things do not share standard output`() {
+    #expect(
+      refusal { _ = try serve("--log-events --print-env") }
+        == "--log-events and --print-env both print on standard output; give one")
+  }
+
+  @Test func `certificate and key come together`() throws {
+    let files = PretendFiles(contents: ["c": "", "k": ""])
+    #expect(refusal { _ = try serve("--tls-cert c", files: files) } == "--tls-cert needs --tls-key")
+    #expect(refusal { _ = try serve("--tls-key k", files: files) } == "--tls-key needs --tls-cert")
+    #expect(
+      try serve("--tls-cert c --tls-key k", files: files).certificate
+        == CertificateFiles(certificate: "c", key: "k"))
+  }
+
+  private func identity(_ settings: ServeSettings) -> [String] {
+    settings.apps.flatMap { [$0.id, $0.key, $0.secret.revealed] }
+  }
+}
+
+@Suite("The file of --apps")
+struct AppsFileTests {
+  private func apps(_ text: String, _ options: String = "") throws -> [ServedApp] {
+    try serve("--apps f " + options, files: PretendFiles(contents: ["f": text])).apps
+  }
+
+  @Test func `an app has what the file says, and else what the options say`() throws {
+    let apps = try apps(
+      #"[{"id":1,"key":"a","secret":"x"},{"id":"two","key":"b","secret":"y","enabled":false,"#
+        + #""client_events":true,"subscription_counts":true,"webhooks":["http://h/b"]}]"#,
+      "--no-client-events --webhook http://h/all")
+    #expect(apps.map(\.id) == ["1", "two"])
+    #expect(apps.map(\.key) == ["a", "b"])
+    #expect(apps.map(\.secret.revealed) == ["x", "y"])
+    #expect(apps.map(\.allowsClientEvents) == [false, true])
+    #expect(apps.map(\.sendsSubscriptionCounts) == [false, true])
+    #expect(apps.map(\.isEnabled) == [true, false])
+    #expect(apps.map { $0.webhooks.map(\.path) } == [["/all"], ["/all", "/b"]])
+  }
+
+  @Test(arguments: [
+    ("[", "--apps: the file is "), ("{}", "--apps: the file is not a JSON array of apps"),
+    ("[]", "--apps: the file is not a JSON array of apps"), ("[1]", "--apps: app 1 is not a JSON"),
+    (#"[{"key":"a","secret":"x"}]"#, "--apps: app 1 has no id that can stand in a URL"),
+    (#"[{"id":"1","key":"a b","secret":"x"}]"#, "--apps: app '1' has no key that can stand"),
+    (#"[{"id":"1","key":"a"}]"#, "--apps: app '1' has no secret that is a string"),
+    (
+      #"[{"id":"1","key":"a","secret":"x","client_event":1}]"#,
+      "--apps: app '1' has an unknown member 'client_event'"
+    ),
+    (
+      #"[{"id":"1","key":"a","secret":"x","enabled":1}]"#,
+      "--apps: app '1': enabled is neither true nor false"
+    ),
+    (
+      #"[{"id":"1","key":"a","secret":"x","webhooks":["ws://h"]}]"#,
+      "--apps: app '1': webhooks: a webhook goes to http:// or https://"
+    ),
+    (
+      #"[{"id":"1","key":"a","secret":"x","encryption_master_key":"!"}]"#,
+      "--apps: app '1': encryption_master_key is not base64"
+    ),
+    (
+      #"[{"id":"1","key":"a","secret":"x"},{"id":"1","key":"b","secret":"x"}]"#,
+      "--apps: two apps have the id '1'"
+    ),
+    (
+      #"[{"id":"1","key":"a","secret":"x"},{"id":"2","key":"a","secret":"x"}]"#,
+      "--apps: the apps '1' and '2' have the same key"
+    ),
+  ])
+  func `a mistake is told with the app that has it`(text: String, beginning: String) {
+    let message = refusal { _ = try apps(text) }
+    #expect(message?.hasPrefix(beginning) == true, "\(message ?? "accepted")")
+  }
+
+  @Test func `the file stands in place of the options for one app`() {
+    #expect(
+      refusal { _ = try apps("[]", "--key k") } == "--apps and --key exclude each other; give one")
+  }
+}
