@@ -1,19 +1,19 @@
 #!/bin/sh
 # Measures events per second, CPU time and memory of pusher-cli next to a floor and two Python clients, all
 # against the same source on the loopback interface, and prints one table; then the same of event streams, next to
-# curl and another Python client. docs/benchmarks.md tells what is measured and how.
+# curl and another Python client; and what many channels and members cost. docs/benchmarks.md tells what is measured and how.
 #
 #   PUSHER_CLI=PATH   the program to measure; without it, dist/pusher-cli is built
 #   BENCH_RUNS=N      rounds over all rows, of which each row's median is shown (3)
 #   BENCH_SCALE=N     percent of the events that each row gets (100)
-#   BENCH_TABLES=...  which tables: channels, sse (both)
+#   BENCH_TABLES=...  which tables: channels, sse, many (all)
 set -eu
 cd "$(dirname "$0")/.."
 
 work=.build-bench
 runs=${BENCH_RUNS:-3}
 scale=${BENCH_SCALE:-100}
-tables=${BENCH_TABLES:-channels sse}
+tables=${BENCH_TABLES:-channels sse many}
 
 if [ -n "${PUSHER_CLI:-}" ]; then
   if [ ! -x "$PUSHER_CLI" ]; then
@@ -50,6 +50,7 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 
 
 : >"$work/results"
 : >"$work/results-sse"
+: >"$work/results-many"
 
 # scaled COUNT: as many events as the row gets.
 scaled() {
@@ -140,6 +141,12 @@ stream_row() {
   run "$work/results-sse" "$reader" "$size" "$lines" sse "$events" "$size" $certificate $key -- "$@"
 }
 
+# many WHAT COUNT PORT: a row of the table of many channels and members, of which each is a process of its own.
+many() {
+  printf 'bench: %s %s\n' "$2" "$1" >&2
+  timeout 120 "$handler" "$3" "$1" "$2" >>"$work/results-many"
+}
+
 # wants TABLE: whether it was asked for.
 wants() {
   case " $tables " in *" $1 "*) return 0 ;; esac
@@ -182,9 +189,33 @@ while [ "$round" -lt "$runs" ]; do
   fi
 done
 
+if wants many; then
+  rm -f "$work/port"
+  timeout 600 "$PUSHER_CLI" serve --listen 127.0.0.1:0 --key bench --port-file "$work/port" \
+    >/dev/null 2>"$work/serve.log" &
+  server=$!
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    [ -s "$work/port" ] || sleep 0.2
+  done
+  round=0
+  while [ "$round" -lt "$runs" ]; do
+    round=$((round + 1))
+    for count in 1000 10000; do
+      many channels "$count" "$(cat "$work/port")"
+      many members "$count" 0
+    done
+  done
+  kill "$server"
+  wait "$server" || true
+fi
+
 processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
 printf '%s, %s, %s processors, %s; median of %s\n\n' "$(date -u +%Y-%m-%d)" "$(uname -srm)" \
   "$(getconf _NPROCESSORS_ONLN)" "${processor:-unknown processor}" "$runs"
 if wants channels; then awk -F '\t' -v base=websockets -f Benchmarks/table.awk "$work/results"; fi
 if wants channels && wants sse; then printf '\nEvent streams:\n\n'; fi
 if wants sse; then awk -F '\t' -v base=httpx-sse -f Benchmarks/table.awk "$work/results-sse"; fi
+if wants many; then
+  printf '\nMany channels on one connection, and many members of a presence channel:\n\n'
+  sort -k1,1 -k2,2n -k3,3n "$work/results-many" | awk -f Benchmarks/many.awk
+fi

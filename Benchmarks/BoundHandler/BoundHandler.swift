@@ -3,8 +3,11 @@ import PusherCore
 /// A reader for `make bench`: a handler bound to all events counts them, and reads their data if asked to.
 ///
 ///     bound-handler PORT [data] [tls CA-FILE]
+///     bound-handler PORT channels COUNT
+///     bound-handler 0 members COUNT
 ///
-/// Ends with the event `bench.end`; prints what was counted.
+/// Ends with the event `bench.end`; prints what was counted. The other two forms measure what many channels on one
+/// connection, and many members of a presence channel cost.
 @main struct BoundHandler {
   /// Touched on the callback thread alone, and read when that has nothing more to do.
   private final class Count: @unchecked Sendable {
@@ -15,6 +18,12 @@ import PusherCore
   static func main() async {
     let arguments = CommandLine.arguments
     guard arguments.count > 1, let port = Int(arguments[1]) else { return }
+    if let place = arguments.firstIndex(of: "channels"), place + 1 < arguments.count {
+      return await ManyOfThem.channels(Int(arguments[place + 1]) ?? 0, port: port)
+    }
+    if let place = arguments.firstIndex(of: "members"), place + 1 < arguments.count {
+      return ManyOfThem.members(Int(arguments[place + 1]) ?? 0)
+    }
     let readsData = arguments.contains("data")
     let authorities = arguments.firstIndex(of: "tls").map { arguments[$0 + 1] }
     let pusher = Pusher(
