@@ -1,4 +1,5 @@
-/// The HTTP API of a service, for those who know the app's secret: sends events to channels.
+/// The HTTP API of a service, for those who know the app's secret: sends events to channels and users, tells who is
+/// where, signs for clients and checks webhooks.
 ///
 /// It stands on its own: no connection is needed, and each call makes its own. It can be used from any thread.
 public struct PusherAPI: Sendable {
@@ -7,7 +8,7 @@ public struct PusherAPI: Sendable {
   /// The app's key.
   public let key: String
   private let secret: String
-  private let options: Options
+  let options: Options
 
   /// Where the API is, and how it is spoken to.
   public struct Options: Sendable {
@@ -27,12 +28,17 @@ public struct PusherAPI: Sendable {
     public var maximumDataLength: Int?
     /// Whose hosts and names are meant.
     public var service: Service
+    /// Encrypts what goes to encrypted channels, and makes their keys for clients; `nil` sends data as it is.
+    public var encryptionMasterKey: EncryptionMasterKey?
+    /// Proxies, and the environment's variables that shall count; nothing of either unless given.
+    public var network: PusherNetwork
 
     /// Options; without arguments those of Pusher's default cluster.
     public init(
       host: PusherHost? = nil, port: Int? = nil, path: String = "", useTLS: Bool = true,
       caFile: String? = nil, timeout: Duration = .seconds(10),
-      maximumDataLength: Int? = 10_240, service: Service = .pusher
+      maximumDataLength: Int? = 10_240, service: Service = .pusher,
+      encryptionMasterKey: EncryptionMasterKey? = nil, network: PusherNetwork = PusherNetwork()
     ) {
       self.host = host
       self.port = port
@@ -42,6 +48,8 @@ public struct PusherAPI: Sendable {
       self.timeout = timeout
       self.maximumDataLength = maximumDataLength
       self.service = service
+      self.encryptionMasterKey = encryptionMasterKey
+      self.network = network
     }
   }
 
@@ -59,7 +67,17 @@ public struct PusherAPI: Sendable {
     self.options = options
   }
 
+  /// Signs for clients.
+  var signature: SubscriptionSignature { SubscriptionSignature(key: key, secret: secret) }
+
+  /// Whether a webhook's body was signed with the app's secret.
+  func isSignature(_ signature: String, of body: [UInt8]) -> Bool {
+    WebhookSignature.isValid(signature, of: body, secret: secret)
+  }
+
   /// Sends one event to one or more channels: `POST /apps/ID/events`.
+  ///
+  /// For an encrypted channel, which must be the only one, the data is encrypted with ``Options/encryptionMasterKey``.
   ///
   /// - Parameters:
   ///   - eventName: 1 to 200 bytes of UTF-8.
@@ -74,11 +92,10 @@ public struct PusherAPI: Sendable {
     _ eventName: String, channels: [String], data: String, socketID: String? = nil,
     info: [String] = []
   ) async throws(PusherAPIError) -> JSONValue {
-    if let limit = options.maximumDataLength, data.utf8.count > limit {
-      throw .invalid("an event's data has at most \(limit) bytes, this one \(data.utf8.count)")
-    }
-    let trigger = TriggerRequest(
-      name: eventName, channels: channels, data: data, socketID: socketID, info: info)
+    try check(data: data)
+    let trigger = try encrypted(
+      TriggerRequest(
+        name: eventName, channels: channels, data: data, socketID: socketID, info: info))
     let request: APIRequest
     do {
       request = try trigger.request(appID: appID, prefix: options.path)
@@ -88,7 +105,26 @@ public struct PusherAPI: Sendable {
     return try await send(request)
   }
 
-  private func send(_ request: APIRequest) async throws(PusherAPIError) -> JSONValue {
+  /// Refuses data that is too long, before it is sent or encrypted.
+  func check(data: String) throws(PusherAPIError) {
+    if let limit = options.maximumDataLength, data.utf8.count > limit {
+      throw .invalid("an event's data has at most \(limit) bytes, this one \(data.utf8.count)")
+    }
+  }
+
+  /// What goes to an encrypted channel, encrypted if there is a key.
+  func encrypted(_ trigger: TriggerRequest) throws(PusherAPIError) -> TriggerRequest {
+    guard let key = options.encryptionMasterKey else { return trigger }
+    do {
+      return try trigger.encrypted(
+        with: key, nonce: SecureRandom.bytes(SecretBox.nonceLength))
+    } catch {
+      throw .invalid("\(error)")
+    }
+  }
+
+  /// Signs and makes a call.
+  func send(_ request: APIRequest) async throws(PusherAPIError) -> JSONValue {
     let signed = request.signed(
       key: key, secret: secret, timestamp: SystemClock.wall().secondsSince1970)
     let url = try url(signed)
@@ -108,9 +144,10 @@ public struct PusherAPI: Sendable {
 
   private func url(_ request: SignedAPIRequest) throws(PusherAPIError) -> HTTPURL {
     let name =
-      switch options.host ?? .cluster(options.service.defaultCluster) {
+      switch options.host {
       case .host(let name): name
       case .cluster(let cluster): options.service.apiHost(cluster: cluster)
+      case nil: options.service.apiHost(cluster: nil)
       }
     let place = name.contains(":") && !name.hasPrefix("[") ? "[\(name)]" : name
     let port = options.port.map { ":\($0)" } ?? ""
@@ -131,10 +168,11 @@ public struct PusherAPI: Sendable {
       let tls =
         request.url.isSecure
         ? try TLSContext.client(
-          TLSConfiguration(caFile: options.caFile), environment: TLSEnvironment()) : nil
+          TLSConfiguration(caFile: options.caFile), environment: options.network.trust) : nil
       var answer: Result<APIAnswer, PusherAPIError> = .failure(.unreachable("no answer"))
       let exchange = try HTTPExchange(
-        loop: loop, request: request, tls: tls, timeout: options.timeout
+        loop: loop, request: request, routing: try options.network.routing(), tls: tls,
+        timeout: options.timeout
       ) { result, _ in
         answer =
           result
@@ -146,6 +184,8 @@ public struct PusherAPI: Sendable {
       exchange.cancel()
       return answer
     } catch let error as HTTPError {
+      return .failure(.invalid("\(error)"))
+    } catch let error as PusherConfigurationError {
       return .failure(.invalid("\(error)"))
     } catch {
       return .failure(.unreachable("\(error)"))
@@ -187,4 +227,12 @@ public enum PusherAPIError: Error, Sendable, Equatable, CustomStringConvertible 
       "the server answered HTTP \(status): \(reason)"
     }
   }
+}
+
+extension PusherAPI: CustomStringConvertible, CustomReflectable {
+  /// The app, without its secret.
+  public var description: String { "API of app \(appID)" }
+
+  /// Nothing, so that no dump shows the secret.
+  public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,37 +1,41 @@
 /// The app's key, from which the keys of its encrypted channels are derived; the service never sees it.
 ///
 /// Source: Pusher's page "End-to-end encrypted channels".
-package struct EncryptionMasterKey: Sendable, Equatable {
+public struct EncryptionMasterKey: Sendable, Equatable {
   /// Bytes of a master key.
-  package static let length = 32
+  public static let length = 32
 
   private let bytes: [UInt8]
 
   /// The key that `text` stands for, base64 as the server libraries take it.
   ///
   /// - Throws: ``EncryptionKeyError`` for text that is not base64, and for any other length.
-  package init(base64 text: String) throws(EncryptionKeyError) {
+  public init(base64 text: String) throws(EncryptionKeyError) {
     bytes = try EncryptionKeyError.check(text, length: Self.length)
   }
 
   /// The base64 of a channel's own key: SHA-256 of the channel's name and the master key.
-  package func sharedSecret(channel: String) -> String {
+  public func sharedSecret(channel: String) -> String {
     Base64.encode(Digest.sha256(Array(channel.utf8) + bytes))
   }
 }
 
 extension EncryptionMasterKey: CustomStringConvertible, CustomReflectable {
   /// Nothing of the key.
-  package var description: String { "<key>" }
-  package var customMirror: Mirror { Mirror(self, children: []) }
+  public var description: String { "<key>" }
+  /// Nothing of the key.
+  public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// What is wrong with a key; the message holds nothing of it.
-package enum EncryptionKeyError: Error, Equatable, CustomStringConvertible {
+public enum EncryptionKeyError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The text is not base64.
   case notBase64
+  /// So many bytes, of which only so many can be a key.
   case wrongLength(Int, expected: Int)
 
-  package var description: String {
+  /// What is wrong, in the words of a message to the user.
+  public var description: String {
     switch self {
     case .notBase64: "not base64"
     case .wrongLength(let length, let expected):

@@ -14,6 +14,8 @@ public struct Service: Sendable, Equatable {
   public var defaultHost: String?
   /// Where libraries ask for authorisation when they are told no other place.
   public var authorizationPath: String
+  /// Where libraries ask who the user is when they are told no other place.
+  public var userAuthenticationPath: String
   /// The protocol's version number, sent as `protocol`.
   public var protocolVersion: Int
 
@@ -21,7 +23,8 @@ public struct Service: Sendable, Equatable {
   public init(
     eventPrefix: String, internalPrefix: String, clusterHost: String, clusterAPIHost: String,
     defaultCluster: String, protocolVersion: Int, defaultHost: String? = nil,
-    authorizationPath: String = "/pusher/auth"
+    authorizationPath: String = "/pusher/auth",
+    userAuthenticationPath: String = "/pusher/user-auth"
   ) {
     self.eventPrefix = eventPrefix
     self.internalPrefix = internalPrefix
@@ -31,6 +34,7 @@ public struct Service: Sendable, Equatable {
     self.protocolVersion = protocolVersion
     self.defaultHost = defaultHost
     self.authorizationPath = authorizationPath
+    self.userAuthenticationPath = userAuthenticationPath
   }
 
   /// Pusher Channels, and the servers that speak its protocol: Laravel Reverb, soketi, sockudo.
@@ -44,7 +48,7 @@ public struct Service: Sendable, Equatable {
     eventPrefix: "eventflit:", internalPrefix: "eventflit_internal:",
     clusterHost: "ws-CLUSTER.eventflit.com", clusterAPIHost: "api-CLUSTER.eventflit.com",
     defaultCluster: "", protocolVersion: 7, defaultHost: "service.eventflit.com",
-    authorizationPath: "/eventflit/auth")
+    authorizationPath: "/eventflit/auth", userAuthenticationPath: "/eventflit/user-auth")
 
   /// The services that can be chosen by name.
   package static let named: [(name: String, service: Service)] = [

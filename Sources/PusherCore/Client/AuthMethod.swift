@@ -1,10 +1,14 @@
 /// Who answers whether a socket may join a private or presence channel.
 public enum AuthMethod: Sendable {
   /// A URL that is asked by `POST` with the form `socket_id=…&channel_name=…`, as all Pusher libraries do.
+  ///
+  /// One without a path is asked for the service's own, ``Service/authorizationPath``.
   case endpoint(authEndpoint: String)
   /// The same with a request of one's own.
   case authRequestBuilder(authRequestBuilder: any AuthRequestBuilderProtocol)
   /// The app's secret: subscriptions are signed in this process, and it must not leave the app's owner.
+  ///
+  /// For encrypted channels ``PusherClientOptions/encryptionMasterKey`` is needed besides.
   case inline(secret: String)
   /// Any other way to a signature.
   case authorizer(authorizer: any Authorizer)
@@ -104,15 +108,22 @@ public struct AuthRequest: Sendable, Equatable {
 }
 
 extension AuthRequest {
-  /// The request of ``AuthMethod/endpoint(authEndpoint:)``.
-  static func form(url: String, socketID: String, channelName: String) -> AuthRequest {
+  /// The question as all Pusher libraries ask it.
+  static func form(url: String, _ fields: [(String, String)]) -> AuthRequest {
     AuthRequest(
       url: url,
       headers: [
         Field("Content-Type", "application/x-www-form-urlencoded"),
         Field("Accept", "application/json"),
       ],
-      httpBody: PercentEncoding.form([("socket_id", socketID), ("channel_name", channelName)]))
+      httpBody: PercentEncoding.form(fields))
+  }
+
+  /// `endpoint`, with `path` behind it when it has none of its own.
+  static func url(_ endpoint: String, path: String) -> String {
+    guard let mark = endpoint.firstRange(of: "://") else { return endpoint }
+    let place = endpoint[mark.upperBound...]
+    return place.contains { $0 == "/" || $0 == "?" || $0 == "#" } ? endpoint : endpoint + path
   }
 }
 

@@ -6,6 +6,7 @@ extension ClientDriver: ChannelsClientDelegate {
     _ client: ChannelsClient, received event: Envelope, named name: String?, at now: Instant
   ) {
     guard let dispatcher = run?.dispatcher, dispatcher.isLive else { return }
+    if name == publicName("subscription_count") { noteSubscriptionCount(event, dispatcher) }
     dispatcher.dispatch(event, named: name)
   }
 
@@ -21,7 +22,7 @@ extension ClientDriver: ChannelsClientDelegate {
     guard let run else { return }
     self.run = nil
     if let goodbye = run.goodbye { loop.remove(goodbye) }
-    for channel in run.dispatcher.channels.values { channel.noteLost() }
+    run.noteLost()
     let wasEstablished = run.isEstablished
     let isChanged = connection.change(to: .disconnected, generation: run.generation)
     switch run.end {
@@ -61,7 +62,7 @@ extension ClientDriver: ChannelsClientDelegate {
   }
 
   private func disconnected(_ run: ClientRun, _ loss: ConnectionLoss, retryIn delay: Duration?) {
-    for channel in run.dispatcher.channels.values { channel.noteLost() }
+    run.noteLost()
     guard let delay else { return }
     log("connection lost: \(loss)")
     var planned: Duration? = delay
@@ -92,6 +93,7 @@ extension ClientDriver: ChannelsClientDelegate {
   /// Tells what happened to channels.
   private func report(_ event: SessionEvent, _ run: ClientRun) {
     switch event {
+    case .signedIn, .signInFailed, .signInDelayed, .watchlist: reportUser(event, run)
     case .subscribed(let name, let roster): subscribed(run, name, roster)
     case .subscriptionFailed(let name, let failure): failed(run, name, failure)
     case .memberAdded(let name, let member):
@@ -123,6 +125,7 @@ extension ClientDriver: ChannelsClientDelegate {
   private func subscribed(_ run: ClientRun, _ name: String, _ roster: PresenceRoster?) {
     guard let channel = run.dispatcher.channels[name] else { return }
     channel.noteSubscribed()
+    if UserChannel.userID(channelName: name) != nil { return }
     if let roster, let presence = channel as? PusherPresenceChannel {
       presence.noteMembers(roster, myId: run.authorizer.memberID(of: name))
       presence.delegate?.presenceChannelDidSubscribe(presence)
@@ -138,6 +141,7 @@ extension ClientDriver: ChannelsClientDelegate {
 
   private func failed(_ run: ClientRun, _ name: String, _ failure: SubscriptionFailure) {
     log("subscription of \(name) failed: \(failure.message)")
+    if UserChannel.userID(channelName: name) != nil { return userFailed(failure, run) }
     run.dispatcher.channels[name]?.noteFailed(failure)
     let answer = run.authorizer.takeAnswer(about: name)
     delegate?.failedToSubscribeToChannel(
@@ -150,7 +154,15 @@ extension ClientDriver: ChannelsClientDelegate {
     }
   }
 
-  private func publicName(_ name: String) -> String {
+  private func noteSubscriptionCount(_ event: Envelope, _ dispatcher: EventDispatcher) {
+    guard let name = event.channelName, let channel = dispatcher.channels[name],
+      let count = event.data["subscription_count"]?.integer
+    else { return }
+    channel.noteSubscriptionCount(count)
+    delegate?.subscriptionCountChanged(channelName: name, count: count)
+  }
+
+  func publicName(_ name: String) -> String {
     connection.options.service.eventPrefix + name
   }
 

@@ -17,6 +17,8 @@ final class ClientDriver {
     let client: ChannelsClient
     let dispatcher: EventDispatcher
     let authorizer: MethodAuthorizer
+    let authenticator: MethodAuthenticator
+    private let user: UserState
     /// Whether the server has greeted the present socket.
     var isEstablished = false
     /// Why the client is about to end, when it was this side that ended it.
@@ -26,12 +28,20 @@ final class ClientDriver {
 
     init(
       generation: Int, client: ChannelsClient, dispatcher: EventDispatcher,
-      authorizer: MethodAuthorizer
+      authorizer: MethodAuthorizer, authenticator: MethodAuthenticator, user: UserState
     ) {
       self.generation = generation
       self.client = client
       self.dispatcher = dispatcher
       self.authorizer = authorizer
+      self.authenticator = authenticator
+      self.user = user
+    }
+
+    /// The socket is gone, and with it whatever the server had confirmed.
+    func noteLost() {
+      for channel in dispatcher.channels.values { channel.noteLost() }
+      user.noteLost()
     }
   }
 
@@ -76,6 +86,8 @@ final class ClientDriver {
     case .unsubscribe(let channel): unsubscribe(channel)
     case .flush(let channel): flush(channel)
     case .authorized(let question, let auth): run?.authorizer.answer(question, auth)
+    case .signIn: run?.client.signIn()
+    case .authenticated(let question, let auth): run?.authenticator.answer(question, auth)
     case .refuse(let channel, let failure):
       delegate?.failedToSubscribeToChannel(
         name: channel.name, response: nil, data: nil, error: failure)
@@ -98,6 +110,7 @@ final class ClientDriver {
     do throws(PusherConfigurationError) {
       let run = try make(generation)
       self.run = run
+      if connection.userState.isWanted { run.client.signIn() }
       for channel in connection.wantedChannels.values.sorted(by: { $0.serial < $1.serial }) {
         run.dispatcher.channels[channel.name] = channel
         run.client.subscribe(channel.name)
@@ -117,24 +130,26 @@ final class ClientDriver {
     let session = try options.sessionOptions(retries)
     let dispatcher = EventDispatcher(connection: connection, generation: generation)
     let authorizer = MethodAuthorizer(loop: loop, connection: connection, dispatcher: dispatcher)
+    let authenticator = MethodAuthenticator(loop: loop, connection: connection)
     let client: ChannelsClient
     do throws(TLSError) {
       client = try ChannelsClient(
         loop: loop, configuration: configuration, options: session,
-        authorizer: AuthorizationQueue(authorizer), tap: dispatcher)
+        authorizer: AuthorizationQueue(authorizer), authenticator: authenticator, tap: dispatcher)
     } catch {
       throw .tls("\(error)")
     }
     client.delegate = self
     return ClientRun(
-      generation: generation, client: client, dispatcher: dispatcher, authorizer: authorizer)
+      generation: generation, client: client, dispatcher: dispatcher, authorizer: authorizer,
+      authenticator: authenticator, user: connection.userState)
   }
 
   /// Ends the present client in the background, so that another can take its place.
   private func retire() {
     guard let run else { return }
     self.run = nil
-    for channel in run.dispatcher.channels.values { channel.noteLost() }
+    run.noteLost()
     if let goodbye = run.goodbye { loop.remove(goodbye) }
     guard !run.client.isClosed else { return }
     let client = run.client

@@ -92,6 +92,13 @@ package final class EndpointAuthorizer: ChannelAuthorizer, UserAuthenticator {
     body(result).flatMap(AuthorizationAnswer.result)
   }
 
+  /// What an endpoint's answer means for the sign-in.
+  static func userAnswer(
+    _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>
+  ) -> Result<PusherUserAuth, AuthorizationFailure> {
+    body(result).flatMap(AuthorizationAnswer.userResult)
+  }
+
   /// The body of an answer that is a yes.
   static func body(
     _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>

@@ -108,6 +108,15 @@ final class EventDispatcher: MessageTap {
         eventName: name, channelName: channelName, data: data().jsonText, timeReceived: now))
   }
 
+  /// Hands out what is no channel's to the handlers of one list.
+  func dispatch(_ name: String, to bindings: BindingList, data: JSONValue) {
+    var snapshot = BindingList.Snapshot()
+    bindings.refresh(&snapshot)
+    let event = PusherEvent(
+      eventName: name, channelName: nil, data: data.jsonText, timeReceived: now)
+    call(snapshot.table, event)
+  }
+
   private func isWanted(_ name: String, _ channelName: String?) -> Bool {
     connection.bindings.refresh(&global)
     if !global.table.all.isEmpty || global.table.named[name] != nil { return true }

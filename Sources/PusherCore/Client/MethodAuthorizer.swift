@@ -2,39 +2,27 @@
 final class MethodAuthorizer: ChannelAuthorizer {
   typealias Completion = (Result<PusherAuth, AuthorizationFailure>) -> Void
 
-  /// What an endpoint answered last about a channel.
-  struct Answer {
-    let response: AuthResponse
-    let body: String
-  }
-
-  private struct Question {
-    let completion: Completion
-    let timer: LoopTimer
-  }
-
-  private let loop: EventLoop
   private let connection: PusherConnection
   private let dispatcher: EventDispatcher
-  private var exchanges: [Int: HTTPExchange] = [:]
-  /// What an ``Authorizer`` has yet to answer.
-  private var questions: [Int: Question] = [:]
-  private var lastNumber = 0
-  private var tls: TLSContext?
+  private let calls: EndpointCalls
+  private let questions: OpenQuestions<PusherAuth>
   private var memberIDs: [String: String] = [:]
-  private var answers: [String: Answer] = [:]
+  /// What an endpoint answered last about a channel.
+  private var answers: [String: EndpointAnswer] = [:]
 
   init(loop: EventLoop, connection: PusherConnection, dispatcher: EventDispatcher) {
-    self.loop = loop
     self.connection = connection
     self.dispatcher = dispatcher
+    let options = connection.options
+    calls = EndpointCalls(loop: loop, options: options)
+    questions = OpenQuestions(loop: loop, timeout: options.connectTimeout, whom: "authorizer")
   }
 
   /// Under which id the last authorisation lets this client into a presence channel.
   func memberID(of channel: String) -> String? { memberIDs[channel] }
 
   /// What the endpoint said about a channel that failed.
-  func takeAnswer(about channel: String) -> Answer? { answers.removeValue(forKey: channel) }
+  func takeAnswer(about channel: String) -> EndpointAnswer? { answers.removeValue(forKey: channel) }
 
   func authorize(_ request: AuthorizationRequest, completion: @escaping Completion) {
     let channel = request.channel
@@ -46,7 +34,9 @@ final class MethodAuthorizer: ChannelAuthorizer {
     if let auth = dispatcher.channels[channel]?.takeAuth() { return completion(.success(auth)) }
     switch connection.options.authMethod {
     case .endpoint(let endpoint):
-      let form = AuthRequest.form(url: endpoint, socketID: request.socketID, channelName: channel)
+      let url = AuthRequest.url(endpoint, path: connection.options.service.authorizationPath)
+      let form = AuthRequest.form(
+        url: url, [("socket_id", request.socketID), ("channel_name", channel)])
       ask(form, channel, completion)
     case .authRequestBuilder(let builder):
       guard let form = builder.requestFor(socketID: request.socketID, channelName: channel) else {
@@ -61,20 +51,13 @@ final class MethodAuthorizer: ChannelAuthorizer {
   }
 
   func cancelAll() {
-    for exchange in exchanges.values { exchange.cancel() }
-    exchanges.removeAll()
-    for question in questions.values { loop.remove(question.timer) }
-    questions.removeAll()
+    calls.cancelAll()
+    questions.cancelAll()
   }
 
   private static func memberID(_ auth: PusherAuth) -> String? {
     guard let data = auth.channelData else { return nil }
     return (try? JSONParser.parse(data))?["user_id"]?.identifier
-  }
-
-  private func nextNumber() -> Int {
-    lastNumber += 1
-    return lastNumber
   }
 
   // MARK: In this process
@@ -91,8 +74,9 @@ final class MethodAuthorizer: ChannelAuthorizer {
       member = InlineAuthorizer.Member(userID: data.userId, userInfo: info)
     }
     let signature = SubscriptionSignature(key: connection.key, secret: secret)
-    InlineAuthorizer(signature: signature, member: member)
-      .authorize(request, completion: completion)
+    InlineAuthorizer(
+      signature: signature, member: member, masterKey: connection.options.encryptionMasterKey
+    ).authorize(request, completion: completion)
   }
 
   // MARK: By the user's own means
@@ -101,14 +85,7 @@ final class MethodAuthorizer: ChannelAuthorizer {
     _ authorizer: any Authorizer, _ request: AuthorizationRequest,
     _ completion: @escaping Completion
   ) {
-    let number = nextNumber()
-    let timeout = connection.options.connectTimeout
-    let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [unowned self] in
-      let message = "the authorizer gave no answer within \(timeout.inWords)"
-      finish(number, .failure(.unavailable(status: nil, message)))
-    }
-    loop.add(timer)
-    questions[number] = Question(completion: completion, timer: timer)
+    let number = questions.open(completion)
     let connection = connection
     authorizer.fetchAuthValue(socketID: request.socketID, channelName: request.channel) { auth in
       connection.post(.authorized(question: number, auth))
@@ -117,15 +94,7 @@ final class MethodAuthorizer: ChannelAuthorizer {
 
   /// An ``Authorizer`` has answered; late and second answers are ignored.
   func answer(_ question: Int, _ auth: PusherAuth?) {
-    let result: Result<PusherAuth, AuthorizationFailure> =
-      auth.map { .success($0) } ?? .failure(.refused(status: nil, "the authorizer said no"))
-    finish(question, result)
-  }
-
-  private func finish(_ number: Int, _ result: Result<PusherAuth, AuthorizationFailure>) {
-    guard let question = questions.removeValue(forKey: number) else { return }
-    loop.remove(question.timer)
-    question.completion(result)
+    questions.answer(question, auth)
   }
 
   // MARK: By an endpoint
@@ -135,45 +104,10 @@ final class MethodAuthorizer: ChannelAuthorizer {
     if let object = dispatcher.channels[channel] {
       connection.delegate?.willAuthorizeChannel(object, request: &form)
     }
-    do {
-      let number = nextNumber()
-      let request = try exchangeRequest(form)
-      exchanges[number] = try HTTPExchange(
-        loop: loop, request: request, tls: try context(for: request.url),
-        timeout: connection.options.connectTimeout
-      ) { [unowned self] result, _ in
-        exchanges[number] = nil
-        if case .success(let response) = result { note(response, channel) }
-        completion(EndpointAuthorizer.answer(result))
-      }
-    } catch {
-      completion(.failure(.refused(status: nil, "the endpoint cannot be asked: \(error)")))
+    let problem = calls.ask(form) { [unowned self] result in
+      if case .success(let response) = result { answers[channel] = EndpointAnswer(response) }
+      completion(EndpointAuthorizer.answer(result))
     }
-  }
-
-  private func exchangeRequest(_ form: AuthRequest) throws -> HTTPExchange.Request {
-    let url = try HTTPURL(parsing: form.url)
-    guard url.scheme == .http || url.scheme == .https else {
-      throw HTTPError.invalidURL("an endpoint's URL begins with http:// or https://")
-    }
-    return HTTPExchange.Request(
-      method: form.httpMethod, url: url,
-      headers: HTTPHeaders(form.headers.map { ($0.name, $0.value) }),
-      body: Array((form.httpBody ?? "").utf8))
-  }
-
-  private func context(for url: HTTPURL) throws(TLSError) -> TLSContext? {
-    guard url.isSecure else { return nil }
-    if let tls { return tls }
-    let context = try TLSContext.client(connection.options.tls, environment: TLSEnvironment())
-    tls = context
-    return context
-  }
-
-  private func note(_ response: HTTPExchange.Response, _ channel: String) {
-    let fields = response.head.headers.fields.map { AuthRequest.Field($0.name, $0.value) }
-    answers[channel] = Answer(
-      response: AuthResponse(statusCode: response.head.status, headers: fields),
-      body: String(decoding: response.body, as: UTF8.self))
+    if let problem { completion(.failure(problem)) }
   }
 }

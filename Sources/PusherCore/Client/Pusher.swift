@@ -60,6 +60,14 @@ public final class Pusher: Sendable {
     connection.disconnect()
   }
 
+  /// The user of the connection: signing in, the user's events, the watchlist.
+  public var user: PusherUser { PusherUser(connection) }
+
+  /// The same as the user's ``PusherUser/signIn()``, where pusher-js has it.
+  public func signIn() {
+    user.signIn()
+  }
+
   // MARK: Channels
 
   /// Wants a channel: it is subscribed as soon as there is a connection, and again after each reconnect.

@@ -18,23 +18,29 @@ public class PusherChannel: @unchecked Sendable {
   let connection: PusherConnection
   /// Tells in which order channels were made.
   let serial: UInt64
-  let bindings = BindingList()
+  let bindings: BindingList
   private let state: Locked<Status>
   private static let lastSerial = Atomic<UInt64>(0)
 
   private struct Status {
     var isWanted: Bool
     var isSubscribed = false
+    var subscriptionCount: Int?
     var failure: SubscriptionFailure?
     var auth: PusherAuth?
     var unsent: [ClientEvent] = []
   }
 
   /// - Parameter failure: Why the channel never can be subscribed.
-  init(name: String, connection: PusherConnection, failure: SubscriptionFailure? = nil) {
+  /// - Parameter bindings: Whose events these are, when they outlive the channel.
+  init(
+    name: String, connection: PusherConnection, failure: SubscriptionFailure? = nil,
+    bindings: BindingList = BindingList()
+  ) {
     self.name = name
     type = ChannelKind(channelName: name)
     self.connection = connection
+    self.bindings = bindings
     serial = Self.lastSerial.wrappingAdd(1, ordering: .relaxed).newValue
     state = Locked(Status(isWanted: failure == nil, failure: failure))
   }
@@ -44,6 +50,13 @@ public class PusherChannel: @unchecked Sendable {
 
   /// ``isSubscribed`` under PusherSwift's name.
   public var subscribed: Bool { isSubscribed }
+
+  /// How many subscriptions the channel has, as the server told last on the present connection.
+  ///
+  /// `nil` until it tells, which it only does for apps that have the feature enabled, and never on presence channels.
+  /// Each change comes as an event `pusher:subscription_count` and to the delegate. Source: Pusher's page
+  /// "Subscription count events".
+  public var subscriptionCount: Int? { state.withLock { $0.subscriptionCount } }
 
   /// Why the channel is not subscribed, when the last attempt failed.
   public var failure: SubscriptionFailure? { state.withLock { $0.failure } }
@@ -81,7 +94,14 @@ public class PusherChannel: @unchecked Sendable {
   }
 
   func noteLost() {
-    state.withLock { $0.isSubscribed = false }
+    state.withLock { state in
+      state.isSubscribed = false
+      state.subscriptionCount = nil
+    }
+  }
+
+  func noteSubscriptionCount(_ count: Int) {
+    state.withLock { $0.subscriptionCount = count }
   }
 
   func noteFailed(_ failure: SubscriptionFailure) {

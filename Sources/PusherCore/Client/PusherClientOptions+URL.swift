@@ -14,14 +14,15 @@ extension PusherClientOptions {
     let url = HTTPURL(
       scheme: useTLS ? .wss : .ws, host: try checkedHost(), port: try checkedPort(),
       path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : nil)
-    return ClientConfiguration(url: url, tls: tls)
+    return ClientConfiguration(
+      url: url, routing: try network.routing(), tls: tls, trust: network.trust)
   }
 
   /// How certificates are checked, the service's and the endpoint's.
   var tls: TLSConfiguration { TLSConfiguration(caFile: caFile) }
 
   private func checkedHost() throws(PusherConfigurationError) -> String {
-    let name = (host ?? .cluster(service.defaultCluster)).name(service)
+    let name = host?.name(service) ?? service.host(cluster: nil)
     // More than one colon is an IPv6 address; a single one would be a port's.
     let colons = name.utf8.count { $0 == UInt8(ascii: ":") }
     let isBare = colons > 1 && !name.hasPrefix("[")

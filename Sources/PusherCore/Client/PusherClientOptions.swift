@@ -5,6 +5,10 @@
 public struct PusherClientOptions: Sendable {
   /// Who signs subscriptions to private and presence channels.
   public var authMethod: AuthMethod
+  /// Who tells who the user is, for ``PusherUser/signIn()``.
+  public var userAuthMethod: UserAuthMethod
+  /// Makes the keys of encrypted channels, with ``AuthMethod/inline(secret:)``; the other methods bring them along.
+  public var encryptionMasterKey: EncryptionMasterKey?
   /// Whether handlers bound with `callback:` get data as a parsed ``JSONValue``; else they get its text.
   public var attemptToReturnJSONObject: Bool
   /// Whether lost connections, and first attempts that fail, are followed by new attempts.
@@ -21,8 +25,10 @@ public struct PusherClientOptions: Sendable {
   public var activityTimeout: Duration?
   /// Whose names for things are used; ``Service/pusher`` unless the service renames them.
   public var service: Service
-  /// A PEM file with the only authorities to trust; `nil` for the system's.
+  /// A PEM file with the only authorities to trust, the service's and the endpoints'; `nil` for the system's.
   public var caFile: String?
+  /// Proxies, and the environment's variables that shall count; nothing of either unless given.
+  public var network: PusherNetwork
   /// How long connecting may take, from the name's resolution to the server's greeting, and each answer to a
   /// subscription; also how long an endpoint or an ``Authorizer`` may take.
   public var connectTimeout: Duration
@@ -35,9 +41,13 @@ public struct PusherClientOptions: Sendable {
     autoReconnect: Bool = true, host: PusherHost? = nil, port: Int? = nil, path: String? = nil,
     useTLS: Bool = true, activityTimeout: Duration? = nil, service: Service = .pusher,
     caFile: String? = nil, connectTimeout: Duration = .seconds(10),
-    retriesFirstConnection: Bool = true
+    retriesFirstConnection: Bool = true, userAuthMethod: UserAuthMethod = .noMethod,
+    encryptionMasterKey: EncryptionMasterKey? = nil, network: PusherNetwork = PusherNetwork()
   ) {
     self.authMethod = authMethod
+    self.userAuthMethod = userAuthMethod
+    self.encryptionMasterKey = encryptionMasterKey
+    self.network = network
     self.attemptToReturnJSONObject = attemptToReturnJSONObject
     self.autoReconnect = autoReconnect
     self.host = host
@@ -70,6 +80,8 @@ public enum PusherConfigurationError: Error, Sendable, Equatable, CustomStringCo
   case invalidPath(String)
   /// A timeout is zero or less.
   case invalidTimeout(Duration)
+  /// A proxy's URL is none; the message holds no part of it.
+  case invalidProxy(String)
   /// The trust roots cannot be read.
   case tls(String)
   /// The system gave no thread or no pipe.
@@ -83,7 +95,7 @@ public enum PusherConfigurationError: Error, Sendable, Equatable, CustomStringCo
     case .invalidPort(let port): "\(port) is no port; ports are 1 to 65535"
     case .invalidPath(let path): "'\(path)' is no path of a URL"
     case .invalidTimeout(let time): "a timeout of \(time) is not possible"
-    case .tls(let reason), .system(let reason): reason
+    case .invalidProxy(let reason), .tls(let reason), .system(let reason): reason
     }
   }
 }

@@ -57,7 +57,13 @@ extension PusherConnection {
   }
 
   private static func failure(_ name: String) -> SubscriptionFailure? {
-    ChannelName.problem(in: name).map { SubscriptionFailure(type: "InvalidName", message: $0) }
+    if UserChannel.userID(channelName: name) != nil {
+      return SubscriptionFailure(
+        type: "InvalidName", message: "the channel of a user is joined by signing in")
+    }
+    return ChannelName.problem(in: name).map {
+      SubscriptionFailure(type: "InvalidName", message: $0)
+    }
   }
 
   func unsubscribe(_ channel: PusherChannel) {

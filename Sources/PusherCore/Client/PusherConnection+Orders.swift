@@ -11,6 +11,10 @@ enum ClientOrder: Sendable {
   case flush(PusherChannel)
   /// An ``Authorizer`` has answered the question with this number.
   case authorized(question: Int, PusherAuth?)
+  /// Tell the server who the user is.
+  case signIn
+  /// An ``Authenticator`` has answered the question with this number.
+  case authenticated(question: Int, PusherUserAuth?)
   /// The channel cannot be subscribed; only the delegate has to be told.
   case refuse(PusherChannel, SubscriptionFailure)
   /// Let go of handlers that were unbound.
@@ -113,6 +117,7 @@ extension PusherConnection {
     }
     for channel in channels.values { channel.end() }
     bindings.unbindAll()
+    userState.end()
     userDataFetcher = nil
     wakeUp?.signal()
   }

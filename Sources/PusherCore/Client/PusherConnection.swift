@@ -9,6 +9,7 @@ public final class PusherConnection: Sendable {
   /// What the client was made with.
   public let options: PusherClientOptions
   let bindings = BindingList()
+  let userState = UserState()
   let state: Locked<Status>
   /// The ``Status/generation`` whose events are handed out, 0 for none; read for every event.
   let liveGeneration = Atomic<Int>(0)

@@ -19,6 +19,27 @@ public protocol PusherDelegate: AnyObject, Sendable {
   func failedToSubscribeToChannel(
     name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure)
 
+  /// The server knows the user now; also after each reconnect.
+  ///
+  /// - Parameters:
+  ///   - userId: The user's id.
+  ///   - userData: What was signed.
+  func signedIn(userId: String, userData: JSONValue)
+
+  /// The sign-in failed; ``PusherUser/signIn()`` makes another attempt, and so does the next reconnect.
+  ///
+  /// - Parameters:
+  ///   - response: What the authentication endpoint answered, if it was asked.
+  ///   - data: The body of that answer.
+  ///   - error: What failed.
+  func failedToSignIn(response: AuthResponse?, data: String?, error: SubscriptionFailure)
+
+  /// Users of the signed-in user's watchlist came or went.
+  func watchlistChanged(_ event: PusherWatchlistEvent)
+
+  /// The server told how many subscriptions a channel has.
+  func subscriptionCountChanged(channelName: String, count: Int)
+
   /// What goes on inside, in words for a developer; signatures and shared secrets are left out.
   func debugLog(message: String)
 
@@ -59,6 +80,9 @@ public protocol PusherDelegate: AnyObject, Sendable {
   /// An authorisation request is about to be sent, and may be changed.
   func willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest)
 
+  /// A request that asks who the user is, is about to be sent, and may be changed.
+  func willAuthenticateUser(request: inout AuthRequest)
+
   /// All channels are back after a reconnect; what was sent within the time before was missed.
   func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration)
 }
@@ -72,6 +96,16 @@ extension PusherDelegate {
   public func failedToSubscribeToChannel(
     name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure
   ) {}
+  /// Does nothing.
+  public func signedIn(userId: String, userData: JSONValue) {}
+  /// Does nothing.
+  public func failedToSignIn(
+    response: AuthResponse?, data: String?, error: SubscriptionFailure
+  ) {}
+  /// Does nothing.
+  public func watchlistChanged(_ event: PusherWatchlistEvent) {}
+  /// Does nothing.
+  public func subscriptionCountChanged(channelName: String, count: Int) {}
   /// Does nothing.
   public func debugLog(message: String) {}
   /// Does nothing.
@@ -96,6 +130,8 @@ extension PusherDelegate {
   ) -> Duration? { delay }
   /// Changes nothing.
   public func willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest) {}
+  /// Changes nothing.
+  public func willAuthenticateUser(request: inout AuthRequest) {}
   /// Does nothing.
   public func connectionMayHaveMissedEvents(
     _ connection: PusherConnection, during time: Duration

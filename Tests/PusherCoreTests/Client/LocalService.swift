@@ -84,11 +84,15 @@ final class LocalService: Sendable {
     pusher(.inline(secret: Application.forTests().secret))
   }
 
-  var api: PusherAPI {
+  var api: PusherAPI { api(key: nil) }
+
+  /// The server's HTTP API, with a master key for encrypted channels.
+  func api(key: EncryptionMasterKey?) -> PusherAPI {
     let application = Application.forTests()
     return PusherAPI(
       appID: application.id, key: application.key, secret: application.secret,
-      options: PusherAPI.Options(host: .host("127.0.0.1"), port: port, useTLS: false))
+      options: PusherAPI.Options(
+        host: .host("127.0.0.1"), port: port, useTLS: false, encryptionMasterKey: key))
   }
 
   func trigger(_ name: String, _ channel: String, _ data: String = "{}") async throws {
@@ -117,10 +121,10 @@ final class Gathered<Value: Sendable>: Sendable {
     for (_, continuation) in ready { continuation.resume() }
   }
 
-  /// Waits until so many values have come, for ten seconds at most.
+  /// Waits until so many values have come, for half a minute at most: a busy machine is no failure.
   func wait(for count: Int = 1, _ what: String = "values") async throws -> [Value] {
     let deadline = Task {
-      try await Task.sleep(for: .seconds(10))
+      try await Task.sleep(for: .seconds(30))
       let late = status.withLock { status in
         defer { status.waiting = [] }
         return status.waiting
@@ -150,6 +154,12 @@ final class RecordingDelegate: PusherDelegate {
   let failed = Gathered<
     (name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure)
   >()
+  let signedIn = Gathered<String>()
+  let signInFailed = Gathered<
+    (response: AuthResponse?, data: String?, error: SubscriptionFailure)
+  >()
+  let watchlist = Gathered<PusherWatchlistEvent>()
+  let counts = Gathered<String>()
   let errors = Gathered<PusherError>()
   let undecrypted = Gathered<String>()
   let logged = Gathered<String>()
@@ -183,6 +193,25 @@ final class RecordingDelegate: PusherDelegate {
     name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure
   ) {
     failed.add((name, response, data, error))
+  }
+
+  func signedIn(userId: String, userData: JSONValue) {
+    signedIn.add("\(userId) \(userData.jsonText)")
+  }
+
+  func failedToSignIn(response: AuthResponse?, data: String?, error: SubscriptionFailure) {
+    signInFailed.add((response, data, error))
+  }
+
+  func watchlistChanged(_ event: PusherWatchlistEvent) { watchlist.add(event) }
+
+  func subscriptionCountChanged(channelName: String, count: Int) {
+    counts.add("\(channelName) \(count)")
+  }
+
+  func willAuthenticateUser(request: inout AuthRequest) {
+    asked.add("user")
+    changeRequest(&request)
   }
 
   func failedToDecryptEvent(eventName: String, channelName: String, data: String?) {

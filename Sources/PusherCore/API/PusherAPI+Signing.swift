@@ -1,0 +1,83 @@
+/// Answers for authorisation endpoints: what the app's server signs for its clients. Nothing is sent.
+extension PusherAPI {
+  /// Lets a socket into a private, presence or encrypted channel.
+  ///
+  /// - Parameters:
+  ///   - channelName: The name with its prefix.
+  ///   - socketID: What the client sent as `socket_id`; it is checked, since a client could have anything signed otherwise.
+  ///   - member: Who joins, on presence channels, which need one.
+  /// - Returns: What the endpoint answers; ``PusherAuth/jsonText`` is its body.
+  /// - Throws: ``PusherAPIError/invalid(_:)``: for a name or socket id that is none, a presence channel without a member,
+  ///   a public channel, and an encrypted channel without ``Options/encryptionMasterKey``.
+  public func authorizeChannel(
+    _ channelName: String, socketID: String, member: PusherPresenceChannelMember? = nil
+  ) throws(PusherAPIError) -> PusherAuth {
+    if let problem = ChannelName.problem(in: channelName) {
+      throw .invalid("channel '\(channelName)': \(problem)")
+    }
+    try Self.check(socketID: socketID)
+    let kind = ChannelKind(channelName: channelName)
+    guard kind.needsAuthorization else {
+      throw .invalid("channel '\(channelName)' is public and needs no authorisation")
+    }
+    var channelData: String?
+    if kind == .presence {
+      guard let member else { throw .invalid("a presence channel needs a member") }
+      var members: [JSONValue.Member] = [.init("user_id", .string(member.userId))]
+      if member.userInfo != .null { members.append(.init("user_info", member.userInfo)) }
+      channelData = JSONValue.object(members).jsonText
+    }
+    var auth = signature.authorize(
+      socketID: socketID, channel: channelName, channelData: channelData)
+    if kind == .encrypted {
+      guard let key = options.encryptionMasterKey else {
+        throw .invalid("channel '\(channelName)' needs an encryption master key")
+      }
+      auth.sharedSecret = key.sharedSecret(channel: channelName)
+    }
+    return auth
+  }
+
+  /// Tells who the user of a socket is.
+  ///
+  /// - Parameters:
+  ///   - socketID: What the client sent as `socket_id`; it is checked.
+  ///   - userData: An object with `id` and, if wanted, `user_info` and `watchlist`.
+  /// - Returns: What the endpoint answers; ``PusherUserAuth/jsonText`` is its body.
+  /// - Throws: ``PusherAPIError/invalid(_:)`` for a socket id that is none and for a user without an id.
+  public func authenticateUser(
+    socketID: String, userData: JSONValue
+  ) throws(PusherAPIError) -> PusherUserAuth {
+    try Self.check(socketID: socketID)
+    guard userData["id"]?.identifier?.isEmpty == false else {
+      throw .invalid("the user's data has no id")
+    }
+    let text = userData.jsonText
+    return PusherUserAuth(
+      auth: signature.signIn(socketID: socketID, userData: text), userData: text)
+  }
+
+  private static func check(socketID: String) throws(PusherAPIError) {
+    guard SocketID.isValid(socketID) else {
+      throw .invalid("\(TriggerError.invalidSocketID(socketID))")
+    }
+  }
+}
+
+extension PusherAuth {
+  /// The JSON that an authorisation endpoint answers.
+  public var jsonText: String {
+    var members: [JSONValue.Member] = [.init("auth", .string(auth))]
+    if let channelData { members.append(.init("channel_data", .string(channelData))) }
+    if let sharedSecret { members.append(.init("shared_secret", .string(sharedSecret))) }
+    return JSONValue.object(members).jsonText
+  }
+}
+
+extension PusherUserAuth {
+  /// The JSON that a user authentication endpoint answers.
+  public var jsonText: String {
+    JSONValue.object([.init("auth", .string(auth)), .init("user_data", .string(userData))])
+      .jsonText
+  }
+}

@@ -1,0 +1,201 @@
+/// The user of a client's connection: signing in, the user's own events, and who of the watchlist is there.
+///
+/// ```swift
+/// pusher.user.bind(eventName: "invoice-paid") { event in show(event.data) }
+/// pusher.user.watchlist.bind(eventName: "online") { event in greet(event.userIds) }
+/// pusher.user.signIn()
+/// ```
+///
+/// It can be used from any thread, and names the same user whenever it is asked for. Source: Pusher's page
+/// "Authenticating users".
+public struct PusherUser: Sendable {
+  private let connection: PusherConnection
+
+  init(_ connection: PusherConnection) {
+    self.connection = connection
+  }
+
+  private var state: UserState { connection.userState }
+
+  /// Wants the user signed in: at once or as soon as there is a connection, and again after each reconnect.
+  ///
+  /// Who the user is, ``PusherClientOptions/userAuthMethod`` tells. What comes of it is told to the delegate, by
+  /// ``PusherDelegate/signedIn(userId:userData:)`` or ``PusherDelegate/failedToSignIn(response:data:error:)``. After a
+  /// failure another call makes another attempt; nothing happens while the user is signed in. Channels are joined
+  /// after the sign-in, whatever came of it.
+  public func signIn() {
+    state.noteAsked()
+    connection.post(.signIn)
+  }
+
+  /// Whether the server has confirmed the user on the present connection.
+  public var isSignedIn: Bool { userId != nil }
+
+  /// The user's id; `nil` while the user is not signed in.
+  public var userId: String? { state.status.withLock { $0.userId } }
+
+  /// What was signed, as the server gave it back: `id`, and if the app tells them `user_info` and `watchlist`.
+  ///
+  /// `nil` while the user is not signed in.
+  public var userData: JSONValue? { state.status.withLock { $0.userData } }
+
+  /// Why the user is not signed in, when the last attempt failed.
+  public var failure: SubscriptionFailure? { state.status.withLock { $0.failure } }
+
+  /// The users whose coming and going this user is told.
+  public var watchlist: PusherWatchlist { PusherWatchlist(connection) }
+
+  // MARK: Bindings, which outlive connections and users
+
+  /// Has every event that is sent to the user handed to `eventCallback`.
+  @discardableResult
+  public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
+    state.bindings.bind(to: nil, eventCallback)
+  }
+
+  /// Has the user's events of one name handed to `eventCallback`.
+  @discardableResult
+  public func bind(
+    eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void
+  ) -> PusherBinding {
+    state.bindings.bind(to: eventName, eventCallback)
+  }
+
+  /// Unbinds one handler from the user's events of this name; nothing happens when it is not bound to them.
+  public func unbind(eventName: String, callbackId: PusherBinding) {
+    state.bindings.unbind(callbackId, from: eventName)
+    connection.trim()
+  }
+
+  /// Unbinds one handler of the user, whatever it is bound to; answers whether it was bound.
+  @discardableResult
+  public func removeBinding(_ binding: PusherBinding) -> Bool {
+    defer { connection.trim() }
+    return state.bindings.unbind(binding)
+  }
+
+  /// Unbinds all handlers of the user's events of this name.
+  public func unbindAll(forEventName eventName: String) {
+    state.bindings.unbindAll(named: eventName)
+    connection.trim()
+  }
+
+  /// Unbinds all handlers of the user's events; those of the watchlist stay.
+  public func unbindAll() {
+    state.bindings.unbindAll()
+    connection.trim()
+  }
+
+  /// All events of the user as a sequence, from now until the client is gone.
+  ///
+  /// - Parameter buffering: What happens to events that come faster than they are taken.
+  public func events(buffering: PusherEvents.Buffering = .newest(1024)) -> PusherEvents {
+    PusherEvents(state.bindings, buffering)
+  }
+}
+
+/// The users whose coming and going a signed-in user is told: those that the app names in the user's data as `watchlist`.
+public struct PusherWatchlist: Sendable {
+  private let connection: PusherConnection
+
+  init(_ connection: PusherConnection) {
+    self.connection = connection
+  }
+
+  private var bindings: BindingList { connection.userState.watchlist }
+
+  /// Has every change handed to `eventCallback`.
+  @discardableResult
+  public func bind(
+    eventCallback: @escaping @Sendable (PusherWatchlistEvent) -> Void
+  ) -> PusherBinding {
+    bindings.bind(to: nil) { eventCallback(PusherWatchlistEvent($0)) }
+  }
+
+  /// Has the changes of one kind, `online` or `offline`, handed to `eventCallback`; there are no others.
+  @discardableResult
+  public func bind(
+    eventName: String, eventCallback: @escaping @Sendable (PusherWatchlistEvent) -> Void
+  ) -> PusherBinding {
+    bindings.bind(to: eventName) { eventCallback(PusherWatchlistEvent($0)) }
+  }
+
+  /// Unbinds one handler, whatever it is bound to; answers whether it was bound.
+  @discardableResult
+  public func removeBinding(_ binding: PusherBinding) -> Bool {
+    bindings.unbind(binding)
+  }
+
+  /// Unbinds all handlers.
+  public func unbindAll() {
+    bindings.unbindAll()
+  }
+}
+
+/// Users of the watchlist who came or went.
+public struct PusherWatchlistEvent: Sendable, Equatable {
+  /// `online` or `offline`.
+  public var name: String
+  /// Who came or went; after a sign-in and after a reconnect everybody of the watchlist is named once.
+  public var userIds: [String]
+
+  /// A change, for tests of handlers.
+  public init(name: String, userIds: [String]) {
+    self.name = name
+    self.userIds = userIds
+  }
+
+  /// Whether they came.
+  public var isOnline: Bool { name == "online" }
+
+  /// What the session reports, on its way to the handlers.
+  fileprivate init(_ event: PusherEvent) {
+    name = event.eventName
+    userIds = (event.jsonObject?["user_ids"]?.elements ?? []).compactMap(\.text)
+  }
+}
+
+/// What a client knows of its user.
+final class UserState: Sendable {
+  let bindings = BindingList()
+  let watchlist = BindingList()
+  let status = Locked(Status())
+
+  struct Status {
+    var isWanted = false
+    var userId: String?
+    var userData: JSONValue?
+    var failure: SubscriptionFailure?
+  }
+
+  var isWanted: Bool { status.withLock { $0.isWanted } }
+
+  func noteAsked() {
+    status.withLock { status in
+      status.isWanted = true
+      status.failure = nil
+    }
+  }
+
+  func noteSignedIn(_ userId: String, _ userData: JSONValue) {
+    status.withLock { $0 = Status(isWanted: true, userId: userId, userData: userData) }
+  }
+
+  func noteFailed(_ failure: SubscriptionFailure) {
+    status.withLock { $0 = Status(isWanted: true, failure: failure) }
+  }
+
+  func noteLost() {
+    status.withLock { status in
+      status.userId = nil
+      status.userData = nil
+    }
+  }
+
+  /// The client is gone.
+  func end() {
+    noteLost()
+    bindings.unbindAll()
+    watchlist.unbindAll()
+  }
+}

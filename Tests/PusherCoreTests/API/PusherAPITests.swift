@@ -1,0 +1,189 @@
+import PusherCore
+import PusherServer
+import Testing
+
+/// The public wrapper of the HTTP API, against the server in this process.
+@Suite struct `The HTTP API of the library` {
+  let service: LocalService
+  let delegate = RecordingDelegate()
+  init() throws { service = try LocalService() }
+
+  private func connect(_ channels: [String], user: String? = nil) async throws -> Pusher {
+    let secret = Application.forTests().secret
+    var options = service.options(.inline(secret: secret))
+    if let user {
+      options.userAuthMethod = .inline(secret: secret, userData: ["id": .string(user)])
+    }
+    let pusher = Pusher(key: Application.forTests().key, options: options)
+    pusher.delegate = delegate
+    pusher.connection.userDataFetcher = { PusherPresenceChannelMember(userId: "7") }
+    for channel in channels { pusher.subscribe(channel) }
+    if user != nil { pusher.signIn() }
+    pusher.connect()
+    _ = try await delegate.subscribed.wait(for: channels.count)
+    return pusher
+  }
+
+  /// What a call throws that should have failed.
+  private func failure(_ call: () async throws(PusherAPIError) -> Void) async -> PusherAPIError? {
+    do throws(PusherAPIError) {
+      try await call()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func `channels, channel and users tell who is where`() async throws {
+    let pusher = try await connect(["a", "presence-p"])
+    let all = try await service.api.channels(info: ["subscription_count"])
+    #expect(Set(all.keys) == ["a", "presence-p"])
+    #expect(all["a"]?.subscriptionCount == 1 && all["a"]?.userCount == nil)
+    let presence = try await service.api.channels(withPrefix: "presence-", info: ["user_count"])
+    #expect(presence.mapValues(\.userCount) == ["presence-p": 1])
+    let one = try await service.api.channel("presence-p", info: ["user_count"])
+    #expect(one.isOccupied && one.userCount == 1)
+    #expect(try await !service.api.channel("nobody").isOccupied)
+    #expect(try await service.api.users(of: "presence-p") == ["7"])
+    #expect(pusher.connection.connectionState == .connected)
+  }
+
+  @Test func `terminateConnections ends the connections of a user`() async throws {
+    let pusher = try await connect([], user: "7")
+    _ = try await delegate.signedIn.wait()
+    try await service.api.terminateConnections(userId: "7")
+    let ends = try await delegate.disconnected.wait()
+    #expect(ends.first?.error != nil)
+    #expect(pusher.key == Application.forTests().key)
+  }
+
+  @Test func `triggerBatch sends each event to its channel`() async throws {
+    let pusher = try await connect(["a", "b"])
+    let events = Gathered<String>()
+    for name in ["a", "b"] {
+      pusher.channel(named: name)?.bind(eventName: "e") {
+        events.add("\($0.channelName ?? "") \($0.data ?? "")")
+      }
+    }
+    try await service.api.triggerBatch([
+      .init("e", channel: "a", data: "1"), .init("e", channel: "b", data: "2"),
+    ])
+    #expect(try await events.wait(for: 2) == ["a 1", "b 2"])
+  }
+
+  @Test func `what no server takes is refused before anything is sent`() async throws {
+    let api = PusherAPI(
+      appID: "1", key: "k", secret: "s",
+      options: PusherAPI.Options(host: .host("127.0.0.1"), port: 1, useTLS: false))
+    let long = String(repeating: "x", count: 129)
+    let failures = [
+      await failure { () async throws(PusherAPIError) in _ = try await api.channel("a b") },
+      await failure { () async throws(PusherAPIError) in _ = try await api.users(of: "a") },
+      await failure { () async throws(PusherAPIError) in
+        try await api.terminateConnections(userId: "")
+      },
+      await failure { () async throws(PusherAPIError) in
+        try await api.sendToUser(long, "e", data: "")
+      },
+      await failure { () async throws(PusherAPIError) in _ = try await api.triggerBatch([]) },
+    ]
+    for failure in failures {
+      guard case .invalid = failure else {
+        Issue.record("\(String(describing: failure))")
+        continue
+      }
+    }
+    let away = await failure { () async throws(PusherAPIError) in _ = try await api.channels() }
+    guard case .unreachable = away else {
+      Issue.record("\(String(describing: away))")
+      return
+    }
+  }
+
+  @Test func `a batch and data that are too long, and a foreign secret, are typed errors`()
+    async throws
+  {
+    let many = [PusherAPI.Event](repeating: .init("e", channel: "a", data: "1"), count: 11)
+    let rejected = await failure { () async throws(PusherAPIError) in
+      _ = try await service.api.triggerBatch(many)
+    }
+    guard case .rejected(status: 413, _) = rejected else {
+      Issue.record("\(String(describing: rejected))")
+      return
+    }
+    let data = String(repeating: "x", count: 10_241)
+    let long = await failure { () async throws(PusherAPIError) in
+      _ = try await service.api.triggerBatch([.init("e", channel: "a", data: data)])
+    }
+    #expect(long == .invalid("an event's data has at most 10240 bytes, this one 10241"))
+    let application = Application.forTests()
+    let foreign = PusherAPI(
+      appID: application.id, key: application.key, secret: "wrong",
+      options: PusherAPI.Options(host: .host("127.0.0.1"), port: service.port, useTLS: false))
+    let refused = await failure { () async throws(PusherAPIError) in
+      _ = try await foreign.channels()
+    }
+    guard case .refused(status: 401, _) = refused else {
+      Issue.record("\(String(describing: refused))")
+      return
+    }
+  }
+
+  @Test func `authorizeChannel and authenticateUser sign as documented`() throws {
+    let api = PusherAPI(
+      appID: "1", key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8")
+    let auth = try api.authorizeChannel("private-foobar", socketID: "1234.1234")
+    #expect(
+      auth.jsonText
+        == #"{"auth":"278d425bdf160c739803:58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4"}"#
+    )
+    let member = PusherPresenceChannelMember(userId: "10", userInfo: ["name": "Mr. Channels"])
+    let presence = try api.authorizeChannel(
+      "presence-foobar", socketID: "1234.1234", member: member)
+    #expect(presence.channelData == #"{"user_id":"10","user_info":{"name":"Mr. Channels"}}"#)
+    let user = try api.authenticateUser(socketID: "1234.1234", userData: ["id": "12345"])
+    #expect(
+      user.auth
+        == "278d425bdf160c739803:4708d583dada6a56435fb8bc611c77c359a31eebde13337c16ab43aa6de336ba")
+    #expect(user.userData == #"{"id":"12345"}"#)
+    #expect(throws: PusherAPIError.self) { try api.authorizeChannel("a", socketID: "1.2") }
+    #expect(throws: PusherAPIError.self) { try api.authorizeChannel("private-a", socketID: "x") }
+    #expect(throws: PusherAPIError.self) { try api.authorizeChannel("presence-a", socketID: "1.2") }
+    #expect(throws: PusherAPIError.self) {
+      try api.authorizeChannel("private-encrypted-a", socketID: "1.2")
+    }
+    #expect(throws: PusherAPIError.self) {
+      try api.authenticateUser(socketID: "1.2", userData: ["name": "x"])
+    }
+  }
+
+  @Test func `a webhook is believed by its signature alone`() throws {
+    let api = PusherAPI(appID: "1", key: "k", secret: "s")
+    let text =
+      #"{"time_ms":1327078148132,"events":[{"name":"member_added","channel":"presence-p","user_id":7}]}"#
+    let body = Array(text.utf8)
+    let signature = WebhookSignature.sign(body, secret: "s")
+    let webhook = try api.webhook(body: body, key: "k", signature: signature)
+    #expect(webhook.time == WallTime(millisecondsSince1970: 1_327_078_148_132))
+    #expect(webhook.events.map(\.name) == ["member_added"])
+    #expect(webhook.events.first?.channel == "presence-p" && webhook.events.first?.userId == "7")
+    #expect(throws: PusherWebhookError.foreignKey) {
+      try api.webhook(body: body, key: "other", signature: signature)
+    }
+    #expect(throws: PusherWebhookError.badSignature) {
+      try api.webhook(body: body + [0x20], key: "k", signature: signature)
+    }
+    #expect(throws: PusherWebhookError.badSignature) {
+      try api.webhook(body: body, key: "k", signature: nil)
+    }
+    for malformed in ["", "{}", #"{"events":[{}]}"#].map({ Array($0.utf8) }) {
+      #expect {
+        try api.webhook(
+          body: malformed, key: "k",
+          signature: WebhookSignature.sign(malformed, secret: "s"))
+      } throws: {
+        if case PusherWebhookError.malformed = $0 { true } else { false }
+      }
+    }
+  }
+}
