@@ -6,8 +6,12 @@ extension ClientDriver: ChannelsClientDelegate {
     _ client: ChannelsClient, received event: Envelope, named name: String?, at now: Instant
   ) {
     guard let dispatcher = run?.dispatcher, dispatcher.isLive else { return }
-    if name == publicName("subscription_count") { noteSubscriptionCount(event, dispatcher) }
+    let isCount = name == publicName("subscription_count")
+    let count = isCount ? noteSubscriptionCount(event, dispatcher) : nil
     dispatcher.dispatch(event, named: name)
+    if let count, let channel = event.channelName {
+      delegate?.subscriptionCountChanged(channelName: channel, count: count)
+    }
   }
 
   func client(_ client: ChannelsClient, receives message: ByteView) {
@@ -154,12 +158,14 @@ extension ClientDriver: ChannelsClientDelegate {
     }
   }
 
-  private func noteSubscriptionCount(_ event: Envelope, _ dispatcher: EventDispatcher) {
+  private func noteSubscriptionCount(
+    _ event: Envelope, _ dispatcher: EventDispatcher
+  ) -> Int? {
     guard let name = event.channelName, let channel = dispatcher.channels[name],
       let count = event.data["subscription_count"]?.integer
-    else { return }
+    else { return nil }
     channel.noteSubscriptionCount(count)
-    delegate?.subscriptionCountChanged(channelName: name, count: count)
+    return count
   }
 
   func publicName(_ name: String) -> String {

@@ -9,12 +9,12 @@ extension ClientDriver {
       log("the user is asked for again in \(delay.inWords): \(reason)")
     case .watchlist(let isOnline, let userIDs):
       let change = PusherWatchlistEvent(name: isOnline ? "online" : "offline", userIds: userIDs)
-      delegate?.watchlistChanged(change)
       run.dispatcher.dispatch(
         change.name, to: connection.userState.watchlist,
         data: [
           "name": .string(change.name), "user_ids": .array(userIDs.map(JSONValue.string)),
         ])
+      delegate?.watchlistChanged(change)
     default: break
     }
   }
@@ -31,10 +31,10 @@ extension ClientDriver {
         name: name, connection: connection, bindings: connection.userState.bindings)
     }
     connection.userState.noteSignedIn(userID, userData)
-    delegate?.signedIn(userId: userID, userData: userData)
     run.dispatcher.dispatch(publicName("signin_success"), channel: nil) {
       ["user_data": .string(userData.jsonText)]
     }
+    delegate?.signedIn(userId: userID, userData: userData)
   }
 
   /// The user is not signed in, or gets no events of the user's own.

@@ -3,7 +3,7 @@ import PusherServer
 import Testing
 
 /// The public wrapper of the HTTP API, against the server in this process.
-@Suite struct `The HTTP API of the library` {
+@Suite(.ownThread) struct `The HTTP API of the library` {
   let service: LocalService
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }

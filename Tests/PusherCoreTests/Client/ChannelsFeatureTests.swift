@@ -4,7 +4,7 @@ import Testing
 @testable import PusherCore
 
 /// What today's Channels have beyond the seed libraries, and what a ``Service`` changes.
-@Suite struct `Today's Channels in a client` {
+@Suite(.ownThread) struct `Today's Channels in a client` {
   let delegate = RecordingDelegate()
 
   private func key(_ byte: UInt8 = 7) throws -> EncryptionMasterKey {
@@ -148,7 +148,7 @@ import Testing
 }
 
 /// Proxies and trust as options.
-@Suite struct `What a client is told of the network` {
+@Suite(.ownThread) struct `What a client is told of the network` {
   @Test func `nothing counts unless it is given`() throws {
     let configuration = try PusherClientOptions().configuration(key: "k")
     #expect(configuration.routing == Routing() && configuration.trust == TLSEnvironment())

@@ -160,6 +160,31 @@ private func sign(_ socketID: String, _ channel: String) -> PusherAuth {
     #expect(failed.map(\.name) == ["private-never"])
   }
 
+  @Test func `an authorizer's answer for an earlier connection answers nothing of a later one`()
+    async throws
+  {
+    final class Slow: Authorizer {
+      let asked = Gathered<(socketID: String, answer: @Sendable (PusherAuth?) -> Void)>()
+      func fetchAuthValue(
+        socketID: String, channelName: String,
+        completionHandler: @escaping @Sendable (PusherAuth?) -> Void
+      ) {
+        asked.add((socketID, completionHandler))
+      }
+    }
+    let authorizer = Slow()
+    let pusher = connect(.authorizer(authorizer: authorizer))
+    pusher.subscribe("private-a")
+    let first = try await authorizer.asked.wait()[0]
+    pusher.disconnect()
+    pusher.connect()
+    let second = try await authorizer.asked.wait(for: 2)[1]
+    first.answer(nil)
+    second.answer(sign(second.socketID, "private-a"))
+    #expect(try await delegate.subscribed.wait() == ["private-a"])
+    #expect(delegate.failed.values.isEmpty)
+  }
+
   @Test func `an authorizer that never answers makes the subscription fail in time`()
     async throws
   {

@@ -50,7 +50,7 @@ import Testing
       heard.add(event.data?.utf8.count ?? 0)
       if event.eventName == "e" { pusher.channel(named: "b")?.unbindAll(forEventName: "never") }
     }
-    switch random.next() % 20 {
+    switch random.next() % 24 {
     case 0...3: pusher.subscribe(name)
     case 4: pusher.unsubscribe(name)
     case 5: bindings.append(pusher.bind(eventCallback: note))
@@ -61,7 +61,10 @@ import Testing
       }
     case 9...11:
       if let last = bindings.popLast() {
-        if !pusher.removeBinding(last) { pusher.channel(named: name)?.removeBinding(last) }
+        if !pusher.removeBinding(last), !pusher.user.removeBinding(last) {
+          pusher.channel(named: name)?.removeBinding(last)
+          pusher.user.watchlist.removeBinding(last)
+        }
       }
     case 12: pusher.channel(named: name)?.unbindAll()
     case 13: try? pusher.channel(named: name)?.trigger(eventName: "x", data: ["n": 1])
@@ -69,6 +72,12 @@ import Testing
     case 15: _ = pusher.connection.channels.findPresence(name: name)?.members.count
     case 16: if random.next() % 8 == 0 { pusher.disconnect() }
     case 17, 18: pusher.connect()
+    case 19: bindings.append(pusher.user.bind(eventName: "e", eventCallback: note))
+    case 20: bindings.append(pusher.user.watchlist.bind { heard.add($0.userIds.count) })
+    case 21:
+      pusher.signIn()
+      _ = pusher.user.userData
+    case 22: _ = pusher.channel(named: name)?.subscriptionCount
     default:
       pusher.connection.reconnectAttemptsMax = Int(random.next() % 4)
       _ = pusher.connection.socketId
@@ -79,7 +88,10 @@ import Testing
     async throws
   {
     let service = try LocalService()
-    let pusher = service.signingPusher()
+    let secret = Application.forTests().secret
+    var options = service.options(.inline(secret: secret))
+    options.userAuthMethod = .inline(secret: secret, userData: ["id": "7", "watchlist": ["7"]])
+    let pusher = Pusher(key: Application.forTests().key, options: options)
     let delegate = RecordingDelegate()
     pusher.delegate = delegate
     let heard = Gathered<Int>()

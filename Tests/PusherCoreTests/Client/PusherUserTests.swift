@@ -8,7 +8,7 @@ private let application = Application.forTests()
 /// Signing in, the user's own events and the watchlist.
 ///
 /// Source: Pusher's page "Authenticating users".
-@Suite struct `The user of a client` {
+@Suite(.ownThread) struct `The user of a client` {
   let service: LocalService
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }
@@ -95,7 +95,7 @@ private let application = Application.forTests()
     #expect(told.map(\.name) == expected.map(\.0) && told.map(\.isOnline) == expected.map(\.1))
     #expect(told.allSatisfy { $0.userIds == ["8"] })
     #expect(online.values == [["8"]])
-    #expect(delegate.watchlist.values == told)
+    #expect(try await delegate.watchlist.wait(for: 3) == told)
   }
 
   @Test func `an endpoint is asked with the socket id, and the request can be changed`()
