@@ -48,7 +48,7 @@ package struct MessageText: Sendable {
   }
 
   package var ping: String {
-    message(service.eventPrefix + "ping", data: dialect == .reverb ? nil : .string("{}"))
+    message(service.eventPrefix + "ping", data: dialect == .reverb ? Optional.none : .string("{}"))
   }
 
   package var pong: String {
@@ -64,10 +64,10 @@ package struct MessageText: Sendable {
   /// The answer to a subscription; `members` for presence channels.
   package func subscriptionSucceeded(channel: String, members: MemberList?) -> String {
     let data = members.map { JSONValue.object([.init("presence", $0.json)]) } ?? .object([])
-    let isLeftOut = dialect == .soketi && members == nil
+    let content: JSONValue? = dialect == .soketi && members == nil ? Optional.none : embedded(data)
     return message(
       service.internalPrefix + "subscription_succeeded", channel: channel,
-      data: isLeftOut ? nil : embedded(data))
+      data: content)
   }
 
   /// A user's first connection has joined.

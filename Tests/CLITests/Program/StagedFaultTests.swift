@@ -82,7 +82,7 @@ struct StagedFaultTests {
   @Test func `a black hole is noticed by the missing pong`() throws {
     let (server, program) = try pair(
       "blackhole:after=1,times=1",
-      options: ["--activity-timeout", "300ms", "--pong-timeout", "300ms"])
+      options: ["--activity-timeout", "1s", "--pong-timeout", "2s"])
     try trigger(server, "one")
     #expect(try names(program, 1) == ["one"])
     #expect(try names(program, 4) == Self.comeback)
@@ -91,7 +91,7 @@ struct StagedFaultTests {
   @Test func `a pong that comes too late is a loss`() throws {
     let (_, program) = try pair(
       "late-pong:delay=60m,times=1",
-      options: ["--activity-timeout", "300ms", "--pong-timeout", "300ms"])
+      options: ["--activity-timeout", "1s", "--pong-timeout", "2s"])
     #expect(try names(program, 4) == Self.comeback)
   }
 

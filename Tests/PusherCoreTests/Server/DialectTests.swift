@@ -110,11 +110,12 @@ import Testing
       ])
   }
 
-  @Test(arguments: [
-    (Dialect.pusher, #""{\"n\":1}""#, #""{\"n\":1}""#), (.pusher, #""plain""#, #""plain""#),
-    (.soketi, #""plain""#, #""plain""#), (.reverb, #""{\"n\":1}""#, #"{"n":1}"#),
-    (.reverb, #"{"n":1}"#, #"{"n":1}"#), (.reverb, #""plain""#, nil),
-  ])
+  @Test(
+    arguments: [
+      (Dialect.pusher, #""{\"n\":1}""#, #""{\"n\":1}""#), (.pusher, #""plain""#, #""plain""#),
+      (.soketi, #""plain""#, #""plain""#), (.reverb, #""{\"n\":1}""#, #"{"n":1}"#),
+      (.reverb, #"{"n":1}"#, #"{"n":1}"#), (.reverb, #""plain""#, nil),
+    ] as [(Dialect, String, String?)])
   func `a client event is passed on as each server does`(
     dialect: Dialect, data: String, relayed: String?
   ) {
