@@ -1,13 +1,15 @@
 #!/bin/sh
 # Installs the Debian packages of the named sets that are missing, and asks nothing.
 #
-#   scripts/install-packages.sh SET...     sets: build, test, lint, bench
+#   scripts/install-packages.sh SET...     sets: build, test, browser, lint, bench
 #
 # Where there is no apt-get it names the packages, and goes on when pkg-config finds the libraries.
 set -eu
 
 build='make libssl-dev libsodium-dev zlib1g-dev pkg-config binutils g++'
 test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan mandoc microsocks nginx-light openssl procps tinyproxy-bin fish zsh"
+# 100 MB to load: the tests that open a page run where it is there.
+browser='chromium-headless-shell'
 lint='codespell mandoc shellcheck'
 bench="$build python3 python3-venv ca-certificates curl openssl"
 
@@ -20,16 +22,17 @@ for set in "$@"; do
   case $set in
     build) wanted="$wanted $build" ;;
     test) wanted="$wanted $test" ;;
+    browser) wanted="$wanted $browser" ;;
     lint) wanted="$wanted $lint" ;;
     bench) wanted="$wanted $bench" ;;
     *)
-      say "no set is called '$set'; there are build, test, lint and bench"
+      say "no set is called '$set'; there are build, test, browser, lint and bench"
       exit 2
       ;;
   esac
 done
 if [ -z "$wanted" ]; then
-  say 'name at least one set: build, test, lint or bench'
+  say 'name at least one set: build, test, browser, lint or bench'
   exit 2
 fi
 

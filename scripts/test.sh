@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 swift=${SWIFT:-swift}
 
 scripts/install-packages.sh test
+# Not every distribution has it under this name; without it the tests that open a page are skipped.
+scripts/install-packages.sh browser || printf '%s\n' 'test: no browser, its tests are skipped' >&2
 # Tests that talk to other people's libraries run this interpreter.
 PUSHER_CLI_TEST_PYTHON=$(scripts/python-peers.sh)
 export PUSHER_CLI_TEST_PYTHON

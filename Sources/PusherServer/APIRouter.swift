@@ -12,14 +12,23 @@ package struct APIRouter {
 
   /// Answers a request; `seconds` is the time since 1970.
   package func answer(_ request: HTTPRequestReader.Request, seconds: Int64) -> HTTPAnswer {
+    dialect.refusal(plainAnswer(request, seconds: seconds))
+  }
+
+  private var dialect: Dialect { applications.text.dialect }
+
+  private func plainAnswer(
+    _ request: HTTPRequestReader.Request, seconds: Int64
+  ) -> HTTPAnswer {
     let head = request.head
     guard let target = RequestTarget(head.target, prefix: applications.pathPrefix) else {
       return .refusal(400, "the path or the query is not percent-encoded UTF-8")
     }
+    if let page = dialect.page(target.path) { return page }
     guard let segments = target.segments, segments.count >= 3, segments[0] == "apps" else {
       return .refusal(404, "Unknown path: the API is at /apps/ID, sockets at /app/KEY")
     }
-    guard let call = APICall(Array(segments.dropFirst(2))) else {
+    guard let call = APICall(Array(segments.dropFirst(2)), dialect) else {
       return .refusal(404, "Unknown API call")
     }
     guard head.method == call.method else {
@@ -29,7 +38,8 @@ package struct APIRouter {
       return .refusal(404, "Unknown app: \(segments[1])")
     }
     let authentication = APIAuthentication(
-      method: head.method, target: target, body: request.body, pathPrefix: applications.pathPrefix)
+      method: head.method, target: target, body: request.body, pathPrefix: applications.pathPrefix,
+      dialect: dialect)
     if let refusal = authentication.refusal(for: hub.application, seconds: seconds) {
       return refusal
     }
@@ -49,8 +59,10 @@ package struct APIRouter {
       case .userEvents(let userID): return .json(try PublishCall(hub).userEvent(userID, body))
       case .terminate(let userID):
         hub.terminateConnections(userID: userID)
-        return .json(.object([]))
-      case .users(let channel): return .json(try InspectCall(hub).users(channel))
+        return .json(dialect.done(.object([])))
+      case .users(let channel): return .json(try InspectCall(hub).users(channel, target))
+      case .connections:
+        return .json(.object([.init("connections", .integer(hub.connectionCount))]))
       }
     } catch {
       return .refusal(error.status, error.reason)
@@ -67,12 +79,15 @@ private enum APICall {
   case users(channel: String)
   case userEvents(userID: String)
   case terminate(userID: String)
+  /// Only Reverb has it.
+  case connections
 
-  init?(_ segments: [String]) {
+  init?(_ segments: [String], _ dialect: Dialect) {
     switch (segments.first, segments.count) {
     case ("events", 1): self = .events
     case ("batch_events", 1): self = .batchEvents
     case ("channels", 1): self = .channels
+    case ("connections", 1) where dialect == .reverb: self = .connections
     case ("channels", 2): self = .channel(segments[1])
     case ("channels", 3) where segments[2] == "users": self = .users(channel: segments[1])
     case ("users", 3) where segments[2] == "events": self = .userEvents(userID: segments[1])
@@ -85,7 +100,7 @@ private enum APICall {
   var method: String {
     switch self {
     case .events, .batchEvents, .userEvents, .terminate: "POST"
-    case .channels, .channel, .users: "GET"
+    case .channels, .channel, .users, .connections: "GET"
     }
   }
 }

@@ -17,12 +17,12 @@ package final class Applications {
   /// `random` draws the socket ids.
   package init(
     _ applications: [Application], limits: ServerLimits = ServerLimits(), pathPrefix: String = "",
-    service: Service = .pusher, random: any RandomNumberGenerator
+    service: Service = .pusher, dialect: Dialect = .pusher, random: any RandomNumberGenerator
   ) {
     self.limits = limits
     self.pathPrefix = pathPrefix
     self.random = random
-    text = MessageText(service: service)
+    text = MessageText(service: service, dialect: dialect)
     hubs = applications.map { [text] in Hub(application: $0, limits: limits, text: text) }
     for hub in hubs.reversed() {
       hubsByKey[hub.application.key] = hub

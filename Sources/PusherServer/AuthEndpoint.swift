@@ -28,6 +28,9 @@ package struct AuthEndpoint {
       do throws(APIRefusal) {
         let question = try Question(request)
         let hub = try hub(for: question)
+        if let status = hub.faults.endpointFailure(on: question.fields["channel_name"]?.text) {
+          throw APIRefusal(status: status, reason: "refused by a staged fault")
+        }
         answer = .json(
           .object(
             target.path == Self.userPath

@@ -4,7 +4,7 @@ internal import PusherCore
 extension ClientSession {
   func handle(_ message: ClientMessage, at now: Instant) {
     switch message {
-    case .ping: send(hub.text.pong)
+    case .ping: answerPing(at: now)
     case .pong: break
     case .signIn(let auth, let userData): signIn(auth: auth, userData: userData, at: now)
     case .subscribe(let channel, let auth, let channelData):
@@ -22,12 +22,20 @@ extension ClientSession {
   /// Answers with an error event; the socket stays.
   private func complain(_ reason: String, code: PusherCode? = nil, channel: String? = nil) {
     hub.log(.clientError(socketID: socketID, reason: reason))
+    guard hub.text.dialect != .reverb || code != nil else {
+      send(hub.text.error(code: .generic, message: Dialect.invalidMessage))
+      return
+    }
     send(hub.text.error(code: code, message: reason, channel: channel))
   }
 
   // MARK: The user
 
   private func signIn(auth: String, userData: String, at now: Instant) {
+    guard hub.text.dialect.knowsSignIn else {
+      complain("sign-in is not known")
+      return
+    }
     if let user {
       complain("The connection is signed in already, as user \(user.id)")
       return
@@ -35,7 +43,7 @@ extension ClientSession {
     do throws(SubscriptionRefusal) {
       let claim = SignInClaim(socketID: socketID, auth: auth, userData: userData)
       let user = try claim.user(for: hub.application, limits: hub.limits)
-      hub.signIn(self, as: user, userData: userData)
+      hub.signIn(self, as: user, userData: userData, auth: auth)
     } catch {
       hub.log(.signInRefused(socketID: socketID, reason: error.reason))
       send(hub.text.error(code: error.code, message: error.reason))
@@ -53,7 +61,10 @@ extension ClientSession {
     } catch {
       hub.log(
         .subscriptionRefused(socketID: socketID, channel: channel, reason: error.reason))
-      send(hub.text.error(code: error.code, message: error.reason, channel: channel))
+      send(
+        error.isUnauthorized
+          ? hub.text.unauthorized(error.reason, channel: channel)
+          : hub.text.error(code: error.code, message: error.reason, channel: channel))
     }
   }
 
@@ -77,6 +88,10 @@ extension ClientSession {
     }
     let kind = ChannelKind(channelName: channel)
     guard kind.needsAuthorization else { return nil }
+    guard !refusesStaged(channel) else {
+      throw SubscriptionRefusal(
+        reason: "Invalid signature: refused by a staged fault", isUnauthorized: true)
+    }
     let claim = SubscriptionClaim(
       socketID: socketID, channel: channel, auth: auth, channelData: channelData)
     try claim.verify(for: hub.application)
@@ -108,7 +123,11 @@ extension ClientSession {
       complain("Client event rejected - \(reason)", code: code, channel: channel)
       return
     }
-    hub.relay(name: name, channel: channel, data: data, from: self)
+    guard let relayed = hub.text.dialect.relayed(data) else {
+      complain("the data is a string that holds no JSON")
+      return
+    }
+    hub.relay(name: name, channel: channel, data: relayed, from: self)
   }
 
   private func refusal(

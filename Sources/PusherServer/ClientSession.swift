@@ -24,7 +24,9 @@ package final class ClientSession {
   var clientEvents: RateWindow
   private var state = State.open
   private var heartbeat: Heartbeat
-  private var lastSeen: Instant
+  private(set) var lastSeen: Instant
+  /// What staged faults have done here.
+  var faults = FaultLine()
 
   init(hub: Hub, socketID: String, connection: WebSocketConnection, at now: Instant) {
     self.hub = hub
@@ -44,7 +46,8 @@ package final class ClientSession {
   /// When ``tick(at:)`` has something to do.
   package var deadline: Instant? {
     switch state {
-    case .open: heartbeat.deadline
+    case .open:
+      faults.latePongs.first.map { min($0, heartbeat.deadline) } ?? heartbeat.deadline
     case .closing(let until): until
     case .finished: nil
     }
@@ -55,6 +58,10 @@ package final class ClientSession {
   /// Handles what stands in the connection's input.
   package func receive(at now: Instant) {
     lastSeen = now
+    if faults.isBlackhole {
+      connection.input.removeAll()
+      return
+    }
     while !isFinished, let event = connection.next() {
       heartbeat.noteActivity(at: now)
       switch event {
@@ -90,9 +97,14 @@ package final class ClientSession {
     lastSeen = now
     switch state {
     case .open:
+      sendLatePongs(at: now)
       switch heartbeat.tick(at: now) {
       case .none: break
       case .sendPing: send(hub.text.ping)
+      case .lost where faults.isBlackhole: drop(reason: "lost in a staged black hole")
+      case .lost where !hub.text.dialect.sendsCloseFrames:
+        send(hub.text.error(code: .pongNotReceived, message: "Pong reply not received in time"))
+        drop(reason: "Pong reply not received in time")
       case .lost: close(.pongNotReceived, reason: "Pong reply not received", at: now)
       }
     case .closing(let until):
@@ -104,7 +116,11 @@ package final class ClientSession {
   /// The socket took what it could; what is left tells whether the client reads.
   package func outputSent(at now: Instant) {
     lastSeen = now
-    if isOpen && connection.output.count > hub.limits.outputQueue { overflow() }
+    guard connection.output.count > hub.limits.outputQueue else {
+      faults.allowance = 0
+      return
+    }
+    if isOpen && connection.output.count > hub.limits.outputQueue + faults.allowance { overflow() }
   }
 
   // MARK: Out
@@ -113,6 +129,7 @@ package final class ClientSession {
     send(
       hub.text.connectionEstablished(
         socketID: socketID, activityTimeout: hub.limits.activityTimeout))
+    stageGreeting()
   }
 
   /// Sends one message to this client alone.
@@ -124,6 +141,14 @@ package final class ClientSession {
 
   /// Sends a message that others get too; false when the client can no longer get any.
   func deliver(_ frame: SharedFrame) -> Bool {
+    if let channel = frame.channel, !hub.faults.isEmpty {
+      return deliverStaged(frame, on: channel)
+    }
+    return deliverPlain(frame)
+  }
+
+  /// Sends a message that no fault touches.
+  func deliverPlain(_ frame: SharedFrame) -> Bool {
     guard hasRoom(for: frame.view.count) else { return false }
     connection.send(encodedFrame: frame.view)
     hub.touch(self)
@@ -131,8 +156,8 @@ package final class ClientSession {
   }
 
   private func hasRoom(for count: Int) -> Bool {
-    guard isOpen else { return false }
-    guard connection.output.count + count <= hub.limits.outputCeiling else {
+    guard isOpen, !faults.isBlackhole else { return false }
+    guard connection.output.count + count <= hub.limits.outputCeiling + faults.allowance else {
       overflow()
       return false
     }
@@ -154,7 +179,12 @@ package final class ClientSession {
     close(.unauthorized, reason: "the app has ended the user's connections", at: lastSeen)
   }
 
-  private func close(_ code: CloseCode, reason: String, at now: Instant) {
+  /// Ends the connection without a close frame, once what waits is sent.
+  func drop(reason: String) {
+    finish(code: nil, reason: reason)
+  }
+
+  func close(_ code: CloseCode, reason: String, at now: Instant) {
     guard isOpen else { return }
     connection.close(code, reason: reason)
     state = .closing(until: now.advanced(by: hub.limits.closeTimeout))

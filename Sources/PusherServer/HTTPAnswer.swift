@@ -18,9 +18,16 @@ package struct HTTPAnswer: Sendable, Equatable {
     self.allow = allow
   }
 
-  /// 200 with JSON.
-  package static func json(_ value: JSONValue) -> HTTPAnswer {
-    HTTPAnswer(status: 200, body: JSONWriter.text(value), isJSON: true)
+  /// JSON, with 200 unless told.
+  package static func json(
+    _ value: JSONValue, status: Int = 200, allow: String? = nil
+  ) -> HTTPAnswer {
+    HTTPAnswer(status: status, body: JSONWriter.text(value), isJSON: true, allow: allow)
+  }
+
+  /// 200 with one line of text.
+  static func text(_ line: String) -> HTTPAnswer {
+    HTTPAnswer(status: 200, body: line, isJSON: false)
   }
 
   /// 204.
@@ -73,6 +80,7 @@ package struct HTTPAnswer: Sendable, Equatable {
     case 405: "Method Not Allowed"
     case 408: "Request Timeout"
     case 413: "Content Too Large"
+    case 422: "Unprocessable Content"
     case 431: "Request Header Fields Too Large"
     case 501: "Not Implemented"
     case 505: "HTTP Version Not Supported"

@@ -11,6 +11,8 @@ package final class Hub {
   private var sessions: [String: ClientSession] = [:]
   private var channels: [String: HubChannel] = [:]
   var users = SignedInUsers()
+  /// What goes wrong on purpose.
+  package var faults = FaultScript()
   private var cache: CachedEvents
   private var counts = SubscriptionCounts()
   private var touched: [ClientSession] = []
@@ -105,7 +107,8 @@ package final class Hub {
   package func cachedData(_ channel: String) -> String? { cache[channel]?.data }
 
   private func noteCount(_ name: String) {
-    guard application.sendsSubscriptionCounts, let place = channels[name], place.kind != .presence,
+    guard application.sendsSubscriptionCounts, text.dialect.sendsSubscriptionCounts,
+      let place = channels[name], place.kind != .presence,
       !name.hasPrefix("#")
     else { return }
     if counts.note(name, count: place.subscribers.count) { tellCount(name) }
@@ -148,7 +151,8 @@ package final class Hub {
     cache.store(CachedEvents.Event(name: name, data: data), for: channel)
     var count = 0
     if let subscribers = channels[channel]?.subscribers {
-      let frame = SharedFrame(text.event(name: name, channel: channel, data: data))
+      let frame = SharedFrame(
+        text.event(name: name, channel: channel, data: data), channel: channel)
       count = deliver(frame, to: subscribers, except: excluded.flatMap { sessions[$0] })
     }
     log(.event(name: name, channel: channel, data: data, recipients: count))
@@ -160,7 +164,8 @@ package final class Hub {
     guard let place = channels[channel] else { return }
     let userID = place.userID(of: session)
     let message = text.clientEvent(name: name, channel: channel, data: data, userID: userID)
-    let count = deliver(SharedFrame(message), to: place.subscribers, except: session)
+    let count = deliver(
+      SharedFrame(message, channel: channel), to: place.subscribers, except: session)
     log(
       .clientEvent(
         socketID: session.socketID, name: name, channel: channel, message: message,
@@ -192,6 +197,11 @@ package final class Hub {
   /// The ids of a presence channel's users in the order in which they joined.
   package func userIDs(_ channel: String) -> [String] {
     channels[channel]?.members.userIDs ?? []
+  }
+
+  /// What the app tells of a presence channel's user.
+  func userInfo(_ userID: String, in channel: String) -> JSONValue? {
+    channels[channel]?.members.info(of: userID)
   }
 
   // MARK: What the driver collects

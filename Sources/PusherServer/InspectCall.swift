@@ -17,7 +17,10 @@ struct InspectCall {
         status: 400, reason: "user_count needs a filter_by_prefix that begins with presence-")
     }
     let members = hub.occupiedChannels.filter { $0.hasPrefix(prefix) }.map { name in
-      JSONValue.Member(name, .object(info.attributes(of: name, in: hub)))
+      JSONValue.Member(
+        name,
+        .object(
+          hub.text.dialect.attributes(of: name, in: hub) ?? info.attributes(of: name, in: hub)))
     }
     return .object([.init("channels", .object(members))])
   }
@@ -29,17 +32,23 @@ struct InspectCall {
     guard !info.contains("user_count") || ChannelKind(channelName: name) == .presence else {
       throw APIRefusal(status: 400, reason: "user_count is only known of presence channels")
     }
+    if let all = hub.text.dialect.attributes(of: name, in: hub) { return .object(all) }
     let occupied = JSONValue.Member("occupied", .bool(hub.subscriptionCount(name) > 0))
     return .object([occupied] + info.attributes(of: name, in: hub))
   }
 
   /// `GET /apps/ID/channels/NAME/users`.
-  func users(_ name: String) throws(APIRefusal) -> JSONValue {
+  func users(_ name: String, _ target: RequestTarget) throws(APIRefusal) -> JSONValue {
     try check(name)
     guard ChannelKind(channelName: name) == .presence else {
       throw APIRefusal(status: 400, reason: "users are only known of presence channels")
     }
-    let users = hub.userIDs(name).map { JSONValue.object([.init("id", .string($0))]) }
+    let showsInfo = hub.text.dialect == .soketi && target["with_user_info"] == "1"
+    let users = hub.userIDs(name).map { id in
+      let info = showsInfo ? hub.userInfo(id, in: name) : nil
+      return JSONValue.object(
+        [.init("id", .string(id))] + (info.map { [.init("user_info", $0)] } ?? []))
+    }
     return .object([.init("users", .array(users))])
   }
 

@@ -30,6 +30,9 @@ package struct MemberList: Sendable, Equatable {
   /// The ids in the order in which the users joined.
   package var userIDs: [String] { order }
 
+  /// What the app tells about a user.
+  func info(of userID: String) -> JSONValue? { entries[userID]?.info }
+
   package func contains(_ userID: String) -> Bool { entries[userID] != nil }
 
   /// Counts a connection in; true for the user's first.

@@ -5,9 +5,11 @@ package import PusherCore
 /// `data` is a string that holds JSON, except in errors, as Pusher does. Source: the protocol page.
 package struct MessageText: Sendable {
   let service: Service
+  let dialect: Dialect
 
-  package init(service: Service = .pusher) {
+  package init(service: Service = .pusher, dialect: Dialect = .pusher) {
     self.service = service
+    self.dialect = dialect
   }
 
   /// The first message: the socket may be used now.
@@ -25,18 +27,47 @@ package struct MessageText: Sendable {
       .init("code", code.map { .integer($0.rawValue) } ?? .null),
       .init("message", .string(text)),
     ])
+    guard dialect != .reverb else {
+      return message(service.eventPrefix + "error", data: embedded(data))
+    }
     return message(service.eventPrefix + "error", channel: channel, data: data)
   }
 
-  package var ping: String { message(service.eventPrefix + "ping", data: .string("{}")) }
+  /// The answer to a subscription whose signature is not accepted.
+  func unauthorized(_ reason: String, channel: String) -> String {
+    switch dialect {
+    case .pusher: return error(code: nil, message: reason, channel: channel)
+    case .reverb: return error(code: .unauthorized, message: "Connection is unauthorized")
+    case .soketi:
+      let data = JSONValue.object([
+        .init("type", .string("AuthError")), .init("error", .string(reason)),
+        .init("status", .integer(401)),
+      ])
+      return message(service.eventPrefix + "subscription_error", channel: channel, data: data)
+    }
+  }
 
-  package var pong: String { message(service.eventPrefix + "pong", data: .string("{}")) }
+  package var ping: String {
+    message(service.eventPrefix + "ping", data: dialect == .reverb ? Optional.none : .string("{}"))
+  }
+
+  package var pong: String {
+    let data: JSONValue? =
+      switch dialect {
+      case .pusher: .string("{}")
+      case .reverb: nil
+      case .soketi: .object([])
+      }
+    return message(service.eventPrefix + "pong", data: data)
+  }
 
   /// The answer to a subscription; `members` for presence channels.
   package func subscriptionSucceeded(channel: String, members: MemberList?) -> String {
     let data = members.map { JSONValue.object([.init("presence", $0.json)]) } ?? .object([])
+    let content: JSONValue? = dialect == .soketi && members == nil ? Optional.none : embedded(data)
     return message(
-      service.internalPrefix + "subscription_succeeded", channel: channel, data: embedded(data))
+      service.internalPrefix + "subscription_succeeded", channel: channel,
+      data: content)
   }
 
   /// A user's first connection has joined.
@@ -67,10 +98,11 @@ package struct MessageText: Sendable {
   }
 
   /// The answer to a sign-in.
-  package func signInSuccess(userData: String) -> String {
-    message(
-      service.eventPrefix + "signin_success",
-      data: .object([.init("user_data", .string(userData))]))
+  package func signInSuccess(userData: String, auth: String) -> String {
+    var data = [JSONValue.Member("user_data", .string(userData))]
+    // soketi gives back what it got.
+    if dialect == .soketi { data.insert(.init("auth", .string(auth)), at: 0) }
+    return message(service.eventPrefix + "signin_success", data: .object(data))
   }
 
   /// Who of a watchlist is there, and who is not.

@@ -22,7 +22,7 @@ struct PublishCall {
   func event(_ body: [UInt8]) throws(APIRefusal) -> JSONValue {
     let event = try checkedEvent(try object(body))
     publish(event)
-    guard !event.info.isEmpty else { return .object([]) }
+    guard !event.info.isEmpty, dialect != .soketi else { return dialect.done(.object([])) }
     let channels = event.channels.map { channel in
       JSONValue.Member(channel, .object(event.info.attributes(of: channel, in: hub)))
     }
@@ -48,7 +48,9 @@ struct PublishCall {
       }
     }
     for event in events { publish(event) }
-    guard events.contains(where: { !$0.info.isEmpty }) else { return .object([]) }
+    guard events.contains(where: { !$0.info.isEmpty }), dialect != .soketi else {
+      return dialect.emptyBatch
+    }
     let entries = events.map { event in
       JSONValue.object(
         event.channels.first.map { event.info.attributes(of: $0, in: hub) } ?? [])
@@ -62,7 +64,7 @@ struct PublishCall {
     let channel = JSONValue.Member("channel", .string(UserChannel.name(userID: userID)))
     let others = members.filter { $0.name != "channels" && $0.name != "channel" }
     publish(try checkedEvent(.object(others + [channel])))
-    return .object([])
+    return dialect.done(.object([]))
   }
 
   private func publish(_ event: Event) {
@@ -70,6 +72,8 @@ struct PublishCall {
       hub.publish(name: event.name, channel: channel, data: event.data, except: event.socketID)
     }
   }
+
+  private var dialect: Dialect { hub.text.dialect }
 
   private func object(_ body: [UInt8]) throws(APIRefusal) -> JSONValue {
     guard let text = String(validating: body, as: UTF8.self) else {
@@ -92,6 +96,7 @@ struct PublishCall {
       throw APIRefusal(status: 400, reason: "the event has no name that is a string")
     }
     if let problem = EventName.problem(in: name) { throw APIRefusal(status: 400, reason: problem) }
+    if let refusal = dialect.dataRefusal(value["data"]) { throw refusal }
     guard let data = value["data"]?.text else {
       throw APIRefusal(
         status: 400, reason: "data must be a string; an object is sent as the string of its JSON")

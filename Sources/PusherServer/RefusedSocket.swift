@@ -12,8 +12,14 @@ final class RefusedSocket {
     text: MessageText, at now: Instant
   ) {
     self.connection = connection
-    deadline = now.advanced(by: limits.closeTimeout)
+    let isKept = !text.dialect.sendsCloseFrames && code == .overQuota
+    // Reverb keeps a connection for which it has no room; here it ends when a live one would be asked for a sign of life.
+    deadline = now.advanced(by: isKept ? limits.activityTimeout : limits.closeTimeout)
     connection.send(text: text.error(code: code, message: reason))
+    guard text.dialect.sendsCloseFrames else {
+      isFinished = !isKept
+      return
+    }
     connection.close(code.closeCode, reason: reason)
   }
 

@@ -10,6 +10,8 @@ package final class Server {
   let loop: EventLoop
   let applications: Applications
   let router: APIRouter
+  /// What goes wrong on purpose.
+  package let faults = FaultScript()
   /// Where all connections read to; empty between two calls.
   let scratch = ByteBuffer(capacity: 65_536)
   private(set) var isStopping = false
@@ -43,8 +45,10 @@ package final class Server {
     self.log = log
     applications = Applications(
       options.applications, limits: options.limits, pathPrefix: options.pathPrefix,
-      service: options.service, random: random)
+      service: options.service, dialect: options.dialect, random: random)
     router = APIRouter(applications)
+    faults.add(options.faults)
+    for hub in applications.hubs { hub.faults = faults }
     let tls = try Self.context(options)
     let outgoing = try Self.outgoingContext(options)
     let door = Door()

@@ -34,7 +34,7 @@ extension ServerConnection {
       upgrade(request, at: now)
       return
     }
-    let answer = server.answer(request)
+    let answer = route(request)
     let keepsAlive = request.keepsAlive && !server.isStopping
     answer.write(
       to: answers, keepsAlive: keepsAlive, withoutBody: request.head.method == "HEAD")
@@ -44,6 +44,20 @@ extension ServerConnection {
       .request(
         method: request.head.method, path: String(path), status: answer.status,
         reason: answer.status < 300 ? "" : answer.body))
+  }
+
+  private func route(_ request: HTTPRequestReader.Request) -> HTTPAnswer {
+    guard request.head.target == FaultControl.path else {
+      return server.answer(request)
+    }
+    let control = FaultControl(script: server.faults, peer: peer)
+    let (answer, addsFaults) = control.answer(request)
+    if addsFaults {
+      for hub in server.applications.hubs {
+        for session in hub.allSessions { session.stageGreeting() }
+      }
+    }
+    return answer
   }
 
   private func upgrade(_ request: HTTPRequestReader.Request, at now: Instant) {

@@ -15,6 +15,7 @@ final class ServerConnection: SocketStreamDelegate {
   private static let lingerTime = Duration.seconds(2)
 
   unowned let server: Server
+  let peer: SocketAddress?
   var phase: Phase
   /// What came, until it is a WebSocket's.
   let input = ByteBuffer(capacity: 1024)
@@ -30,6 +31,7 @@ final class ServerConnection: SocketStreamDelegate {
     server: Server, descriptor: Int32, peer: SocketAddress?, tls: TLSContext?, at now: Instant
   ) {
     self.server = server
+    self.peer = peer
     phase = .http(HTTPRequestReader(bodyLimit: server.limits.apiBody))
     httpDeadline = now.advanced(by: server.limits.requestTimeout)
     stream = SocketStream.adopt(

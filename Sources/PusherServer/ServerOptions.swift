@@ -19,6 +19,10 @@ package struct ServerOptions: Sendable, Equatable {
   package var webhooks = WebhookPolicy()
   /// Whether ``AuthEndpoint`` answers: anybody who can reach the server may then join any channel.
   package var hasAuthEndpoints = false
+  /// What goes wrong on purpose from the beginning.
+  package var faults: [StagedFault] = []
+  /// Whose answers it gives.
+  package var dialect = Dialect.pusher
   /// What clients and server call things.
   package var service = Service.pusher
 

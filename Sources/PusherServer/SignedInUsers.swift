@@ -98,10 +98,10 @@ struct SignedInUsers {
 // Users and their connections.
 extension Hub {
   /// Signs a connection in: it gets the answer and its watchlist, those who watch the user learn of it.
-  func signIn(_ session: ClientSession, as user: SignedInUser, userData: String) {
+  func signIn(_ session: ClientSession, as user: SignedInUser, userData: String, auth: String) {
     session.user = user
     let isFirst = users.add(session, user)
-    session.send(text.signInSuccess(userData: userData))
+    session.send(text.signInSuccess(userData: userData, auth: auth))
     log(.signedIn(socketID: session.socketID, userID: user.id))
     let online = user.watchlist.filter { users.isOnline($0) }
     let offline = user.watchlist.filter { !users.isOnline($0) }

@@ -5,6 +5,8 @@ struct SubscriptionRefusal: Error, Equatable {
   let reason: String
   /// `nil` where Pusher gives no number.
   var code: PusherCode?
+  /// Whether the app has not allowed it.
+  var isUnauthorized = false
 }
 
 /// A client's claim that its app lets it join a channel.
@@ -20,7 +22,8 @@ struct SubscriptionClaim {
     let colon = auth.firstIndex(of: ":")
     let key = colon.map { String(auth[..<$0]) } ?? auth
     guard key == application.key, colon != nil else {
-      throw SubscriptionRefusal(reason: "Invalid key in subscription auth data: '\(key)'")
+      throw SubscriptionRefusal(
+        reason: "Invalid key in subscription auth data: '\(key)'", isUnauthorized: true)
     }
     let signature = SubscriptionSignature(key: application.key, secret: application.secret)
     let expected = signature.authorize(
@@ -29,7 +32,8 @@ struct SubscriptionClaim {
       let signed = "\(socketID):\(channel)" + (channelData.map { ":\($0)" } ?? "")
       let given = auth.dropFirst(key.count + 1)
       throw SubscriptionRefusal(
-        reason: "Invalid signature: Expected HMAC SHA256 hex digest of \(signed), but got \(given)")
+        reason: "Invalid signature: Expected HMAC SHA256 hex digest of \(signed), but got \(given)",
+        isUnauthorized: true)
     }
   }
 

@@ -77,6 +77,8 @@ enum FlagName: String, CaseIterable, Sendable {
   case authEndpoints = "auth-endpoints"
   case logEvents = "log-events"
   case printEnv = "print-env"
+  case fault
+  case dialect
   // Whom to talk to.
   case key
   case appID = "app-id"

@@ -199,6 +199,14 @@ enum Flags {
     Flag(
       name: .subscriptionCounts, commands: [.serve], group: .serve, isCommon: true,
       summary: "send subscription_count events"),
+    Flag(
+      name: .fault, value: .text, metavariable: "FAULT", isRepeatable: true,
+      commands: [.serve], group: .serve,
+      summary: "stage a fault, such as 'drop:after=3' (manual)"),
+    Flag(
+      name: .dialect, value: .text, metavariable: "NAME",
+      commands: [.serve], group: .serve,
+      summary: "answer as pusher (default), reverb or soketi do"),
   ]
 
   private static let connecting = [

@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherServer
 
 /// Everything `serve` needs to know, checked.
 struct ServeSettings: Equatable, Sendable {
@@ -24,6 +25,10 @@ struct ServeSettings: Equatable, Sendable {
   var hasTimestamps: Bool
   /// Whether a block for a `.env` file is printed.
   var printsEnvironment: Bool
+  /// What goes wrong on purpose.
+  var faults: [StagedFault]
+  /// Whose answers it gives.
+  var dialect: Dialect
   /// What clients and server call things.
   var service: Service
   var verbosity: Verbosity
@@ -65,6 +70,8 @@ extension ServeSettings {
     if logsEvents, printsEnvironment {
       throw UsageError("--log-events and --print-env both print on standard output; give one")
     }
+    faults = try Self.faults(typed)
+    dialect = try Self.dialect(typed)
     service = reader.service
     verbosity = reader.verbosity
     warnings = reader.warnings
@@ -90,6 +97,26 @@ extension ServeSettings {
       throw fault
     }
     return (host.isEmpty ? "127.0.0.1" : String(host), port)
+  }
+
+  private static func faults(_ typed: TypedArguments) throws(UsageError) -> [StagedFault] {
+    var faults: [StagedFault] = []
+    for text in typed.texts(.fault) {
+      do throws(StagedFaultError) {
+        faults.append(try StagedFault(parsing: text))
+      } catch {
+        throw UsageError("--fault: \(error)")
+      }
+    }
+    return faults
+  }
+
+  private static func dialect(_ typed: TypedArguments) throws(UsageError) -> Dialect {
+    guard let name = typed.text(.dialect) else { return .pusher }
+    guard let dialect = Dialect(rawValue: name) else {
+      throw UsageError("--dialect: '\(name)' is not known; there are pusher, reverb and soketi")
+    }
+    return dialect
   }
 
   /// Whether nobody but this machine can connect to an address.

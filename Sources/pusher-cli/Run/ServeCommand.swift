@@ -116,6 +116,9 @@ extension ServeSettings {
   fileprivate var serverOptions: ServerOptions {
     var options = ServerOptions(applications: apps.map(\.application))
     options.service = service
+    options.faults = faults
+    options.dialect = dialect
+    options.limits = dialect.limits
     options.host = host
     options.port = UInt16(clamping: port)
     options.certificateFile = certificate?.certificate

@@ -87,6 +87,9 @@ final class LocalServer {
     try program.wait()
   }
 
+  /// The most memory the server has had, in KiB.
+  var peakMemory: Int? { program.peakMemory }
+
   /// The server's next line on standard error with `text`.
   func errorLine(containing text: String) throws -> String {
     try program.errorLine(containing: text)

@@ -1,0 +1,43 @@
+internal import PusherCore
+
+/// Whose ways the server has where the servers of the protocol differ.
+package enum Dialect: String, Sendable, CaseIterable {
+  case pusher
+  case reverb
+  case soketi
+
+  /// The limits of such a server as it comes.
+  package var limits: ServerLimits {
+    var limits = ServerLimits()
+    switch self {
+    case .pusher: break
+    case .reverb:
+      limits.activityTimeout = .seconds(30)
+      limits.eventData = 10_000
+    case .soketi:
+      limits.activityTimeout = .seconds(30)
+      limits.eventData = 102_400
+    }
+    return limits
+  }
+
+  /// Whether subscribers can be told how many they are.
+  var sendsSubscriptionCounts: Bool { self == .pusher }
+
+  /// Whether users can sign in.
+  var knowsSignIn: Bool { self != .reverb }
+
+  /// Whether a connection that is given up gets a close frame, and not only an error event.
+  var sendsCloseFrames: Bool { self != .reverb }
+
+  /// What Reverb says of everything that it cannot use.
+  static let invalidMessage = "Invalid message format"
+
+  /// The data of a client's event as others get it; `nil` when the event is refused.
+  ///
+  /// Reverb reads a string's JSON first, and takes no other string.
+  func relayed(_ data: JSONValue?) -> JSONValue?? {
+    guard self == .reverb, case .string(let text) = data else { return .some(data) }
+    return (try? JSONParser.parse(text)).map { .some($0) }
+  }
+}

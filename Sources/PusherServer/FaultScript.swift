@@ -1,0 +1,128 @@
+internal import PusherCore
+
+/// The faults that a server stages now, and whom each is still to happen to.
+///
+/// It has no socket and no clock: a session asks it of each message. It belongs to one thread.
+package final class FaultScript {
+  private struct Entry {
+    let id: Int
+    let fault: StagedFault
+    var connectionsLeft: Int
+    var timesLeft: Int
+  }
+
+  private var entries: [Entry] = []
+  private var nextID = 0
+
+  package init() {}
+
+  package var isEmpty: Bool { entries.isEmpty }
+
+  /// The faults in the order in which they were added.
+  package var faults: [StagedFault] { entries.map(\.fault) }
+
+  package func add(_ faults: [StagedFault]) {
+    for fault in faults {
+      entries.append(
+        Entry(
+          id: nextID, fault: fault, connectionsLeft: fault.connections, timesLeft: fault.times))
+      nextID += 1
+    }
+  }
+
+  package func removeAll() {
+    entries.removeAll()
+  }
+
+  /// What becomes of a message on a channel; of several faults the first that is due decides.
+  func change(on channel: String, _ line: inout FaultLine) -> StagedFault.Kind? {
+    due(channel, &line) { $0.isChange }
+  }
+
+  /// How long the answer to a ping is held back.
+  func pongDelay(_ line: inout FaultLine) -> Duration? {
+    guard
+      case .latePong(let delay) = due(
+        nil, &line, { if case .latePong = $0.kind { true } else { false } })
+    else { return nil }
+    return delay
+  }
+
+  /// The status of an authorization that fails; `nil` when it does not.
+  func refusal(on channel: String, _ line: inout FaultLine) -> Int? {
+    guard
+      case .authFail(let status) = due(
+        channel, &line, { if case .authFail = $0.kind { true } else { false } })
+    else { return nil }
+    return status
+  }
+
+  /// The status of a failing authorization endpoint; users' sign-ins are on no channel.
+  func endpointFailure(on channel: String?) -> Int? {
+    guard !isEmpty else { return nil }
+    var line = FaultLine()
+    return refusal(on: channel ?? "", &line)
+  }
+
+  /// How a connection ends behind a message on a channel, or behind the greeting, which is on none.
+  func ending(behind channel: String?, _ line: inout FaultLine) -> StagedFault.Kind? {
+    for index in entries.indices where entries[index].fault.isEnding {
+      let fault = entries[index].fault
+      guard entries[index].timesLeft > 0, channel == nil || fault.after > 0,
+        channel.map(fault.concerns) ?? true, claim(index, &line)
+      else { continue }
+      let id = entries[index].id
+      let seen = (line.seen[id] ?? 0) + (channel == nil ? 0 : 1)
+      line.seen[id] = seen
+      guard seen >= fault.after else { continue }
+      entries[index].timesLeft -= 1
+      return fault.kind
+    }
+    return nil
+  }
+
+  private func due(
+    _ channel: String?, _ line: inout FaultLine, _ isWanted: (StagedFault) -> Bool
+  ) -> StagedFault.Kind? {
+    for index in entries.indices where isWanted(entries[index].fault) {
+      let fault = entries[index].fault
+      guard entries[index].timesLeft > 0, channel.map(fault.concerns) ?? true,
+        claim(index, &line)
+      else { continue }
+      let id = entries[index].id
+      let seen = line.seen[id] ?? 0
+      line.seen[id] = seen + 1
+      guard seen >= fault.after else { continue }
+      entries[index].timesLeft -= 1
+      return fault.kind
+    }
+    return nil
+  }
+
+  /// Counts a connection among those that a fault happens to, unless they are complete.
+  private func claim(_ index: Int, _ line: inout FaultLine) -> Bool {
+    let id = entries[index].id
+    if line.seen[id] != nil { return true }
+    guard entries[index].connectionsLeft > 0 else { return false }
+    entries[index].connectionsLeft -= 1
+    line.seen[id] = 0
+    return true
+  }
+}
+
+/// What the staged faults have done on one connection.
+struct FaultLine {
+  /// How many events have passed each fault, by its number.
+  var seen: [Int: Int] = [:]
+  /// Whether nothing goes out any more.
+  var isBlackhole = false
+  /// The message that waits for the next one.
+  var held: SharedFrame?
+  /// When pongs that were held back are due.
+  var latePongs: [Instant] = []
+  /// Output beyond the limit that a staged message may take.
+  var allowance = 0
+
+  /// Pongs that are held back at most; a client that pings faster gets fewer answers.
+  static let pongLimit = 100
+}

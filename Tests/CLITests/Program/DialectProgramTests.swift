@@ -1,0 +1,42 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("subscribe and trigger with each server's ways")
+struct DialectProgramTests {
+  @Test(arguments: ["pusher", "reverb", "soketi"])
+  func `events arrive on every kind of channel`(dialect: String) throws {
+    let server = try LocalServer(options: ["--dialect", dialect])
+    let channels = ["news", "private-a", "presence-b"]
+    let program = try server.subscribe(channels, "-L")
+    for channel in channels {
+      let sent = try server.trigger(channel, "e", #"{"n":1}"#)
+      #expect(sent.ending == .exited(0), "\(sent.errorText)")
+      #expect(
+        try program.line() == #"{"event":"e","channel":"\#(channel)","data":{"n":1}}"#)
+    }
+  }
+
+  @Test(arguments: ["pusher", "reverb", "soketi"])
+  func `a wrong key and a wrong secret end the run with 3`(dialect: String) throws {
+    let server = try LocalServer(options: ["--dialect", dialect])
+    let stranger = try PusherCLI.start(
+      ["subscribe"] + server.address + ["--key", "other", "news"]
+    ).result()
+    #expect(stranger.ending == .exited(3), "\(stranger.errorText)")
+    let liar = try PusherCLI.start(
+      ["subscribe"] + server.address + ["private-x"],
+      environment: ["PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_SECRET": "wrong"]
+    ).result()
+    #expect(liar.ending == .exited(3), "\(liar.errorText)")
+    #expect(try server.trigger("news", "e", "{}", secret: "wrong").ending == .exited(3))
+  }
+
+  @Test func `a dialect that is not known is an error of usage`() throws {
+    let result = try PusherCLI.run("serve", "--dialect", "klingon")
+    #expect(result.ending == .exited(2))
+    #expect(
+      result.errorText.contains(
+        "--dialect: 'klingon' is not known; there are pusher, reverb and soketi"))
+  }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("What subscribe makes of the faults that serve stages")
+struct StagedFaultTests {
+  /// A server with faults and a subscriber of news that comes back quickly.
+  private func pair(
+    _ faults: String..., options: [String] = []
+  ) throws -> (LocalServer, ChildProgram) {
+    let server = try LocalServer(options: faults.flatMap { ["--fault", $0] })
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address
+        + ["news", "--key", LocalServer.key, "-L", "--retry-max-delay", "50ms"] + options)
+    _ = try program.lines(2)
+    return (server, program)
+  }
+
+  private func trigger(_ server: LocalServer, _ names: String...) throws {
+    for name in names {
+      let sent = try server.trigger("news", name, #"{"text":"Grüße"}"#)
+      #expect(sent.ending == .exited(0), "\(sent.errorText)")
+    }
+  }
+
+  /// The names of the events on the next lines.
+  private func names(_ program: ChildProgram, _ count: Int) throws -> [String] {
+    try program.lines(count).map { line in
+      (try? JSONParser.parse(line))?["event"]?.text ?? line
+    }
+  }
+
+  /// What follows a loss of the connection, with `-L`.
+  private static let comeback = [
+    "pusher-cli:disconnected", "pusher:connection_established", "pusher:subscription_succeeded",
+    "pusher-cli:gap",
+  ]
+
+  @Test(arguments: [
+    ("drop:after=2,times=1", "closed the connection"), ("close:code=4200,after=2,times=1", "4200"),
+    ("close:code=4100,after=2,times=1", "4100"), ("bad-json:after=2,times=1", ""),
+  ])
+  func `after a loss subscribe comes back, and tells the gap`(
+    fault: String, reason: String
+  ) throws {
+    let (server, program) = try pair(fault)
+    try trigger(server, "one", "two")
+    #expect(try names(program, 2) == ["one", "two"])
+    if fault.hasPrefix("bad-json") {
+      // The connection is as good as before: only the one message is lost.
+      try trigger(server, "lost", "three")
+      #expect(try names(program, 2) == ["pusher-cli:bad_frame", "three"])
+      return
+    }
+    #expect(try names(program, 4) == Self.comeback)
+    #expect(try program.errorLine(containing: "connection lost").contains(reason))
+    try trigger(server, "three")
+    #expect(try names(program, 1) == ["three"])
+  }
+
+  @Test func `a code that forbids to come back ends the run`() throws {
+    let (server, program) = try pair("close:code=4001,channel=news")
+    try trigger(server, "one")
+    #expect(try names(program, 1) == ["one"])
+    #expect(try program.wait() == .exited(3))
+  }
+
+  @Test func `a storm is ridden out`() throws {
+    let server = try LocalServer(options: ["--fault", "storm:connections=3"])
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address
+        + ["news", "--key", LocalServer.key, "-L", "--retry-max-delay", "50ms"])
+    var seen: [String] = []
+    while seen.last != "pusher:subscription_succeeded", seen.count < 20 {
+      seen += try names(program, 1)
+    }
+    #expect(seen.last == "pusher:subscription_succeeded", "\(seen)")
+    try trigger(server, "one")
+    #expect(try names(program, 1) == ["one"])
+  }
+
+  @Test func `a black hole is noticed by the missing pong`() throws {
+    let (server, program) = try pair(
+      "blackhole:after=1,times=1",
+      options: ["--activity-timeout", "1s", "--pong-timeout", "2s"])
+    try trigger(server, "one")
+    #expect(try names(program, 1) == ["one"])
+    #expect(try names(program, 4) == Self.comeback)
+  }
+
+  @Test func `a pong that comes too late is a loss`() throws {
+    let (_, program) = try pair(
+      "late-pong:delay=60m,times=1",
+      options: ["--activity-timeout", "1s", "--pong-timeout", "2s"])
+    #expect(try names(program, 4) == Self.comeback)
+  }
+
+  @Test func `fragments are put together again`() throws {
+    let (server, program) = try pair("split-utf8")
+    try trigger(server, "one")
+    #expect(
+      try program.line() == #"{"event":"one","channel":"news","data":{"text":"Grüße"}}"#)
+  }
+
+  @Test func `events come twice and in another order, and are printed so`() throws {
+    let (server, program) = try pair("duplicate:times=1", "reorder:times=1")
+    try trigger(server, "one", "two", "three", "four")
+    #expect(try names(program, 5) == ["one", "one", "three", "two", "four"])
+  }
+
+  @Test func `a frame that is too long costs the connection, not the program`() throws {
+    let (server, program) = try pair("huge-frame:after=1,times=1")
+    try trigger(server, "one", "lost")
+    #expect(try names(program, 5) == ["one"] + Self.comeback)
+    try trigger(server, "two")
+    #expect(try names(program, 1) == ["two"])
+  }
+
+  @Test func `a refused signature ends a run that has no other channel`() throws {
+    let server = try LocalServer(options: ["--fault", "auth-fail:times=1"])
+    let refused = try server.subscribe(["private-a"], joins: false).result()
+    #expect(refused.ending == .exited(3))
+    #expect(refused.errorText.contains("private-a refused"), "\(refused.errorText)")
+    _ = try server.subscribe(["private-a"], "-L")
+  }
+
+  @Test func `faults are changed while the server runs`() throws {
+    let (server, program) = try pair()
+    let place = "http://127.0.0.1:\(server.port)/faults"
+    let added = try PusherCLI.tool(["curl", "-sS", "-d", "drop:times=1", place])
+    #expect(added.outputText == #"{"faults":["drop:times=1"]}"#, "\(added.errorText)")
+    #expect(try names(program, 4) == Self.comeback)
+    let removed = try PusherCLI.tool(["curl", "-sS", "-X", "DELETE", place])
+    #expect(removed.outputText == #"{"faults":[]}"#, "\(removed.errorText)")
+    try trigger(server, "one")
+    #expect(try names(program, 1) == ["one"])
+  }
+
+  @Test(arguments: ["explode", "drop:after=x", "close:code=1006"])
+  func `a fault that is none is an error of usage`(fault: String) throws {
+    let result = try PusherCLI.run("serve", "--fault", fault)
+    #expect(result.ending == .exited(2))
+    #expect(result.errorLines.count == 1)
+    #expect(result.errorText.hasPrefix("pusher-cli: error: --fault: "), "\(result.errorText)")
+  }
+}

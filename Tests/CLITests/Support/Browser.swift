@@ -1,0 +1,63 @@
+import Foundation
+import PusherCore
+
+/// A headless Chromium with one page of `Tests/CLITests/Peers`; it ends with the test.
+final class Browser {
+  private let program: ChildProgram
+  private let folder: String
+
+  /// The browser's program, where one is installed.
+  static let path: String? = {
+    let names = ["chromium-headless-shell", "chromium", "chromium-browser"]
+    return names.map { "/usr/bin/\($0)" }.first {
+      FileManager.default.isExecutableFile(atPath: $0)
+    }
+  }()
+
+  static let reason = "no Chromium: scripts/install-packages.sh browser installs it"
+
+  /// Loads a page from its file, its settings in the query.
+  init(_ page: String, _ settings: [String: String]) throws {
+    guard let path = Self.path else { throw Unexpected(Self.reason) }
+    folder = TemporaryFolder.shared.file("browser")
+    let source = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appending(path: "Peers/\(page)").absoluteString
+    let query = settings.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    // The sandbox asks for rights that containers do not give; the page is ours, and asks this machine only.
+    program = try ChildProgram(
+      path,
+      [
+        "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+        "--disable-background-networking", "--no-first-run", "--enable-logging=stderr",
+        "--user-data-dir=\(folder)", source + "?" + query.joined(separator: "&"),
+      ], environment: PusherCLI.environment)
+  }
+
+  deinit {
+    program.send(SIGKILL)
+    _ = try? program.wait()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  /// What the page shows, its title first, once its last line contains `text`.
+  func page(showing text: String) throws -> [String] {
+    let deadline = SystemClock.now().advanced(by: .seconds(30))
+    var last: [String] = []
+    while SystemClock.now() < deadline {
+      let line = try program.errorLine(
+        containing: "\"PAGE ", within: SystemClock.now().duration(to: deadline))
+      last = Self.lines(of: line)
+      if last.last?.contains(text) == true { return last }
+    }
+    throw Late("the page does not show '\(text)', but \(last)")
+  }
+
+  /// What stands on the page, in a line of the form `…CONSOLE:1] "PAGE […]", source: …`.
+  private static func lines(of line: String) -> [String] {
+    guard let start = line.range(of: "\"PAGE "),
+      let end = line.range(of: "\", source: ", options: .backwards),
+      let list = try? JSONParser.parse(String(line[start.upperBound..<end.lowerBound])).elements
+    else { return [line] }
+    return list.compactMap(\.text)
+  }
+}
