@@ -99,17 +99,7 @@ extension HelpPage {
         "             --cluster eu -c private-orders -e order.created @order.json",
         "  pusher-cli trigger --local --rate 50 - <recording.jsonl",
       ]
-    case .serve:
-      [
-        "Usage: pusher-cli serve [OPTION...]",
-        "Runs a server for development and tests: the Pusher protocol and its HTTP API.",
-        "App id, key and secret are 'local' unless given.",
-        "",
-        "  pusher-cli serve",
-        "  pusher-cli serve --listen 127.0.0.1:0 --port-file port",
-        "  pusher-cli serve --key demo --app-id 1 --secret-file secret",
-        "  pusher-cli serve --webhook http://localhost:8000/hook --log-events",
-      ]
+    case .serve: serveFrame
     case .channels, .users, .terminate: inspectingFrame(of: command)
     case .auth, .sign, .verify: signingFrame(of: command)
     case .webhook: webhookFrame
