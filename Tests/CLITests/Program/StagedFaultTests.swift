@@ -89,10 +89,12 @@ struct StagedFaultTests {
   }
 
   @Test func `a pong that comes too late is a loss`() throws {
-    let (_, program) = try pair(
+    let (server, program) = try pair(
       "late-pong:delay=60m,times=1",
       options: ["--activity-timeout", "1s", "--pong-timeout", "2s"])
     #expect(try names(program, 4) == Self.comeback)
+    try trigger(server, "one")
+    #expect(try names(program, 1) == ["one"])
   }
 
   @Test func `fragments are put together again`() throws {
