@@ -150,8 +150,8 @@ final class PrintingRun {
   private func adjustReading() {
     var pressure = output.pressure(at: loop.now)
     feed?.isPaused = pressure != .none
-    if pressure == .none, printer?.isFull == true {
-      // What had been read before has filled the queue again.
+    while pressure == .none, printer?.isFull == true {
+      // What had been read before has filled the queue again; that is over when it is printed, or nobody takes more.
       output.flush()
       pressure = output.pressure(at: loop.now)
       feed?.isPaused = pressure != .none
