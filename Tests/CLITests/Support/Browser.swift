@@ -34,8 +34,8 @@ final class Browser {
   }
 
   deinit {
-    program.send(SIGKILL)
-    _ = try? program.wait()
+    // What is installed under that name may be a script that starts the browser.
+    program.endWithChildren()
     try? FileManager.default.removeItem(atPath: folder)
   }
 

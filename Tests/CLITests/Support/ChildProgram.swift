@@ -94,6 +94,12 @@ final class ChildProgram {
     waitpid(id, &status, 0)
   }
 
+  /// Ends the process and everything that it has started, at once.
+  func endWithChildren() {
+    kill(-id, SIGKILL)
+    _ = try? wait(within: .seconds(5), readsOutput: false)
+  }
+
   /// Sends a signal to the process alone.
   func send(_ signal: Int32) {
     kill(id, signal)
