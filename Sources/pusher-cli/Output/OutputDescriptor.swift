@@ -89,10 +89,10 @@ struct OutputDescriptor {
     while true {
       let count: Int
       switch manner {
-      case .direct: count = unsafe Self.systemWrite(number, bytes.baseAddress, bytes.count)
+      case .direct: count = unsafe SystemCalls.write(number, bytes.baseAddress, bytes.count)
       case .small:
         guard isWritable else { return .wouldBlock }
-        count = unsafe Self.systemWrite(
+        count = unsafe SystemCalls.write(
           number, bytes.baseAddress, min(bytes.count, Self.pieceSize))
       case .socket:
         #if os(Linux)
@@ -111,15 +111,5 @@ struct OutputDescriptor {
   private var isWritable: Bool {
     var waiting = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
     return unsafe poll(&waiting, 1, 0) == 1 && waiting.revents & Int16(POLLOUT) != 0
-  }
-
-  private static func systemWrite(
-    _ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int
-  ) -> Int {
-    #if canImport(Glibc)
-      unsafe Glibc.write(descriptor, bytes, count)
-    #else
-      unsafe Darwin.write(descriptor, bytes, count)
-    #endif
   }
 }

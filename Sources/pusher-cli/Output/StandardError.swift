@@ -53,7 +53,7 @@ final class StandardError: @unchecked Sendable {
         return
       }
       let count = unsafe rest.prefix(Self.pieceSize).withUnsafeBytes {
-        unsafe Self.systemWrite(descriptor, $0.baseAddress, $0.count)
+        unsafe SystemCalls.write(descriptor, $0.baseAddress, $0.count)
       }
       if count > 0 {
         rest = rest.dropFirst(count)
@@ -70,15 +70,5 @@ final class StandardError: @unchecked Sendable {
     // After a signal the message counts as late: the end must not wait for a reader.
     isStalled = count <= 0
     return !isStalled
-  }
-
-  private static func systemWrite(
-    _ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int
-  ) -> Int {
-    #if canImport(Glibc)
-      unsafe Glibc.write(descriptor, bytes, count)
-    #else
-      unsafe Darwin.write(descriptor, bytes, count)
-    #endif
   }
 }

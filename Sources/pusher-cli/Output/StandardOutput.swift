@@ -12,7 +12,9 @@ enum StandardOutput {
   static func write(_ text: String) -> String? {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
-      let count = unsafe rest.withUnsafeBytes { unsafe systemWrite($0.baseAddress, $0.count) }
+      let count = unsafe rest.withUnsafeBytes {
+        unsafe SystemCalls.write(1, $0.baseAddress, $0.count)
+      }
       if count >= 0 {
         rest = rest.dropFirst(count)
       } else if errno == EAGAIN {
@@ -25,14 +27,6 @@ enum StandardOutput {
       }
     }
     return nil
-  }
-
-  private static func systemWrite(_ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    #if canImport(Glibc)
-      unsafe Glibc.write(1, bytes, count)
-    #else
-      unsafe Darwin.write(1, bytes, count)
-    #endif
   }
 }
 

@@ -15,22 +15,12 @@ enum PortFile {
     var isWritten = false
     if descriptor >= 0 {
       let text = Array("\(port)\n".utf8)
-      isWritten = unsafe systemWrite(descriptor, text, text.count) == text.count
+      isWritten = unsafe SystemCalls.write(descriptor, text, text.count) == text.count
       isWritten = close(descriptor) == 0 && isWritten
     }
     if isWritten, unsafe rename(draft, path) == 0 { return nil }
     let reason = unsafe String(cString: strerror(errno)).lowercased()
     unsafe unlink(draft)
     return reason
-  }
-
-  private static func systemWrite(
-    _ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int
-  ) -> Int {
-    #if canImport(Glibc)
-      unsafe Glibc.write(descriptor, bytes, count)
-    #else
-      unsafe Darwin.write(descriptor, bytes, count)
-    #endif
   }
 }
