@@ -143,13 +143,10 @@ extension EventStreamLink {
       return end(.violation(foreign), at: now)
     }
     do throws(HTTPError) {
-      while let head = try headParser.response(from: input) {
-        // Interim answers only say that the answer is still to come (RFC 9110 section 15.2).
-        if (100..<200).contains(head.status), head.status != 101 { continue }
-        delegate?.linkExchanged(
-          head: "\(head.status) \(head.reason)\(Self.shown(head.headers))", isRequest: false)
-        return try take(head, at: now)
-      }
+      guard let head = try headParser.finalResponse(from: input) else { return }
+      delegate?.linkExchanged(
+        head: "\(head.status) \(head.reason)\(Self.shown(head.headers))", isRequest: false)
+      try take(head, at: now)
     } catch {
       end(.violation("\(error)"), at: now)
     }

@@ -210,7 +210,7 @@ extension ServerLink: SocketStreamDelegate {
       return end(.violation(foreign), at: now)
     }
     do {
-      guard let head = try nextAnswer() else { return }
+      guard let head = try headParser.finalResponse(from: input) else { return }
       let negotiated = try handshake.accept(head)
       let socket = WebSocketConnection(
         role: .client, deflate: negotiated.deflate, limits: configuration.limits,
@@ -224,14 +224,6 @@ extension ServerLink: SocketStreamDelegate {
     } catch {
       end(ConnectionLoss(upgradeFailure: error, at: SystemClock.wall()), at: now)
     }
-  }
-
-  /// The answer's head once it is whole; interim ones (RFC 9110 section 15.2) only say that it is still to come.
-  private func nextAnswer() throws(HTTPError) -> HTTPResponseHead? {
-    while let head = try headParser.response(from: input) {
-      if head.status == 101 || !(100..<200).contains(head.status) { return head }
-    }
-    return nil
   }
 
   private func redirect(to location: String, status: Int, at now: Instant) {

@@ -66,6 +66,17 @@ package struct HTTPHeadParser: Sendable {
     return result
   }
 
+  /// As ``response(from:)``, past the interim answers, which only say that the answer is still to come (RFC 9110
+  /// section 15.2); 101 is the last word of HTTP and none of them.
+  package mutating func finalResponse(
+    from buffer: ByteBuffer
+  ) throws(HTTPError) -> HTTPResponseHead? {
+    while let head = try response(from: buffer) {
+      if head.status == 101 || !(100..<200).contains(head.status) { return head }
+    }
+    return nil
+  }
+
   /// As the static function; between calls that answer `nil`, bytes may only be added to `buffer`.
   package mutating func request(from buffer: ByteBuffer) throws(HTTPError) -> HTTPRequestHead? {
     // RFC 9112 section 2.2: empty lines before a request are skipped.

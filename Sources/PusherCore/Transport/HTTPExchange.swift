@@ -70,6 +70,7 @@ package final class HTTPExchange {
   private let input = ByteBuffer(capacity: 16_384)
   private let output = ByteBuffer()
   private let body = ByteBuffer(capacity: 4096)
+  private var headParser = HTTPHeadParser()
   private var head: HTTPResponseHead?
   private var reader: HTTPBodyReader?
   private var stream: SocketStream?
@@ -152,12 +153,8 @@ package final class HTTPExchange {
 
   /// Takes what has come; true when the answer is complete.
   private func parse() throws(HTTPError) -> Bool {
-    while head == nil {
-      guard let next = try HTTPHeadParser.response(from: input, limits: HTTPHeadLimits()) else {
-        return false
-      }
-      // Interim answers only say that the answer is still to come (RFC 9110 section 15.2).
-      if (100..<200).contains(next.status) && next.status != 101 { continue }
+    if head == nil {
+      guard let next = try headParser.finalResponse(from: input) else { return false }
       head = next
       reader = try HTTPBodyReader(next, requestMethod: request.method, limit: bodyLimit)
     }
