@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the tests need, builds the debug program and the tests, runs them all.
-# The last lines are the test runner's counts; the status is the runner's.
+# The last lines are the test runner's counts, after a failure with what failed before them; the status is the runner's.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -18,4 +18,19 @@ export PUSHER_CLI_TEST_PYTHON
 # Nothing here may hang for ever: half an hour is many times what a slow machine needs.
 set -- "$swift" test --skip-build --disable-xctest
 command -v timeout >/dev/null 2>&1 && set -- timeout 1800 "$@"
-"$@" </dev/null
+
+# A log that is shown from its end only must still say what failed: the runner's own lines for it are far above.
+record=$(mktemp -d "${TMPDIR:-/tmp}/pusher-cli-test.XXXXXX")
+trap 'rm -rf "$record"' EXIT
+{
+  status=0
+  "$@" </dev/null || status=$?
+  printf '%s\n' "$status" >"$record/status"
+} 2>&1 | tee "$record/log"
+status=$(cat "$record/status")
+if [ "$status" -ne 0 ]; then
+  printf '\ntest: what failed:\n'
+  grep -A 8 'recorded an issue\|[Ff]atal error\|Crash' "$record/log" | grep -v '^[✔◇]' | cut -c 1-1000 | tail -n 120 || true
+  tail -n 1 "$record/log"
+fi
+exit "$status"
