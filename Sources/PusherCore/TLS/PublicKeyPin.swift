@@ -11,13 +11,14 @@ package struct PublicKeyPin: Sendable, Hashable, CustomStringConvertible {
 
   /// A pin as curl writes it, `sha256//` and 44 characters of Base64; `sha256/` or no prefix will do too.
   package init?(_ text: String) {
-    var rest = text[...]
-    for prefix in ["sha256//", "sha256/"] where rest.hasPrefix(prefix) {
-      rest = rest.dropFirst(prefix.count)
-      break
+    // The length decides which prefix it is: the Base64 of every 64th key begins with "/" itself.
+    for prefix in ["", "sha256/", "sha256//"]
+    where text.hasPrefix(prefix) && text.utf8.count == prefix.utf8.count + 44 {
+      guard let digest = Base64.decode(String(text.dropFirst(prefix.count))) else { return nil }
+      self.init(digest: digest)
+      return
     }
-    guard rest.utf8.count == 44, let digest = Base64.decode(String(rest)) else { return nil }
-    self.init(digest: digest)
+    return nil
   }
 
   package var description: String { "sha256/\(Base64.encode(digest))" }

@@ -13,6 +13,17 @@ import Testing
     #expect(pin.digest == Digest.sha256([]))
   }
 
+  @Test func `a slash at the start of the Base64 is no part of the prefix`() throws {
+    let digests = [[UInt8](repeating: 0xFF, count: 32), [0xFC] + [UInt8](repeating: 0, count: 31)]
+    for digest in digests {
+      let text = Base64.encode(digest)
+      #expect(text.hasPrefix("/"))
+      for prefix in ["", "sha256/", "sha256//"] {
+        #expect(PublicKeyPin(prefix + text)?.digest == digest)
+      }
+    }
+  }
+
   @Test(arguments: [
     "", "sha256//", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU", "sha1/47DEQpj8HBSa",
     "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU=",
