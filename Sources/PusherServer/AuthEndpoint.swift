@@ -18,9 +18,8 @@ package struct AuthEndpoint {
   /// Answers a request; `nil` when its path is none of the endpoints.
   package func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer? {
     let head = request.head
-    guard let target = RequestTarget(head.target, prefix: ""),
-      Self.channelPaths.contains(target.path) || target.path == Self.userPath
-    else { return nil }
+    let path = RequestTarget.path(of: head.target)
+    guard Self.channelPaths.contains(path) || path == Self.userPath else { return nil }
     var answer: HTTPAnswer
     switch head.method {
     case "OPTIONS": answer = .nothing
@@ -33,7 +32,7 @@ package struct AuthEndpoint {
         }
         answer = .json(
           .object(
-            target.path == Self.userPath
+            path == Self.userPath
               ? try user(question, hub.application) : try channel(question, hub.application)))
       } catch {
         answer = .refusal(error.status, error.reason)

@@ -11,24 +11,35 @@ struct RequestTarget {
 
   /// Takes a target apart; `nil` when its percent-encoding is broken.
   init?(_ target: String, prefix: String) {
-    // A proxy's form names the whole URL (RFC 9112 section 3.2.2).
-    let local = target.hasPrefix("/") ? target : (try? HTTPURL(parsing: target))?.target ?? target
-    let mark = local.firstIndex(of: "?")
-    path = String(local[..<(mark ?? local.endIndex)])
-    guard let parameters = Self.pairs(mark.map { local[$0...].dropFirst() } ?? "") else {
-      return nil
-    }
+    let (path, query) = Self.halves(target)
+    self.path = String(path)
+    guard let parameters = Self.pairs(query) else { return nil }
     self.parameters = parameters
-    guard path.hasPrefix(prefix + "/") else {
+    guard path.utf8.starts(with: prefix.utf8),
+      path.utf8.dropFirst(prefix.utf8.count).first == UInt8(ascii: "/")
+    else {
       segments = nil
       return
     }
     var segments: [String] = []
-    for part in path.dropFirst(prefix.count + 1).split(separator: "/") {
-      guard let decoded = PercentEncoding.decode(String(part)) else { return nil }
+    for part in path.utf8.dropFirst(prefix.utf8.count).split(separator: UInt8(ascii: "/")) {
+      guard let decoded = PercentEncoding.decode(String(Substring(part))) else { return nil }
       segments.append(decoded)
     }
     self.segments = segments
+  }
+
+  /// The path of a target, without query and as it was sent.
+  static func path(of target: String) -> String {
+    String(halves(target).path)
+  }
+
+  /// Path and query, cut in bytes: a target is read for each request, and characters are dear.
+  private static func halves(_ target: String) -> (path: Substring, query: Substring) {
+    // A proxy's form names the whole URL (RFC 9112 section 3.2.2).
+    let local = target.hasPrefix("/") ? target : (try? HTTPURL(parsing: target))?.target ?? target
+    guard let mark = local.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (local[...], "") }
+    return (local[..<mark], local[local.utf8.index(after: mark)...])
   }
 
   /// The value of the first parameter of this name.
@@ -38,18 +49,13 @@ struct RequestTarget {
 
   private static func pairs(_ query: Substring) -> [(name: String, value: String)]? {
     var pairs: [(name: String, value: String)] = []
-    for pair in query.split(separator: "&") {
-      let mark = pair.firstIndex(of: "=") ?? pair.endIndex
-      guard let name = decode(pair[..<mark]), let value = decode(pair[mark...].dropFirst()) else {
-        return nil
-      }
+    for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+      let mark = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+      guard let name = PercentEncoding.decodeForm(Substring(pair[..<mark])),
+        let value = PercentEncoding.decodeForm(Substring(pair[mark...].dropFirst()))
+      else { return nil }
       pairs.append((name, value))
     }
     return pairs
-  }
-
-  /// Form libraries write a blank as `+`.
-  private static func decode(_ text: Substring) -> String? {
-    PercentEncoding.decode(String(text.map { $0 == "+" ? " " : $0 }))
   }
 }

@@ -16,17 +16,31 @@ package enum PercentEncoding {
 
   /// The text that was encoded; `nil` for a `%` without two digits, and for bytes that are not UTF-8.
   package static func decode(_ text: String) -> String? {
+    decode(text[...], blank: nil)
+  }
+
+  /// As ``decode(_:)``, for a form or a query: there libraries write a blank as `+`.
+  package static func decodeForm(_ text: Substring) -> String? {
+    decode(text, blank: UInt8(ascii: "+"))
+  }
+
+  private static func decode(_ text: Substring, blank: UInt8?) -> String? {
+    guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == blank }) else {
+      return String(text)
+    }
     var decoded: [UInt8] = []
-    var rest = [UInt8](text.utf8)[...]
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
-        decoded.append(byte)
-        continue
+    decoded.reserveCapacity(text.utf8.count)
+    var rest = text.utf8.makeIterator()
+    while let byte = rest.next() {
+      switch byte {
+      case blank: decoded.append(UInt8(ascii: " "))
+      case UInt8(ascii: "%"):
+        guard let first = rest.next(), let high = Hex.value(of: first),
+          let second = rest.next(), let low = Hex.value(of: second)
+        else { return nil }
+        decoded.append(high << 4 | low)
+      default: decoded.append(byte)
       }
-      guard let first = rest.popFirst(), let high = Hex.value(of: first),
-        let second = rest.popFirst(), let low = Hex.value(of: second)
-      else { return nil }
-      decoded.append(high << 4 | low)
     }
     return String(validating: decoded, as: UTF8.self)
   }

@@ -52,4 +52,11 @@ struct HTTPURLTests {
     #expect(PercentEncoding.decode("a%20b%c3%A9+") == "a bé+")
     for text in ["%", "%4", "%4g", "a%", "%FF"] { #expect(PercentEncoding.decode(text) == nil) }
   }
+
+  @Test func `in a form a plus is a blank, and an encoded one is a plus`() {
+    #expect(PercentEncoding.decodeForm("a+b%2Bc%20d") == "a b+c d")
+    #expect(PercentEncoding.decodeForm("+") == " ")
+    #expect(PercentEncoding.decodeForm("") == "")
+    for text in ["%", "+%4", "+%FF"] { #expect(PercentEncoding.decodeForm(text[...]) == nil) }
+  }
 }
