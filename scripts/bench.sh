@@ -1,19 +1,20 @@
 #!/bin/sh
 # Measures events per second, CPU time and memory of pusher-cli next to a floor and two Python clients, all
 # against the same source on the loopback interface, and prints one table; then the same of event streams, next to
-# curl and another Python client; and what many channels and members cost. docs/benchmarks.md tells what is measured and how.
+# curl and another Python client; what many channels and members cost; and what `serve` does, next to a floor and another
+# Python server. docs/benchmarks.md tells what is measured and how.
 #
 #   PUSHER_CLI=PATH   the program to measure; without it, dist/pusher-cli is built
 #   BENCH_RUNS=N      rounds over all rows, of which each row's median is shown (3)
 #   BENCH_SCALE=N     percent of the events that each row gets (100)
-#   BENCH_TABLES=...  which tables: channels, sse, many (all)
+#   BENCH_TABLES=...  which tables: channels, sse, many, serve (all)
 set -eu
 cd "$(dirname "$0")/.."
 
 work=.build-bench
 runs=${BENCH_RUNS:-3}
 scale=${BENCH_SCALE:-100}
-tables=${BENCH_TABLES:-channels sse many}
+tables=${BENCH_TABLES:-channels sse many serve}
 
 if [ -n "${PUSHER_CLI:-}" ]; then
   if [ ! -x "$PUSHER_CLI" ]; then
@@ -38,7 +39,7 @@ if [ -z "$handler" ]; then
   "$swift" "$@" >&2
   handler=$("$swift" "$@" --show-bin-path)/bound-handler
 fi
-for name in replay-server floor-reader sink measure; do
+for name in replay-server floor-reader sink measure fan-out fan-out-floor; do
   # Word splitting is meant: pkg-config prints a list of words.
   # shellcheck disable=SC2046
   "${CC:-cc}" -O3 -Wall -Wextra -o "$work/$name" "Benchmarks/$name.c" \
@@ -218,4 +219,8 @@ if wants sse; then awk -F '\t' -v base=httpx-sse -f Benchmarks/table.awk "$work/
 if wants many; then
   printf '\nMany channels on one connection, and many members of a presence channel:\n\n'
   sort -k1,1 -k2,2n -k3,3n "$work/results-many" | awk -f Benchmarks/many.awk
+fi
+if wants serve; then
+  printf '\nFan-out of the local server, and connections that do nothing:\n\n'
+  scripts/bench-serve.sh "$PUSHER_CLI" "$python" "$work" "$runs" "$scale"
 fi
