@@ -25,18 +25,16 @@ package struct APIRouter {
       return .refusal(400, "the path or the query is not percent-encoded UTF-8")
     }
     if let page = dialect.page(target.path) { return page }
-    guard let segments = target.segments, segments.count >= 3, segments[0] == "apps" else {
+    guard let place = place(of: target) else {
       return .refusal(404, "Unknown path: the API is at /apps/ID, sockets at /app/KEY")
     }
-    guard let call = APICall(Array(segments.dropFirst(2)), dialect) else {
+    guard let call = APICall(place.call, dialect) else {
       return .refusal(404, "Unknown API call")
     }
     guard head.method == call.method else {
       return .refusal(405, "\(head.method) is not allowed here", allow: call.method)
     }
-    guard let hub = applications.hub(id: segments[1]) else {
-      return .refusal(404, "Unknown app: \(segments[1])")
-    }
+    guard let hub = place.hub else { return .refusal(404, "Unknown app: \(place.app)") }
     let authentication = APIAuthentication(
       method: head.method, target: target, body: request.body, pathPrefix: applications.pathPrefix,
       dialect: dialect)
@@ -45,6 +43,21 @@ package struct APIRouter {
     }
     guard hub.application.isEnabled else { return .refusal(403, "The app is disabled") }
     return perform(call, hub, target, body: request.body)
+  }
+
+  /// The app that a path names, and its parts behind that.
+  ///
+  /// The official Python library ends a user's connections at `/users/ID/terminate_connections`: its key names the app.
+  private func place(of target: RequestTarget) -> (app: String, hub: Hub?, call: [String])? {
+    guard let segments = target.segments, segments.count >= 3 else { return nil }
+    if segments[0] == "apps" {
+      return (segments[1], applications.hub(id: segments[1]), Array(segments.dropFirst(2)))
+    }
+    guard dialect == .pusher, segments[0] == "users", segments[2] == "terminate_connections" else {
+      return nil
+    }
+    let key = target["auth_key"] ?? ""
+    return ("with key '\(key)'", applications.hub(key: key), segments)
   }
 
   private func perform(

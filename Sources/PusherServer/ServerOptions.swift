@@ -13,7 +13,7 @@ package struct ServerOptions: Sendable, Equatable {
   /// PEM files; with both of them the server speaks TLS only.
   package var certificateFile: String?
   package var keyFile: String?
-  /// Whether clients that offer permessage-deflate may compress what they send; what goes out to many stays plain.
+  /// Whether clients that offer permessage-deflate may compress what they send; what they get stays plain.
   package var acceptsCompression = false
   package var limits = ServerLimits()
   package var webhooks = WebhookPolicy()

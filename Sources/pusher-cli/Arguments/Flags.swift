@@ -200,6 +200,9 @@ enum Flags {
       name: .subscriptionCounts, commands: [.serve], group: .serve, isCommon: true,
       summary: "send subscription_count events"),
     Flag(
+      name: .compression, isOnByDefault: true, commands: [.serve], group: .serve,
+      summary: "do not agree to permessage-deflate"),
+    Flag(
       name: .fault, value: .text, metavariable: "FAULT", isRepeatable: true,
       commands: [.serve], group: .serve,
       summary: "stage a fault, such as 'drop:after=3' (manual)"),

@@ -83,7 +83,7 @@ extension HelpPage {
   static let serveFrame = [
     "Usage: pusher-cli serve [OPTION...]",
     "Runs a server for development and tests: the Pusher protocol and its HTTP API.",
-    "App id, key and secret are 'local' unless given.",
+    "App id is 1, key and secret are 'local' unless given.",
     "",
     "  pusher-cli serve",
     "  pusher-cli serve --listen 127.0.0.1:0 --port-file port",

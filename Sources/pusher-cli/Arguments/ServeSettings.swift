@@ -18,6 +18,8 @@ struct ServeSettings: Equatable, Sendable {
   var webhookDelay: Duration?
   /// Where trusted certificates are, for webhooks.
   var trust: TLSEnvironment
+  /// Whether clients may compress what they send.
+  var acceptsCompression: Bool
   /// Whether clients' questions at `/pusher/auth` and its kin are answered.
   var hasAuthEndpoints: Bool
   var logsEvents: Bool
@@ -64,6 +66,7 @@ extension ServeSettings {
       certificateFile: reader.environment["SSL_CERT_FILE"],
       certificateDirectories: reader.environment["SSL_CERT_DIR"])
     hasAuthEndpoints = typed.choice(.authEndpoints) ?? Self.isLoopback(host)
+    acceptsCompression = typed.isOn(.compression)
     logsEvents = typed.isOn(.logEvents)
     hasTimestamps = typed.isOn(.timestamps)
     printsEnvironment = typed.isOn(.printEnv)

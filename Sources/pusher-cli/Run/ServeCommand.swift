@@ -119,6 +119,7 @@ extension ServeSettings {
     options.faults = faults
     options.dialect = dialect
     options.limits = dialect.limits
+    options.acceptsCompression = acceptsCompression
     options.host = host
     options.port = UInt16(clamping: port)
     options.certificateFile = certificate?.certificate

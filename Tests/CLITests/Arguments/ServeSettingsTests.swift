@@ -55,6 +55,11 @@ import Testing
         .hasAuthEndpoints)
   }
 
+  @Test func `clients may compress unless told otherwise`() throws {
+    #expect(try serve().acceptsCompression)
+    #expect(try !serve("--no-compression").acceptsCompression)
+  }
+
   @Test func `the endpoints can be switched off on this machine`() throws {
     #expect(try !serve("--no-auth-endpoints").hasAuthEndpoints)
   }

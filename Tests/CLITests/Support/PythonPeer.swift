@@ -15,11 +15,13 @@ enum PythonPeer {
   }
 
   /// Starts a peer.
-  static func start(_ name: String, _ arguments: [String]) throws -> ChildProgram {
+  static func start(
+    _ name: String, _ arguments: [String], input: ChildProgram.Input = .nothing
+  ) throws -> ChildProgram {
     guard let interpreter else { throw Unexpected(reason) }
     let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     let script = folder.appending(path: "Peers/\(name)").path
     return try ChildProgram(
-      interpreter, ["-B", script] + arguments, environment: PusherCLI.environment)
+      interpreter, ["-B", script] + arguments, environment: PusherCLI.environment, input: input)
   }
 }

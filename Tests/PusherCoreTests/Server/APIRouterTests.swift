@@ -37,6 +37,18 @@ struct APIRouterTests {
     return client
   }
 
+  private func signedIn(_ userID: String) -> HubClient {
+    let client = client("1.1")
+    let userData = #"{"id":"\#(userID)"}"#
+    let auth = SubscriptionSignature(
+      key: hub.application.key, secret: hub.application.secret
+    ).signIn(socketID: "1.1", userData: userData)
+    client.send(
+      ClientCommand(service: .pusher).signIn(PusherUserAuth(auth: auth, userData: userData)))
+    _ = client.texts()
+    return client
+  }
+
   // MARK: Events
 
   @Test func `the documented call reaches the subscribers`() {
@@ -255,13 +267,7 @@ struct APIRouterTests {
   }
 
   @Test func `an event for a user, and the end of a user's connections`() {
-    let client = client("1.1")
-    let userData = #"{"id":"u@1"}"#
-    let auth = SubscriptionSignature(
-      key: hub.application.key, secret: hub.application.secret
-    ).signIn(socketID: "1.1", userData: userData)
-    client.send(
-      ClientCommand(service: .pusher).signIn(PusherUserAuth(auth: auth, userData: userData)))
+    let client = signedIn("u@1")
     client.subscribe("#server-to-user-u@1")
     _ = client.texts()
     let sent = call(
@@ -278,6 +284,22 @@ struct APIRouterTests {
     #expect(call("POST", "/apps/3/users/u%401/events", body: #"{"name":"e"}"#).status == 400)
     #expect(call("GET", "/apps/3/users/u%401/events").status == 405)
     #expect(call("POST", "/apps/3/users/u%401/terminate_connections", body: "{}").body == "{}")
+    guard case .closed(let code, _)? = client.received().last else {
+      Issue.record("still open")
+      return
+    }
+    #expect(code == 4009)
+  }
+
+  @Test func `a user is let go without an app in the path too, that of the key`() {
+    let client = signedIn("u@1")
+    let path = "/users/u@1/terminate_connections"
+    #expect(call("POST", path, body: "{}", key: "other").status == 404)
+    #expect(call("POST", path, body: "{}", secret: "wrong").status == 401)
+    #expect(call("POST", path + "/x", body: "{}").status == 404)
+    #expect(call("POST", "/users/u@1/events", body: "{}").status == 404)
+    #expect(call("GET", path).status == 405)
+    #expect(call("POST", path, body: "{}") == .json(.object([])))
     guard case .closed(let code, _)? = client.received().last else {
       Issue.record("still open")
       return

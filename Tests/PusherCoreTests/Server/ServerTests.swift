@@ -183,6 +183,14 @@ struct ServerTests {
     let publisher = test.raw()
     publisher.send(try test.call("e", ["private-a"], data: String(repeating: "x", count: 5000)))
     #expect(test.run { socket.texts.count == 2 })
+    // What it gets is readable as it is.
+    let raw = test.raw(
+      "GET /app/278d425bdf160c739803?protocol=7 HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
+        + "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        + "Sec-WebSocket-Key: AQIDBAUGBwgJCgsMDQ4PEA==\r\n"
+        + "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n")
+    #expect(test.run { raw.text.contains("pusher:connection_established") })
+    #expect(raw.text.contains("Sec-WebSocket-Extensions: permessage-deflate\r\n"))
     let plain = try ServerHarness()
     let other = try plain.socket()
     #expect(plain.run { other.isEstablished })

@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+
+/// A page's tables in which the last cell of every row says what shows it.
+struct DocumentedTable {
+  /// The cells of every row, those of headings left out.
+  let rows: [[String]]
+
+  static let root = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
+  /// Reads a page by its path in the repository.
+  init(_ path: String) throws {
+    let text = try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    rows = zip(lines, lines.dropFirst()).filter { $0.hasPrefix("| ") && !$1.hasPrefix("|---") }
+      .map { $0.0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
+  }
+}
+
+/// docs/features.md and docs/peers.md, held to the tests that they name.
+@Suite struct `Tables that name the tests behind them` {
+  private static func everyTest() throws -> String {
+    var sources = ""
+    let folder = DocumentedTable.root.appending(path: "Tests")
+    let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+    for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
+      sources += try String(contentsOf: file, encoding: .utf8)
+    }
+    return sources
+  }
+
+  @Test(arguments: [("docs/features.md", 80), ("docs/peers.md", 25)])
+  func `every test that a row names exists, and no row names neither a test nor a decision`(
+    page: String, moreThan count: Int
+  ) throws {
+    let sources = try Self.everyTest()
+    let decisions = try FileManager.default.contentsOfDirectory(
+      atPath: DocumentedTable.root.appending(path: "docs/decisions").path)
+    let rows = try DocumentedTable(page).rows
+    #expect(rows.count > count)
+    for row in rows {
+      let cell = try #require(row.last)
+      let names = cell.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
+        .filter { $0.offset % 2 == 1 }.map { String($0.element) }
+      let decided = cell.matches(of: /decision ([0-9]{4})/).map { String($0.output.1) }
+      #expect(!names.isEmpty || !decided.isEmpty, "\(row)")
+      for name in names { #expect(sources.contains("func `\(name)`("), "\(name)") }
+      for number in decided {
+        #expect(decisions.contains { $0.hasPrefix(number + "-") }, "decision \(number)")
+      }
+    }
+  }
+
+  @Test func `the libraries of docs/peers.md have the versions that the tests install`() throws {
+    let text = try String(
+      contentsOf: DocumentedTable.root.appending(path: "Tests/requirements.txt"), encoding: .utf8)
+    let pins = text.split(separator: "\n").filter { $0.contains("==") }
+      .map { $0.lowercased().components(separatedBy: "==") }
+    let versions = Dictionary(uniqueKeysWithValues: pins.map { ($0[0], $0[1]) })
+    let rows = try DocumentedTable("docs/peers.md").rows
+    #expect(Set(rows.map { $0[0] }) == ["pusher", "pysher", "websockets", "Chromium"])
+    for row in rows where row[0] != "Chromium" { #expect(row[1] == versions[row[0]], "\(row)") }
+  }
+}
