@@ -230,7 +230,7 @@ extension EventStreamReader {
     typePlace = nil
     // Empty is the same as none.
     if range.isEmpty { return }
-    if UTF8Validator.isValid(view[range]) {
+    if Self.isValid(range, of: view) {
       typePlace = range
     } else {
       try append(view[range], to: type)
@@ -241,7 +241,7 @@ extension EventStreamReader {
     _ range: Range<Int>, of view: ByteView
   ) throws(EventStreamError) {
     for index in range where unsafe view.base[index] == 0 { return }
-    if UTF8Validator.isValid(view[range]) {
+    if Self.isValid(range, of: view) {
       idPlace = range
       return
     }
@@ -260,6 +260,26 @@ extension EventStreamReader {
       milliseconds = overflow || carry ? .max : sum
     }
     if !value.isEmpty { reconnectionTime = milliseconds }
+  }
+
+  /// Whether a part of the input is UTF-8; names and ids are short and ASCII, and that is seen at once.
+  @inline(__always)
+  private static func isValid(_ range: Range<Int>, of view: ByteView) -> Bool {
+    if range.count <= 16, isShortASCII(range, of: view) { return true }
+    return UTF8Validator.isValid(view[range])
+  }
+
+  /// Whether up to 16 bytes are all ASCII; the loads may reach into the padding behind the view.
+  @inline(__always)
+  private static func isShortASCII(_ range: Range<Int>, of view: ByteView) -> Bool {
+    let bytes = unsafe UnsafeRawPointer(view.base + range.lowerBound)
+    let first = unsafe bytes.loadUnaligned(as: UInt64.self)
+    let second = unsafe bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+    // A shift by 64 or more gives zero: the bytes behind the range are taken out.
+    let high: UInt64 = 0x8080_8080_8080_8080
+    let mask = high >> UInt64(max(0, 64 &- 8 &* range.count))
+    let secondMask = high >> UInt64(max(0, 128 &- 8 &* range.count))
+    return first & mask | second & secondMask == 0
   }
 
   /// Appends a value that is UTF-8, or is made UTF-8.

@@ -6,12 +6,32 @@ enum LineScanner {
     var index = start
     while index < view.count {
       // Wide loads may reach into the padding behind the view; what is found there does not count.
-      let mask = unsafe lineEnds(
-        UnsafeRawPointer(view.base + index).loadUnaligned(as: UInt64.self))
-      if mask != 0 { return min(index &+ mask.trailingZeroBitCount &>> 3, view.count) }
-      index &+= 8
+      let bytes = unsafe UnsafeRawPointer(view.base + index)
+      let first = unsafe bytes.loadUnaligned(as: UInt64.self)
+      let second = unsafe bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+      let third = unsafe bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
+      let fourth = unsafe bytes.loadUnaligned(fromByteOffset: 24, as: UInt64.self)
+      if low(first) | low(second) | low(third) | low(fourth) != 0 {
+        if let end = lineEnd(first, at: index, view) { return end }
+        if let end = lineEnd(second, at: index &+ 8, view) { return end }
+        if let end = lineEnd(third, at: index &+ 16, view) { return end }
+        if let end = lineEnd(fourth, at: index &+ 24, view) { return end }
+      }
+      index &+= 32
     }
     return view.count
+  }
+
+  @inline(__always)
+  private static func lineEnd(_ word: UInt64, at index: Int, _ view: ByteView) -> Int? {
+    let mask = lineEnds(word)
+    return mask == 0 ? nil : min(index &+ mask.trailingZeroBitCount &>> 3, view.count)
+  }
+
+  /// Not zero when a byte is below 0x10, which hardly any but a line's end is; cheaper than asking for those two.
+  @inline(__always)
+  private static func low(_ word: UInt64) -> UInt64 {
+    (word &- 0x1010_1010_1010_1010) & ~word & 0x8080_8080_8080_8080
   }
 
   /// The high bit of each byte that is CR or LF.

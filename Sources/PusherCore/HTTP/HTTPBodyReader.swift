@@ -96,8 +96,9 @@ package struct HTTPBodyReader: Sendable {
   /// Takes one line of the chunked framing; `false` when it is not whole yet.
   private mutating func readLine(from source: ByteBuffer) throws(HTTPError) -> Bool {
     let view = source.view
+    let most = min(view.count, Self.lineLimit)
     var end = 0
-    while end < min(view.count, Self.lineLimit), view[end] != 0x0A { end += 1 }
+    while end < most, unsafe view.base[end] != 0x0A { end &+= 1 }
     guard end < Self.lineLimit else { throw .chunkLineTooLong(limit: Self.lineLimit) }
     guard end < view.count else { return false }
     guard end > 0, view[end - 1] == 0x0D else { throw .invalidChunk }
