@@ -34,7 +34,8 @@ mkdir -p "$work"
 handler=${PUSHER_BENCH_HANDLER:-}
 if [ -z "$handler" ]; then
   swift=${SWIFT:-swift}
-  set -- build -c release --product bound-handler
+  # A folder of its own: the program is built with other flags, and each would make the other start anew.
+  set -- build -c release --product bound-handler --scratch-path "$work/library"
   [ "$(uname -s)" = Linux ] && set -- "$@" --static-swift-stdlib
   "$swift" "$@" >&2
   handler=$("$swift" "$@" --show-bin-path)/bound-handler
