@@ -19,7 +19,8 @@ trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true' EXIT
 
 # row SERVER SUBSCRIBERS EVENTS: one line in the results. Each row has a server of its own.
 row() {
-  events=$(($3 * scale / 1000 * 10))
+  events=$(($3 * scale / 100))
+  events=$((events - events % 10))
   [ "$events" -gt 0 ] || [ "$3" -eq 0 ] || events=10
   printf 'bench: %s, %s subscribers, %s events\n' "$1" "$2" "$events" >&2
   rm -f "$work/port"
