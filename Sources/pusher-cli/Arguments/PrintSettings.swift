@@ -1,25 +1,25 @@
 /// Which events a command prints, how, and until when.
-protocol PrintSettings: Sendable {
+struct PrintSettings: Equatable, Sendable {
   /// Globs on the event's name; empty means all.
-  var includedEvents: [String] { get }
-  var excludedEvents: [String] { get }
+  var includedEvents: [String]
+  var excludedEvents: [String]
   /// How many printed events end the run with success.
-  var count: Int? { get }
-  var timeout: Duration? { get }
-  var idleTimeout: Duration? { get }
-  var output: OutputFormat { get }
+  var count: Int?
+  var timeout: Duration?
+  var idleTimeout: Duration?
+  var output: OutputFormat
   /// What is printed in place of the output format.
-  var template: FormatTemplate? { get }
+  var template: FormatTemplate?
   /// The byte behind each event: newline or NUL.
-  var terminator: UInt8 { get }
-  var hasTimestamps: Bool { get }
+  var terminator: UInt8
+  var hasTimestamps: Bool
   /// Whether `data` stays the string it was on the wire.
-  var keepsRawData: Bool { get }
-  var printsLifecycle: Bool { get }
+  var keepsRawData: Bool
+  var printsLifecycle: Bool
   /// Bytes that may wait for a slow reader before the socket is left unread.
-  var bufferSize: Int { get }
+  var bufferSize: Int
   /// Colour on standard output; `auto` means when it is a terminal.
-  var color: ColorChoice { get }
+  var color: ColorChoice
 }
 
 /// The shape of what a command prints.
@@ -30,10 +30,23 @@ enum OutputFormat: String, CaseIterable, Sendable {
 }
 
 extension SettingsReader {
+  /// What was typed about printing.
+  func printing() throws(UsageError) -> PrintSettings {
+    PrintSettings(
+      includedEvents: typed.texts(.event), excludedEvents: typed.texts(.excludeEvent),
+      count: typed.integer(.count), timeout: typed.duration(.timeout),
+      idleTimeout: typed.duration(.idleTimeout),
+      output: try choice(.output, "PUSHER_CLI_OUTPUT", default: .json), template: try template(),
+      terminator: typed.isOn(.null) ? 0 : UInt8(ascii: "\n"),
+      hasTimestamps: typed.isOn(.timestamps), keepsRawData: typed.isOn(.rawData),
+      printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.size(.buffer) ?? 16 << 20,
+      color: try color())
+  }
+
   /// The template of `--format`.
   ///
   /// - Throws: ``UsageError`` for one that cannot be read, and beside another format.
-  func template() throws(UsageError) -> FormatTemplate? {
+  private func template() throws(UsageError) -> FormatTemplate? {
     guard let text = typed.text(.format) else { return nil }
     guard typed.text(.output) == nil else {
       throw UsageError("--format and --output exclude each other; give one")

@@ -1,7 +1,7 @@
 internal import PusherCore
 
 /// Everything `sse` needs to know, checked.
-struct StreamSettings: PrintSettings, Equatable {
+struct StreamSettings: Equatable, Sendable {
   /// An http or https URL; user information is from a file, or has no password.
   var url: HTTPURL
   var method: String
@@ -12,20 +12,7 @@ struct StreamSettings: PrintSettings, Equatable {
   /// Keeps the last event's ID from run to run.
   var stateFile: String?
 
-  var includedEvents: [String]
-  var excludedEvents: [String]
-  var count: Int?
-  var timeout: Duration?
-  var idleTimeout: Duration?
-  var output: OutputFormat
-  /// What is printed in place of the output format.
-  var template: FormatTemplate?
-  var terminator: UInt8
-  var hasTimestamps: Bool
-  var keepsRawData: Bool
-  var printsLifecycle: Bool
-  var bufferSize: Int
-  var color: ColorChoice
+  var printing: PrintSettings
 
   var security: SecuritySettings
   /// Which way leads to the server: proxies, exceptions, kinds of address.
@@ -73,19 +60,7 @@ extension StreamSettings {
     stateFile = typed.text(.stateFile)
     lastEventID = try reader.lastEventID()
 
-    includedEvents = typed.texts(.event)
-    excludedEvents = typed.texts(.excludeEvent)
-    count = typed.integer(.count)
-    timeout = typed.duration(.timeout)
-    idleTimeout = typed.duration(.idleTimeout)
-    output = try reader.choice(.output, "PUSHER_CLI_OUTPUT", default: .json)
-    template = try reader.template()
-    terminator = typed.isOn(.null) ? 0 : UInt8(ascii: "\n")
-    hasTimestamps = typed.isOn(.timestamps)
-    keepsRawData = typed.isOn(.rawData)
-    printsLifecycle = typed.isOn(.lifecycle)
-    bufferSize = typed.size(.buffer) ?? 16 << 20
-    color = try reader.color()
+    printing = try reader.printing()
 
     security = try reader.security()
     routing = try reader.routing()

@@ -1,31 +1,11 @@
 /// Everything `subscribe` needs to know, checked.
-struct SubscribeSettings: PrintSettings, Equatable {
+struct SubscribeSettings: Equatable, Sendable {
   var connection: ConnectionSettings
   /// Each once, in the order typed; at least one, unless a user is signed in.
   var channels: [String]
   var authorization: Authorization
   var userSignIn: UserSignIn
-  /// Globs on the event's name; empty means all.
-  var includedEvents: [String]
-  var excludedEvents: [String]
-  /// How many printed events end the run with success.
-  var count: Int?
-  var timeout: Duration?
-  var idleTimeout: Duration?
-
-  var output: OutputFormat
-  /// What is printed in place of the output format.
-  var template: FormatTemplate?
-  /// The byte behind each event: newline or NUL.
-  var terminator: UInt8
-  var hasTimestamps: Bool
-  /// Whether `data` stays the string it was on the wire.
-  var keepsRawData: Bool
-  var printsLifecycle: Bool
-  /// Bytes that may wait for a slow reader before the socket is left unread.
-  var bufferSize: Int
-  /// Colour on standard output; `auto` means when it is a terminal.
-  var color: ColorChoice
+  var printing: PrintSettings
 
   var reconnect: ReconnectMode
   /// Retries in a row; nil means no limit.
@@ -74,19 +54,7 @@ extension SubscribeSettings {
     connection = try reader.connection(.webSocket, source)
     authorization = try reader.authorization(for: channels, source)
     userSignIn = try reader.userSignIn(source)
-    includedEvents = typed.texts(.event)
-    excludedEvents = typed.texts(.excludeEvent)
-    count = typed.integer(.count)
-    timeout = typed.duration(.timeout)
-    idleTimeout = typed.duration(.idleTimeout)
-    output = try reader.choice(.output, "PUSHER_CLI_OUTPUT", default: .json)
-    template = try reader.template()
-    terminator = typed.isOn(.null) ? 0 : UInt8(ascii: "\n")
-    hasTimestamps = typed.isOn(.timestamps)
-    keepsRawData = typed.isOn(.rawData)
-    printsLifecycle = typed.isOn(.lifecycle)
-    bufferSize = typed.size(.buffer) ?? 16 << 20
-    color = try reader.color()
+    printing = try reader.printing()
     reconnect = try reader.choice(.reconnect, "", default: .auto)
     maxRetries = typed.integer(.maxRetries)
     retryMaxDelay = typed.duration(.retryMaxDelay) ?? .seconds(120)

@@ -6,7 +6,7 @@ final class EventPrinter: Printer {
   private var usesFastWay: Bool
 
   init(
-    settings: any PrintSettings, service: Service, output: ByteBuffer, isTerminal: Bool,
+    settings: PrintSettings, service: Service, output: ByteBuffer, isTerminal: Bool,
     wallTime: @escaping () -> WallTime
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)

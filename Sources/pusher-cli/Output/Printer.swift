@@ -20,7 +20,7 @@ class Printer {
   final var count = 0
 
   init(
-    settings: any PrintSettings, style: EventLineStyle, output: ByteBuffer,
+    settings: PrintSettings, style: EventLineStyle, output: ByteBuffer,
     wallTime: @escaping () -> WallTime
   ) {
     self.output = output
@@ -97,7 +97,7 @@ extension WallTime {
 
 extension EventLineStyle {
   /// The style that settings ask for.
-  init(_ settings: any PrintSettings, isTerminal: Bool) {
+  init(_ settings: PrintSettings, isTerminal: Bool) {
     self.init()
     rawData = settings.keepsRawData
     terminator = settings.terminator

@@ -6,7 +6,7 @@ final class StreamPrinter: Printer {
   private let keepsRawData: Bool
 
   init(
-    settings: any PrintSettings, output: ByteBuffer, isTerminal: Bool,
+    settings: PrintSettings, output: ByteBuffer, isTerminal: Bool,
     wallTime: @escaping () -> WallTime
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)

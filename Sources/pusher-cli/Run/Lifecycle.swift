@@ -111,7 +111,7 @@ final class Lifecycle {
   }
 
   private func line(_ event: String, _ channel: String?, _ data: [JSONValue.Member]) {
-    guard settings.printsLifecycle else { return }
+    guard settings.printing.printsLifecycle else { return }
     printer.printLifecycle(event: event, channel: channel, data: .object(data))
   }
 

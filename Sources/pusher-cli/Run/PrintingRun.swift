@@ -41,7 +41,7 @@ final class PrintingRun {
 
   let loop: EventLoop
   let output: OutputQueue
-  private let settings: any PrintSettings
+  private let settings: PrintSettings
   private let diagnostics: Diagnostics
   private var feed: (any EventFeed)?
   private var printer: Printer?
@@ -60,7 +60,7 @@ final class PrintingRun {
   private static let flushTime: Duration = .seconds(1)
 
   init(
-    _ settings: any PrintSettings, descriptor: OutputDescriptor, loop: EventLoop,
+    _ settings: PrintSettings, descriptor: OutputDescriptor, loop: EventLoop,
     diagnostics: Diagnostics
   ) {
     self.settings = settings

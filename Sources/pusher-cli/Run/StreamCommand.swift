@@ -35,9 +35,10 @@ final class StreamRun {
     diagnostics: Diagnostics
   ) throws {
     self.settings = settings
-    run = PrintingRun(settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
+    run = PrintingRun(
+      settings.printing, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
     printer = StreamPrinter(
-      settings: settings, output: run.output.buffer, isTerminal: descriptor.isTerminal,
+      settings: settings.printing, output: run.output.buffer, isTerminal: descriptor.isTerminal,
       wallTime: SystemClock.wall)
     client = try EventStreamClient(
       loop: loop, configuration: settings.configuration, options: settings.options,

@@ -45,7 +45,7 @@ final class StreamLifecycle {
   }
 
   private func line(_ event: String, _ data: [JSONValue.Member]) {
-    guard settings.printsLifecycle else { return }
+    guard settings.printing.printsLifecycle else { return }
     printer.printLifecycle(event: event, data: .object(data))
   }
 

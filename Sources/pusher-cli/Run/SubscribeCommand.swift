@@ -39,9 +39,10 @@ final class SubscribeRun {
     self.settings = settings
     missing = Set(settings.channels)
     let service = settings.connection.service
-    run = PrintingRun(settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
+    run = PrintingRun(
+      settings.printing, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
     printer = EventPrinter(
-      settings: settings, service: service, output: run.output.buffer,
+      settings: settings.printing, service: service, output: run.output.buffer,
       isTerminal: descriptor.isTerminal, wallTime: SystemClock.wall)
     client = try ChannelsClient(
       loop: loop, configuration: try settings.clientConfiguration(service: service),

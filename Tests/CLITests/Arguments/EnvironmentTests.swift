@@ -273,6 +273,6 @@ import Testing
   func `the option wins over NO_COLOR, that over FORCE_COLOR`(
     typed: String, environment: [String: String], choice: ColorChoice
   ) throws {
-    #expect(try subscribe("--local a " + typed, environment).color == choice)
+    #expect(try subscribe("--local a " + typed, environment).printing.color == choice)
   }
 }

@@ -46,7 +46,7 @@ struct FormatTemplateTests {
   }
 
   @Test func `it excludes another format`() throws {
-    #expect(try subscribe("a --key k -F %e").template == FormatTemplate("%e"))
+    #expect(try subscribe("a --key k -F %e").printing.template == FormatTemplate("%e"))
     #expect(refusal { _ = try subscribe("a --key k -F %e -o raw") }?.contains("exclude") == true)
   }
 }
