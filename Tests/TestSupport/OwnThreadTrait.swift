@@ -1,11 +1,12 @@
-import TestSupport
-import Testing
+public import Testing
 
 /// Gives each test of a suite, or one test, a thread of its own for what it awaits.
-struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
-  var isRecursive: Bool { true }
+public struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
+  /// A suite's trait is that of its tests.
+  public var isRecursive: Bool { true }
 
-  func provideScope(
+  /// Runs a test with the thread as the executor that its tasks prefer.
+  public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     // The scope of a suite holds all its tests at once.
@@ -18,5 +19,5 @@ struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
 
 extension Trait where Self == OwnThreadTrait {
   /// Not for tests that only call what waits: those have nothing to await.
-  static var ownThread: Self { OwnThreadTrait() }
+  public static var ownThread: Self { OwnThreadTrait() }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("EventSource, against a scripted server", .ownThread)

@@ -118,7 +118,7 @@ struct MalformedInputTests {
   @Test func `random bytes behind a good start never make a broken line`() throws {
     let server = try ScriptedServer { connection in
       try connection.join()
-      var generator = SplitMix(seed: UInt64(connection.number))
+      var generator = Seeded(UInt64(connection.number))
       try connection.send(event: "tick", data: "{}")
       try connection.send(
         bytes: (0..<4096).map { _ in UInt8.random(in: 0...255, using: &generator) })
@@ -130,22 +130,5 @@ struct MalformedInputTests {
     #expect(result.ending == .exited(0))
     let line = #"{"event":"tick","channel":"news","data":{}}"# + "\n"
     #expect(result.outputText == String(repeating: line, count: 8))
-  }
-}
-
-/// Random numbers that a seed decides (SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    state = seed
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
   }
 }

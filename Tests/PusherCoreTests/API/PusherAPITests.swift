@@ -1,5 +1,6 @@
 import PusherCore
 import PusherServer
+import TestSupport
 import Testing
 
 /// The public wrapper of the HTTP API, against the server in this process.

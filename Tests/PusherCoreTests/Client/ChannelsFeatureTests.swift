@@ -1,4 +1,5 @@
 import PusherServer
+import TestSupport
 import Testing
 
 @testable import PusherCore

@@ -1,5 +1,6 @@
 import PusherCore
 import PusherServer
+import TestSupport
 import Testing
 
 /// Every Swift block of EventflitSwift's README, in its order, compiled and run.

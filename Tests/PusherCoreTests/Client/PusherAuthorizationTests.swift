@@ -1,6 +1,7 @@
 import Foundation
 import PusherCore
 import PusherServer
+import TestSupport
 import Testing
 
 private func sign(_ socketID: String, _ channel: String) -> PusherAuth {

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 /// The feature table's rows on channels and subscriptions.

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 /// All events of a client or of a channel as a sequence.

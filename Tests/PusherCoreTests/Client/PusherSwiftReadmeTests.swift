@@ -1,5 +1,6 @@
 import PusherCore
 import PusherServer
+import TestSupport
 import Testing
 
 /// Every Swift block of PusherSwift's README (7.x), in its order, compiled and run.

@@ -1,6 +1,7 @@
 import Foundation
 import PusherCore
 import PusherServer
+import TestSupport
 import Testing
 
 /// Everything from any thread at any time.
