@@ -1,4 +1,4 @@
-internal import PusherCore
+package import PusherCore
 
 /// The HTTP API: one request to one answer, and what it does to the hub.
 ///
@@ -11,14 +11,16 @@ package struct APIRouter {
   }
 
   /// Answers a request; `seconds` is the time since 1970.
-  package func answer(_ request: HTTPRequestReader.Request, seconds: Int64) -> HTTPAnswer {
-    dialect.refusal(plainAnswer(request, seconds: seconds))
+  package func answer(
+    _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
+  ) -> HTTPAnswer {
+    dialect.refusal(plainAnswer(request, seconds: seconds, at: now))
   }
 
   private var dialect: Dialect { applications.text.dialect }
 
   private func plainAnswer(
-    _ request: HTTPRequestReader.Request, seconds: Int64
+    _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
   ) -> HTTPAnswer {
     let head = request.head
     guard let target = RequestTarget(head.target, prefix: applications.pathPrefix) else {
@@ -42,6 +44,7 @@ package struct APIRouter {
       return refusal
     }
     guard hub.application.isEnabled else { return .refusal(403, "The app is disabled") }
+    hub.now = now
     return perform(call, hub, target, body: request.body)
   }
 

@@ -6,22 +6,31 @@ struct CachedEvents {
   struct Event: Equatable {
     let name: String
     let data: String
+    /// When it is forgotten; `nil` for never.
+    let expiry: Instant?
   }
 
   private let limit: Int
+  private let lifetime: Duration?
   private var events: [String: Event] = [:]
   /// The channels in the order in which they were first cached; the oldest goes when there are too many.
   private var order: [String] = []
 
-  init(limit: Int) {
+  init(limit: Int, lifetime: Duration?) {
     self.limit = limit
+    self.lifetime = lifetime
   }
 
-  subscript(channel: String) -> Event? { events[channel] }
+  /// The channel's last event, unless it has expired.
+  func event(of channel: String, at now: Instant) -> Event? {
+    guard let event = events[channel] else { return nil }
+    return event.expiry.map { now >= $0 } ?? false ? nil : event
+  }
 
-  /// Keeps an event in place of the channel's last one; only cache channels have any.
-  mutating func store(_ event: Event, for channel: String) {
-    guard ChannelName.isCache(channel), limit > 0 else { return }
+  /// Keeps an event in place of the channel's last one.
+  mutating func store(name: String, data: String, for channel: String, at now: Instant) {
+    guard limit > 0 else { return }
+    let event = Event(name: name, data: data, expiry: lifetime.map(now.advanced))
     guard events.updateValue(event, forKey: channel) == nil else { return }
     order.append(channel)
     if order.count > limit { events[order.removeFirst()] = nil }

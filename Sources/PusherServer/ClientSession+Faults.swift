@@ -59,7 +59,7 @@ extension ClientSession {
       drop(reason: "dropped by a staged fault")
     case .close(let code):
       noteFault("the connection is closed with \(code)")
-      close(CloseCode(rawValue: code), reason: "a staged fault", at: lastSeen)
+      close(CloseCode(rawValue: code), reason: "a staged fault", at: hub.now)
     case .blackhole:
       noteFault("nothing goes out any more")
       faults.isBlackhole = true

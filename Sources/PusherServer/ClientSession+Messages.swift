@@ -14,30 +14,36 @@ extension ClientSession {
       relay(name: name, channel: channel, data: data, at: now)
     case .unknown(let name):
       complain(
-        "Unknown event '\(name)': an event that clients send to each other begins with client-")
-    case .malformed(let reason): complain("Invalid message: \(reason)")
+        "Unknown event '\(name)': an event that clients send to each other begins with client-",
+        .uselessMessage)
+    case .malformed(let reason): complain("Invalid message: \(reason)", .uselessMessage)
     }
   }
 
-  /// Answers with an error event; the socket stays.
-  private func complain(_ reason: String, code: PusherCode? = nil, channel: String? = nil) {
+  /// Answers with an error event, if this server does; the socket stays.
+  private func complain(
+    _ reason: String, _ mistake: Dialect.Mistake, code: PusherCode? = nil, channel: String? = nil
+  ) {
     hub.log(.clientError(socketID: socketID, reason: reason))
-    guard hub.text.dialect != .reverb || code != nil else {
+    switch hub.text.dialect.answer(to: mistake) {
+    case .reason(let usual):
+      send(hub.text.error(code: code ?? usual, message: reason, channel: channel))
+    case .invalidMessage where code == nil:
       send(hub.text.error(code: .generic, message: Dialect.invalidMessage))
-      return
+    case .invalidMessage: send(hub.text.error(code: code, message: reason, channel: channel))
+    case .silence: break
     }
-    send(hub.text.error(code: code, message: reason, channel: channel))
   }
 
   // MARK: The user
 
   private func signIn(auth: String, userData: String, at now: Instant) {
     guard hub.text.dialect.knowsSignIn else {
-      complain("sign-in is not known")
+      complain("sign-in is not known", .uselessMessage)
       return
     }
     if let user {
-      complain("The connection is signed in already, as user \(user.id)")
+      complain("The connection is signed in already, as user \(user.id)", .uselessMessage)
       return
     }
     do throws(SubscriptionRefusal) {
@@ -72,7 +78,7 @@ extension ClientSession {
   private func checkSubscription(
     channel: String, auth: String, channelData: String?
   ) throws(SubscriptionRefusal) -> Member? {
-    if let problem = ChannelName.problem(in: channel) {
+    if let problem = hub.text.dialect.problem(inChannel: channel) {
       throw SubscriptionRefusal(reason: "Invalid channel name: \(problem)")
     }
     let isOwn = user.map { channel == UserChannel.name(userID: $0.id) } ?? false
@@ -86,7 +92,7 @@ extension ClientSession {
       throw SubscriptionRefusal(
         reason: "a connection has at most \(hub.limits.subscriptions) subscriptions")
     }
-    let kind = ChannelKind(channelName: channel)
+    let kind = hub.text.dialect.kind(of: channel)
     guard kind.needsAuthorization else { return nil }
     guard !refusesStaged(channel) else {
       throw SubscriptionRefusal(
@@ -109,7 +115,7 @@ extension ClientSession {
     guard subscriptions.remove(channel) != nil else {
       complain(
         "No current subscription to channel \(channel), or subscription in progress",
-        channel: channel)
+        .noSubscription, channel: channel)
       return
     }
     hub.leave(self, channel)
@@ -119,12 +125,12 @@ extension ClientSession {
   // MARK: Client events
 
   private func relay(name: String, channel: String, data: JSONValue?, at now: Instant) {
-    if let (reason, code) = refusal(of: name, channel: channel, data: data, at: now) {
-      complain("Client event rejected - \(reason)", code: code, channel: channel)
+    if let (reason, mistake, code) = refusal(of: name, channel: channel, data: data, at: now) {
+      complain("Client event rejected - \(reason)", mistake, code: code, channel: channel)
       return
     }
     guard let relayed = hub.text.dialect.relayed(data) else {
-      complain("the data is a string that holds no JSON")
+      complain("the data is a string that holds no JSON", .clientEvent)
       return
     }
     hub.relay(name: name, channel: channel, data: relayed, from: self)
@@ -132,25 +138,29 @@ extension ClientSession {
 
   private func refusal(
     of name: String, channel: String, data: JSONValue?, at now: Instant
-  ) -> (reason: String, code: PusherCode?)? {
+  ) -> (reason: String, mistake: Dialect.Mistake, code: PusherCode?)? {
     guard hub.application.allowsClientEvents else {
-      return ("client events are switched off for this app", nil)
+      return ("client events are switched off for this app", .clientEvent, nil)
     }
-    let kind = ChannelKind(channelName: channel)
+    let kind = hub.text.dialect.kind(of: channel)
     guard kind == .private || kind == .presence else {
-      return ("only supported on private and presence channels", nil)
+      return ("only supported on private and presence channels", .clientEvent, nil)
     }
     guard subscriptions.contains(channel) else {
-      return ("this connection is not subscribed to \(channel)", nil)
+      return ("this connection is not subscribed to \(channel)", .noSubscription, nil)
     }
-    if let problem = EventName.problem(in: name) { return (problem, nil) }
+    if let problem = hub.text.dialect.problem(inEvent: name) {
+      return (problem, .clientEvent, nil)
+    }
     let limits = hub.limits
     let length = data.map { $0.text?.utf8.count ?? JSONWriter.text($0).utf8.count } ?? 0
     guard length <= limits.eventData else {
-      return ("the data has \(length) bytes, more than the maximum of \(limits.eventData)", nil)
+      let reason = "the data has \(length) bytes, more than the maximum of \(limits.eventData)"
+      return (reason, .clientEvent, nil)
     }
     guard clientEvents.admit(at: now) else {
-      return ("more than \(limits.clientEventsPerSecond) in a second", .clientEventRate)
+      let limit = limits.clientEventsPerSecond ?? 0
+      return ("more than \(limit) in a second", .clientEvent, .clientEventRate)
     }
     return nil
   }

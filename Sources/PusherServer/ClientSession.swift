@@ -24,7 +24,6 @@ package final class ClientSession {
   var clientEvents: RateWindow
   private var state = State.open
   private var heartbeat: Heartbeat
-  private(set) var lastSeen: Instant
   /// What staged faults have done here.
   var faults = FaultLine()
 
@@ -33,9 +32,7 @@ package final class ClientSession {
     self.socketID = socketID
     self.connection = connection
     clientEvents = RateWindow(limit: hub.limits.clientEventsPerSecond)
-    heartbeat = Heartbeat(
-      activityTimeout: hub.limits.activityTimeout, pongTimeout: hub.limits.pongTimeout, at: now)
-    lastSeen = now
+    heartbeat = Heartbeat(limits: hub.limits, at: now)
   }
 
   /// Whether the socket is to be closed once the output is sent.
@@ -57,7 +54,7 @@ package final class ClientSession {
 
   /// Handles what stands in the connection's input.
   package func receive(at now: Instant) {
-    lastSeen = now
+    hub.now = now
     if faults.isBlackhole {
       connection.input.removeAll()
       return
@@ -94,7 +91,7 @@ package final class ClientSession {
 
   /// Looks at the time: pings, and gives up on who does not answer.
   package func tick(at now: Instant) {
-    lastSeen = now
+    hub.now = now
     switch state {
     case .open:
       sendLatePongs(at: now)
@@ -115,7 +112,7 @@ package final class ClientSession {
 
   /// The socket took what it could; what is left tells whether the client reads.
   package func outputSent(at now: Instant) {
-    lastSeen = now
+    hub.now = now
     guard connection.output.count > hub.limits.outputQueue else {
       faults.allowance = 0
       return
@@ -151,6 +148,7 @@ package final class ClientSession {
   func deliverPlain(_ frame: SharedFrame) -> Bool {
     guard hasRoom(for: frame.view.count) else { return false }
     connection.send(encodedFrame: frame.view)
+    heartbeat.noteMessage(at: hub.now)
     hub.touch(self)
     return true
   }
@@ -166,7 +164,7 @@ package final class ClientSession {
 
   private func overflow() {
     let limit = hub.limits.outputQueue
-    close(.overCapacity, reason: "more than \(limit) bytes wait unread", at: lastSeen)
+    close(.overCapacity, reason: "more than \(limit) bytes wait unread", at: hub.now)
   }
 
   /// Closes with one of the protocol's codes.
@@ -176,7 +174,7 @@ package final class ClientSession {
 
   /// Ends the connection because the app wants its user gone.
   func terminate() {
-    close(.unauthorized, reason: "the app has ended the user's connections", at: lastSeen)
+    close(.unauthorized, reason: "the app has ended the user's connections", at: hub.now)
   }
 
   /// Ends the connection without a close frame, once what waits is sent.

@@ -13,10 +13,24 @@ package enum Dialect: String, Sendable, CaseIterable {
     case .pusher: break
     case .reverb:
       limits.activityTimeout = .seconds(30)
+      limits.clientMessage = 10_000
+      limits.apiBody = 10_000
       limits.eventData = 10_000
+      limits.channelsOfEvent = .max
+      limits.batch = .max
+      limits.presenceMembers = .max
+      limits.userID = .max
+      limits.channelData = .max
+      limits.clientEventsPerSecond = nil
+      limits.cacheLifetime = nil
     case .soketi:
       limits.activityTimeout = .seconds(30)
+      limits.ownSilence = .seconds(120)
       limits.eventData = 102_400
+      limits.userID = .max
+      limits.channelData = 2048
+      limits.clientEventsPerSecond = nil
+      limits.cacheLifetime = .seconds(3600)
     }
     return limits
   }
@@ -30,8 +44,8 @@ package enum Dialect: String, Sendable, CaseIterable {
   /// Whether a connection that is given up gets a close frame, and not only an error event.
   var sendsCloseFrames: Bool { self != .reverb }
 
-  /// What Reverb says of everything that it cannot use.
-  static let invalidMessage = "Invalid message format"
+  /// What says that there are as many connections as there may be.
+  var connectionQuota: PusherCode { self == .soketi ? .overCapacity : .overQuota }
 
   /// The data of a client's event as others get it; `nil` when the event is refused.
   ///

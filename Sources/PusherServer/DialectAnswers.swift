@@ -40,7 +40,7 @@ extension Dialect {
       JSONValue.Member("subscription_count", .integer(count)),
       JSONValue.Member("occupied", .bool(count > 0)),
     ]
-    if ChannelKind(channelName: channel) == .presence {
+    if kind(of: channel) == .presence {
       members.append(.init("user_count", .integer(hub.userIDs(channel).count)))
     }
     return members

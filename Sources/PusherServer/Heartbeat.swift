@@ -1,6 +1,8 @@
 internal import PusherCore
 
 /// When a silent client is asked for a sign of life, and when it counts as lost.
+///
+/// With `ownSilence` it asks nothing: the connection counts as lost when the server has sent no message for so long.
 struct Heartbeat {
   enum Action: Equatable {
     case none
@@ -10,18 +12,23 @@ struct Heartbeat {
 
   private let activityTimeout: Duration
   private let pongTimeout: Duration
+  private let ownSilence: Duration?
   private var lastActivity: Instant
   private var pingSent: Instant?
+  private var lastMessage: Instant
 
-  init(activityTimeout: Duration, pongTimeout: Duration, at now: Instant) {
-    self.activityTimeout = activityTimeout
-    self.pongTimeout = pongTimeout
+  init(limits: ServerLimits, at now: Instant) {
+    activityTimeout = limits.activityTimeout
+    pongTimeout = limits.pongTimeout
+    ownSilence = limits.ownSilence
     lastActivity = now
+    lastMessage = now
   }
 
   /// When ``tick(at:)`` has something to do.
   var deadline: Instant {
-    pingSent?.advanced(by: pongTimeout) ?? lastActivity.advanced(by: activityTimeout)
+    if let ownSilence { return lastMessage.advanced(by: ownSilence) }
+    return pingSent?.advanced(by: pongTimeout) ?? lastActivity.advanced(by: activityTimeout)
   }
 
   /// The client sent something, whatever it was.
@@ -30,9 +37,14 @@ struct Heartbeat {
     pingSent = nil
   }
 
+  /// The server sent a message; control frames are none.
+  mutating func noteMessage(at now: Instant) {
+    lastMessage = now
+  }
+
   mutating func tick(at now: Instant) -> Action {
     guard now >= deadline else { return .none }
-    guard pingSent == nil else { return .lost }
+    guard pingSent == nil, ownSilence == nil else { return .lost }
     pingSent = now
     return .sendPing
   }

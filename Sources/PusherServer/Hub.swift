@@ -8,6 +8,8 @@ package final class Hub {
   package let application: Application
   let text: MessageText
   let limits: ServerLimits
+  /// The time of what is being done; whoever drives the hub brings it along.
+  var now = Instant(nanoseconds: 0)
   private var sessions: [String: ClientSession] = [:]
   private var channels: [String: HubChannel] = [:]
   var users = SignedInUsers()
@@ -26,7 +28,7 @@ package final class Hub {
     self.application = application
     self.limits = limits
     self.text = text
-    cache = CachedEvents(limit: limits.cachedEvents)
+    cache = CachedEvents(limit: limits.cachedEvents, lifetime: limits.cacheLifetime)
   }
 
   /// How many sockets there are.
@@ -43,6 +45,7 @@ package final class Hub {
   package func connect(
     _ connection: WebSocketConnection, socketID: String, at now: Instant
   ) -> ClientSession {
+    self.now = now
     let session = ClientSession(hub: self, socketID: socketID, connection: connection, at: now)
     sessions[socketID] = session
     log(.connected(socketID: socketID))
@@ -62,7 +65,7 @@ package final class Hub {
   /// Subscribes a socket that may: it gets the answer, the others learn of a new member.
   func subscribe(_ session: ClientSession, to name: String, as member: Member?) {
     if channels[name] == nil { note(.channelOccupied(channel: name)) }
-    var channel = channels[name] ?? HubChannel(name: name)
+    var channel = channels[name] ?? HubChannel(kind: text.dialect.kind(of: name))
     // Taken out, so that the change below does not copy what the dictionary holds too.
     channels[name] = nil
     let others = channel.kind == .presence ? channel.subscribers : []
@@ -70,7 +73,7 @@ package final class Hub {
     let members = channel.kind == .presence ? channel.members : nil
     channels[name] = channel
     session.send(text.subscriptionSucceeded(channel: name, members: members))
-    if ChannelName.isCache(name) { replay(name, to: session) }
+    if text.dialect.isCache(name) { replay(name, to: session) }
     log(.subscribed(socketID: session.socketID, channel: name, userID: member?.userID))
     noteCount(name)
     guard isNewMember, let member else { return }
@@ -95,7 +98,7 @@ package final class Hub {
 
   /// What a new subscriber of a cache channel gets: the last event, or the news that there is none.
   private func replay(_ name: String, to session: ClientSession) {
-    guard let event = cache[name] else {
+    guard let event = cache.event(of: name, at: now) else {
       session.send(text.cacheMiss(channel: name))
       note(.cacheMiss(channel: name))
       return
@@ -104,7 +107,14 @@ package final class Hub {
   }
 
   /// The data of the last event of a cache channel.
-  package func cachedData(_ channel: String) -> String? { cache[channel]?.data }
+  package func cachedData(_ channel: String) -> String? {
+    cache.event(of: channel, at: now)?.data
+  }
+
+  /// How long the last event of a cache channel will still be kept; `nil` without a limit.
+  func cachedTimeLeft(_ channel: String) -> Duration? {
+    cache.event(of: channel, at: now)?.expiry.map(now.duration)
+  }
 
   private func noteCount(_ name: String) {
     guard application.sendsSubscriptionCounts, text.dialect.sendsSubscriptionCounts,
@@ -124,6 +134,7 @@ package final class Hub {
 
   /// Tells the counts of large channels, which change too often to tell each time.
   package func tick(at now: Instant) {
+    self.now = now
     for name in counts.takeDue(at: now) { tellCount(name) }
   }
 
@@ -148,7 +159,9 @@ package final class Hub {
   package func publish(
     name: String, channel: String, data: String, except excluded: String? = nil
   ) -> Int {
-    cache.store(CachedEvents.Event(name: name, data: data), for: channel)
+    if text.dialect.isCache(channel) {
+      cache.store(name: name, data: data, for: channel, at: now)
+    }
     var count = 0
     if let subscribers = channels[channel]?.subscribers {
       let frame = SharedFrame(

@@ -9,8 +9,8 @@ struct HubChannel {
   private var places: [ObjectIdentifier: Int] = [:]
   private var userIDs: [ObjectIdentifier: String] = [:]
 
-  init(name: String) {
-    kind = ChannelKind(channelName: name)
+  init(kind: ChannelKind) {
+    self.kind = kind
   }
 
   /// Takes a subscriber in; true when `member` is a user who was not there.

@@ -29,7 +29,7 @@ struct InspectCall {
   func channel(_ name: String, _ target: RequestTarget) throws(APIRefusal) -> JSONValue {
     try check(name)
     let info = ChannelInfo(target["info"])
-    guard !info.contains("user_count") || ChannelKind(channelName: name) == .presence else {
+    guard !info.contains("user_count") || hub.text.dialect.kind(of: name) == .presence else {
       throw APIRefusal(status: 400, reason: "user_count is only known of presence channels")
     }
     if let all = hub.text.dialect.attributes(of: name, in: hub) { return .object(all) }
@@ -40,7 +40,7 @@ struct InspectCall {
   /// `GET /apps/ID/channels/NAME/users`.
   func users(_ name: String, _ target: RequestTarget) throws(APIRefusal) -> JSONValue {
     try check(name)
-    guard ChannelKind(channelName: name) == .presence else {
+    guard hub.text.dialect.kind(of: name) == .presence else {
       throw APIRefusal(status: 400, reason: "users are only known of presence channels")
     }
     let showsInfo = hub.text.dialect == .soketi && target["with_user_info"] == "1"
@@ -53,7 +53,7 @@ struct InspectCall {
   }
 
   private func check(_ name: String) throws(APIRefusal) {
-    guard let problem = ChannelName.problem(in: name) else { return }
+    guard let problem = hub.text.dialect.problem(inChannel: name) else { return }
     throw APIRefusal(status: 400, reason: "Invalid channel: \(problem)")
   }
 }
@@ -74,14 +74,19 @@ struct ChannelInfo {
   /// What is asked for and known of a channel.
   func attributes(of channel: String, in hub: Hub) -> [JSONValue.Member] {
     var members: [JSONValue.Member] = []
-    if contains("user_count"), ChannelKind(channelName: channel) == .presence {
+    if contains("user_count"), hub.text.dialect.kind(of: channel) == .presence {
       members.append(.init("user_count", .integer(hub.userIDs(channel).count)))
     }
     if contains("subscription_count") {
       members.append(.init("subscription_count", .integer(hub.subscriptionCount(channel))))
     }
     if contains("cache"), let data = hub.cachedData(channel) {
-      members.append(.init("cache", .object([.init("data", .string(data))])))
+      let left = hub.cachedTimeLeft(channel).map { Int($0.components.seconds) }
+      members.append(
+        .init(
+          "cache",
+          .object(
+            [.init("data", .string(data))] + (left.map { [.init("ttl", .integer($0))] } ?? []))))
     }
     return members
   }

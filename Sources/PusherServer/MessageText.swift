@@ -52,13 +52,7 @@ package struct MessageText: Sendable {
   }
 
   package var pong: String {
-    let data: JSONValue? =
-      switch dialect {
-      case .pusher: .string("{}")
-      case .reverb: nil
-      case .soketi: .object([])
-      }
-    return message(service.eventPrefix + "pong", data: data)
+    message(service.eventPrefix + "pong", data: dialect == .reverb ? Optional.none : .object([]))
   }
 
   /// The answer to a subscription; `members` for presence channels.

@@ -95,7 +95,9 @@ struct PublishCall {
     guard let name = value["name"]?.text else {
       throw APIRefusal(status: 400, reason: "the event has no name that is a string")
     }
-    if let problem = EventName.problem(in: name) { throw APIRefusal(status: 400, reason: problem) }
+    if let problem = dialect.problem(inEvent: name) {
+      throw APIRefusal(status: 400, reason: problem)
+    }
     if let refusal = dialect.dataRefusal(value["data"]) { throw refusal }
     guard let data = value["data"]?.text else {
       throw APIRefusal(
@@ -118,7 +120,7 @@ struct PublishCall {
 
   private func checkedChannels(_ value: JSONValue) throws(APIRefusal) -> [String] {
     let elements = value["channels"]?.elements ?? value["channel"].map { [$0] } ?? []
-    let limit = TriggerRequest.maximumChannels
+    let limit = hub.limits.channelsOfEvent
     guard !elements.isEmpty else {
       throw APIRefusal(status: 400, reason: "the event names no channel")
     }
@@ -132,7 +134,7 @@ struct PublishCall {
       guard let name = element.text else {
         throw APIRefusal(status: 400, reason: "a channel's name is not a string")
       }
-      if let problem = ChannelName.problem(in: name) {
+      if let problem = dialect.problem(inChannel: name) {
         throw APIRefusal(status: 400, reason: "Invalid channel '\(name)': \(problem)")
       }
       guard !name.hasPrefix("#") || UserChannel.userID(channelName: name) != nil else {
@@ -141,7 +143,7 @@ struct PublishCall {
       }
       channels.append(name)
     }
-    let isEncrypted = channels.contains { ChannelKind(channelName: $0) == .encrypted }
+    let isEncrypted = channels.contains { dialect.kind(of: $0) == .encrypted }
     guard !isEncrypted || channels.count == 1 else {
       throw APIRefusal(
         status: 400, reason: "an event for an encrypted channel can have no other channel")

@@ -1,18 +1,19 @@
 internal import PusherCore
 
-/// Lets so many things through within any second.
+/// Lets so many things through within any second, or any number.
 struct RateWindow {
-  private let limit: Int
+  private let limit: Int?
   /// When the last ones passed; the oldest stands at `next` once there are `limit`.
   private var times: [Instant] = []
   private var next = 0
 
-  init(limit: Int) {
+  init(limit: Int?) {
     self.limit = limit
   }
 
   /// Whether one more passes now; one that does not is not counted.
   mutating func admit(at now: Instant) -> Bool {
+    guard let limit else { return true }
     guard limit > 0 else { return false }
     guard times.count == limit else {
       times.append(now)

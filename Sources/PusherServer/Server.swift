@@ -78,7 +78,7 @@ package final class Server {
   func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer {
     let authorized = options.hasAuthEndpoints ? AuthEndpoint(applications).answer(request) : nil
     return authorized
-      ?? router.answer(request, seconds: SystemClock.wall().secondsSince1970)
+      ?? router.answer(request, seconds: SystemClock.wall().secondsSince1970, at: loop.now)
   }
 
   /// Accepts nothing more and closes all sockets with 4200; `whenDone` is called when the last has gone.

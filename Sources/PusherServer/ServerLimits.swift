@@ -2,7 +2,7 @@ internal import PusherCore
 
 /// How much one peer may ask of the server, and how long it may take.
 package struct ServerLimits: Sendable, Equatable {
-  /// Sockets of all apps together; one more is refused with 4004.
+  /// Sockets of all apps together; one more is refused with 4004 or 4100.
   package var connections = 10_000
   /// Bytes of one message from a client; a longer one ends the connection with 1009.
   package var clientMessage = 102_400
@@ -10,6 +10,8 @@ package struct ServerLimits: Sendable, Equatable {
   package var eventData = 10_240
   /// Bytes of an API call's body (413): ten events of the longest data, every byte of it escaped.
   package var apiBody = 1 << 20
+  /// Channels that one event of the API goes to.
+  package var channelsOfEvent = 100
   /// Events of one batch.
   package var batch = 10
   /// Channels that one socket may be subscribed to.
@@ -19,15 +21,19 @@ package struct ServerLimits: Sendable, Equatable {
   /// Characters of a presence member's id.
   package var userID = 128
   /// Bytes of a presence member's `channel_data`.
-  package var channelData = 2048
+  package var channelData = 1024
   /// Bytes of a signed-in user's `user_data`.
   package var userData = 16_384
   /// Users of a watchlist.
   package var watchlist = 100
   /// Cache channels whose last event is kept.
   package var cachedEvents = 1000
+  /// How long each of them is kept; `nil` for as long as there is room.
+  package var cacheLifetime: Duration? = .seconds(1800)
   /// Client events of one socket within a second; more are refused with 4301.
-  package var clientEventsPerSecond = 10
+  ///
+  /// `nil` is for any number.
+  package var clientEventsPerSecond: Int? = 10
   /// Bytes that may wait for a client that does not read; more end the connection with 4100.
   package var outputQueue = 1 << 20
   /// How long a request's head, and how long its body may take to come.
@@ -38,6 +44,8 @@ package struct ServerLimits: Sendable, Equatable {
   package var activityTimeout = Duration.seconds(120)
   /// How long the answer to that may take.
   package var pongTimeout = Duration.seconds(30)
+  /// Silent clients are not asked, and a connection to which the server sends no message for so long ends with 4201.
+  package var ownSilence: Duration?
   /// How long a client may take to answer a close frame.
   package var closeTimeout = Duration.seconds(5)
 

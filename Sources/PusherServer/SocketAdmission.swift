@@ -39,7 +39,8 @@ package enum SocketAdmission {
     }
     guard applications.connectionCount < applications.limits.connections else {
       self = .refused(
-        .overQuota, reason: "the server has at most \(applications.limits.connections) connections")
+        applications.text.dialect.connectionQuota,
+        reason: "the server has at most \(applications.limits.connections) connections")
       return
     }
     self = .accepted(hub)

@@ -133,7 +133,7 @@ private final class Town {
 
   private func answer(_ method: String, _ target: String, _ body: [UInt8]) {
     let head = HTTPRequestHead(method: method, target: target)
-    let answer = router.answer(.init(head: head, body: body), seconds: 1)
+    let answer = router.answer(.init(head: head, body: body), seconds: 1, at: now)
     let output = ByteBuffer()
     answer.write(to: output, keepsAlive: true)
     guard let read = try? HTTPHeadParser.response(from: output) else {

@@ -23,7 +23,8 @@ struct APIRouterTests {
     let head = HTTPRequestHead(method: method, target: signed.target, headers: signed.headers)
     let sent = sentBody.map { Array($0.utf8) } ?? signed.body ?? []
     return APIRouter(applications).answer(
-      HTTPRequestReader.Request(head: head, body: sent), seconds: Self.now)
+      HTTPRequestReader.Request(head: head, body: sent), seconds: Self.now,
+      at: Instant(nanoseconds: 0))
   }
 
   private func trigger(_ body: String) -> HTTPAnswer {
@@ -192,7 +193,8 @@ struct APIRouterTests {
         == .refusal(401, "body_md5 is needed for a call with a body"))
     let bare = HTTPRequestHead(method: "GET", target: "/apps/3/channels")
     #expect(
-      APIRouter(applications).answer(.init(head: bare), seconds: Self.now)
+      APIRouter(applications).answer(
+        .init(head: bare), seconds: Self.now, at: Instant(nanoseconds: 0))
         == .refusal(401, "auth_key and auth_signature are needed to make this call"))
   }
 
@@ -218,12 +220,14 @@ struct APIRouterTests {
         key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8", timestamp: Self.now,
         signedPath: signedPath)
       let answer = APIRouter(prefixed).answer(
-        .init(head: HTTPRequestHead(method: "GET", target: signed.target)), seconds: Self.now)
+        .init(head: HTTPRequestHead(method: "GET", target: signed.target)), seconds: Self.now,
+        at: Instant(nanoseconds: 0))
       #expect(answer.status == (signedPath.hasPrefix("/x") ? 401 : 200))
     }
     #expect(
       APIRouter(prefixed).answer(
-        .init(head: HTTPRequestHead(method: "GET", target: "/apps/3/channels")), seconds: 0
+        .init(head: HTTPRequestHead(method: "GET", target: "/apps/3/channels")), seconds: 0,
+        at: Instant(nanoseconds: 0)
       ).status == 404)
   }
 
@@ -311,6 +315,6 @@ struct APIRouterTests {
     #expect(trigger(#"{"name":"e","channels":["cache-a"],"data":"1"}"#).status == 200)
     #expect(
       call("GET", "/apps/3/channels/cache-a", [.init("info", "cache")]).body
-        == #"{"occupied":false,"cache":{"data":"1"}}"#)
+        == #"{"occupied":false,"cache":{"data":"1","ttl":1800}}"#)
   }
 }

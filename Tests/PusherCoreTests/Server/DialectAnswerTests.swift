@@ -25,14 +25,15 @@ import Testing
       key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8", timestamp: now - age)
     let head = HTTPRequestHead(method: method, target: signed.target, headers: signed.headers)
     return APIRouter(applications(dialect)).answer(
-      HTTPRequestReader.Request(head: head, body: signed.body ?? []), seconds: now)
+      HTTPRequestReader.Request(head: head, body: signed.body ?? []), seconds: now,
+      at: Instant(nanoseconds: 0))
   }
 
   private static func page(_ dialect: Dialect, _ path: String) -> HTTPAnswer {
     APIRouter(applications(dialect)).answer(
       HTTPRequestReader.Request(
         head: HTTPRequestHead(method: "GET", target: path, headers: HTTPHeaders([])), body: []),
-      seconds: now)
+      seconds: now, at: Instant(nanoseconds: 0))
   }
 
   @Test(arguments: [

@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (Dialect.pusher, #"{"event":"pusher:pong","data":"{}"}"#),
+    (Dialect.pusher, #"{"event":"pusher:pong","data":{}}"#),
     (.reverb, #"{"event":"pusher:pong"}"#), (.soketi, #"{"event":"pusher:pong","data":{}}"#),
   ])
   func `a pong has its server's form`(dialect: Dialect, expected: String) {
@@ -131,6 +131,62 @@ import Testing
     #expect(pair[0].texts().count == (relayed == nil ? 1 : 0))
   }
 
+  @Test func `soketi ends a connection on which it has been silent, whatever the client does`() {
+    let client = Self.client(.soketi)
+    for _ in 0..<11 {
+      client.wait(.seconds(10))
+      client.wire.ping()
+      client.deliverInput()
+    }
+    #expect(client.received().allSatisfy { $0 == .pong([]) })
+    #expect(client.session.deadline == client.now.advanced(by: .seconds(10)))
+    client.wait(.seconds(10))
+    _ = client.received()
+    #expect(client.wire.closeReceived?.code == CloseCode(rawValue: 4201))
+  }
+
+  @Test(arguments: ["an event", "a pong"])
+  func `soketi's wait begins anew with what it sends`(message: String) {
+    let client = Self.client(.soketi)
+    client.subscribe("news")
+    client.wait(.seconds(119))
+    if message == "an event" {
+      client.hub.publish(name: "e", channel: "news", data: "{}")
+    } else {
+      client.send(#"{"event":"pusher:ping","data":{}}"#)
+    }
+    client.wait(.seconds(119))
+    #expect(client.wire.closeReceived == nil && !client.session.isFinished)
+    #expect(client.session.deadline == client.now.advanced(by: .seconds(1)))
+    client.wait(.seconds(1))
+    _ = client.received()
+    #expect(client.wire.closeReceived?.code == CloseCode(rawValue: 4201))
+  }
+
+  @Test(arguments: [
+    "[", #"{"event":"x"}"#, #"{"event":"pusher:new","data":{}}"#, #"{"event":7}"#,
+    #"{"event":"pusher:unsubscribe","data":{"channel":"none"}}"#,
+    #"{"event":"client-x","channel":"private-none","data":{}}"#,
+  ])
+  func `soketi says nothing to what it cannot use`(message: String) {
+    let client = Self.client(.soketi)
+    client.send(message)
+    #expect(client.received().isEmpty)
+    #expect(!client.session.isFinished)
+  }
+
+  @Test func `soketi numbers every client event that it refuses`() {
+    let client = Self.client(.soketi)
+    client.send(#"{"event":"client-x","channel":"news","data":{}}"#)
+    #expect(client.texts().first?.contains(#""data":{"code":4301,"#) == true)
+  }
+
+  @Test func `Reverb says nothing to the end of a subscription that it does not know`() {
+    let client = Self.client(.reverb)
+    client.send(#"{"event":"pusher:unsubscribe","data":{"channel":"none"}}"#)
+    #expect(client.received().isEmpty)
+  }
+
   @Test func `Reverb gives up a silent client with an error event and no close frame`() {
     let client = Self.client(.reverb)
     client.wait(.seconds(31))
@@ -154,6 +210,23 @@ import Testing
     }
     #expect(text.contains("4001"))
     #expect((socket.received.count == 2) == isClosed)
+  }
+
+  @Test(arguments: [(Dialect.pusher, 4004), (.soketi, 4100)])
+  func `a connection too many is refused with the server's own code`(
+    dialect: Dialect, code: Int
+  ) throws {
+    let server = try ServerHarness {
+      $0.dialect = dialect
+      $0.limits.connections = 0
+    }
+    let socket = try server.socket()
+    #expect(server.run { socket.received.count == 2 })
+    guard case .closed(let given, _)? = socket.received.last else {
+      Issue.record("\(socket.received)")
+      return
+    }
+    #expect(given.map(Int.init) == code)
   }
 
   @Test func `Reverb leaves a connection open for which it has no room`() throws {

@@ -78,8 +78,8 @@ struct PresenceTests {
         "a user_id has at most 128 characters, this one 129"
       ),
       (
-        #"{"user_id":"\#(String(repeating: "u", count: 2035))"}"#,
-        "channel_data has at most 2048 bytes, this one 2049"
+        #"{"user_id":"\#(String(repeating: "u", count: 1011))"}"#,
+        "channel_data has at most 1024 bytes, this one 1025"
       ),
     ] as [(String?, String)])
   func `a member that cannot be read is refused`(data: String?, reason: String) throws {

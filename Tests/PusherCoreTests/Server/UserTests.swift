@@ -192,6 +192,29 @@ struct CacheChannelTests {
     #expect(["a", "b", "c"].map { hub.cachedData("cache-\($0)") } == [nil, "b", "c"])
   }
 
+  @Test(arguments: [(.pusher, 1800), (.soketi, 3600), (.reverb, nil)] as [(Dialect, Int?)])
+  func `the last event is kept for so many seconds`(dialect: Dialect, lifetime: Int?) {
+    let hub = Hub(
+      application: .forTests(), limits: dialect.limits, text: MessageText(dialect: dialect))
+    let member = client(hub, "1.1")
+    hub.publish(name: "e", channel: "cache-a", data: "1")
+    member.wait(.seconds(lifetime ?? 1_000_000) - .nanoseconds(1))
+    #expect(hub.cachedData("cache-a") == "1")
+    member.wait(.nanoseconds(1))
+    #expect(hub.cachedData("cache-a") == (lifetime == nil ? "1" : nil))
+    hub.publish(name: "e", channel: "cache-a", data: "2")
+    #expect(hub.cachedData("cache-a") == "2")
+  }
+
+  @Test func `who comes too late for the last event is told that there is none`() {
+    let hub = Hub.forTests { $0.cacheLifetime = .seconds(10) }
+    hub.publish(name: "e", channel: "cache-a", data: "1")
+    let late = client(hub, "1.1")
+    late.wait(.seconds(10))
+    late.subscribe("cache-a")
+    #expect(late.texts().last == #"{"event":"pusher:cache_miss","channel":"cache-a"}"#)
+  }
+
   private func countingHub() -> Hub {
     var application = Application.forTests()
     application.sendsSubscriptionCounts = true
