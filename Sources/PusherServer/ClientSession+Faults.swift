@@ -26,22 +26,33 @@ extension ClientSession {
     endStaged(hub.faults.ending(behind: nil, &faults))
   }
 
-  /// Answers a ping, late if a fault says so.
-  func answerPing(at now: Instant) {
+  /// Answers a ping, late if a fault says so; `frame` is what a ping frame held.
+  func answerPing(frame: [UInt8]? = nil, at now: Instant) {
     guard !hub.faults.isEmpty, let delay = hub.faults.pongDelay(&faults) else {
-      send(hub.text.pong)
+      sendPong(frame: frame)
       return
     }
     guard faults.latePongs.count < FaultLine.pongLimit else { return }
     noteFault("a pong is held back")
-    faults.latePongs.append(now.advanced(by: delay))
+    let pong = LatePong(due: now.advanced(by: delay), frame: frame)
+    let place = faults.latePongs.firstIndex { $0.due > pong.due } ?? faults.latePongs.endIndex
+    faults.latePongs.insert(pong, at: place)
+  }
+
+  private func sendPong(frame: [UInt8]?) {
+    guard let frame else {
+      send(hub.text.pong)
+      return
+    }
+    connection.pong(frame)
+    hub.touch(self)
   }
 
   /// Sends the pongs that are due.
   func sendLatePongs(at now: Instant) {
-    while let due = faults.latePongs.first, due <= now {
+    while let pong = faults.latePongs.first, pong.due <= now {
       faults.latePongs.removeFirst()
-      send(hub.text.pong)
+      sendPong(frame: pong.frame)
     }
   }
 

@@ -44,7 +44,7 @@ package final class ClientSession {
   package var deadline: Instant? {
     switch state {
     case .open:
-      faults.latePongs.first.map { min($0, heartbeat.deadline) } ?? heartbeat.deadline
+      faults.latePongs.first.map { min($0.due, heartbeat.deadline) } ?? heartbeat.deadline
     case .closing(let until): until
     case .finished: nil
     }
@@ -59,6 +59,7 @@ package final class ClientSession {
       connection.input.removeAll()
       return
     }
+    connection.answersPings = !hub.faults.holdsPongs
     while !isFinished, let event = connection.next() {
       heartbeat.noteActivity(at: now)
       switch event {
@@ -66,7 +67,9 @@ package final class ClientSession {
         if isOpen { handle(ClientMessage(bytes, service: hub.text.service), at: now) }
       case .binary:
         close(.unsupportedData, reason: "binary messages are not spoken here", at: now)
-      case .ping, .pong: break
+      case .ping(let payload):
+        if !connection.answersPings { answerPing(frame: payload.array, at: now) }
+      case .pong: break
       case .closed(let code, let reason):
         finish(code: code.map { Int($0.rawValue) }, reason: reason)
       case .failed(let error):

@@ -39,6 +39,11 @@ package final class FaultScript {
     due(channel, &line) { $0.isChange }
   }
 
+  /// Whether answers to pings may be held back.
+  var holdsPongs: Bool {
+    entries.contains { if case .latePong = $0.fault.kind { true } else { false } }
+  }
+
   /// How long the answer to a ping is held back.
   func pongDelay(_ line: inout FaultLine) -> Duration? {
     guard
@@ -110,6 +115,13 @@ package final class FaultScript {
   }
 }
 
+/// The answer to a ping that was held back.
+struct LatePong {
+  let due: Instant
+  /// What the ping frame held; `nil` for `pusher:ping`.
+  let frame: [UInt8]?
+}
+
 /// What the staged faults have done on one connection.
 struct FaultLine {
   /// How many events have passed each fault, by its number.
@@ -118,8 +130,8 @@ struct FaultLine {
   var isBlackhole = false
   /// The message that waits for the next one.
   var held: SharedFrame?
-  /// When pongs that were held back are due.
-  var latePongs: [Instant] = []
+  /// The pongs that were held back, the oldest first.
+  var latePongs: [LatePong] = []
   /// Output beyond the limit that a staged message may take.
   var allowance = 0
 

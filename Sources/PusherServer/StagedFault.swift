@@ -9,7 +9,7 @@ package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
     case close(code: UInt16)
     /// Nothing goes out any more and nothing that comes is read; the connection stays.
     case blackhole
-    /// `pusher:ping` is answered late.
+    /// A ping is answered late, be it a message or a frame.
     case latePong(delay: Duration)
     /// A message comes in two fragments, cut inside a character if it has one of several bytes.
     case splitUTF8

@@ -40,6 +40,8 @@ package final class WebSocketConnection {
   /// What waits to be sent.
   package let output: ByteBuffer
   package internal(set) var state = State.open
+  /// Whether a pong goes out by itself; otherwise whoever takes ``WebSocketEvent/ping(_:)`` sends it with ``pong(_:)``.
+  package var answersPings = true
   /// What the peer's close frame said.
   package private(set) var closeReceived: (code: CloseCode?, reason: String)?
 
@@ -233,7 +235,7 @@ package final class WebSocketConnection {
     input.consume(header.size + header.length)
     switch header.opcode {
     case .ping:
-      sender.answerPing(payload)
+      if answersPings { sender.answerPing(payload) }
       return .event(.ping(payload))
     case .pong:
       return .event(.pong(payload))

@@ -20,7 +20,7 @@ package enum WebSocketEvent {
   case text(ByteView)
   /// A whole binary message.
   case binary(ByteView)
-  /// A ping; its pong is already in the output.
+  /// A ping; its pong is already in the output, unless the connection is told to leave that to others.
   case ping(ByteView)
   case pong(ByteView)
   /// A close frame came, with or without a code; the answer is already in the output. Nothing follows.

@@ -126,6 +126,32 @@ struct StagedFaultTests {
     _ = try server.subscribe(["private-a"], "-L")
   }
 
+  /// What joins private-a by the server's own endpoint.
+  private func joinByEndpoint(_ server: LocalServer, _ options: String...) throws -> ChildProgram {
+    try PusherCLI.start(
+      ["subscribe"] + server.address + [
+        "private-a", "--key", LocalServer.key, "--retry-max-delay", "50ms", "--auth-endpoint",
+        "http://127.0.0.1:\(server.port)/pusher/auth",
+      ] + options)
+  }
+
+  @Test func `an endpoint that refuses ends the run with 3`() throws {
+    let server = try LocalServer(options: ["--fault", "auth-fail:status=403"])
+    let result = try joinByEndpoint(server).result()
+    #expect(result.ending == .exited(3))
+    #expect(result.errorText.contains("private-a refused"), "\(result.errorText)")
+    #expect(result.errorText.contains("the endpoint answered HTTP 403"), "\(result.errorText)")
+  }
+
+  @Test func `an endpoint that is out of order is asked again`() throws {
+    let server = try LocalServer(options: ["--fault", "auth-fail:times=2"])
+    let program = try joinByEndpoint(server, "-L")
+    let said = try program.errorLine(containing: "the endpoint answered HTTP 500")
+    #expect(said.contains("private-a"))
+    #expect(
+      try names(program, 2) == ["pusher:connection_established", "pusher:subscription_succeeded"])
+  }
+
   @Test func `faults are changed while the server runs`() throws {
     let (server, program) = try pair()
     let place = "http://127.0.0.1:\(server.port)/faults"

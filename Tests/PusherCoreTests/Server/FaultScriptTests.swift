@@ -82,6 +82,25 @@ import Testing
     #expect(Self.names(client) == ["pusher:pong"])
   }
 
+  @Test func `pings of the WebSocket are answered late too, each in its time`() throws {
+    let hub = try Self.hub("late-pong:delay=5s,times=2")
+    let client = Self.member(hub)
+    client.wire.ping([1])
+    client.deliverInput()
+    client.wait(.seconds(1))
+    client.wire.ping([2])
+    client.deliverInput()
+    client.wait(.milliseconds(3999))
+    #expect(client.received().isEmpty)
+    client.wait(.milliseconds(1))
+    #expect(client.received() == [.pong([1])])
+    client.wire.ping([3])
+    client.deliverInput()
+    #expect(client.received() == [.pong([3])])
+    client.wait(.seconds(1))
+    #expect(client.received() == [.pong([2])])
+  }
+
   @Test func `an event is cut in two frames inside a character`() throws {
     let hub = try Self.hub("split-utf8")
     let client = Self.member(hub)
