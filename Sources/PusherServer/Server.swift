@@ -24,6 +24,9 @@ package final class Server {
   private var turnTimer: LoopTimer?
   private var scanTimer: LoopTimer?
   private var whenStopped: (() -> Void)?
+  /// What ends the wait for clients, then for the receivers of webhooks, once the server stops.
+  private var stopTimer: LoopTimer?
+  private var isFinishingWebhooks = false
   /// Those of the hubs, in their order.
   private var dispatchers: [WebhookDispatcher?] = []
 
@@ -61,7 +64,7 @@ package final class Server {
     dispatchers = options.applications.map { application in
       WebhookDispatcher(
         application, loop: loop, tls: outgoing, policy: options.webhooks,
-        report: { [weak self] in self?.report($0) })
+        report: { [weak self] in self?.report($0) }, onIdle: { [weak self] in self?.checkStopped() })
     }
     startTimers()
     loop.beforeWait { [weak self] in self?.deliver() }
@@ -81,8 +84,12 @@ package final class Server {
       ?? router.answer(request, seconds: SystemClock.wall().secondsSince1970, at: loop.now)
   }
 
-  /// Accepts nothing more and closes all sockets with 4200; `whenDone` is called when the last has gone.
-  package func stop(whenDone: @escaping () -> Void = {}) {
+  /// Accepts nothing more, closes all sockets with 4200 and sends the webhooks that wait; `whenDone` is called then.
+  ///
+  /// Clients have `patience` to answer the close frame, webhooks have ``WebhookPolicy/grace``.
+  package func stop(
+    patience: Duration = .seconds(5), whenDone: @escaping () -> Void = {}
+  ) {
     guard !isStopping else { return }
     isStopping = true
     whenStopped = whenDone
@@ -90,7 +97,19 @@ package final class Server {
     let now = loop.now
     for connection in connections.values { connection.stop(at: now) }
     deliver()
+    setStopTimer(now.advanced(by: patience)) { [weak self] in self?.cutConnections() }
     checkStopped()
+  }
+
+  private func setStopTimer(_ deadline: Instant, _ action: @escaping () -> Void) {
+    stopTimer.map(loop.remove)
+    let timer = LoopTimer(deadline: deadline, action: action)
+    stopTimer = timer
+    loop.add(timer)
+  }
+
+  private func cutConnections() {
+    for connection in connections.values { connection.cut() }
   }
 
   /// What lets the listener call a server that is not complete when the listener is made.
@@ -153,10 +172,20 @@ package final class Server {
   }
 
   private func checkStopped() {
-    guard isStopping, connections.isEmpty, let whenStopped else { return }
+    guard isStopping, connections.isEmpty, whenStopped != nil else { return }
+    if !isFinishingWebhooks {
+      isFinishingWebhooks = true
+      takeNotices(at: loop.now)
+      setStopTimer(loop.now.advanced(by: options.webhooks.grace)) { [weak self] in self?.end() }
+      for dispatcher in dispatchers { dispatcher?.finish() }
+    }
+    if dispatchers.allSatisfy({ $0?.isIdle ?? true }) { end() }
+  }
+
+  private func end() {
+    guard let whenStopped else { return }
     self.whenStopped = nil
-    turnTimer.map(loop.remove)
-    scanTimer.map(loop.remove)
+    for timer in [turnTimer, scanTimer, stopTimer] { timer.map(loop.remove) }
     for dispatcher in dispatchers { dispatcher?.close() }
     whenStopped()
   }
@@ -182,6 +211,10 @@ package final class Server {
         if touched.isEmpty { break }
       }
     }
+    takeNotices(at: now)
+  }
+
+  private func takeNotices(at now: Instant) {
     for (hub, dispatcher) in zip(applications.hubs, dispatchers) {
       dispatcher?.take(hub.takeNotices(), at: now)
     }

@@ -199,4 +199,9 @@ final class ServerConnection: SocketStreamDelegate {
     case .refused, .lingering: break
     }
   }
+
+  /// Ends the connection without waiting for anything.
+  func cut() {
+    ended("the server has shut down")
+  }
 }

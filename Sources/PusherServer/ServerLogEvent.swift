@@ -30,11 +30,13 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   case webhookFailed(url: String, event: String, reason: String, retryIn: Duration)
   /// A webhook was given up.
   case webhookDropped(url: String, event: String, reason: String)
+  /// So many webhooks still waited when the server ended.
+  case webhooksDiscarded(url: String, count: Int, reason: String)
 
   /// Whether something is lost, or may be, that the server's user counts on.
   package var isProblem: Bool {
     switch self {
-    case .webhookFailed, .webhookDropped: true
+    case .webhookFailed, .webhookDropped, .webhooksDiscarded: true
     default: false
     }
   }
@@ -75,6 +77,8 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
       "webhook \(event) to \(url) failed (\(reason)); trying again in \(delay.inSeconds) s"
     case .webhookDropped(let url, let event, let reason):
       "webhook \(event) to \(url) dropped (\(reason))"
+    case .webhooksDiscarded(let url, let count, let reason):
+      "\(count) \(count == 1 ? "webhook" : "webhooks") to \(url) discarded at the server's end (\(reason))"
     }
   }
 }

@@ -10,14 +10,15 @@ final class WebhookDispatcher {
   /// `nil` for an app without webhooks.
   init?(
     _ application: Application, loop: EventLoop, tls: TLSContext?, policy: WebhookPolicy,
-    report: @escaping (ServerLogEvent) -> Void
+    report: @escaping (ServerLogEvent) -> Void, onIdle: @escaping () -> Void
   ) {
     guard !application.webhooks.isEmpty else { return nil }
     self.loop = loop
     delayed = DelayedNotices(delay: policy.delay)
     senders = application.webhooks.map { url in
       WebhookSender(
-        loop: loop, url: url, application: application, tls: tls, policy: policy, report: report)
+        loop: loop, url: url, application: application, tls: tls, policy: policy, report: report,
+        onIdle: onIdle)
     }
     let timer = LoopTimer(deadline: nil) { [weak self] in self?.sendDue() }
     self.timer = timer
@@ -31,7 +32,17 @@ final class WebhookDispatcher {
     timer?.deadline = delayed.deadline
   }
 
-  /// Gives up what waits.
+  /// Whether nothing waits; what is held back does.
+  var isIdle: Bool { delayed.deadline == nil && senders.allSatisfy(\.isIdle) }
+
+  /// Sends what waits and what is held back, for the server ends: nobody comes back any more.
+  func finish() {
+    send(delayed.takeDue(at: Instant(nanoseconds: .max)))
+    timer?.deadline = nil
+    for sender in senders { sender.finish() }
+  }
+
+  /// Gives up what waits, and tells how much that is.
   func close() {
     timer.map(loop.remove)
     for sender in senders { sender.close() }

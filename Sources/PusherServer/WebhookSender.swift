@@ -10,6 +10,8 @@ package struct WebhookPolicy: Sendable, Equatable {
   package var patience = Duration.seconds(300)
   /// For one attempt.
   package var timeout = Duration.seconds(10)
+  /// How long the webhooks that still wait when the server ends may take.
+  package var grace = Duration.seconds(2)
   /// Webhooks that may wait for one receiver; more are dropped.
   package var queue = 1000
   /// Where trusted certificates are, for receivers with https.
@@ -38,9 +40,11 @@ final class WebhookSender {
   private let secret: String
   private let policy: WebhookPolicy
   private let report: (ServerLogEvent) -> Void
+  private let onIdle: () -> Void
   private let connection: HTTPConnection
   private var queue: [Webhook] = []
   private var isBusy = false
+  private var isFinishing = false
   private var dropped = 0
   private let timer: LoopTimer
 
@@ -49,7 +53,8 @@ final class WebhookSender {
 
   init(
     loop: EventLoop, url: HTTPURL, application: Application, tls: TLSContext?,
-    policy: WebhookPolicy, report: @escaping (ServerLogEvent) -> Void
+    policy: WebhookPolicy, report: @escaping (ServerLogEvent) -> Void,
+    onIdle: @escaping () -> Void
   ) {
     self.loop = loop
     self.url = url
@@ -57,6 +62,7 @@ final class WebhookSender {
     secret = application.secret
     self.policy = policy
     self.report = report
+    self.onIdle = onIdle
     connection = HTTPConnection(
       loop: loop, tls: tls, timeout: policy.timeout, bodyLimit: Self.answerLimit)
     let door = Door()
@@ -85,8 +91,7 @@ final class WebhookSender {
       if dropped == 1 { tellDropped(notice.name, "\(policy.queue) others wait") }
       return
     }
-    if dropped > 1 { tellDropped("\(dropped) webhooks in all", "\(policy.queue) others waited") }
-    dropped = 0
+    tellAllDropped()
     let body = notice.body(milliseconds: milliseconds)
     queue.append(
       Webhook(
@@ -94,11 +99,34 @@ final class WebhookSender {
     attempt()
   }
 
-  /// Gives up what waits.
+  /// Whether nothing waits.
+  var isIdle: Bool { queue.isEmpty }
+
+  /// Sends what waits without a pause; the first webhook that is not taken ends that.
+  func finish() {
+    isFinishing = true
+    timer.deadline = nil
+    attempt()
+  }
+
+  /// Gives up what waits, and tells how much that is.
   func close() {
-    queue = []
+    discard("no answer in time")
     connection.close()
     loop.remove(timer)
+  }
+
+  private func discard(_ reason: String) {
+    tellAllDropped()
+    if !queue.isEmpty {
+      report(.webhooksDiscarded(url: place, count: queue.count, reason: reason))
+    }
+    queue = []
+  }
+
+  private func tellAllDropped() {
+    if dropped > 1 { tellDropped("\(dropped) webhooks in all", "\(policy.queue) others waited") }
+    dropped = 0
   }
 
   private func tellDropped(_ what: String, _ reason: String) {
@@ -123,7 +151,12 @@ final class WebhookSender {
       isBusy = false
       queue.removeFirst()
       tellDropped(webhook.name, error.description)
+      goOn()
     }
+  }
+
+  private func goOn() {
+    queue.isEmpty ? onIdle() : attempt()
   }
 
   private func take(
@@ -135,21 +168,24 @@ final class WebhookSender {
     case .success(let answer) where 200..<300 ~= answer.head.status:
       queue.removeFirst()
       report(.webhookSent(url: place, event: webhook.name, status: answer.head.status))
-      attempt()
+      goOn()
     case .success(let answer): failed(webhook, "HTTP \(answer.head.status)", at: now)
     case .failure(let failure): failed(webhook, failure.description, at: now)
     }
   }
 
   private func failed(_ webhook: Webhook, _ reason: String, at now: Instant) {
+    guard !isFinishing else {
+      discard(reason)
+      return onIdle()
+    }
     let delay = policy.firstRetry * (1 << min(webhook.attempts - 1, 20))
     let end = (webhook.begun ?? now).advanced(by: policy.patience)
     let next = now.advanced(by: delay)
     guard next <= end else {
       queue.removeFirst()
       tellDropped(webhook.name, reason)
-      attempt()
-      return
+      return goOn()
     }
     report(.webhookFailed(url: place, event: webhook.name, reason: reason, retryIn: delay))
     timer.deadline = next

@@ -76,6 +76,9 @@ extension ServeSettings {
     faults = try Self.faults(typed)
     dialect = try Self.dialect(typed)
     service = reader.service
+    if dialect == .reverb, apps.contains(where: { !$0.webhooks.isEmpty }) {
+      reader.warn("Reverb has no webhooks; with --dialect reverb they are sent all the same")
+    }
     verbosity = reader.verbosity
     warnings = reader.warnings
   }

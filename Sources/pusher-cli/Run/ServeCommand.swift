@@ -36,7 +36,6 @@ private final class ServeRun {
   private let log: EventLog?
   private let manager = ServiceManager(Environment.ofProcess())
   private var signal: Int32?
-  private var timer: LoopTimer?
 
   /// How long the clients' goodbyes may take.
   private static let closeTime: Duration = .milliseconds(250)
@@ -84,12 +83,7 @@ private final class ServeRun {
   private func end(_ number: Int32) {
     signal = number
     manager.stopping()
-    server.stop { [loop] in loop.stop() }
-    let timer = LoopTimer(deadline: loop.now.advanced(by: Self.closeTime)) { [loop] in
-      loop.stop()
-    }
-    self.timer = timer
-    loop.add(timer)
+    server.stop(patience: Self.closeTime) { [loop] in loop.stop() }
   }
 
   /// Says where the server is, and what stands for what nobody gave.

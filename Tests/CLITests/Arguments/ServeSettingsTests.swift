@@ -15,6 +15,14 @@ import Testing
     #expect(settings.warnings == [])
   }
 
+  @Test func `webhooks that the dialect's server would not send are told`() throws {
+    #expect(try serve("--webhook http://h/ --dialect soketi").warnings == [])
+    #expect(
+      try serve("--webhook http://h/ --dialect reverb").warnings
+        == ["Reverb has no webhooks; with --dialect reverb they are sent all the same"])
+    #expect(try serve("--dialect reverb").warnings == [])
+  }
+
   @Test func `options and the environment replace them`() throws {
     let files = PretendFiles(contents: ["s": "secret\n"])
     let typed = try serve("--key k --app-id 1 --secret-file s --no-client-events", files: files)

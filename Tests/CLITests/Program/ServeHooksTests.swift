@@ -51,6 +51,28 @@ struct ServeHooksTests {
     try program.wait()
   }
 
+  @Test func `what is held back is told when serve ends`() throws {
+    let (receiver, hook) = try listen("-n", "4")
+    let server = try LocalServer(options: hook.dropLast() + ["1h"])
+    _ = try server.subscribe(["presence-lobby"], "-L", "--user-id", "7")
+    #expect(try server.stop().ending == .signalled(SIGTERM))
+    let result = try receiver.result()
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    #expect(result.outputText.contains("channel_vacated"))
+  }
+
+  @Test func `what nobody takes is counted when serve ends`() throws {
+    let server = try LocalServer(options: ["--webhook", "http://127.0.0.1:1/hook"])
+    _ = try server.subscribe(["news"], "-L")
+    _ = try server.errorLine(containing: "trying again")
+    let result = try server.stop()
+    #expect(result.ending == .signalled(SIGTERM))
+    #expect(
+      result.errorText.contains(
+        "warning: 2 webhooks to http://127.0.0.1:1/hook discarded at the server's end"),
+      "\(result.errorText)")
+  }
+
   @Test func `subscribe joins by serve's own endpoints, without a secret`() throws {
     let server = try LocalServer()
     let base = "http://127.0.0.1:\(server.port)"
