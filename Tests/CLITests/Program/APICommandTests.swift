@@ -45,6 +45,16 @@ struct APICommandTests {
         .outputText == #"{"channels":{"news":{"subscription_count":1}}}"# + "\n")
   }
 
+  @Test func `the event of a cache channel is told with the seconds it has left`() throws {
+    let server = try LocalServer()
+    #expect(try run(server, "trigger", "-c", "cache-a", "-e", "e", "1").ending == .exited(0))
+    let told = try run(server, "channels", "cache-a", "--info", "cache").outputText
+    let start = #"{"channel":"cache-a","occupied":false,"cache":{"data":"1","ttl":"#
+    #expect(told.hasPrefix(start), "\(told)")
+    let seconds = Int(told.dropFirst(start.count).prefix { $0.isNumber })
+    #expect(seconds.map { (1700...1800).contains($0) } == true, "\(told)")
+  }
+
   @Test func `refusals have their status and one line`() throws {
     let server = try LocalServer()
     let wrong = try PusherCLI.start(

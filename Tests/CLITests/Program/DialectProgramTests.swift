@@ -32,6 +32,20 @@ struct DialectProgramTests {
     #expect(try server.trigger("news", "e", "{}", secret: "wrong").ending == .exited(3))
   }
 
+  @Test(arguments: [("pusher", false), ("reverb", true), ("soketi", false)])
+  func `Reverb keeps the last event of a channel that only begins like a cache channel`(
+    dialect: String, isKept: Bool
+  ) throws {
+    let server = try LocalServer(options: ["--dialect", dialect])
+    for event in ["first", "second"] {
+      #expect(try server.trigger("cached", event, "{}").ending == .exited(0))
+    }
+    let program = try server.subscribe(["cached"], "-L")
+    #expect(try server.trigger("cached", "third", "{}").ending == .exited(0))
+    let expected = isKept ? "second" : "third"
+    #expect(try program.line() == #"{"event":"\#(expected)","channel":"cached","data":{}}"#)
+  }
+
   @Test func `a dialect that is not known is an error of usage`() throws {
     let result = try PusherCLI.run("serve", "--dialect", "klingon")
     #expect(result.ending == .exited(2))
