@@ -26,6 +26,9 @@ package enum Dialect: String, Sendable, CaseIterable {
     case .soketi:
       limits.activityTimeout = .seconds(30)
       limits.ownSilence = .seconds(120)
+      // Room for the longest data in its envelope, and for a batch of it.
+      limits.clientMessage = 1 << 20
+      limits.apiBody = 4 << 20
       limits.eventData = 102_400
       limits.userID = .max
       limits.channelData = 2048

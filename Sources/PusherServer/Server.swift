@@ -64,7 +64,8 @@ package final class Server {
     dispatchers = options.applications.map { application in
       WebhookDispatcher(
         application, loop: loop, tls: outgoing, policy: options.webhooks,
-        report: { [weak self] in self?.report($0) }, onIdle: { [weak self] in self?.checkStopped() })
+        report: { [weak self] in self?.report($0) },
+        onIdle: { [weak self] in self?.checkStopped() })
     }
     startTimers()
     loop.beforeWait { [weak self] in self?.deliver() }

@@ -1,7 +1,7 @@
 import PusherCore
 import PusherServer
 
-/// The local server without sockets: two clients of one hub, the HTTP API, and time.
+/// The local server without sockets: two clients of one hub, the HTTP API, time, and any of the dialects.
 ///
 /// Input: a byte of options, then one step a line, its first letter telling what happens. Whatever clients send, they
 /// get frames that they accept, with JSON in them, and nobody stays behind in the hub.
@@ -33,14 +33,16 @@ private final class Town {
   }
 
   init(options: UInt8) {
-    var limits = ServerLimits()
+    let dialect = Dialect.allCases[Int(options >> 5) % Dialect.allCases.count]
+    var limits = dialect.limits
     limits.outputQueue = options & 1 == 0 ? 1 << 20 : 1000
     limits.subscriptions = options & 2 == 0 ? 1000 : 2
-    limits.presenceMembers = options & 4 == 0 ? 100 : 1
-    limits.clientMessage = options & 8 == 0 ? 102_400 : 100
+    if options & 4 != 0 { limits.presenceMembers = 1 }
+    if options & 8 != 0 { limits.clientMessage = 100 }
     var application = Self.application
     application.allowsClientEvents = options & 16 == 0
-    applications = Applications([application], limits: limits, random: SeededGenerator(seed: 2))
+    applications = Applications(
+      [application], limits: limits, dialect: dialect, random: SeededGenerator(seed: 2))
     router = APIRouter(applications)
     hub = applications.hubs[0]
     for _ in 0..<2 {

@@ -69,6 +69,8 @@ import Testing
   @Test(
     arguments: [
       ("bytes of an event's data", \.eventData, [10_240, 10_000, 102_400]),
+      ("bytes of a client's message", \.clientMessage, [102_400, 10_000, 1 << 20]),
+      ("bytes of an API call", \.apiBody, [1 << 20, 10_000, 4 << 20]),
       ("channels of an event", \.channelsOfEvent, [100, .max, 100]),
       ("events of a batch", \.batch, [10, .max, 10]),
       ("members of a presence channel", \.presenceMembers, [100, .max, 100]),
