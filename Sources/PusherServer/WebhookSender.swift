@@ -14,6 +14,8 @@ package struct WebhookPolicy: Sendable, Equatable {
   package var grace = Duration.seconds(2)
   /// Webhooks that may wait for one receiver; more are dropped.
   package var queue = 1000
+  /// Bytes of the webhooks that may wait for one receiver.
+  package var queuedBytes = 16 << 20
   /// Where trusted certificates are, for receivers with https.
   package var trust = TLSEnvironment()
 
@@ -43,6 +45,7 @@ final class WebhookSender {
   private let onIdle: () -> Void
   private let connection: HTTPConnection
   private var queue: [Webhook] = []
+  private var queuedBytes = 0
   private var isBusy = false
   private var isFinishing = false
   private var dropped = 0
@@ -85,14 +88,15 @@ final class WebhookSender {
 
   /// Puts a webhook behind those that wait; when there are too many it is dropped.
   func send(_ notice: WebhookNotice, milliseconds: Int64) {
-    guard queue.count < policy.queue else {
+    let body = notice.body(milliseconds: milliseconds)
+    guard queue.count < policy.queue, queuedBytes + body.count <= policy.queuedBytes else {
       dropped += 1
       // The first of a row is told at once, the number of all when there is room again.
-      if dropped == 1 { tellDropped(notice.name, "\(policy.queue) others wait") }
+      if dropped == 1 { tellDropped(notice.name, "\(queue.count) others wait") }
       return
     }
     tellAllDropped()
-    let body = notice.body(milliseconds: milliseconds)
+    queuedBytes += body.count
     queue.append(
       Webhook(
         name: notice.name, body: body, signature: WebhookSignature.sign(body, secret: secret)))
@@ -122,10 +126,11 @@ final class WebhookSender {
       report(.webhooksDiscarded(url: place, count: queue.count, reason: reason))
     }
     queue = []
+    queuedBytes = 0
   }
 
   private func tellAllDropped() {
-    if dropped > 1 { tellDropped("\(dropped) webhooks in all", "\(policy.queue) others waited") }
+    if dropped > 1 { tellDropped("\(dropped) webhooks in all", "too many others waited") }
     dropped = 0
   }
 
@@ -149,12 +154,17 @@ final class WebhookSender {
       ) { [weak self] result, now in self?.take(result, at: now) }
     } catch {
       isBusy = false
-      queue.removeFirst()
+      removeFirst()
       tellDropped(webhook.name, error.description)
       goOn()
     }
   }
 
+  private func removeFirst() {
+    queuedBytes -= queue.removeFirst().body.count
+  }
+
+  /// Takes the next one, if there is any.
   private func goOn() {
     queue.isEmpty ? onIdle() : attempt()
   }
@@ -166,7 +176,7 @@ final class WebhookSender {
     guard let webhook = queue.first else { return }
     switch result {
     case .success(let answer) where 200..<300 ~= answer.head.status:
-      queue.removeFirst()
+      removeFirst()
       report(.webhookSent(url: place, event: webhook.name, status: answer.head.status))
       goOn()
     case .success(let answer): failed(webhook, "HTTP \(answer.head.status)", at: now)
@@ -183,7 +193,7 @@ final class WebhookSender {
     let end = (webhook.begun ?? now).advanced(by: policy.patience)
     let next = now.advanced(by: delay)
     guard next <= end else {
-      queue.removeFirst()
+      removeFirst()
       tellDropped(webhook.name, reason)
       return goOn()
     }

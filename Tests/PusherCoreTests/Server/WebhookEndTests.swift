@@ -96,6 +96,21 @@ struct WebhookEndTests {
       log.last == .webhooksDiscarded(url: receiver, count: 2, reason: "no answer in time"))
   }
 
+  @Test func `webhooks that wait take so many bytes at most`() throws {
+    let receiver = try LocalEndpoint { _ in (500, "") }
+    let test = try server(receiver.port) { $0.queuedBytes = 200 }
+    let socket = try test.socket()
+    #expect(test.run { socket.isEstablished })
+    for number in 0..<3 { socket.subscribe("private-\(number)") }
+    #expect(test.run { socket.texts.count == 3 && receiver.requests.values.count == 1 })
+    let body = try #require(receiver.requests.values.first?.body)
+    #expect(body.utf8.count * 2 < 200 && body.utf8.count * 3 > 200)
+    #expect(
+      test.events.contains {
+        if case .webhookDropped(_, _, "2 others wait") = $0 { true } else { false }
+      })
+  }
+
   @Test func `what was dropped for want of room is counted at the end too`() throws {
     let receiver = try LocalEndpoint { _ in (500, "") }
     let test = try server(receiver.port) { $0.queue = 1 }
