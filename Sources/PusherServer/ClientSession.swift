@@ -23,6 +23,8 @@ package final class ClientSession {
   var isTouched = false
   var clientEvents: RateWindow
   private var state = State.open
+  /// Whether the client has sent a ping or a pong of the WebSocket.
+  private var usesControlFrames = false
   private var heartbeat: Heartbeat
   /// What staged faults have done here.
   var faults = FaultLine()
@@ -68,8 +70,9 @@ package final class ClientSession {
       case .binary:
         close(.unsupportedData, reason: "binary messages are not spoken here", at: now)
       case .ping(let payload):
+        usesControlFrames = true
         if !connection.answersPings { answerPing(frame: payload.array, at: now) }
-      case .pong: break
+      case .pong: usesControlFrames = true
       case .closed(let code, let reason):
         finish(code: code.map { Int($0.rawValue) }, reason: reason)
       case .failed(let error):
@@ -100,7 +103,7 @@ package final class ClientSession {
       sendLatePongs(at: now)
       switch heartbeat.tick(at: now) {
       case .none: break
-      case .sendPing: send(hub.text.ping)
+      case .sendPing: sendPing()
       case .lost where faults.isBlackhole: drop(reason: "lost in a staged black hole")
       case .lost where !hub.text.dialect.sendsCloseFrames:
         send(hub.text.error(code: .pongNotReceived, message: "Pong reply not received in time"))
@@ -111,6 +114,15 @@ package final class ClientSession {
       if now >= until { finish(code: nil, reason: "the close frame was not answered") }
     case .finished: break
     }
+  }
+
+  private func sendPing() {
+    guard usesControlFrames, hub.text.dialect.pingsWithFrames, !faults.isBlackhole else {
+      send(hub.text.ping)
+      return
+    }
+    connection.ping()
+    hub.touch(self)
   }
 
   /// The socket took what it could; what is left tells whether the client reads.

@@ -13,6 +13,8 @@ package enum Dialect: String, Sendable, CaseIterable {
     case .pusher: break
     case .reverb:
       limits.activityTimeout = .seconds(30)
+      limits.pingInterval = .seconds(60)
+      limits.pongTimeout = .seconds(60)
       limits.clientMessage = 10_000
       limits.apiBody = 10_000
       limits.eventData = 10_000
@@ -46,6 +48,9 @@ package enum Dialect: String, Sendable, CaseIterable {
 
   /// Whether a connection that is given up gets a close frame, and not only an error event.
   var sendsCloseFrames: Bool { self != .reverb }
+
+  /// Whether a client that has sent a control frame is pinged with one, and not with a message.
+  var pingsWithFrames: Bool { self == .reverb }
 
   /// What says that there are as many connections as there may be.
   var connectionQuota: PusherCode { self == .soketi ? .overCapacity : .overQuota }

@@ -10,7 +10,7 @@ struct Heartbeat {
     case lost
   }
 
-  private let activityTimeout: Duration
+  private let pingInterval: Duration
   private let pongTimeout: Duration
   private let ownSilence: Duration?
   private var lastActivity: Instant
@@ -18,7 +18,7 @@ struct Heartbeat {
   private var lastMessage: Instant
 
   init(limits: ServerLimits, at now: Instant) {
-    activityTimeout = limits.activityTimeout
+    pingInterval = limits.pingInterval ?? limits.activityTimeout
     pongTimeout = limits.pongTimeout
     ownSilence = limits.ownSilence
     lastActivity = now
@@ -28,7 +28,7 @@ struct Heartbeat {
   /// When ``tick(at:)`` has something to do.
   var deadline: Instant {
     if let ownSilence { return lastMessage.advanced(by: ownSilence) }
-    return pingSent?.advanced(by: pongTimeout) ?? lastActivity.advanced(by: activityTimeout)
+    return pingSent?.advanced(by: pongTimeout) ?? lastActivity.advanced(by: pingInterval)
   }
 
   /// The client sent something, whatever it was.

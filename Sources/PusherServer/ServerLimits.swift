@@ -40,8 +40,10 @@ package struct ServerLimits: Sendable, Equatable {
   package var requestTimeout = Duration.seconds(10)
   /// How long a connection may stand between two requests.
   package var keepAliveTimeout = Duration.seconds(75)
-  /// The silence after which a client is asked for a sign of life; told to it as `activity_timeout`.
+  /// The silence after which a client shall give a sign of life, told to it as `activity_timeout`.
   package var activityTimeout = Duration.seconds(120)
+  /// The silence after which a client is asked for one; `nil` for the same.
+  package var pingInterval: Duration?
   /// How long the answer to that may take.
   package var pongTimeout = Duration.seconds(30)
   /// Silent clients are not asked, and a connection to which the server sends no message for so long ends with 4201.

@@ -86,6 +86,7 @@ import Testing
   @Test func `only Pusher limits client events, and soketi alone its own silence`() {
     #expect(Dialect.allCases.map(\.limits.clientEventsPerSecond) == [10, nil, nil])
     #expect(Dialect.allCases.map(\.limits.ownSilence) == [nil, nil, .seconds(120)])
+    #expect(Dialect.allCases.map(\.limits.pingInterval) == [nil, .seconds(60), nil])
     #expect(
       Dialect.allCases.map(\.limits.activityTimeout) == [.seconds(120), .seconds(30), .seconds(30)])
   }

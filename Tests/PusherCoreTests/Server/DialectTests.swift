@@ -187,10 +187,25 @@ import Testing
     #expect(client.received().isEmpty)
   }
 
+  @Test(arguments: [
+    (Dialect.pusher, #"{"event":"pusher:ping","data":"{}"}"#),
+    (.reverb, #"{"event":"pusher:ping"}"#),
+  ])
+  func `a silent client is asked in its server's way`(dialect: Dialect, message: String) {
+    let client = Self.client(dialect)
+    client.wait(.seconds(120))
+    #expect(client.received() == [.text(message)])
+    client.wire.ping()
+    client.deliverInput()
+    _ = client.received()
+    client.wait(.seconds(120))
+    #expect(client.received() == [dialect == .reverb ? .ping([]) : .text(message)])
+  }
+
   @Test func `Reverb gives up a silent client with an error event and no close frame`() {
     let client = Self.client(.reverb)
-    client.wait(.seconds(31))
-    client.wait(.seconds(31))
+    client.wait(.seconds(60))
+    client.wait(.seconds(60))
     let texts = client.texts()
     #expect(texts.last?.contains(#"\"code\":4201"#) == true, "\(texts)")
     #expect(client.session.isFinished)
