@@ -49,6 +49,9 @@ package enum Dialect: String, Sendable, CaseIterable {
   /// Whether a connection that is given up gets a close frame, and not only an error event.
   var sendsCloseFrames: Bool { self != .reverb }
 
+  /// Whether it may agree to permessage-deflate.
+  var knowsCompression: Bool { self == .pusher }
+
   /// Whether a client that has sent a control frame is pinged with one, and not with a message.
   var pingsWithFrames: Bool { self == .reverb }
 

@@ -52,7 +52,13 @@ package struct MessageText: Sendable {
   }
 
   package var pong: String {
-    message(service.eventPrefix + "pong", data: dialect == .reverb ? Optional.none : .object([]))
+    let data: JSONValue? =
+      switch dialect {
+      case .pusher: .string("{}")
+      case .reverb: nil
+      case .soketi: .object([])
+      }
+    return message(service.eventPrefix + "pong", data: data)
   }
 
   /// The answer to a subscription; `members` for presence channels.

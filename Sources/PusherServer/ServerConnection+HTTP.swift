@@ -66,7 +66,7 @@ extension ServerConnection {
     do throws(ServerHandshake.Refusal) {
       (head, negotiated) = try ServerHandshake.respond(
         to: request.head, supportedSubprotocol: { $0.hasPrefix("pusher-channels-protocol-") },
-        deflate: server.options.acceptsCompression)
+        deflate: server.options.acceptsCompression && server.options.dialect.knowsCompression)
     } catch {
       refuse(error.response, path: request.head.target)
       return

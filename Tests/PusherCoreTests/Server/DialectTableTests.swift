@@ -42,7 +42,7 @@ import Testing
     Row(name: "error", shapes: [.object, .text, .object]) {
       $0.error(code: nil, message: "m")
     },
-    Row(name: "pong", shapes: [.object, Shape.none, .object]) { $0.pong },
+    Row(name: "pong", shapes: [.text, Shape.none, .object]) { $0.pong },
     Row(name: "ping", shapes: [.text, Shape.none, nil]) { $0.ping },
     Row(name: "signin_success", shapes: [.object, nil, .object]) {
       $0.signInSuccess(userData: "{}", auth: "a:b")

@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (Dialect.pusher, #"{"event":"pusher:pong","data":{}}"#),
+    (Dialect.pusher, #"{"event":"pusher:pong","data":"{}"}"#),
     (.reverb, #"{"event":"pusher:pong"}"#), (.soketi, #"{"event":"pusher:pong","data":{}}"#),
   ])
   func `a pong has its server's form`(dialect: Dialect, expected: String) {
@@ -225,6 +225,17 @@ import Testing
     }
     #expect(text.contains("4001"))
     #expect((socket.received.count == 2) == isClosed)
+  }
+
+  @Test(arguments: [(Dialect.pusher, true), (.reverb, false), (.soketi, false)])
+  func `only Pusher agrees to compression`(dialect: Dialect, isCompressed: Bool) throws {
+    let server = try ServerHarness {
+      $0.dialect = dialect
+      $0.acceptsCompression = true
+    }
+    let socket = try server.socket()
+    #expect(server.run { socket.isEstablished })
+    #expect(socket.isCompressed == isCompressed)
   }
 
   @Test(arguments: [(Dialect.pusher, 4004), (.soketi, 4100)])
