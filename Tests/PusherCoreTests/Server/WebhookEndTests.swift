@@ -12,6 +12,7 @@ struct WebhookEndTests {
     return try ServerHarness { options in
       options.applications[0].webhooks = urls
       options.webhooks.delay = .seconds(60)
+      options.webhooks.firstRetry = .seconds(60)
       options.webhooks.grace = .milliseconds(50)
       change(&options.webhooks)
     }
