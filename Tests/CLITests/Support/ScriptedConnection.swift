@@ -95,15 +95,27 @@ final class ScriptedConnection {
 
   /// Waits until the other side has acknowledged everything that was sent; Linux alone can tell.
   func awaitAcknowledgement() throws {
+    let deadline = SystemClock.now().advanced(by: Self.patience)
+    while case let pending = unacknowledged, pending > 0 {
+      try checkPeer()
+      if SystemClock.now() > deadline { throw Late("\(pending) bytes were not taken") }
+      usleep(2_000)
+    }
+  }
+
+  /// How many bytes the other side has not acknowledged; Linux alone can tell.
+  var unacknowledged: Int {
+    var pending: Int32 = 0
     #if canImport(Glibc)
-      let deadline = SystemClock.now().advanced(by: Self.patience)
-      var pending: Int32 = 1
-      while ioctl(descriptor, UInt(TIOCOUTQ), &pending) == 0, pending > 0 {
-        try checkPeer()
-        if SystemClock.now() > deadline { throw Late("\(pending) bytes were not taken") }
-        usleep(2_000)
-      }
+      _ = ioctl(descriptor, UInt(TIOCOUTQ), &pending)
     #endif
+    return Int(pending)
+  }
+
+  /// Whether there is room to send within a time: none stays when nobody reads.
+  func isWritable(within limit: Duration) -> Bool {
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return poll(&waiting, 1, Int32(limit.inSeconds * 1000)) == 1
   }
 
   /// Leaves the connection unread until the test ends.
