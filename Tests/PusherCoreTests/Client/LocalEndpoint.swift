@@ -41,7 +41,7 @@ final class LocalEndpoint: Sendable {
     Thread.detachNewThread {
       while true {
         let peer = accept(descriptor, nil, nil)
-        guard peer >= 0 else { return }
+        guard peer >= 0 else { break }
         if let request = Self.read(peer) {
           requests.add(request)
           let (status, body) = answer(request)
@@ -52,12 +52,13 @@ final class LocalEndpoint: Sendable {
         }
         close(peer)
       }
+      // Here and not at the end of the object: the number would be another's while this thread still accepts by it.
+      close(descriptor)
     }
   }
 
   deinit {
     shutdown(descriptor, Int32(SHUT_RDWR))
-    close(descriptor)
   }
 
   var url: String { "http://127.0.0.1:\(port)/pusher/auth" }
