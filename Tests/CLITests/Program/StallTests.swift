@@ -7,7 +7,7 @@ struct StallTests {
   private func subscribe(to server: ScriptedServer, _ options: String...) throws -> ChildProgram {
     try PusherCLI.start(
       ["subscribe"] + server.address + [
-        "news", "--buffer", "64k", "--pong-timeout", "300ms", "--retry-max-delay", "50ms",
+        "news", "--buffer", "64k", "--pong-timeout", "1s", "--retry-max-delay", "50ms",
       ] + options)
   }
 
