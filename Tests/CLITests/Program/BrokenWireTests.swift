@@ -129,7 +129,7 @@ struct BrokenWireTests {
     }
     let result = try PusherCLI.start(
       ["subscribe"] + proxy.address + [
-        "news", "-n", "1", "--activity-timeout", "150ms", "--pong-timeout", "150ms",
+        "news", "-n", "1", "--activity-timeout", "400ms", "--pong-timeout", "400ms",
       ]
     ).result()
     #expect(result.ending == .exited(0))

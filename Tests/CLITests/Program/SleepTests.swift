@@ -15,7 +15,7 @@ struct SleepTests {
   private func subscribe(to server: ScriptedServer) throws -> ChildProgram {
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + [
-        "news", "-r", "--activity-timeout", "300ms", "--pong-timeout", "300ms",
+        "news", "-r", "--activity-timeout", "300ms", "--pong-timeout", "600ms",
         "--retry-max-delay", "50ms",
       ])
     #expect(try program.line() == "first")
@@ -72,7 +72,7 @@ struct SleepTests {
     let program = try subscribe(to: server)
     let start = SystemClock.now()
     sleep(program) {}
-    try program.errorLine(containing: "connection lost (no pong for 0.3 s)")
+    try program.errorLine(containing: "connection lost (no pong for 0.6 s)")
     // A second of sleep, and at most both timeouts after it.
     #expect(start.duration(to: SystemClock.now()) < .seconds(4))
     #expect(try program.line() == "back")
