@@ -152,12 +152,6 @@ extension PusherAPI {
           name: trigger.name, channel: event.channel, data: trigger.data,
           socketID: trigger.socketID))
     }
-    let request: APIRequest
-    do {
-      request = try batch.request(appID: appID, prefix: options.path)
-    } catch {
-      throw .invalid("\(error)")
-    }
-    return try await send(request)
+    return try await send(valid { try batch.request(appID: appID, prefix: options.path) })
   }
 }

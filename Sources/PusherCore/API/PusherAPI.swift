@@ -96,13 +96,7 @@ public struct PusherAPI: Sendable {
     let trigger = try encrypted(
       TriggerRequest(
         name: eventName, channels: channels, data: data, socketID: socketID, info: info))
-    let request: APIRequest
-    do {
-      request = try trigger.request(appID: appID, prefix: options.path)
-    } catch {
-      throw .invalid("\(error)")
-    }
-    return try await send(request)
+    return try await send(valid { try trigger.request(appID: appID, prefix: options.path) })
   }
 
   /// Refuses data that is too long, before it is sent or encrypted.
@@ -115,9 +109,15 @@ public struct PusherAPI: Sendable {
   /// What goes to an encrypted channel, encrypted if there is a key.
   func encrypted(_ trigger: TriggerRequest) throws(PusherAPIError) -> TriggerRequest {
     guard let key = options.encryptionMasterKey else { return trigger }
+    return try valid {
+      try trigger.encrypted(with: key, nonce: SecureRandom.bytes(SecretBox.nonceLength))
+    }
+  }
+
+  /// What `make` makes; what it finds wrong with the call is the caller's mistake.
+  func valid<Value>(_ make: () throws -> Value) throws(PusherAPIError) -> Value {
     do {
-      return try trigger.encrypted(
-        with: key, nonce: SecureRandom.bytes(SecretBox.nonceLength))
+      return try make()
     } catch {
       throw .invalid("\(error)")
     }
@@ -151,11 +151,9 @@ public struct PusherAPI: Sendable {
       }
     let place = name.contains(":") && !name.hasPrefix("[") ? "[\(name)]" : name
     let port = options.port.map { ":\($0)" } ?? ""
-    do {
-      return try HTTPURL(
+    return try valid {
+      try HTTPURL(
         parsing: "\(options.useTLS ? "https" : "http")://\(place)\(port)\(request.target)")
-    } catch {
-      throw .invalid("\(error)")
     }
   }
 
