@@ -11,15 +11,6 @@ function middle(row,   round, other, less) {
   }
 }
 
-function grouped(number,   text, out) {
-  text = sprintf("%.0f", number)
-  while (length(text) > 3) {
-    out = " " substr(text, length(text) - 2) out
-    text = substr(text, 1, length(text) - 3)
-  }
-  return text out
-}
-
 {
   key = $1 FS $2 FS ($3 > 0)
   if (!(key in index_of)) {

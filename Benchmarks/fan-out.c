@@ -118,6 +118,11 @@ static const char head[] = "{\"event\":\"e\",\"channel\":\"c\",\"data\":\"", tai
 
 static size_t data_size(void) { return text_size - strlen(head) - strlen(tail); }
 
+/* Bytes as lower-case hexadecimal digits, ended by a zero byte. */
+static void put_hex(char *out, const unsigned char *bytes, unsigned int count) {
+  for (unsigned int index = 0; index < count; index++) sprintf(out + 2 * index, "%02x", bytes[index]);
+}
+
 /* A signed call of the HTTP API with ten events. */
 static size_t api_call(char *call, size_t room) {
   char body[8192], query[400], text[500], data[text_size + 1];
@@ -132,12 +137,12 @@ static size_t api_call(char *call, size_t room) {
   unsigned int size;
   char hex[2 * EVP_MAX_MD_SIZE + 1];
   EVP_Digest(body, length, digest, &size, EVP_md5(), NULL);
-  for (unsigned int index = 0; index < size; index++) sprintf(hex + 2 * index, "%02x", digest[index]);
+  put_hex(hex, digest, size);
   snprintf(query, sizeof query, "auth_key=bench&auth_timestamp=%lld&auth_version=1.0&body_md5=%s",
       (long long)time(NULL), hex);
   int count = snprintf(text, sizeof text, "POST\n/apps/1/batch_events\n%s", query);
   HMAC(EVP_sha256(), "bench", 5, (unsigned char *)text, (size_t)count, digest, &size);
-  for (unsigned int index = 0; index < size; index++) sprintf(hex + 2 * index, "%02x", digest[index]);
+  put_hex(hex, digest, size);
   return (size_t)snprintf(call, room,
       "POST /apps/1/batch_events?%s&auth_signature=%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n"
       "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s", query, hex, port, length, body);
@@ -167,6 +172,11 @@ static unsigned long long take(int descriptor) {
   return count > 0 ? (unsigned long long)count : 0;
 }
 
+/* Whether the next ten events may go: not before an answer that is awaited, nor too far ahead of the subscribers. */
+static int may_send(int waits, long sent, long complete, long events) {
+  return !waits && sent < events && sent - complete < window;
+}
+
 static void publish(const char *kind, long subscribers, long events, int poll) {
   static char call[16384], answer[4096];
   int has_answers = strcmp(kind, "api") == 0;
@@ -180,14 +190,14 @@ static void publish(const char *kind, long subscribers, long events, int poll) {
   unsigned long long received = 0, all = (unsigned long long)subscribers * (unsigned long long)events * frame_size;
   while (received < all || waits || sent < events || (!has_answers && !is_over)) {
     long complete = subscribers ? (long)(received / (unsigned long long)subscribers / frame_size) : sent;
-    if (!waits && sent < events && sent - complete < window) {
+    if (may_send(waits, sent, complete, events)) {
       if (!peer_write(&publisher, call, size)) die("the server does not listen");
       sent += batch;
       waits = has_answers;
       /* The other kinds have no answers: their connection's end says that everything has been taken. */
       if (!has_answers && sent >= events) shutdown(publisher.descriptor, SHUT_WR);
     }
-    int is_idle = !waits && sent < events && sent - complete < window;
+    int is_idle = may_send(waits, sent, complete, events);
     struct epoll_event ready[64];
     int count = epoll_wait(poll, ready, 64, is_idle ? 0 : 10000);
     if (count == 0 && !is_idle) die("nothing comes any more");

@@ -6,17 +6,6 @@ function cell(row, column, text) {
   if (length(text) > width[column]) width[column] = length(text)
 }
 
-# 1234567 as 1 234 567.
-function grouped(number,   text, out) {
-  text = sprintf("%.0f", number)
-  out = ""
-  while (length(text) > 3) {
-    out = " " substr(text, length(text) - 2) out
-    text = substr(text, 1, length(text) - 3)
-  }
-  return text out
-}
-
 function repeated(sign, count,   text) {
   while (count-- > 0) text = text sign
   return text

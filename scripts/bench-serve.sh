@@ -44,8 +44,7 @@ row() {
     [ -s "$work/port" ] || sleep 0.2
   done
   if taken=$("$work/fan-out" "$publishing" "$(cat "$work/port")" "$server" "$2" "$events"); then
-    printf '%s\t%s\t%s\t%s\n' "$1" "$2" "$events" "$taken" |
-      sed 's/^C floor/C_floor/' | tr ' ' '\t' | sed 's/^C_floor/C floor/' >>"$work/results-serve"
+    printf '%s\t%s\t%s\t%s\n' "$1" "$2" "$events" "$(echo "$taken" | tr ' ' '\t')" >>"$work/results-serve"
   else
     echo "bench: the row $1 with $2 subscribers failed" >&2
     exit 1
@@ -70,4 +69,4 @@ while [ "$round" -lt "$rounds" ]; do
   row pusher-cli 1000 0
   row websockets 1000 0
 done
-awk -F '\t' -v base=websockets -f Benchmarks/fan-out.awk "$work/results-serve"
+awk -F '\t' -v base=websockets -f Benchmarks/grouped.awk -f Benchmarks/fan-out.awk "$work/results-serve"

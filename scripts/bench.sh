@@ -93,8 +93,8 @@ run() {
     echo "bench: $reader printed $lines lines of $wanted" >&2
     exit 1
   fi
-  printf '%s\t%s\t%s\t%s\t%s\n' "$reader" "$link" "$size" "$events" "$taken" |
-    tr ' ' '\t' | sed 's/^C\tfloor/C floor/; s/^bound\thandler/bound handler/' >>"$results"
+  printf '%s\t%s\t%s\t%s\t%s\n' "$reader" "$link" "$size" "$events" "$(echo "$taken" | tr ' ' '\t')" \
+    >>"$results"
 }
 
 # row READER LINK SIZE EVENTS: a row of the table of channels.
@@ -214,9 +214,9 @@ fi
 processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
 printf '%s, %s, %s processors, %s; median of %s\n\n' "$(date -u +%Y-%m-%d)" "$(uname -srm)" \
   "$(getconf _NPROCESSORS_ONLN)" "${processor:-unknown processor}" "$runs"
-if wants channels; then awk -F '\t' -v base=websockets -f Benchmarks/table.awk "$work/results"; fi
+if wants channels; then awk -F '\t' -v base=websockets -f Benchmarks/grouped.awk -f Benchmarks/table.awk "$work/results"; fi
 if wants channels && wants sse; then printf '\nEvent streams:\n\n'; fi
-if wants sse; then awk -F '\t' -v base=httpx-sse -f Benchmarks/table.awk "$work/results-sse"; fi
+if wants sse; then awk -F '\t' -v base=httpx-sse -f Benchmarks/grouped.awk -f Benchmarks/table.awk "$work/results-sse"; fi
 if wants many; then
   printf '\nMany channels on one connection, and many members of a presence channel:\n\n'
   sort -k1,1 -k2,2n -k3,3n "$work/results-many" | awk -f Benchmarks/many.awk
