@@ -61,7 +61,7 @@ extension Pusher {
 
 extension PusherEvent {
   /// The message for handlers that want no event.
-  fileprivate func message(parsed: Bool) -> JSONValue {
+  func message(parsed: Bool) -> JSONValue {
     var members: [JSONValue.Member] = [.init("event", .string(eventName))]
     if let channelName { members.append(.init("channel", .string(channelName))) }
     if let data = value(parsed: parsed) { members.append(.init("data", data)) }

@@ -19,7 +19,7 @@
 ///
 /// **Life.** The client lives as long as its `Pusher`: with the last reference to it the connection is closed, and
 /// channels, connection and bindings that are still held do nothing any more.
-public final class Pusher: Sendable {
+public final class Pusher: AnyDataHandlers {
   /// The connection's state, delegate and settings.
   public let connection: PusherConnection
 
@@ -40,7 +40,7 @@ public final class Pusher: Sendable {
   public var key: String { connection.key }
 
   /// Who is told what happens: the same as the connection's ``PusherConnection/delegate``.
-  public var delegate: (any PusherDelegate)? {
+  public weak var delegate: (any PusherDelegate)? {
     get { connection.delegate }
     set { connection.delegate = newValue }
   }

@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// It can be used from any thread. It and its bindings survive the loss of a connection, `disconnect()` and `connect()`;
 /// unsubscribing ends it: its bindings are dropped, and subscribing again makes another object.
-public class PusherChannel: @unchecked Sendable {
+public class PusherChannel: AnyDataHandlers, @unchecked Sendable {
   // All stored properties, those of the only subclass included, are constants of Sendable types; the compiler
   // does not check that for a class that has one.
 

@@ -54,8 +54,8 @@ public final class PusherConnection: Sendable {
   /// The channels that are wanted.
   public var channels: PusherChannels { PusherChannels(self) }
 
-  /// Who is told what happens; referred to weakly.
-  public var delegate: (any PusherDelegate)? {
+  /// Who is told what happens; referred to weakly, so somebody else must hold it.
+  public weak var delegate: (any PusherDelegate)? {
     get { state.withLock { $0.delegate } }
     set { state.withLock { $0.delegate = newValue } }
   }

@@ -2,7 +2,7 @@
 ///
 /// All calls come on the client's callback thread, one at a time and in the order in which things happened; see
 /// ``Pusher`` for what that means. The client refers to its delegate weakly.
-public protocol PusherDelegate: AnyObject, Sendable {
+public protocol PusherDelegate: PusherDelegateSignatures, Sendable {
   /// The state changed.
   func changedConnectionState(from old: ConnectionState, to new: ConnectionState)
 

@@ -33,7 +33,7 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
   }
 
   /// Who is told of coming and going, beside the closures given to `subscribe`; referred to weakly.
-  public var delegate: (any PusherPresenceChannelDelegate)? {
+  public weak var delegate: (any PusherPresenceChannelDelegate)? {
     get { presence.withLock { $0.delegate } }
     set { presence.withLock { $0.delegate = newValue } }
   }

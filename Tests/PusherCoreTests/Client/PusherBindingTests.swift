@@ -108,6 +108,48 @@ import Testing
       try await values.wait() == [["event": "x", "channel": "a", "data": ["n": 1]]])
   }
 
+  @Test func `a callback that takes Any gets dictionaries, arrays, text and numbers`() async throws
+  {
+    let told = Gathered<String>()
+    let read: @Sendable (Any?) -> Void = { data in
+      guard let data = data as? [String: AnyObject] else { return told.add("\(data ?? "nothing")") }
+      let list = data["l"] as? [Any]
+      told.add(
+        "\(data["t"] as? String ?? "-") \(data["n"] as? Int ?? 0) \(data["d"] as? Double ?? 0)"
+          + " \(data["b"] as? Bool ?? false) \(list?.count ?? 0) \(data["z"] as? String ?? "nil")")
+    }
+    channel.bind(eventName: "x", callback: read)
+    channel.bind(eventName: "x") { (data: Any?) in read(data) }
+    let object = #"{"t":"a","n":7,"d":1.5,"b":true,"l":[1,null],"z":null}"#
+    for data in [object, "plain", "12"] { try await service.trigger("x", "a", data) }
+    let one = "a 7 1.5 true 2 nil"
+    #expect(
+      try await told.wait(for: 6) == [one, one, "plain", "plain", "12", "12"])
+  }
+
+  @Test func `a callback on the client that takes Any gets the message, and what its data holds`()
+    async throws
+  {
+    let told = Gathered<String>()
+    let read: @Sendable (Any?) -> Void = { message in
+      let message = message as? [String: Any]
+      let data = message?["data"] as? [String: Any]
+      told.add(
+        "\(message?["event"] as? String ?? "-") \(message?["n"] as? Int ?? 0)"
+          + " \(data?["event"] as? String ?? "-") \(message?["channel"] as? String ?? "-")")
+    }
+    pusher.bind(callback: read)
+    pusher.bind { (message: Any?) in read(message) }
+    pusher.bind({ (message: Any?) in read(message) })
+    try await service.trigger("x", "a", #"{"n":1,"event":"inner"}"#)
+    let one = "x 1 inner a"
+    #expect(try await told.wait(for: 3) == [one, one, one])
+    pusher.bind(eventName: "y") { (data: Any?) in told.add("\(data ?? "nothing")") }
+    pusher.unbindAll(forEventName: "none")
+    try await service.trigger("y", "a", "7")
+    #expect(try await told.wait(for: 7).filter { $0 == "7" } == ["7"])
+  }
+
   @Test func `a handler that unbinds itself, others and all during an event works`() async throws {
     let token = Gathered<PusherBinding>()
     let (channel, told) = (channel, told)

@@ -1,0 +1,83 @@
+/// What lets handlers written for PusherSwift 7, which take `Any?`, be bound as they are.
+///
+/// The overloads stand in an extension of a protocol so that a closure that does not name its parameter's type still gets
+/// the class's own: a ``JSONValue`` or a ``PusherEvent``. They hand over what `JSONSerialization` would: dictionaries, arrays,
+/// `String`, `Bool`, `Int` for whole numbers that fit, `Double` for others; `null` is `nil`. `as? [String: Any]` and
+/// `as? [String: AnyObject]` succeed on an object.
+public protocol AnyDataHandlers: Sendable {}
+
+extension AnyDataHandlers where Self: PusherChannel {
+  /// Has the data of the channel's events of one name handed to `callback`, as PusherSwift 7 does.
+  @_disfavoredOverload
+  @discardableResult
+  public func bind(
+    eventName: String, callback: @escaping @Sendable (Any?) -> Void
+  ) -> PusherBinding {
+    let parses = connection.options.attemptToReturnJSONObject
+    return bindings.bind(to: eventName) { callback($0.value(parsed: parses)?.untyped) }
+  }
+
+  /// The same for a handler written behind the call.
+  @discardableResult
+  public func bind(
+    eventName: String, eventCallback: @escaping @Sendable (Any?) -> Void
+  ) -> PusherBinding {
+    bind(eventName: eventName, callback: eventCallback)
+  }
+}
+
+extension AnyDataHandlers where Self: Pusher {
+  /// Has the message of every event handed to `callback`, as PusherSwift 7 does.
+  ///
+  /// It is a dictionary with `event` and, where the event has them, `channel`, `data` and `user_id`. What `data` holds stands
+  /// in it as well, under names that are not taken: the page of PusherSwift 7 reads it there.
+  @_disfavoredOverload
+  @discardableResult
+  public func bind(callback: @escaping @Sendable (Any?) -> Void) -> PusherBinding {
+    let parses = connection.options.attemptToReturnJSONObject
+    return connection.bindings.bind(to: nil) { event in
+      let message = event.message(parsed: parses)
+      let data = message["data"]?.members ?? []
+      callback(JSONValue.object(data + (message.members ?? [])).untyped)
+    }
+  }
+
+  /// The same without a label, as the page of PusherSwift 7 writes it.
+  @_disfavoredOverload
+  @discardableResult
+  public func bind(_ callback: @escaping @Sendable (Any?) -> Void) -> PusherBinding {
+    bind(callback: callback)
+  }
+
+  /// The same for a handler written behind the call.
+  @discardableResult
+  public func bind(eventCallback: @escaping @Sendable (Any?) -> Void) -> PusherBinding {
+    bind(callback: eventCallback)
+  }
+
+  /// Has the data of every event of one name handed to `eventCallback`, whatever its channel.
+  @discardableResult
+  public func bind(
+    eventName: String, eventCallback: @escaping @Sendable (Any?) -> Void
+  ) -> PusherBinding {
+    let parses = connection.options.attemptToReturnJSONObject
+    return connection.bindings.bind(to: eventName) {
+      eventCallback($0.value(parsed: parses)?.untyped)
+    }
+  }
+}
+
+extension JSONValue {
+  /// The value as types of Swift alone; the last of members with one name counts.
+  var untyped: Any? {
+    switch self {
+    case .null: nil
+    case .bool(let value): value
+    case .number(let digits): Int(digits) ?? Double(digits) ?? digits
+    case .string(let text): text
+    case .array(let elements): elements.map { $0.untyped as Any }
+    case .object(let members):
+      Dictionary(members.map { ($0.name, $0.value.untyped as Any) }) { $1 }
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import Testing
+
+/// Handlers and delegates that compile are called; those that never would be do not compile, and the compiler says what
+/// to write.
+@Suite struct `What the compiler says of handlers and delegates` {
+  /// The errors and warnings for each of some files, each checked against the library as a program of its own would be.
+  private static func diagnostics(of sources: [String]) throws -> [[String]] {
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let imports = """
+      import Foundation
+      #if canImport(FoundationNetworking)
+        import FoundationNetworking
+      #endif
+      import PusherCore
+
+      """
+    var names: [String] = []
+    for (number, source) in sources.enumerated() {
+      names.append("sample\(number).swift")
+      try Data((imports + source).utf8).write(to: folder.appending(path: names[number]))
+    }
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    let built = URL(filePath: tests).deletingLastPathComponent().appending(path: "Modules")
+    let places =
+      [built] + ["OpenSSL", "Zlib", "Sodium"].map { root.appending(path: "Sources/CSystem\($0)") }
+    let compiler = Process()
+    compiler.executableURL = URL(filePath: "/usr/bin/env")
+    compiler.currentDirectoryURL = folder
+    compiler.arguments =
+      [
+        "swiftc", "-typecheck", "-wmo", "-parse-as-library", "-swift-version", "6", "-module-name",
+        "Samples",
+      ]
+      + places.flatMap { ["-I", $0.path] } + names
+    let errors = Pipe()
+    compiler.standardError = errors
+    compiler.standardOutput = FileHandle.nullDevice
+    try compiler.run()
+    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    compiler.waitUntilExit()
+    let lines = text.split(separator: "\n").filter {
+      $0.contains(": error: ") || $0.contains(": warning: ")
+    }
+    // What concerns no sample says that nothing was checked.
+    for line in lines where !names.contains(where: line.hasPrefix) { Issue.record("\(line)") }
+    return names.map { name in lines.filter { $0.hasPrefix(name + ":") }.map(String.init) }
+  }
+
+  private static let failedToSubscribe =
+    "write failedToSubscribeToChannel(name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure)"
+
+  /// Members of a delegate that the client would never call, and what the compiler says to write.
+  private static let neverCalled = [
+    (
+      "func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {}",
+      failedToSubscribe
+    ),
+    (
+      "func failedToSubscribeToChannel(name: String, response: AuthResponse?, data: String?, error: (any Error)?) {}",
+      failedToSubscribe
+    ),
+    (
+      "func failedToSignIn(response: AuthResponse?, data: String?, error: any Error) {}",
+      "write failedToSignIn(response: AuthResponse?, data: String?, error: SubscriptionFailure)"
+    ),
+    (
+      "func signedIn(userId: String, userData: Any) {}",
+      "write signedIn(userId: String, userData: JSONValue)"
+    ),
+    (
+      "func watchlistChanged(_ event: Any) {}",
+      "write watchlistChanged(_ event: PusherWatchlistEvent)"
+    ),
+    (
+      "func subscriptionCountChanged(channelName: String, count: Int?) {}",
+      "write subscriptionCountChanged(channelName: String, count: Int)"
+    ),
+    ("func receivedError(error: any Error) {}", "write receivedError(error: PusherError)"),
+    (
+      "func failedToDecryptEvent(eventName: String, channelName: String, data: String) {}",
+      "write failedToDecryptEvent(eventName: String, channelName: String, data: String?)"
+    ),
+    (
+      "func connectionWillConnect(_ connection: PusherConnection) {}",
+      "write connectionWillConnect(_ connection: PusherConnection) -> Bool"
+    ),
+    (
+      "func connectionDidDisconnect(_ connection: PusherConnection, error: (any Error)?, willAttemptReconnect: Bool) {}",
+      "write connectionDidDisconnect(_ connection: PusherConnection, error: ConnectionLoss?, willAttemptReconnect: Bool)"
+    ),
+    (
+      "func connectionDidFail(_ connection: PusherConnection, error: (any Error)?, willAttemptReconnect: Bool) {}",
+      "write connectionDidFail(_ connection: PusherConnection, error: any Error, willAttemptReconnect: Bool)"
+    ),
+    (
+      "func connectionWillReconnect(_ connection: PusherConnection, afterDelay delay: Double) -> Double? { nil }",
+      "write connectionWillReconnect(_ connection: PusherConnection, afterDelay delay: Duration) -> Duration?"
+    ),
+    (
+      "func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Double) {}",
+      "write connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration)"
+    ),
+    (
+      "func willAuthorizeChannel(_ channel: PusherChannel, request: AuthRequest) {}",
+      "write willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest)"
+    ),
+    (
+      "func willAuthenticateUser(request: AuthRequest) {}",
+      "write willAuthenticateUser(request: inout AuthRequest)"
+    ),
+    ("func subscribedToChannel(channelName: String) {}", "write subscribedToChannel(name: String)"),
+    (
+      "func subscriptionDidSucceed(channelName: String) {}",
+      "write subscribedToChannel(name: String)"
+    ),
+    (
+      "func subscriptionDidFail(channelName: String, response: URLResponse?, data: String?, error: NSError?) {}",
+      failedToSubscribe
+    ),
+    (
+      "func connectionStateDidChange(from old: ConnectionState, to new: ConnectionState) {}",
+      "write changedConnectionState(from old: ConnectionState, to new: ConnectionState)"
+    ),
+  ]
+
+  @Test func `a delegate's method that would never be called is an error that says what to write`()
+    throws
+  {
+    let found = try Self.diagnostics(
+      of: Self.neverCalled.enumerated().map { "final class D\($0): PusherDelegate { \($1.0) }" })
+    for ((method, message), lines) in zip(Self.neverCalled, found) {
+      #expect(
+        lines.contains { $0.contains(": error: ") && $0.hasSuffix(message) }, "\(method): \(lines)")
+    }
+  }
+
+  @Test func `methods in their right form, all or none, are no error`() throws {
+    let all = Self.neverCalled.compactMap { $0.1.split(separator: "write ").last }
+    let methods = Set(all).map { method in
+      method.hasSuffix("Bool") && method.contains("-> Bool")
+        ? "func \(method) { true }"
+        : method.contains("->") ? "func \(method) { nil }" : "func \(method) {}"
+    }
+    let found = try Self.diagnostics(of: [
+      "final class All: PusherDelegate {\n\(methods.joined(separator: "\n"))\n}",
+      "final class None: PusherDelegate {}",
+      "final class Other: PusherDelegate { func debugLog(message: String) {} ; func reset(error: String) {} }",
+    ])
+    #expect(found == [[], [], []])
+    #expect(methods.count == 16)
+  }
+
+  @Test func `a delegate that nobody else holds is a warning`() throws {
+    let found = try Self.diagnostics(of: [
+      "final class D: PusherDelegate {}\nfunc a(_ p: Pusher) { p.delegate = D() }",
+      "final class E: PusherDelegate {}\nfunc b(_ p: Pusher) { p.connection.delegate = E() }",
+      "final class F: PusherDelegate {}\nfunc c(_ p: Pusher, _ f: F) { p.delegate = f }",
+    ])
+    for lines in found.prefix(2) {
+      #expect(
+        lines.contains {
+          $0.contains("will be immediately deallocated because property 'delegate'")
+        })
+    }
+    #expect(found.last == [])
+  }
+
+  @Test func `handlers with and without a type find the one function that is meant`() throws {
+    let found = try Self.diagnostics(of: [
+      """
+      func d(_ pusher: Pusher, _ channel: PusherChannel) {
+        channel.bind(eventName: "e", callback: { (data: Any?) -> Void in _ = data as? [String: AnyObject] })
+        channel.bind(eventName: "e", callback: { data in _ = data?["price"]?.text })
+        channel.bind(eventName: "e", callback: { data in print("Subscribed!") })
+        channel.bind(eventName: "e") { (data: Any?) in _ = data as? [String: Any] }
+        channel.bind(eventName: "e") { event in _ = event.channelName }
+        channel.bind(eventName: "e") { event in print(event) }
+        channel.bind(eventName: "e") { print($0.eventName) }
+        channel.bind { event in print(event.eventName) }
+        pusher.bind({ (message: Any?) in _ = message as? [String: AnyObject] })
+        pusher.bind(callback: { (message: Any?) in _ = message as? [String: AnyObject] })
+        pusher.bind(callback: { message in _ = message?["event"] })
+        pusher.bind { (message: Any?) in _ = message as? [String: AnyObject] }
+        pusher.bind { event in print(event.eventName) }
+        pusher.bind(eventName: "e") { event in print(event.eventName) }
+      }
+      """
+    ])
+    #expect(found == [[]])
+  }
+
+  @Test func `labels that the pages leave out are named by the compiler`() throws {
+    let found = try Self.diagnostics(of: [
+      #"func f(_ pusher: Pusher) { pusher.subscribeToPresenceChannel("presence-a", onMemberAdded: nil) }"#,
+      #"func g(_ pusher: Pusher) { _ = pusher.connection.channels.findPresence("presence-a") }"#,
+    ])
+    #expect(
+      found[0].contains { $0.hasSuffix("error: missing argument label 'channelName:' in call") })
+    #expect(found[1].contains { $0.hasSuffix("error: missing argument label 'name:' in call") })
+  }
+}
