@@ -1,7 +1,10 @@
 /// The HTTP API of a service, for those who know the app's secret: sends events to channels and users, tells who is
 /// where, signs for clients and checks webhooks.
 ///
-/// It stands on its own: no connection is needed, and each call makes its own. It can be used from any thread.
+/// It stands on its own: no connection is needed, and each call makes its own. It can be used from any thread. All calls of
+/// the process share one thread, which lives while there are any; at most 64 have a connection at a time, and the wait of
+/// the others counts as part of their ``Options/timeout``. A call whose task is cancelled throws
+/// ``PusherAPIError/cancelled`` at once, and its connection is closed; the server may have carried it out all the same.
 public struct PusherAPI: Sendable {
   /// The app's id, as it stands in the API's paths.
   public let appID: String
@@ -130,15 +133,7 @@ public struct PusherAPI: Sendable {
     let url = try url(signed)
     let call = HTTPExchange.Request(
       method: signed.method, url: url, headers: signed.headers, body: signed.body ?? [])
-    let options = options
-    let result = await withCheckedContinuation { continuation in
-      let isStarted = DetachedThread.start {
-        continuation.resume(returning: Self.perform(call, options))
-      }
-      if !isStarted {
-        continuation.resume(returning: .failure(.unreachable("the system gave no thread")))
-      }
-    }
+    let result = await APICalls.shared.outcome(of: APICall(call, options))
     return try Self.value(try result.get())
   }
 
@@ -154,39 +149,6 @@ public struct PusherAPI: Sendable {
     return try valid {
       try HTTPURL(
         parsing: "\(options.useTLS ? "https" : "http")://\(place)\(port)\(request.target)")
-    }
-  }
-
-  /// Makes the call on a loop of its own.
-  private static func perform(
-    _ request: HTTPExchange.Request, _ options: Options
-  ) -> Result<APIAnswer, PusherAPIError> {
-    do {
-      let loop = try EventLoop()
-      let tls =
-        request.url.isSecure
-        ? try TLSContext.client(
-          TLSConfiguration(caFile: options.caFile), environment: options.network.trust) : nil
-      var answer: Result<APIAnswer, PusherAPIError> = .failure(.unreachable("no answer"))
-      let exchange = try HTTPExchange(
-        loop: loop, request: request, routing: try options.network.routing(), tls: tls,
-        timeout: options.timeout
-      ) { result, _ in
-        answer =
-          result
-          .map { APIAnswer(status: $0.head.status, body: $0.body) }
-          .mapError { .unreachable("\($0)") }
-        loop.stop()
-      }
-      loop.run()
-      exchange.cancel()
-      return answer
-    } catch let error as HTTPError {
-      return .failure(.invalid("\(error)"))
-    } catch let error as PusherConfigurationError {
-      return .failure(.invalid("\(error)"))
-    } catch {
-      return .failure(.unreachable("\(error)"))
     }
   }
 
@@ -215,11 +177,14 @@ public enum PusherAPIError: Error, Sendable, Equatable, CustomStringConvertible 
   case unexpected(status: Int, String)
   /// There was no answer.
   case unreachable(String)
+  /// The task was cancelled before there was an answer.
+  case cancelled
 
   /// What went wrong, in the words of a message to the user.
   public var description: String {
     switch self {
     case .invalid(let reason), .unreachable(let reason): reason
+    case .cancelled: "the call was cancelled"
     case .refused(let status, let reason), .rejected(let status, let reason),
       .unavailable(let status, let reason), .unexpected(let status, let reason):
       "the server answered HTTP \(status): \(reason)"

@@ -1,6 +1,8 @@
 /// Reads what an authorisation endpoint or command answers: `{"auth":"KEY:HEX","channel_data"?:String,…}`.
 ///
-/// Source: Pusher's page "Authorizing users", and the crib's shapes of real servers.
+/// The object may be the `data` of another, as frameworks wrap every answer: `{"data":{"auth":…}}`.
+///
+/// Source: Pusher's page "Authorizing users", and the shapes of real servers.
 package enum AuthorizationAnswer {
   /// The token in `body`.
   ///
@@ -27,7 +29,7 @@ package enum AuthorizationAnswer {
     return PusherUserAuth(auth: auth, userData: userData)
   }
 
-  /// The object in `body`, and its `auth`.
+  /// The object in `body` that has the answer, and its `auth`.
   private static func object(
     _ body: ByteView
   ) throws(AuthorizationFailure) -> (JSONValue, auth: String) {
@@ -38,12 +40,19 @@ package enum AuthorizationAnswer {
       throw .unusable(body.isEmpty ? "the answer is empty" : "the answer is \(error)")
     }
     guard case .object = value else { throw .unusable("the answer is not a JSON object") }
+    if value["auth"] == nil, let wrapped = value["data"], wrapped["auth"] != nil {
+      return (wrapped, try auth(of: wrapped))
+    }
+    return (value, try auth(of: value))
+  }
+
+  private static func auth(of value: JSONValue) throws(AuthorizationFailure) -> String {
     guard let auth = value["auth"]?.text else {
       throw .unusable("the answer has no \"auth\" string")
     }
     guard auth.contains(":") else {
       throw .unusable("\"auth\" is not of the form KEY:SIGNATURE")
     }
-    return (value, auth)
+    return auth
   }
 }

@@ -20,13 +20,21 @@ enum ClientOrder: Sendable {
   /// Let go of handlers that were unbound.
   case trim
   case shutDown
+
+  /// Whether nobody would know of it unless it waited for a thread.
+  fileprivate var outlivesIdleness: Bool {
+    if case .refuse = self { true } else { false }
+  }
 }
 
 extension PusherConnection {
-  /// Has the client's thread carry out `order`, in the order of calls; before the first `connect()` it waits.
+  /// Has the client's thread carry out `order`, in the order of calls.
+  ///
+  /// Before the first `connect()` there is no thread, and that call looks at everything that is wanted by itself; so all
+  /// that waits for it is what the delegate has yet to be told.
   func post(_ order: ClientOrder) {
     let wakeUp = state.withLock { state -> WakeUp? in
-      guard !state.isShutDown else { return nil }
+      guard !state.isShutDown, state.hasThread || order.outlivesIdleness else { return nil }
       state.orders.append(order)
       // Who finds orders waiting need not wake anybody again.
       return state.orders.count == 1 ? state.wakeUp : nil
@@ -106,7 +114,8 @@ extension PusherConnection {
   /// Ends everything; nothing works afterwards.
   func shutDown() {
     let (channels, wakeUp) = state.withLock { state in
-      state.orders.append(.shutDown)
+      // Without a thread nobody would ever take the orders, and they hold the channels, which hold the connection.
+      state.orders = state.hasThread ? state.orders + [.shutDown] : []
       state.isShutDown = true
       liveGeneration.store(0, ordering: .relaxed)
       Self.change(&state, to: .disconnected)

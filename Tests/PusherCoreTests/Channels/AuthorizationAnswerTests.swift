@@ -14,6 +14,12 @@ import Testing
       #"{"auth":"K:S","channel_data":"{\"user_id\": 7}","shared_secret":"AA=="}"#,
       PusherAuth(auth: "K:S", channelData: #"{"user_id": 7}"#, sharedSecret: "AA==")
     ),
+    (#"{"data":{"auth":"K:S"}}"#, PusherAuth(auth: "K:S")),
+    (
+      #"{"data":{"auth":"K:S","channel_data":"{}"},"channel_data":"[]"}"#,
+      PusherAuth(auth: "K:S", channelData: "{}")
+    ),
+    (#"{"auth":"K:S","data":{"auth":"K:T"}}"#, PusherAuth(auth: "K:S")),
   ])
   func `the parts are taken as they were signed`(text: String, auth: PusherAuth) throws {
     #expect(try parse(text) == auth)
@@ -26,6 +32,9 @@ import Testing
     (#""K:S""#, "the answer is not a JSON object"), ("{}", "the answer has no \"auth\" string"),
     (#"{"auth":null}"#, "the answer has no \"auth\" string"),
     (#"{"auth":"S"}"#, "\"auth\" is not of the form KEY:SIGNATURE"),
+    (#"{"data":{"auth":"S"}}"#, "\"auth\" is not of the form KEY:SIGNATURE"),
+    (#"{"data":{"data":{"auth":"K:S"}}}"#, "the answer has no \"auth\" string"),
+    (#"{"data":[]}"#, "the answer has no \"auth\" string"),
     (
       #"{"auth":"K:S","channel_data":{"user_id":7}}"#,
       "\"channel_data\" must be the JSON text that was signed, not an object"
@@ -35,5 +44,11 @@ import Testing
     text: String, reason: String
   ) {
     #expect(throws: AuthorizationFailure.unusable(reason)) { try parse(text) }
+  }
+
+  @Test func `a user's answer may stand inside data as well`() throws {
+    let text = #"{"data":{"auth":"K:S","user_data":"{\"id\":\"7\"}"}}"#
+    let answer = try withView(Array(text.utf8)) { try AuthorizationAnswer.parseUser($0) }
+    #expect(answer == PusherUserAuth(auth: "K:S", userData: #"{"id":"7"}"#))
   }
 }

@@ -52,6 +52,17 @@ private func sign(_ socketID: String, _ channel: String) -> PusherAuth {
     #expect(channel.myId == "7")
   }
 
+  @Test func `an answer that stands inside data is taken too`() async throws {
+    let endpoint = try LocalEndpoint { request in
+      let (status, body) = Self.answer(request)
+      return (status, #"{"status":"ok","data":\#(body)}"#)
+    }
+    let pusher = connect(.endpoint(authEndpoint: endpoint.url))
+    let channel = pusher.subscribeToPresenceChannel(named: "p")
+    #expect(try await delegate.subscribed.wait() == ["presence-p"])
+    #expect(channel.myId == "7")
+  }
+
   @Test func `an endpoint's no reaches the delegate with status and body`() async throws {
     let endpoint = try LocalEndpoint { _ in (403, "not you") }
     let pusher = connect(.endpoint(authEndpoint: endpoint.url))

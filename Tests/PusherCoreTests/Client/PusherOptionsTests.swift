@@ -100,20 +100,82 @@ import Testing
     #expect(reason.contains("/nowhere"))
   }
 
-  @Test func `activityTimeout and pong timeout reach the session`() async throws {
+  @Test func `activityTimeout asks a silent server for a sign of life, and a pong ends the wait`()
+    async throws
+  {
     var options = service.options()
     options.activityTimeout = .milliseconds(20)
     let pusher = Pusher(key: service.pusher().key, options: options)
     let delegate = RecordingDelegate()
     pusher.delegate = delegate
-    pusher.connection.pongResponseTimeout = .seconds(7)
-    #expect(pusher.connection.pongResponseTimeout == .seconds(7))
     pusher.connect()
-    while !delegate.logged.values.contains(where: { $0.hasPrefix("sent: ") && $0.contains("ping") })
-    {
-      _ = try await delegate.logged.wait(for: delegate.logged.values.count + 1)
+    func pings() -> Int {
+      delegate.logged.values.count { $0.hasPrefix("sent: ") && $0.contains("ping") }
     }
-    #expect(pusher.connection.connectionState == .connected)
+    // A second ping means that the first was answered.
+    while pings() < 2 { _ = try await delegate.logged.wait(for: delegate.logged.values.count + 1) }
+    #expect(delegate.disconnected.values.isEmpty)
+  }
+
+  @Test func `a pong that does not come within pongResponseTimeout ends the connection`()
+    async throws
+  {
+    let server = try RawServer { peer in
+      RawServer.greet(peer)
+      peer.waitForEnd()
+    }
+    var options = PusherClientOptions(
+      autoReconnect: false, host: .host("127.0.0.1"), port: server.port, useTLS: false)
+    options.activityTimeout = .milliseconds(20)
+    let pusher = Pusher(key: "k", options: options)
+    let delegate = RecordingDelegate()
+    pusher.delegate = delegate
+    pusher.connection.pongResponseTimeout = .milliseconds(30)
+    #expect(pusher.connection.pongResponseTimeout == .milliseconds(30))
+    pusher.connect()
+    let ends = try await delegate.disconnected.wait()
+    #expect(ends.first?.error == .noPong(.milliseconds(30)))
+  }
+
+  @Test func `a client speaks TLS unless useTLS is off`() async throws {
+    let first = Gathered<UInt8?>()
+    let server = try RawServer { first.add($0.receive().first) }
+    for useTLS in [nil, false] {
+      var options = PusherClientOptions(
+        autoReconnect: false, host: .host("127.0.0.1"), port: server.port)
+      if let useTLS { options.useTLS = useTLS }
+      let delegate = RecordingDelegate()
+      let pusher = Pusher(key: "k", options: options)
+      pusher.delegate = delegate
+      pusher.connect()
+      _ = try await delegate.connectFailures.wait()
+    }
+    // The content type of a handshake (RFC 8446 section 5.1), and the G of GET.
+    #expect(try await first.wait(for: 2) == [22, UInt8(ascii: "G")])
+  }
+
+  @Test func `compression is offered, and an event that comes compressed is read`() async throws {
+    let offers = Gathered<Bool>()
+    let server = try RawServer { peer in
+      let head = RawServer.greet(peer, extensions: "permessage-deflate; server_no_context_takeover")
+      offers.add(head.contains("\r\nSec-WebSocket-Extensions: permessage-deflate"))
+      let text =
+        #"{"event":"e","channel":"a","data":"{\"text\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}"}"#
+      let output = ByteBuffer()
+      Array(text.utf8).withUnsafeBytes { Deflater(windowBits: 15).deflate($0, into: output) }
+      // Only after the client has bound what it binds: its first message is the subscription.
+      _ = peer.receive()
+      peer.send(frame(.text, output.array, isCompressed: true))
+      peer.waitForEnd()
+    }
+    let options = PusherClientOptions(
+      host: .host("127.0.0.1"), port: server.port, useTLS: false)
+    let pusher = Pusher(key: "k", options: options)
+    let data = Gathered<String?>()
+    pusher.subscribe("a").bind(eventName: "e") { data.add($0.data) }
+    pusher.connect()
+    #expect(try await data.wait() == [#"{"text":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#])
+    #expect(offers.values == [true])
   }
 
   @Test func `attemptToReturnJSONObject off hands data as text to callbacks`() async throws {

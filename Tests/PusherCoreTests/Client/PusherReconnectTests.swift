@@ -46,15 +46,66 @@ import Testing
   }
 
   @Test func `disconnect works while waiting to reconnect, and no attempt follows`() async throws {
-    let delegate = RecordingDelegate(retry: { _ in .seconds(60) })
-    let pusher = try await joined(delegate)
-    await service.stop()
-    _ = try await delegate.disconnected.wait()
-    #expect(pusher.connection.connectionState == .reconnecting)
+    let server = try RawServer { peer in
+      RawServer.greet(peer)
+      peer.send(frame(.close, [0x10, 0x68]))
+      peer.waitForEnd()
+    }
+    /// Disconnects in the moment in which the client says that it waits for its next attempt, which is near.
+    final class Delegate: PusherDelegate {
+      let states = Gathered<String>()
+      let disconnect: @Sendable () -> Void
+      init(_ disconnect: @escaping @Sendable () -> Void) { self.disconnect = disconnect }
+      func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
+        if new == .reconnecting { disconnect() }
+        states.add(new.stringValue())
+      }
+      func connectionWillReconnect(
+        _ connection: PusherConnection, afterDelay delay: Duration
+      ) -> Duration? { .milliseconds(1) }
+    }
+    let pusher = Pusher(
+      key: "k",
+      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+    let delegate = Delegate { [weak pusher] in pusher?.disconnect() }
+    pusher.delegate = delegate
+    pusher.connect()
+    #expect(
+      try await delegate.states.wait(for: 5) == [
+        "connecting", "connected", "reconnecting", "disconnecting", "disconnected",
+      ])
+    // A whole connection of another client takes longer than the attempt that was planned.
+    let other = Pusher(key: "k", options: pusher.connection.options)
+    let otherDelegate = RecordingDelegate(retry: { _ in nil })
+    other.delegate = otherDelegate
+    other.connect()
+    _ = try await otherDelegate.disconnected.wait()
+    #expect(server.opened.values.count == 2)
+    #expect(delegate.states.values.count == 5)
+    #expect(pusher.connection.connectionState == .disconnected)
+  }
+
+  @Test func `after disconnect no attempt follows when the server closes too`() async throws {
+    // The server answers the close frame with a code that asks for another attempt.
+    let server = try RawServer { peer in
+      RawServer.greet(peer)
+      _ = peer.receive()
+      peer.send(frame(.close, [0x10, 0x68]))
+      peer.waitForEnd()
+    }
+    let delegate = RecordingDelegate(retry: { _ in .milliseconds(1) })
+    let pusher = Pusher(
+      key: "k",
+      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+    pusher.delegate = delegate
+    pusher.connect()
+    _ = try await delegate.connected.wait()
     pusher.disconnect()
-    let states = try await delegate.states.wait(for: 5)
-    #expect(states.suffix(2) == ["reconnecting > disconnecting", "disconnecting > disconnected"])
-    #expect(delegate.delays.values.count == 1)
+    let states = try await delegate.states.wait(for: 4)
+    #expect(states.suffix(2) == ["connected > disconnecting", "disconnecting > disconnected"])
+    _ = try await server.closed.wait()
+    #expect(delegate.delays.values.isEmpty)
+    #expect(delegate.disconnected.values.map(\.willRetry) == [false])
   }
 
   @Test func `connect makes the next attempt at once`() async throws {
@@ -145,6 +196,30 @@ import Testing
     #expect(code == 4001)
     #expect(delegate.errors.values.first?.code == 4001)
     #expect(pusher.connection.connectionState == .disconnected)
+  }
+
+  @Test(arguments: [
+    (4000, false), (4099, false), (4100, true), (4199, true), (4200, true), (4299, true),
+    (4300, true), (1001, true),
+  ])
+  func `the range of the close code decides whether another attempt follows`(
+    code: Int, willRetry: Bool
+  ) async throws {
+    let server = try RawServer { peer in
+      RawServer.greet(peer)
+      peer.send(frame(.close, [UInt8(code >> 8), UInt8(code & 0xFF)]))
+      peer.waitForEnd()
+    }
+    let delegate = RecordingDelegate(retry: { _ in nil })
+    let pusher = Pusher(
+      key: "k",
+      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+    pusher.delegate = delegate
+    pusher.connect()
+    let end = try #require(try await delegate.disconnected.wait().first)
+    #expect(end.error == .closed(code: code, reason: ""))
+    // The delegate, which may refuse an attempt, is asked only when one is planned.
+    #expect(delegate.delays.values.count == (willRetry ? 1 : 0))
   }
 
   @Test func `connectionWillConnect can refuse`() async throws {

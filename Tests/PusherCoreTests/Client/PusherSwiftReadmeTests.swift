@@ -43,11 +43,18 @@ import Testing
     #expect(PusherAuth(auth: "a", channelData: "{}").channelData == "{}")
   }
 
-  @Test func `options with a cluster`() {
-    let options = PusherClientOptions(
+  @Test func `options with a cluster`() async throws {
+    var options = PusherClientOptions(
       host: .cluster("eu")
     )
-    #expect(options.host == .cluster("eu"))
+    // A proxy tells where the client wants to go, without a name having to be looked up.
+    let proxy = try LocalEndpoint { _ in (403, "") }
+    options.network = PusherNetwork(proxy: "http://127.0.0.1:\(proxy.port)")
+    options.autoReconnect = false
+    let pusher = Pusher(key: "APP_KEY", options: options)
+    pusher.connect()
+    let head = try await proxy.requests.wait().first?.head
+    #expect(head?.hasPrefix("CONNECT ws-eu.pusher.com:443 HTTP/1.1\r\n") == true)
   }
 
   @Test func `options with an endpoint`() {
@@ -302,10 +309,10 @@ import Testing
     pusher.delegate = delegate
     pusher.subscribe("my-channel")
 
-    pusher.bind(callback: { (message: JSONValue?) -> Void in
-      // The page looks for its fields in the message itself; they have always been in its data.
-      if let data = message?["data"] {
-        if let commenter = data["commenter"]?.text, let message = data["message"]?.text {
+    // As the page has it, but for the second `let`, which Swift 3 brought.
+    pusher.bind(callback: { (data: Any?) -> Void in
+      if let data = data as? [String: AnyObject] {
+        if let commenter = data["commenter"] as? String, let message = data["message"] as? String {
           printed.add("\(commenter) wrote \(message)")
         }
       }
@@ -325,9 +332,11 @@ import Testing
 
     myChannel.bind(
       eventName: "new-price",
-      callback: { (data: JSONValue?) -> Void in
-        if let price = data?["price"]?.text, let company = data?["company"]?.text {
-          printed.add("\(company) is now priced at \(price)")
+      callback: { (data: Any?) -> Void in
+        if let data = data as? [String: AnyObject] {
+          if let price = data["price"] as? String, let company = data["company"] as? String {
+            printed.add("\(company) is now priced at \(price)")
+          }
         }
       })
     pusher.connect()
@@ -339,10 +348,13 @@ import Testing
   @Test func `receiving errors`() async throws {
     let printed = printed
     let pusher = service.signingPusher()
-    // The page's label-less `bind({ … })` has the label `callback:`; its `code` may be null.
-    pusher.bind(callback: { (message: JSONValue?) in
-      if let message, message["event"] == "pusher:error" {
-        if let errorMessage = message["data"]?["message"]?.text {
+    pusher.bind({ (message: Any?) in
+      if let message = message as? [String: AnyObject], let eventName = message["event"] as? String,
+        eventName == "pusher:error"
+      {
+        if let data = message["data"] as? [String: AnyObject],
+          let errorMessage = data["message"] as? String
+        {
           printed.add("Error message: \(errorMessage)")
         }
       }

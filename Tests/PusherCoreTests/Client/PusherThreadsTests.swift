@@ -125,16 +125,55 @@ import Testing
     #expect(try await last.wait() == ["yes"])
   }
 
+  /// What a test wants to see go.
+  private final class Weak: Sendable {
+    nonisolated(unsafe) private weak let object: AnyObject?
+    init(_ object: AnyObject) { self.object = object }
+    var isGone: Bool { object == nil }
+  }
+
   @Test func `clients that come and go on many threads leave nothing behind`() async throws {
     let service = try LocalService()
+    let made = Gathered<Weak>()
     await Self.onThreads(4) { seed in
       for number in 0..<10 {
         let pusher = service.signingPusher()
-        pusher.subscribe("presence-\(seed)")
+        made.add(Weak(pusher.subscribe("presence-\(seed)")))
+        made.add(Weak(pusher.connection))
         pusher.bind { _ in }
         pusher.connect()
         if number % 2 == 0 { pusher.disconnect() }
       }
     }
+    #expect(made.values.count == 80)
+    // The last thread may still be closing its connection.
+    try await condition("every client is gone") { made.values.allSatisfy(\.isGone) }
+    while try await !service.api.channels().isEmpty {}
+  }
+
+  @Test(arguments: [false, true])
+  func `a client that subscribes and never connects leaves nothing behind`(unsubscribes: Bool) {
+    var objects: [Weak] = []
+    do {
+      let pusher = Pusher(key: "k")
+      objects.append(Weak(pusher.connection))
+      for name in ["a", "presence-p", "no channel's name"] {
+        let channel = pusher.subscribe(name)
+        objects.append(Weak(channel))
+        channel.bind { _ in }
+      }
+      pusher.signIn()
+      if unsubscribes { pusher.unsubscribeAll() }
+    }
+    #expect(objects.map(\.isGone) == [true, true, true, true])
+  }
+}
+
+/// Waits until something is so, for half a minute at most.
+func condition(_ what: String, _ isSo: () -> Bool) async throws {
+  let limit = ContinuousClock.now + .seconds(30)
+  while !isSo() {
+    guard ContinuousClock.now < limit else { throw LocalService.Failure.late(what) }
+    try await Task.sleep(for: .milliseconds(2))
   }
 }

@@ -1,0 +1,116 @@
+import TestSupport
+import Testing
+
+@testable import PusherCore
+
+/// How calls of the HTTP API share threads, connections and time.
+@Suite(.ownThread) struct `Calls of the HTTP API` {
+  private static func api(_ server: RawServer, _ timeout: Duration = .seconds(600)) -> PusherAPI {
+    PusherAPI(
+      appID: "1", key: "k", secret: "s",
+      options: PusherAPI.Options(
+        host: .host("127.0.0.1"), port: server.port, useTLS: false, timeout: timeout))
+  }
+
+  /// Makes a call, and puts down what came of it.
+  private static func call(_ api: PusherAPI, _ ends: Gathered<String>) -> Task<Void, Never> {
+    Task {
+      do throws(PusherAPIError) {
+        _ = try await api.channels()
+        ends.add("answered")
+      } catch {
+        ends.add("\(error)")
+      }
+    }
+  }
+
+  @Test func `a cancelled call ends at once and closes its connection`() async throws {
+    let server = try RawServer { $0.waitForEnd() }
+    let ends = Gathered<String>()
+    let call = Self.call(Self.api(server), ends)
+    _ = try await server.opened.wait()
+    call.cancel()
+    #expect(try await ends.wait() == ["the call was cancelled"])
+    _ = try await server.closed.wait()
+  }
+
+  @Test func `a call of a cancelled task is not made`() async throws {
+    let server = try RawServer { $0.waitForEnd() }
+    let result = await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      do throws(PusherAPIError) {
+        _ = try await Self.api(server).channels()
+        return PusherAPIError.invalid("answered")
+      } catch {
+        return error
+      }
+    }.value
+    #expect(result == .cancelled)
+    #expect(server.opened.values.isEmpty)
+  }
+
+  @Test func `many calls share the connections that there may be, and those that wait end in time`()
+    async throws
+  {
+    let limit = APICalls.limit
+    let gate = RawServer.Gate()
+    let server = try RawServer { peer in
+      guard !peer.head().isEmpty, peer.wait(for: gate) else { return }
+      peer.send(
+        Array(
+          "HTTP/1.1 200 OK\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{\"channels\":{}}".utf8
+        )
+      )
+      peer.waitForEnd()
+    }
+    // Not those of the process, which other tests use.
+    let calls = APICalls()
+    func call(_ ends: Gathered<String>, _ timeout: Duration = .seconds(600)) throws -> Task<
+      Void, Never
+    > {
+      let url = try HTTPURL(parsing: "http://127.0.0.1:\(server.port)/")
+      return Task {
+        let call = APICall(.init(method: "GET", url: url), .init(timeout: timeout))
+        switch await calls.outcome(of: call) {
+        case .success: ends.add("answered")
+        case .failure(let error): ends.add("\(error)")
+        }
+      }
+    }
+    let ends = Gathered<String>()
+    let first = try call(ends)
+    for _ in 1..<limit { _ = try call(ends) }
+    _ = try await server.opened.wait(for: limit)
+    // Now there is no room: a call that waits runs out of its time, and another one is cancelled.
+    let late = Gathered<String>()
+    _ = try call(late, .milliseconds(50))
+    #expect(try await late.wait() == ["no answer within 0.05 s"])
+    let cancelled = Gathered<String>()
+    try call(cancelled).cancel()
+    #expect(try await cancelled.wait() == ["the call was cancelled"])
+    // The connection that a cancelled call gives back is taken by one that waits.
+    for _ in 0..<8 { _ = try call(ends) }
+    first.cancel()
+    _ = try await server.opened.wait(for: limit + 1)
+    gate.open()
+    let all = try await ends.wait(for: limit + 8)
+    #expect(all.count { $0 == "answered" } == limit + 7)
+    #expect(all.count { $0 == "the call was cancelled" } == 1)
+    #expect(server.opened.values.max() == limit)
+  }
+
+  @Test func `when the calls are over there is no thread, and the next call gets one`() async throws
+  {
+    let service = try LocalService()
+    let calls = APICalls()
+    for _ in 0..<3 {
+      let url = try HTTPURL(parsing: "http://127.0.0.1:\(service.port)/apps/none")
+      let call = APICall(HTTPExchange.Request(method: "GET", url: url), PusherAPI.Options())
+      guard case .success = await calls.outcome(of: call) else {
+        Issue.record("no answer")
+        return
+      }
+      try await condition("the thread has ended") { !calls.hasThread }
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import PusherCore
+
+/// A listener whose connections a test talks to byte by byte, each on a thread of its own.
+final class RawServer: Sendable {
+  /// One connection, for the thread that talks to it.
+  final class Peer: Sendable {
+    fileprivate let descriptor: Int32
+
+    fileprivate init(_ descriptor: Int32) {
+      self.descriptor = descriptor
+    }
+
+    /// What has come, once something has; empty when the other side is gone.
+    func receive() -> [UInt8] {
+      var chunk = [UInt8](repeating: 0, count: 65_536)
+      let count = recv(descriptor, &chunk, chunk.count, 0)
+      return Array(chunk[..<max(count, 0)])
+    }
+
+    func send(_ bytes: [UInt8]) {
+      _ = Foundation.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// A request without a body.
+    func head() -> String {
+      var text = ""
+      while !text.hasSuffix("\r\n\r\n") {
+        let bytes = receive()
+        guard !bytes.isEmpty else { break }
+        text += String(decoding: bytes, as: UTF8.self)
+      }
+      return text
+    }
+
+    /// Whether the other side is gone, or something else has come.
+    fileprivate func hasNews(within milliseconds: Int32) -> Bool {
+      var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      return poll(&entry, 1, milliseconds) > 0
+    }
+
+    /// Waits until the test lets it go on; false when the other side is gone before.
+    func wait(for gate: Gate) -> Bool {
+      while !gate.isOpen {
+        if hasNews(within: 2) { return false }
+      }
+      return true
+    }
+
+    /// Waits until the other side is gone.
+    func waitForEnd() {
+      while !receive().isEmpty {}
+    }
+  }
+
+  /// What connections wait for until the test opens it.
+  final class Gate: Sendable {
+    private let state = Locked(false)
+    var isOpen: Bool { state.withLock { $0 } }
+    func open() { state.withLock { $0 = true } }
+  }
+
+  let port: Int
+  /// How many connections were open whenever one came.
+  let opened = Gathered<Int>()
+  let closed = Gathered<Int>()
+  private let descriptor: Int32
+
+  /// - Parameter talk: The other side of one connection, which is closed after it.
+  init(_ talk: @escaping @Sendable (Peer) -> Void) throws {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 && listen(descriptor, 256) == 0
+          && getsockname(descriptor, $0, &length) == 0
+      }
+    }
+    guard isBound else { throw LocalService.Failure.noServer }
+    self.descriptor = descriptor
+    port = Int(UInt16(bigEndian: address.sin_port))
+    let (opened, closed) = (opened, closed)
+    let count = Locked(0)
+    Thread.detachNewThread {
+      while true {
+        let peer = accept(descriptor, nil, nil)
+        guard peer >= 0 else { break }
+        let now = count.withLock { count in
+          count += 1
+          return count
+        }
+        opened.add(now)
+        Thread.detachNewThread {
+          talk(Peer(peer))
+          count.withLock { $0 -= 1 }
+          close(peer)
+          closed.add(1)
+        }
+      }
+      close(descriptor)
+    }
+  }
+
+  deinit {
+    shutdown(descriptor, Int32(SHUT_RDWR))
+  }
+
+  /// What makes a client's WebSocket with this server, and greets it.
+  ///
+  /// - Parameter extensions: What is agreed to, if anything.
+  /// - Returns: What the client asked.
+  @discardableResult
+  static func greet(_ peer: Peer, extensions: String? = nil) -> String {
+    let head = peer.head()
+    let key =
+      head.split(separator: "\r\n").first { $0.hasPrefix("Sec-WebSocket-Key: ") }?
+      .dropFirst("Sec-WebSocket-Key: ".utf8.count) ?? ""
+    let agreed = extensions.map { "Sec-WebSocket-Extensions: \($0)\r\n" } ?? ""
+    let answer =
+      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+      + "Sec-WebSocket-Accept: \(WebSocketKey.accept(String(key)))\r\n\(agreed)\r\n"
+    let greeting =
+      #"{"event":"pusher:connection_established","data":"{\"socket_id\":\"1.2\",\"activity_timeout\":120}"}"#
+    peer.send(Array(answer.utf8) + textFrame(greeting))
+    return head
+  }
+}
