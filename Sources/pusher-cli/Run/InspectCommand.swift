@@ -41,9 +41,20 @@ enum InspectCommand {
     case .channels:
       return answer["channels"]?.members?.map { named($0.name, $0.value.members ?? []) }
     case .channel(let name): return answer.members.map { [named(name, $0)] }
-    case .users: return answer["users"]?.elements
+    case .users: return answer["users"]?.elements?.map(user)
     case .terminate: return answer.members == nil ? nil : []
     }
+  }
+
+  /// A user with the id as text, its characters as the server wrote them: ids are compared as texts, and `subscribe`
+  /// prints them so.
+  private static func user(_ user: JSONValue) -> JSONValue {
+    guard let members = user.members else { return user }
+    return .object(
+      members.map { member in
+        guard member.name == "id", let id = member.value.identifier else { return member }
+        return .init("id", .string(id))
+      })
   }
 
   private static func named(_ channel: String, _ members: [JSONValue.Member]) -> JSONValue {

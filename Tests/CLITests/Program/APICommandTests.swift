@@ -45,6 +45,28 @@ struct APICommandTests {
         .outputText == #"{"channels":{"news":{"subscription_count":1}}}"# + "\n")
   }
 
+  @Test
+  func `a user's id is text, as subscribe prints it, where the server writes a number too`()
+    throws
+  {
+    let body =
+      #"{"users":[{"id":7,"user_info":{"id":1}},{"id":12345678901234567890},{"id":"é"},"#
+      + #"{"id":"007"}]}"#
+    let server = try ScriptedServer { connection in
+      _ = try connection.question()
+      try connection.answer(200, body: body)
+    }
+    let result = try PusherCLI.start(
+      ["users"] + server.address + ["presence-a", "--app-id", "1"],
+      environment: ["PUSHER_APP_SECRET": "local-secret"]
+    ).result()
+    #expect(
+      result.outputText.split(separator: "\n") == [
+        #"{"id":"7","user_info":{"id":1}}"#, #"{"id":"12345678901234567890"}"#, #"{"id":"é"}"#,
+        #"{"id":"007"}"#,
+      ], "\(result.errorText)")
+  }
+
   @Test func `the event of a cache channel is told with the seconds it has left`() throws {
     let server = try LocalServer()
     #expect(try run(server, "trigger", "-c", "cache-a", "-e", "e", "1").ending == .exited(0))
