@@ -81,7 +81,7 @@ package struct APIRouter {
         return .json(.object([.init("connections", .integer(hub.connectionCount))]))
       }
     } catch {
-      return .refusal(error.status, error.reason)
+      return error.answer
     }
   }
 }
@@ -123,6 +123,15 @@ private enum APICall {
 
 /// Why a call of the right app is not done.
 struct APIRefusal: Error, Equatable {
-  let status: Int
-  let reason: String
+  let answer: HTTPAnswer
+
+  /// With one line of text.
+  init(status: Int, reason: String) {
+    answer = .refusal(status, reason)
+  }
+
+  /// With an object that the server has for it.
+  init(status: Int, json: JSONValue) {
+    answer = .json(json, status: status)
+  }
 }

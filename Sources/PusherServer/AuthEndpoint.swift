@@ -1,6 +1,7 @@
 internal import PusherCore
 
-/// What an application offers its clients: `/pusher/auth`, `/broadcasting/auth` and `/pusher/user-auth`.
+/// What an application offers its clients: `/pusher/auth` and `/pusher/user-auth`, and Laravel's `/broadcasting/auth`
+/// and `/broadcasting/user-auth`.
 ///
 /// It is for development: whoever asks may join every channel as whatever user it names. Bodies are forms or JSON
 /// objects with `socket_id`, `channel_name`, and for who somebody is `user_id`, `user_info` and `watchlist`; who names
@@ -9,7 +10,7 @@ package struct AuthEndpoint {
   private let applications: Applications
 
   private static let channelPaths: Set = ["/pusher/auth", "/broadcasting/auth"]
-  private static let userPath = "/pusher/user-auth"
+  private static let userPaths: Set = ["/pusher/user-auth", "/broadcasting/user-auth"]
 
   package init(_ applications: Applications) {
     self.applications = applications
@@ -19,7 +20,8 @@ package struct AuthEndpoint {
   package func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer? {
     let head = request.head
     let path = RequestTarget.path(of: head.target)
-    guard Self.channelPaths.contains(path) || path == Self.userPath else { return nil }
+    let isForUsers = Self.userPaths.contains(path)
+    guard isForUsers || Self.channelPaths.contains(path) else { return nil }
     var answer: HTTPAnswer
     switch head.method {
     case "OPTIONS": answer = .nothing
@@ -32,10 +34,10 @@ package struct AuthEndpoint {
         }
         answer = .json(
           .object(
-            path == Self.userPath
+            isForUsers
               ? try user(question, hub.application) : try channel(question, hub.application)))
       } catch {
-        answer = .refusal(error.status, error.reason)
+        answer = error.answer
       }
     default:
       answer = .refusal(405, "\(head.method) is not allowed here", allow: "POST, OPTIONS")
@@ -94,7 +96,7 @@ package struct AuthEndpoint {
     }
     var data: String?
     if kind == .presence {
-      var members = [JSONValue.Member("user_id", .string(question.userID))]
+      var members = [JSONValue.Member("user_id", question.member)]
       if let info = question.fields["user_info"] { members.append(.init("user_info", info)) }
       data = JSONWriter.text(.object(members))
     }
@@ -146,6 +148,14 @@ private struct Question {
   /// Who asks.
   var userID: String {
     guard let id = fields["user_id"]?.identifier, !id.isEmpty else { return socketID }
+    return id
+  }
+
+  /// Who asks, a number if it was given as one: applications with numbers for ids sign them as such.
+  var member: JSONValue {
+    guard case .number = fields["user_id"], let id = fields["user_id"] else {
+      return .string(userID)
+    }
     return id
   }
 

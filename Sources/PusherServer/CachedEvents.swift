@@ -5,7 +5,8 @@ struct CachedEvents {
   /// An event of the API, as it was published.
   struct Event: Equatable {
     let name: String
-    let data: String
+    /// A string, or what else the publisher gave.
+    let data: JSONValue
     /// When it is forgotten; `nil` for never.
     let expiry: Instant?
   }
@@ -28,7 +29,7 @@ struct CachedEvents {
   }
 
   /// Keeps an event in place of the channel's last one.
-  mutating func store(name: String, data: String, for channel: String, at now: Instant) {
+  mutating func store(name: String, data: JSONValue, for channel: String, at now: Instant) {
     guard limit > 0 else { return }
     let event = Event(name: name, data: data, expiry: lifetime.map(now.advanced))
     guard events.updateValue(event, forKey: channel) == nil else { return }

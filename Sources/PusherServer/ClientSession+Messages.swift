@@ -28,9 +28,9 @@ extension ClientSession {
     switch hub.text.dialect.answer(to: mistake) {
     case .reason(let usual):
       send(hub.text.error(code: code ?? usual, message: reason, channel: channel))
-    case .invalidMessage where code == nil:
-      send(hub.text.error(code: .generic, message: Dialect.invalidMessage))
-    case .invalidMessage: send(hub.text.error(code: code, message: reason, channel: channel))
+    case .words(let own, let words) where code == nil:
+      send(hub.text.error(code: own, message: words, channel: channel))
+    case .words: send(hub.text.error(code: code, message: reason, channel: channel))
     case .silence: break
     }
   }
@@ -62,15 +62,15 @@ extension ClientSession {
   private func subscribe(to channel: String, auth: String, channelData: String?) {
     do throws(SubscriptionRefusal) {
       let member = try checkSubscription(channel: channel, auth: auth, channelData: channelData)
-      subscriptions.insert(channel)
+      guard subscriptions.insert(channel).inserted else {
+        hub.subscribeAgain(self, to: channel, as: member)
+        return
+      }
       hub.subscribe(self, to: channel, as: member)
     } catch {
       hub.log(
         .subscriptionRefused(socketID: socketID, channel: channel, reason: error.reason))
-      send(
-        error.isUnauthorized
-          ? hub.text.unauthorized(error.reason, channel: channel)
-          : hub.text.error(code: error.code, message: error.reason, channel: channel))
+      send(hub.text.refusal(error, channel: channel))
     }
   }
 
@@ -78,35 +78,39 @@ extension ClientSession {
   private func checkSubscription(
     channel: String, auth: String, channelData: String?
   ) throws(SubscriptionRefusal) -> Member? {
-    if let problem = hub.text.dialect.problem(inChannel: channel) {
-      throw SubscriptionRefusal(reason: "Invalid channel name: \(problem)")
+    let dialect = hub.text.dialect
+    if let problem = dialect.problem(inChannel: channel) {
+      throw SubscriptionRefusal(
+        reason: "Invalid channel name: \(problem)",
+        cause: channel.utf8.count > ChannelName.maximumLength ? .longName : .name)
     }
     let isOwn = user.map { channel == UserChannel.name(userID: $0.id) } ?? false
     guard !channel.hasPrefix("#") || isOwn else {
       throw SubscriptionRefusal(reason: "\(channel) is only for a user who is signed in")
     }
-    guard !subscriptions.contains(channel) else {
+    let isSecond = subscriptions.contains(channel)
+    guard !isSecond || dialect.acceptsSecondSubscription else {
       throw SubscriptionRefusal(reason: "Existing subscription to channel \(channel)")
     }
-    guard subscriptions.count < hub.limits.subscriptions else {
+    guard isSecond || subscriptions.count < hub.limits.subscriptions else {
       throw SubscriptionRefusal(
         reason: "a connection has at most \(hub.limits.subscriptions) subscriptions")
     }
-    let kind = hub.text.dialect.kind(of: channel)
+    let kind = dialect.kind(of: channel)
     guard kind.needsAuthorization else { return nil }
     guard !refusesStaged(channel) else {
       throw SubscriptionRefusal(
-        reason: "Invalid signature: refused by a staged fault", isUnauthorized: true)
+        reason: "Invalid signature: refused by a staged fault", cause: .unauthorized)
     }
     let claim = SubscriptionClaim(
       socketID: socketID, channel: channel, auth: auth, channelData: channelData)
     try claim.verify(for: hub.application)
     guard kind == .presence else { return nil }
-    let member = try claim.member(limits: hub.limits, user: user)
+    let member = try claim.member(limits: hub.limits, user: user, dialect: dialect)
     guard hub.hasRoom(for: member.userID, in: channel) else {
       throw SubscriptionRefusal(
         reason: "a presence channel has at most \(hub.limits.presenceMembers) members",
-        code: .overQuota)
+        code: .overQuota, cause: .fullChannel)
     }
     return member
   }
@@ -125,12 +129,12 @@ extension ClientSession {
   // MARK: Client events
 
   private func relay(name: String, channel: String, data: JSONValue?, at now: Instant) {
-    if let (reason, mistake, code) = refusal(of: name, channel: channel, data: data, at: now) {
-      complain("Client event rejected - \(reason)", mistake, code: code, channel: channel)
-      return
-    }
     guard let relayed = hub.text.dialect.relayed(data) else {
       complain("the data is a string that holds no JSON", .clientEvent)
+      return
+    }
+    if let (reason, mistake, code) = refusal(of: name, channel: channel, data: data, at: now) {
+      complain("Client event rejected - \(reason)", mistake, code: code, channel: channel)
       return
     }
     hub.relay(name: name, channel: channel, data: relayed, from: self)
@@ -140,16 +144,16 @@ extension ClientSession {
     of name: String, channel: String, data: JSONValue?, at now: Instant
   ) -> (reason: String, mistake: Dialect.Mistake, code: PusherCode?)? {
     guard hub.application.allowsClientEvents else {
-      return ("client events are switched off for this app", .clientEvent, nil)
+      return ("client events are switched off for this app", .clientEventsOff, nil)
     }
-    let kind = hub.text.dialect.kind(of: channel)
-    guard kind == .private || kind == .presence else {
+    let dialect = hub.text.dialect
+    guard dialect.passesOnClientEvents(on: dialect.kind(of: channel)) else {
       return ("only supported on private and presence channels", .clientEvent, nil)
     }
     guard subscriptions.contains(channel) else {
-      return ("this connection is not subscribed to \(channel)", .noSubscription, nil)
+      return ("this connection is not subscribed to \(channel)", .notMember, nil)
     }
-    if let problem = hub.text.dialect.problem(inEvent: name) {
+    if let problem = dialect.problem(inEvent: name) {
       return (problem, .clientEvent, nil)
     }
     let limits = hub.limits

@@ -43,6 +43,15 @@ package enum Dialect: String, Sendable, CaseIterable {
   /// Whether subscribers can be told how many they are.
   var sendsSubscriptionCounts: Bool { self == .pusher }
 
+  /// Whether a connection says which protocol and which version of a library it speaks, and is refused for others.
+  var checksVersions: Bool { self == .pusher }
+
+  /// Whether a presence member's id that the app wrote as a number stays one; Pusher documents strings.
+  var keepsNumbers: Bool { self != .pusher }
+
+  /// Whether who is subscribed may subscribe again, and gets the same answer.
+  var acceptsSecondSubscription: Bool { self != .pusher }
+
   /// Whether users can sign in.
   var knowsSignIn: Bool { self != .reverb }
 
@@ -58,11 +67,17 @@ package enum Dialect: String, Sendable, CaseIterable {
   /// What says that there are as many connections as there may be.
   var connectionQuota: PusherCode { self == .soketi ? .overCapacity : .overQuota }
 
+  /// Whether events of clients are passed on on such a channel.
+  func passesOnClientEvents(on kind: ChannelKind) -> Bool {
+    self != .pusher || kind == .private || kind == .presence
+  }
+
   /// The data of a client's event as others get it; `nil` when the event is refused.
   ///
-  /// Reverb reads a string's JSON first, and takes no other string.
+  /// Reverb reads a string's JSON first, and takes no other string; where there is no data it writes `null`.
   func relayed(_ data: JSONValue?) -> JSONValue?? {
-    guard self == .reverb, case .string(let text) = data else { return .some(data) }
+    guard self == .reverb else { return .some(data) }
+    guard case .string(let text) = data else { return .some(data ?? .null) }
     return (try? JSONParser.parse(text)).map { .some($0) }
   }
 }

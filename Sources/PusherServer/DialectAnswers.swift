@@ -46,16 +46,45 @@ extension Dialect {
     return members
   }
 
-  /// Why an event's data is refused beyond what Pusher refuses.
-  func dataRefusal(_ data: JSONValue?) -> APIRefusal? {
-    switch self {
-    case .pusher: return nil
-    case .reverb:
-      guard data?.text == nil else { return nil }
-      return APIRefusal(status: 422, reason: "The data field must be a string")
-    case .soketi:
-      guard data?.text == "" else { return nil }
-      return APIRefusal(status: 400, reason: "the event has no data")
+  /// Whether a count that a channel does not have, such as that of a public channel's users, is an error.
+  var refusesMissingCounts: Bool { self == .pusher }
+
+  /// Whether a channel without subscribers has counts.
+  var countsEmptyChannels: Bool { self != .reverb }
+
+  /// Whether a presence channel has a count of its connections beside that of its users.
+  var countsMembersTwice: Bool { self != .reverb }
+
+  /// Whether `with_user_info` adds what is known of users.
+  var tellsUserInfo: Bool { self == .soketi }
+
+  /// Why a channel's users are not told.
+  func usersRefusal(of channel: String, in hub: Hub) -> APIRefusal? {
+    let isPresence = kind(of: channel) == .presence
+    guard self == .reverb else {
+      return isPresence
+        ? nil : APIRefusal(status: 400, reason: "users are only known of presence channels")
     }
+    guard hub.subscriptionCount(channel) > 0 else {
+      return APIRefusal(status: 404, json: .object([]))
+    }
+    return isPresence ? nil : APIRefusal(status: 400, json: .object([]))
+  }
+
+  /// Whether the socket that an event leaves out must be named as one.
+  var checksExcludedSocket: Bool { self == .pusher }
+
+  /// Whether an event's data may be more than a string.
+  var acceptsEveryData: Bool { self == .soketi }
+
+  /// Why an event's data is refused beyond what Pusher refuses: to soketi what JavaScript takes for false is missing.
+  func dataRefusal(_ data: JSONValue?) -> APIRefusal? {
+    guard self == .soketi else { return nil }
+    switch data {
+    case nil, .null, .bool(false), .string(""): break
+    case .number(let digits) where Double(digits) == 0: break
+    default: return nil
+    }
+    return APIRefusal(status: 400, reason: "the event has no data")
   }
 }

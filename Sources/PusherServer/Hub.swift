@@ -72,8 +72,7 @@ package final class Hub {
     let isNewMember = channel.add(session, as: member)
     let members = channel.kind == .presence ? channel.members : nil
     channels[name] = channel
-    session.send(text.subscriptionSucceeded(channel: name, members: members))
-    if text.dialect.isCache(name) { replay(name, to: session) }
+    confirm(session, name, members)
     log(.subscribed(socketID: session.socketID, channel: name, userID: member?.userID))
     noteCount(name)
     guard isNewMember, let member else { return }
@@ -82,18 +81,34 @@ package final class Hub {
     deliver(SharedFrame(text.memberAdded(channel: name, member: member)), to: others)
   }
 
+  /// Subscribes a socket that is subscribed already: it gets the answer again, and may be somebody else from now on.
+  func subscribeAgain(_ session: ClientSession, to name: String, as member: Member?) {
+    guard let channel = channels[name], channel.userID(of: session) == member?.userID else {
+      leave(session, name)
+      subscribe(session, to: name, as: member)
+      return
+    }
+    confirm(session, name, channel.kind == .presence ? channel.members : nil)
+  }
+
+  /// Answers a subscription.
+  private func confirm(_ session: ClientSession, _ name: String, _ members: MemberList?) {
+    session.send(text.subscriptionSucceeded(channel: name, members: members))
+    if text.dialect.isCache(name) { replay(name, to: session) }
+  }
+
   /// Ends a subscription; the others learn when a user has left with its last connection.
   func leave(_ session: ClientSession, _ name: String) {
-    guard let goneUserID = channels[name]?.remove(session) else {
+    guard let gone = channels[name]?.remove(session) else {
       removeIfEmpty(name)
       noteCount(name)
       return
     }
-    note(.memberRemoved(channel: name, userID: goneUserID))
+    note(.memberRemoved(channel: name, userID: gone.userID))
     let others = channels[name]?.subscribers ?? []
     removeIfEmpty(name)
     guard !others.isEmpty else { return }
-    deliver(SharedFrame(text.memberRemoved(channel: name, userID: goneUserID)), to: others)
+    deliver(SharedFrame(text.memberRemoved(channel: name, userID: gone.id)), to: others)
   }
 
   /// What a new subscriber of a cache channel gets: the last event, or the news that there is none.
@@ -108,7 +123,7 @@ package final class Hub {
 
   /// The data of the last event of a cache channel.
   package func cachedData(_ channel: String) -> String? {
-    cache.event(of: channel, at: now)?.data
+    cache.event(of: channel, at: now).map { $0.data.text ?? JSONWriter.text($0.data) }
   }
 
   /// How long the last event of a cache channel will still be kept; `nil` without a limit.
@@ -157,7 +172,7 @@ package final class Hub {
   /// Answers to how many it went.
   @discardableResult
   package func publish(
-    name: String, channel: String, data: String, except excluded: String? = nil
+    name: String, channel: String, data: JSONValue, except excluded: String? = nil
   ) -> Int {
     if text.dialect.isCache(channel) {
       cache.store(name: name, data: data, for: channel, at: now)
@@ -176,7 +191,8 @@ package final class Hub {
   func relay(name: String, channel: String, data: JSONValue?, from session: ClientSession) {
     guard let place = channels[channel] else { return }
     let userID = place.userID(of: session)
-    let message = text.clientEvent(name: name, channel: channel, data: data, userID: userID)
+    let message = text.clientEvent(
+      name: name, channel: channel, data: data, userID: userID.map(place.members.id))
     let count = deliver(
       SharedFrame(message, channel: channel), to: place.subscribers, except: session)
     log(
@@ -212,10 +228,8 @@ package final class Hub {
     channels[channel]?.members.userIDs ?? []
   }
 
-  /// What the app tells of a presence channel's user.
-  func userInfo(_ userID: String, in channel: String) -> JSONValue? {
-    channels[channel]?.members.info(of: userID)
-  }
+  /// Who is in a presence channel.
+  func members(of channel: String) -> MemberList { channels[channel]?.members ?? MemberList() }
 
   // MARK: What the driver collects
 

@@ -23,8 +23,8 @@ struct HubChannel {
     return members.join(member)
   }
 
-  /// Lets a subscriber go; the id of the user who is no longer there with any connection.
-  mutating func remove(_ session: ClientSession) -> String? {
+  /// Lets a subscriber go; the user who is no longer there with any connection.
+  mutating func remove(_ session: ClientSession) -> Member? {
     let key = ObjectIdentifier(session)
     guard let place = places.removeValue(forKey: key) else { return nil }
     let last = subscribers.removeLast()
@@ -33,7 +33,8 @@ struct HubChannel {
       places[ObjectIdentifier(last)] = place
     }
     guard let userID = userIDs.removeValue(forKey: key) else { return nil }
-    return members.leave(userID) ? userID : nil
+    let member = Member(userID: userID, id: members.id(of: userID))
+    return members.leave(userID) ? member : nil
   }
 
   /// As whom the session is subscribed to a presence channel.

@@ -12,7 +12,8 @@ struct InspectCall {
   func channels(_ target: RequestTarget) throws(APIRefusal) -> JSONValue {
     let prefix = target["filter_by_prefix"] ?? ""
     let info = ChannelInfo(target["info"])
-    guard !info.contains("user_count") || prefix.hasPrefix("presence-") else {
+    let isMixed = info.contains("user_count") && !prefix.hasPrefix("presence-")
+    guard !isMixed || !hub.text.dialect.refusesMissingCounts else {
       throw APIRefusal(
         status: 400, reason: "user_count needs a filter_by_prefix that begins with presence-")
     }
@@ -29,10 +30,12 @@ struct InspectCall {
   func channel(_ name: String, _ target: RequestTarget) throws(APIRefusal) -> JSONValue {
     try check(name)
     let info = ChannelInfo(target["info"])
-    guard !info.contains("user_count") || hub.text.dialect.kind(of: name) == .presence else {
+    let dialect = hub.text.dialect
+    let isMissing = info.contains("user_count") && dialect.kind(of: name) != .presence
+    guard !isMissing || !dialect.refusesMissingCounts else {
       throw APIRefusal(status: 400, reason: "user_count is only known of presence channels")
     }
-    if let all = hub.text.dialect.attributes(of: name, in: hub) { return .object(all) }
+    if let all = dialect.attributes(of: name, in: hub) { return .object(all) }
     let occupied = JSONValue.Member("occupied", .bool(hub.subscriptionCount(name) > 0))
     return .object([occupied] + info.attributes(of: name, in: hub))
   }
@@ -40,14 +43,14 @@ struct InspectCall {
   /// `GET /apps/ID/channels/NAME/users`.
   func users(_ name: String, _ target: RequestTarget) throws(APIRefusal) -> JSONValue {
     try check(name)
-    guard hub.text.dialect.kind(of: name) == .presence else {
-      throw APIRefusal(status: 400, reason: "users are only known of presence channels")
-    }
-    let showsInfo = hub.text.dialect == .soketi && target["with_user_info"] == "1"
-    let users = hub.userIDs(name).map { id in
-      let info = showsInfo ? hub.userInfo(id, in: name) : nil
+    let dialect = hub.text.dialect
+    if let refusal = dialect.usersRefusal(of: name, in: hub) { throw refusal }
+    let showsInfo = dialect.tellsUserInfo && target["with_user_info"] == "1"
+    let members = hub.members(of: name)
+    let users = members.userIDs.map { userID in
+      let info = showsInfo ? members.info(of: userID) : nil
       return JSONValue.object(
-        [.init("id", .string(id))] + (info.map { [.init("user_info", $0)] } ?? []))
+        [.init("id", members.id(of: userID))] + (info.map { [.init("user_info", $0)] } ?? []))
     }
     return .object([.init("users", .array(users))])
   }
@@ -74,10 +77,13 @@ struct ChannelInfo {
   /// What is asked for and known of a channel.
   func attributes(of channel: String, in hub: Hub) -> [JSONValue.Member] {
     var members: [JSONValue.Member] = []
-    if contains("user_count"), hub.text.dialect.kind(of: channel) == .presence {
+    let dialect = hub.text.dialect
+    let isCounted = dialect.countsEmptyChannels || hub.subscriptionCount(channel) > 0
+    let isPresence = dialect.kind(of: channel) == .presence
+    if contains("user_count"), isPresence, isCounted {
       members.append(.init("user_count", .integer(hub.userIDs(channel).count)))
     }
-    if contains("subscription_count") {
+    if contains("subscription_count"), isCounted, !isPresence || dialect.countsMembersTwice {
       members.append(.init("subscription_count", .integer(hub.subscriptionCount(channel))))
     }
     if contains("cache"), let data = hub.cachedData(channel) {

@@ -5,10 +5,13 @@ package struct Member: Sendable, Equatable {
   package let userID: String
   /// What the app tells about the user; `nil` when nothing.
   package let info: JSONValue?
+  /// The id as it is told to others: a string or a number.
+  let id: JSONValue
 
-  package init(userID: String, info: JSONValue? = nil) {
+  package init(userID: String, info: JSONValue? = nil, id: JSONValue? = nil) {
     self.userID = userID
     self.info = info
+    self.id = id ?? .string(userID)
   }
 }
 
@@ -16,6 +19,8 @@ package struct Member: Sendable, Equatable {
 package struct MemberList: Sendable, Equatable {
   private struct Entry: Equatable {
     let info: JSONValue?
+    /// The id as the user's first connection brought it.
+    let id: JSONValue
     var connections: Int
   }
 
@@ -33,6 +38,9 @@ package struct MemberList: Sendable, Equatable {
   /// What the app tells about a user.
   func info(of userID: String) -> JSONValue? { entries[userID]?.info }
 
+  /// A user's id as it is told to others.
+  func id(of userID: String) -> JSONValue { entries[userID]?.id ?? .string(userID) }
+
   package func contains(_ userID: String) -> Bool { entries[userID] != nil }
 
   /// Counts a connection in; true for the user's first.
@@ -44,7 +52,7 @@ package struct MemberList: Sendable, Equatable {
       return false
     }
     order.append(member.userID)
-    entries[member.userID] = Entry(info: member.info, connections: 1)
+    entries[member.userID] = Entry(info: member.info, id: member.id, connections: 1)
     return true
   }
 
@@ -63,7 +71,7 @@ package struct MemberList: Sendable, Equatable {
   /// The `presence` object: `ids`, `hash` and `count`.
   var json: JSONValue {
     .object([
-      .init("ids", .array(order.map(JSONValue.string))),
+      .init("ids", .array(order.map(id))),
       .init("hash", .object(order.map { .init($0, entries[$0]?.info ?? .null) })),
       .init("count", .integer(count)),
     ])

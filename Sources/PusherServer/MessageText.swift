@@ -33,18 +33,16 @@ package struct MessageText: Sendable {
     return message(service.eventPrefix + "error", channel: channel, data: data)
   }
 
-  /// The answer to a subscription whose signature is not accepted.
-  func unauthorized(_ reason: String, channel: String) -> String {
-    switch dialect {
-    case .pusher: return error(code: nil, message: reason, channel: channel)
-    case .reverb: return error(code: .unauthorized, message: "Connection is unauthorized")
-    case .soketi:
-      let data = JSONValue.object([
-        .init("type", .string("AuthError")), .init("error", .string(reason)),
-        .init("status", .integer(401)),
-      ])
-      return message(service.eventPrefix + "subscription_error", channel: channel, data: data)
+  /// The answer to a subscription that is not accepted.
+  func refusal(_ refusal: SubscriptionRefusal, channel: String) -> String {
+    if let data = dialect.subscriptionError(refusal) {
+      return message(
+        service.eventPrefix + "subscription_error", channel: channel, data: .object(data))
     }
+    if dialect == .reverb, refusal.cause == .unauthorized {
+      return error(code: .unauthorized, message: "Connection is unauthorized")
+    }
+    return error(code: refusal.code, message: refusal.reason, channel: channel)
   }
 
   package var ping: String {
@@ -72,27 +70,27 @@ package struct MessageText: Sendable {
 
   /// A user's first connection has joined.
   package func memberAdded(channel: String, member: Member) -> String {
-    var data = [JSONValue.Member("user_id", .string(member.userID))]
+    var data = [JSONValue.Member("user_id", member.id)]
     if let info = member.info { data.append(.init("user_info", info)) }
     return message(
       service.internalPrefix + "member_added", channel: channel, data: embedded(.object(data)))
   }
 
   /// A user's last connection has left.
-  package func memberRemoved(channel: String, userID: String) -> String {
-    let data = JSONValue.object([.init("user_id", .string(userID))])
+  package func memberRemoved(channel: String, userID: JSONValue) -> String {
+    let data = JSONValue.object([.init("user_id", userID)])
     return message(
       service.internalPrefix + "member_removed", channel: channel, data: embedded(data))
   }
 
   /// An event of the application; `data` goes out as the publisher gave it.
-  package func event(name: String, channel: String, data: String) -> String {
-    message(name, channel: channel, data: .string(data))
+  package func event(name: String, channel: String, data: JSONValue) -> String {
+    message(name, channel: channel, data: data)
   }
 
   /// An event from another client; `userID` on presence channels.
   package func clientEvent(
-    name: String, channel: String, data: JSONValue?, userID: String?
+    name: String, channel: String, data: JSONValue?, userID: JSONValue?
   ) -> String {
     message(name, channel: channel, data: data, userID: userID)
   }
@@ -134,12 +132,12 @@ package struct MessageText: Sendable {
   }
 
   private func message(
-    _ event: String, channel: String? = nil, data: JSONValue?, userID: String? = nil
+    _ event: String, channel: String? = nil, data: JSONValue?, userID: JSONValue? = nil
   ) -> String {
     var members = [JSONValue.Member("event", .string(event))]
     if let channel { members.append(.init("channel", .string(channel))) }
     if let data { members.append(.init("data", data)) }
-    if let userID { members.append(.init("user_id", .string(userID))) }
+    if let userID { members.append(.init("user_id", userID)) }
     return JSONWriter.text(.object(members))
   }
 }

@@ -13,14 +13,17 @@ struct PublishCall {
   private struct Event {
     let name: String
     let channels: [String]
-    let data: String
+    /// A string, or what else the dialect lets through.
+    let data: JSONValue
     let socketID: String?
     let info: ChannelInfo
   }
 
   /// One event for up to a hundred channels.
   func event(_ body: [UInt8]) throws(APIRefusal) -> JSONValue {
-    let event = try checkedEvent(try object(body))
+    let value = try object(body)
+    if let refusal = dialect.eventRefusal(value) { throw refusal }
+    let event = try checkedEvent(value)
     publish(event)
     guard !event.info.isEmpty, dialect != .soketi else { return dialect.done(.object([])) }
     let channels = event.channels.map { channel in
@@ -31,12 +34,14 @@ struct PublishCall {
 
   /// Up to ten events, each for one channel; the answer has an entry for each when one asked for information.
   func batch(_ body: [UInt8]) throws(APIRefusal) -> JSONValue {
-    guard let elements = try object(body)["batch"]?.elements else {
+    let value = try object(body)
+    if let refusal = dialect.batchRefusal(value) { throw refusal }
+    guard let elements = value["batch"]?.elements else {
       throw APIRefusal(status: 400, reason: "the body has no array called batch")
     }
     guard elements.count <= hub.limits.batch else {
       throw APIRefusal(
-        status: 413,
+        status: 400,
         reason: "a batch has at most \(hub.limits.batch) events, this one \(elements.count)")
     }
     var events: [Event] = []
@@ -44,7 +49,8 @@ struct PublishCall {
       do throws(APIRefusal) {
         events.append(try checkedEvent(element))
       } catch {
-        throw APIRefusal(status: error.status, reason: "event \(index + 1): \(error.reason)")
+        let answer = error.answer
+        throw APIRefusal(status: answer.status, reason: "event \(index + 1): \(answer.body)")
       }
     }
     for event in events { publish(event) }
@@ -98,24 +104,34 @@ struct PublishCall {
     if let problem = dialect.problem(inEvent: name) {
       throw APIRefusal(status: 400, reason: problem)
     }
-    if let refusal = dialect.dataRefusal(value["data"]) { throw refusal }
-    guard let data = value["data"]?.text else {
+    let data = try checkedData(value["data"])
+    return Event(
+      name: name, channels: try checkedChannels(value), data: data,
+      socketID: try checkedSocketID(value["socket_id"]), info: ChannelInfo(value["info"]?.text))
+  }
+
+  private func checkedSocketID(_ value: JSONValue?) throws(APIRefusal) -> String? {
+    guard let value, value != .null, dialect.checksExcludedSocket else { return value?.text }
+    guard let id = value.text, SocketID.isValid(id) else {
+      throw APIRefusal(status: 400, reason: "Invalid socket_id: it is two numbers with a dot")
+    }
+    return id
+  }
+
+  private func checkedData(_ data: JSONValue?) throws(APIRefusal) -> JSONValue {
+    if let refusal = dialect.dataRefusal(data) { throw refusal }
+    guard let data, data.text != nil || dialect.acceptsEveryData else {
       throw APIRefusal(
         status: 400, reason: "data must be a string; an object is sent as the string of its JSON")
     }
-    guard data.utf8.count <= hub.limits.eventData else {
+    let count = data.text?.utf8.count ?? JSONWriter.text(data).utf8.count
+    guard count <= hub.limits.eventData else {
       throw APIRefusal(
         status: 413,
-        reason: "The data content of this event has \(data.utf8.count) bytes and exceeds "
+        reason: "The data content of this event has \(count) bytes and exceeds "
           + "the allowed maximum (\(hub.limits.eventData) bytes)")
     }
-    let socketID = value["socket_id"].flatMap { $0 == .null ? nil : $0 }
-    guard socketID.map({ SocketID.isValid($0.text ?? "") }) ?? true else {
-      throw APIRefusal(status: 400, reason: "Invalid socket_id: it is two numbers with a dot")
-    }
-    return Event(
-      name: name, channels: try checkedChannels(value), data: data, socketID: socketID?.text,
-      info: ChannelInfo(value["info"]?.text))
+    return data
   }
 
   private func checkedChannels(_ value: JSONValue) throws(APIRefusal) -> [String] {

@@ -1,4 +1,4 @@
-internal import PusherCore
+package import PusherCore
 
 /// What happens on the server, for those who want to watch; no case holds a secret.
 package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
@@ -14,7 +14,7 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   case subscriptionRefused(socketID: String, channel: String, reason: String)
   case unsubscribed(socketID: String, channel: String)
   /// An event came through the API and went to so many sockets.
-  case event(name: String, channel: String, data: String, recipients: Int)
+  case event(name: String, channel: String, data: JSONValue, recipients: Int)
   /// A client's event was passed on to so many others, as `message`.
   case clientEvent(
     socketID: String, name: String, channel: String, message: String, recipients: Int)
@@ -65,7 +65,7 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
       "\(socketID) may not subscribe to \(channel): \(reason)"
     case .unsubscribed(let socketID, let channel): "\(socketID) unsubscribed from \(channel)"
     case .event(let name, let channel, let data, let recipients):
-      "event \(name) on \(channel) to \(recipients): \(data)"
+      "event \(name) on \(channel) to \(recipients): \(data.text ?? JSONWriter.text(data))"
     case .clientEvent(let socketID, let name, let channel, _, let recipients):
       "\(socketID) sent \(name) on \(channel) to \(recipients)"
     case .clientError(let socketID, let reason): "\(socketID) got an error: \(reason)"

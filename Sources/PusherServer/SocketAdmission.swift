@@ -28,12 +28,13 @@ package enum SocketAdmission {
       self = .refused(.applicationDisabled, reason: "The app is disabled")
       return
     }
-    if let version = target["version"], !Self.isVersion(version) {
+    let checksVersions = applications.text.dialect.checksVersions
+    if checksVersions, let version = target["version"], !Self.isVersion(version) {
       self = .refused(.invalidVersion, reason: "Invalid version string: '\(version)'")
       return
     }
     // Without a number it is a client from before there was one, or one written by hand.
-    if let version = target["protocol"], !Self.isSpoken(version) {
+    if checksVersions, let version = target["protocol"], !Self.isSpoken(version) {
       self = .refused(.unsupportedProtocol, reason: "Unsupported protocol version: '\(version)'")
       return
     }

@@ -2,11 +2,21 @@ internal import PusherCore
 
 /// Why a subscription is not accepted.
 struct SubscriptionRefusal: Error, Equatable {
+  /// What it is about, where servers tell that apart.
+  enum Cause {
+    /// The app has not allowed it.
+    case unauthorized
+    case longName
+    case name
+    case fullChannel
+    case longMember
+    case other
+  }
+
   let reason: String
   /// `nil` where Pusher gives no number.
   var code: PusherCode?
-  /// Whether the app has not allowed it.
-  var isUnauthorized = false
+  var cause = Cause.other
 }
 
 /// A client's claim that its app lets it join a channel.
@@ -23,7 +33,7 @@ struct SubscriptionClaim {
     let key = colon.map { String(auth[..<$0]) } ?? auth
     guard key == application.key, colon != nil else {
       throw SubscriptionRefusal(
-        reason: "Invalid key in subscription auth data: '\(key)'", isUnauthorized: true)
+        reason: "Invalid key in subscription auth data: '\(key)'", cause: .unauthorized)
     }
     let signature = SubscriptionSignature(key: application.key, secret: application.secret)
     let expected = signature.authorize(
@@ -33,12 +43,14 @@ struct SubscriptionClaim {
       let given = auth.dropFirst(key.count + 1)
       throw SubscriptionRefusal(
         reason: "Invalid signature: Expected HMAC SHA256 hex digest of \(signed), but got \(given)",
-        isUnauthorized: true)
+        cause: .unauthorized)
     }
   }
 
   /// Who joins a presence channel; without `channel_data` it is the user who is signed in.
-  func member(limits: ServerLimits, user: SignedInUser?) throws(SubscriptionRefusal) -> Member {
+  func member(
+    limits: ServerLimits, user: SignedInUser?, dialect: Dialect
+  ) throws(SubscriptionRefusal) -> Member {
     guard let channelData else {
       if let user { return Member(userID: user.id, info: user.info) }
       throw SubscriptionRefusal(
@@ -47,10 +59,10 @@ struct SubscriptionClaim {
     guard channelData.utf8.count <= limits.channelData else {
       throw SubscriptionRefusal(
         reason: "channel_data has at most \(limits.channelData) bytes, "
-          + "this one \(channelData.utf8.count)")
+          + "this one \(channelData.utf8.count)", cause: .longMember)
     }
     guard let data = try? JSONParser.parse(channelData),
-      let userID = data["user_id"]?.identifier, !userID.isEmpty
+      let id = data["user_id"], let userID = id.identifier, !userID.isEmpty
     else {
       throw SubscriptionRefusal(reason: "channel_data is not a JSON object with a user_id")
     }
@@ -58,6 +70,7 @@ struct SubscriptionClaim {
       throw SubscriptionRefusal(
         reason: "a user_id has at most \(limits.userID) characters, this one \(userID.count)")
     }
-    return Member(userID: userID, info: data["user_info"])
+    return Member(
+      userID: userID, info: data["user_info"], id: dialect.keepsNumbers ? id : .string(userID))
   }
 }

@@ -139,7 +139,7 @@ struct APIRouterTests {
     #expect(
       call(
         "POST", "/apps/3/batch_events", body: #"{"batch":[\#(many.joined(separator: ","))]}"#)
-        == .refusal(413, "a batch has at most 10 events, this one 11"))
+        == .refusal(400, "a batch has at most 10 events, this one 11"))
   }
 
   @Test func `a batch answers for each event when one asks`() {

@@ -50,7 +50,7 @@ struct AuthEndpointTests {
       #"{"socket_id":"1234.1234","channel_name":"presence-foobar","user_id":10}"#,
       type: "application/json")
     let data = try JSONParser.parse(try #require(answer?.body))
-    #expect(data["channel_data"]?.text == #"{"user_id":"10"}"#)
+    #expect(data["channel_data"]?.text == #"{"user_id":10}"#)
     let form = Self.ask(
       "/pusher/auth",
       "socket_id=1.2&channel_name=presence-a&user_id=7&user_info=%7B%22name%22%3A%22Ada%22%7D")
@@ -61,8 +61,9 @@ struct AuthEndpointTests {
     #expect(unnamed == #"{"user_id":"1.2"}"#)
   }
 
-  @Test func `a user is signed in as documented`() throws {
-    let answer = Self.ask("/pusher/user-auth", "socket_id=1234.1234&user_id=12345")
+  @Test(arguments: ["/pusher/user-auth", "/broadcasting/user-auth"])
+  func `a user is signed in as documented, at Pusher's path and at Laravel's`(path: String) throws {
+    let answer = Self.ask(path, "socket_id=1234.1234&user_id=12345")
     let data = try JSONParser.parse(try #require(answer?.body))
     #expect(data["user_data"]?.text == #"{"id":"12345"}"#)
     #expect(
@@ -137,7 +138,7 @@ struct AuthEndpointTests {
       let test = try ServerHarness { $0.hasAuthEndpoints = isOn }
       let body = "socket_id=1.2&channel_name=private-a"
       let client = test.raw(
-        "POST /pusher/auth HTTP/1.1\r\nHost: h\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+        "POST /pusher/auth HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
           + body)
       #expect(test.run { client.text.contains("\r\n\r\n") })
       #expect(client.text.hasPrefix("HTTP/1.1 \(isOn ? 200 : 404)"))

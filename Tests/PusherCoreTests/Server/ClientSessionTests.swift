@@ -142,7 +142,7 @@ struct ClientSessionTests {
     let data = String(repeating: "x", count: 10_000)
     var delivered = 0
     for _ in 0..<10 {
-      hub.publish(name: "e", channel: "news", data: data)
+      hub.publish(name: "e", channel: "news", data: .string(data))
       // The socket of the one takes all, that of the other nothing.
       delivered += fast.texts().count
       fast.session.outputSent(at: fast.now)
@@ -161,7 +161,7 @@ struct ClientSessionTests {
     let client = HubClient(hub, "1.1")
     client.subscribe("news")
     let data = String(repeating: "x", count: 10_000)
-    for _ in 0..<1000 { hub.publish(name: "e", channel: "news", data: data) }
+    for _ in 0..<1000 { hub.publish(name: "e", channel: "news", data: .string(data)) }
     #expect(client.session.connection.output.count <= (4 << 20) + 200)
     #expect(hub.connectionCount == 0)
   }

@@ -17,14 +17,15 @@ import Testing
 
   private static func call(
     _ dialect: Dialect, _ method: String, _ path: String,
-    _ parameters: [APIRequest.Parameter] = [], body: String? = nil, age: Int64 = 0
+    _ parameters: [APIRequest.Parameter] = [], body: String? = nil, age: Int64 = 0,
+    to served: Applications? = nil
   ) -> HTTPAnswer {
     let request = APIRequest(
       method: method, path: path, parameters: parameters, body: body.map { Array($0.utf8) })
     let signed = request.signed(
       key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8", timestamp: now - age)
     let head = HTTPRequestHead(method: method, target: signed.target, headers: signed.headers)
-    return APIRouter(applications(dialect)).answer(
+    return APIRouter(served ?? applications(dialect)).answer(
       HTTPRequestReader.Request(head: head, body: signed.body ?? []), seconds: now,
       at: Instant(nanoseconds: 0))
   }
@@ -79,14 +80,161 @@ import Testing
   }
 
   @Test(arguments: [
-    (Dialect.pusher, #"{"k":1}"#, 400), (.reverb, #"{"k":1}"#, 422), (.soketi, #"{"k":1}"#, 400),
-    (.pusher, #""""#, 200), (.reverb, #""""#, 200), (.soketi, #""""#, 400),
+    (#"{"k":1}"#, [400, 422, 200]), (#"[1]"#, [400, 422, 200]), ("7", [400, 422, 200]),
+    (#""""#, [200, 422, 400]), ("null", [400, 422, 400]), ("0", [400, 422, 400]),
+    ("false", [400, 422, 400]), ("{}", [400, 422, 200]),
   ])
-  func `data that is no string, and data that is empty`(
-    dialect: Dialect, data: String, status: Int
-  ) {
+  func `data that is no string, and data that is empty`(data: String, statuses: [Int]) {
     let body = #"{"name":"e","channel":"c","data":\#(data)}"#
-    #expect(Self.call(dialect, "POST", "/apps/3/events", body: body).status == status)
+    for (dialect, status) in zip(Dialect.allCases, statuses) {
+      #expect(
+        Self.call(dialect, "POST", "/apps/3/events", body: body).status == status, "\(dialect)")
+    }
+  }
+
+  @Test func `soketi passes an object on as one`() {
+    let applications = Self.applications(.soketi)
+    let client = HubClient(applications.hubs[0], "1.9")
+    client.subscribe("cache-c")
+    _ = client.texts()
+    let body = #"{"name":"e","channel":"cache-c","data":{"k":[1.10,"ä"]}}"#
+    #expect(
+      Self.call(.soketi, "POST", "/apps/3/events", body: body, to: applications).status == 200)
+    let event = #"{"event":"e","channel":"cache-c","data":{"k":[1.10,"ä"]}}"#
+    #expect(client.texts() == [event])
+    let late = HubClient(applications.hubs[0], "1.8")
+    late.subscribe("cache-c")
+    #expect(late.texts().last == event)
+  }
+
+  @Test(arguments: [
+    (
+      #"{"name":"e","channel":"c","data":{"k":1}}"#,
+      #"{"data":["The data field must be a string."]}"#
+    ),
+    (#"{"name":"e","channel":"c"}"#, #"{"data":["The data field is required."]}"#),
+    (#"{"name":"e","channel":"c","data":" "}"#, #"{"data":["The data field is required."]}"#),
+    (#"{"channel":"c","data":"1"}"#, #"{"name":["The name field is required."]}"#),
+    (
+      #"{"name":"e","data":"1"}"#,
+      #"{"channels":["The channels field is required when channel is not present."],"#
+        + #""channel":["The channel field is required when channels is not present."]}"#
+    ),
+    (
+      #"{"name":"e","channels":"c","data":"1"}"#,
+      #"{"channels":["The channels field must be an array."]}"#
+    ),
+    (
+      #"{"name":"e","channel":["c"],"data":"1"}"#,
+      #"{"channel":["The channel field must be a string."]}"#
+    ),
+    (
+      #"{"name":7,"channel":"c","data":"1","socket_id":1234,"info":null}"#,
+      #"{"name":["The name field must be a string."],"#
+        + #""socket_id":["The socket id field must be a string."],"#
+        + #""info":["The info field must be a string."]}"#
+    ),
+  ])
+  func `Reverb says field by field in JSON what is wrong with an event`(
+    body: String, expected: String
+  ) {
+    let answer = Self.call(.reverb, "POST", "/apps/3/events", body: body)
+    #expect(answer.status == 422)
+    #expect(answer.isJSON)
+    #expect(answer.body == expected)
+  }
+
+  @Test(arguments: [
+    (#"{}"#, #"{"batch":["The batch field is required."]}"#),
+    (#"{"batch":"x"}"#, #"{"batch":["The batch field must be an array."]}"#),
+    (
+      #"{"batch":[{"name":"e","channel":"c","data":"1"},{"channel":"c","data":{"k":1},"socket_id":1}]}"#,
+      #"{"batch.1.name":["The batch.1.name field is required."],"#
+        + #""batch.1.data":["The batch.1.data field must be a string."],"#
+        + #""batch.1.socket_id":["The batch.1.socket id field must be a string."]}"#
+    ),
+    (
+      #"{"batch":[{"name":"e","data":"1"}]}"#,
+      #"{"batch.0.channel":["The batch.0.channel field is required when channels is not present."]}"#
+    ),
+  ])
+  func `Reverb says it event by event of a batch`(body: String, expected: String) {
+    let answer = Self.call(.reverb, "POST", "/apps/3/batch_events", body: body)
+    #expect(answer.status == 422)
+    #expect(answer.body == expected)
+  }
+
+  @Test(arguments: [
+    (Dialect.pusher, HTTPAnswer.refusal(400, "users are only known of presence channels")),
+    (.reverb, .json(.object([]), status: 404)),
+    (
+      .soketi,
+      .json(
+        .object([
+          .init("error", .string("users are only known of presence channels")),
+          .init("code", .integer(400)),
+        ]), status: 400)
+    ),
+  ])
+  func `users of an unknown channel`(dialect: Dialect, expected: HTTPAnswer) {
+    #expect(Self.call(dialect, "GET", "/apps/3/channels/none/users") == expected)
+    let presence = Self.call(dialect, "GET", "/apps/3/channels/presence-none/users")
+    #expect(
+      presence == (dialect == .reverb ? expected : .json(.object([.init("users", .array([]))]))))
+    if dialect == .reverb {
+      #expect(
+        Self.call(dialect, "GET", "/apps/3/channels/c/users") == .json(.object([]), status: 400))
+    }
+  }
+
+  @Test(arguments: [(Dialect.pusher, [400, 400]), (.reverb, [200, 200]), (.soketi, [200, 200])])
+  func `a count of users of a public channel is refused by Pusher alone`(
+    dialect: Dialect, statuses: [Int]
+  ) {
+    let wish = [APIRequest.Parameter("info", "user_count")]
+    let answers = ["/apps/3/channels/c", "/apps/3/channels"].map {
+      Self.call(dialect, "GET", $0, wish)
+    }
+    #expect(answers.map(\.status) == statuses)
+    guard dialect == .reverb else { return }
+    #expect(answers[0].body == #"{"occupied":true}"#)
+    #expect(answers[1].body == #"{"channels":{"c":{},"presence-a":{"user_count":1}}}"#)
+    let both = [APIRequest.Parameter("info", "user_count,subscription_count")]
+    #expect(
+      Self.call(dialect, "GET", "/apps/3/channels", both).body
+        == #"{"channels":{"c":{"subscription_count":1},"presence-a":{"user_count":1}}}"#)
+    #expect(
+      Self.call(dialect, "GET", "/apps/3/channels/none", both).body == #"{"occupied":false}"#)
+  }
+
+  @Test(arguments: [
+    (#""1""#, [400, 200, 200]), (#""1.1""#, [200, 200, 200]), ("1234", [400, 422, 200]),
+    ("null", [200, 422, 200]), (#""""#, [400, 200, 200]),
+  ])
+  func `a malformed socket_id in a trigger`(socketID: String, statuses: [Int]) {
+    let body = #"{"name":"e","channel":"c","data":"1","socket_id":\#(socketID)}"#
+    for (dialect, status) in zip(Dialect.allCases, statuses) {
+      #expect(
+        Self.call(dialect, "POST", "/apps/3/events", body: body).status == status, "\(dialect)")
+    }
+  }
+
+  @Test func `eleven events are too many for Pusher and soketi, and not for Reverb`() {
+    let many = Array(repeating: #"{"name":"e","channel":"c","data":"1"}"#, count: 11)
+    let body = #"{"batch":[\#(many.joined(separator: ","))]}"#
+    let statuses = Dialect.allCases.map {
+      Self.call($0, "POST", "/apps/3/batch_events", body: body).status
+    }
+    #expect(statuses == [400, 200, 400])
+  }
+
+  @Test(arguments: [(Dialect.pusher, #""7""#), (.reverb, "7"), (.soketi, "7")])
+  func `a user's number stays a number with Reverb and soketi`(dialect: Dialect, id: String) {
+    let applications = Self.applications(dialect)
+    HubClient(applications.hubs[0], "1.3").authorize(
+      "presence-b", channelData: #"{"user_id":7}"#)
+    let answer = Self.call(dialect, "GET", "/apps/3/channels/presence-b/users", to: applications)
+    #expect(answer.body == #"{"users":[{"id":\#(id)}]}"#)
   }
 
   @Test(arguments: [(Dialect.pusher, 10_240), (.reverb, 10_000), (.soketi, 102_400)])

@@ -60,7 +60,12 @@ import Testing
     for dialect in Dialect.allCases {
       let client = Self.client(dialect)
       client.subscribe(channel)
-      let answer = dialect == .reverb ? "pusher_internal:subscription_succeeded" : "pusher:error"
+      let answer =
+        switch dialect {
+        case .pusher: "pusher:error"
+        case .reverb: "pusher_internal:subscription_succeeded"
+        case .soketi: "pusher:subscription_error"
+        }
       #expect(Self.names(client) == [answer], "\(dialect)")
     }
   }

@@ -177,7 +177,10 @@ import Testing
 
   @Test func `soketi numbers every client event that it refuses`() {
     let client = Self.client(.soketi)
-    client.send(#"{"event":"client-x","channel":"news","data":{}}"#)
+    client.subscribe("news")
+    _ = client.texts()
+    let name = "client-" + String(repeating: "x", count: 200)
+    client.send(#"{"event":"\#(name)","channel":"news","data":{}}"#)
     #expect(client.texts().first?.contains(#""data":{"code":4301,"#) == true)
   }
 

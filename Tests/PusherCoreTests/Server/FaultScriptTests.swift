@@ -184,7 +184,7 @@ import Testing
 
 @Suite struct `Staged faults over the wire` {
   private func call(_ method: String, _ body: String = "", headers: String = "") -> String {
-    "\(method) /faults HTTP/1.1\r\nHost: x\r\n\(headers)Content-Length: \(body.utf8.count)\r\n\r\n"
+    "\(method) /faults HTTP/1.1\r\nHost: localhost\r\n\(headers)Content-Length: \(body.utf8.count)\r\n\r\n"
       + body
   }
 

@@ -128,9 +128,9 @@ struct ServerTests {
     let test = try ServerHarness()
     let malformed = test.raw("NONSENSE\r\n\r\n")
     let long = test.raw(
-      "POST /apps/3/events HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\nxxx")
+      "POST /apps/3/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\nxxx")
     let wrongVersion = test.raw(
-      "GET /app/k HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+      "GET /app/k HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         + "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 8\r\n\r\n")
     #expect(
       test.run {
@@ -158,7 +158,7 @@ struct ServerTests {
     socket.subscribe("news")
     #expect(test.run { socket.texts.count == 1 })
     // A client that speaks plainly is dropped, others stay.
-    let plain = test.raw("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    let plain = test.raw("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(test.run { plain.hasEnded })
     #expect(test.server.connectionCount == 1)
     #expect(throws: TransportError.self) {
@@ -185,7 +185,7 @@ struct ServerTests {
     #expect(test.run { socket.texts.count == 2 })
     // What it gets is readable as it is.
     let raw = test.raw(
-      "GET /app/278d425bdf160c739803?protocol=7 HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
+      "GET /app/278d425bdf160c739803?protocol=7 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
         + "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
         + "Sec-WebSocket-Key: AQIDBAUGBwgJCgsMDQ4PEA==\r\n"
         + "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n")
@@ -200,7 +200,7 @@ struct ServerTests {
   @Test func `at the end sockets are closed with 4200 and nobody is let in`() throws {
     let test = try ServerHarness()
     let socket = try test.socket()
-    let idle = test.raw("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    let idle = test.raw("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(test.run { socket.isEstablished && idle.text.contains("404") })
     var isStopped = false
     test.server.stop { isStopped = true }

@@ -103,7 +103,7 @@ struct SubscriptionTests {
     clients[1].subscribe("news")
     for client in clients { _ = client.texts() }
     let data = #"{"a":"ä/\u0041"}"#
-    #expect(hub.publish(name: "my-event", channel: "news", data: data) == 2)
+    #expect(hub.publish(name: "my-event", channel: "news", data: .string(data)) == 2)
     let expected =
       #"{"event":"my-event","channel":"news","data":"{\"a\":\"ä/\\u0041\"}"}"#
     #expect(clients.map { $0.texts() } == [[expected], [expected], []])

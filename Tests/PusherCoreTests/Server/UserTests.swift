@@ -187,7 +187,7 @@ struct CacheChannelTests {
   @Test func `as many cache channels are kept as the limit says, the oldest go`() {
     let hub = Hub.forTests { $0.cachedEvents = 2 }
     for name in ["a", "b", "a", "c"] {
-      hub.publish(name: "e", channel: "cache-\(name)", data: name)
+      hub.publish(name: "e", channel: "cache-\(name)", data: .string(name))
     }
     #expect(["a", "b", "c"].map { hub.cachedData("cache-\($0)") } == [nil, "b", "c"])
   }
