@@ -5,11 +5,6 @@ import Testing
 
 @Suite("Completion in shells")
 struct CompletionTests {
-  private static func isThere(_ shell: String) -> Bool {
-    FileManager.default.isExecutableFile(atPath: "/usr/bin/\(shell)")
-      || FileManager.default.isExecutableFile(atPath: "/bin/\(shell)")
-  }
-
   /// The script in a file.
   private func file(_ script: CompletionScript) throws -> String {
     let path = TemporaryFolder.shared.file("completion.\(script.rawValue)")
@@ -28,7 +23,7 @@ struct CompletionTests {
 
   @Test(arguments: CompletionScript.allCases)
   func `the shell takes the script`(script: CompletionScript) throws {
-    guard Self.isThere(script.rawValue) else { return }
+    guard try Need.program(script.rawValue).isMet() else { return }
     let result = try PusherCLI.tool([script.rawValue, "-n", file(script)])
     #expect(result.ending == .exited(0))
     #expect(result.errorText == "")

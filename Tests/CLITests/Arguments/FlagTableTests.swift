@@ -41,8 +41,10 @@ import Testing
     }
   }
 
-  @Test func `no name begins with no-, and none is a command`() {
+  @Test func `no name begins with no-, and only three are the names of commands too`() {
     for name in FlagName.allCases { #expect(!name.rawValue.hasPrefix("no-")) }
+    let both = FlagName.allCases.map(\.rawValue).filter { Command(rawValue: $0) != nil }
+    #expect(Set(both) == ["help", "version", "webhook"])
   }
 
   @Test func `the helper letter is never host`() {

@@ -87,7 +87,7 @@ struct BrokenWireTests {
       says: "no pong for 0.2 s")
   }
 
-  @Test(.enabled(if: TestCertificates.shared != nil, "openssl made no certificates"))
+  @Test(.needs(.certificates))
   func `the end in the middle of a TLS record is reported as a cut`() throws {
     let certificates = try #require(TestCertificates.shared)
     expect(

@@ -17,7 +17,7 @@ import Testing
     ).result()
   }
 
-  @Test(.enabled(if: SlowResolver.halfLibrary != nil, "no C compiler"))
+  @Test(.needs(.halfResolver))
   func `neither a slow answer for IPv6 nor an address that is silent holds up the one that works`()
     throws
   {

@@ -86,7 +86,7 @@ struct ExitStatusTests {
     try expect(4, "nowhere.invalid", PusherCLI.start(["subscribe"] + address + ["news"]))
   }
 
-  @Test(.enabled(if: TestCertificates.shared != nil, "no openssl"))
+  @Test(.needs(.certificates))
   func `a certificate of an unknown authority is 4`() throws {
     let certificates = try #require(TestCertificates.shared)
     let server = try ScriptedServer(certificate: certificates.trusted) { try $0.stay() }
@@ -98,7 +98,7 @@ struct ExitStatusTests {
         environment: ["PUSHER_APP_SECRET": "s"]))
   }
 
-  @Test(.enabled(if: TestCertificates.shared != nil, "no openssl"))
+  @Test(.needs(.certificates))
   func `a certificate of another host is 4`() throws {
     let certificates = try #require(TestCertificates.shared)
     let server = try ScriptedServer(certificate: certificates.otherHost) { try $0.stay() }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "sse, against nginx with nchan",
-  .enabled(if: LocalNginx.isInstalled, "nginx with libnginx-mod-nchan is missing"))
+  .needs(.nginx))
 struct NchanTests {
   /// Reads as many lines and expects them to be the events that come next.
   private func expectEvents(_ numbers: Range<Int>, from program: ChildProgram) throws {

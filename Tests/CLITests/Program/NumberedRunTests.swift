@@ -26,7 +26,7 @@ struct NumberedRunTests {
     try run(faults: Self.faults, options: []) { try ScriptedServer($0) }
   }
 
-  @Test(.enabled(if: TestCertificates.shared != nil, "openssl made no certificates"))
+  @Test(.needs(.certificates))
   func `so it is over TLS, whose records are cut in the middle`() throws {
     let certificates = try #require(TestCertificates.shared)
     try run(faults: Self.faults / 10, options: ["--cacert", certificates.authority]) {

@@ -101,7 +101,7 @@ struct PipelineTests {
 
 @Suite("Output that cannot be written")
 struct OutputFailureTests {
-  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+  @Test(.needs(.fullDevice))
   func `a full disk ends the program with status 6 and one line`() throws {
     let server = try ScriptedServer { connection in
       try connection.join()
@@ -125,7 +125,7 @@ struct OutputFailureTests {
   }
 
   @Test(
-    .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")),
+    .needs(.fullDevice),
     arguments: [
       ["--help"], ["--version"], ["help", "environment"],
     ])

@@ -2,9 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  .enabled(
-    if: LocalProxy.Kind.allCases.allSatisfy(\.isInstalled), "tinyproxy or microsocks missing"))
+@Suite(.needs(.proxies))
 struct `Through real proxies` {
   private static let credentials = [
     "PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_ID": LocalServer.appID,

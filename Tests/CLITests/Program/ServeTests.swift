@@ -134,7 +134,7 @@ struct ServeTests {
 
 @Suite("subscribe and trigger with the program's own server over TLS")
 struct ServeTLSTests {
-  @Test(.enabled(if: TestCertificates.shared != nil, "no openssl"))
+  @Test(.needs(.certificates))
   func `with --cacert the certificate is checked and accepted`() throws {
     let certificates = try #require(TestCertificates.shared)
     let server = try LocalServer(certificate: certificates.trusted)
@@ -148,7 +148,7 @@ struct ServeTLSTests {
     #expect(result.errors.isEmpty)
   }
 
-  @Test(.enabled(if: TestCertificates.shared != nil, "no openssl"))
+  @Test(.needs(.certificates))
   func `with --insecure it is not, and every run warns`() throws {
     let certificates = try #require(TestCertificates.shared)
     let server = try LocalServer(certificate: certificates.otherHost)
@@ -163,7 +163,7 @@ struct ServeTLSTests {
     }
   }
 
-  @Test(.enabled(if: TestCertificates.shared != nil, "no openssl"))
+  @Test(.needs(.certificates))
   func `without either it is refused`() throws {
     let certificates = try #require(TestCertificates.shared)
     let server = try LocalServer(certificate: certificates.trusted)

@@ -2,25 +2,31 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("SIGINT and SIGTERM end the program by themselves within 500 ms, wherever it is")
+@Suite(
+  "SIGINT and SIGTERM end the program by themselves within 500 ms, wherever it is",
+  .needs(.movedClock))
 struct SignalTests {
   static let signals = [SIGINT, SIGTERM]
 
-  /// Sends the signal and checks how, and how fast, the program goes.
-  private func expectEnd(_ program: ChildProgram, by signal: Int32, readsOutput: Bool = true) throws
-  {
-    let start = SystemClock.now()
-    program.send(signal)
-    #expect(try program.wait(readsOutput: readsOutput) == .signalled(signal))
-    let time = start.duration(to: SystemClock.now())
-    #expect(time < .milliseconds(500), "\(time)")
+  /// Starts `subscribe` with a clock on which no time passes unless the test says so.
+  private func subscribe(
+    _ address: [String], _ clock: MovedClock, besides library: String? = nil
+  ) throws -> ChildProgram {
+    try PusherCLI.start(
+      ["subscribe"] + address + ["news"], environment: clock.environment(besides: library))
   }
 
-  @Test(.enabled(if: SlowResolver.library != nil, "no C compiler"), arguments: signals)
+  /// Sends the signal and checks how the program goes: without a connection at once, so that no time need pass.
+  private func expectEnd(_ program: ChildProgram, by signal: Int32) throws {
+    program.send(signal)
+    #expect(try program.wait() == .signalled(signal))
+  }
+
+  @Test(.needs(.slowResolver), arguments: signals)
   func `while the name is looked up`(signal: Int32) throws {
-    let program = try PusherCLI.start(
-      ["subscribe", "--host", "slow.invalid", "--key", "k", "news", "--connect-timeout", "50s"],
-      environment: ["LD_PRELOAD": SlowResolver.library ?? ""])
+    let clock = try MovedClock(standsStill: true)
+    let program = try subscribe(
+      ["--host", "slow.invalid", "--key", "k"], clock, besides: SlowResolver.library)
     // Nothing tells from outside that the look-up has begun; the program starts in a few milliseconds.
     try program.awaitThreads(2)
     try expectEnd(program, by: signal)
@@ -34,10 +40,10 @@ struct SignalTests {
     defer { close(listener.descriptor) }
     let crowd = try (0..<4).map { _ in try Loopback.dial(listener.port) }
     defer { for descriptor in crowd { close(descriptor) } }
-    let program = try PusherCLI.start([
-      "subscribe", "--host", "127.0.0.1", "--port", "\(listener.port)", "--scheme", "http",
-      "--key", "k", "news", "--connect-timeout", "50s",
-    ])
+    let clock = try MovedClock(standsStill: true)
+    let program = try subscribe(
+      ["--host", "127.0.0.1", "--port", "\(listener.port)", "--scheme", "http", "--key", "k"], clock
+    )
     try program.awaitSocket()
     try expectEnd(program, by: signal)
     #expect(program.pendingErrors.isEmpty)
@@ -51,9 +57,9 @@ struct SignalTests {
       hello.open()
       try connection.stall()
     }
-    let program = try PusherCLI.start([
-      "subscribe", "--host", "127.0.0.1", "--port", "\(server.port)", "--key", "k", "news",
-    ])
+    let clock = try MovedClock(standsStill: true)
+    let program = try subscribe(
+      ["--host", "127.0.0.1", "--port", "\(server.port)", "--key", "k"], clock)
     try hello.wait()
     try expectEnd(program, by: signal)
   }
@@ -66,25 +72,36 @@ struct SignalTests {
       asked.open()
       try connection.stall()
     }
-    let program = try PusherCLI.subscribe(to: server, "news")
+    let clock = try MovedClock(standsStill: true)
+    let program = try subscribe(server.address, clock)
     try asked.wait()
     try expectEnd(program, by: signal)
   }
 
   @Test(arguments: signals)
   func `while it waits for a pong`(signal: Int32) throws {
-    let pinged = Gate()
+    let (joined, pinged, goodbye) = (Gate(), Gate(), Gate())
     let server = try ScriptedServer { connection in
       try connection.join(activityTimeout: 1)
+      joined.open()
       guard case .text(let text) = try connection.event(), text.contains("pusher:ping") else {
         throw Unexpected("no ping")
       }
       pinged.open()
+      // The close frame, which nobody answers.
+      _ = try connection.event()
+      goodbye.open()
       try connection.stall()
     }
-    let program = try PusherCLI.subscribe(to: server, "news")
+    let clock = try MovedClock(standsStill: true)
+    let program = try subscribe(server.address, clock)
+    try joined.wait()
+    clock.move(.seconds(1))
     try pinged.wait()
-    try expectEnd(program, by: signal)
+    program.send(signal)
+    try goodbye.wait()
+    clock.move(.milliseconds(500))
+    #expect(try program.wait() == .signalled(signal))
   }
 
   @Test(arguments: signals)
@@ -93,7 +110,8 @@ struct SignalTests {
       try connection.join()
       try connection.close(code: 4100)
     }
-    let program = try PusherCLI.subscribe(to: server, "news")
+    let clock = try MovedClock(standsStill: true)
+    let program = try subscribe(server.address, clock)
     try program.errorLine(containing: "retrying in")
     try expectEnd(program, by: signal)
   }
@@ -106,29 +124,45 @@ struct SignalTests {
     }
     let program = try PusherCLI.subscribe(to: server, "news", "--buffer", "64k")
     try program.awaitFullPipe()
-    try expectEnd(program, by: signal, readsOutput: false)
+    program.send(signal)
+    #expect(try program.wait(readsOutput: false) == .signalled(signal))
   }
 
   @Test func `a second signal ends it at once`() throws {
-    // The goodbye takes 200 ms at most; on a busy machine the second signal may come after that, but not each time.
-    let endings = try (0..<5).map { _ -> Ending in
-      let goodbye = Gate()
-      let server = try ScriptedServer { connection in
-        try connection.join()
-        try connection.receive(into: connection.input)
-        goodbye.open()
-        // Nothing is answered, so the program would wait.
-        try connection.stall()
-      }
-      let program = try PusherCLI.subscribe(to: server, "news", "-L")
-      _ = try program.lines(2)
-      program.send(SIGINT)
-      try goodbye.wait()
-      program.send(SIGTERM)
-      return try program.wait()
+    let goodbye = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.receive(into: connection.input)
+      goodbye.open()
+      // Nothing is answered, and no time passes, so the program would wait for ever.
+      try connection.stall()
     }
-    #expect(endings.contains(.signalled(SIGTERM)), "\(endings)")
-    #expect(endings.allSatisfy { [.signalled(SIGTERM), .signalled(SIGINT)].contains($0) })
+    let clock = try MovedClock(standsStill: true)
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-L", environment: clock.environment())
+    _ = try program.lines(2)
+    program.send(SIGINT)
+    try goodbye.wait()
+    program.send(SIGTERM)
+    #expect(try program.wait() == .signalled(SIGTERM))
+  }
+
+  @Test func `a goodbye that nobody answers ends within 500 ms`() throws {
+    let goodbye = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.receive(into: connection.input)
+      goodbye.open()
+      try connection.stall()
+    }
+    let clock = try MovedClock(standsStill: true)
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-L", environment: clock.environment())
+    _ = try program.lines(2)
+    program.send(SIGINT)
+    try goodbye.wait()
+    clock.move(.milliseconds(500))
+    #expect(try program.wait() == .signalled(SIGINT))
   }
 
   @Test func `the first signal says goodbye to the server`() throws {

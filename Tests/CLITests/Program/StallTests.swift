@@ -2,13 +2,26 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Output that stalls for longer than the activity timeout", .serialized)
+@Suite(
+  "Output that stalls for longer than the activity timeout", .serialized, .needs(.movedClock))
 struct StallTests {
+  private let clock: MovedClock
+  init() throws { clock = try MovedClock() }
+
   private func subscribe(to server: ScriptedServer, _ options: String...) throws -> ChildProgram {
     try PusherCLI.start(
       ["subscribe"] + server.address + [
         "news", "--buffer", "64k", "--pong-timeout", "1s", "--retry-max-delay", "50ms",
-      ] + options)
+      ] + options, environment: clock.environment())
+  }
+
+  /// Lets an hour pass, and waits until the program has gone round after it.
+  private func letTimePass(_ program: ChildProgram) throws {
+    clock.move(.seconds(3600))
+    for _ in 0..<2 {
+      program.send(SIGUSR1)
+      try program.errorLine(readsOutput: false)
+    }
   }
 
   /// Sends numbered events of 1 KiB as long as somebody takes them, at most so many; answers how many.
@@ -31,6 +44,7 @@ struct StallTests {
 
   @Test func `the server hears from us all the time, and nothing is lost`() throws {
     let heard = Record<String>()
+    let pings = Gate()
     let server = try ScriptedServer { connection in
       try connection.join(activityTimeout: 1)
       // More than pipe, queue and what one read takes: the rest waits in the sockets.
@@ -39,13 +53,17 @@ struct StallTests {
         let message = try connection.event()
         guard case .text(let text) = message else { throw PeerLeft() }
         heard.add(text)
+        if text.contains("pusher:ping") { pings.open() }
       }
     }
     let program = try subscribe(to: server)
     try program.awaitFullPipe()
-    // Six times the activity timeout and far more than a pong may take.
-    usleep(4_000_000)
-    #expect(heard.values.count { $0.contains("pusher:ping") } >= 2, "\(heard.values)")
+    // Each ping is an activity timeout, and none is answered for longer than a pong may take.
+    for count in 1...3 {
+      clock.move(.seconds(2))
+      try pings.wait(within: 30)
+      #expect(heard.values.count { $0.contains("pusher:ping") } >= count, "\(heard.values)")
+    }
     let memory = try #require(program.peakMemory)
     #expect(memory < 64 << 10, "\(memory) KiB")
     try expect(program, prints: 0..<1000)
@@ -57,6 +75,7 @@ struct StallTests {
   func `a server that leaves meanwhile costs nothing that came, and nothing is dialled before`()
     throws
   {
+    let left = Gate()
     let server = try ScriptedServer { connection in
       try connection.join(activityTimeout: 1)
       guard connection.number == 1 else {
@@ -64,11 +83,13 @@ struct StallTests {
         try connection.stay()
       }
       try Self.flood(connection, 0..<1500)
+      left.open()
       try connection.close(code: 4200)
     }
     let program = try subscribe(to: server)
     try program.awaitFullPipe()
-    usleep(2_500_000)
+    try left.wait()
+    try letTimePass(program)
     #expect(server.connectionCount == 1)
     try expect(program, prints: 0..<1502)
     #expect(server.connectionCount == 2)
@@ -90,18 +111,18 @@ struct StallTests {
         try Self.flood(connection, sent..<sent + 1)
         sent += 1
       }
-      usleep(1_500_000)
+      // The client's pings are unread, which makes the drop below a reset.
+      try connection.awaitUnread()
       // What the client's machine has no room for dies with a reset, and that is no fault of the program.
       let size = Flood.data.utf8.count
       came.add(sent - (connection.unacknowledged + size - 1) / size)
       left.open()
-      // The client's pings are unread, which makes this end a reset.
       connection.drop()
     }
     let program = try subscribe(to: server)
     try program.awaitFullPipe()
     try left.wait(within: 30)
-    usleep(2_500_000)
+    try letTimePass(program)
     #expect(server.connectionCount == 1)
     let whole = try #require(came.values.first)
     try expect(program, prints: 0..<whole)

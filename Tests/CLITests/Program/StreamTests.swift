@@ -256,7 +256,7 @@ struct StreamTests {
     #expect(stamped.outputText.contains(/^\{"received_at":"[-0-9T:.]+Z","event":"a\.x","data":1\}/))
   }
 
-  @Test(.enabled(if: TestCertificates.shared != nil, "openssl missing"))
+  @Test(.needs(.certificates))
   func `TLS is checked as elsewhere`() throws {
     let certificates = try #require(TestCertificates.shared)
     let server = try ScriptedServer(certificate: certificates.trusted) { connection in
@@ -272,8 +272,7 @@ struct StreamTests {
   }
 
   @Test(
-    .enabled(
-      if: LocalProxy.Kind.allCases.allSatisfy(\.isInstalled), "tinyproxy or microsocks missing"),
+    .needs(.proxies),
     arguments: LocalProxy.Kind.allCases)
   func `a proxy leads to the stream`(kind: LocalProxy.Kind) throws {
     let proxy = try LocalProxy(kind)

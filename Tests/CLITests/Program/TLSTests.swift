@@ -103,7 +103,7 @@ enum TLSCase: String, CaseIterable, Sendable {
   }
 }
 
-@Suite("TLS: what is refused, and in which words", .enabled(if: CertificateMatrix.shared != nil))
+@Suite("TLS: what is refused, and in which words", .needs(.certificateMatrix))
 struct TLSRefusalTests {
   @Test(arguments: TLSCase.allCases)
   func `subscribe says what its row says`(wrong: TLSCase) throws {
@@ -137,7 +137,7 @@ struct TLSRefusalTests {
   }
 }
 
-@Suite("TLS: what is accepted", .enabled(if: CertificateMatrix.shared != nil))
+@Suite("TLS: what is accepted", .needs(.certificateMatrix))
 struct TLSAcceptanceTests {
   private let matrix = CertificateMatrix.shared
 
@@ -173,7 +173,7 @@ struct TLSAcceptanceTests {
     try expectEvent(matrix.server("address"), host: "127.0.0.1", ["--cacert", matrix.authority])
   }
 
-  @Test(.enabled(if: LocalNames.library != nil, "no C compiler"))
+  @Test(.needs(.localNames))
   func `a wildcard, for one label and no more`() throws {
     let matrix = try #require(matrix)
     let names = ["LD_PRELOAD": LocalNames.library ?? ""]

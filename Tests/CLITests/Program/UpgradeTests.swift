@@ -155,7 +155,9 @@ struct UpgradeRefusalTests {
     var options = wrong.options
     var certificate: ServerCertificate?
     if wrong == .insecureRedirect {
-      guard let matrix = CertificateMatrix.shared else { return }
+      guard try Need.certificateMatrix.isMet(), let matrix = CertificateMatrix.shared else {
+        return
+      }
       certificate = matrix.server("valid")
       options = ["--cacert", matrix.authority]
     }
@@ -218,7 +220,7 @@ struct RedirectTests {
     #expect(server.connectionCount == 6)
   }
 
-  @Test(.enabled(if: CertificateMatrix.shared != nil))
+  @Test(.needs(.certificateMatrix))
   func `a redirect from ws to wss is followed, and the certificate there is checked`() throws {
     let matrix = try #require(CertificateMatrix.shared)
     let secure = try ScriptedServer(certificate: matrix.server("valid")) { connection in

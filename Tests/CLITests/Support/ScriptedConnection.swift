@@ -118,6 +118,12 @@ final class ScriptedConnection {
     return poll(&waiting, 1, Int32(limit.inSeconds * 1000)) == 1
   }
 
+  /// Waits until something has come that nobody has read.
+  func awaitUnread() throws {
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    guard poll(&waiting, 1, 30_000) == 1 else { throw Late("nothing came") }
+  }
+
   /// Leaves the connection unread until the test ends.
   func stall() throws {
     var waiting = pollfd(fd: stop, events: Int16(POLLIN), revents: 0)

@@ -38,7 +38,8 @@ enum SlowResolver {
 
     """)
 
-  private static func compile(_ text: String) -> String? {
+  /// A library from its C source; `nil` where there is no C compiler.
+  static func compile(_ text: String) -> String? {
     #if os(Linux)
       let source = TemporaryFolder.shared.file("resolver.c")
       let library = TemporaryFolder.shared.file("resolver.so")

@@ -173,7 +173,7 @@ private struct SessionRules {
   func check(_ session: Session) {
     require(session.isConnected == isConnected, "connected, or not")
     require(isConnected == (session.socketID != nil), "a socket id without a socket")
-    require(Set(session.channels.map { Array($0.utf8) }).count <= session.channels.count, "twice")
+    require(Set(session.channels.map { Array($0.utf8) }).count == session.channels.count, "twice")
     // While nothing is read, nothing can be answered, and so nothing is late before the greeting.
     if isDialled, isConnected || !isPaused {
       require(session.deadline != nil, "a connection without a deadline")

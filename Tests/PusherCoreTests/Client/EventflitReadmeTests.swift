@@ -6,52 +6,64 @@ import Testing
 /// Every Swift block of EventflitSwift's README, in its order, compiled and run.
 ///
 /// The page is PusherSwift's with the names changed. Here the classes keep the names of this library, and what is
-/// Eventflit's own stands in a ``Service``: prefixes and hosts. What is mended in the blocks is told in the tests of
-/// PusherSwift's README. Against a local server the blocks run with Pusher's names for things.
+/// Eventflit's own stands in a ``Service``: prefixes, hosts and paths. What is mended in the blocks is told in the tests of
+/// PusherSwift's README. The local server speaks Eventflit's names, and knows none of Pusher's.
 @Suite(.ownThread) struct `EventflitSwift's README` {
-  /// Eventflit as data.
-  private static let eventflit = Service(
-    eventPrefix: "eventflit:", internalPrefix: "eventflit_internal:",
-    clusterHost: "ws-CLUSTER.eventflit.com", clusterAPIHost: "api-CLUSTER.eventflit.com",
-    defaultCluster: "mt1", protocolVersion: 7)
-
   let service: LocalService
   let printed = Gathered<String>()
-  init() throws { service = try LocalService() }
+  init() throws { service = try LocalService { $0.service = .eventflit } }
 
-  @Test func `options with a cluster, and with an endpoint`() {
-    let options = PusherClientOptions(
-      host: .cluster("eu"), service: Self.eventflit
+  @Test func `Eventflit's cluster is where the client goes`() async throws {
+    var options = PusherClientOptions(
+      host: .cluster("eu"), service: .eventflit
     )
-    #expect(options.service.host(cluster: "eu") == "ws-eu.eventflit.com")
-    // The page's URL, `https://:9292/…`, has lost its host.
-    let withEndpoint = PusherClientOptions(
-      authMethod: .endpoint(authEndpoint: "http://localhost:9292/eventflit/auth")
-    )
-    let eventflit = Pusher(key: "APP_KEY", options: withEndpoint)
-    #expect(eventflit.connection.options.authMethod.description == "endpoint")
+    let proxy = try LocalEndpoint { _ in (403, "") }
+    options.network = PusherNetwork(proxy: "http://127.0.0.1:\(proxy.port)")
+    options.autoReconnect = false
+    let eventflit = Pusher(key: "APP_KEY", options: options)
+    eventflit.connect()
+    let head = try await proxy.requests.wait().first?.head
+    #expect(head?.hasPrefix("CONNECT ws-eu.eventflit.com:443 HTTP/1.1\r\n") == true)
   }
 
-  @Test func `an authenticated channel by a request builder`() {
+  @Test func `Eventflit's endpoint is asked at its own path`() async throws {
+    let endpoint = try LocalEndpoint { _ in (403, "") }
+    // The page's URL, `https://:9292/eventflit/auth`, has lost its host; the path is the service's own.
+    let options = service.options(
+      .endpoint(authEndpoint: "http://127.0.0.1:\(endpoint.port)")
+    )
+    let eventflit = Pusher(key: Application.forTests().key, options: options)
+    eventflit.subscribe("private-a")
+    eventflit.connect()
+    let head = try await endpoint.requests.wait().first?.head
+    #expect(head?.hasPrefix("POST /eventflit/auth HTTP/1.1\r\n") == true)
+  }
+
+  @Test func `an authenticated channel by a request builder`() async throws {
     final class AuthRequestBuilder: AuthRequestBuilderProtocol {
+      let url: String
+      init(url: String) { self.url = url }
       func requestFor(socketID: String, channelName: String) -> AuthRequest? {
-        var request = AuthRequest(url: "http://localhost:9292/builder")
+        var request = AuthRequest(url: url)
         request.httpMethod = "POST"
         request.httpBody = "socket_id=\(socketID)&channel_name=\(channelName)"
         request.addValue("myToken", forHTTPHeaderField: "Authorization")
         return request
       }
     }
-    let options = PusherClientOptions(
-      authMethod: AuthMethod.authRequestBuilder(authRequestBuilder: AuthRequestBuilder())
+    let endpoint = try LocalEndpoint { _ in (403, "") }
+    let options = service.options(
+      AuthMethod.authRequestBuilder(authRequestBuilder: AuthRequestBuilder(url: endpoint.url))
     )
     let eventflit = Pusher(
-      key: "APP_KEY",
+      key: Application.forTests().key,
       options: options
     )
-    #expect(eventflit.connection.options.authMethod.description == "authRequestBuilder")
-    let request = AuthRequestBuilder().requestFor(socketID: "1.2", channelName: "private-a")
-    #expect(request?.value(forHTTPHeaderField: "authorization") == "myToken")
+    eventflit.subscribe("private-a")
+    eventflit.connect()
+    let request = try #require(try await endpoint.requests.wait().first)
+    #expect(request.head.contains("\r\nAuthorization: myToken"))
+    #expect(request.form["channel_name"] == "private-a")
   }
 
   @Test func `connecting with a userDataFetcher and a delegate`() async throws {
@@ -107,14 +119,11 @@ import Testing
   }
 
   @Test func `binding to subscription_succeeded under the service's name`() async throws {
-    // A service whose public prefix is Eventflit's, on a server that speaks Pusher's internal names: what the client
-    // shows its handlers follows the service.
     let eventflit = service.signingPusher()
     let printed = printed
-    let prefix = eventflit.connection.options.service.eventPrefix
     let chan = eventflit.subscribeToPresenceChannel(channelName: "presence-channel")
     chan.bind(
-      eventName: prefix + "subscription_succeeded",
+      eventName: "eventflit:subscription_succeeded",
       callback: { data in
         printed.add("Subscribed!")
         printed.add("I can now access myId: \(chan.myId ?? "no id")")

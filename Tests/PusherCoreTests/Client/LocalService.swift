@@ -5,6 +5,8 @@ import PusherServer
 /// A local server on a thread of its own, for clients that have one too.
 final class LocalService: Sendable {
   let port: Int
+  /// Whose names the server speaks, and so its clients.
+  private let service: Service
   private let wakeUp: WakeUp
   private let server: Kept
 
@@ -16,7 +18,7 @@ final class LocalService: Sendable {
   /// - Parameter change: What shall differ from one app with the tests' credentials on a free port.
   init(_ change: @escaping @Sendable (inout ServerOptions) -> Void = { _ in }) throws {
     let started = DispatchSemaphore(value: 0)
-    let result = Locked<(Int, WakeUp)?>(nil)
+    let result = Locked<(Int, Service, WakeUp)?>(nil)
     let kept = Kept()
     self.server = kept
     Thread.detachNewThread {
@@ -30,15 +32,17 @@ final class LocalService: Sendable {
         return
       }
       kept.server = server
-      result.withLock { $0 = (Int(server.port), loop.wakeUp) }
+      let service = options.service
+      result.withLock { $0 = (Int(server.port), service, loop.wakeUp) }
       started.signal()
       loop.run()
       kept.server = nil
     }
     guard started.wait(timeout: .now() + 10) == .success,
-      let (port, wakeUp) = result.withLock({ $0 })
+      let (port, service, wakeUp) = result.withLock({ $0 })
     else { throw Failure.noServer }
     self.port = port
+    self.service = service
     self.wakeUp = wakeUp
   }
 
@@ -72,7 +76,8 @@ final class LocalService: Sendable {
 
   /// What a client of this server needs.
   func options(_ authMethod: AuthMethod = .noMethod) -> PusherClientOptions {
-    PusherClientOptions(authMethod: authMethod, host: .host("127.0.0.1"), port: port, useTLS: false)
+    PusherClientOptions(
+      authMethod: authMethod, host: .host("127.0.0.1"), port: port, useTLS: false, service: service)
   }
 
   func pusher(_ authMethod: AuthMethod = .noMethod) -> Pusher {
@@ -92,7 +97,8 @@ final class LocalService: Sendable {
     return PusherAPI(
       appID: application.id, key: application.key, secret: application.secret,
       options: PusherAPI.Options(
-        host: .host("127.0.0.1"), port: port, useTLS: false, encryptionMasterKey: key))
+        host: .host("127.0.0.1"), port: port, useTLS: false, service: service,
+        encryptionMasterKey: key))
   }
 
   func trigger(_ name: String, _ channel: String, _ data: String = "{}") async throws {

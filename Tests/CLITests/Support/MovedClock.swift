@@ -1,0 +1,76 @@
+import Foundation
+
+/// The clock of a program that a test starts: it runs, or stands still, and goes ahead when the test says so.
+final class MovedClock {
+  /// A library that the program loads first, and that answers for the system's clocks.
+  static let library = SlowResolver.compile(
+    """
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <fcntl.h>
+    #include <stdlib.h>
+    #include <sys/mman.h>
+    #include <time.h>
+    static int (*real)(clockid_t, struct timespec *);
+    /* Nanoseconds ahead, and whether time stands still otherwise. */
+    static volatile long long *state;
+    static struct timespec first[16];
+    static int is_known[16];
+    __attribute__((constructor)) static void begin(void) {
+      real = dlsym(RTLD_NEXT, "clock_gettime");
+      const char *path = getenv("TEST_CLOCK");
+      int file = path ? open(path, O_RDONLY) : -1;
+      void *memory = file < 0 ? MAP_FAILED : mmap(0, 16, PROT_READ, MAP_SHARED, file, 0);
+      if (memory != MAP_FAILED) state = memory;
+    }
+    int clock_gettime(clockid_t id, struct timespec *time) {
+      if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
+      int code = real(id, time);
+      if (code || !state) return code;
+      if (id != CLOCK_REALTIME && id != CLOCK_MONOTONIC && id != CLOCK_BOOTTIME) return code;
+      if (state[1]) {
+        if (!is_known[id]) first[id] = *time;
+        is_known[id] = 1;
+        *time = first[id];
+      }
+      long long ahead = state[0] + time->tv_nsec;
+      time->tv_sec += ahead / 1000000000;
+      time->tv_nsec = ahead % 1000000000;
+      return 0;
+    }
+
+    """)
+
+  private let path: String
+  private let memory: UnsafeMutablePointer<Int64>
+
+  /// - Parameter standsStill: Whether time passes only by ``move(_:)``.
+  init(standsStill: Bool = false) throws {
+    path = TemporaryFolder.shared.file("clock")
+    try Data(count: 16).write(to: URL(filePath: path))
+    let file = open(path, O_RDWR)
+    defer { close(file) }
+    let place = mmap(nil, 16, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+    guard file >= 0, let place, place != MAP_FAILED else { throw Unexpected("no shared memory") }
+    memory = place.bindMemory(to: Int64.self, capacity: 2)
+    memory[1] = standsStill ? 1 : 0
+  }
+
+  deinit {
+    munmap(memory, 16)
+  }
+
+  /// What the program has to be started with.
+  ///
+  /// - Parameter library: Another one to load first.
+  func environment(besides library: String? = nil) -> [String: String] {
+    let libraries = [Self.library, library].compactMap { $0 }
+    return ["LD_PRELOAD": libraries.joined(separator: ":"), "TEST_CLOCK": path]
+  }
+
+  /// Lets so much time pass at once; the program sees it when it next looks at its clock.
+  func move(_ time: Duration) {
+    let (seconds, attoseconds) = time.components
+    memory[0] += seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+  }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+
+/// What a test needs of the machine beside the program.
+///
+/// Where it is missing the test is left out and says so; where `CI=true` it fails, since nobody reads what was left out.
+struct Need: Sendable {
+  let reason: String
+  let isThere: @Sendable () -> Bool
+
+  static let fullDevice = Need(reason: "/dev/full is missing") {
+    FileManager.default.fileExists(atPath: "/dev/full")
+  }
+  static let certificates = Need(reason: "openssl made no certificates") {
+    TestCertificates.shared != nil
+  }
+  static let certificateMatrix = Need(reason: "openssl made no certificates") {
+    CertificateMatrix.shared != nil
+  }
+  static let slowResolver = Need(reason: "no C compiler") { SlowResolver.library != nil }
+  static let halfResolver = Need(reason: "no C compiler") { SlowResolver.halfLibrary != nil }
+  static let localNames = Need(reason: "no C compiler") { LocalNames.library != nil }
+  static let movedClock = Need(reason: "no C compiler") { MovedClock.library != nil }
+  static let proxies = Need(reason: "tinyproxy or microsocks is missing") {
+    LocalProxy.Kind.allCases.allSatisfy(\.isInstalled)
+  }
+  static let nginx = Need(reason: "nginx with libnginx-mod-nchan is missing") {
+    LocalNginx.isInstalled
+  }
+
+  static func program(_ name: String) -> Need {
+    Need(reason: "\(name) is missing") {
+      ["/usr/bin/", "/bin/"].contains { FileManager.default.isExecutableFile(atPath: $0 + name) }
+    }
+  }
+
+  struct Missing: Error, Equatable {
+    let reason: String
+  }
+
+  /// Whether the test can run; throws where it has to.
+  func isMet(
+    inCI: Bool = ProcessInfo.processInfo.environment["CI"] == "true"
+  ) throws(Missing) -> Bool {
+    if isThere() { return true }
+    if inCI { throw Missing(reason: reason) }
+    return false
+  }
+}
+
+extension Trait where Self == ConditionTrait {
+  /// Leaves the test out where `need` is not met, and fails it in CI.
+  static func needs(_ need: Need) -> Self {
+    .enabled(Comment(rawValue: need.reason)) { try need.isMet() }
+  }
+}
+
+@Suite struct `What tests need of the machine` {
+  @Test func `what is missing leaves a test out, and fails it in CI`() throws {
+    let missing = Need(reason: "no such thing") { false }
+    #expect(try !missing.isMet(inCI: false))
+    #expect(throws: Need.Missing(reason: "no such thing")) { try missing.isMet(inCI: true) }
+    #expect(try Need(reason: "") { true }.isMet(inCI: true))
+  }
+}
