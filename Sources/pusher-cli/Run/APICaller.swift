@@ -53,6 +53,12 @@ final class APICaller {
   var prefix: String { access.connection.path }
   var appID: String { access.appID }
 
+  /// How the names of events begin that no application sends.
+  var reservedPrefixes: [String] {
+    let service = access.connection.service
+    return [service.eventPrefix, service.internalPrefix, "pusher-cli:"]
+  }
+
   /// The call as it would be sent now.
   func signed(_ call: APIRequest) -> SignedAPIRequest {
     call.signed(

@@ -9,6 +9,9 @@ final class Lifecycle {
   private var pendingError: String?
   /// The last `pusher:error` of this connection that had a code, in words.
   private var lastError: (code: Int, text: String)?
+  /// The events left out that the user has been told of; further names are told of with `-v` only.
+  private var namesLeftOut: Set<String> = []
+  private static let mostNames = 16
   private let hints: Hints
   /// Whom the present connection is to; a redirect changes it.
   private var host: String
@@ -70,6 +73,7 @@ final class Lifecycle {
     case .gap(let from, let to): gap(from, to, at: now)
     case .decryptionFailed(let channel, let event, let data, let reason):
       undecrypted(channel, event, data, reason)
+    case .unknownInternalEvent(let name, let channel): leftOut(name, channel)
     case .malformed(let reason, let bytes): malformed(reason, bytes)
     case .ended(let reason): ended(reason)
     }
@@ -119,7 +123,11 @@ final class Lifecycle {
     pendingError = nil
     let message = Redaction.redact(failure.message)
     var hint = ""
-    if case .secret = settings.authorization, failure.status == 401 {
+    let isAboutSecret =
+      failure.status == 401
+      || failure.status == nil && failure.type == "SubscriptionError"
+        && ChannelKind(channelName: channel).needsAuthorization
+    if case .secret = settings.authorization, isAboutSecret {
       hint = " (does the secret belong to key \(key)?)"
     }
     diagnostics.error("\(channel) refused: \(message)\(hint)")
@@ -200,6 +208,14 @@ final class Lifecycle {
         .init("to", .string(wall.advanced(by: now.duration(to: to)).rfc3339)),
         .init("seconds", .number(length.secondsText)),
       ])
+  }
+
+  /// Says each name once, since it may come with every event for as long as this version is in use.
+  private func leftOut(_ name: String, _ channel: String?) {
+    let place = channel.map { " on \($0)" } ?? ""
+    let text = "left out \(name)\(place): the service's own, and not known to this version"
+    let isNew = namesLeftOut.count < Self.mostNames && namesLeftOut.insert(name).inserted
+    isNew ? diagnostics.warning(text) : diagnostics.info(text)
   }
 
   private func malformed(_ reason: String, _ bytes: [UInt8]) {
