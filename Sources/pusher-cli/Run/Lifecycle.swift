@@ -20,6 +20,7 @@ final class Lifecycle {
   /// Where the connection stands, for whoever asks.
   private var state = "connecting"
   private var reconnects = 0
+  private var hasBeenConnected = false
 
   init(
     settings: SubscribeSettings, diagnostics: Diagnostics, printer: EventPrinter,
@@ -81,6 +82,7 @@ final class Lifecycle {
 
   private func connected(_ socketID: String, _ timeout: Duration) {
     lastError = nil
+    hasBeenConnected = true
     state = "connected"
     let way = settings.connection.proxy(to: host).map { " through proxy \($0)" } ?? ""
     diagnostics.info("connected to \(host)\(way), socket \(socketID)")
@@ -228,11 +230,17 @@ final class Lifecycle {
   private func ended(_ reason: SessionEnd) {
     switch reason {
     case .asked: break
-    case .lost(let loss, let code):
-      diagnostics.error("\(words(loss, code))\(hints.hint(loss, code: code))")
+    case .lost(let loss, let code): diagnostics.error(explained(loss, code))
     case .retriesExhausted(let loss, let code, let attempts):
-      diagnostics.error("gave up after \(attempts) attempts: \(words(loss, code))")
+      diagnostics.error("gave up after \(attempts) attempts: \(explained(loss, code))")
     }
+  }
+
+  /// Why the last connection ended, and what to do; where one has stood before, the way to it is right.
+  private func explained(_ loss: ConnectionLoss, _ code: Int?) -> String {
+    let text = words(loss, code)
+    return hasBeenConnected
+      ? text + hints.hint(loss, code: code) : hints.explained(text, loss, code: code)
   }
 
   /// Answers the question how things are, whatever the verbosity.
