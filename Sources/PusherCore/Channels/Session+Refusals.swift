@@ -40,7 +40,7 @@ extension Session {
   /// The words of a refusal, as far as their letters are the same in upper and lower case.
   private static func isRefusal(_ message: String) -> Bool {
     message.holds("uth") || message.holds("orbidden") || message.holds("enied")
-      || message.holds("nvalid") || message.holds("ot allowed")
+      || message.holds("nvalid") || message.holds("allowed")
   }
 
   /// Keeps what may be the answer about a channel: that named one, or the only one that is unanswered.

@@ -124,7 +124,7 @@ extension Session {
     } else {
       let failure = SubscriptionFailure(
         type: "Timeout", message: "no answer within \(options.connectTimeout.inWords)",
-        fault: .peer)
+        fault: .network)
       signInFailed(failure, at: now)
     }
     return true

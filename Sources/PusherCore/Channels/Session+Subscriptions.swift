@@ -197,7 +197,7 @@ extension Session {
       } else {
         let failure = SubscriptionFailure(
           type: "Timeout", message: "no answer within \(options.connectTimeout.inWords)",
-          fault: .peer)
+          fault: .network)
         fail(channel, failure, at: now)
       }
     }

@@ -178,7 +178,7 @@ import Testing
     #expect(harness.advance(.seconds(10) - .nanoseconds(1)) == [])
     #expect(
       harness.advance(.nanoseconds(1)).failures == [
-        SubscriptionFailure(type: "Timeout", message: "no answer within 10 s", fault: .peer)
+        SubscriptionFailure(type: "Timeout", message: "no answer within 10 s", fault: .network)
       ])
     #expect(harness.advance(.seconds(60)) == [])
   }
