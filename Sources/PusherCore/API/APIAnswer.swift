@@ -18,6 +18,9 @@ package enum APIAnswer: Sendable, Equatable {
   package init(status: Int, body: [UInt8]) {
     let text = String(decoding: body, as: UTF8.self)
     switch status {
+    // A web server that has a page for every path has done nothing.
+    case 200...299 where Self.isPage(body):
+      self = .unexpected(status: status, reason: "a web page, where the HTTP API answers JSON")
     case 200...299: self = .accepted(body: text)
     case 401, 403: self = .refused(status: status, reason: Self.reason(text))
     case 429, 500...599: self = .unavailable(status: status, reason: Self.reason(text))
@@ -26,11 +29,17 @@ package enum APIAnswer: Sendable, Equatable {
     }
   }
 
+  private static func isPage(_ body: [UInt8]) -> Bool {
+    body.first { $0 > 0x20 } == UInt8(ascii: "<")
+  }
+
   /// The server's words on one line: the `error` or `message` of a JSON object, else the text.
   ///
   /// Control characters become blanks, so that foreign text cannot drive a terminal.
   private static func reason(_ text: String) -> String {
     let json = try? JSONParser.parse(text)
+    // An empty object says nothing.
+    if json?.members?.isEmpty == true { return "" }
     let words = json?["error"]?.text ?? json?["message"]?.text ?? text
     var line = ""
     var endsWithBlank = true

@@ -28,7 +28,7 @@ enum ClosePolicy {
     }
     switch loss {
     case .refused(let status, _, _):
-      return status == 408 || status == 425 || status == 429 || status >= 500 ? .backOff : .stop
+      return HTTPStatus.isTemporary(status) ? .backOff : .stop
     case .noPong: return isStable(lived) ? .atOnce : .backOff
     default: return .backOff
     }

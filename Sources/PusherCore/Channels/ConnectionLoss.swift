@@ -19,7 +19,7 @@ public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible 
   /// The server broke a rule of a protocol.
   case violation(String)
   /// Name service, connection or TLS failed; the text says what, to whom.
-  case network(String)
+  case network(String, NetworkProblem? = nil)
   /// One side did not accept the other's certificate.
   case untrusted(String, TrustProblem = .certificate)
   /// No `connection_established` within this time, and what was still waited for then, if that is known.
@@ -49,7 +49,7 @@ public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible 
       "the server answered HTTP \(status)\(reason.isEmpty ? "" : " (\(reason))")"
         + (wait.map { " and asks to wait \($0.inWords)" } ?? "")
     case .violation(let what): "the server broke the protocol: \(what)"
-    case .network(let what), .untrusted(let what, _), .dropped(let what): what
+    case .network(let what, _), .untrusted(let what, _), .dropped(let what): what
     case .handshakeTimeout(let time, let stage):
       "\(stage?.inWords ?? "no connection") within \(time.inWords)"
     case .noPong(let time): "no pong for \(time.inWords)"
@@ -87,6 +87,24 @@ public enum ConnectionStage: Sendable, Equatable {
     case .greeting: "the server upgraded, but sent no connection_established"
     }
   }
+}
+
+/// What of the network failed, where that tells a user what to look at.
+public enum NetworkProblem: Sendable, Equatable {
+  /// The server's name has no address.
+  case unknownName
+  /// The proxy gives no way to the server.
+  case proxy
+  /// The other side ended the connection inside the TLS handshake.
+  case handshakeClosed
+  /// The other side fell silent inside the TLS handshake.
+  case handshakeSilent
+  /// What came in place of a TLS handshake is none.
+  case notTLS
+  /// What came in place of an HTTP answer belongs to TLS.
+  case onlyTLS
+  /// The other side ended the connection before it answered.
+  case noAnswer
 }
 
 /// What kept one side from trusting the other.

@@ -17,6 +17,8 @@ enum ServerMessage: Equatable {
   case application
   /// A protocol event that this version does not know.
   case unknown(name: String)
+  /// One that this version does not know, of those that libraries translate and never show.
+  case unknownInternal(name: String)
   /// A protocol event without what it needs.
   case malformed(String)
 
@@ -28,11 +30,10 @@ enum ServerMessage: Equatable {
 
   init(_ envelope: Envelope, service: Service) {
     let name = envelope.eventName
-    if name.hasPrefix(service.internalPrefix) {
-      self = Self.channelMessage(
-        String(name.dropFirst(service.internalPrefix.count)), envelope, service)
-    } else if name.hasPrefix(service.eventPrefix) {
-      self = Self.message(String(name.dropFirst(service.eventPrefix.count)), envelope, service)
+    if let rest = name.dropping(prefix: service.internalPrefix) {
+      self = Self.channelMessage(rest, envelope, service)
+    } else if let rest = name.dropping(prefix: service.eventPrefix) {
+      self = Self.message(rest, envelope, service)
     } else {
       self = .application
     }
@@ -62,8 +63,12 @@ enum ServerMessage: Equatable {
   ) -> Self {
     let known = ["subscription_succeeded", "subscription_count", "member_added", "member_removed"]
     guard known.contains(name) else {
-      return name == "watchlist_events"
-        ? .watchlist(watchlist(envelope.data)) : .unknown(name: service.internalPrefix + name)
+      switch name {
+      case "watchlist_events": return .watchlist(watchlist(envelope.data))
+      // So pusher-fake refuses a channel.
+      case "subscription_error": return subscriptionError(envelope)
+      default: return .unknownInternal(name: service.internalPrefix + name)
+      }
     }
     guard let channel = envelope.channelName else {
       return .malformed("\(name) without a channel")

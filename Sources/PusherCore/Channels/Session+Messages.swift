@@ -66,7 +66,8 @@ extension Session {
     case .pong: break
     case .subscriptionSucceeded(let channel, let data): succeeded(channel, data: data, at: now)
     case .subscriptionError(let channel, let type, let message, let status):
-      fail(channel, SubscriptionFailure(type: type, message: message, status: status), at: now)
+      let text = message.isEmpty ? Self.noReason : message
+      fail(channel, SubscriptionFailure(type: type, message: text, status: status), at: now)
     case .signedIn(let userData): signedIn(userData, at: now)
     case .signInError(let type, let message, let status):
       signInFailed(SubscriptionFailure(type: type, message: message, status: status), at: now)
@@ -77,6 +78,8 @@ extension Session {
     case .memberAdded(let channel, let member): memberAdded(channel, member)
     case .memberRemoved(let channel, let userID): memberRemoved(channel, userID)
     case .malformed(let reason): report(.malformed(reason: reason, bytes: bytes.array))
+    case .unknownInternal(let name):
+      report(.unknownInternalEvent(name: name, channel: try? Envelope(bytes).channelName))
     case .application, .channelNotice, .unknown: break
     }
   }

@@ -99,8 +99,8 @@ extension Session {
   /// Whether an error that names no channel is the answer to the sign-in.
   mutating func refusedSignIn(code: Int?, message: String, at now: Instant) -> Bool {
     guard case .requested = signIn.state else { return false }
-    let isAboutChannel = message.contains("channel")
-    guard message.contains("::user::") || !isAboutChannel else { return false }
+    let isAboutChannel = message.holds("channel")
+    guard message.holds("::user::") || !isAboutChannel else { return false }
     let status = code == nil || code == 4009 ? 401 : nil
     let failure = SubscriptionFailure(
       type: "AuthError", message: message, status: status, fault: status == nil ? .peer : .you)
@@ -124,7 +124,7 @@ extension Session {
     } else {
       let failure = SubscriptionFailure(
         type: "Timeout", message: "no answer within \(options.connectTimeout.inWords)",
-        fault: .peer)
+        fault: .network)
       signInFailed(failure, at: now)
     }
     return true

@@ -58,6 +58,7 @@ extension Session {
 
   private mutating func request(_ channel: String, auth: PusherAuth?, at now: Instant) {
     let deadline = now.advanced(by: options.connectTimeout)
+    subscriptions[channel]?.remark = nil
     subscriptions[channel]?.state = .requested(until: deadline)
     emit(.send(command.subscribe(channel: channel, auth: auth)))
   }
@@ -177,52 +178,16 @@ extension Session {
     closeGapIfSettled(at: now)
   }
 
-  /// Finds the channel that a `pusher:error` refuses, for servers that do not name it.
-  ///
-  /// Pusher writes the channel into the text; Reverb says only 4009, but answers in the order of the questions, so
-  /// the first unanswered one is meant. Answers whether there is such a channel.
-  mutating func refused(
-    code: Int?, message: String, channel: String?, at now: Instant
-  ) -> Bool {
-    let isAboutSignature = code == 4009 || message.contains("ignature")
-    let refused: String?
-    if let channel {
-      refused = subscriptions.isGuardedRequest(channel) ? channel : nil
-    } else if isAboutSignature {
-      refused = channelNamed(in: message) ?? subscriptions.firstGuardedRequest
-    } else {
-      refused = nil
-    }
-    guard let refused else { return false }
-    fail(refused, SubscriptionFailure(type: "AuthError", message: message, status: 401), at: now)
-    return true
-  }
-
-  /// The unanswered channel that a text names behind a colon.
-  ///
-  /// It is the longest name that fits, since one channel's name may begin with another's.
-  private func channelNamed(in message: String) -> String? {
-    let bytes = Array(message.utf8)
-    var longest: String?
-    for colon in bytes.indices where bytes[colon] == UInt8(ascii: ":") {
-      let rest = bytes[(colon + 1)...].prefix(ChannelName.maximumLength)
-      let run = rest.prefix { ChannelName.isLegal($0) }
-      var length = run.count
-      while length > longest?.utf8.count ?? 0 {
-        let name = String(decoding: run.prefix(length), as: UTF8.self)
-        if subscriptions.isGuardedRequest(name) { longest = name }
-        length -= 1
-      }
-    }
-    return longest
-  }
-
   mutating func tickSubscriptions(at now: Instant) {
     while let channel = subscriptions.firstDue(at: now, ignoringRequests: isReadingPaused),
       let subscription = subscriptions[channel]
     {
       if case .delayed = subscription.state {
         askForAuthorization(channel)
+      } else if !subscription.wasSubscribed, let remark = subscription.remark {
+        let time = options.connectTimeout.inWords
+        fail(
+          channel, .unclear("no confirmation within \(time); the server said: \(remark)"), at: now)
       } else if subscription.wasSubscribed || options.reconnect.mode == .always {
         // The channel is in order, so it is the connection that does not work.
         emit(.abort)
@@ -232,7 +197,7 @@ extension Session {
       } else {
         let failure = SubscriptionFailure(
           type: "Timeout", message: "no answer within \(options.connectTimeout.inWords)",
-          fault: .peer)
+          fault: .network)
         fail(channel, failure, at: now)
       }
     }

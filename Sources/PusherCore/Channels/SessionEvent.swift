@@ -28,6 +28,9 @@ public enum SessionEvent: Sendable, Equatable {
   case gap(from: Instant, to: Instant)
   /// An event of an encrypted channel whose data, ciphertext as it came, cannot be decrypted; it was left out.
   case decryptionFailed(channel: String, event: String, data: String?, reason: String)
+  /// An event under one of the names that services keep for what libraries translate, and that this version does not
+  /// know; it was left out.
+  case unknownInternalEvent(name: String, channel: String?)
   /// A message that is not what the protocol allows; it was left out.
   case malformed(reason: String, bytes: [UInt8])
   /// The session is over.

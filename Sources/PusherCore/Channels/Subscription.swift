@@ -24,6 +24,8 @@ struct Subscription: Equatable {
   var authorizationAttempts = 0
   /// Whether the server has ever confirmed it.
   var wasSubscribed = false
+  /// What the server said about it while its answer was due, and what may be a refusal.
+  var remark: String?
   /// The key of an encrypted channel, as the last authorisation brought it.
   var key: ChannelKey?
   /// Set while a key that failed is asked for anew.

@@ -107,10 +107,19 @@ struct SubscriptionTable {
 
   /// Whether the server still owes the answer about a channel that needed a signature.
   func isGuardedRequest(_ channel: String) -> Bool {
-    guard let subscription = table[channel], subscription.kind.needsAuthorization,
-      case .requested = subscription.state
-    else { return false }
-    return true
+    isRequest(channel) && table[channel]?.kind.needsAuthorization == true
+  }
+
+  /// Whether the server still owes the answer about a channel.
+  func isRequest(_ channel: String) -> Bool {
+    if case .requested = table[channel]?.state { true } else { false }
+  }
+
+  /// The channel about which alone the server owes an answer.
+  var onlyRequest: String? {
+    var unanswered = requests[firstRequest...].lazy.filter(isCurrent).map(\.channel).makeIterator()
+    guard let only = unanswered.next(), unanswered.next() == nil else { return nil }
+    return only
   }
 
   // MARK: The heap

@@ -34,11 +34,22 @@ package struct ClientConfiguration: Sendable {
 }
 
 extension ConnectionLoss {
+  init(_ foreign: ForeignProtocol) {
+    self = foreign == .tls ? .network("\(foreign)", .onlyTLS) : .violation("\(foreign)")
+  }
+
   /// What a failure of the transport means for the connection.
   package init(_ error: TransportError) {
     switch error {
     case .tls(let error):
-      self = error.trustProblem.map { .untrusted("\(error)", $0) } ?? .network("\(error)")
+      self =
+        error.trustProblem.map { .untrusted("\(error)", $0) }
+        ?? .network("\(error)", error.networkProblem)
+    // Which family is missing, a reason of ours says by itself.
+    case .resolve(_, let reason) where !reason.begins(with: "it has no IP"):
+      self = .network("\(error)", .unknownName)
+    case .proxy(_, let proxyError) where proxyError.isDoubtful: self = .network("\(error)", .proxy)
+    case .timeout(.handshaking): self = .network("\(error)", .handshakeSilent)
     // That the connection is lost, the message about a loss says by itself.
     case .reset(let reason): self = .network(reason)
     default: self = .network("\(error)")
@@ -71,6 +82,14 @@ extension ConnectionLoss {
 }
 
 extension TLSError {
+  fileprivate var networkProblem: NetworkProblem? {
+    switch self {
+    case .handshakeClosed: .handshakeClosed
+    case .notTLS: .notTLS
+    default: nil
+    }
+  }
+
   /// Who did not trust whom, when that is what failed.
   fileprivate var trustProblem: TrustProblem? {
     switch self {

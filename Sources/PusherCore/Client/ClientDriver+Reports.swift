@@ -121,6 +121,10 @@ extension ClientDriver: ChannelsClientDelegate {
     case .decryptionFailed(let name, let event, let data, let reason):
       log("event \(event) on \(name) could not be decrypted: \(reason)")
       delegate?.failedToDecryptEvent(eventName: event, channelName: name, data: data)
+    case .unknownInternalEvent(let name, let channel):
+      log(
+        "event \(name)\(channel.map { " on \($0)" } ?? "") was left out: this version does not know it"
+      )
     case .malformed(let reason, _): log("a message was left out: \(reason)")
     default: break
     }

@@ -1,8 +1,8 @@
 /// Asks the application's own endpoint, as pusher-js does: a form with `socket_id` and `channel_name`, for users with
 /// `socket_id` alone.
 ///
-/// 200 and 201 are a yes; 408, 429 and 5xx mean "later"; every other status is a no. Source: Pusher's page
-/// "Authorizing users", and what the official libraries accept.
+/// 200 and 201 are a yes; what is temporary by ``HTTPStatus`` means "later"; every other status is a no. Source: Pusher's
+/// page "Authorizing users", and what the official libraries accept.
 package final class EndpointAuthorizer: ChannelAuthorizer, UserAuthenticator {
   private let loop: EventLoop
   private let url: HTTPURL
@@ -114,7 +114,7 @@ package final class EndpointAuthorizer: ChannelAuthorizer, UserAuthenticator {
       let status = response.head.status
       switch status {
       case 200, 201: return .success(response.body)
-      case 408, 429, 500...599:
+      case _ where HTTPStatus.isTemporary(status):
         return .failure(.unavailable(status: status, "the endpoint answered HTTP \(status)"))
       case 300...399:
         let place = response.head.headers["Location"] ?? "nowhere"

@@ -7,7 +7,7 @@ public enum EventSourceError: Error, Sendable, Equatable, CustomStringConvertibl
   /// The answer is of another type than `text/event-stream`; `nil` when it names none.
   case notAnEventStream(contentType: String?)
   /// Name service, connection, TLS failed, or the connection was lost; the text says what, to whom.
-  case network(String)
+  case network(String, NetworkProblem? = nil)
   /// One side did not accept the other's certificate.
   case untrusted(String, TrustProblem)
   /// Nothing came for this time.
@@ -38,7 +38,7 @@ public enum EventSourceError: Error, Sendable, Equatable, CustomStringConvertibl
     case .notAnEventStream(nil): "the answer is no event stream: it names no type"
     case .notAnEventStream(let type?):
       "the answer is no event stream, but of type \(type.prefix(100))"
-    case .network(let what), .untrusted(let what, _), .limit(let what): what
+    case .network(let what, _), .untrusted(let what, _), .limit(let what): what
     case .silent(let time): "nothing came for \(time.inWords)"
     case .violation(let what): "the server broke the protocol: \(what)"
     case .invalidRequest(let what): "cannot ask for the stream: \(what)"
@@ -47,11 +47,15 @@ public enum EventSourceError: Error, Sendable, Equatable, CustomStringConvertibl
 }
 
 extension EventSourceError {
+  init(_ foreign: ForeignProtocol) {
+    self = foreign == .tls ? .network("\(foreign)", .onlyTLS) : .violation("\(foreign)")
+  }
+
   /// What a failure of the transport means for the stream.
   init(_ error: TransportError) {
     switch ConnectionLoss(error) {
     case .untrusted(let text, let problem): self = .untrusted(text, problem)
-    case .network(let text): self = .network(text)
+    case .network(let text, let problem): self = .network(text, problem)
     case let other: self = .network("\(other)")
     }
   }
@@ -59,11 +63,11 @@ extension EventSourceError {
   /// Whether another attempt may help (section 9.2.3 of the standard, "reestablish" against "fail").
   ///
   /// Beside what the standard repeats, these are the statuses with which a server says that it is in trouble just now.
-  var isTransient: Bool {
+  package var isTransient: Bool {
     switch self {
     case .ended, .network, .untrusted, .silent: true
     case .refused(let status, _, let wait):
-      wait != nil && status >= 400 || [408, 425, 429].contains(status) || status >= 500
+      wait != nil && status >= 400 || HTTPStatus.isTemporary(status)
     case .notAnEventStream, .violation, .limit, .invalidRequest: false
     }
   }

@@ -139,8 +139,8 @@ extension EventStreamLink {
 
   /// Takes the head when it is whole.
   private func readHead(at now: Instant) {
-    if let foreign = ForeignProtocol.name(input.view) {
-      return end(.violation(foreign), at: now)
+    if let foreign = ForeignProtocol(input.view) {
+      return end(EventSourceError(foreign), at: now)
     }
     do throws(HTTPError) {
       guard let head = try headParser.finalResponse(from: input) else { return }
@@ -310,7 +310,8 @@ extension EventStreamLink: SocketStreamDelegate {
   private func connectionEnded(at now: Instant) {
     guard case .open = phase else {
       let place = input.isEmpty ? "before it answered" : "in the middle of its answer"
-      return end(.network("the server closed the connection \(place)"), at: now)
+      let words = "the server closed the connection \(place)"
+      return end(.network(words, input.isEmpty ? .noAnswer : nil), at: now)
     }
     let isWhole = body?.endsWithConnection == true || body?.isComplete == true
     inputEnded(

@@ -49,6 +49,7 @@ final class ServerLink {
   /// Why the socket broke while messages from it were still to be handed out.
   private var breakdown: ConnectionLoss?
   private var isDraining = false
+  private var hasReceivedMessage = false
   /// Whether messages may wait in the socket since a time when it was left unread.
   private var isBehind = false
   /// When bytes last came.
@@ -132,6 +133,9 @@ final class ServerLink {
   ///
   /// This hands out at most what one read has brought.
   private func broke(_ loss: ConnectionLoss, at now: Instant) {
+    if case .upgrading = phase, case .network(let what, nil) = loss, input.isEmpty {
+      return end(.network(what, .noAnswer), at: now)
+    }
     guard case .open = phase else { return end(loss, at: now) }
     guard breakdown == nil else { return }
     breakdown = loss
@@ -198,7 +202,8 @@ extension ServerLink: SocketStreamDelegate {
   private func inputEnded(at now: Instant) {
     guard case .open(let socket) = phase else {
       let place = input.isEmpty ? "before it answered" : "in the middle of its answer to"
-      end(.network("the server closed the connection \(place) the upgrade"), at: now)
+      let words = "the server closed the connection \(place) the upgrade"
+      end(.network(words, input.isEmpty ? .noAnswer : nil), at: now)
       return
     }
     socket.inputEnded()
@@ -206,8 +211,8 @@ extension ServerLink: SocketStreamDelegate {
   }
 
   private func upgrade(_ handshake: ClientHandshake, at now: Instant) {
-    if let foreign = ForeignProtocol.name(input.view) {
-      return end(.violation(foreign), at: now)
+    if let foreign = ForeignProtocol(input.view) {
+      return end(ConnectionLoss(foreign), at: now)
     }
     do {
       guard let head = try headParser.finalResponse(from: input) else { return }
@@ -246,6 +251,18 @@ extension ServerLink: SocketStreamDelegate {
     if case .dialling = phase { start() }
   }
 
+  /// The refusal of a server that answers once more after it has agreed to the upgrade, as one does whose application
+  /// fails there.
+  private func secondAnswer(_ socket: WebSocketConnection) -> ConnectionLoss? {
+    guard !hasReceivedMessage, socket.input.view.hasPrefix("HTTP/1.") else { return nil }
+    var parser = HTTPHeadParser(limits: HTTPHeadLimits())
+    guard let head = try? parser.response(from: socket.input), head.status >= 300 else {
+      return nil
+    }
+    return .refused(
+      status: head.status, reason: "\(head.reason), after it had agreed to the upgrade")
+  }
+
   /// Hands out every message that is complete, until there is no more or nobody wants more.
   private func drain(at now: Instant) {
     guard case .open(let socket) = phase, let delegate, !isDraining else { return }
@@ -254,6 +271,7 @@ extension ServerLink: SocketStreamDelegate {
     var hasDelivered = false
     while !isPaused || breakdown != nil, let event = socket.next() {
       hasDelivered = true
+      defer { hasReceivedMessage = true }
       switch event {
       case .text(let text):
         switch tap.take(text) {
@@ -270,7 +288,7 @@ extension ServerLink: SocketStreamDelegate {
         end(.closed(code: code.map { Int($0.rawValue) }, reason: reason), at: now)
       case .failed(let error):
         flush()
-        end(ConnectionLoss(error), at: now)
+        end(secondAnswer(socket) ?? ConnectionLoss(error), at: now)
       }
       // A handler may have ended the link.
       guard case .open = phase else { return }

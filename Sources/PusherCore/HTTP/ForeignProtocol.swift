@@ -1,26 +1,46 @@
-/// What a peer speaks that should speak HTTP, told by its first bytes.
-package enum ForeignProtocol {
-  /// Names what `answer` is instead of an HTTP/1 answer; `nil` while it may still become one.
+/// What speaks on a port where HTTP/1 was expected.
+package enum ForeignProtocol: Equatable, Sendable, CustomStringConvertible {
+  case tls
+  case ssh
+  case http2
+  /// Something else, and how its first line begins.
+  case unknown(String)
+
+  /// What `answer` is instead of an HTTP/1 answer; `nil` while it may still become one.
   ///
   /// A line that goes on after `HTTP/` is the parser's business.
-  package static func name(_ answer: ByteView) -> String? {
+  package init?(_ answer: ByteView) {
     let status = Array("HTTP/".utf8)
     let common = min(answer.count, status.count)
     guard (0..<common).contains(where: { answer[$0] != status[$0] }) else { return nil }
     // A TLS record: alert (21) or handshake (22), then version 3.x.
     if answer[0] == 21 || answer[0] == 22 {
       guard answer.count > 1 else { return nil }
-      if answer[1] == 3 { return "the other side speaks TLS on this port, not plain HTTP" }
+      if answer[1] == 3 {
+        self = .tls
+        return
+      }
     }
     guard answer.count >= 4 || (0..<answer.count).contains(where: { answer[$0] == 0x0A }) else {
       return nil
     }
-    if answer.hasPrefix("SSH-") { return "the other side is an SSH server" }
-    // The first frame of an HTTP/2 server is SETTINGS (RFC 9113 sections 3.4 and 4.1).
-    if answer.count >= 5, answer[0] == 0, answer[3] == 4, answer[4] == 0 {
-      return "the other side speaks HTTP/2 only"
+    if answer.hasPrefix("SSH-") {
+      self = .ssh
+    } else if answer.count >= 5, answer[0] == 0, answer[3] == 4, answer[4] == 0 {
+      // The first frame of an HTTP/2 server is SETTINGS (RFC 9113 sections 3.4 and 4.1).
+      self = .http2
+    } else {
+      self = .unknown(Self.beginning(of: answer))
     }
-    return "the answer is not HTTP; it begins with '\(beginning(of: answer))'"
+  }
+
+  package var description: String {
+    switch self {
+    case .tls: "the other side speaks TLS on this port, not plain HTTP"
+    case .ssh: "the other side is an SSH server"
+    case .http2: "the other side speaks HTTP/2 only"
+    case .unknown(let beginning): "the answer is not HTTP; it begins with '\(beginning)'"
+    }
   }
 
   /// Up to 32 characters of the first line, those that cannot be shown as `.`.

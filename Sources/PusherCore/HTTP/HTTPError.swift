@@ -6,6 +6,8 @@ package enum HTTPError: Error, Equatable, CustomStringConvertible {
   /// The head has more fields than the limit.
   case tooManyHeaders(limit: Int)
   case invalidStatusLine
+  /// Another protocol is spoken on the port.
+  case foreign(ForeignProtocol)
   case invalidRequestLine
   /// Only HTTP/1.0 and HTTP/1.1 are spoken.
   case unsupportedVersion
@@ -38,6 +40,7 @@ package enum HTTPError: Error, Equatable, CustomStringConvertible {
     case .headTooLarge(let limit): "the HTTP head is longer than \(limit) bytes"
     case .tooManyHeaders(let limit): "the HTTP head has more than \(limit) fields"
     case .invalidStatusLine: "the answer does not begin with an HTTP status line"
+    case .foreign(let what): "\(what)"
     case .invalidRequestLine: "the request does not begin with an HTTP request line"
     case .unsupportedVersion: "the peer does not speak HTTP/1.1"
     case .invalidHeader: "the HTTP head has an invalid field"

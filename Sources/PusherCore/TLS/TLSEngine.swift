@@ -192,10 +192,11 @@ internal import CSystemOpenSSL
     let entries = OpenSSLErrors.drain()
     if let objection { return objection }
     guard let cause = entries.first, !isUnexpectedEnd(cause) else {
-      return .handshake(reason: "the other side closed the connection")
+      return .handshakeClosed(reason: "the other side closed the connection")
     }
     if let refusal = refusalOfCertificate(cause) { return refusal }
-    return .handshake(reason: OpenSSLErrors.words(for: cause))
+    let words = OpenSSLErrors.words(for: cause)
+    return OpenSSLErrors.isForeign(cause) ? .notTLS(reason: words) : .handshake(reason: words)
   }
 
   private func streamError(_ code: Int32) -> TLSError {

@@ -16,8 +16,12 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
   case publicKey(seen: PublicKeyPin, subject: String?)
   /// The other side asked for a certificate of ours, and did not accept that there was none or the one it got.
   case clientCertificate(given: Bool, reason: String)
-  /// The two sides found no common ground, or the other side does not speak TLS.
+  /// The two sides found no common ground.
   case handshake(reason: String)
+  /// The other side ended the connection before the handshake was done.
+  case handshakeClosed(reason: String)
+  /// What the other side says is no TLS.
+  case notTLS(reason: String)
   /// The network's or the other side's fault: the stream ended without the closing alert, so data may be missing.
   case cutShort
   /// The other side broke the protocol or sent a fatal alert after the handshake.
@@ -40,7 +44,7 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
       "the server wants a client certificate (\(reason))"
     case .clientCertificate(given: true, let reason):
       "the server does not accept the client certificate (\(reason))"
-    case .handshake(let reason):
+    case .handshake(let reason), .handshakeClosed(let reason), .notTLS(let reason):
       "TLS handshake failed: \(reason)"
     case .cutShort:
       "TLS connection cut off: the end came without a closing alert"
@@ -89,7 +93,7 @@ enum OpenSSLErrors {
       "the key is protected by a passphrase"
     case (ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH), (ERR_LIB_X509, X509_R_KEY_TYPE_MISMATCH):
       "the key does not belong to the certificate"
-    case (ERR_LIB_SSL, SSL_R_WRONG_VERSION_NUMBER), (ERR_LIB_SSL, SSL_R_HTTP_REQUEST):
+    case _ where isForeign(entry):
       "the other side does not speak TLS on this port (\(entry.text))"
     case (ERR_LIB_SSL, SSL_R_UNSUPPORTED_PROTOCOL),
       (ERR_LIB_SSL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION):
@@ -100,6 +104,12 @@ enum OpenSSLErrors {
     default:
       entry.text
     }
+  }
+
+  /// Whether the entry says that what came is no TLS.
+  static func isForeign(_ entry: Entry) -> Bool {
+    entry.library == ERR_LIB_SSL
+      && (entry.reason == SSL_R_WRONG_VERSION_NUMBER || entry.reason == SSL_R_HTTP_REQUEST)
   }
 
   /// The last of the five parts `error:code:library:function:reason`; for system errors this is `strerror`'s text.

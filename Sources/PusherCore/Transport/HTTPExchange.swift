@@ -154,6 +154,7 @@ package final class HTTPExchange {
   /// Takes what has come; true when the answer is complete.
   private func parse() throws(HTTPError) -> Bool {
     if head == nil {
+      if let foreign = ForeignProtocol(input.view) { throw .foreign(foreign) }
       guard let next = try headParser.finalResponse(from: input) else { return false }
       head = next
       reader = try HTTPBodyReader(next, requestMethod: request.method, limit: bodyLimit)

@@ -23,6 +23,16 @@ package enum ProxyError: Error, Equatable, CustomStringConvertible {
   /// The deadline passed before the answer was complete.
   case timedOut
 
+  /// Whether this may be no proxy at all.
+  package var isDoubtful: Bool {
+    switch self {
+    case .unreachable, .invalidAnswer, .endedEarly, .lost, .timedOut: true
+    // What web servers answer to CONNECT.
+    case .refused(_, let status, _): [400, 404, 405, 501].contains(status)
+    default: false
+    }
+  }
+
   package var description: String {
     switch self {
     case .unreachable(let reason): "cannot be reached: \(reason)"

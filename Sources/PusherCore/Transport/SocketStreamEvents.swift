@@ -116,7 +116,12 @@ extension SocketStream: LoopSource {
         }
       } while try fill(engine, atMost: 0)
     } catch {
-      fail(error, at: now)
+      // That the connection breaks here says more than that it breaks.
+      if case .reset(let reason) = error {
+        fail(.tls(.handshakeClosed(reason: reason)), at: now)
+      } else {
+        fail(error, at: now)
+      }
     }
   }
 

@@ -31,7 +31,10 @@ final class EventPrinter: Printer {
 
   /// Prints any message; with `name` under that event name.
   func print(_ envelope: Envelope, named name: String? = nil) {
-    guard filter?.passes(name ?? envelope.eventName) ?? true else { return }
+    guard filter?.passes(name ?? envelope.eventName) ?? true else {
+      rejected &+= 1
+      return
+    }
     count += 1
     stamp()
     if let template {
@@ -56,7 +59,10 @@ final class EventPrinter: Printer {
 
   /// Prints what a channel or the watchlist says about itself, as an event among the others.
   func print(event: String, channel: String?, data: JSONValue) {
-    guard filter?.passes(event) ?? true else { return }
+    guard filter?.passes(event) ?? true else {
+      rejected &+= 1
+      return
+    }
     count += 1
     printLifecycle(event: event, channel: channel, data: data)
   }
@@ -92,7 +98,9 @@ extension EventPrinter: MessageTap {
     case .written:
       count &+= 1
       return count >= limit || output.count >= capacity ? .takenAndFull : .taken
-    case .filtered: return .taken
+    case .filtered:
+      rejected &+= 1
+      return .taken
     case .unusual: return .declined
     }
   }

@@ -18,6 +18,8 @@ class Printer {
   private(set) final var burstTime: WallTime?
   /// Events printed, lifecycle lines not among them.
   final var count = 0
+  /// Events that the patterns kept out.
+  final var rejected = 0
 
   init(
     settings: PrintSettings, style: EventLineStyle, output: ByteBuffer,

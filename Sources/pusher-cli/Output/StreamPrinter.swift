@@ -21,7 +21,10 @@ final class StreamPrinter: Printer {
 
   /// Prints one event if it is wanted.
   func print(_ event: EventStreamEvent) {
-    guard filter?.passes(event.type) ?? true else { return }
+    guard filter?.passes(event.type) ?? true else {
+      rejected &+= 1
+      return
+    }
     count &+= 1
     stamp()
     if let template {

@@ -53,6 +53,12 @@ final class APICaller {
   var prefix: String { access.connection.path }
   var appID: String { access.appID }
 
+  /// How the names of events begin that no application sends.
+  var reservedPrefixes: [String] {
+    let service = access.connection.service
+    return [service.eventPrefix, service.internalPrefix, "pusher-cli:"]
+  }
+
   /// The call as it would be sent now.
   func signed(_ call: APIRequest) -> SignedAPIRequest {
     call.signed(
@@ -93,9 +99,8 @@ final class APICaller {
       diagnostics.debug("< HTTP \(response.head.status)")
       return APIAnswer(status: response.head.status, body: response.body)
     case .failure(let failure)?:
-      diagnostics.error("\(failure)\(Hints.hint(failure))")
-      if case .http = failure { throw Failure(status: .rejected) }
-      throw Failure(status: .network)
+      diagnostics.error(Hints.explained(failure, access.connection))
+      throw Failure(status: ExitStatus(Cause(failure)))
     case nil: throw Failure(status: .internalError)
     }
   }
@@ -111,21 +116,21 @@ final class APICaller {
     case .accepted(let body): return body
     case .refused(let status, let reason):
       let key = Diagnostics.shortened(key: access.connection.key)
-      throw fail(
-        .unauthorized, status, reason, about, " (do secret and app id belong to key \(key)?)")
+      throw fail(status, reason, about, " (do secret and app id belong to key \(key)?)")
     case .rejected(let status, let reason), .unavailable(let status, let reason),
       .unexpected(let status, let reason):
-      throw fail(.rejected, status, reason, about, remedy(status).map { " (\($0))" } ?? "")
+      let hint = remedy(status).map { " (\($0))" }
+      throw fail(status, reason, about, hint ?? Hints.apiHint(status: status, access.connection))
     }
   }
 
   private func fail(
-    _ exit: ExitStatus, _ status: Int, _ reason: String, _ about: String, _ hint: String
+    _ status: Int, _ reason: String, _ about: String, _ hint: String
   ) -> Failure {
     let reason = reason.isEmpty ? "" : ": \(Redaction.redact(reason))"
     let subject = about.isEmpty ? "" : "\(about): "
     diagnostics.error("\(subject)the server answered HTTP \(status)\(reason)\(hint)")
-    return Failure(status: exit)
+    return Failure(status: ExitStatus(Cause(httpStatus: status)))
   }
 
   private func url(_ signed: SignedAPIRequest) -> HTTPURL {

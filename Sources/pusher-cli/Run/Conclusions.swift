@@ -1,30 +1,48 @@
 internal import PusherCore
 
-/// The one place where failures of the connection become exit statuses.
+/// What a run of any command came to grief on; whatever the command, the same cause has the same status.
+///
+/// This is the one table of causes and statuses. The failures of the library are told apart below, and only here.
+enum Cause: CaseIterable, Sendable {
+  /// What was typed, or a file that it names.
+  case settings
+  /// Somebody's no to who asks: HTTP 401 and 403, codes 4001, 4003 and 4009, a channel that is refused.
+  case notAllowed
+  /// The way to the server: look-up, connection, proxy, TLS, a loss, silence.
+  case unreachable
+  /// The server, or this machine, cannot just now: HTTP 408, 425, 429 and 5xx, no descriptors.
+  case overloaded
+  /// The server's no to what is asked: any other HTTP status, the other codes from 4000 to 4099.
+  case refused
+  /// What the server sends is not what its protocol allows.
+  case brokenProtocol
+  /// A defect of this program.
+  case defect
+  case output
+  case time
+
+  var status: ExitStatus {
+    switch self {
+    case .settings: .usage
+    case .notAllowed: .unauthorized
+    case .unreachable, .overloaded: .network
+    case .refused, .brokenProtocol: .rejected
+    case .defect: .internalError
+    case .output: .output
+    case .time: .timedOut
+    }
+  }
+}
+
 extension ExitStatus {
-  /// The status for a session that ended by itself.
+  init(_ cause: Cause) { self = cause.status }
+
+  /// The status for a session that ended by itself, which is that of its last loss.
   init(_ end: SessionEnd) {
     switch end {
     case .asked: self = .success
-    case .lost(let loss, let code): self.init(loss, code: code)
-    case .retriesExhausted(let loss, let code, _):
-      // A refusal that was repeated until the attempts were over is still a network's end: trying later may help.
-      let status = ExitStatus(loss, code: code)
-      self = status == .rejected ? .network : status
-    }
-  }
-
-  /// The status for a connection that is not tried again.
-  init(_ loss: ConnectionLoss, code: Int?) {
-    switch (loss, code) {
-    case (_, 4001?), (_, 4003?), (_, 4009?): self = .unauthorized
-    case (_, let code?) where (4000..<4100).contains(code): self = .rejected
-    case (.refused(401, _, _), _), (.refused(403, _, _), _): self = .unauthorized
-    // Of a proxy on the way.
-    case (.refused(407, _, _), _): self = .network
-    case (.refused, _): self = .rejected
-    case (.violation, _): self = .rejected
-    default: self = .network
+    case .lost(let loss, let code), .retriesExhausted(let loss, let code, _):
+      self.init(Cause(loss, code: code))
     }
   }
 
@@ -33,31 +51,92 @@ extension ExitStatus {
     switch end {
     case .asked, .finished: self = .success
     case .lost(.ended) where endsWithStream: self = .success
-    case .lost(let error): self.init(error)
-    case .retriesExhausted(let error, _):
-      let status = ExitStatus(error)
-      self = status == .rejected ? .network : status
+    case .lost(let error), .retriesExhausted(let error, _): self.init(Cause(error))
     }
   }
+}
 
-  private init(_ error: EventSourceError) {
-    switch error {
-    case .refused(401, _, _), .refused(403, _, _): self = .unauthorized
+extension Cause {
+  /// An answer of an HTTP server other than the one that was asked for.
+  init(httpStatus status: Int) {
+    switch status {
+    case 401, 403: self = .notAllowed
     // Of a proxy on the way.
-    case .refused(407, _, _): self = .network
-    case .refused, .notAnEventStream, .violation, .limit: self = .rejected
-    case .invalidRequest: self = .usage
-    case .ended, .network, .untrusted, .silent: self = .network
+    case 407: self = .unreachable
+    case _ where HTTPStatus.isTemporary(status): self = .overloaded
+    default: self = .refused
     }
   }
 
-  /// The status for a channel that could not be joined.
+  /// A connection that was lost or never came to be, with the 4xxx code that explains it.
+  init(_ loss: ConnectionLoss, code: Int?) {
+    switch code {
+    case 4001, 4003, 4009: self = .notAllowed
+    case let code? where (4000..<4100).contains(code): self = .refused
+    case _?: self = .overloaded
+    case nil:
+      switch loss {
+      case .refused(let status, _, _): self.init(httpStatus: status)
+      case .violation: self = .brokenProtocol
+      case .closed, .network, .untrusted, .handshakeTimeout, .noPong, .dropped: self = .unreachable
+      }
+    }
+  }
+
+  init(_ error: EventSourceError) {
+    switch error {
+    case .refused(let status, _, _): self.init(httpStatus: status)
+    case .notAnEventStream, .violation, .limit: self = .brokenProtocol
+    case .invalidRequest: self = .settings
+    case .ended, .network, .untrusted, .silent: self = .unreachable
+    }
+  }
+
+  /// A channel that could not be joined, or a user that could not be signed in.
   init(_ failure: SubscriptionFailure) {
+    if let status = failure.status, (400..<600).contains(status), HTTPStatus.isTemporary(status) {
+      self = .overloaded
+      return
+    }
     switch failure.fault {
-    case .you: self = .unauthorized
-    case .peer: self = .rejected
-    case .network: self = .network
-    case .us: self = .internalError
+    case .you: self = .notAllowed
+    case .peer: self = .brokenProtocol
+    case .network: self = .unreachable
+    case .us: self = .defect
+    }
+  }
+
+  /// A call of the HTTP API that brought no answer.
+  init(_ failure: HTTPExchange.Failure) {
+    switch failure {
+    case .transport(let error): self.init(error)
+    case .timeout, .http(.endedEarly), .http(.foreign(.tls)): self = .unreachable
+    case .http: self = .brokenProtocol
+    }
+  }
+
+  /// What fails before anything is dialled: files, addresses, and what this machine has.
+  init(starting error: any Error) {
+    switch error {
+    case let error as TransportError: self.init(error)
+    case let error as TLSError: self.init(error)
+    default: self = .settings
+    }
+  }
+
+  private init(_ error: TransportError) {
+    switch error {
+    case .tls(let error): self.init(error)
+    case .system: self = .overloaded
+    case .resolve, .connect, .proxy, .timeout, .reset, .listen: self = .unreachable
+    }
+  }
+
+  private init(_ error: TLSError) {
+    switch error {
+    case .file, .noTrustStore: self = .settings
+    case .setup: self = .defect
+    default: self = .unreachable
     }
   }
 }

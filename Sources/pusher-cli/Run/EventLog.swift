@@ -25,9 +25,10 @@ final class EventLog {
   /// How much may wait for a slow reader.
   private static let queueLimit = 16 << 20
 
-  /// `nil` when standard output is closed.
-  init?(_ settings: ServeSettings, loop: EventLoop, diagnostics: Diagnostics) {
-    guard let descriptor = OutputDescriptor() else { return nil }
+  init(
+    _ settings: ServeSettings, _ descriptor: OutputDescriptor, loop: EventLoop,
+    diagnostics: Diagnostics
+  ) {
     self.loop = loop
     self.diagnostics = diagnostics
     hasTimestamps = settings.hasTimestamps

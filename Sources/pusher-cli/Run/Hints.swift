@@ -8,6 +8,14 @@ struct Hints {
 
   private var key: String { Diagnostics.shortened(key: connection.key) }
 
+  /// What is said of a first connection that came to nothing: `words`, or what one more look has found, and what to do.
+  func explained(_ words: String, _ loss: ConnectionLoss, code: Int?) -> String {
+    var problem: NetworkProblem?
+    if case .network(_, let known) = loss { problem = known }
+    if case .handshakeTimeout(_, .securing?) = loss { problem = .handshakeSilent }
+    return SecondLook(connection).explained(words, problem) + hint(loss, code: code)
+  }
+
   /// For a connection that is not tried again, with the 4xxx code that explains it.
   func hint(_ loss: ConnectionLoss, code: Int?) -> String {
     switch code {
@@ -18,17 +26,61 @@ struct Hints {
     }
     switch loss {
     case .untrusted(_, let problem): return Self.hint(problem)
-    case .refused(let status, _, _): return hint(status: status)
+    case .refused(let status, _, _):
+      return SecondLook(connection).hint(status: status) ?? hint(status: status)
+    case .network(_, let problem?): return Self.hint(problem, connection)
+    case .handshakeTimeout(_, .reachingProxy?), .handshakeTimeout(_, .tunnelling?):
+      return Self.hint(.proxy, connection)
     default: return ""
     }
   }
 
+  /// What to look at when the way to the server is wrong.
+  static func hint(_ problem: NetworkProblem, _ connection: ConnectionSettings?) -> String {
+    switch problem {
+    case .proxy:
+      return " (is that a proxy? --proxy, HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name one)"
+    case .unknownName:
+      guard let cluster = connection?.cluster else {
+        return " (is the name right, and the network up?)"
+      }
+      return " (is there a cluster '\(cluster)', and is the network up? see --cluster)"
+    case .handshakeClosed, .handshakeSilent, .notTLS, .onlyTLS, .noAnswer: return ""
+    }
+  }
+
   /// For an exchange with the HTTP API that came to nothing.
-  static func hint(_ failure: HTTPExchange.Failure) -> String {
-    guard case .transport(let error) = failure,
-      case .untrusted(_, let problem) = ConnectionLoss(error)
-    else { return "" }
-    return hint(problem)
+  static func explained(
+    _ failure: HTTPExchange.Failure, _ connection: ConnectionSettings
+  ) -> String {
+    let text = "\(failure)"
+    let look = SecondLook(connection)
+    switch failure {
+    case .transport(.reset), .http(.endedEarly): return look.explained(text, .noAnswer)
+    case .http(.foreign(.tls)): return look.explained(text, .onlyTLS)
+    case .transport(let error):
+      switch ConnectionLoss(error) {
+      case .untrusted(_, let problem): return text + hint(problem)
+      case .network(_, let problem?):
+        return look.explained(text, problem) + hint(problem, connection)
+      default: return text
+      }
+    case .timeout: return look.explained(text, .handshakeSilent)
+    case .http: return text
+    }
+  }
+
+  /// For an answer of the HTTP API that is no yes.
+  static func apiHint(status: Int, _ connection: ConnectionSettings) -> String {
+    if let hint = SecondLook(connection).hint(status: status) { return hint }
+    switch status {
+    case 404: return " (nothing there: are --host, --port, --path and the app id right?)"
+    case 407: return " (a proxy on the way wants a user name and a password)"
+    case 429: return " (too many calls; later it may work)"
+    case _ where HTTPStatus.isTemporary(status):
+      return " (the server's own trouble; later it may work)"
+    default: return ""
+    }
   }
 
   static func hint(_ problem: TrustProblem) -> String {
@@ -50,7 +102,8 @@ struct Hints {
     case 407: " (a proxy on the way wants a user name and a password)"
     case 426: upgradeRequired
     case 429: " (too many connections or attempts)"
-    case 500..<600: " (the server's own trouble; later it may work)"
+    case _ where HTTPStatus.isTemporary(status):
+      " (the server's own trouble; later it may work)"
     default: ""
     }
   }
@@ -64,5 +117,19 @@ struct Hints {
 
   private var whereabouts: String {
     connection.host.hasSuffix(".pusher.com") ? "cluster" : "server"
+  }
+}
+
+extension ConnectionSettings {
+  /// The cluster in the host's name, for hosts of services that have clusters.
+  fileprivate var cluster: String? {
+    for pattern in [service.clusterHost, service.clusterAPIHost] {
+      let parts = pattern.pieces(separatedBy: "CLUSTER").map(String.init)
+      guard parts.count == 2, let rest = host.dropping(prefix: parts[0]),
+        rest.utf8.count > parts[1].utf8.count, rest.hasSuffix(parts[1])
+      else { continue }
+      return String(rest.dropLast(parts[1].count))
+    }
+    return nil
   }
 }

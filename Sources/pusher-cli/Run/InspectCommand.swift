@@ -20,7 +20,7 @@ enum InspectCommand {
       return failure.status
     } catch {
       diagnostics.error("\(error)")
-      return error is TransportError ? .internalError : .usage
+      return ExitStatus(Cause(starting: error))
     }
   }
 

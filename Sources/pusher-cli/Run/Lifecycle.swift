@@ -9,6 +9,9 @@ final class Lifecycle {
   private var pendingError: String?
   /// The last `pusher:error` of this connection that had a code, in words.
   private var lastError: (code: Int, text: String)?
+  /// The events left out that the user has been told of; further names are told of with `-v` only.
+  private var namesLeftOut: Set<String> = []
+  private static let mostNames = 16
   private let hints: Hints
   /// Whom the present connection is to; a redirect changes it.
   private var host: String
@@ -17,6 +20,7 @@ final class Lifecycle {
   /// Where the connection stands, for whoever asks.
   private var state = "connecting"
   private var reconnects = 0
+  private var hasBeenConnected = false
 
   init(
     settings: SubscribeSettings, diagnostics: Diagnostics, printer: EventPrinter,
@@ -70,6 +74,7 @@ final class Lifecycle {
     case .gap(let from, let to): gap(from, to, at: now)
     case .decryptionFailed(let channel, let event, let data, let reason):
       undecrypted(channel, event, data, reason)
+    case .unknownInternalEvent(let name, let channel): leftOut(name, channel)
     case .malformed(let reason, let bytes): malformed(reason, bytes)
     case .ended(let reason): ended(reason)
     }
@@ -77,6 +82,7 @@ final class Lifecycle {
 
   private func connected(_ socketID: String, _ timeout: Duration) {
     lastError = nil
+    hasBeenConnected = true
     state = "connected"
     let way = settings.connection.proxy(to: host).map { " through proxy \($0)" } ?? ""
     diagnostics.info("connected to \(host)\(way), socket \(socketID)")
@@ -119,7 +125,11 @@ final class Lifecycle {
     pendingError = nil
     let message = Redaction.redact(failure.message)
     var hint = ""
-    if case .secret = settings.authorization, failure.status == 401 {
+    let isAboutSecret =
+      failure.status == 401
+      || failure.status == nil && failure.type == "SubscriptionError"
+        && ChannelKind(channelName: channel).needsAuthorization
+    if case .secret = settings.authorization, isAboutSecret {
       hint = " (does the secret belong to key \(key)?)"
     }
     diagnostics.error("\(channel) refused: \(message)\(hint)")
@@ -202,6 +212,14 @@ final class Lifecycle {
       ])
   }
 
+  /// Says each name once, since it may come with every event for as long as this version is in use.
+  private func leftOut(_ name: String, _ channel: String?) {
+    let place = channel.map { " on \($0)" } ?? ""
+    let text = "left out \(name)\(place): the service's own, and not known to this version"
+    let isNew = namesLeftOut.count < Self.mostNames && namesLeftOut.insert(name).inserted
+    isNew ? diagnostics.warning(text) : diagnostics.info(text)
+  }
+
   private func malformed(_ reason: String, _ bytes: [UInt8]) {
     diagnostics.warning("left out a message that is no Pusher event (\(reason))")
     line(
@@ -212,11 +230,17 @@ final class Lifecycle {
   private func ended(_ reason: SessionEnd) {
     switch reason {
     case .asked: break
-    case .lost(let loss, let code):
-      diagnostics.error("\(words(loss, code))\(hints.hint(loss, code: code))")
+    case .lost(let loss, let code): diagnostics.error(explained(loss, code))
     case .retriesExhausted(let loss, let code, let attempts):
-      diagnostics.error("gave up after \(attempts) attempts: \(words(loss, code))")
+      diagnostics.error("gave up after \(attempts) attempts: \(explained(loss, code))")
     }
+  }
+
+  /// Why the last connection ended, and what to do; where one has stood before, the way to it is right.
+  private func explained(_ loss: ConnectionLoss, _ code: Int?) -> String {
+    let text = words(loss, code)
+    return hasBeenConnected
+      ? text + hints.hint(loss, code: code) : hints.explained(text, loss, code: code)
   }
 
   /// Answers the question how things are, whatever the verbosity.

@@ -90,7 +90,7 @@ final class LineTrigger {
       return reject(number, "not a JSON object with an event")
     }
     let event = envelope.eventName
-    guard !["pusher:", "pusher_internal:", "pusher-cli:"].contains(where: event.hasPrefix) else {
+    guard !caller.reservedPrefixes.contains(where: event.begins(with:)) else {
       skipped += 1
       return []
     }

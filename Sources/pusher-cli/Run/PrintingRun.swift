@@ -19,8 +19,20 @@ protocol EventFeed: AnyObject {
   func abort()
 }
 
+/// What keeps a run from getting any event.
+struct Obstacle {
+  /// What there is not, such as `no connection`.
+  let what: String
+  /// Why, as far as that is known.
+  var reason: String?
+  /// Whether somebody said no, which waiting does not change.
+  var isRefusal = false
+}
+
 /// What a command adds to a run.
 protocol PrintingRunObserver: AnyObject {
+  /// What has kept the run from getting any event from its beginning on; `nil` once nothing did.
+  var obstacle: Obstacle? { get }
   /// Everything that had come was handed out, and as much of it written as went.
   func roundEnded()
   func printStatus(events: Int, queued: Int, at now: Instant)
@@ -100,17 +112,43 @@ final class PrintingRun {
   private func startTimers() {
     if let timeout = settings.timeout {
       after(timeout) { run in
-        guard let count = run.settings.count else {
-          run.end(.status(.success, reason: "timeout"))
-          return run.limitFlush()
-        }
-        run.timedOut("\(run.count) of \(count) events within \(timeout.inWords)", "timeout")
+        run.timeIsUp(timeout.inWords)
         run.limitFlush()
       }
     }
     if let idle = settings.idleTimeout {
-      idleTimer = after(idle) { $0.timedOut("no event for \(idle.inWords)", "idle timeout") }
+      idleTimer = after(idle) {
+        $0.timedOut("no event for \(idle.inWords)\($0.othersCame)", "idle timeout")
+      }
     }
+  }
+
+  /// The end by --timeout: what was asked for, unless events were counted, or there never could be any.
+  private func timeIsUp(_ time: String) {
+    guard ending == nil else { return }
+    let obstacle = observer?.obstacle
+    let reason = obstacle?.reason.map { ": \($0)" } ?? ""
+    if let wanted = settings.count {
+      let why = obstacle.map { " (\($0.what)\(reason))" } ?? othersCame
+      return timedOut("\(count) of \(wanted) events within \(time)\(why)", "timeout")
+    }
+    guard let obstacle else { return end(.status(.success, reason: "timeout")) }
+    diagnostics.error("timed out: \(obstacle.what) within \(time)\(reason)")
+    let cause: Cause = obstacle.isRefusal ? .notAllowed : .unreachable
+    end(.status(cause.status, reason: "timeout"))
+  }
+
+  /// In parentheses, that events came which the patterns kept out; empty when none did.
+  private var othersCame: String {
+    guard let others = printer?.rejected, others > 0 else { return "" }
+    let events = others == 1 ? "1 other event" : "\(others) other events"
+    let verdict =
+      switch (settings.includedEvents.isEmpty, settings.excludedEvents.isEmpty) {
+      case (_, true): "none matches -e"
+      case (true, _): "all match -x"
+      case (false, false): "-e and -x let none pass"
+      }
+    return " (\(events) came, \(verdict))"
   }
 
   private func timedOut(_ what: String, _ reason: String) {

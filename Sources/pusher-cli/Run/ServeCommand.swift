@@ -5,24 +5,22 @@ internal import PusherServer
 enum ServeCommand {
   /// Serves until a signal comes; the status tells why it could not begin.
   static func run(_ settings: ServeSettings, diagnostics: Diagnostics) -> ExitStatus {
+    // Asked before anything else opens a descriptor, which would get the number of standard output.
+    let descriptor = OutputDescriptor()
+    if settings.logsEvents, descriptor == nil {
+      diagnostics.error("standard output is closed; there is nowhere to print events")
+      return .output
+    }
     do {
       let loop = try EventLoop()
-      var log: EventLog?
-      if settings.logsEvents {
-        guard let opened = EventLog(settings, loop: loop, diagnostics: diagnostics) else {
-          diagnostics.error("standard output is closed; there is nowhere to print events")
-          return .output
-        }
-        log = opened
-      }
+      let log =
+        settings.logsEvents
+        ? descriptor.map { EventLog(settings, $0, loop: loop, diagnostics: diagnostics) } : nil
       let run = try ServeRun(settings, log: log, loop: loop, diagnostics: diagnostics)
       return run.run()
-    } catch TransportError.tls(let error) {
-      diagnostics.error("\(error)")
-      return .usage
     } catch {
       diagnostics.error("\(error)")
-      return .network
+      return ExitStatus(Cause(starting: error))
     }
   }
 }

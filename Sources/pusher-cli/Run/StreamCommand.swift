@@ -16,7 +16,7 @@ enum StreamCommand {
     } catch {
       // Nothing has been dialled yet: what fails here are the files and addresses that were given.
       diagnostics.error("\(error)")
-      return error is TransportError ? .internalError : .usage
+      return ExitStatus(Cause(starting: error))
     }
   }
 }
@@ -29,6 +29,9 @@ final class StreamRun {
   private let printer: StreamPrinter
   private let lifecycle: StreamLifecycle
   private let state: StateFile?
+  private var wasOpen = false
+  /// Why the last stream was lost, or never came to be.
+  private var lastError: EventSourceError?
 
   init(
     _ settings: StreamSettings, descriptor: OutputDescriptor, loop: EventLoop,
@@ -65,6 +68,13 @@ extension EventStreamClient: EventFeed {
 }
 
 extension StreamRun: PrintingRunObserver {
+  var obstacle: Obstacle? {
+    guard !wasOpen else { return nil }
+    return Obstacle(
+      what: "no event stream", reason: lastError.map { "\($0)" },
+      isRefusal: lastError.map { Cause($0) == .notAllowed } ?? false)
+  }
+
   func roundEnded() {
     // What has not been written yet would be lost with this process, and has to come again.
     guard let state, run.output.buffer.isEmpty else { return }
@@ -99,6 +109,11 @@ extension StreamRun: EventStreamClientDelegate {
   func client(_ client: EventStreamClient, reports event: EventSourceReport, at now: Instant) {
     guard !run.isEnding else { return }
     lifecycle.report(event, lastEventID: client.lastEventID, at: now)
+    switch event {
+    case .opened: wasOpen = true
+    case .disconnected(let error, _, _): lastError = error
+    default: break
+    }
     if case .ended(let end) = event {
       let status = ExitStatus(end, endsWithStream: settings.reconnect == .never)
       run.end(.status(status, reason: "connection"))

@@ -9,6 +9,7 @@ final class StreamLifecycle {
   /// Where the stream stands, for whoever asks.
   private var state = "connecting"
   private var reconnects = 0
+  private var wasOpen = false
   /// Whom the present request is to; a redirect changes it.
   private var place: String
 
@@ -27,6 +28,7 @@ final class StreamLifecycle {
     switch event {
     case .opened:
       state = "connected"
+      wasOpen = true
       let proxy = settings.routing.route(to: settings.url).proxy.map { " through proxy \($0)" }
       diagnostics.info("connected to \(place)\(proxy ?? "")")
       line(
@@ -93,9 +95,23 @@ final class StreamLifecycle {
     case .finished: diagnostics.info("the server has nothing more (HTTP 204)")
     case .lost(.ended) where settings.reconnect == .never:
       diagnostics.info("\(EventSourceError.ended)")
-    case .lost(let error): diagnostics.error("\(error)\(Self.hint(error))")
+    case .lost(let error): diagnostics.error(explained(error))
     case .retriesExhausted(let error, let attempts):
-      diagnostics.error("gave up after \(attempts) attempts: \(error)")
+      diagnostics.error("gave up after \(attempts) attempts: \(explained(error))")
+    }
+  }
+
+  /// Why the last stream ended, and what to do; where one was open before, the way to it is right.
+  private func explained(_ error: EventSourceError) -> String {
+    let look = SecondLook(
+      settings.url, settings.routing,
+      advice: ("begin the URL with http:", "begin the URL with https:"))
+    switch error {
+    case .network(_, let problem?) where !wasOpen:
+      return look.explained("\(error)", problem) + Hints.hint(problem, nil)
+    case .refused(let status, _, _) where !wasOpen:
+      return "\(error)" + (look.hint(status: status) ?? Self.hint(error))
+    default: return "\(error)\(Self.hint(error))"
     }
   }
 
@@ -108,7 +124,9 @@ final class StreamLifecycle {
       " (-H @FILE sends a token, --netrc-file FILE a password)"
     case .refused(404, _, _): " (nothing there: is the URL right?)"
     case .refused(405, _, _): " (-X METHOD asks in another way)"
-    case .refused(500..<600, _, _): " (the server's own trouble; later it may work)"
+    case .refused(429, _, _): " (too many connections or attempts; later it may work)"
+    case .refused(let status, _, _) where HTTPStatus.isTemporary(status):
+      " (the server's own trouble; later it may work)"
     default: ""
     }
   }

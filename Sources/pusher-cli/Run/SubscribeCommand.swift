@@ -16,7 +16,7 @@ enum SubscribeCommand {
     } catch {
       // Nothing has been dialled yet: what fails here are the files and addresses that were given.
       diagnostics.error("\(error)")
-      return error is TransportError ? .internalError : .usage
+      return ExitStatus(Cause(starting: error))
     }
   }
 }
@@ -31,6 +31,10 @@ final class SubscribeRun {
   private let manager = ServiceManager(Environment.ofProcess())
   /// What is still to be joined before the run is ready.
   private var missing: Set<String>
+  private var wasConnected = false
+  private var wasSignedIn = false
+  /// Why the last connection was lost, or never came to be.
+  private var lastLoss: (loss: ConnectionLoss, code: Int?)?
 
   init(
     _ settings: SubscribeSettings, descriptor: OutputDescriptor, loop: EventLoop,
@@ -65,6 +69,21 @@ final class SubscribeRun {
 extension ChannelsClient: EventFeed {}
 
 extension SubscribeRun: PrintingRunObserver {
+  var obstacle: Obstacle? {
+    let isSignedIn = wasSignedIn || settings.userSignIn == .unwanted
+    if missing.isEmpty, isSignedIn { return nil }
+    let reason = lastLoss.map { "\($0.loss)" }
+    let isRefusal = lastLoss.map { Cause($0.loss, code: $0.code) == .notAllowed } ?? false
+    guard wasConnected else {
+      return Obstacle(what: "no connection", reason: reason, isRefusal: isRefusal)
+    }
+    guard isSignedIn else { return Obstacle(what: "no sign-in", reason: reason) }
+    let names = settings.channels.filter(missing.contains)
+    let more = names.count > 3 ? " and \(names.count - 3) more" : ""
+    let shown = names.prefix(3).joined(separator: ", ")
+    return Obstacle(what: "no subscription of \(shown)\(more)", reason: reason)
+  }
+
   func roundEnded() {
     lifecycle.flushPendingError()
   }
@@ -101,14 +120,18 @@ extension SubscribeRun: ChannelsClientDelegate {
     lifecycle.report(event, at: now)
     if printer.isDone { return run.end(.status(.success, reason: "count")) }
     switch event {
+    case .connected: wasConnected = true
+    case .disconnected(let loss, let code, _, _): lastLoss = (loss, code)
     case .subscribed(let channel, _):
       missing.remove(channel)
       if missing.isEmpty { manager.ready() }
-    case .signedIn: if missing.isEmpty { manager.ready() }
+    case .signedIn:
+      wasSignedIn = true
+      if missing.isEmpty { manager.ready() }
     case .subscriptionFailed(_, let failure):
-      run.end(.status(ExitStatus(failure), reason: "subscription refused"))
+      run.end(.status(ExitStatus(Cause(failure)), reason: "subscription refused"))
     case .signInFailed(let failure):
-      run.end(.status(ExitStatus(failure), reason: "sign-in refused"))
+      run.end(.status(ExitStatus(Cause(failure)), reason: "sign-in refused"))
     case .ended(let reason): run.end(.status(ExitStatus(reason), reason: "connection"))
     default: break
     }

@@ -18,7 +18,7 @@ enum TriggerCommand {
     } catch {
       // Nothing has been sent yet: what fails here is what was given.
       diagnostics.error("\(error)")
-      return error is TransportError ? .internalError : .usage
+      return ExitStatus(Cause(starting: error))
     }
   }
 

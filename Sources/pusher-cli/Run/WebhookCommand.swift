@@ -19,7 +19,7 @@ enum WebhookCommand {
       return try WebhookRun(settings, descriptor, loop: EventLoop(), diagnostics).run()
     } catch {
       diagnostics.error("\(error)")
-      return .network
+      return ExitStatus(Cause(starting: error))
     }
   }
 }

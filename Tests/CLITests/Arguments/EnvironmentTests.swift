@@ -250,7 +250,8 @@ import Testing
     #expect(try subscribe("a", environment).authorization == .unavailable)
     #expect(
       refusal { _ = try subscribe("private-a", environment) }
-        == "PUSHER_APP_SECRET_FILE: cannot read '/missing': no such file or directory")
+        == "PUSHER_APP_SECRET_FILE: cannot read '/missing': no such file or directory; it must hold the app secret, alone on one line"
+    )
   }
 }
 

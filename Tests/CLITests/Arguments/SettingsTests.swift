@@ -105,7 +105,7 @@ import Testing
     ("--local #a", "channel '#a': the events of a user come with --sign-in"),
     (
       "--local private-a --secret-file /none",
-      "--secret-file: cannot read '/none': no such file or directory"
+      "--secret-file: cannot read '/none': no such file or directory; it must hold the app secret, alone on one line"
     ),
   ])
   func `what is missing or wrong is said with what to do`(typed: String, message: String) {
@@ -141,7 +141,12 @@ import Testing
     let empty = PretendFiles(contents: ["f": "\n"])
     #expect(
       refusal { _ = try subscribe("--key K --secret-file f private-a", files: empty) }
-        == "--secret-file: 'f' is empty")
+        == "--secret-file: 'f' is empty; it must hold the app secret, alone on one line")
+    let environment = PretendFiles(contents: ["f": "PUSHER_APP_KEY=k\nPUSHER_APP_SECRET=s\n"])
+    #expect(
+      refusal { _ = try subscribe("--key K --secret-file f private-a", files: environment) }
+        == "--secret-file: 'f' holds more than a secret; it must hold the app secret, alone on one line"
+    )
   }
 
   @Test func `a secret's file that others can read earns a warning`() throws {

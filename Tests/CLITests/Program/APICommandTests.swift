@@ -98,7 +98,7 @@ struct APICommandTests {
       ["channels", "--app-id", "1"] + scripted.address, environment: ["PUSHER_APP_SECRET": "s"]
     ).result()
     #expect(html.ending == .exited(5))
-    #expect(html.errorText.contains("not what the HTTP API promises"))
+    #expect(html.errorText.contains("a web page, where the HTTP API answers JSON"))
   }
 
   @Test func `a dry run shows the request and sends nothing`() throws {

@@ -46,10 +46,16 @@ struct ExitStatusTests {
     try expect(3, "HTTP \(status.prefix(3))", PusherCLI.subscribe(to: server, "news"))
   }
 
-  @Test(arguments: ["400 Bad Request", "404 Not Found", "500 Internal Server Error", "200 OK"])
+  @Test(arguments: ["400 Bad Request", "404 Not Found", "501 Not Implemented", "200 OK"])
   func `an upgrade refused otherwise is 5`(status: String) throws {
     let server = try refusing(with: status)
     try expect(5, "HTTP \(status.prefix(3))", PusherCLI.subscribe(to: server, "news"))
+  }
+
+  @Test(arguments: ["429 Too Many Requests", "500 Internal Server Error", "503 Unavailable"])
+  func `an upgrade refused for now is 4`(status: String) throws {
+    let server = try refusing(with: status)
+    try expect(4, "HTTP \(status.prefix(3))", PusherCLI.subscribe(to: server, "news"))
   }
 
   private func refusing(with status: String) throws -> ScriptedServer {
@@ -172,7 +178,7 @@ struct ExitStatusTests {
 
 @Suite("What trigger makes of the server's answer")
 struct TriggerStatusTests {
-  @Test(arguments: [(400, 5), (401, 3), (403, 3), (404, 5), (413, 5), (500, 5), (503, 5)])
+  @Test(arguments: [(400, 5), (401, 3), (403, 3), (404, 5), (413, 5), (500, 4), (503, 4)])
   func `a refusal has its status and one line`(answer: Int, status: Int32) throws {
     let server = try ScriptedServer { connection in
       _ = try connection.question()

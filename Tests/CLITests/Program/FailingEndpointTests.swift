@@ -61,8 +61,7 @@ struct FailingEndpointTests {
       try connection.ignore()
     }
     let result = try subscribe(to: server, asking: endpoint)
-    let isNetwork = answer == .cutShort || answer == .silent
-    #expect(result.ending == .exited(isNetwork ? 4 : 5), "\(result.errorText)")
+    #expect(result.ending == .exited(answer == .html ? 5 : 4), "\(result.errorText)")
     #expect(result.output.isEmpty)
     let last = result.errorLines.last ?? ""
     #expect(last.hasPrefix("pusher-cli: error: private-a refused: \(Self.says(answer))"), "\(last)")

@@ -55,9 +55,9 @@ struct BadStream: Sendable, CustomStringConvertible {
       description: "404", answer: status(404), status: 5,
       message: "HTTP 404 (Reason) (nothing there: is the URL right?)"),
     BadStream(
-      description: "500", answer: status(500), status: 5, message: "the server answered HTTP 500"),
+      description: "500", answer: status(500), status: 4, message: "the server answered HTTP 500"),
     BadStream(
-      description: "503 with Retry-After", answer: status(503, ("Retry-After", "7")), status: 5,
+      description: "503 with Retry-After", answer: status(503, ("Retry-After", "7")), status: 4,
       message: "HTTP 503 (Reason) and asks to wait 7 s"),
     BadStream(
       description: "a redirect loop", answer: status(302, ("Location", "/again")), status: 5,

@@ -14,7 +14,14 @@ extension ScriptedConnection {
 
   /// Answers the upgrade and greets.
   func welcome(activityTimeout: Int = 120, deflate: Bool = false) throws {
-    try upgrade(deflate: deflate)
+    try welcome(try request(), activityTimeout: activityTimeout, deflate: deflate)
+  }
+
+  /// Answers an upgrade whose request was read, and greets.
+  func welcome(
+    _ request: HTTPRequestHead, activityTimeout: Int = 120, deflate: Bool = false
+  ) throws {
+    try upgrade(request, deflate: deflate)
     let data: JSONValue = .object([
       .init("socket_id", .string(socketID)), .init("activity_timeout", .integer(activityTimeout)),
     ])

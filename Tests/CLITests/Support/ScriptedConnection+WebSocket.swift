@@ -3,8 +3,11 @@ import PusherCore
 /// The script's view of WebSocket (RFC 6455), in the server's role.
 extension ScriptedConnection {
   /// The head of the next request.
+  ///
+  /// One that begins a TLS handshake has come to look what is spoken here, and is no part of the script.
   func request() throws -> HTTPRequestHead {
     while true {
+      if input.count > 0, input.view[0] == 22 { throw PeerLeft() }
       if let head = try HTTPHeadParser.request(from: input, limits: HTTPHeadLimits()) {
         return head
       }
@@ -16,12 +19,17 @@ extension ScriptedConnection {
   @discardableResult
   func upgrade(deflate: Bool = false) throws -> HTTPRequestHead {
     let request = try request()
+    try upgrade(request, deflate: deflate)
+    return request
+  }
+
+  /// Answers an upgrade whose request was read.
+  func upgrade(_ request: HTTPRequestHead, deflate: Bool = false) throws {
     let (head, negotiated) = try ServerHandshake.respond(to: request, deflate: deflate)
     try send(bytes: head.encode())
     socket = WebSocketConnection(
       role: .server, deflate: negotiated.deflate, random: SystemRandomNumberGenerator(),
       input: input)
-    return request
   }
 
   private func openSocket() throws -> WebSocketConnection {

@@ -169,12 +169,26 @@ import Testing
 
   @Test(arguments: [
     (#"{"event":"pusher:news","data":{"user_data":"{}"}}"#, "pusher:news"),
-    (#"{"event":"pusher_internal:news","channel":"c"}"#, "pusher_internal:news"),
-    (#"{"event":"pusher:"}"#, "pusher:"), (#"{"event":"pusher_internal:"}"#, "pusher_internal:"),
+    (#"{"event":"pusher:"}"#, "pusher:"),
   ])
   func `what is not known keeps its name, with or without a channel`(
     text: String, name: String
   ) throws {
     #expect(try read(text) == .unknown(name: name))
+  }
+
+  @Test(arguments: [
+    (#"{"event":"pusher_internal:news","channel":"c"}"#, "pusher_internal:news"),
+    (#"{"event":"pusher_internal:"}"#, "pusher_internal:"),
+    ("{\"event\":\"pusher_internal:\u{301}x\"}", "pusher_internal:\u{301}x"),
+    (
+      #"{"event":"pusher_internal:signin_success","data":{"user_data":"{}"}}"#,
+      "pusher_internal:signin_success"
+    ),
+  ])
+  func `what is not known among the names that nobody is shown is told apart, by its bytes`(
+    text: String, name: String
+  ) throws {
+    #expect(try read(text) == .unknownInternal(name: name))
   }
 }

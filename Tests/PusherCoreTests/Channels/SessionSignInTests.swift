@@ -175,7 +175,7 @@ struct SessionSignInTests {
     #expect(
       failure
         == SubscriptionFailure(
-          type: "Timeout", message: "no answer within 10 s", fault: .peer))
+          type: "Timeout", message: "no answer within 10 s", fault: .network))
     #expect(outputs.contains(SessionHarness.subscribe("a")))
   }
 

@@ -178,7 +178,7 @@ import Testing
     #expect(harness.advance(.seconds(10) - .nanoseconds(1)) == [])
     #expect(
       harness.advance(.nanoseconds(1)).failures == [
-        SubscriptionFailure(type: "Timeout", message: "no answer within 10 s", fault: .peer)
+        SubscriptionFailure(type: "Timeout", message: "no answer within 10 s", fault: .network)
       ])
     #expect(harness.advance(.seconds(60)) == [])
   }
@@ -234,6 +234,47 @@ import Testing
     #expect(failed(harness.error(code: nil, "Existing subscription to channel private-a")) == [])
     #expect(failed(harness.error(code: nil, text("private-a"))) == ["private-a AuthError 401"])
     #expect(failed(harness.error(code: nil, text("private-a"))) == [])
+  }
+
+  @Test func `ipe's text names the channel, as a whole word and the longest of several`() {
+    var harness = requested("private-a", "private-a.", "private-ab")
+    let text = { (channel: String) in "Auth value for subscription to \(channel) is invalid" }
+    let failed = { (outputs: [SessionOutput]) in
+      outputs.events.compactMap {
+        if case .subscriptionFailed(let channel, _) = $0 { channel } else { nil }
+      }
+    }
+    #expect(failed(harness.error(code: nil, text("private-abc"))) == [])
+    #expect(failed(harness.error(code: nil, text("xprivate-a"))) == [])
+    #expect(failed(harness.error(code: nil, text("private-a."))) == ["private-a."])
+    #expect(failed(harness.error(code: nil, text("private-a.,"))) == ["private-a"])
+    #expect(
+      failed(harness.error(code: nil, text("private-a, which is not private-ab,")))
+        == ["private-ab"])
+    #expect(failed(harness.error(code: nil, text("private-ab"))) == [])
+  }
+
+  @Test func `a text that may be a refusal explains why no answer came, and is no other's`() {
+    var harness = requested("private-a", "private-b", "news")
+    harness.error(code: nil, "Existing subscription to channel private-b")
+    harness.error(code: nil, "Server is tired")
+    let failures = harness.advance(.seconds(10)).failures
+    #expect(failures.map(\.type) == ["Timeout", "Timeout", "SubscriptionError"])
+    #expect(
+      failures.last?.message
+        == "no confirmation within 10 s; the server said: Existing subscription to channel private-b"
+    )
+  }
+
+  @Test func `what was said of a question on an earlier connection explains nothing on this one`() {
+    var harness = requested("private-a")
+    harness.error(code: nil, "tired")
+    harness.lose(.network("reset"))
+    harness.advance(.seconds(2))
+    for request in harness.greet(socketID: "3.4").requests {
+      harness.answer(request, .success(auth))
+    }
+    #expect(harness.advance(.seconds(10)).failures.map(\.type) == ["Timeout"])
   }
 
   @Test func `sockudo's error names the channel beside its data`() {

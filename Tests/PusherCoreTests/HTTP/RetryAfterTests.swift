@@ -66,7 +66,7 @@ import Testing
   private func name(_ bytes: [UInt8]) -> String? {
     let buffer = ByteBuffer()
     buffer.append(bytes)
-    return ForeignProtocol.name(buffer.view)
+    return ForeignProtocol(buffer.view).map { "\($0)" }
   }
 
   @Test func `an HTTP answer is none, however little of it has come`() {

@@ -78,7 +78,7 @@ import Testing
     let pair = try TLSPair(TLSConfiguration(caFile: TestCertificates.shared.authority))
     #expect(try !pair.client.handshake())
     pair.client.inputEnded()
-    #expect(throws: TLSError.handshake(reason: "the other side closed the connection")) {
+    #expect(throws: TLSError.handshakeClosed(reason: "the other side closed the connection")) {
       try pair.client.handshake()
     }
   }

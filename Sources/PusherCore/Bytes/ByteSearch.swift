@@ -1,0 +1,51 @@
+/// Searches in text that a peer may have written, byte by byte.
+///
+/// `contains`, `split` and `hasPrefix` of `String` walk grapheme clusters, which costs the square of the length for some
+/// texts, and call different bytes the same when Unicode does. These cost a fixed multiple of the length.
+extension StringProtocol {
+  /// Whether the bytes of `needle`, which must be short, stand anywhere in the text.
+  package func holds(_ needle: StaticString) -> Bool {
+    firstRange(of: needle) != nil
+  }
+
+  /// Where the bytes of `needle`, which must be short, stand first at or after `start`.
+  package func firstRange(
+    of needle: StaticString, from start: String.Index? = nil
+  ) -> Range<String.Index>? {
+    let length = needle.utf8CodeUnitCount
+    let pattern = unsafe UnsafeBufferPointer(start: needle.utf8Start, count: length)
+    guard let first = unsafe pattern.first else { return startIndex..<startIndex }
+    var place = start ?? startIndex
+    while let found = utf8[place...].firstIndex(of: first) {
+      let rest = utf8[found...]
+      if unsafe rest.starts(with: pattern) {
+        return found..<utf8.index(found, offsetBy: length)
+      }
+      place = utf8.index(after: found)
+    }
+    return nil
+  }
+
+  /// The pieces between all places where the bytes of `needle` stand, from left to right; one more than there are such.
+  package func pieces(separatedBy needle: StaticString) -> [SubSequence] {
+    var pieces: [SubSequence] = []
+    var start = startIndex
+    while let found = firstRange(of: needle, from: start) {
+      pieces.append(self[start..<found.lowerBound])
+      start = found.upperBound
+    }
+    pieces.append(self[start...])
+    return pieces
+  }
+
+  /// Whether the text begins with the bytes of `prefix`.
+  package func begins(with prefix: String) -> Bool {
+    utf8.starts(with: prefix.utf8)
+  }
+
+  /// What follows the bytes of `prefix`; `nil` when the text does not begin with them.
+  package func dropping(prefix: String) -> String? {
+    guard begins(with: prefix) else { return nil }
+    return String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+  }
+}

@@ -1,0 +1,63 @@
+internal import PusherCore
+
+/// Finds out by one more look at the port whether the wrong one of TLS and plain HTTP was spoken there, and says so.
+struct SecondLook {
+  /// The way that was gone.
+  let route: Route
+  let isSecure: Bool
+  /// What makes the program speak the other one.
+  let advice: (plain: String, secure: String)
+
+  private static let patience = Duration.seconds(1)
+
+  /// For commands with `--scheme`.
+  init(_ connection: ConnectionSettings) {
+    let url = HTTPURL(
+      scheme: connection.isSecure ? .https : .http, host: connection.host, port: connection.port)
+    self.init(url, connection.routing, advice: ("add --scheme http", "add --scheme https"))
+  }
+
+  init(_ url: HTTPURL, _ routing: Routing, advice: (plain: String, secure: String)) {
+    route = routing.route(to: url)
+    isSecure = url.isSecure
+    self.advice = advice
+  }
+
+  private var place: String {
+    "\(route.host.contains(":") ? "[\(route.host)]" : route.host):\(route.port)"
+  }
+
+  /// The message `text` about a connection that came to nothing, with what the look has found.
+  func explained(_ text: String, _ problem: NetworkProblem?) -> String {
+    switch problem {
+    case .handshakeClosed where isSecure:
+      if speaksPlainHTTP() {
+        return "\(place) closed the TLS handshake; it speaks plain HTTP: \(advice.plain)"
+      }
+      return "\(place) closed the TLS handshake; if it speaks plain HTTP, \(advice.plain)"
+    case .notTLS where isSecure:
+      let words =
+        speaksPlainHTTP(acceptsBadRequest: true)
+        ? "it speaks plain HTTP:" : "if it speaks plain HTTP,"
+      return "\(text) (\(words) \(advice.plain))"
+    case .handshakeSilent where isSecure && speaksPlainHTTP(acceptsBadRequest: true):
+      return "\(text) (it speaks plain HTTP: \(advice.plain))"
+    case .onlyTLS where !isSecure: return "\(text) (\(advice.secure))"
+    case .noAnswer where !isSecure && speaksTLS:
+      return "\(text) (it speaks TLS: \(advice.secure))"
+    default: return text
+    }
+  }
+
+  /// The same for HTTP 400, as many servers answer plain HTTP where they speak TLS; nil for every other answer.
+  func hint(status: Int) -> String? {
+    status == 400 && !isSecure && speaksTLS ? " (it speaks TLS: \(advice.secure))" : nil
+  }
+
+  private func speaksPlainHTTP(acceptsBadRequest: Bool = false) -> Bool {
+    PortProbe.speaksPlainHTTP(
+      route, within: Self.patience, acceptsBadRequest: acceptsBadRequest)
+  }
+
+  private var speaksTLS: Bool { PortProbe.speaksTLS(route, within: Self.patience) }
+}

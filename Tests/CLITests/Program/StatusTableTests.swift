@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+
+@Suite("The exit statuses of all commands, as docs/connection-errors.md has them")
+struct StatusTableTests {
+  /// The rows of the page's last table: set-up, status, commands.
+  private static let rows: [String: (status: String, commands: String)] = {
+    let file = DocumentedTable.root.appending(path: "docs/connection-errors.md")
+    let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+    let part = text.components(separatedBy: "## Every command").last ?? ""
+    var rows: [String: (String, String)] = [:]
+    for line in part.split(separator: "\n") where line.hasPrefix("| ") {
+      let cells = line.dropFirst(2).dropLast(2).components(separatedBy: " | ")
+      guard cells.count == 3, Int(cells[1]) != nil else { continue }
+      rows[cells[0]] = (cells[1], cells[2])
+    }
+    return rows
+  }()
+
+  @Test(arguments: BrokenSetup.all.map(\.name))
+  func `the same cause has the same status, whatever the command`(name: String) throws {
+    let setup = try #require(BrokenSetup.all.first { $0.name == name })
+    let results = try setup.run()
+    let statuses = results.map { "\($0.command) \($0.result.ending)" }
+    guard case .exited(let status)? = results.first?.result.ending else {
+      Issue.record("\(statuses)")
+      return
+    }
+    for (command, result) in results {
+      #expect(result.ending == .exited(status), "\(command): \(result.errorText)")
+      // The verdict of `verify` is its output.
+      #expect(result.errorText.hasPrefix("pusher-cli: ") || command == "verify", "\(command)")
+    }
+    let commands = results.map { "`\($0.command)`" }.joined(separator: " ")
+    let row = Self.rows[name]
+    #expect(
+      row?.status == "\(status)" && row?.commands == commands,
+      "docs/connection-errors.md: expected | \(name) | \(status) | \(commands) |")
+  }
+
+  @Test func `every row of the document is the row of a test, and there are thirty`() {
+    let names = BrokenSetup.all.map(\.name)
+    #expect(Set(names) == Set(Self.rows.keys))
+    #expect(Set(names).count == names.count)
+    #expect(names.count >= 30)
+  }
+}

@@ -1,0 +1,130 @@
+import PusherCore
+import Testing
+
+@Suite("--timeout, and what never came about")
+struct UnreachedTests {
+  @Test func `a run that never connected is 4, and says why`() throws {
+    let port = try Loopback.closedPort()
+    let subscribe = try PusherCLI.run(
+      "subscribe", "--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http", "--key", "k",
+      "news", "--reconnect", "always", "-W", "300ms", "-q")
+    #expect(subscribe.ending == .exited(4))
+    #expect(
+      subscribe.errorText
+        == "pusher-cli: error: timed out: no connection within 0.3 s: cannot connect to 127.0.0.1:\(port): connection refused\n"
+    )
+    let sse = try PusherCLI.run(
+      "sse", "http://127.0.0.1:\(port)/", "--reconnect", "always", "-W", "300ms", "-q")
+    #expect(sse.ending == .exited(4))
+    #expect(
+      sse.errorText
+        == "pusher-cli: error: timed out: no event stream within 0.3 s: cannot connect to 127.0.0.1:\(port): connection refused\n"
+    )
+  }
+
+  @Test func `a run whose server never answers is 4`() throws {
+    let server = try ScriptedServer { try $0.stall() }
+    let subscribe = try PusherCLI.subscribe(to: server, "news", "-W", "300ms").result()
+    #expect(subscribe.ending == .exited(4))
+    #expect(
+      subscribe.errorText == "pusher-cli: error: timed out: no connection within 0.3 s\n")
+    let sse = try PusherCLI.run("sse", server.url, "-W", "300ms")
+    #expect(sse.ending == .exited(4))
+    #expect(sse.errorText == "pusher-cli: error: timed out: no event stream within 0.3 s\n")
+  }
+
+  @Test func `a run that never subscribed is 4, and names the channels`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join(1)
+      try connection.stay()
+    }
+    let result = try PusherCLI.subscribe(
+      to: server, "a", "b", "c", "d", "e", "f", "-W", "500ms", "-L"
+    ).result()
+    #expect(result.ending == .exited(4))
+    #expect(
+      result.errorText
+        == "pusher-cli: error: timed out: no subscription of b, c, d and 2 more within 0.5 s\n")
+    #expect(
+      result.outputText.hasSuffix(#""data":{"status":4,"reason":"timeout","events":0}}"# + "\n"))
+  }
+
+  @Test func `a run that was subscribed once ends as it was asked to, connected or not`() throws {
+    let server = try ScriptedServer { connection in
+      guard connection.number == 1 else { return }
+      try connection.join()
+      connection.drop()
+    }
+    let result = try PusherCLI.subscribe(to: server, "news", "-W", "1s", "-q").result()
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    #expect(result.errorText.isEmpty)
+  }
+
+  @Test func `with --count the status stays 124, and the message says that there was nothing`()
+    throws
+  {
+    let server = try ScriptedServer { try $0.stall() }
+    let result = try PusherCLI.subscribe(to: server, "news", "-n", "2", "-W", "300ms").result()
+    #expect(result.ending == .exited(124))
+    #expect(
+      result.errorText
+        == "pusher-cli: error: timed out: 0 of 2 events within 0.3 s (no connection)\n")
+  }
+}
+
+@Suite("A time limit that passes while patterns keep events out")
+struct RejectedEventsTests {
+  private func server(_ names: String...) throws -> ScriptedServer {
+    try ScriptedServer { connection in
+      let request = try connection.request()
+      if request.headers["Upgrade"] == nil {
+        try connection.send(stream: "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        for name in names { try connection.send(stream: "event: \(name)\ndata: 1\n\n") }
+        try connection.remain()
+      }
+      try connection.welcome(request)
+      try connection.acceptSubscription()
+      for name in names { try connection.send(event: name, data: "1") }
+      try connection.stay()
+    }
+  }
+
+  @Test(arguments: [
+    (["-e", "order"], "3 other events came, none matches -e"),
+    (["-x", "*"], "3 other events came, all match -x"),
+    (["-e", "x*", "-x", "x"], "3 other events came, -e and -x let none pass"),
+    (["-e", "y"], "2 other events came, none matches -e"), ([], ""),
+  ])
+  func `the message counts them`(patterns: [String], words: String) throws {
+    for (option, time) in [("-W", "1s"), ("--idle-timeout", "1s")] {
+      for fast in [[], ["-v"]] {
+        let server = try server("x", "x", "y")
+        let wanted = patterns == ["-e", "y"] ? "2" : patterns.isEmpty ? "4" : "1"
+        let options = patterns + ["-n", wanted, option, time] + fast
+        let count = patterns.isEmpty ? 3 : patterns == ["-e", "y"] ? 1 : 0
+        let what = option == "-W" ? "\(count) of \(wanted) events within 1 s" : "no event for 1 s"
+        let expected =
+          "pusher-cli: error: timed out: \(what)\(words.isEmpty ? "" : " (\(words))")"
+        let results = try [
+          PusherCLI.start(["subscribe"] + server.address + ["news"] + options),
+          PusherCLI.start(["sse", "http://127.0.0.1:\(server.port)/"] + options),
+        ].map { try $0.result() }
+        for result in results {
+          #expect(result.ending == .exited(124))
+          #expect(result.errorLines.last.map(String.init) == expected, "\(result.errorText)")
+        }
+      }
+    }
+  }
+
+  @Test func `one event is one`() throws {
+    let server = try server("x")
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "-W", "500ms", "-e", "order"
+    ).result()
+    #expect(
+      result.errorText
+        == "pusher-cli: error: timed out: 0 of 1 events within 0.5 s (1 other event came, none matches -e)\n"
+    )
+  }
+}

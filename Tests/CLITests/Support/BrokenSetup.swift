@@ -1,0 +1,93 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// A set-up that cannot work, and every command that can run into it.
+struct BrokenSetup: Sendable {
+  /// What the row of docs/connection-errors.md calls it.
+  let name: String
+  /// Starts each command in it, and answers how it ended.
+  let run: @Sendable () throws -> [(command: String, result: ProgramResult)]
+
+  /// The credentials of every command that wants a secret.
+  static let secret = ["PUSHER_APP_SECRET": "s"]
+
+  /// The commands that talk to a server, with the arguments that lead them to one.
+  static func clients(
+    _ address: [String], _ url: String, _ options: [String] = []
+  ) -> [(command: String, arguments: [String])] {
+    let api = ["--app-id", "1"] + address + options
+    return [
+      ("subscribe", ["subscribe"] + address + options + ["news"]),
+      ("sse", ["sse", url] + options),
+      ("trigger", ["trigger"] + api + ["-c", "news", "-e", "e", "{}"]),
+      ("channels", ["channels"] + api),
+      ("users", ["users"] + api + ["presence-a"]),
+      ("terminate", ["terminate"] + api + ["7"]),
+    ]
+  }
+
+  /// Runs each, one after the other.
+  static func results(
+    _ commands: [(command: String, arguments: [String])], output: ChildProgram.Output = .pipe
+  ) throws -> [(command: String, result: ProgramResult)] {
+    try commands.map { command, arguments in
+      (command, try PusherCLI.start(arguments, environment: secret, output: output).result())
+    }
+  }
+
+  /// A set-up of a server that follows a script, whoever asks.
+  static func server(
+    _ name: String, _ options: [String] = [], without left: Set<String> = [],
+    _ script: @escaping ScriptedServer.Script
+  ) -> BrokenSetup {
+    BrokenSetup(name: name) {
+      let server = try ScriptedServer(script)
+      let commands = clients(server.address, "http://127.0.0.1:\(server.port)/stream", options)
+      return try results(commands.filter { !left.contains($0.command) })
+    }
+  }
+
+  /// A server that answers every request with this status.
+  static func status(_ status: Int, _ fields: (String, String)...) -> BrokenSetup {
+    let words = fields.map { "\($0.0): \($0.1)\r\n" }.joined()
+    return server("HTTP \(status)" + (fields.isEmpty ? "" : ", \(fields[0].0)")) { connection in
+      _ = try connection.question()
+      let head =
+        "HTTP/1.1 \(status) Reason\r\n\(words)Content-Length: 0\r\nConnection: close\r\n\r\n"
+      try connection.send(bytes: Array(head.utf8))
+    }
+  }
+
+  /// A server that answers every request with these bytes.
+  static func answer(_ name: String, _ bytes: [UInt8], stalls: Bool = true) -> BrokenSetup {
+    server(name) { connection in
+      _ = try connection.question()
+      try connection.send(bytes: bytes)
+      if stalls { try connection.stall() }
+    }
+  }
+
+  /// A set-up that needs TLS, with the host name that commands give.
+  static func secure(
+    _ name: String, _ options: [String] = [],
+    _ make: @escaping @Sendable (CertificateMatrix) throws -> (ScriptedServer, [String])
+  ) -> BrokenSetup {
+    BrokenSetup(name: name) {
+      let matrix = try #require(CertificateMatrix.shared)
+      let (server, options) = try make(matrix)
+      let address = [
+        "--host", "localhost", "--port", "\(server.port)", "--scheme", "https", "--key", "test-key",
+      ]
+      return try results(clients(address, "https://localhost:\(server.port)/stream", options))
+    }
+  }
+
+  /// The whole program in a mistaken place: no server is needed.
+  static func here(
+    _ name: String, output: ChildProgram.Output = .pipe,
+    _ commands: @escaping @Sendable () throws -> [(command: String, arguments: [String])]
+  ) -> BrokenSetup {
+    BrokenSetup(name: name) { try results(commands(), output: output) }
+  }
+}
