@@ -6,7 +6,7 @@ struct SettingsReader {
   let environment: Environment
   let files: FileAccess
   /// What the caller should know although nothing is wrong enough to stop.
-  private(set) var warnings: [String] = []
+  private(set) var warnings: [Caution] = []
   /// What reads standard input, which can be read once.
   private var inputReader: String?
   /// The secret once it was read.
@@ -18,7 +18,10 @@ struct SettingsReader {
     self.files = files
   }
 
-  mutating func warn(_ text: String) { warnings.append(text) }
+  mutating func warn(_ text: String) { warnings.append(Caution(text)) }
+
+  /// Warns of what nobody should overlook, `-q` or not.
+  mutating func warnAlways(_ text: String) { warnings.append(Caution(text, isSilenced: false)) }
 
   /// `-q` and `-v`; whichever came last counts.
   var verbosity: Verbosity {
@@ -81,7 +84,7 @@ struct SettingsReader {
   mutating func secret(in path: String, _ origin: String) throws(UsageError) -> Secret {
     let text = try self.text(of: path, origin, limit: 65_536)
     guard !text.isEmpty else { throw UsageError("\(origin): \(Self.name(path)) is empty") }
-    if path != "-", let bits = files.permissions(path), bits & 0o077 != 0 {
+    if path != "-", let bits = files.permissions(path), bits & 0o077 != 0, !files.isProvided(path) {
       warn("\(path) can be read by other users; chmod 600 \(path)")
     }
     return Secret(text)
@@ -166,6 +169,22 @@ struct SettingsReader {
     let forced = environment["FORCE_COLOR"] ?? environment["CLICOLOR_FORCE"]
     if let forced, forced != "0", forced != "false" { return .always }
     return environment["TERM"] == "dumb" ? .never : .auto
+  }
+}
+
+/// What the caller should know before the run begins.
+struct Caution: Equatable, Sendable, ExpressibleByStringLiteral {
+  let text: String
+  /// Whether `-q` leaves it out.
+  let isSilenced: Bool
+
+  init(_ text: String, isSilenced: Bool = true) {
+    self.text = text
+    self.isSilenced = isSilenced
+  }
+
+  init(stringLiteral text: String) {
+    self.init(text)
   }
 }
 

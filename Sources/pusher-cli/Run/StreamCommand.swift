@@ -52,6 +52,7 @@ final class StreamRun {
 
   func start() -> ExitStatus {
     client.delegate = self
+    run.readiness.manager.status("connecting to \(settings.url.place)")
     let status = run.run(client, printer, observer: self)
     if run.output.buffer.isEmpty { state?.save(client.lastEventID) }
     return status
@@ -99,6 +100,11 @@ extension StreamRun: EventStreamClientDelegate {
   func client(_ client: EventStreamClient, reports event: EventSourceReport, at now: Instant) {
     guard !run.isEnding else { return }
     lifecycle.report(event, lastEventID: client.lastEventID, at: now)
+    switch event {
+    case .opened: run.readiness.become("receiving events from \(settings.url.place)")
+    case .disconnected: run.readiness.manager.status("stream of \(settings.url.place) lost")
+    default: break
+    }
     if case .ended(let end) = event {
       let status = ExitStatus(end, endsWithStream: settings.reconnect == .never)
       run.end(.status(status, reason: "connection"))

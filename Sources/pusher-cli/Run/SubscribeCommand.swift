@@ -9,6 +9,8 @@ enum SubscribeCommand {
       return .output
     }
     do {
+      let limits = [settings.printing.timeout, settings.printing.idleTimeout].compactMap(\.self)
+      LocalServerWait.run(settings.connection, atMost: limits.min(), diagnostics)
       let loop = try EventLoop()
       let run = try SubscribeRun(
         settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
@@ -28,8 +30,7 @@ final class SubscribeRun {
   private let client: ChannelsClient
   private let printer: EventPrinter
   private let lifecycle: Lifecycle
-  private let manager = ServiceManager(Environment.ofProcess())
-  /// What is still to be joined before the run is ready.
+  /// What is still to be joined on the present connection.
   private var missing: Set<String>
 
   init(
@@ -46,7 +47,8 @@ final class SubscribeRun {
       isTerminal: descriptor.isTerminal, wallTime: SystemClock.wall)
     client = try ChannelsClient(
       loop: loop, configuration: try settings.clientConfiguration(service: service),
-      options: settings.sessionOptions(service: service),
+      options: settings.sessionOptions(
+        service: service, longestSilence: run.readiness.manager.longestSilence),
       authorizer: try settings.authorizer(loop: loop),
       authenticator: try settings.authenticator(loop: loop), tap: printer)
     lifecycle = Lifecycle(
@@ -56,6 +58,7 @@ final class SubscribeRun {
 
   func start() -> ExitStatus {
     client.delegate = self
+    run.readiness.manager.status("connecting to \(settings.connection.host)")
     if settings.userSignIn != .unwanted { client.signIn() }
     for channel in settings.channels { client.subscribe(channel) }
     return run.run(client, printer, observer: self)
@@ -69,9 +72,7 @@ extension SubscribeRun: PrintingRunObserver {
     lifecycle.flushPendingError()
   }
 
-  func endBegins() {
-    manager.stopping()
-  }
+  func endBegins() {}
 
   func printStatus(events: Int, queued: Int, at now: Instant) {
     lifecycle.printStatus(events: events, queued: queued, at: now)
@@ -100,11 +101,8 @@ extension SubscribeRun: ChannelsClientDelegate {
     guard !run.isEnding else { return }
     lifecycle.report(event, at: now)
     if printer.isDone { return run.end(.status(.success, reason: "count")) }
+    tellOutside(event)
     switch event {
-    case .subscribed(let channel, _):
-      missing.remove(channel)
-      if missing.isEmpty { manager.ready() }
-    case .signedIn: if missing.isEmpty { manager.ready() }
     case .subscriptionFailed(_, let failure):
       run.end(.status(ExitStatus(failure), reason: "subscription refused"))
     case .signInFailed(let failure):
@@ -112,6 +110,30 @@ extension SubscribeRun: ChannelsClientDelegate {
     case .ended(let reason): run.end(.status(ExitStatus(reason), reason: "connection"))
     default: break
     }
+  }
+
+  /// What the service manager and the command of `--on-ready` are to know of it.
+  private func tellOutside(_ event: SessionEvent) {
+    let manager = run.readiness.manager
+    let host = settings.connection.host
+    switch event {
+    case .connected:
+      missing = Set(settings.channels)
+      manager.status("connected to \(host)")
+    case .subscribed(let channel, _):
+      missing.remove(channel)
+      becomeReady()
+    case .signedIn: becomeReady()
+    case .disconnected: manager.status("connection to \(host) lost")
+    default: break
+    }
+  }
+
+  private func becomeReady() {
+    guard missing.isEmpty else { return }
+    let channels =
+      settings.channels.count == 1 ? "1 channel" : "\(settings.channels.count) channels"
+    run.readiness.become("subscribed to \(channels) of \(settings.connection.host)")
   }
 
   func clientClosed(_ client: ChannelsClient) {}
