@@ -44,7 +44,8 @@ extension SettingsReader {
       terminator: typed.isOn(.null) ? 0 : UInt8(ascii: "\n"),
       hasTimestamps: typed.isOn(.timestamps), keepsRawData: typed.isOn(.rawData),
       printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.size(.buffer) ?? 16 << 20,
-      color: try color(),
+      // A template is for programs, whatever the format would have been.
+      color: try color(for: template == nil ? output : .raw),
       onReady: typed.text(.onReady))
   }
 

@@ -161,13 +161,20 @@ struct SettingsReader {
 
   /// Colour for standard output: the option, then PUSHER_CLI_COLOR, NO_COLOR, FORCE_COLOR, TERM.
   ///
-  /// `auto` in the answer means: when that stream is a terminal.
-  func color() throws(UsageError) -> ColorChoice {
+  /// `auto` in the answer means: when that stream is a terminal. What forces colour in the environment counts where
+  /// people read, for the form `pretty` in a pipe too; JSON in a pipe is for programs, and only the option colours it.
+  func color(for output: OutputFormat) throws(UsageError) -> ColorChoice {
     let asked: ColorChoice = try choice(.color, "PUSHER_CLI_COLOR", default: .auto)
-    guard asked == .auto else { return asked }
+    let isOption = typed.text(.color) != nil
+    let forced: ColorChoice = output == .pretty ? .always : .auto
+    switch asked {
+    case .always: return isOption ? .always : forced
+    case .never: return .never
+    case .auto: break
+    }
     if environment["NO_COLOR"] != nil { return .never }
-    let forced = environment["FORCE_COLOR"] ?? environment["CLICOLOR_FORCE"]
-    if let forced, forced != "0", forced != "false" { return .always }
+    let force = environment["FORCE_COLOR"] ?? environment["CLICOLOR_FORCE"]
+    if let force, force != "0", force != "false" { return forced }
     return environment["TERM"] == "dumb" ? .never : .auto
   }
 }
