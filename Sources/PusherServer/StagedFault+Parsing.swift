@@ -10,7 +10,7 @@ extension StagedFault {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts.first ?? "")
     guard let known = Self.settings[name] else {
-      let kinds = Self.settings.keys.sorted().joined(separator: ", ")
+      let kinds = Self.kinds.joined(separator: ", ")
       throw StagedFaultError(description: "'\(name)' is no fault; there are \(kinds)")
     }
     var settings = FaultSettings(name: name, values: [:])
@@ -27,6 +27,9 @@ extension StagedFault {
       connections: try settings.integer("connections", 1...Int.max) ?? .max,
       times: try settings.integer("times", 1...Int.max) ?? .max, description: text)
   }
+
+  /// The kinds, as they are written.
+  package static let kinds = settings.keys.sorted()
 
   /// The names that each kind takes.
   private static let settings: [String: Set<String>] = {

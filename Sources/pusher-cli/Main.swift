@@ -8,6 +8,7 @@
 @main
 struct Main {
   static func main() {
+    Signals.outliveQuestions()
     let words = Array(CommandLine.arguments.dropFirst())
     exit(run(words, environment: Environment.ofProcess()).rawValue)
   }
@@ -60,12 +61,18 @@ struct Main {
 
   /// The voice that was asked for, after it has said the warnings.
   private static func voice(
-    _ verbosity: Verbosity, _ traceFile: String?, _ warnings: [String],
+    _ verbosity: Verbosity, _ traceFile: String?, _ warnings: [Caution],
     _ environment: [String: String]
   ) throws(UsageError) -> Diagnostics {
     let diagnostics = Diagnostics(
       verbosity: verbosity, environment: environment, trace: try traceFile.map(TraceFile.init))
-    warnings.forEach(diagnostics.warning)
+    for warning in warnings {
+      if warning.isSilenced {
+        diagnostics.warning(warning.text)
+      } else {
+        diagnostics.loudWarning(warning.text)
+      }
+    }
     return diagnostics
   }
 }

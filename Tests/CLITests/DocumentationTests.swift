@@ -106,6 +106,34 @@ import Testing
     }
   }
 
+  @Test func `the manual names every topic of the help, and the help every field of a line`() throws
+  {
+    let commands = try Self.section("DESCRIPTION").joined(separator: " ")
+    let entry = try #require(
+      commands.components(separatedBy: ".It Cm help ").last?.components(separatedBy: ".It Cm").first
+    )
+    for topic in HelpPage.topics { #expect(entry.contains(topic.name), "\(topic.name)") }
+    let columns = try Self.section("OUTPUT").filter { $0.hasPrefix(".It Va ") }
+    #expect(columns.count == 7)
+    for line in columns {
+      let field = line.split(separator: " ")[2]
+      #expect(HelpPage.output.text.contains("  \(field) "), "\(field)")
+    }
+  }
+
+  @Test(arguments: [FlagName.appID, .tlsCert, .trace])
+  func `an option of the manual names the commands that heed it`(name: FlagName) throws {
+    let entries = try Self.manual().components(separatedBy: ".It Fl ").filter {
+      $0.hasPrefix("-\(name.rawValue) ")
+    }
+    let text = entries.joined().split { !$0.isLetter }
+    let heeding = Flags.all.filter { $0.name == name }.flatMap(\.commands)
+    #expect(heeding.count > 2)
+    for command in heeding where command != .serve || name == .appID {
+      #expect(text.contains { $0 == command.rawValue }, "\(command.rawValue)")
+    }
+  }
+
   @Test func `the overview names every command and topic`() {
     for word in Command.allCases.map(\.rawValue) + HelpPage.topics.map(\.name) {
       #expect(HelpPage.overview.text.contains(word))

@@ -1,12 +1,29 @@
 /// Which events are wanted, by the names under which they are printed.
+///
+/// A pattern may be written as a framework shows the name: the dot or backslash that Laravel Echo puts in front of a name
+/// that is whole (`.order.created`, `\App\Events\OrderShipped`) is not part of what the server sends, so that a
+/// pattern which begins with one fits the name with it and without it.
 public struct EventFilter: Sendable, Equatable {
   private let included: [Glob]
   private let excluded: [Glob]
 
   /// Wanted is what fits one of `included` (everything, when empty) and none of `excluded`.
   public init(include included: [String] = [], exclude excluded: [String] = []) {
-    self.included = included.map(Glob.init)
-    self.excluded = excluded.map(Glob.init)
+    self.included = included.flatMap(Self.globs)
+    self.excluded = excluded.flatMap(Self.globs)
+  }
+
+  /// What a pattern may mean: itself, and itself without the mark of a whole name.
+  private static func globs(_ pattern: String) -> [Glob] {
+    let bytes = pattern.utf8
+    guard let first = bytes.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "\\") else {
+      return [Glob(pattern)]
+    }
+    let isDoubled = first == UInt8(ascii: "\\") && bytes.dropFirst().first == first
+    let rest = bytes.dropFirst(isDoubled ? 2 : 1)
+    // A mark alone is no whole name.
+    return rest.isEmpty
+      ? [Glob(pattern)] : [Glob(pattern), Glob(String(decoding: rest, as: UTF8.self))]
   }
 
   /// Whether every event passes.

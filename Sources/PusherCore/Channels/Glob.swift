@@ -1,6 +1,7 @@
 /// A shell pattern for event names: `*` any text, `?` one character, `[a-z]` and `[!a-z]` one of a set.
 ///
-/// A backslash takes the next character as it is. An unclosed `[` stands for itself.
+/// A backslash stands for itself, since names of PHP classes hold it, and so does `\\`, which is how JSON writes one.
+/// What is special elsewhere is taken as it is inside a set: `[*]`. An unclosed `[` stands for itself.
 public struct Glob: Sendable, Equatable {
   private enum Element: Sendable, Equatable {
     case any
@@ -29,9 +30,9 @@ public struct Glob: Sendable, Equatable {
       case "*":
         if elements.last != .any { elements.append(.any) }
       case "?": elements.append(.one)
-      case "\\" where index + 1 < scalars.count:
-        index += 1
-        elements.append(.literal(scalars[index]))
+      case "\\":
+        if index + 1 < scalars.count, scalars[index + 1] == "\\" { index += 1 }
+        elements.append(.literal("\\"))
       case "[":
         guard let (set, end) = Self.set(scalars, from: index) else { fallthrough }
         elements.append(set)

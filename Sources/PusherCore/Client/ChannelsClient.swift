@@ -36,6 +36,8 @@ package final class ChannelsClient {
   private var hasEnded = false
   /// Whether the session has ended and no socket is left.
   package private(set) var isClosed = false
+  /// When the server was heard last, whatever it said; `nil` before that.
+  package private(set) var heardAt: Instant?
   /// The owner, kept until the client is closed.
   ///
   /// It is no weak reference because those slow every event.
@@ -213,6 +215,7 @@ extension ChannelsClient: LoopSource {
 
 extension ChannelsClient: ServerLinkDelegate {
   func linkReceivedBytes(at now: Instant) {
+    heardAt = now
     session.noteActivity(at: now)
   }
 

@@ -29,6 +29,8 @@ package final class EventStreamClient {
   private var hasNotedEvent = false
   /// Whether the session has ended and no socket is left.
   package private(set) var isClosed = false
+  /// When the server was heard last, whatever it said; `nil` before that.
+  package private(set) var heardAt: Instant?
   /// The owner, kept until the client is closed.
   package var delegate: (any EventStreamClientDelegate)?
 
@@ -132,6 +134,7 @@ extension EventStreamClient: LoopSource {
 
 extension EventStreamClient: EventStreamLinkDelegate {
   func linkReceivedBytes(at now: Instant) {
+    heardAt = now
     session.noteActivity(at: now)
   }
 

@@ -42,16 +42,21 @@ package final class ChildProcess: LoopSource {
     package var input: [UInt8]
     /// The most bytes of standard output.
     package var outputLimit: Int
-    package var timeout: Duration
+    /// Whether standard output goes where our standard error goes, and not to us.
+    package var outputsToErrors: Bool
+    /// How long it may take; `nil` for as long as it likes.
+    package var timeout: Duration?
 
     package init(
       line: String, environment: [(name: String, value: String)] = [], input: [UInt8] = [],
-      outputLimit: Int = 65_536, timeout: Duration = .seconds(10)
+      outputLimit: Int = 65_536, outputsToErrors: Bool = false,
+      timeout: Duration? = .seconds(10)
     ) {
       self.line = line
       self.environment = environment
       self.input = input
       self.outputLimit = outputLimit
+      self.outputsToErrors = outputsToErrors
       self.timeout = timeout
     }
   }
@@ -85,7 +90,7 @@ package final class ChildProcess: LoopSource {
     } catch {
       throw .start(reason: error.description)
     }
-    deadline = now.advanced(by: command.timeout)
+    deadline = command.timeout.map(now.advanced)
     loop.add(self)
     watch()
   }
@@ -100,6 +105,11 @@ package final class ChildProcess: LoopSource {
     end(because: .timeout(.zero), at: now)
   }
 
+  /// Asks the command to end, and kills it after ``grace``; the completion is called when it has.
+  package func end(at now: Instant) {
+    end(because: .timeout(.zero), at: now)
+  }
+
   package var interest: LoopInterest {
     LoopInterest(descriptor: outputEnd, events: .read, deadline: deadline)
   }
@@ -110,7 +120,7 @@ package final class ChildProcess: LoopSource {
 
   package func expired(at now: Instant) {
     if failure == nil {
-      end(because: .timeout(command.timeout), at: now)
+      end(because: .timeout(command.timeout ?? .zero), at: now)
     } else {
       Syscalls.killGroup(process, .kill)
       deadline = nil
@@ -118,10 +128,16 @@ package final class ChildProcess: LoopSource {
   }
 
   private func start() throws(SystemError) {
-    let (readEnd, writeEnd) = try Syscalls.makePipe()
+    let writeEnd: Int32
+    if command.outputsToErrors {
+      writeEnd = try Syscalls.copyOfErrors()
+    } else {
+      let pipe = try Syscalls.makePipe()
+      Syscalls.makeNonBlocking(pipe.readEnd)
+      outputEnd = pipe.readEnd
+      writeEnd = pipe.writeEnd
+    }
     defer { Syscalls.closeDescriptor(writeEnd) }
-    Syscalls.makeNonBlocking(readEnd)
-    outputEnd = readEnd
     var feedEnd: Int32 = -1
     let childInput: Int32
     if command.input.isEmpty {

@@ -87,6 +87,14 @@ extension Syscalls {
     return descriptor
   }
 
+  /// A second descriptor of standard error, or of `/dev/null` when that is closed.
+  static func copyOfErrors() throws(SystemError) -> Int32 {
+    let copy = fcntl(2, F_DUPFD_CLOEXEC, 3)
+    let descriptor = unsafe copy >= 0 ? copy : open("/dev/null", O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .last }
+    return descriptor
+  }
+
   /// `write` to a pipe, where a reader that has gone is `SystemError.brokenPipe` and never a signal, whatever the
   /// program has decided about SIGPIPE: the signal is blocked in this thread for the call, and taken if it came.
   static func writeQuietly(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer)

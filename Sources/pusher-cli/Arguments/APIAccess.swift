@@ -12,7 +12,7 @@ struct CommonSettings: Equatable, Sendable {
   /// Where protocol messages are written besides.
   var traceFile: String?
   /// To be said before anything is done.
-  var warnings: [String]
+  var warnings: [Caution]
 }
 
 extension SettingsReader {

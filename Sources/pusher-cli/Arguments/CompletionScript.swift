@@ -32,7 +32,11 @@ extension CompletionScript {
     var lines = [
       "# Completion of pusher-cli for bash.", "_pusher_cli() {",
       "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}",
-      "  local command= word words", "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD - 1}\"; do",
+      "  local command= word words",
+      "  # The shell splits --name=value at the sign.",
+      "  if [[ $current == = ]]; then", "    current=",
+      "  elif [[ $previous == = ]]; then", "    previous=${COMP_WORDS[COMP_CWORD - 2]}", "  fi",
+      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD - 1}\"; do",
       "    case $word in",
       "      \(Command.words.joined(separator: " | "))) command=$word && break ;;", "    esac",
       "  done", "  COMPREPLY=()", "  case $command:$previous in",
@@ -59,8 +63,8 @@ extension CompletionScript {
         spellings(flag).map { "\(word):\($0)" }
       }
       let action =
-        switch flag.value {
-        case .choice(let choices):
+        switch flag.offeredValues {
+        case let choices where !choices.isEmpty:
           "mapfile -t COMPREPLY < <(compgen -W '\(choices.joined(separator: " "))' -- \"$current\")"
         case _ where flag.metavariable == "FILE":
           "mapfile -t COMPREPLY < <(compgen -f -- \"$current\")"
@@ -93,7 +97,9 @@ extension CompletionScript {
 extension CompletionScript {
   private static var zshText: String {
     var lines = [
-      "#compdef pusher-cli", "# Completion of pusher-cli for zsh.", "_pusher_cli() {",
+      "#compdef pusher-cli",
+      "# Completion of pusher-cli for zsh: a file of fpath, or to be sourced.",
+      "_pusher_cli() {",
       "  local context state state_descr line", "  typeset -A opt_args", "  local -a commands",
       "  commands=(",
     ]
@@ -117,25 +123,34 @@ extension CompletionScript {
           : "            \(quoted("*:argument:(\(operands.joined(separator: " ")))"))")
       lines.append("          ;;")
     }
-    lines += ["      esac", "      ;;", "  esac", "}", "_pusher_cli \"$@\""]
+    lines += [
+      "      esac", "      ;;", "  esac", "}",
+      "if [[ $funcstack[1] == _pusher[-_]cli ]]; then", "  _pusher_cli \"$@\"", "else",
+      "  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i -D }",
+      "  compdef _pusher_cli pusher-cli", "fi",
+    ]
     return lines.joined(separator: "\n") + "\n"
   }
 
   private static func zshSpecification(_ flag: Flag) -> String {
-    let names = spellings(flag)
+    // A value may follow in the same word, behind the letter or behind '='.
+    let names = spellings(flag).map { name in
+      flag.takesValue ? name + (name.hasPrefix("--") ? "=" : "+") : name
+    }
     let text = "[" + escaped(flag.summary, "[]:\\") + "]"
     var value = ""
     if flag.takesValue {
       value =
-        switch flag.value {
-        case .choice(let choices): ":\(flag.metavariable):(\(choices.joined(separator: " ")))"
+        switch flag.offeredValues {
+        case let choices where !choices.isEmpty:
+          ":\(flag.metavariable):(\(choices.joined(separator: " ")))"
         case _ where flag.metavariable == "FILE": ":FILE:_files"
         default: ":\(flag.metavariable): "
         }
     }
     let repeats = flag.isRepeatable || flag.value == .counter ? "*" : ""
     guard names.count == 2 else { return quoted(repeats + names[0] + text + value) }
-    let exclusion = repeats.isEmpty ? quoted("(\(names.joined(separator: " ")))") : "'*'"
+    let exclusion = repeats.isEmpty ? quoted("(\(spellings(flag).joined(separator: " ")))") : "'*'"
     return "\(exclusion){\(names.joined(separator: ","))}\(quoted(text + value))"
   }
 
@@ -180,8 +195,9 @@ extension CompletionScript {
     let name = flag.isOnByDefault ? "no-" + flag.name.rawValue : flag.name.rawValue
     var parts = ["-l \(name)"]
     if let letter = flag.letter { parts.append("-s \(letter)") }
-    switch flag.value {
-    case .choice(let choices): parts.append("-x -a \(fishQuoted(choices.joined(separator: " ")))")
+    switch flag.offeredValues {
+    case let choices where !choices.isEmpty:
+      parts.append("-x -a \(fishQuoted(choices.joined(separator: " ")))")
     case _ where flag.metavariable == "FILE": parts.append("-r -F")
     case _ where flag.takesValue: parts.append("-x")
     default: break

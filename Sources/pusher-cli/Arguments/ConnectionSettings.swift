@@ -28,6 +28,8 @@ struct ConnectionSettings: Equatable, Sendable {
   var routing: Routing
   /// From look-up to the server's welcome or answer.
   var connectTimeout: Duration
+  /// Whether it is the server that `serve` starts, which may still be starting.
+  var isLocal: Bool
 
   /// Who connects to the server for us, or to the one it has sent us to; `nil` for nobody.
   func proxy(to host: String) -> Proxy? {
@@ -82,7 +84,8 @@ extension SettingsReader {
       clientCertificate: security.clientCertificate,
       pins: security.pins,
       routing: try routing(),
-      connectTimeout: typed.duration(.connectTimeout) ?? .seconds(10))
+      connectTimeout: typed.duration(.connectTimeout) ?? .seconds(10),
+      isLocal: typed.isOn(.local))
   }
 
   private func server(

@@ -4,7 +4,7 @@
   internal import Darwin
 #endif
 
-/// The three questions settings ask about files, so that tests answer them without a disk.
+/// The questions settings ask about files, so that tests answer them without a disk.
 struct FileAccess: Sendable {
   /// The bytes of a file, `-` being standard input; the reason in words when there are none.
   ///
@@ -12,6 +12,8 @@ struct FileAccess: Sendable {
   var contents: @Sendable (_ path: String, _ limit: Int) -> Result<[UInt8], FileFault>
   /// The permission bits of a regular file; nil for anything else, pipes included.
   var permissions: @Sendable (_ path: String) -> UInt32?
+  /// Whether a container's platform has put the file there, whose mode nobody inside can change.
+  var isProvided: @Sendable (_ path: String) -> Bool = { _ in false }
 }
 
 /// Why a file could not be read, in words.
@@ -21,7 +23,8 @@ struct FileFault: Error, Equatable {
 
 extension FileAccess {
   /// The real files.
-  static let system = FileAccess(contents: readAll, permissions: regularPermissions)
+  static let system = FileAccess(
+    contents: readAll, permissions: regularPermissions, isProvided: isOfPlatform)
 
   private static func readAll(_ path: String, _ limit: Int) -> Result<[UInt8], FileFault> {
     let descriptor = unsafe path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
@@ -47,6 +50,16 @@ extension FileAccess {
     var status = stat()
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     return UInt32(status.st_mode & 0o777)
+  }
+
+  /// Whether the file is a Kubernetes secret, which is a link through `..data` beside it, or stands where nothing can be
+  /// written, as the secrets of Docker and Kubernetes do.
+  private static func isOfPlatform(_ path: String) -> Bool {
+    var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let length = unsafe readlink(path, &target, target.count)
+    if length > 0, target.starts(with: "..data/".utf8.map(CChar.init)) { return true }
+    var system = statvfs()
+    return unsafe statvfs(path, &system) == 0 && UInt(system.f_flag) & UInt(ST_RDONLY) != 0
   }
 
   private static func currentFault() -> FileFault {

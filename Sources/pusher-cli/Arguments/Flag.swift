@@ -37,6 +37,7 @@ enum FlagName: String, CaseIterable, Sendable {
   case count
   case timeout
   case idleTimeout = "idle-timeout"
+  case onReady = "on-ready"
   // What to print.
   case timestamps
   case output
@@ -163,6 +164,8 @@ struct Flag: Sendable {
   var value = Value.toggle
   /// What stands for the value in help; empty for flags without one.
   var metavariable = ""
+  /// Values of a text that shells offer, though others may be right too.
+  var offers: [String] = []
   var isRepeatable = false
   /// Whether a toggle is on unless turned off; help then shows `--no-NAME`.
   var isOnByDefault = false
@@ -184,6 +187,15 @@ struct Flag: Sendable {
     case .toggle, .counter: false
     case .text, .integer, .duration, .size, .choice: true
     }
+  }
+
+  /// Whether one set of options that names an app and its server may hold it, whatever the command makes of it.
+  var isOfConnection: Bool { group == .connection || name == .connectTimeout }
+
+  /// The values that shells offer.
+  var offeredValues: [String] {
+    if case .choice(let words) = value { return words }
+    return offers
   }
 
   /// `--name`.

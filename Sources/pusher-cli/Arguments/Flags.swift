@@ -64,6 +64,10 @@ enum Flags {
       commands: printing, group: .receive,
       summary: "end with 124 when nothing is printed for TIME"),
     Flag(
+      name: .onReady, value: .text, metavariable: "CMD",
+      commands: printing.union([.webhook]), group: .receive, isCommon: true,
+      summary: "run CMD once events are sure to come"),
+    Flag(
       name: .timestamps, letter: "t", commands: printing.union([.webhook, .serve]),
       group: .print, isCommon: true,
       summary: "add received_at, our clock, as the first field"),
@@ -120,7 +124,8 @@ enum Flags {
       commands: [.trigger], group: .send, isCommon: true,
       summary: "do not send to this connection"),
     Flag(
-      name: .info, value: .text, metavariable: "WORDS", isRepeatable: true,
+      name: .info, value: .text, metavariable: "WORDS",
+      offers: ["user_count", "subscription_count"], isRepeatable: true,
       commands: [.trigger], group: .send,
       summary: "print user_count, subscription_count too"),
     Flag(
@@ -142,7 +147,8 @@ enum Flags {
       commands: [.channels], group: .ask, isCommon: true,
       summary: "only channels whose names begin so"),
     Flag(
-      name: .info, value: .text, metavariable: "WORDS", isRepeatable: true,
+      name: .info, value: .text, metavariable: "WORDS",
+      offers: ["user_count", "subscription_count", "cache"], isRepeatable: true,
       commands: [.channels], group: .ask, isCommon: true,
       summary: "tell user_count, subscription_count, cache too"),
     Flag(
@@ -169,47 +175,6 @@ enum Flags {
       name: .timestamp, value: .integer(0...Int.max), metavariable: "SECONDS",
       commands: [.sign], group: .ask,
       summary: "sign a request for this time since 1970"),
-  ]
-
-  private static let serving = [
-    Flag(
-      name: .listen, value: .text, metavariable: "ADDRESS",
-      commands: [.serve], group: .serve, isCommon: true,
-      summary: "HOST:PORT (127.0.0.1:6001); port 0: a free one"),
-    Flag(
-      name: .listen, value: .text, metavariable: "ADDRESS",
-      commands: [.webhook], group: .serve, isCommon: true,
-      summary: "HOST:PORT (127.0.0.1:6002); port 0: a free one"),
-    Flag(
-      name: .portFile, value: .text, metavariable: "FILE",
-      commands: [.serve, .webhook], group: .serve, isCommon: true,
-      summary: "write the port to FILE once connections are taken"),
-    Flag(
-      name: .tlsCert, value: .text, metavariable: "FILE",
-      commands: [.serve], group: .serve, isCommon: true,
-      summary: "serve wss and https with this certificate (PEM)"),
-    Flag(
-      name: .tlsKey, value: .text, metavariable: "FILE",
-      commands: [.serve], group: .serve, isCommon: true,
-      summary: "the certificate's private key (PEM)"),
-    Flag(
-      name: .clientEvents, isOnByDefault: true,
-      commands: [.serve], group: .serve, isCommon: true,
-      summary: "refuse client events (members may send them)"),
-    Flag(
-      name: .subscriptionCounts, commands: [.serve], group: .serve, isCommon: true,
-      summary: "send subscription_count events"),
-    Flag(
-      name: .compression, isOnByDefault: true, commands: [.serve], group: .serve,
-      summary: "do not agree to permessage-deflate"),
-    Flag(
-      name: .fault, value: .text, metavariable: "FAULT", isRepeatable: true,
-      commands: [.serve], group: .serve,
-      summary: "stage a fault, such as 'drop:after=3' (manual)"),
-    Flag(
-      name: .dialect, value: .text, metavariable: "NAME",
-      commands: [.serve], group: .serve,
-      summary: "answer as pusher (default), reverb or soketi do"),
   ]
 
   private static let connecting = [

@@ -15,11 +15,13 @@ extension HelpPage {
         ./deploy.sh "$ref" </dev/null || echo "deploy of $ref failed" >&2
       done
 
-    Wait in a CI job for one event, five minutes at most (status 124 if none came):
+    Start a build in a CI job once all is ready for its event, which may take five
+    minutes (status 124 if none came, 7 if the build could not be started):
 
       event=$(pusher-cli subscribe -c "private-build-$RUN_ID" \\
-        -e build.finished -n 1 --timeout 5m)
-      printf '%s' "$event" | jq -e '.data.status == "passed"'
+        -e build.finished -n 1 --timeout 5m \\
+        --on-ready './start-build.sh "$RUN_ID"') || exit
+      printf '%s\\n' "$event" | jq -e '.data.status == "passed"'
 
     Who is there, who comes and goes:
 
@@ -37,9 +39,10 @@ extension HelpPage {
 
     Try it all on one machine:
 
+      echo '{"hello":"world"}' >greeting.json
       pusher-cli serve &
-      pusher-cli subscribe --local my-channel &
-      pusher-cli trigger --local -c my-channel -e greeting '{"hello":"world"}'
+      pusher-cli subscribe --local my-channel -n 1 --on-ready \\
+        'pusher-cli trigger --local -c my-channel -e greeting @greeting.json'
 
     """
 }

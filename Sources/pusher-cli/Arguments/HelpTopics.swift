@@ -43,8 +43,8 @@ extension HelpPage {
       NO_PROXY                              hosts, domains, networks without it
       REQUEST_METHOD                        set by CGI: HTTP_PROXY is ignored
       JOURNAL_STREAM                        set by systemd: adds priorities
-      NOTIFY_SOCKET, WATCHDOG_USEC          set by systemd: subscribe and serve tell
-                                            when they are ready, serve that it lives
+      NOTIFY_SOCKET, WATCHDOG_USEC          set by systemd: subscribe, sse, serve,
+                                            webhook listen tell how they are
 
     """
 
@@ -57,6 +57,7 @@ extension HelpPage {
       user_id       string          client events on presence channels
       id            string          sse: the last event ID, when there is one
       data          any JSON        always; text that is no JSON is a string
+      data_base64   string          decrypted data that is no text; data is null
 
       {"event":"order.created","channel":"my-orders","data":{"id":1,"total":1.10}}
 

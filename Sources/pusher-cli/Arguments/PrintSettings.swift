@@ -20,6 +20,8 @@ struct PrintSettings: Equatable, Sendable {
   var bufferSize: Int
   /// Colour on standard output; `auto` means when it is a terminal.
   var color: ColorChoice
+  /// A command to run once the run does what it is for.
+  var onReady: String?
 }
 
 /// The shape of what a command prints.
@@ -32,15 +34,19 @@ enum OutputFormat: String, CaseIterable, Sendable {
 extension SettingsReader {
   /// What was typed about printing.
   func printing() throws(UsageError) -> PrintSettings {
-    PrintSettings(
+    let output: OutputFormat = try choice(.output, "PUSHER_CLI_OUTPUT", default: .json)
+    let template = try template()
+    return PrintSettings(
       includedEvents: typed.texts(.event), excludedEvents: typed.texts(.excludeEvent),
       count: typed.integer(.count), timeout: typed.duration(.timeout),
       idleTimeout: typed.duration(.idleTimeout),
-      output: try choice(.output, "PUSHER_CLI_OUTPUT", default: .json), template: try template(),
+      output: output, template: template,
       terminator: typed.isOn(.null) ? 0 : UInt8(ascii: "\n"),
       hasTimestamps: typed.isOn(.timestamps), keepsRawData: typed.isOn(.rawData),
       printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.size(.buffer) ?? 16 << 20,
-      color: try color())
+      // A template is for programs, whatever the format would have been.
+      color: try color(for: template == nil ? output : .raw),
+      onReady: typed.text(.onReady))
   }
 
   /// The template of `--format`.

@@ -40,7 +40,7 @@ extension SettingsReader {
     let pins = try pins()
     if typed.isOn(.insecure) {
       if caFile != nil { throw UsageError("--insecure and --cacert exclude each other; give one") }
-      warn(
+      warnAlways(
         pins.isEmpty
           ? "--insecure: the server's certificate is not checked; anyone in between can read and alter events"
           : "--insecure: of the server's certificate nothing but the pinned key is checked")

@@ -9,6 +9,8 @@ struct ServeSettings: Equatable, Sendable {
   var port: Int
   /// Where to write the port, so that scripts can wait for it.
   var portFile: String?
+  /// A command to run once connections are taken.
+  var onReady: String?
   /// At least one, with distinct ids and keys.
   var apps: [ServedApp]
   /// Which of app id, key and secret nobody gave, and what they are; to be announced.
@@ -35,7 +37,7 @@ struct ServeSettings: Equatable, Sendable {
   var service: Service
   var verbosity: Verbosity
   /// To be said before the run begins.
-  var warnings: [String]
+  var warnings: [Caution]
 }
 
 /// A server's certificate and its private key, as PEM files.
@@ -60,6 +62,7 @@ extension ServeSettings {
       (apps, defaulted) = try reader.servedApp(isLocal: Self.isLoopback(host), listen: host)
     }
     portFile = typed.text(.portFile)
+    onReady = typed.text(.onReady)
     certificate = try Self.certificate(typed, files)
     webhookDelay = typed.duration(.webhookDelay)
     trust = TLSEnvironment(
@@ -74,7 +77,11 @@ extension ServeSettings {
       throw UsageError("--log-events and --print-env both print on standard output; give one")
     }
     faults = try Self.faults(typed)
-    dialect = try Self.dialect(typed)
+    dialect = typed.text(.dialect).flatMap(Dialect.init) ?? .pusher
+    if let flag = [FlagName.host, .port].first(where: { typed.text($0) != nil }) {
+      reader.warn(
+        "--\(flag.rawValue) is for the commands that connect; serve listens where --listen says")
+    }
     service = reader.service
     if dialect == .reverb, apps.contains(where: { !$0.webhooks.isEmpty }) {
       reader.warn("Reverb has no webhooks; with --dialect reverb they are sent all the same")
@@ -115,14 +122,6 @@ extension ServeSettings {
       }
     }
     return faults
-  }
-
-  private static func dialect(_ typed: TypedArguments) throws(UsageError) -> Dialect {
-    guard let name = typed.text(.dialect) else { return .pusher }
-    guard let dialect = Dialect(rawValue: name) else {
-      throw UsageError("--dialect: '\(name)' is not known; there are pusher, reverb and soketi")
-    }
-    return dialect
   }
 
   /// Whether nobody but this machine can connect to an address.

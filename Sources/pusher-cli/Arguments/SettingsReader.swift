@@ -6,7 +6,7 @@ struct SettingsReader {
   let environment: Environment
   let files: FileAccess
   /// What the caller should know although nothing is wrong enough to stop.
-  private(set) var warnings: [String] = []
+  private(set) var warnings: [Caution] = []
   /// What reads standard input, which can be read once.
   private var inputReader: String?
   /// The secret once it was read.
@@ -18,7 +18,10 @@ struct SettingsReader {
     self.files = files
   }
 
-  mutating func warn(_ text: String) { warnings.append(text) }
+  mutating func warn(_ text: String) { warnings.append(Caution(text)) }
+
+  /// Warns of what nobody should overlook, `-q` or not.
+  mutating func warnAlways(_ text: String) { warnings.append(Caution(text, isSilenced: false)) }
 
   /// `-q` and `-v`; whichever came last counts.
   var verbosity: Verbosity {
@@ -92,7 +95,7 @@ struct SettingsReader {
     guard text.split(separator: "\n").count == 1 else {
       throw UsageError("\(origin): \(Self.name(path)) holds more than a secret; \(wanted)")
     }
-    if path != "-", let bits = files.permissions(path), bits & 0o077 != 0 {
+    if path != "-", let bits = files.permissions(path), bits & 0o077 != 0, !files.isProvided(path) {
       warn("\(path) can be read by other users; chmod 600 \(path)")
     }
     return Secret(text)
@@ -169,14 +172,37 @@ struct SettingsReader {
 
   /// Colour for standard output: the option, then PUSHER_CLI_COLOR, NO_COLOR, FORCE_COLOR, TERM.
   ///
-  /// `auto` in the answer means: when that stream is a terminal.
-  func color() throws(UsageError) -> ColorChoice {
+  /// `auto` in the answer means: when that stream is a terminal. What forces colour in the environment counts where
+  /// people read, for the form `pretty` in a pipe too; JSON in a pipe is for programs, and only the option colours it.
+  func color(for output: OutputFormat) throws(UsageError) -> ColorChoice {
     let asked: ColorChoice = try choice(.color, "PUSHER_CLI_COLOR", default: .auto)
-    guard asked == .auto else { return asked }
+    let isOption = typed.text(.color) != nil
+    let forced: ColorChoice = output == .pretty ? .always : .auto
+    switch asked {
+    case .always: return isOption ? .always : forced
+    case .never: return .never
+    case .auto: break
+    }
     if environment["NO_COLOR"] != nil { return .never }
-    let forced = environment["FORCE_COLOR"] ?? environment["CLICOLOR_FORCE"]
-    if let forced, forced != "0", forced != "false" { return .always }
+    let force = environment["FORCE_COLOR"] ?? environment["CLICOLOR_FORCE"]
+    if let force, force != "0", force != "false" { return forced }
     return environment["TERM"] == "dumb" ? .never : .auto
+  }
+}
+
+/// What the caller should know before the run begins.
+struct Caution: Equatable, Sendable, ExpressibleByStringLiteral {
+  let text: String
+  /// Whether `-q` leaves it out.
+  let isSilenced: Bool
+
+  init(_ text: String, isSilenced: Bool = true) {
+    self.text = text
+    self.isSilenced = isSilenced
+  }
+
+  init(stringLiteral text: String) {
+    self.init(text)
   }
 }
 

@@ -34,7 +34,7 @@ struct StreamSettings: Equatable, Sendable {
   /// Where requests and answers are written besides.
   var traceFile: String?
   /// To be said before the run begins.
-  var warnings: [String]
+  var warnings: [Caution]
 }
 
 extension StreamSettings {

@@ -23,7 +23,7 @@ struct SubscribeSettings: Equatable, Sendable {
   /// Where protocol messages are written besides.
   var traceFile: String?
   /// To be said before the run begins.
-  var warnings: [String]
+  var warnings: [Caution]
 }
 
 /// What a lost connection means.

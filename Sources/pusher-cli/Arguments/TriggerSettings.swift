@@ -31,7 +31,7 @@ struct TriggerSettings: Equatable, Sendable {
   var connection: ConnectionSettings { access.connection }
   var appID: String { access.appID }
   var secret: Secret { access.secret }
-  var warnings: [String] { common.warnings }
+  var warnings: [Caution] { common.warnings }
 
   /// The most bytes of data that are read; servers take far less and say so.
   static let dataLimit = 16 << 20

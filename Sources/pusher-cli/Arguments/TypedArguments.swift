@@ -47,7 +47,7 @@ struct TypedArguments: Equatable, Sendable {
     guard let flag = Flags.named(name, for: command) else {
       throw UsageError("unknown option '--\(name.rawValue)'", helpFor: command)
     }
-    guard flag.commands.contains(command) else {
+    guard flag.commands.contains(command) || flag.isOfConnection else {
       let owners = Command.allCases.filter { owner in
         Flags.of(owner).contains { $0.name == name }
       }

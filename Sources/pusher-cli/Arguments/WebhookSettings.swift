@@ -5,6 +5,8 @@ struct WebhookSettings: Equatable, Sendable {
   /// The port to listen on; 0 takes a free one.
   var port: Int
   var portFile: String?
+  /// A command to run once webhooks are taken.
+  var onReady: String?
   var key: String
   var secret: Secret
   /// After so many printed events the run ends.
@@ -28,6 +30,7 @@ extension WebhookSettings {
     }
     (host, port) = try ServeSettings.address(typed.text(.listen) ?? "127.0.0.1:6002")
     portFile = typed.text(.portFile)
+    onReady = typed.text(.onReady)
     (key, secret) = try reader.signer()
     count = typed.integer(.count)
     timeout = typed.duration(.timeout)

@@ -62,6 +62,8 @@ struct Diagnostics: Sendable {
 
   func error(_ text: String) { say(.error, "error: " + text) }
   func warning(_ text: String) { say(.warning, "warning: " + text) }
+  /// A warning that nothing silences.
+  func loudWarning(_ text: String) { say(.warning, "warning: " + text, isLoud: true) }
   func info(_ text: String) { say(.info, text) }
   /// The answer to a question; nothing silences it.
   func answer(_ text: String) { say(.error, text) }
@@ -89,8 +91,8 @@ struct Diagnostics: Sendable {
   /// Whether messages of this level come out.
   func isSaid(_ level: Level) -> Bool { level <= threshold }
 
-  private func say(_ level: Level, _ text: String) {
-    guard isSaid(level) else { return }
+  private func say(_ level: Level, _ text: String, isLoud: Bool = false) {
+    guard isLoud || isSaid(level) else { return }
     let prefix = isJournal ? level.journalPrefix : ""
     emit(Array("\(prefix)pusher-cli: \(Self.escaped(text))\n".utf8))
   }

@@ -12,12 +12,17 @@ final class APICaller {
   let loop: EventLoop
   private let http: HTTPConnection
   private var signal: Int32?
+  private let startedAt: Instant
+  private var hasWaited = false
+  /// How the run stands, for who asks by signal; without it what the caller waits for.
+  var progress: (() -> String)?
 
   /// - Throws: ``TransportError`` without descriptors, ``TLSError`` for certificates that cannot be used.
   init(_ access: APIAccess, diagnostics: Diagnostics) throws {
     self.access = access
     self.diagnostics = diagnostics
     loop = try EventLoop()
+    startedAt = loop.now
     let connection = access.connection
     let tls =
       try connection.isSecure
@@ -25,7 +30,8 @@ final class APICaller {
     http = HTTPConnection(
       loop: loop, routing: connection.routing, tls: tls, timeout: connection.connectTimeout)
     Signals.ignoreBrokenPipes()
-    let signals = Signals { [unowned self] number in
+    let signals = Signals(onQuestion: { [unowned self] in answerQuestion() }) {
+      [unowned self] number in
       signal = number
       loop.stop()
     }
@@ -38,6 +44,11 @@ final class APICaller {
     guard let signal else { return }
     http.close()
     Signals.die(of: signal)
+  }
+
+  private func answerQuestion() {
+    let what = progress?() ?? "waiting for \(access.connection.host) to answer"
+    diagnostics.answer("\(what), up \(startedAt.duration(to: loop.now).inWords)")
   }
 
   /// Lets this time pass.
@@ -79,6 +90,8 @@ final class APICaller {
   ///
   /// - Throws: ``Failure`` when there is none.
   func send(_ call: APIRequest) throws(Failure) -> APIAnswer {
+    if !hasWaited { LocalServerWait.run(access.connection, atMost: nil, diagnostics) }
+    hasWaited = true
     let signed = signed(call)
     let request = HTTPExchange.Request(
       method: signed.method, url: url(signed), headers: signed.headers, body: signed.body ?? [])

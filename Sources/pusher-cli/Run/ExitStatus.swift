@@ -9,6 +9,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   case network = 4
   case rejected = 5
   case output = 6
+  case command = 7
   case timedOut = 124
 
   /// When the program ends so, as the help and the man page word it.
@@ -29,6 +30,8 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
       "refused or broken by the server otherwise: HTTP 400, 404, 413, protocol error, over quota"
     case .output:
       "output could not be written: disk full, or its reader stalls at the end"
+    case .command:
+      "the command of --on-ready failed"
     case .timedOut:
       "--timeout or --idle-timeout passed without what was expected"
     }

@@ -38,6 +38,9 @@ final class LineTrigger {
   /// - Throws: ``APICaller/Failure`` for what makes going on useless.
   func run() throws -> ExitStatus {
     caller.loop.add(lines)
+    caller.progress = { [unowned self] in
+      "read \(lines.number) lines, sent \(sent) events in \(calls) calls"
+    }
     while let batch = nextBatch() {
       if !batch.isEmpty { try send(batch) }
     }

@@ -12,6 +12,8 @@ protocol EventFeed: AnyObject {
   var isClosed: Bool { get }
   /// Set while nobody takes what is received.
   var isPaused: Bool { get set }
+  /// When the server was heard last, whatever it said; `nil` before that.
+  var heardAt: Instant? { get }
   func connect()
   /// Ends politely.
   func disconnect()
@@ -53,6 +55,8 @@ final class PrintingRun {
 
   let loop: EventLoop
   let output: OutputQueue
+  /// Who is told when the run does what it is for.
+  let readiness: Readiness
   private let settings: PrintSettings
   private let diagnostics: Diagnostics
   private var feed: (any EventFeed)?
@@ -65,6 +69,8 @@ final class PrintingRun {
   private var ending: Ending?
   private var hasSaidFull = false
   private var countAtLastRound = 0
+  /// Whether a run that a signal ends has had its time.
+  private var isOverdue = false
 
   /// How long the goodbye to the server may take.
   private static let closeTime: Duration = .milliseconds(200)
@@ -79,6 +85,7 @@ final class PrintingRun {
     self.diagnostics = diagnostics
     self.loop = loop
     output = OutputQueue(descriptor: descriptor, limit: settings.bufferSize)
+    readiness = Readiness(command: settings.onReady, loop: loop, diagnostics: diagnostics)
   }
 
   /// Prints what comes from `feed`, which the caller has made its delegate, until the end; answers how it went.
@@ -98,7 +105,9 @@ final class PrintingRun {
     loop.add(output)
     output.onFailure = { [unowned self] in outputFailed($0) }
     loop.beforeWait { [unowned self] in finishRound() }
+    readiness.onEnd = { [unowned self] in readyCommandEnded(hasFailed: $0) }
     startTimers()
+    readiness.manager.watch(loop) { [unowned feed] in feed.heardAt }
     feed.connect()
     loop.run()
     return conclude()
@@ -112,6 +121,7 @@ final class PrintingRun {
   private func startTimers() {
     if let timeout = settings.timeout {
       after(timeout) { run in
+        run.readiness.cut()
         run.timeIsUp(timeout.inWords)
         run.limitFlush()
       }
@@ -206,21 +216,42 @@ final class PrintingRun {
     if case .signal = reason { ending = reason }
     guard ending == nil || ending == reason else { return }
     ending = reason
-    if case .status(let status, let reason) = reason {
-      observer?.printExit(status, reason: reason, events: count)
-    }
+    // What becomes of the command of --on-ready may still change how a run ends that has succeeded.
+    if readiness.isOver(succeeds: succeeds) { printExit() }
     printer?.stop()
+    readiness.manager.stopping()
     observer?.endBegins()
     feed?.isPaused = false
     feed?.disconnect()
     after(Self.closeTime) { run in
       run.feed?.abort()
-      if case .signal = run.ending { run.loop.stop() }
+      guard case .signal = run.ending else { return }
+      run.isOverdue = true
+      if run.readiness.isOver(succeeds: false) { run.loop.stop() }
     }
   }
 
+  private func printExit() {
+    guard case .status(let status, let reason) = ending else { return }
+    observer?.printExit(status, reason: reason, events: count)
+  }
+
+  /// Whether the end is the one that was asked for.
+  private var succeeds: Bool {
+    if case .status(.success, _) = ending { true } else { false }
+  }
+
+  private func readyCommandEnded(hasFailed: Bool) {
+    let failure = Ending.status(.command, reason: "on-ready")
+    guard ending != nil else { return hasFailed ? end(failure) : () }
+    guard succeeds else { return }
+    if hasFailed { ending = failure }
+    printExit()
+  }
+
   private func stopIfDone() {
-    if feed?.isClosed == true && output.buffer.isEmpty { loop.stop() }
+    guard readiness.isOver(succeeds: succeeds) else { return }
+    if feed?.isClosed == true && output.buffer.isEmpty || isOverdue { loop.stop() }
   }
 
   private func outputFailed(_ failure: OutputQueue.Failure) {

@@ -32,8 +32,11 @@ private final class ServeRun {
   private let loop: EventLoop
   private let server: Server
   private let log: EventLog?
-  private let manager = ServiceManager(Environment.ofProcess())
+  private let readiness: Readiness
+  private let startedAt: Instant
   private var signal: Int32?
+  private var status: ExitStatus?
+  private var hasStopped = false
 
   /// How long the clients' goodbyes may take.
   private static let closeTime: Duration = .milliseconds(250)
@@ -45,6 +48,8 @@ private final class ServeRun {
     self.diagnostics = diagnostics
     self.log = log
     self.loop = loop
+    startedAt = loop.now
+    readiness = Readiness(command: settings.onReady, loop: loop, diagnostics: diagnostics)
     server = try Server(
       options: settings.serverOptions, random: SecureRandom.generator, loop: loop
     ) { event in
@@ -59,7 +64,11 @@ private final class ServeRun {
 
   func run() -> ExitStatus {
     Signals.ignoreBrokenPipes()
-    let signals = Signals { [unowned self] in end($0) }
+    let signals = Signals(onQuestion: { [unowned self] in answerQuestion() }) {
+      [unowned self] number in
+      signal = number
+      end()
+    }
     if let signals { loop.add(signals) }
     if let path = settings.portFile, let reason = PortFile.write(server.port, to: path) {
       diagnostics.error("--port-file: cannot write '\(path)': \(reason)")
@@ -70,25 +79,47 @@ private final class ServeRun {
       let printed = diagnostics.print(settings.environmentBlock(port: server.port))
       guard printed == .success else { return printed }
     }
-    manager.ready()
-    manager.watch(loop)
+    readiness.onEnd = { [unowned self] hasFailed in
+      if hasFailed { status = .command }
+      if hasFailed, !hasStopped { end() }
+      stopIfDone()
+    }
+    readiness.become(
+      "listening on \(place)", environment: [("PUSHER_CLI_PORT", String(server.port))])
+    readiness.manager.watch(loop)
     loop.run()
     log?.flush()
     if let signal { Signals.die(of: signal) }
-    return log?.failure ?? .success
+    return status ?? log?.failure ?? .success
   }
 
-  private func end(_ number: Int32) {
-    signal = number
-    manager.stopping()
-    server.stop(patience: Self.closeTime) { [loop] in loop.stop() }
+  private func end() {
+    readiness.manager.stopping()
+    readiness.cut()
+    server.stop(patience: Self.closeTime) { [unowned self] in
+      hasStopped = true
+      stopIfDone()
+    }
+  }
+
+  private func stopIfDone() {
+    if hasStopped, readiness.isOver(succeeds: false) { loop.stop() }
+  }
+
+  private func answerQuestion() {
+    diagnostics.answer(
+      "listening on \(place), up \(startedAt.duration(to: loop.now).inWords), "
+        + "\(server.connectionCount) connections")
+  }
+
+  private var place: String {
+    let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+    return "\(host):\(server.port)"
   }
 
   /// Says where the server is, and what stands for what nobody gave.
   private func announce() {
     let isSecure = settings.certificate != nil
-    let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
-    let place = "\(host):\(server.port)"
     let scheme = isSecure ? "wss" : "ws"
     for app in settings.apps {
       let socket = "\(scheme)://\(place)/app/\(app.key)"

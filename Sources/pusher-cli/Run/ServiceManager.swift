@@ -15,6 +15,9 @@ final class ServiceManager {
   private let watchdogInterval: Duration?
   private var watchdog: LoopTimer?
   private var hasSaidReady = false
+  private var lastStatus = ""
+  /// What was heard when the last sign of life was due.
+  private var lastHeard: Instant?
 
   /// The manager that an environment names: an absolute path, or `@` and an abstract name.
   init(_ environment: [String: String]) {
@@ -36,26 +39,56 @@ final class ServiceManager {
   /// `sun_path` of sockaddr_un.
   private static let longestAddress = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
 
-  /// The run does what it is for; counts once.
-  func ready() {
-    guard !hasSaidReady else { return }
+  /// The run does what it is for, which counts once; `status` tells people how things stand.
+  func ready(_ status: String) {
+    guard !hasSaidReady else { return self.status(status) }
     hasSaidReady = true
-    tell("READY=1")
+    lastStatus = status
+    tell("READY=1\nSTATUS=\(Diagnostics.escaped(status))")
+  }
+
+  /// How things stand, for people who ask the manager; the same twice is told once.
+  func status(_ text: String) {
+    guard text != lastStatus else { return }
+    lastStatus = text
+    tell("STATUS=\(Diagnostics.escaped(text))")
   }
 
   /// The run is about to end.
   func stopping() { tell("STOPPING=1") }
 
+  /// The longest silence of a server that may pass for life: half of the time between two signs of life, so that a
+  /// server that answers when it is asked is heard before each.
+  var longestSilence: Duration? {
+    guard address != nil, let watchdogInterval else { return nil }
+    return .nanoseconds(max(watchdogInterval.wholeNanoseconds / 2, 1_000_000))
+  }
+
   /// Gives a sign of life twice as often as the manager wants one, while the loop goes round.
   func watch(_ loop: EventLoop) {
-    guard address != nil, let interval = watchdogInterval else { return }
+    guard address != nil, watchdogInterval != nil else { return }
     tell("WATCHDOG=1")
-    let timer = watchdog ?? LoopTimer(deadline: nil) { [unowned self] in watch(loop) }
+    rearm(loop) { [unowned self] in watch(loop) }
+  }
+
+  /// The same, but only if the server was heard since the last sign: `heardAt` is when it was heard last.
+  func watch(_ loop: EventLoop, heardAt: @escaping () -> Instant?) {
+    guard address != nil, watchdogInterval != nil else { return }
+    if let heard = heardAt(), heard != lastHeard {
+      lastHeard = heard
+      tell("WATCHDOG=1")
+    }
+    rearm(loop) { [unowned self] in watch(loop, heardAt: heardAt) }
+  }
+
+  private func rearm(_ loop: EventLoop, _ action: @escaping () -> Void) {
+    guard let watchdogInterval else { return }
+    let timer = watchdog ?? LoopTimer(deadline: nil, action: action)
     if watchdog == nil {
       watchdog = timer
       loop.add(timer)
     }
-    timer.deadline = loop.now.advanced(by: interval)
+    timer.deadline = loop.now.advanced(by: watchdogInterval)
   }
 
   private func tell(_ state: String) {

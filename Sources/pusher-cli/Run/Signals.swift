@@ -26,12 +26,12 @@ final class Signals: LoopSource {
   #else
     private static let asking = [SIGUSR1, SIGINFO]
   #endif
-  private let onQuestion: (() -> Void)?
+  private let onQuestion: () -> Void
 
   /// Watches from now on; `nil` when the system has no descriptor left.
   ///
-  /// With `onQuestion`, SIGUSR1 (and SIGINFO where there is one) is a question instead of an end.
-  init?(onQuestion: (() -> Void)? = nil, _ onSignal: @escaping (Int32) -> Void) {
+  /// `onQuestion` answers SIGUSR1, and SIGINFO where there is one.
+  init?(onQuestion: @escaping () -> Void, _ onSignal: @escaping (Int32) -> Void) {
     var ends: [Int32] = [-1, -1]
     guard unsafe pipe(&ends) == 0 else { return nil }
     for end in ends {
@@ -42,8 +42,12 @@ final class Signals: LoopSource {
     self.onSignal = onSignal
     self.onQuestion = onQuestion
     unsafe signalPipe = ends[1]
-    for number in Self.ending { Self.watch(number) }
-    if onQuestion != nil { for number in Self.asking { Self.watch(number) } }
+    for number in Self.ending + Self.asking { Self.watch(number) }
+  }
+
+  /// Takes questions, while there is nobody yet to answer them, for what they are: no reason to end.
+  static func outliveQuestions() {
+    for number in asking { watch(number) }
   }
 
   private static func watch(_ number: Int32) {
@@ -72,7 +76,7 @@ final class Signals: LoopSource {
     while unsafe read(descriptor, &byte, 1) == 1 {
       let number = Int32(byte)
       if Self.asking.contains(number) {
-        onQuestion?()
+        onQuestion()
         continue
       }
       guard !hasCome else { Self.die(of: number) }

@@ -55,6 +55,7 @@ final class StreamRun {
 
   func start() -> ExitStatus {
     client.delegate = self
+    run.readiness.manager.status("connecting to \(settings.url.place)")
     let status = run.run(client, printer, observer: self)
     if run.output.buffer.isEmpty { state?.save(client.lastEventID) }
     return status
@@ -110,8 +111,12 @@ extension StreamRun: EventStreamClientDelegate {
     guard !run.isEnding else { return }
     lifecycle.report(event, lastEventID: client.lastEventID, at: now)
     switch event {
-    case .opened: wasOpen = true
-    case .disconnected(let error, _, _): lastError = error
+    case .opened:
+      wasOpen = true
+      run.readiness.become("receiving events from \(settings.url.place)")
+    case .disconnected(let error, _, _):
+      lastError = error
+      run.readiness.manager.status("stream of \(settings.url.place) lost")
     default: break
     }
     if case .ended(let end) = event {

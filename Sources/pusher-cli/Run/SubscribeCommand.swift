@@ -9,6 +9,8 @@ enum SubscribeCommand {
       return .output
     }
     do {
+      let limits = [settings.printing.timeout, settings.printing.idleTimeout].compactMap(\.self)
+      LocalServerWait.run(settings.connection, atMost: limits.min(), diagnostics)
       let loop = try EventLoop()
       let run = try SubscribeRun(
         settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
@@ -28,9 +30,10 @@ final class SubscribeRun {
   private let client: ChannelsClient
   private let printer: EventPrinter
   private let lifecycle: Lifecycle
-  private let manager = ServiceManager(Environment.ofProcess())
-  /// What is still to be joined before the run is ready.
+  /// What is still to be joined on the present connection.
   private var missing: Set<String>
+  /// What no connection of this run has joined yet.
+  private var neverSubscribed: Set<String>
   private var wasConnected = false
   private var wasSignedIn = false
   /// Why the last connection was lost, or never came to be.
@@ -42,6 +45,7 @@ final class SubscribeRun {
   ) throws {
     self.settings = settings
     missing = Set(settings.channels)
+    neverSubscribed = missing
     let service = settings.connection.service
     run = PrintingRun(
       settings.printing, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
@@ -50,7 +54,8 @@ final class SubscribeRun {
       isTerminal: descriptor.isTerminal, wallTime: SystemClock.wall)
     client = try ChannelsClient(
       loop: loop, configuration: try settings.clientConfiguration(service: service),
-      options: settings.sessionOptions(service: service),
+      options: settings.sessionOptions(
+        service: service, longestSilence: run.readiness.manager.longestSilence),
       authorizer: try settings.authorizer(loop: loop),
       authenticator: try settings.authenticator(loop: loop), tap: printer)
     lifecycle = Lifecycle(
@@ -60,6 +65,7 @@ final class SubscribeRun {
 
   func start() -> ExitStatus {
     client.delegate = self
+    run.readiness.manager.status("connecting to \(settings.connection.host)")
     if settings.userSignIn != .unwanted { client.signIn() }
     for channel in settings.channels { client.subscribe(channel) }
     return run.run(client, printer, observer: self)
@@ -71,14 +77,14 @@ extension ChannelsClient: EventFeed {}
 extension SubscribeRun: PrintingRunObserver {
   var obstacle: Obstacle? {
     let isSignedIn = wasSignedIn || settings.userSignIn == .unwanted
-    if missing.isEmpty, isSignedIn { return nil }
+    if neverSubscribed.isEmpty, isSignedIn { return nil }
     let reason = lastLoss.map { "\($0.loss)" }
     let isRefusal = lastLoss.map { Cause($0.loss, code: $0.code) == .notAllowed } ?? false
     guard wasConnected else {
       return Obstacle(what: "no connection", reason: reason, isRefusal: isRefusal)
     }
     guard isSignedIn else { return Obstacle(what: "no sign-in", reason: reason) }
-    let names = settings.channels.filter(missing.contains)
+    let names = settings.channels.filter(neverSubscribed.contains)
     let more = names.count > 3 ? " and \(names.count - 3) more" : ""
     let shown = names.prefix(3).joined(separator: ", ")
     return Obstacle(what: "no subscription of \(shown)\(more)", reason: reason)
@@ -88,9 +94,7 @@ extension SubscribeRun: PrintingRunObserver {
     lifecycle.flushPendingError()
   }
 
-  func endBegins() {
-    manager.stopping()
-  }
+  func endBegins() {}
 
   func printStatus(events: Int, queued: Int, at now: Instant) {
     lifecycle.printStatus(events: events, queued: queued, at: now)
@@ -119,15 +123,12 @@ extension SubscribeRun: ChannelsClientDelegate {
     guard !run.isEnding else { return }
     lifecycle.report(event, at: now)
     if printer.isDone { return run.end(.status(.success, reason: "count")) }
+    tellOutside(event)
     switch event {
     case .connected: wasConnected = true
     case .disconnected(let loss, let code, _, _): lastLoss = (loss, code)
-    case .subscribed(let channel, _):
-      missing.remove(channel)
-      if missing.isEmpty { manager.ready() }
-    case .signedIn:
-      wasSignedIn = true
-      if missing.isEmpty { manager.ready() }
+    case .subscribed(let channel, _): neverSubscribed.remove(channel)
+    case .signedIn: wasSignedIn = true
     case .subscriptionFailed(_, let failure):
       run.end(.status(ExitStatus(Cause(failure)), reason: "subscription refused"))
     case .signInFailed(let failure):
@@ -135,6 +136,30 @@ extension SubscribeRun: ChannelsClientDelegate {
     case .ended(let reason): run.end(.status(ExitStatus(reason), reason: "connection"))
     default: break
     }
+  }
+
+  /// What the service manager and the command of `--on-ready` are to know of it.
+  private func tellOutside(_ event: SessionEvent) {
+    let manager = run.readiness.manager
+    let host = settings.connection.host
+    switch event {
+    case .connected:
+      missing = Set(settings.channels)
+      manager.status("connected to \(host)")
+    case .subscribed(let channel, _):
+      missing.remove(channel)
+      becomeReady()
+    case .signedIn: becomeReady()
+    case .disconnected: manager.status("connection to \(host) lost")
+    default: break
+    }
+  }
+
+  private func becomeReady() {
+    guard missing.isEmpty else { return }
+    let channels =
+      settings.channels.count == 1 ? "1 channel" : "\(settings.channels.count) channels"
+    run.readiness.become("subscribed to \(channels) of \(settings.connection.host)")
   }
 
   func clientClosed(_ client: ChannelsClient) {}

@@ -19,18 +19,20 @@ extension SubscribeSettings {
       offersCompression: offersCompression)
   }
 
-  /// How the session behaves.
-  func sessionOptions(service: Service) -> SessionOptions {
+  /// How the session behaves; `longestSilence` is how long the server may be silent before it is asked for a sign of
+  /// life, whatever else was said of that.
+  func sessionOptions(service: Service, longestSilence: Duration? = nil) -> SessionOptions {
     let mode: ReconnectPolicy.Mode =
       switch reconnect {
       case .auto: .automatic
       case .always: .always
       case .never: .never
       }
+    let silence = activityTimeout ?? .seconds(120)
     // A longest wait below a second is a wish for quick retries, but no licence to spin.
     let floor = min(.seconds(1), max(.milliseconds(10), retryMaxDelay))
     return SessionOptions(
-      service: service, activityTimeout: activityTimeout ?? .seconds(120),
+      service: service, activityTimeout: min(silence, longestSilence ?? silence),
       pongTimeout: pongTimeout, connectTimeout: connection.connectTimeout,
       reconnect: ReconnectPolicy(
         mode: mode, maximumAttempts: maxRetries,

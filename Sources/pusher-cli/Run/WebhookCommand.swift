@@ -32,9 +32,12 @@ private final class WebhookRun {
   private let output: OutputQueue
   private var receiver: WebhookReceiver?
   private var count = 0
+  private var refused = 0
   private var status: ExitStatus?
   private var signal: Int32?
   private var timer: LoopTimer?
+  private let readiness: Readiness
+  private let startedAt: Instant
 
   /// How much may wait for a slow reader.
   private static let queueLimit = 16 << 20
@@ -46,6 +49,8 @@ private final class WebhookRun {
     self.settings = settings
     self.diagnostics = diagnostics
     self.loop = loop
+    startedAt = loop.now
+    readiness = Readiness(command: settings.onReady, loop: loop, diagnostics: diagnostics)
     output = OutputQueue(descriptor: descriptor, limit: Self.queueLimit)
     let inbox = WebhookInbox(key: settings.key, secret: settings.secret.revealed)
     receiver = try WebhookReceiver(
@@ -55,37 +60,61 @@ private final class WebhookRun {
 
   func run() -> ExitStatus {
     Signals.ignoreBrokenPipes()
-    let signals = Signals { [unowned self] in
-      signal = $0
-      loop.stop()
+    let signals = Signals(onQuestion: { [unowned self] in answerQuestion() }) {
+      [unowned self] number in
+      signal = number
+      readiness.manager.stopping()
     }
     if let signals { loop.add(signals) }
     output.onFailure = { [unowned self] in outputFailed($0) }
     loop.add(output)
-    loop.beforeWait { [unowned self] in
-      output.flush()
-      if status != nil, output.buffer.isEmpty { loop.stop() }
+    readiness.onEnd = { [unowned self] hasFailed in
+      if hasFailed, status == nil || status == .success { status = .command }
     }
-    guard announce() else { return .output }
+    loop.beforeWait { [unowned self] in finishRound() }
+    guard let place = announce() else { return .output }
     if let timeout = settings.timeout { limit(timeout) }
+    readiness.become(
+      "listening for webhooks on \(place)",
+      environment: [("PUSHER_CLI_PORT", String(receiver?.port ?? 0))])
+    readiness.manager.watch(loop)
     loop.run()
     if let signal { Signals.die(of: signal) }
+    readiness.manager.stopping()
     return status ?? .success
   }
 
-  private func announce() -> Bool {
-    guard let port = receiver?.port else { return false }
+  /// Before every wait: what was printed goes out, and a run that is done ends.
+  private func finishRound() {
+    output.flush()
+    if signal != nil {
+      if readiness.isOver(succeeds: false) { loop.stop() }
+    } else if let status, readiness.isOver(succeeds: status == .success), output.buffer.isEmpty {
+      loop.stop()
+    }
+  }
+
+  private func answerQuestion() {
+    diagnostics.answer(
+      "listening for webhooks, up \(startedAt.duration(to: loop.now).inWords), \(count) events, "
+        + "\(refused) requests refused, \(output.buffer.count) bytes queued")
+  }
+
+  /// Says where webhooks are taken, and answers it; `nil` when the port file cannot be written.
+  private func announce() -> String? {
+    guard let port = receiver?.port else { return nil }
     let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
     if let path = settings.portFile, let reason = PortFile.write(port, to: path) {
       diagnostics.error("--port-file: cannot write '\(path)': \(reason)")
-      return false
+      return nil
     }
     diagnostics.notice("listening for webhooks on http://\(host):\(port)")
-    return true
+    return "http://\(host):\(port)"
   }
 
   private func limit(_ timeout: Duration) {
     let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [unowned self] in
+      readiness.cut()
       guard status == nil else { return loop.stop() }
       guard let wanted = settings.count else {
         status = .success
@@ -101,6 +130,7 @@ private final class WebhookRun {
   private func take(_ outcome: WebhookInbox.Outcome) {
     switch outcome {
     case .refused(let status, let reason):
+      refused += 1
       diagnostics.warning("refused a request with HTTP \(status): \(reason)")
     case .accepted(let events):
       let time = settings.hasTimestamps ? SystemClock.wall().rfc3339 : nil

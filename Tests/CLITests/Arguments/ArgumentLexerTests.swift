@@ -127,9 +127,8 @@ import Testing
       refusal(of: "trigger --count 1")
         == "trigger has no option --count (it belongs to subscribe, sse and webhook)")
     #expect(
-      refusal(of: "serve --host h")
-        == "serve has no option --host (it belongs to subscribe, trigger, channels, users and terminate)"
-    )
+      refusal(of: "serve --user-id 7")
+        == "serve has no option --user-id (it belongs to subscribe, auth, sign and verify)")
   }
 
   @Test(arguments: [

@@ -41,10 +41,12 @@ func refusal(of line: String) -> String? {
 struct PretendFiles {
   var contents: [String: String] = [:]
   var permissions: UInt32 = 0o600
+  var isProvided = false
 
   var access: FileAccess {
     let contents = contents
     let permissions = permissions
+    let isProvided = isProvided
     return FileAccess(
       contents: { path, limit in
         guard let text = contents[path] else {
@@ -53,7 +55,8 @@ struct PretendFiles {
         guard text.utf8.count <= limit else { return .failure(FileFault(reason: "too large")) }
         return .success(Array(text.utf8))
       },
-      permissions: { contents[$0] == nil || $0 == "-" ? nil : permissions })
+      permissions: { contents[$0] == nil || $0 == "-" ? nil : permissions },
+      isProvided: { _ in isProvided })
   }
 }
 

@@ -47,12 +47,68 @@ struct CompletionTests {
     #expect(try offers("subscribe", "--listen") == [])
     #expect(try offers("subscribe", "--output", "p") == ["pretty"])
     #expect(try offers("subscribe", "-o", "") == ["json", "pretty", "raw"])
+    #expect(try offers("subscribe", "--output", "=", "p") == ["pretty"])
+    #expect(try offers("subscribe", "--output", "=") == ["json", "pretty", "raw"])
+    #expect(try offers("serve", "--dialect", "") == ["pusher", "reverb", "soketi"])
+    #expect(try offers("serve", "--fault", "d") == ["drop", "duplicate"])
+    #expect(try offers("channels", "--info", "c") == ["cache"])
     #expect(try offers("sign", "web") == ["webhook"])
     #expect(try offers("help", "exit") == ["exit-codes"])
     #expect(try offers("completion", "").contains("zsh"))
     let file = TemporaryFolder.shared.file("a-secret")
     try "s".write(toFile: file, atomically: true, encoding: .utf8)
     #expect(try offers("subscribe", "--secret-file", String(file.dropLast(3))).contains(file))
+  }
+
+  private static let values: [(String, String)] = [
+    ("subscribe --output ", "json pretty raw"), ("subscribe --output=", "json pretty raw"),
+    ("subscribe -o ", "json pretty raw"), ("serve --dialect ", "pusher reverb soketi"),
+    ("serve --fault d", "drop duplicate"),
+    ("channels --info ", "cache subscription_count user_count"),
+  ]
+
+  @Test func `fish offers the same values`() throws {
+    guard Self.isThere("fish") else { return }
+    for (line, words) in Self.values {
+      let result = try PusherCLI.tool(
+        ["fish", "-c", "source \(file(.fish)); complete -C 'pusher-cli \(line)'"])
+      let offered = result.outputText.split(separator: "\n").map {
+        String($0.prefix { $0 != "\t" }).replacing("--output=", with: "")
+      }
+      #expect(offered.sorted() == words.split(separator: " ").map(String.init), "\(line)")
+    }
+  }
+
+  @Test func `zsh takes it by source too, without and with its completion system`() throws {
+    guard Self.isThere("zsh") else { return }
+    for opening in ["", "autoload -Uz compinit; compinit -D -u; "] {
+      let result = try PusherCLI.tool(
+        ["zsh", "-fc", "\(opening)source \(file(.zsh)); print -r -- $_comps[pusher-cli]"])
+      #expect(result.errorText == "" && result.outputText == "_pusher_cli\n")
+    }
+  }
+
+  /// A zsh on a terminal of its own, in which somebody types a line and the tabulator.
+  private static let typing = #"""
+    zmodload zsh/zpty
+    zpty shell "zsh -f -i"
+    zpty -w shell "PROMPT=; autoload -Uz compinit; compinit -D -u; setopt no_auto_menu; LISTMAX=1000"
+    zpty -w shell "stty -echo; source $1; zle -C list list-choices _main_complete; bindkey '^I' list; print -n BEG; print IN"
+    while zpty -r shell line; do [[ $line == *BEGIN* ]] && break; done
+    zpty -w -n shell "pusher-cli $2"$'	'
+    while zpty -r shell piece "*$3*"; do print -r -- "$piece"; break; done
+    zpty -d shell
+    """#
+
+  @Test func `zsh offers the same values`() throws {
+    guard Self.isThere("zsh") else { return }
+    for (line, words) in Self.values {
+      let last = words.split(separator: " ").last.map(String.init) ?? ""
+      let result = try PusherCLI.tool(["zsh", "-fc", Self.typing, "zsh", file(.zsh), line, last])
+      for word in words.split(separator: " ") {
+        #expect(result.outputText.contains(word), "\(line): \(result.outputText)")
+      }
+    }
   }
 
   @Test func `the program prints it, and names the shells it knows`() throws {

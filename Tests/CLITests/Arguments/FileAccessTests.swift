@@ -18,6 +18,21 @@ import Testing
     #expect(FileAccess.system.permissions(url.path()) == 0o640)
   }
 
+  @Test func `a secret that Kubernetes has put there is known by its links`() throws {
+    let folder = TemporaryFolder.shared.file("mount")
+    let files = FileManager.default
+    try files.createDirectory(atPath: folder + "/..now", withIntermediateDirectories: true)
+    #expect(files.createFile(atPath: folder + "/..now/secret", contents: Data("s".utf8)))
+    try files.createSymbolicLink(atPath: folder + "/..data", withDestinationPath: "..now")
+    try files.createSymbolicLink(
+      atPath: folder + "/secret", withDestinationPath: "..data/secret")
+    try files.createSymbolicLink(atPath: folder + "/other", withDestinationPath: "..now/secret")
+    #expect(FileAccess.system.isProvided(folder + "/secret"))
+    #expect(!FileAccess.system.isProvided(folder + "/other"))
+    #expect(!FileAccess.system.isProvided(folder + "/..now/secret"))
+    #expect(!FileAccess.system.isProvided(folder + "/none"))
+  }
+
   @Test func `what cannot be read has a reason`() {
     let directory = FileManager.default.temporaryDirectory.path()
     #expect(

@@ -157,6 +157,9 @@ import Testing
         == ["f can be read by other users; chmod 600 f"])
     let closed = PretendFiles(contents: ["f": "s"], permissions: 0o600)
     #expect(try subscribe(line, files: closed).warnings == [])
+    var provided = open
+    provided.isProvided = true
+    #expect(try subscribe(line, files: provided).warnings == [])
     let input = PretendFiles(contents: ["-": "s\n"], permissions: 0o644)
     #expect(try subscribe("--key K --secret-file - private-a", files: input).warnings == [])
   }
@@ -228,7 +231,7 @@ import Testing
       "--local a --insecure --pin-sha256 \(pin) --pin-sha256 sha256//\(pin)")
     #expect(settings.connection.pins.map(\.description) == ["sha256/\(pin)"])
     #expect(
-      settings.warnings == [
+      settings.warnings.map(\.text) == [
         "--insecure: of the server's certificate nothing but the pinned key is checked"
       ])
   }

@@ -61,4 +61,65 @@ struct ObservationTests {
     program.send(SIGTERM)
     #expect(try program.wait() == .signalled(SIGTERM))
   }
+
+  @Test func `serve, webhook listen and trigger answer it too, and go on`() throws {
+    let server = try LocalServer()
+    server.signal(SIGUSR1)
+    #expect(
+      try server.errorLine(containing: "listening on 127.0.0.1:\(server.port), up ")
+        .hasSuffix(", 0 connections"))
+    let listener = try PusherCLI.start(
+      ["webhook", "listen", "--local", "--listen", "127.0.0.1:0", "-q", "--on-ready", "echo begun"])
+    try listener.errorLine(containing: "begun")
+    listener.send(SIGUSR1)
+    #expect(
+      try listener.errorLine(containing: "listening for webhooks, up ")
+        .hasSuffix(", 0 events, 0 requests refused, 0 bytes queued"))
+    listener.send(SIGTERM)
+    #expect(try listener.wait() == .signalled(SIGTERM))
+    let received = try server.subscribe(["news"], "-L")
+    let sender = try PusherCLI.start(
+      ["trigger"] + server.address + ["-"], environment: LocalServer.environment("local-secret"),
+      input: .pipe)
+    sender.write(Array((#"{"event":"e","channel":"news","data":1}"# + "\n").utf8))
+    #expect(try received.line().contains(#""event":"e""#))
+    sender.send(SIGUSR1)
+    let answer = try sender.errorLine(containing: "read 1 lines, sent ")
+    #expect(answer.contains(" in 1 calls, up "))
+    sender.closeInput()
+    #expect(try sender.wait() == .exited(0))
+  }
+
+  @Test
+  func `while it reads standard input, and while it waits for an answer, the program lives on`()
+    throws
+  {
+    let reader = try PusherCLI.start(
+      [
+        "trigger", "--host", "127.0.0.1", "--port", "1", "--scheme", "http", "--key", "k",
+        "--app-id", "1",
+      ]
+        + ["--secret-file", "-", "-c", "news", "-e", "e", "1"], input: .pipe)
+    // It has its handler before it reads; what comes earlier would end it.
+    while !(try String(contentsOfFile: "/proc/\(reader.id)/status", encoding: .utf8)
+      .contains(/SigCgt:\t[0-9a-f]*[2367abef][0-9a-f]{2}\n/))
+    { usleep(2000) }
+    reader.send(SIGUSR1)
+    reader.write(Array("secret\n".utf8))
+    reader.closeInput()
+    #expect(try reader.wait() == .exited(4))
+    let asked = Gate()
+    let server = try ScriptedServer { connection in
+      _ = try connection.question()
+      asked.open()
+      try connection.remain()
+    }
+    let caller = try PusherCLI.start(
+      ["channels"] + server.address, environment: LocalServer.environment("s"))
+    try asked.wait()
+    caller.send(SIGUSR1)
+    try caller.errorLine(containing: "waiting for 127.0.0.1 to answer, up ")
+    caller.send(SIGTERM)
+    #expect(try caller.wait() == .signalled(SIGTERM))
+  }
 }

@@ -49,35 +49,6 @@ struct ReadmeTests {
     return words
   }
 
-  @Test func `the session at the top runs and prints what it shows`() throws {
-    let session = try #require(try Self.blocks("console").first)
-    let said = session.filter { $0.hasPrefix("pusher-cli: ") }
-    let line = try #require(session.first { $0.hasPrefix("{") })
-    let commands = session.filter { $0.hasPrefix("$ pusher-cli ") }.map {
-      Self.words(String($0.dropFirst("$ pusher-cli ".count))).filter { $0 != "&" }
-    }
-    #expect(commands.map { $0.first } == ["serve", "subscribe", "trigger"])
-
-    let portFile = TemporaryFolder.shared.file("port")
-    let server = try PusherCLI.start(
-      commands[0] + ["--listen", "127.0.0.1:0", "--port-file", portFile])
-    let shown = try said.map { _ in try server.errorLine(containing: "pusher-cli: ") }
-    let port = try String(contentsOfFile: portFile, encoding: .utf8).filter(\.isNumber)
-    #expect(shown.map { $0.replacing(":\(port)", with: ":6001") } == said)
-
-    let environment = ["PUSHER_APP_SECRET": "local", "PUSHER_APP_ID": "1"]
-    let address = ["--host", "127.0.0.1", "--port", port, "--scheme", "http", "--key", "local"]
-    func elsewhere(_ words: [String]) -> [String] { words.filter { $0 != "--local" } + address }
-    let subscriber = try PusherCLI.start(elsewhere(commands[1]) + ["-v"], environment: environment)
-    _ = try subscriber.errorLine(containing: "subscribed to")
-    let sent = try PusherCLI.start(elsewhere(commands[2]), environment: environment).result()
-    #expect(sent.ending == .exited(0), "\(sent.errorText)")
-    #expect(try subscriber.line() == line)
-    #expect(try subscriber.wait() == .exited(0))
-    server.send(SIGTERM)
-    try server.wait()
-  }
-
   @Test func `every command of the examples and recipes is one that the program takes`() throws {
     var checked = 0
     let recipes = HelpPage.recipes.text.split(separator: "\n").map(String.init)

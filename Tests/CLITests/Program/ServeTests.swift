@@ -149,12 +149,12 @@ struct ServeTLSTests {
   }
 
   @Test(.needs(.certificates))
-  func `with --insecure it is not, and every run warns`() throws {
+  func `with --insecure it is not, and every run warns, also with -q`() throws {
     let certificates = try #require(TestCertificates.shared)
     let server = try LocalServer(certificate: certificates.otherHost)
-    for _ in 0..<2 {
-      let program = try server.subscribe(["news"], "-L", "-n", "1", "--insecure")
-      let sent = try server.trigger("news", "e", "{}", "--insecure")
+    for voice in ["--no-quiet", "-q"] {
+      let program = try server.subscribe(["news"], "-L", "-n", "1", "--insecure", voice)
+      let sent = try server.trigger("news", "e", "{}", "--insecure", voice)
       #expect(sent.ending == .exited(0))
       #expect(sent.errorLines.count == 1 && sent.errorText.contains("warning:"))
       let result = try program.result()

@@ -23,9 +23,31 @@ struct ServiceManagerTests {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
       }
       guard result == 0 else { throw Unexpected("cannot bind \(name)") }
-      var limit = timeval(tv_sec: 10, tv_usec: 0)
+      limit(seconds: 10)
+    }
+
+    /// How long ``next()`` waits.
+    func limit(seconds: Int) {
+      var limit = timeval(tv_sec: seconds, tv_usec: 0)
       setsockopt(
         descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    /// Whether a datagram comes; those before it are dropped.
+    func await(_ text: String) -> Bool {
+      while true {
+        let came = next()
+        if came == text { return true }
+        if came.isEmpty { return false }
+      }
+    }
+
+    /// What has come and was not asked for.
+    func rest() -> [String] {
+      _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+      var all: [String] = []
+      while case let text = next(), !text.isEmpty { all.append(text) }
+      return all
     }
 
     deinit { close(descriptor) }
@@ -42,7 +64,7 @@ struct ServiceManagerTests {
     let manager = try Manager(isAbstract: isAbstract)
     let server = try PusherCLI.start(
       ["serve", "--listen", "127.0.0.1:0"], environment: ["NOTIFY_SOCKET": manager.name])
-    #expect(manager.next() == "READY=1")
+    #expect(manager.next().hasPrefix("READY=1\nSTATUS=listening on 127.0.0.1:"))
     server.send(SIGTERM)
     #expect(manager.next() == "STOPPING=1")
     #expect(try server.wait() == .signalled(SIGTERM))
@@ -57,7 +79,11 @@ struct ServiceManagerTests {
         "NOTIFY_SOCKET": manager.name, "PUSHER_APP_KEY": LocalServer.key,
         "PUSHER_APP_SECRET": "local-secret",
       ])
-    #expect(manager.next() == "READY=1")
+    #expect(
+      (0..<3).map { _ in manager.next() } == [
+        "STATUS=connecting to 127.0.0.1", "STATUS=connected to 127.0.0.1",
+        "READY=1\nSTATUS=subscribed to 2 channels of 127.0.0.1",
+      ])
     #expect(try program.lines(3).last?.contains("subscription_succeeded") == true)
     program.send(SIGTERM)
     #expect(manager.next() == "STOPPING=1")
@@ -69,11 +95,79 @@ struct ServiceManagerTests {
     let server = try PusherCLI.start(
       ["serve", "--listen", "127.0.0.1:0"],
       environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "40000"])
-    #expect(
-      (0..<4).map { _ in manager.next() } == ["READY=1"]
-        + [String](repeating: "WATCHDOG=1", count: 3))
+    #expect(manager.next().hasPrefix("READY=1\n"))
+    #expect((0..<3).allSatisfy { _ in manager.next() == "WATCHDOG=1" })
     server.send(SIGKILL)
     try server.wait()
+  }
+
+  @Test func `webhook listen tells the same`() throws {
+    let manager = try Manager(isAbstract: false)
+    let program = try PusherCLI.start(
+      ["webhook", "listen", "--local", "--listen", "127.0.0.1:0"],
+      environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "40000"])
+    #expect(manager.next().hasPrefix("READY=1\nSTATUS=listening for webhooks on http://"))
+    #expect((0..<3).allSatisfy { _ in manager.next() == "WATCHDOG=1" })
+    program.send(SIGTERM)
+    #expect(try program.wait() == .signalled(SIGTERM))
+    #expect(manager.await("STOPPING=1"))
+  }
+
+  @Test func `subscribe gives signs of life only while the server answers, and has it answer`()
+    throws
+  {
+    let manager = try Manager(isAbstract: false)
+    let isFrozen = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      // Pongs, and nothing else.
+      for _ in 0..<6 {
+        guard case .text(let text) = try connection.event(), text.contains("pusher:ping") else {
+          throw Unexpected("no ping")
+        }
+        try connection.send(event: "pusher:pong", channel: nil, data: "{}")
+      }
+      isFrozen.open()
+      try connection.stall()
+    }
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + ["news", "--pong-timeout", "1s", "--reconnect", "never"],
+      environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "400000"])
+    #expect(manager.await("READY=1\nSTATUS=subscribed to 1 channel of 127.0.0.1"))
+    for _ in 0..<3 { #expect(manager.await("WATCHDOG=1")) }
+    try isFrozen.wait()
+    #expect(try program.wait() == .exited(4))
+    // At most one for the last pong and one for what was on its way.
+    let rest = manager.rest()
+    #expect(rest.count { $0 == "WATCHDOG=1" } <= 2, "\(rest)")
+    #expect(rest.suffix(2) == ["STATUS=connection to 127.0.0.1 lost", "STOPPING=1"])
+  }
+
+  @Test func `sse is ready when the stream is there, and alive while something comes`() throws {
+    let manager = try Manager(isAbstract: false)
+    let isSilent = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      for _ in 0..<8 {
+        try connection.send(stream: ": still here\n")
+        usleep(50_000)
+      }
+      isSilent.open()
+      try connection.remain()
+    }
+    let program = try PusherCLI.start(
+      ["sse", server.url], environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "200000"])
+    #expect(manager.next() == "STATUS=connecting to \(server.url)")
+    #expect(manager.await("READY=1\nSTATUS=receiving events from \(server.url)"))
+    for _ in 0..<2 { #expect(manager.await("WATCHDOG=1")) }
+    try isSilent.wait()
+    // One for what had come before the silence, then none however often it is due.
+    manager.limit(seconds: 1)
+    while manager.next() == "WATCHDOG=1" {}
+    #expect(manager.next() == "")
+    program.send(SIGTERM)
+    #expect(try program.wait() == .signalled(SIGTERM))
+    #expect(manager.await("STOPPING=1"))
   }
 
   @Test(arguments: ["/nonexistent/socket", "@nobody", "relative", "vsock:2:1234"])

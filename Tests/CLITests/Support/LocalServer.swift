@@ -37,7 +37,7 @@ final class LocalServer {
     }
   }
 
-  private static func environment(_ secret: String) -> [String: String] {
+  static func environment(_ secret: String) -> [String: String] {
     ["PUSHER_APP_KEY": key, "PUSHER_APP_ID": appID, "PUSHER_APP_SECRET": secret]
   }
 
@@ -79,6 +79,11 @@ final class LocalServer {
   func stop() throws -> ProgramResult {
     program.send(SIGTERM)
     return try program.result()
+  }
+
+  /// Sends the server a signal.
+  func signal(_ number: Int32) {
+    program.send(number)
   }
 
   /// Ends the server at once.

@@ -29,9 +29,14 @@ import Testing
       ("[]", ["[]"], ["", "]"]),
       ("[!]", ["[!]"], ["a"]),
       ("a]", ["a]"], ["a"]),
-      (#"\*"#, ["*"], ["a", ""]),
-      (#"\?\[\\"#, [#"?[\"#], ["a[b"]),
+      (#"\*"#, [#"\"#, #"\a"#], ["*", "a", ""]),
+      (#"\?"#, [#"\a"#], ["?", #"\"#]),
+      (#"\\"#, [#"\"#], [#"\\"#, ""]),
+      (#"\\\\"#, [#"\\"#], [#"\"#]),
       (#"a\"#, [#"a\"#], ["a"]),
+      (#"a\b"#, [#"a\b"#], ["ab"]),
+      (#"[\*]"#, [#"\"#, "*"], ["a"]),
+      ("[*]", ["*"], ["a", ""]),
       ("pusher:*", ["pusher:member_added"], ["client-a"]),
     ] as [(String, [String], [String])])
   func `a pattern fits the whole of a name`(
@@ -92,6 +97,35 @@ import Testing
       withView(Array(name.utf8)) { #expect(memory.passes($0) == filter.passes(name)) }
       #expect(memory.passes(name) == filter.passes(name))
     }
+  }
+
+  /// What people paste: a class as PHP names it, with a backslash before it, as JSON writes it, by its namespace; and an
+  /// alias with the dot that Laravel Echo wants before one.
+  @Test(
+    arguments: [
+      (#"App\Events\OrderShipped"#, "App|Events|OrderShipped", true),
+      (#"\App\Events\OrderShipped"#, "App|Events|OrderShipped", true),
+      (#"App\\Events\\OrderShipped"#, "App|Events|OrderShipped", true),
+      (#"\\App\\Events\\OrderShipped"#, "App|Events|OrderShipped", true),
+      (#"App\Events\*"#, "App|Events|OrderShipped", true),
+      (#"App\\Events\\*"#, "App|Events|OrderShipped", true),
+      (#"*\OrderShipped"#, "App|Events|OrderShipped", true),
+      (#"App\Events\?rderShipped"#, "App|Events|OrderShipped", true),
+      (#"App\Events\[A-Z]*"#, "App|Events|OrderShipped", true),
+      ("AppEventsOrderShipped", "App|Events|OrderShipped", false),
+      (#"App\Events"#, "App|Events|OrderShipped", false),
+      (#"App\Events\OrderShipped"#, "AppEventsOrderShipped", false),
+      (".order.shipped", "order.shipped", true), (".order.shipped", ".order.shipped", true),
+      ("order.shipped", ".order.shipped", false), (".order.*", "order.shipped", true),
+      ("..order", "order", false), ("..order", ".order", true), (".", "", false), (".", ".", true),
+      (#"\"#, "", false), (#"\"#, "|", true), (#"\\"#, "|", true), (".*", "anything", true),
+    ] as [(String, String, Bool)])
+  func `a name fits as frameworks show it`(pattern: String, name: String, fits: Bool) {
+    let bytes = name.utf8.map { $0 == UInt8(ascii: "|") ? 0x5C : $0 }
+    let text = String(decoding: bytes, as: UTF8.self)
+    #expect(EventFilter(include: [pattern]).passes(text) == fits)
+    #expect(EventFilter(exclude: [pattern]).passes(text) == !fits)
+    withView(bytes) { #expect(FilterMemory(EventFilter(include: [pattern])).passes($0) == fits) }
   }
 
   @Test func `patterns that only exclude leave the rest`() {

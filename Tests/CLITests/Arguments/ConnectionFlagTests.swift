@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+@testable import pusher_cli
+
+@Suite("One set of connection options serves all commands")
+struct ConnectionFlagTests {
+  /// Everything that names an app and its server, as somebody keeps it in one variable.
+  private static let set =
+    "--key k --app-id 1 --secret-file secret --host h --port 6001 --scheme http --path /p "
+    + "--service pusher --cacert ca --tls-cert c --tls-key k --proxy http://p:1 -4 --connect-timeout 5s"
+  private static let files = PretendFiles(
+    contents: ["secret": "s\n", "ca": "", "c": "", "k": ""]
+  ).access
+
+  private static let commands: [Command: String] = [
+    .subscribe: "a", .sse: "http://h/", .serve: "", .trigger: "-c a -e e 1", .channels: "",
+    .users: "presence-a", .terminate: "7", .auth: "private-a --socket-id 1.2",
+    .sign: "channel private-a --socket-id 1.2",
+    .verify: "channel private-a --socket-id 1.2 --signature aa",
+    .webhook: "listen",
+  ]
+
+  @Test func `each command that has settings takes the whole set`() throws {
+    #expect(
+      Set(Self.commands.keys)
+        == Set(Command.allCases).subtracting([.completion, .help, .version]))
+    for (command, rest) in Self.commands {
+      let line = "\(command.rawValue) \(rest) \(Self.set)"
+      #expect(throws: Never.self, "\(line)") {
+        let typed = try arguments(line)
+        switch command {
+        case .subscribe: _ = try SubscribeSettings(typed, environment: [:], files: Self.files)
+        case .sse: _ = try StreamSettings(typed, environment: [:], files: Self.files)
+        case .serve: _ = try ServeSettings(typed, environment: [:], files: Self.files)
+        case .trigger: _ = try TriggerSettings(typed, environment: [:], files: Self.files)
+        case .webhook: _ = try WebhookSettings(typed, environment: [:], files: Self.files)
+        case .auth, .sign, .verify:
+          _ = try SignSettings(typed, environment: [:], files: Self.files)
+        default: _ = try InspectSettings(typed, environment: [:], files: Self.files)
+        }
+      }
+    }
+  }
+
+  @Test func `every option of that kind is taken by every command, whatever it does there`() throws
+  {
+    let values: [FlagName: String] = [
+      .port: "1", .scheme: "http", .service: "pusher", .connectTimeout: "1s",
+    ]
+    for command in Command.allCases {
+      for flag in Flags.all where flag.isOfConnection {
+        let value = flag.takesValue ? "=" + (values[flag.name] ?? "x") : ""
+        #expect(refusal(of: "\(command.rawValue) \(flag.spelling)\(value)") == nil)
+      }
+    }
+  }
+
+  @Test func `serve says that it does not listen there`() throws {
+    #expect(
+      try serve("--host 0.0.0.0").warnings.map(\.text) == [
+        "--host is for the commands that connect; serve listens where --listen says"
+      ])
+    #expect(try serve("--port 80").host == "127.0.0.1")
+  }
+}

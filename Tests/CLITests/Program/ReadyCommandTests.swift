@@ -1,0 +1,130 @@
+import Foundation
+import Testing
+
+@Suite("--on-ready: a command once events are sure to come")
+struct ReadyCommandTests {
+  @Test func `it begins when all channels are confirmed, once, and prints on standard error`()
+    throws
+  {
+    let isAllowed = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.welcome()
+      try connection.acceptSubscription()
+      try connection.wait(for: isAllowed)
+      try connection.acceptSubscription()
+      try connection.close(code: 4200)
+    }
+    let program = try PusherCLI.subscribe(
+      to: server, "one", "two", "-L", "--on-ready", "echo begun; cat")
+    _ = try program.lines(2)
+    #expect(program.peekAtErrors() == "")
+    isAllowed.open()
+    try program.errorLine(containing: "begun")
+    // Greeted twice more: the command does not run again.
+    while server.connectionCount < 3 { _ = try program.line() }
+    program.send(SIGTERM)
+    let result = try program.result()
+    #expect(result.ending == .signalled(SIGTERM))
+    #expect(!result.errorText.contains("begun") && !result.outputText.contains("begun"))
+  }
+
+  @Test func `what it sets off is not missed, and a run that succeeds waits for its end`() throws {
+    let server = try LocalServer()
+    let file = TemporaryFolder.shared.file("done")
+    let trigger =
+      "\(PusherCLI.path) trigger \(server.address.joined(separator: " ")) -c news -e e 1"
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address
+        + ["news", "-n", "1", "--on-ready", "\(trigger); sleep 0.2; echo >\(file)"],
+      environment: LocalServer.environment("local-secret"))
+    let result = try program.result()
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    #expect(result.outputText == #"{"event":"e","channel":"news","data":1}"# + "\n")
+    #expect(FileManager.default.fileExists(atPath: file))
+  }
+
+  @Test(arguments: ["exit 9", "kill -9 $$"])
+  func `its failure ends the run with 7`(command: String) throws {
+    let server = try LocalServer()
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + ["news", "-L", "--on-ready", command],
+      environment: LocalServer.environment("local-secret"))
+    let result = try program.result()
+    #expect(result.ending == .exited(7))
+    #expect(result.errorText.contains("error: --on-ready: the command ended with status "))
+    #expect(
+      result.outputText.hasSuffix(
+        #""data":{"status":7,"reason":"on-ready","events":0}}"# + "\n"), "\(result.outputText)")
+  }
+
+  @Test func `a failure counts also when the events have come already`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: "e", data: "1")
+      try connection.stay()
+    }
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "-L", "--on-ready", "sleep 0.3; exit 1")
+    let result = try program.result()
+    #expect(result.ending == .exited(7))
+    #expect(result.outputText.contains(#""status":7,"reason":"on-ready","events":1"#))
+    #expect(!result.outputText.contains(#""status":0"#))
+  }
+
+  @Test func `a time limit and a signal end it, and what does not listen is killed`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.stay()
+    }
+    let stubborn = "trap '' TERM; echo begun; while :; do sleep 0.1; done"
+    let late = try PusherCLI.subscribe(
+      to: server, "news", "-W", "3", "--on-ready", "trap 'echo ended; exit' TERM; sleep 60 & wait")
+    let program = try PusherCLI.subscribe(to: server, "news", "--on-ready", stubborn)
+    try program.errorLine(containing: "begun")
+    program.send(SIGTERM)
+    #expect(try program.wait() == .signalled(SIGTERM))
+    // Its standard error was the last that the command held.
+    #expect(try program.result().errorText == "")
+    let result = try late.result()
+    #expect(result.ending == .exited(0))
+    #expect(result.errorText == "ended\n")
+  }
+
+  @Test func `sse and webhook have it, and serve tells it the port`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      try connection.remain()
+    }
+    let stream = try PusherCLI.sse(server, "--on-ready", "exit 1")
+    #expect(try stream.wait() == .exited(7))
+    let listening = ["--listen", "127.0.0.1:0"]
+    let listener = try PusherCLI.start(
+      ["webhook", "listen", "--local", "--on-ready", "echo at $PUSHER_CLI_PORT"] + listening)
+    let place = try listener.errorLine(containing: "listening for webhooks on")
+    #expect(
+      try listener.errorLine(containing: "at ") == "at \(place.split(separator: ":").last ?? "")")
+    listener.send(SIGTERM)
+    let local = try PusherCLI.start(
+      ["serve", "--on-ready", "echo at $PUSHER_CLI_PORT; exit 5"] + listening)
+    try local.errorLine(containing: "at ")
+    #expect(try local.wait() == .exited(7))
+  }
+
+  @Test func `--local waits for the server, as long as a connection may take`() throws {
+    let listener = try Loopback.listen()
+    close(listener.descriptor)
+    let port = String(listener.port)
+    let early = try PusherCLI.start(
+      ["trigger", "--local", "--port", port, "-c", "news", "-e", "e", "1", "-v"]
+        + ["--connect-timeout", "60s"])
+    try early.errorLine(
+      containing: "nothing listens on 127.0.0.1 port \(port) yet; waiting 60 s at most")
+    let server = try PusherCLI.start(["serve", "--listen", "127.0.0.1:\(port)"])
+    #expect(try early.wait(within: .seconds(60)) == .exited(0))
+    server.send(SIGTERM)
+    try server.wait()
+    let never = try PusherCLI.run(
+      "subscribe", "--local", "--port", "1", "news", "--connect-timeout", "100ms")
+    #expect(never.ending == .exited(4))
+  }
+}

@@ -1,0 +1,307 @@
+import Foundation
+import PusherCore
+import Testing
+
+@testable import pusher_cli
+
+@Suite("What README, help and manual show, run as it is printed")
+struct RecipeTests {
+  /// A session: the commands without their prompts, and what is shown to come.
+  private static func parts(of session: String) -> (commands: String, shown: [String]) {
+    var commands: [String] = []
+    var shown: [String] = []
+    var isContinued = false
+    for line in session.components(separatedBy: "\n") {
+      let begins = line.hasPrefix("$ ")
+      if begins || isContinued {
+        commands.append(begins ? String(line.dropFirst(2)) : line)
+        isContinued = line.hasSuffix("\\")
+      } else {
+        shown.append(line)
+      }
+    }
+    return (commands.joined(separator: "\n"), shown)
+  }
+
+  private static func freePort() throws -> String {
+    let listener = try Loopback.listen()
+    close(listener.descriptor)
+    return String(listener.port)
+  }
+
+  @Test func `the session at the top prints what it shows, twenty times in a row`() throws {
+    let session = try #require(try Documentation.readme("console").first)
+    let (commands, shown) = Self.parts(of: session)
+    #expect(commands.contains("pusher-cli serve &") && shown.count == 3)
+    for run in 1...20 {
+      let port = try Self.freePort()
+      let stage = try RecipeStage(port: port)
+      let program = try stage.start(commands, merges: true)
+      let lines = try program.lines(shown.count, within: .seconds(60))
+      #expect(lines.map { $0.replacing(":\(port)", with: ":6001") } == shown, "run \(run)")
+      #expect(try program.wait() == .exited(0))
+      stage.end("serve")
+      #expect(try program.result().outputText == "", "run \(run)")
+    }
+  }
+
+  @Test func `every block that is shown is one that the next test runs`() throws {
+    let blocks =
+      try Documentation.readme("sh") + Documentation.manual()
+      + Documentation.recipes(HelpPage.recipes.text)
+    #expect(blocks.count == 21)
+    for block in blocks {
+      #expect(Shown.allCases.filter { block.contains($0.rawValue) }.count == 1, "\(block)")
+    }
+    for shown in Shown.allCases {
+      #expect(blocks.contains { $0.contains(shown.rawValue) }, "\(shown)")
+    }
+  }
+
+  @Test(arguments: Shown.allCases)
+  func `a block does what is said of it`(shown: Shown) throws {
+    let blocks =
+      try Documentation.readme("sh") + Documentation.manual()
+      + Documentation.recipes(HelpPage.recipes.text)
+    for block in blocks where block.contains(shown.rawValue) {
+      try RecipePlay(block).play(shown)
+    }
+  }
+}
+
+/// The blocks that are shown, by a part that no other has.
+enum Shown: String, CaseIterable {
+  case make = "make demo"
+  case install = "sudo make install"
+  case pusher = "PUSHER_APP_CLUSTER=eu"
+  case reverb = "REVERB_APP_KEY"
+  case soketi = "--key app-key private-orders"
+  case job = "start-build.sh"
+  case calls = "pusher-cli verify webhook"
+  case table = ". ./.env"
+  case deploys = "deploy.requested"
+  case presence = "--user-id monitor"
+  case record = "tee -a orders.jsonl"
+  case quiet = "--idle-timeout 2m"
+  case session = "pusher-cli serve &"
+  case channels = "news sport"
+  case secret = "--secret-file secret"
+  case script = "-c deploys -e requested"
+  case stream = "--state-file last"
+  case endpoint = "--auth-header @token"
+}
+
+/// One block on a stage with a server, and what the outside does meanwhile.
+private final class RecipePlay {
+  private let block: String
+  private let server: LocalServer
+  private let stage: RecipeStage
+
+  /// The second app of the stage, which the blocks without a key of their own find in the environment.
+  private static let app = [
+    "PUSHER_APP_KEY": "app-key", "PUSHER_APP_SECRET": "app-secret", "PUSHER_APP_ID": "2",
+  ]
+  private static let local = [
+    "PUSHER_APP_KEY": "local", "PUSHER_APP_SECRET": "local", "PUSHER_APP_ID": "1",
+  ]
+  private static let key = [
+    "PUSHER_APP_KEY": "KEY", "PUSHER_APP_SECRET": "key-secret", "PUSHER_APP_ID": "3",
+  ]
+
+  init(_ block: String) throws {
+    self.block = block
+    let apps = try TemporaryFolder.shared.file("apps", holding: RecipeStage.apps)
+    server = try LocalServer(options: ["--apps", apps])
+    stage = try RecipeStage(port: server.port)
+  }
+
+  func play(_ shown: Shown) throws {
+    switch shown {
+    case .make, .install: try expectEnd(stage.start(block))
+    case .pusher: try expect(["7"], after: ("private-orders", "order.created", "7"))
+    case .reverb, .soketi: try printsOrder(Self.app)
+    case .endpoint:
+      try stage.write("token", "Authorization: Bearer token\n")
+      try printsOrder(Self.key, [:])
+    case .job: try job()
+    case .calls: try calls()
+    case .table: try table(Self.app, file: ".env")
+    case .secret: try table(Self.key, file: "secret")
+    case .deploys: try deploys(Self.app, "private-deploys", "deploy.requested")
+    case .script: try deploys(Self.local, "deploys", "requested")
+    case .presence: try presence()
+    case .record: try record()
+    case .quiet: try quiet()
+    case .session: try session()
+    case .channels: try channels()
+    case .stream: try stream()
+    }
+  }
+
+  private func expectEnd(_ program: ChildProgram) throws {
+    let result = try program.result(within: .seconds(60))
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+  }
+
+  private func expect(_ lines: [String], _ program: ChildProgram) throws {
+    #expect(try program.lines(lines.count, within: .seconds(60)) == lines, "\(block)")
+  }
+
+  /// Sends an event once the program has joined its channel.
+  private func send(
+    _ channel: String, _ event: String, _ data: String, _ app: [String: String] = app,
+    to program: ChildProgram
+  ) throws {
+    let deadline = SystemClock.now().advanced(by: .seconds(60))
+    while !(try call(["channels"], app).contains("\"channel\":\"\(channel)\"")) {
+      guard SystemClock.now() < deadline else {
+        throw Late("nobody has joined \(channel): \(program.peekAtErrors())")
+      }
+      usleep(20_000)
+    }
+    _ = try call(["trigger", "-c", channel, "-e", event, data], app)
+  }
+
+  /// What a command prints that calls the server of the stage.
+  private func call(_ words: [String], _ app: [String: String]) throws -> String {
+    let result = try PusherCLI.start(words + server.address, environment: app).result()
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    return result.outputText
+  }
+
+  private func expect(
+    _ lines: [String], after event: (String, String, String), _ app: [String: String] = app
+  ) throws {
+    let program = try stage.start(block)
+    try send(event.0, event.1, event.2, app, to: program)
+    try expect(lines, program)
+  }
+
+  private func printsOrder(_ app: [String: String], _ environment: [String: String] = app) throws {
+    let program = try stage.start(block, environment)
+    try send("private-orders", "order.created", #"{"id":1,"total":1.10}"#, app, to: program)
+    try expect(
+      [#"{"event":"order.created","channel":"private-orders","data":{"id":1,"total":1.10}}"#],
+      program)
+  }
+
+  /// The build's event decides; without one, and without a build, the job fails.
+  private func job() throws {
+    let isLocal = block.contains("--local")
+    let app = isLocal ? Self.local : Self.app
+    let (channel, event) =
+      isLocal ? ("build", "finished") : ("private-build-17", "build.finished")
+    let environment = app.merging(["RUN_ID": "17"]) { $1 }
+    let trigger = "pusher-cli trigger -c \(channel) -e \(event) "
+    for (build, ending, printed) in [
+      (trigger + #"'{"status":"passed"}'"#, 0, "true\n"),
+      (trigger + #"'{"status":"failed"}'"#, 1, "false\n"), ("exit 3", 7, ""),
+    ] {
+      try stage.write("start-build.sh", "#!/bin/sh\n\(build)\n")
+      for options in ["", "set -e\n"] {
+        let result = try stage.start(options + block, environment).result(within: .seconds(60))
+        #expect(result.ending == .exited(Int32(ending)), "\(build): \(result.errorText)")
+        #expect(result.outputText == printed)
+      }
+    }
+    try stage.write("start-build.sh", "#!/bin/sh\nexit 0\n")
+    let brief = block.replacing("5m", with: "3s")
+    #expect(brief != block)
+    #expect(try stage.start(brief, environment).result().ending == .exited(124))
+  }
+
+  private func calls() throws {
+    let lobby = try PusherCLI.start(
+      ["subscribe"] + server.address + ["presence-lobby", "--user-id", "7", "-L"],
+      environment: Self.app)
+    _ = try lobby.lines(2)
+    try stage.write("body", "{}")
+    try stage.write(
+      "recording.jsonl", #"{"event":"e","channel":"presence-lobby","data":1}"# + "\n")
+    let signed = try PusherCLI.start(
+      ["sign", "webhook", "--data", "{}"], environment: Self.app
+    ).result().outputText
+    let signature = try #require(signed.firstMatch(of: /"signature":"([0-9a-f]+)"/)?.1)
+    let program = try stage.start(block, Self.app.merging(["signature": String(signature)]) { $1 })
+    let result = try program.result(within: .seconds(60))
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    let lines = result.outputText.split(separator: "\n")
+    #expect(lines.prefix(2) == [#"{"channel":"presence-lobby","user_count":1}"#, "7"])
+    #expect(lines.last?.hasPrefix(#"{"valid":true"#) == true)
+    #expect(try lobby.line().contains(#""event":"e""#))
+  }
+
+  private func table(_ app: [String: String], file: String) throws {
+    let settings = app.map { "\($0.key)=\($0.value)\n" }.joined()
+    try stage.write(file, file == "secret" ? "key-secret\n" : settings)
+    try expect(
+      ["order.created\t1\t1.1"],
+      after: ("private-orders", "order.created", #"{"id":1,"total":1.10}"#), app)
+  }
+
+  private func deploys(_ app: [String: String], _ channel: String, _ event: String) throws {
+    try stage.write("deploy.sh", "#!/bin/sh\ncat\necho \"$1\" >>deployed\n")
+    let program = try stage.start(block, app)
+    try send(channel, event, #"{"ref":"v1 && rm"}"#, app, to: program)
+    try send(channel, event, #"{"ref":"v2"}"#, app, to: program)
+    #expect(try stage.contents("deployed", lines: 2) == "v1 && rm\nv2\n")
+    program.endWithChildren()
+  }
+
+  private func presence() throws {
+    let program = try stage.start(block, Self.app)
+    let joined = try program.lines(2, within: .seconds(60))
+    #expect(joined.last?.contains("\tpusher:subscription_succeeded\t") == true)
+    let guest = try PusherCLI.start(
+      ["subscribe"] + server.address + ["presence-lobby", "--user-id", "7"], environment: Self.app)
+    #expect(try program.line().hasSuffix("\tpusher:member_added\t7"))
+    guest.send(SIGTERM)
+  }
+
+  private func record() throws {
+    let program = try stage.start(block, Self.app)
+    try send("private-orders", "order.created", "1", to: program)
+    try expect(["order.created"], program)
+    #expect(try stage.contents("orders.jsonl").contains(#""event":"order.created""#))
+  }
+
+  private func session() throws {
+    let listener = try Loopback.listen()
+    close(listener.descriptor)
+    let stage = try RecipeStage(port: String(listener.port))
+    let program = try stage.start(block)
+    try expect([#"{"event":"greeting","channel":"my-channel","data":{"hello":"world"}}"#], program)
+    #expect(try program.wait() == .exited(0))
+    stage.end("serve")
+  }
+
+  private func quiet() throws {
+    let stage = try RecipeStage(port: "1")
+    let program = try stage.start(block, Self.app)
+    try expect(["4"], program)
+    stage.end("subscribe")
+  }
+
+  private func channels() throws {
+    let program = try stage.start(block)
+    try send("sport", "goal", "1", Self.key, to: program)
+    // jq keeps what it prints into a pipe until its input ends.
+    stage.end("subscribe")
+    #expect(
+      try program.result(within: .seconds(60)).outputText.filter { !$0.isWhitespace }
+        == #"{"event":"goal","channel":"sport","data":1}"#)
+  }
+
+  private func stream() throws {
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      try connection.send(stream: "id: 7\ndata: 1\n\n")
+      try connection.remain()
+    }
+    let stage = try RecipeStage(port: "1", streamPort: "\(server.port)")
+    let program = try stage.start(block)
+    #expect(
+      try stage.contents("log.jsonl") == #"{"event":"message","id":"7","data":1}"# + "\n")
+    program.endWithChildren()
+  }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// A folder in which blocks of the documentation run as they are printed.
+///
+/// The `pusher-cli` that they find leads to the servers of the test, whatever ports and hosts the documentation names, and
+/// leaves its process id in a file named after its command. `make` shows what it would do, and `sudo` runs a command as it is.
+final class RecipeStage {
+  let folder: String
+  private let variables: [String: String]
+
+  /// The apps that the documentation speaks of, as `serve --apps` takes them.
+  static let apps = """
+    [{"id":1,"key":"local","secret":"local"}, {"id":2,"key":"app-key","secret":"app-secret"},
+     {"id":3,"key":"KEY","secret":"key-secret"}]
+    """
+
+  private static let program = """
+    #!/bin/sh
+    skip=
+    for word do
+      shift
+      case $word in
+        --cluster) skip=1; continue ;;
+        https://example.com/*) word=http://127.0.0.1:$STREAM_PORT/${word#https://example.com/} ;;
+        https://shop.example/*) word=http://127.0.0.1:$STAGE_PORT/${word#https://shop.example/} ;;
+      esac
+      [ "$skip" ] || set -- "$@" "$word"
+      skip=
+    done
+    echo $$ >"$STAGE/$1.pid"
+    case $1 in
+      serve) exec "$PROGRAM" "$@" --listen "127.0.0.1:$STAGE_PORT" ;;
+      subscribe | trigger | channels | users)
+        exec "$PROGRAM" "$@" --host 127.0.0.1 --port "$STAGE_PORT" --scheme http ;;
+      *) exec "$PROGRAM" "$@" ;;
+    esac
+
+    """
+
+  /// A stage whose server listens on `port`, its event stream on `streamPort`.
+  init(port: String, streamPort: String = "1") throws {
+    folder = TemporaryFolder.shared.file("stage")
+    variables = [
+      "PATH": "\(folder)/bin:\(PusherCLI.environment["PATH"] ?? "")", "STAGE": folder,
+      "PROGRAM": PusherCLI.path, "STAGE_PORT": port, "STREAM_PORT": streamPort,
+      "ROOT": Documentation.folder,
+    ]
+    try FileManager.default.createDirectory(
+      atPath: folder + "/bin", withIntermediateDirectories: true)
+    try write("bin/pusher-cli", Self.program)
+    try write(
+      "bin/make",
+      "#!/bin/sh\nexec env -i PATH=/usr/local/bin:/usr/bin:/bin make -C \"$ROOT\" -n \"$@\"\n")
+    try write("bin/sudo", "#!/bin/sh\nexec \"$@\"\n")
+  }
+
+  deinit {
+    end("serve")
+    end("subscribe")
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  /// Puts a file into the folder; scripts can be run.
+  func write(_ name: String, _ text: String) throws {
+    // Another process writes it: a copy of our descriptor in somebody's new child would keep a script from running.
+    let mode = text.hasPrefix("#!") ? "755" : "600"
+    let writing = "printf %s \"$2\" >\"$1\" && chmod \(mode) \"$1\""
+    let result = try ChildProgram(
+      "/bin/sh", ["-c", writing, "sh", "\(folder)/\(name)", text],
+      environment: PusherCLI.environment
+    ).result()
+    guard result.ending == .exited(0) else { throw Unexpected(result.errorText) }
+  }
+
+  /// What a file of the folder holds, once it has so many lines.
+  func contents(_ name: String, lines: Int = 1) throws -> String {
+    let deadline = SystemClock.now().advanced(by: .seconds(15))
+    while true {
+      let text = try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+      if let text, text.utf8.count(where: { $0 == 0x0A }) >= lines { return text }
+      guard SystemClock.now() < deadline else { throw Late("nobody wrote \(name)") }
+      usleep(5000)
+    }
+  }
+
+  /// Starts a block in the folder; its messages come on standard output too when `merges` says so.
+  func start(
+    _ block: String, _ environment: [String: String] = [:], merges: Bool = false
+  ) throws -> ChildProgram {
+    let opening = "cd \"$STAGE\"\n" + (merges ? "exec 2>&1\n" : "")
+    try write("block.sh", opening + block + "\n")
+    let all = PusherCLI.environment.merging(variables) { $1 }.merging(environment) { $1 }
+    return try ChildProgram("/bin/sh", ["\(folder)/block.sh"], environment: all)
+  }
+
+  /// Asks the program of this command that a block has started to end.
+  func end(_ command: String) {
+    let text = try? String(contentsOfFile: "\(folder)/\(command).pid", encoding: .utf8)
+    guard let text, let id = pid_t(text.filter(\.isNumber)) else { return }
+    try? FileManager.default.removeItem(atPath: "\(folder)/\(command).pid")
+    kill(id, SIGTERM)
+  }
+}
+
+/// What the documentation shows, block by block.
+enum Documentation {
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+  static func text(_ name: String) throws -> String {
+    try String(contentsOf: root.appending(path: name), encoding: .utf8)
+  }
+
+  /// Where the sources are.
+  static var folder: String { root.path }
+
+  /// The fenced blocks of README.md of this kind.
+  static func readme(_ kind: String) throws -> [String] {
+    try text("README.md").components(separatedBy: "```\(kind)\n").dropFirst().map {
+      $0.components(separatedBy: "\n```")[0]
+    }
+  }
+
+  /// The examples of the manual, as a reader sees them.
+  static func manual() throws -> [String] {
+    let section = try #require(
+      try text("man/pusher-cli.1").components(separatedBy: ".Sh ").first {
+        $0.hasPrefix("EXAMPLES\n")
+      })
+    return section.components(separatedBy: ".Bd -literal -offset indent\n").dropFirst().map {
+      $0.components(separatedBy: "\n.Ed")[0].replacing("\\e", with: "\\")
+    }
+  }
+
+  /// The recipes of the help: what is indented, without the indentation.
+  static func recipes(_ page: String) -> [String] {
+    page.components(separatedBy: "\n\n").filter { $0.hasPrefix("  ") }.map { block in
+      block.split(separator: "\n").map { $0.dropFirst(2) }.joined(separator: "\n")
+    }
+  }
+}
