@@ -6,8 +6,12 @@ protocol EventStreamLinkDelegate: AnyObject {
   func linkRedirected(status: Int, to place: String, at now: Instant)
   /// A head went out or came in, for whoever looks at the protocol; its secrets are left out.
   func linkExchanged(head: String, isRequest: Bool)
+  /// A head came that is the answer, not a word on the way to it.
+  func linkAnswered(status: Int)
   /// The answer is an event stream.
   func linkOpened(at now: Instant)
+  /// Every line that had come was read.
+  func linkDrained()
   /// The server answered 204; the link is over.
   func linkFinished(at now: Instant)
   /// An event came; its views last for this call.
@@ -146,6 +150,7 @@ extension EventStreamLink {
       guard let head = try headParser.finalResponse(from: input) else { return }
       delegate?.linkExchanged(
         head: "\(head.status) \(head.reason)\(Self.shown(head.headers))", isRequest: false)
+      delegate?.linkAnswered(status: head.status)
       try take(head, at: now)
     } catch {
       end(.violation("\(error)"), at: now)
@@ -240,8 +245,8 @@ extension EventStreamLink {
           guard case .open = phase else { return }
         } else if !fill() {
           if body?.isComplete == true { ending = ending ?? .ended }
-          if let ending { end(ending, at: now) }
-          return
+          if let ending { return end(parser.isInsideEvent ? ending.insideEvent : ending, at: now) }
+          return delegate.linkDrained()
         }
       }
     } catch {
@@ -312,8 +317,11 @@ extension EventStreamLink: SocketStreamDelegate {
       let place = input.isEmpty ? "before it answered" : "in the middle of its answer"
       return end(.network("the server closed the connection \(place)"), at: now)
     }
-    let isWhole = body?.endsWithConnection == true || body?.isComplete == true
-    inputEnded(
-      isWhole ? .ended : .network("the connection ended in the middle of the stream"), at: now)
+    if body?.isComplete == true { return inputEnded(.ended, at: now) }
+    guard body?.endsWithConnection == true else {
+      return inputEnded(.network("the connection ended in the middle of the stream"), at: now)
+    }
+    // TLS closes with an alert of its own, without which the stream has thrown an error instead.
+    inputEnded(trail.url.isSecure ? .ended : .closed, at: now)
   }
 }

@@ -38,6 +38,8 @@ final class StreamLifecycle {
     case .redirected(let status, let place):
       self.place = place
       diagnostics.info("redirected (\(status)) to \(place)")
+    case .reconnectionTime(let time):
+      diagnostics.debug("the stream asks to wait \(time.inWords) before a new attempt")
     case .disconnected(let error, let delay, let attempt): disconnected(error, delay, attempt)
     case .gap(let from, let to): gap(from, to, lastEventID, at: now)
     case .ended(let end): ended(end)
@@ -56,7 +58,11 @@ final class StreamLifecycle {
       reconnects += 1
       let text = "\(error); asking again in \(delay.inWords)"
       // That a server ends a stream now and then is how the standard wants it.
-      if error == .ended { diagnostics.info(text) } else { diagnostics.warning(text) }
+      if error == .ended || error == .closed {
+        diagnostics.info(text)
+      } else {
+        diagnostics.warning(text)
+      }
     }
     line(
       "pusher-cli:disconnected",
