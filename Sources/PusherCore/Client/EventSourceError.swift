@@ -16,6 +16,8 @@ public enum EventSourceError: Error, Sendable, Equatable, CustomStringConvertibl
   case untrusted(String, TrustProblem)
   /// Nothing came for this time.
   case silent(Duration)
+  /// No answer within this time, and what was still waited for then.
+  case openingTimeout(Duration, ConnectionStage)
   /// The server broke a rule of HTTP, or sent the request somewhere it may not go.
   case violation(String)
   /// A line or an event is larger than is allowed; the text names the limit.
@@ -28,7 +30,7 @@ public enum EventSourceError: Error, Sendable, Equatable, CustomStringConvertibl
     switch self {
     case .invalidRequest: .you
     case .refused, .notAnEventStream, .violation, .limit: .peer
-    case .ended, .closed, .network, .untrusted, .silent: .network
+    case .ended, .closed, .network, .untrusted, .silent, .openingTimeout: .network
     }
   }
 
@@ -45,6 +47,7 @@ public enum EventSourceError: Error, Sendable, Equatable, CustomStringConvertibl
       "the answer is no event stream, but of type \(type.prefix(100))"
     case .network(let what), .untrusted(let what, _), .limit(let what): what
     case .silent(let time): "nothing came for \(time.inWords)"
+    case .openingTimeout(let time, let stage): "\(stage.inWords) within \(time.inWords)"
     case .violation(let what): "the server broke the protocol: \(what)"
     case .invalidRequest(let what): "cannot ask for the stream: \(what)"
     }
@@ -72,7 +75,7 @@ extension EventSourceError {
   /// Beside what the standard repeats, these are the statuses with which a server says that it is in trouble just now.
   var isTransient: Bool {
     switch self {
-    case .ended, .closed, .network, .untrusted, .silent: true
+    case .ended, .closed, .network, .untrusted, .silent, .openingTimeout: true
     case .refused(let status, _, let wait):
       wait != nil && status >= 400 || [408, 425, 429].contains(status) || status >= 500
     case .notAnEventStream, .violation, .limit, .invalidRequest: false

@@ -35,7 +35,8 @@ package final class EventStreamClient {
   /// The owner, kept until the client is closed.
   package var delegate: (any EventStreamClientDelegate)?
 
-  /// A client that has not dialled yet; it begins behind the event `lastEventID`, empty for none.
+  /// A client that has not dialled yet; it begins behind the event `lastEventID`, else behind the one that
+  /// the configuration's fields name.
   ///
   /// - Throws: ``TLSError`` when the trust roots cannot be read.
   package init(
@@ -44,7 +45,9 @@ package final class EventStreamClient {
   ) throws(TLSError) {
     self.loop = loop
     self.configuration = configuration
-    parser = EventStreamParser(limits: configuration.limits, lastEventID: lastEventID)
+    // Among the fields it says where to begin; sent with every request it would bring the same events again.
+    let first = lastEventID.isEmpty ? configuration.headers["Last-Event-ID"] : lastEventID
+    parser = EventStreamParser(limits: configuration.limits, lastEventID: first ?? "")
     tls =
       configuration.url.isSecure
       ? try TLSContext.client(configuration.tls, environment: configuration.trust) : nil

@@ -40,6 +40,8 @@ final class EventStreamLink {
   private let loop: EventLoop
   private let parser: EventStreamParser
   private var stream: SocketStream?
+  /// What ends the wait for an answer; redirects do not begin it anew.
+  private var patience: LoopTimer?
   private let input = ByteBuffer(capacity: readSize + 16_384)
   private let output = ByteBuffer()
   private var headParser = HTTPHeadParser(limits: HTTPHeadLimits())
@@ -77,19 +79,44 @@ final class EventStreamLink {
 
   /// Dials; every answer comes from inside the loop.
   func start() {
+    let patience = LoopTimer(deadline: loop.now.advanced(by: configuration.connectTimeout)) {
+      [weak self] in self?.losePatience()
+    }
+    self.patience = patience
+    loop.add(patience)
+    dial()
+  }
+
+  private func dial() {
     let stream = SocketStream.connect(
       loop: loop, to: configuration.routing.route(to: trail.url),
-      tls: trail.url.isSecure ? tls : nil,
-      deadline: loop.now.advanced(by: configuration.connectTimeout), delegate: self)
+      tls: trail.url.isSecure ? tls : nil, delegate: self)
     stream.wantsRead = !isPaused
     stream.readsOnWhenBroken = true
     self.stream = stream
+  }
+
+  private func losePatience() {
+    // What is left unread may be the answer.
+    if isPaused {
+      patience?.deadline = loop.now.advanced(by: configuration.connectTimeout)
+      return
+    }
+    guard case .asking = phase else { return }
+    let stage = stream?.stage ?? .asking(received: input.count)
+    end(.openingTimeout(configuration.connectTimeout, stage), at: loop.now)
+  }
+
+  private func endPatience() {
+    if let patience { loop.remove(patience) }
+    patience = nil
   }
 
   /// Drops the connection without a word and without a report.
   func abort() {
     phase = .ended
     delegate = nil
+    endPatience()
     stream?.close()
   }
 
@@ -190,6 +217,7 @@ extension EventStreamLink {
     }
     body = try HTTPBodyReader(head, requestMethod: configuration.method, limit: .max)
     phase = .open
+    endPatience()
     delegate?.linkOpened(at: now)
     drain(at: now)
   }
@@ -214,7 +242,7 @@ extension EventStreamLink {
     output.removeAll()
     headParser = HTTPHeadParser(limits: HTTPHeadLimits())
     delegate?.linkRedirected(status: status, to: trail.url.place, at: now)
-    if case .asking = phase { start() }
+    if case .asking = phase { dial() }
   }
 
   /// The fields as a trace shows them: without the values that may be secrets.

@@ -47,7 +47,7 @@ extension ExitStatus {
     case .refused(407, _, _): self = .network
     case .refused, .notAnEventStream, .violation, .limit: self = .rejected
     case .invalidRequest: self = .usage
-    case .ended, .closed, .network, .untrusted, .silent: self = .network
+    case .ended, .closed, .network, .untrusted, .silent, .openingTimeout: self = .network
     }
   }
 

@@ -110,6 +110,7 @@ final class StreamLifecycle {
     switch error {
     case .untrusted(_, let problem): Hints.hint(problem)
     case .limit: " (--max-event SIZE raises the limit)"
+    case .openingTimeout(_, .asking): " (--connect-timeout TIME waits longer)"
     case .refused(401, _, _), .refused(403, _, _):
       " (-H @FILE sends a token, --netrc-file FILE a password)"
     case .refused(404, _, _): " (nothing there: is the URL right?)"
