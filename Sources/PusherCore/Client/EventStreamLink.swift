@@ -87,10 +87,12 @@ final class EventStreamLink {
     dial()
   }
 
+  /// The way to where the request goes now.
+  private var route: Route { configuration.routing.route(to: trail.url) }
+
   private func dial() {
     let stream = SocketStream.connect(
-      loop: loop, to: configuration.routing.route(to: trail.url),
-      tls: trail.url.isSecure ? tls : nil, delegate: self)
+      loop: loop, to: route, tls: trail.url.isSecure ? tls : nil, delegate: self)
     stream.wantsRead = !isPaused
     stream.readsOnWhenBroken = true
     self.stream = stream
@@ -158,7 +160,7 @@ extension EventStreamLink {
     let request = configuration.request(
       trail, dropsBody: dropsBody, lastEventID: parser.lastEventID)
     do throws(HTTPError) {
-      output.append(try request.encode())
+      output.append(try request.encode(over: route))
     } catch {
       return end(.invalidRequest("\(error)"), at: now)
     }
@@ -185,6 +187,7 @@ extension EventStreamLink {
   }
 
   private func take(_ head: HTTPResponseHead, at now: Instant) throws(HTTPError) {
+    if let refusal = route.refusal(head) { return end(EventSourceError(refusal), at: now) }
     if RedirectTrail.isRedirect(head.status), let location = head.headers["Location"] {
       return redirect(to: location, status: head.status, at: now)
     }

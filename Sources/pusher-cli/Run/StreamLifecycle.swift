@@ -99,7 +99,10 @@ final class StreamLifecycle {
     case .finished: diagnostics.info("the server has nothing more (HTTP 204)")
     case .lost(.ended) where settings.reconnect == .never:
       diagnostics.info("\(EventSourceError.ended)")
-    case .lost(let error): diagnostics.error("\(error)\(Self.hint(error))")
+    case .lost(let error):
+      let route = settings.routing.route(to: settings.url)
+      let proxy = Hints.hint(status: error.status, on: route)
+      diagnostics.error("\(error)\(Self.hint(error))\(proxy)")
     case .retriesExhausted(let error, let attempts):
       diagnostics.error("gave up after \(attempts) attempts: \(error)")
     }
