@@ -72,9 +72,11 @@ public enum ConnectionStage: Sendable, Equatable {
   case upgrading(received: Int)
   /// The socket speaks WebSocket; `connection_established` is missing.
   case greeting
+  /// An event stream was asked for, and so many bytes of the answer's head have come.
+  case asking(received: Int)
 
   /// What did not happen, as the beginning of a message that goes on with the time.
-  fileprivate var inWords: String {
+  var inWords: String {
     switch self {
     case .resolving: "the host name was not resolved"
     case .connecting: "no connection"
@@ -85,6 +87,9 @@ public enum ConnectionStage: Sendable, Equatable {
     case .upgrading(let received):
       "the server did not finish its answer to the upgrade (\(received) bytes came)"
     case .greeting: "the server upgraded, but sent no connection_established"
+    case .asking(0): "the server accepted the connection, but did not answer the request"
+    case .asking(let received):
+      "the server did not finish the head of its answer (\(received) bytes came)"
     }
   }
 }

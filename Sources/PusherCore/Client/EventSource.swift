@@ -23,7 +23,8 @@ public final class EventSource: Sendable {
   ///
   /// - Parameters:
   ///   - url: An `http` or `https` URL; one that is none fails when connecting.
-  ///   - headers: Sent with every request; those for another server than the first's eyes do not follow a redirect.
+  ///   - headers: Sent with every request; those for another server than the first's eyes do not follow a redirect. A
+  ///     `Last-Event-ID` says where to begin, as `connect(lastEventId:)` does, and gives way to the events' own.
   ///   - settings: Everything else.
   public init(
     url: String, headers: [String: String] = [:],
@@ -142,7 +143,7 @@ public struct EventSourceSettings: Sendable {
   public var reconnectionTime = Duration.seconds(3)
   /// A stream on which nothing comes for this time, not even a comment, is given up and asked for again.
   public var silenceTimeout: Duration?
-  /// From the name's resolution to the request; the answer may take as long as it likes.
+  /// From the name's resolution to the answer's head, redirects included; its events may take as long as they like.
   public var connectTimeout = Duration.seconds(10)
   /// Bytes of one event's data at most; a larger one ends the source.
   public var maximumEventSize = 16 << 20

@@ -116,12 +116,12 @@ final class EventSourceCore: Sendable {
     for handler in handlers { handler() }
   }
 
-  func reconnecting(_ generation: Int, retryTime: Int) {
-    state.withLock { state in
-      guard state.generation == generation else { return }
-      state.readyState = .connecting
-      state.retryTime = retryTime
-    }
+  func reconnecting(_ generation: Int) {
+    state.withLock { if $0.generation == generation { $0.readyState = .connecting } }
+  }
+
+  func noteRetryTime(_ time: Int, _ generation: Int) {
+    state.withLock { if $0.generation == generation { $0.retryTime = time } }
   }
 
   /// Hands one event to everybody who wants it.

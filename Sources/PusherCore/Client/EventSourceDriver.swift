@@ -4,8 +4,6 @@ final class EventSourceDriver {
   private let core: EventSourceCore
   private var client: EventStreamClient?
   private var generation = 0
-  /// The status of the last answer.
-  private var status: Int?
 
   /// The whole life of a source's thread.
   static func run(_ core: EventSourceCore) {
@@ -38,6 +36,7 @@ final class EventSourceDriver {
       drop()
       connect(generation, lastEventID)
     case .disconnect:
+      let status = client?.lastStatus
       drop()
       core.completed(nil, status: status, shouldReconnect: false, nil)
     case .shutDown:
@@ -54,7 +53,6 @@ final class EventSourceDriver {
 
   private func connect(_ generation: Int, _ lastEventID: String) {
     self.generation = generation
-    status = nil
     do {
       let client = try make(lastEventID)
       self.client = client
@@ -100,23 +98,19 @@ extension EventSourceDriver: EventStreamClientDelegate {
 
   func client(_ client: EventStreamClient, reports event: EventSourceReport, at now: Instant) {
     switch event {
-    case .opened:
-      status = 200
-      core.opened(generation)
-    case .disconnected(let error, .some, _):
-      if case .refused(let status, _, _) = error { self.status = status }
-      core.reconnecting(generation, retryTime: client.reconnectionTime.inMilliseconds)
-    case .ended(let end): ended(end)
+    case .opened: core.opened(generation)
+    case .reconnectionTime(let time): core.noteRetryTime(time.inMilliseconds, generation)
+    case .disconnected(_, .some, _): core.reconnecting(generation)
+    case .ended(let end): ended(end, status: client.lastStatus)
     case .redirected, .disconnected, .gap: break
     }
   }
 
-  private func ended(_ end: EventSourceEnd) {
+  private func ended(_ end: EventSourceEnd, status: Int?) {
     switch end {
     case .asked: break
-    case .finished: core.completed(generation, status: 204, shouldReconnect: false, nil)
+    case .finished: core.completed(generation, status: status, shouldReconnect: false, nil)
     case .lost(let error), .retriesExhausted(let error, _):
-      if case .refused(let status, _, _) = error { self.status = status }
       core.completed(
         generation, status: status, shouldReconnect: error.isTransient,
         error == .ended ? nil : error)

@@ -32,6 +32,8 @@ package enum EventSourceReport: Equatable, Sendable {
   case opened
   /// The request goes elsewhere.
   case redirected(status: Int, to: String)
+  /// The stream has named the wait before a new attempt.
+  case reconnectionTime(Duration)
   /// The stream is over; with `retryIn` it is asked for again after this time.
   case disconnected(EventSourceError, retryIn: Duration?, attempt: Int)
   /// There is a stream again; for as long there was none.
@@ -173,6 +175,7 @@ package struct EventSourceSession {
   /// The stream has named the wait before a new attempt, in milliseconds.
   package mutating func setReconnectionTime(milliseconds: Int) {
     reconnectionTime = .milliseconds(milliseconds)
+    outputs.append(.report(.reconnectionTime(reconnectionTime)))
   }
 
   /// Tells that the owner stopped reading, or reads again; silence proves nothing meanwhile, and nothing is dialled.
@@ -204,12 +207,14 @@ package struct EventSourceSession {
     outputs.append(.report(.disconnected(error, retryIn: delay, attempt: attempts)))
   }
 
-  /// The server's wait and up to as long again, longer each time that nothing comes of it.
+  /// The server's wait (HTML section 9.2.3 step 3), later longer each time that nothing comes of it.
   private mutating func delay(after error: EventSourceError) -> Duration {
     let ceiling = options.reconnect.backoff.ceiling
     let floor = max(Self.shortestWait, min(reconnectionTime, ceiling))
-    let own = Backoff(floor: floor, ceiling: ceiling).delay(
-      attempt: attempts, random: random.next())
+    let own =
+      attempts == 0
+      ? floor
+      : Backoff(floor: floor, ceiling: ceiling).delay(attempt: attempts - 1, random: random.next())
     return max(own, min(error.retryAfter ?? .zero, ceiling))
   }
 

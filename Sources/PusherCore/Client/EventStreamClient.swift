@@ -24,9 +24,12 @@ package final class EventStreamClient {
   private var session: EventSourceSession
   private var link: EventStreamLink?
   private var isDraining = false
+  /// What the session was told of the wait before a new attempt, in milliseconds.
   private var knownReconnectionTime: Int?
   /// Whether the session knows that the present stream has brought an event.
   private var hasNotedEvent = false
+  /// The status of the last answer that came, whatever its type; `nil` before the first.
+  package private(set) var lastStatus: Int?
   /// Whether the session has ended and no socket is left.
   package private(set) var isClosed = false
   /// When the server was heard last, whatever it said; `nil` before that.
@@ -34,7 +37,8 @@ package final class EventStreamClient {
   /// The owner, kept until the client is closed.
   package var delegate: (any EventStreamClientDelegate)?
 
-  /// A client that has not dialled yet; it begins behind the event `lastEventID`, empty for none.
+  /// A client that has not dialled yet; it begins behind the event `lastEventID`, else behind the one that
+  /// the configuration's fields name.
   ///
   /// - Throws: ``TLSError`` when the trust roots cannot be read.
   package init(
@@ -43,7 +47,9 @@ package final class EventStreamClient {
   ) throws(TLSError) {
     self.loop = loop
     self.configuration = configuration
-    parser = EventStreamParser(limits: configuration.limits, lastEventID: lastEventID)
+    // Among the fields it says where to begin; sent with every request it would bring the same events again.
+    let first = lastEventID.isEmpty ? configuration.headers["Last-Event-ID"] : lastEventID
+    parser = EventStreamParser(limits: configuration.limits, lastEventID: first ?? "")
     tls =
       configuration.url.isSecure
       ? try TLSContext.client(configuration.tls, environment: configuration.trust) : nil
@@ -64,8 +70,10 @@ package final class EventStreamClient {
   /// The ID of the last event that came; empty when there is none.
   package var lastEventID: String { parser.lastEventID }
 
-  /// The wait before a new attempt: the server's, or the option's.
-  package var reconnectionTime: Duration { session.reconnectionTime }
+  /// The wait before a new attempt: the one that the stream has named last, or the option's.
+  package var reconnectionTime: Duration {
+    parser.reconnectionTime.map { .milliseconds($0) } ?? session.reconnectionTime
+  }
 
   /// Set while nobody takes what is received: the socket is then left unread.
   package var isPaused = false {
@@ -146,6 +154,16 @@ extension EventStreamClient: EventStreamLinkDelegate {
     delegate?.client(self, exchanged: head, isRequest: isRequest)
   }
 
+  func linkAnswered(status: Int) {
+    lastStatus = status
+  }
+
+  func linkDrained() {
+    guard let time = parser.reconnectionTime, time != knownReconnectionTime else { return }
+    knownReconnectionTime = time
+    perform { session, _ in session.setReconnectionTime(milliseconds: time) }
+  }
+
   func linkOpened(at now: Instant) {
     perform { $0.opened(at: $1) }
   }
@@ -165,10 +183,8 @@ extension EventStreamClient: EventStreamLinkDelegate {
 
   func linkEnded(_ error: EventSourceError, at now: Instant) {
     link = nil
-    if let time = parser.reconnectionTime, time != knownReconnectionTime {
-      knownReconnectionTime = time
-      session.setReconnectionTime(milliseconds: time)
-    }
+    // An error may have come before the link had handed out all there was.
+    linkDrained()
     perform { $0.lost(error, at: $1) }
   }
 }

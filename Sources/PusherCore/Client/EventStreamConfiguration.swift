@@ -14,7 +14,7 @@ package struct EventStreamConfiguration: Sendable {
   /// Whether the server is told that it may compress.
   package var acceptsCompression: Bool
   package var limits: EventStreamLimits
-  /// From the name's resolution to the request; the answer may take as long as it likes.
+  /// From the name's resolution to the answer's head, redirects included; its events may take as long as they like.
   package var connectTimeout: Duration
 
   package init(
@@ -42,12 +42,14 @@ package struct EventStreamConfiguration: Sendable {
     -> HTTPExchange.Request
   {
     var fields = HTTPHeaders()
-    let given = trail.headers(headers)
+    var given = trail.headers(headers)
+    given.remove("Last-Event-ID")
     func add(_ name: String, _ value: String) {
       if given[name] == nil { fields.append(name, value) }
     }
     add("Accept", "text/event-stream")
-    add("Cache-Control", "no-store")
+    // As browsers do: their cache mode "no-store" sends this (Fetch section 4.5).
+    add("Cache-Control", "no-cache")
     if acceptsCompression { add("Accept-Encoding", "gzip, deflate") }
     // An ID that no field can hold cannot be sent back.
     if !lastEventID.isEmpty, lastEventID.utf8.allSatisfy(ASCII.isFieldValue) {

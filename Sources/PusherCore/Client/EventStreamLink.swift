@@ -6,8 +6,12 @@ protocol EventStreamLinkDelegate: AnyObject {
   func linkRedirected(status: Int, to place: String, at now: Instant)
   /// A head went out or came in, for whoever looks at the protocol; its secrets are left out.
   func linkExchanged(head: String, isRequest: Bool)
+  /// A head came that is the answer, not a word on the way to it.
+  func linkAnswered(status: Int)
   /// The answer is an event stream.
   func linkOpened(at now: Instant)
+  /// Every line that had come was read.
+  func linkDrained()
   /// The server answered 204; the link is over.
   func linkFinished(at now: Instant)
   /// An event came; its views last for this call.
@@ -36,6 +40,8 @@ final class EventStreamLink {
   private let loop: EventLoop
   private let parser: EventStreamParser
   private var stream: SocketStream?
+  /// What ends the wait for an answer; redirects do not begin it anew.
+  private var patience: LoopTimer?
   private let input = ByteBuffer(capacity: readSize + 16_384)
   private let output = ByteBuffer()
   private var headParser = HTTPHeadParser(limits: HTTPHeadLimits())
@@ -73,19 +79,46 @@ final class EventStreamLink {
 
   /// Dials; every answer comes from inside the loop.
   func start() {
+    let patience = LoopTimer(deadline: loop.now.advanced(by: configuration.connectTimeout)) {
+      [weak self] in self?.losePatience()
+    }
+    self.patience = patience
+    loop.add(patience)
+    dial()
+  }
+
+  /// The way to where the request goes now.
+  private var route: Route { configuration.routing.route(to: trail.url) }
+
+  private func dial() {
     let stream = SocketStream.connect(
-      loop: loop, to: configuration.routing.route(to: trail.url),
-      tls: trail.url.isSecure ? tls : nil,
-      deadline: loop.now.advanced(by: configuration.connectTimeout), delegate: self)
+      loop: loop, to: route, tls: trail.url.isSecure ? tls : nil, delegate: self)
     stream.wantsRead = !isPaused
     stream.readsOnWhenBroken = true
     self.stream = stream
+  }
+
+  private func losePatience() {
+    // What is left unread may be the answer.
+    if isPaused {
+      patience?.deadline = loop.now.advanced(by: configuration.connectTimeout)
+      return
+    }
+    guard case .asking = phase else { return }
+    let stage = stream?.stage ?? .asking(received: input.count)
+    end(.openingTimeout(configuration.connectTimeout, stage), at: loop.now)
+  }
+
+  private func endPatience() {
+    if let patience { loop.remove(patience) }
+    patience = nil
   }
 
   /// Drops the connection without a word and without a report.
   func abort() {
     phase = .ended
     delegate = nil
+    endPatience()
     stream?.close()
   }
 
@@ -127,7 +160,7 @@ extension EventStreamLink {
     let request = configuration.request(
       trail, dropsBody: dropsBody, lastEventID: parser.lastEventID)
     do throws(HTTPError) {
-      output.append(try request.encode())
+      output.append(try request.encode(over: route))
     } catch {
       return end(.invalidRequest("\(error)"), at: now)
     }
@@ -146,6 +179,7 @@ extension EventStreamLink {
       guard let head = try headParser.finalResponse(from: input) else { return }
       delegate?.linkExchanged(
         head: "\(head.status) \(head.reason)\(Self.shown(head.headers))", isRequest: false)
+      delegate?.linkAnswered(status: head.status)
       try take(head, at: now)
     } catch {
       end(.violation("\(error)"), at: now)
@@ -153,6 +187,7 @@ extension EventStreamLink {
   }
 
   private func take(_ head: HTTPResponseHead, at now: Instant) throws(HTTPError) {
+    if let refusal = route.refusal(head) { return end(EventSourceError(refusal), at: now) }
     if RedirectTrail.isRedirect(head.status), let location = head.headers["Location"] {
       return redirect(to: location, status: head.status, at: now)
     }
@@ -185,6 +220,7 @@ extension EventStreamLink {
     }
     body = try HTTPBodyReader(head, requestMethod: configuration.method, limit: .max)
     phase = .open
+    endPatience()
     delegate?.linkOpened(at: now)
     drain(at: now)
   }
@@ -209,7 +245,7 @@ extension EventStreamLink {
     output.removeAll()
     headParser = HTTPHeadParser(limits: HTTPHeadLimits())
     delegate?.linkRedirected(status: status, to: trail.url.place, at: now)
-    if case .asking = phase { start() }
+    if case .asking = phase { dial() }
   }
 
   /// The fields as a trace shows them: without the values that may be secrets.
@@ -240,8 +276,8 @@ extension EventStreamLink {
           guard case .open = phase else { return }
         } else if !fill() {
           if body?.isComplete == true { ending = ending ?? .ended }
-          if let ending { end(ending, at: now) }
-          return
+          if let ending { return end(parser.isInsideEvent ? ending.insideEvent : ending, at: now) }
+          return delegate.linkDrained()
         }
       }
     } catch {
@@ -313,8 +349,11 @@ extension EventStreamLink: SocketStreamDelegate {
       let words = "the server closed the connection \(place)"
       return end(.network(words, input.isEmpty ? .noAnswer : nil), at: now)
     }
-    let isWhole = body?.endsWithConnection == true || body?.isComplete == true
-    inputEnded(
-      isWhole ? .ended : .network("the connection ended in the middle of the stream"), at: now)
+    if body?.isComplete == true { return inputEnded(.ended, at: now) }
+    guard body?.endsWithConnection == true else {
+      return inputEnded(.network("the connection ended in the middle of the stream"), at: now)
+    }
+    // TLS closes with an alert of its own, without which the stream has thrown an error instead.
+    inputEnded(trail.url.isSecure ? .ended : .closed, at: now)
   }
 }

@@ -28,6 +28,9 @@ package final class EventStreamParser {
   /// that a lost connection could lose the place in the stream; as browsers do, it is kept until an event changes it.
   package var lastEventID: String { reader.lastID.view.text }
 
+  /// Whether what has come ends inside an event, which an end of the stream would cost (section 9.2.6).
+  package var isInsideEvent: Bool { reader.isInsideEvent }
+
   /// Drops what is left of a stream that has ended, its incomplete last event too; a new stream may begin.
   package func reset() {
     reader.reset()

@@ -76,6 +76,13 @@ struct EventStreamReader {
     }
   }
 
+  /// Whether data or a part of a line that is no comment waits for its end.
+  var isInsideEvent: Bool {
+    let view = input.view
+    let start = skipsLineFeed && view.hasPrefix("\n") ? 1 : 0
+    return hasData && !hasGivenEvent || view.count > start && view[start] != UInt8(ascii: ":")
+  }
+
   /// Steps over the byte order mark; `false` when it cannot be told yet whether there is one.
   private mutating func skipMark() -> Bool {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]

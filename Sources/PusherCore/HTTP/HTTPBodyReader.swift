@@ -20,7 +20,7 @@ package struct HTTPBodyReader: Sendable {
   /// The body of an answer to a request with `requestMethod`; at most `limit` bytes of it.
   ///
   /// Answers to HEAD and those with status 1xx, 204 and 304 have none. Both lengths at once, differing lengths and
-  /// an encoding other than chunked are errors.
+  /// an encoding other than chunked are errors. Chunks of a server that says HTTP/1.0 are read, as curl and browsers do.
   package init(
     _ head: HTTPResponseHead, requestMethod: String, limit: Int = 16 << 20
   ) throws(HTTPError) {
@@ -28,7 +28,7 @@ package struct HTTPBodyReader: Sendable {
     if requestMethod == "HEAD" || head.status < 200 || head.status == 204 || head.status == 304 {
       framing = .complete
     } else {
-      framing = try Self.framing(head.headers, minorVersion: head.minorVersion) ?? .untilClose
+      framing = try Self.framing(head.headers, allowsChunks: true) ?? .untilClose
       try checkCount()
     }
   }
@@ -36,7 +36,8 @@ package struct HTTPBodyReader: Sendable {
   /// The body of a request, which has none unless a field says so; at most `limit` bytes of it.
   package init(_ head: HTTPRequestHead, limit: Int = 16 << 20) throws(HTTPError) {
     self.limit = limit
-    framing = try Self.framing(head.headers, minorVersion: head.minorVersion) ?? .complete
+    // RFC 9112 section 6.1: a sender that says HTTP/1.0 and chunked does not know what it says.
+    framing = try Self.framing(head.headers, allowsChunks: head.minorVersion >= 1) ?? .complete
     try checkCount()
   }
 
@@ -145,13 +146,12 @@ package struct HTTPBodyReader: Sendable {
 
   /// What the fields say about the body's end; `nil` when they say nothing.
   private static func framing(
-    _ headers: HTTPHeaders, minorVersion: Int
+    _ headers: HTTPHeaders, allowsChunks: Bool
   ) throws(HTTPError) -> Framing? {
     let lengths = headers.all("Content-Length")
     guard headers.all("Transfer-Encoding").isEmpty else {
       guard lengths.isEmpty else { throw .ambiguousBodyLength }
-      // RFC 9112 section 6.1: a sender that says HTTP/1.0 and chunked does not know what it says.
-      guard minorVersion >= 1, headers.tokens("Transfer-Encoding") == ["chunked"] else {
+      guard allowsChunks, headers.tokens("Transfer-Encoding") == ["chunked"] else {
         throw .unsupportedTransferEncoding
       }
       return .chunkSize

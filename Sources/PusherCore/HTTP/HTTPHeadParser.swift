@@ -13,8 +13,9 @@ package struct HTTPHeadLimits: Sendable, Equatable {
 
 /// Parses request and response heads (RFC 9112 sections 2 to 5) in place.
 ///
-/// Strict where leniency lets two readers see two messages: a line that ends with LF alone, a folded field, a blank
-/// before a colon and a control character in a value are errors. The static functions begin anew at each call; a
+/// Requests are read strictly, because leniency lets two readers see two messages (section 11.2): a line that ends with
+/// LF alone and a folded field are errors. Answers have one reader, and both are read as curl and Node do (sections 2.2
+/// and 5.2). A blank before a colon and a control character in a value are errors in both. The static functions begin anew at each call; a
 /// value of this type remembers how far it has looked, so that a head that comes byte by byte is walked once.
 package struct HTTPHeadParser: Sendable {
   private let limits: HTTPHeadLimits
@@ -42,9 +43,9 @@ package struct HTTPHeadParser: Sendable {
 
   /// As the static function; between calls that answer `nil`, bytes may only be added to `buffer`.
   package mutating func response(from buffer: ByteBuffer) throws(HTTPError) -> HTTPResponseHead? {
-    guard let length = try headLength(buffer) else { return nil }
+    guard let length = try headLength(buffer, isStrict: false) else { return nil }
     let head = buffer.view[0..<length]
-    let line = Self.firstLine(head)
+    let (line, next) = Self.line(of: head, from: 0)
     guard line.count >= 12, line.hasPrefix("HTTP/"), line[8] == 0x20 else {
       throw .invalidStatusLine
     }
@@ -59,7 +60,7 @@ package struct HTTPHeadParser: Sendable {
     for index in 0..<reason.count where !ASCII.isFieldValue(reason[index]) {
       throw .invalidStatusLine
     }
-    let headers = try fields(head[line.count + 2..<length - 2])
+    let headers = try fields(head[next..<length], unfolds: true)
     let result = HTTPResponseHead(
       status: status, reason: reason.text, headers: headers, minorVersion: minor)
     buffer.consume(length)
@@ -82,9 +83,9 @@ package struct HTTPHeadParser: Sendable {
     // RFC 9112 section 2.2: empty lines before a request are skipped.
     while scanned == 0, buffer.view.hasPrefix("\r\n") { buffer.consume(2) }
     if scanned == 0, buffer.count == 1, buffer.view[0] == 0x0D { return nil }
-    guard let length = try headLength(buffer) else { return nil }
+    guard let length = try headLength(buffer, isStrict: true) else { return nil }
     let head = buffer.view[0..<length]
-    let line = Self.firstLine(head)
+    let (line, next) = Self.line(of: head, from: 0)
     guard let first = Self.index(of: 0x20, in: line, from: 0),
       let second = Self.index(of: 0x20, in: line, from: first + 1),
       line.count - second - 1 == 8, first > 0, second > first + 1
@@ -94,7 +95,7 @@ package struct HTTPHeadParser: Sendable {
       throw .invalidRequestLine
     }
     let minor = try Self.minorVersion(line[second + 1..<line.count], else: .invalidRequestLine)
-    let headers = try fields(head[line.count + 2..<length - 2])
+    let headers = try fields(head[next..<length], unfolds: false)
     let result = HTTPRequestHead(
       method: line[0..<first].text, target: line[first + 1..<second].text, headers: headers,
       minorVersion: minor)
@@ -103,15 +104,19 @@ package struct HTTPHeadParser: Sendable {
   }
 
   /// The length of the head with its empty line, once that has come.
-  private mutating func headLength(_ buffer: ByteBuffer) throws(HTTPError) -> Int? {
+  private mutating func headLength(
+    _ buffer: ByteBuffer, isStrict: Bool
+  ) throws(HTTPError) -> Int? {
     let bytes = buffer.view
     let end = min(bytes.count, limits.bytes)
     while scanned < end {
       let index = scanned
       scanned += 1
       guard bytes[index] == 0x0A else { continue }
-      guard index > 0, bytes[index - 1] == 0x0D else { throw .bareLineFeed }
-      guard index >= 3, bytes[index - 2] == 0x0A else { continue }
+      let hasReturn = index > 0 && bytes[index - 1] == 0x0D
+      guard hasReturn || !isStrict else { throw .bareLineFeed }
+      let lineEnd = hasReturn ? index - 1 : index
+      guard lineEnd > 0, bytes[lineEnd - 1] == 0x0A else { continue }
       scanned = 0
       return index + 1
     }
@@ -119,26 +124,38 @@ package struct HTTPHeadParser: Sendable {
     return nil
   }
 
-  private func fields(_ lines: ByteView) throws(HTTPError) -> HTTPHeaders {
+  /// The fields of `lines`, which end with the empty line.
+  private func fields(_ lines: ByteView, unfolds: Bool) throws(HTTPError) -> HTTPHeaders {
     var headers = HTTPHeaders()
+    // The field that the next line may go on with.
+    var name: String?
+    var value = ""
     var start = 0
-    while start < lines.count {
+    while true {
+      let (line, next) = Self.line(of: lines, from: start)
+      start = next
+      if line.count > 0, line[0] == 0x20 || line[0] == 0x09 {
+        guard unfolds, name != nil else { throw .obsoleteLineFolding }
+        let more = try Self.value(line)
+        if !value.isEmpty && !more.isEmpty { value += " " }
+        value += more
+        continue
+      }
+      if let name { headers.append(name, value) }
+      guard line.count > 0 else { return headers }
       guard headers.count < limits.headers else { throw .tooManyHeaders(limit: limits.headers) }
-      let line = Self.firstLine(lines[start..<lines.count])
-      start += line.count + 2
-      guard line.count > 0 else { throw .invalidHeader }
-      guard line[0] != 0x20 && line[0] != 0x09 else { throw .obsoleteLineFolding }
       guard let colon = Self.index(of: UInt8(ascii: ":"), in: line, from: 0), colon > 0 else {
         throw .invalidHeader
       }
       for index in 0..<colon where !ASCII.isToken(line[index]) { throw .invalidHeader }
-      for index in colon + 1..<line.count where !ASCII.isFieldValue(line[index]) {
-        throw .invalidHeader
-      }
-      let value = line[colon + 1..<line.count].text
-      headers.append(line[0..<colon].text, ASCII.trimmed(value[...]))
+      name = line[0..<colon].text
+      value = try Self.value(line[colon + 1..<line.count])
     }
-    return headers
+  }
+
+  private static func value(_ bytes: ByteView) throws(HTTPError) -> String {
+    for index in 0..<bytes.count where !ASCII.isFieldValue(bytes[index]) { throw .invalidHeader }
+    return ASCII.trimmed(bytes.text[...])
   }
 
   private static func minorVersion(
@@ -151,10 +168,11 @@ package struct HTTPHeadParser: Sendable {
     return min(minor, 1)
   }
 
-  /// The bytes up to the first CR LF; every LF in `bytes` is known to follow a CR.
-  private static func firstLine(_ bytes: ByteView) -> ByteView {
-    let end = index(of: 0x0A, in: bytes, from: 0) ?? bytes.count + 1
-    return bytes[0..<end - 1]
+  /// The bytes from `start` up to the line's end, be it CR LF or LF, and where the next line begins.
+  private static func line(of bytes: ByteView, from start: Int) -> (ByteView, next: Int) {
+    let end = index(of: 0x0A, in: bytes, from: start) ?? bytes.count
+    let hasReturn = end > start && bytes[end - 1] == 0x0D
+    return (bytes[start..<(hasReturn ? end - 1 : end)], min(end + 1, bytes.count))
   }
 
   private static func index(of byte: UInt8, in bytes: ByteView, from start: Int) -> Int? {

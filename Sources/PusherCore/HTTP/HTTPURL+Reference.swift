@@ -2,10 +2,11 @@
 extension HTTPURL {
   /// The URL that `reference` means when it is read at this one: absolute, or relative to scheme, host or path.
   ///
-  /// A fragment is dropped. Without an authority of its own a reference keeps this URL's user information. Throws
+  /// Blanks and bytes beyond ASCII, which servers write though no URI has them, are percent-encoded as browsers and curl
+  /// do it; other characters that no URI has are errors. A fragment is dropped. Without an authority of its own a reference keeps this URL's user information. Throws
   /// ``HTTPError/invalidURL(_:)`` as ``init(parsing:)`` does.
   package func resolving(_ reference: String) throws(HTTPError) -> HTTPURL {
-    let text = reference.prefix { $0 != "#" }
+    let text = Self.encoded(reference.prefix { $0 != "#" })[...]
     if Self.hasScheme(text) { return try HTTPURL(parsing: String(text)).normalised }
     if text.hasPrefix("//") {
       return try HTTPURL(parsing: "\(scheme.rawValue):\(text)").normalised
@@ -26,6 +27,16 @@ extension HTTPURL {
       result.query = query
     }
     return result.normalised
+  }
+
+  /// Without the blanks around it, and with those inside it encoded.
+  private static func encoded(_ reference: Substring) -> String {
+    let text = ASCII.trimmed(reference)
+    guard text.utf8.contains(where: { $0 == 0x20 || $0 >= 0x80 }) else { return text }
+    return String(
+      decoding: text.utf8.flatMap { byte -> [UInt8] in
+        byte == 0x20 || byte >= 0x80 ? PercentEncoding.bytes(byte) : [byte]
+      }, as: UTF8.self)
   }
 
   /// Whether the text begins as an absolute URL does: a letter, then letters, digits, `+`, `-`, `.`, then a colon.

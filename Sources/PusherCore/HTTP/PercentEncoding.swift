@@ -8,10 +8,15 @@ package enum PercentEncoding {
       if isUnreserved(byte) {
         encoded.append(byte)
       } else {
-        encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        encoded += bytes(byte)
       }
     }
     return String(decoding: encoded, as: UTF8.self)
+  }
+
+  /// One byte as `%XX`.
+  static func bytes(_ byte: UInt8) -> [UInt8] {
+    [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
   }
 
   /// The text that was encoded; `nil` for a `%` without two digits, and for bytes that are not UTF-8.

@@ -58,10 +58,23 @@ internal import CSystemOpenSSL
     if !configuration.insecure {
       try context.trust(configuration.caFile, environment)
     }
+    try context.offerHTTP()
     if let certificateFile = configuration.certificateFile {
       try context.present(certificateFile, key: configuration.keyFile ?? certificateFile)
     }
     return context
+  }
+
+  /// Offers `http/1.1` by ALPN (RFC 7301), also for WebSocket, as browsers do (RFC 6455 section 1.7 begins with HTTP/1.1):
+  /// where several protocols share a port, some servers refuse a client that names none.
+  private func offerHTTP() throws(TLSError) {
+    let name = Array("http/1.1".utf8)
+    let list = [UInt8(name.count)] + name
+    OpenSSLErrors.clear()
+    // Zero is success here alone.
+    guard unsafe SSL_CTX_set_alpn_protos(pointer, list, UInt32(list.count)) == 0 else {
+      throw .setup(reason: OpenSSLErrors.cause())
+    }
   }
 
   /// A context for connections that we accept, with the certificate and key of these PEM files.

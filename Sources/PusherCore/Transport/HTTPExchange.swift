@@ -23,7 +23,10 @@ package final class HTTPExchange {
     }
 
     /// The bytes to send; throws for a part that would break out of its line.
-    package func encode() throws(HTTPError) -> [UInt8] {
+    ///
+    /// A proxy that forwards the request gets the whole URL and its own credentials.
+    package func encode(over route: Route? = nil) throws(HTTPError) -> [UInt8] {
+      let forwarder = route?.forwarder
       var fields = HTTPHeaders([])
       if headers["Host"] == nil { fields.append("Host", url.authority) }
       for field in headers.fields { fields.append(field.name, field.value) }
@@ -35,8 +38,11 @@ package final class HTTPExchange {
         fields.append("Content-Length", "\(body.count)")
       }
       if headers["Connection"] == nil, !keepsConnection { fields.append("Connection", "close") }
-      return try HTTPRequestHead(method: method, target: url.target, headers: fields).encode()
-        + body
+      if let credentials = forwarder?.credentials, headers["Proxy-Authorization"] == nil {
+        fields.append("Proxy-Authorization", credentials.basic)
+      }
+      let target = forwarder == nil ? url.target : "http://\(url.authority)\(url.target)"
+      return try HTTPRequestHead(method: method, target: target, headers: fields).encode() + body
     }
   }
 
@@ -65,6 +71,7 @@ package final class HTTPExchange {
   }
 
   private let request: Request
+  private let route: Route
   private let bodyLimit: Int
   private let loop: EventLoop
   private let input = ByteBuffer(capacity: 16_384)
@@ -105,7 +112,8 @@ package final class HTTPExchange {
     self.bodyLimit = bodyLimit
     self.loop = loop
     self.completion = completion
-    output.append(try request.encode())
+    route = routing.route(to: request.url)
+    output.append(try request.encode(over: route))
     let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [weak self, loop] in
       self?.finish(.failure(.timeout(timeout)), at: loop.now)
     }
@@ -121,8 +129,7 @@ package final class HTTPExchange {
       loop.add(start)
     } else {
       stream = SocketStream.connect(
-        loop: loop, to: routing.route(to: request.url),
-        tls: request.url.isSecure ? tls : nil, delegate: self)
+        loop: loop, to: route, tls: request.url.isSecure ? tls : nil, delegate: self)
     }
   }
 
@@ -209,12 +216,20 @@ extension HTTPExchange: SocketStreamDelegate {
     do throws(TransportError) {
       result = try stream.read(into: input, atMost: 16_384)
     } catch {
-      finish(.failure(.transport(error)), at: now)
+      // A server that refuses a request unread may break off behind its words: they count all the same.
+      if let head, head.status >= 400, reader?.endsWithConnection == true {
+        complete(at: now)
+      } else {
+        finish(.failure(.transport(error)), at: now)
+      }
       return
     }
     if case .bytes = result { hasAnswer = true }
     do throws(HTTPError) {
-      if try parse() {
+      let isComplete = try parse()
+      if let refusal = head.flatMap(route.refusal) {
+        finish(.failure(.transport(refusal)), at: now)
+      } else if isComplete {
         complete(at: now)
       } else if result == .end {
         inputEnded(at: now)

@@ -23,10 +23,7 @@ package struct HTTPTunnel {
   /// The bytes to send.
   package func request() throws(ProxyError) -> [UInt8] {
     var headers = HTTPHeaders([("Host", destination)])
-    if let credentials {
-      let text = "\(credentials.user):\(credentials.password)"
-      headers.append("Proxy-Authorization", "Basic \(Base64.encode([UInt8](text.utf8)))")
-    }
+    if let credentials { headers.append("Proxy-Authorization", credentials.basic) }
     do throws(HTTPError) {
       return try HTTPRequestHead(method: "CONNECT", target: destination, headers: headers).encode()
     } catch {
@@ -47,7 +44,7 @@ package struct HTTPTunnel {
         guard interimCount <= Self.interimLimit else {
           throw .invalidAnswer("more than \(Self.interimLimit) interim answers")
         }
-      case 407: throw refusal(head)
+      case 407: throw ProxyError(wanting: head, credentials: credentials)
       // Not what RFC 9110 says, but tinyproxy answers wrong credentials so.
       case 401 where credentials != nil: throw .credentialsRefused
       default:
@@ -64,17 +61,5 @@ package struct HTTPTunnel {
     } catch {
       throw .invalidAnswer("\(error)")
     }
-  }
-
-  /// What a 407 asks for (RFC 9110 section 11.7.1).
-  private func refusal(_ head: HTTPResponseHead) -> ProxyError {
-    let schemes = head.headers.all("Proxy-Authenticate").compactMap {
-      $0.split(whereSeparator: { " \t,".contains($0) }).first.map(String.init)
-    }
-    if !schemes.isEmpty, !schemes.contains(where: { $0.lowercased() == "basic" }) {
-      return .unsupportedAuthentication(
-        offered: String(schemes.joined(separator: ", ").prefix(100)))
-    }
-    return credentials == nil ? .credentialsMissing : .credentialsRefused
   }
 }

@@ -5,6 +5,9 @@ package struct Route: Sendable, Equatable {
   package var port: UInt16
   /// Who connects for us; `nil` for nobody.
   package var proxy: Proxy?
+  /// Whether the proxy takes the requests themselves and makes connections of its own for them, as HTTP proxies do for
+  /// `http` (RFC 9112 section 3.2.2); else it is asked for a way to the server.
+  package var isForwarded = false
   /// For the connection that is made from here, be it to the server or to the proxy.
   package var families: AddressFamilies
 
@@ -44,6 +47,8 @@ package struct Routing: Sendable, Equatable {
     let port = UInt16(clamping: url.port)
     var proxy = url.isSecure ? secureProxy : plainProxy
     if proxy != nil && exceptions.contains(host: url.host, port: port) { proxy = nil }
-    return Route(host: url.host, port: port, proxy: proxy, families: families)
+    var route = Route(host: url.host, port: port, proxy: proxy, families: families)
+    route.isForwarded = proxy?.kind == .http && url.scheme == .http
+    return route
   }
 }

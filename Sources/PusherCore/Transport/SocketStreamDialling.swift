@@ -40,7 +40,7 @@ extension SocketStream {
       case .success((let descriptor, let peer)):
         self.descriptor = descriptor
         self.peer = peer
-        if let proxy = route.proxy {
+        if let proxy = route.proxy, !route.isForwarded {
           self.tunnel(through: proxy, to: route, server: server, at: now)
         } else {
           self.connected(at: now)

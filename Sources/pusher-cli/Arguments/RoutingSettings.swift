@@ -4,11 +4,13 @@ extension SettingsReader {
   /// The proxies and kinds of address that options and environment ask for.
   ///
   /// `--proxy` is for every server, else `HTTPS_PROXY` or `HTTP_PROXY` by the server's scheme, else `ALL_PROXY`; lower
-  /// case comes first. `NO_PROXY` counts for all of them, as with curl.
+  /// case comes first. `NO_PROXY` counts for all of them, as with curl. `--local` leaves the environment out.
   ///
   /// - Throws: ``UsageError`` for what is no proxy's URL, and for a password that would show in `ps`.
   func routing() throws(UsageError) -> Routing {
-    var routing = Routing(exceptions: ProxyExceptions(variable("NO_PROXY")?.value ?? ""))
+    let isLocal = typed.isOn(.local)
+    let exceptions = isLocal ? nil : variable("NO_PROXY")
+    var routing = Routing(exceptions: ProxyExceptions(exceptions?.value ?? ""))
     if typed.isOn(.ipv4) { routing.families = .ipv4Only }
     if typed.isOn(.ipv6) { routing.families = .ipv6Only }
     if let text = typed.text(.proxy) {
@@ -22,6 +24,7 @@ extension SettingsReader {
       routing.plainProxy = proxy
       return routing
     }
+    guard !isLocal else { return routing }
     let general = try variable("ALL_PROXY").map(proxy)
     routing.secureProxy = try variable("HTTPS_PROXY").map(proxy) ?? general
     // A CGI server puts a request's field "Proxy" into HTTP_PROXY, where a stranger has written it.

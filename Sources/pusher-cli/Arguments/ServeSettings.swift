@@ -112,6 +112,19 @@ extension ServeSettings {
     return (host.isEmpty ? "127.0.0.1" : String(host), port)
   }
 
+  /// The options with which other commands reach the server, listening on `port`, and its first app.
+  func localOptions(port: UInt16) -> String {
+    let local = CredentialSource.local
+    var options = ["--local"]
+    // Any address is this machine's too.
+    let reached = ["0.0.0.0": "127.0.0.1", "::": "::1"][host] ?? host
+    if reached != local.host?.value { options.append("--host \(reached)") }
+    if "\(port)" != local.port?.value { options.append("--port \(port)") }
+    if certificate != nil { options.append("--scheme https") }
+    if let key = apps.first?.key, key != local.key?.value { options.append("--key \(key)") }
+    return options.joined(separator: " ")
+  }
+
   private static func faults(_ typed: TypedArguments) throws(UsageError) -> [StagedFault] {
     var faults: [StagedFault] = []
     for text in typed.texts(.fault) {

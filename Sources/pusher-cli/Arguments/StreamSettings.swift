@@ -58,7 +58,7 @@ extension StreamSettings {
       headers.append(NamedValue(name: "User-Agent", value: "pusher-cli/\(Version.current)"))
     }
     stateFile = typed.text(.stateFile)
-    lastEventID = try reader.lastEventID()
+    lastEventID = try reader.lastEventID(takenFrom: &headers)
 
     printing = try reader.printing()
 
@@ -66,7 +66,8 @@ extension StreamSettings {
     routing = try reader.routing()
     connectTimeout = typed.duration(.connectTimeout) ?? .seconds(10)
     // A request that does something is not repeated unless that is asked for.
-    reconnect = try reader.choice(.reconnect, "", default: method == "GET" ? .auto : .never)
+    let isRepeatable = method == "GET" && data == nil
+    reconnect = try reader.choice(.reconnect, "", default: isRepeatable ? .auto : .never)
     maxRetries = typed.integer(.maxRetries)
     retryMaxDelay = typed.duration(.retryMaxDelay) ?? .seconds(120)
     activityTimeout = typed.duration(.activityTimeout)
@@ -128,8 +129,18 @@ extension SettingsReader {
     return method
   }
 
-  /// The ID that was typed, else what the state file holds, else none.
-  fileprivate mutating func lastEventID() throws(UsageError) -> String {
+  /// The ID that was typed, as an option or among the headers, else what the state file holds, else none.
+  ///
+  /// The field is taken out of `headers`: sent with every request it would bring the same events again and again.
+  fileprivate mutating func lastEventID(
+    takenFrom headers: inout [NamedValue]
+  ) throws(UsageError) -> String {
+    let field = headers.last { $0.name.lowercased() == "last-event-id" }
+    headers.removeAll { $0.name.lowercased() == "last-event-id" }
+    guard field == nil || typed.text(.lastEventID) == nil else {
+      throw UsageError("--last-event-id and --header both name the last event; give one")
+    }
+    if let field { return field.value }
     if let typed = typed.text(.lastEventID) {
       let isPlain = typed.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
       guard isPlain else { throw UsageError("--last-event-id has a control character") }

@@ -142,14 +142,24 @@ final class APICaller {
   ) -> Failure {
     let reason = reason.isEmpty ? "" : ": \(Redaction.redact(reason))"
     let subject = about.isEmpty ? "" : "\(about): "
-    diagnostics.error("\(subject)the server answered HTTP \(status)\(reason)\(hint)")
+    let proxy = Hints.hint(status: status, on: route)
+    diagnostics.error("\(subject)the server answered HTTP \(status)\(reason)\(hint)\(proxy)")
     return Failure(status: ExitStatus(Cause(httpStatus: status)))
   }
 
   private func url(_ signed: SignedAPIRequest) -> HTTPURL {
+    var url = server
+    url.path = signed.path
+    url.query = signed.query
+    return url
+  }
+
+  /// Whom all calls go to.
+  private var server: HTTPURL {
     let connection = access.connection
     return HTTPURL(
-      scheme: connection.isSecure ? .https : .http, host: connection.host, port: connection.port,
-      path: signed.path, query: signed.query)
+      scheme: connection.isSecure ? .https : .http, host: connection.host, port: connection.port)
   }
+
+  private var route: Route { access.connection.routing.route(to: server) }
 }

@@ -88,7 +88,7 @@ extension Cause {
     case .refused(let status, _, _): self.init(httpStatus: status)
     case .notAnEventStream, .violation, .limit: self = .brokenProtocol
     case .invalidRequest: self = .settings
-    case .ended, .network, .untrusted, .silent: self = .unreachable
+    case .ended, .closed, .network, .untrusted, .silent, .openingTimeout: self = .unreachable
     }
   }
 

@@ -91,6 +91,12 @@ struct Hints {
     }
   }
 
+  /// For a status that a proxy which forwards requests may have given in its own name.
+  static func hint(status: Int?, on route: Route) -> String {
+    guard let proxy = route.forwarder, status == 403 || status ?? 0 >= 500 else { return "" }
+    return " (proxy \(proxy) is on the way, and may have said so itself)"
+  }
+
   private func hint(status: Int) -> String {
     switch status {
     case 200..<300:

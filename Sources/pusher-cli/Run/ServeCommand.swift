@@ -129,8 +129,8 @@ private final class ServeRun {
     }
     guard !settings.defaulted.isEmpty else { return }
     diagnostics.notice(
-      "\(settings.defaulted.joined(separator: ", ")), as --local of subscribe and trigger takes them"
-    )
+      "\(settings.defaulted.joined(separator: ", ")), as \(settings.localOptions(port: server.port)) "
+        + "of subscribe and trigger takes them")
   }
 }
 

@@ -40,6 +40,8 @@ final class StreamLifecycle {
     case .redirected(let status, let place):
       self.place = place
       diagnostics.info("redirected (\(status)) to \(place)")
+    case .reconnectionTime(let time):
+      diagnostics.debug("the stream asks to wait \(time.inWords) before a new attempt")
     case .disconnected(let error, let delay, let attempt): disconnected(error, delay, attempt)
     case .gap(let from, let to): gap(from, to, lastEventID, at: now)
     case .ended(let end): ended(end)
@@ -58,7 +60,11 @@ final class StreamLifecycle {
       reconnects += 1
       let text = "\(error); asking again in \(delay.inWords)"
       // That a server ends a stream now and then is how the standard wants it.
-      if error == .ended { diagnostics.info(text) } else { diagnostics.warning(text) }
+      if error == .ended || error == .closed {
+        diagnostics.info(text)
+      } else {
+        diagnostics.warning(text)
+      }
     }
     line(
       "pusher-cli:disconnected",
@@ -106,12 +112,13 @@ final class StreamLifecycle {
     let look = SecondLook(
       settings.url, settings.routing,
       advice: ("begin the URL with http:", "begin the URL with https:"))
+    let proxy = Hints.hint(status: error.status, on: settings.routing.route(to: settings.url))
     switch error {
     case .network(_, let problem?) where !wasOpen:
       return look.explained("\(error)", problem) + Hints.hint(problem, nil)
     case .refused(let status, _, _) where !wasOpen:
-      return "\(error)" + (look.hint(status: status) ?? Self.hint(error))
-    default: return "\(error)\(Self.hint(error))"
+      return "\(error)" + (look.hint(status: status) ?? Self.hint(error)) + proxy
+    default: return "\(error)\(Self.hint(error))\(proxy)"
     }
   }
 
@@ -120,6 +127,7 @@ final class StreamLifecycle {
     switch error {
     case .untrusted(_, let problem): Hints.hint(problem)
     case .limit: " (--max-event SIZE raises the limit)"
+    case .openingTimeout(_, .asking): " (--connect-timeout TIME waits longer)"
     case .refused(401, _, _), .refused(403, _, _):
       " (-H @FILE sends a token, --netrc-file FILE a password)"
     case .refused(404, _, _): " (nothing there: is the URL right?)"

@@ -73,6 +73,29 @@ import Testing
     }
   }
 
+  @Test func `--local leaves the environment out, and takes what is typed`() throws {
+    let environment = ["HTTP_PROXY": "p", "ALL_PROXY": "a", "NO_PROXY": "*"]
+    func local(_ line: String) throws -> Routing {
+      try subscribe("--local a \(line)", environment).connection.routing
+    }
+    #expect(try local("") == Routing())
+    #expect(try local("--proxy t").plainProxy?.host == "t")
+    #expect(
+      try local("--proxy t").route(to: HTTPURL(parsing: "ws://127.0.0.1:6001/")).proxy != nil)
+  }
+
+  @Test func `http goes to an HTTP proxy itself, everything else through it`() throws {
+    for (url, proxy, isForwarded) in [
+      ("http://a.test", "http://p", true), ("https://a.test", "http://p", false),
+      ("ws://a.test", "http://p", false), ("http://a.test", "socks5h://p", false),
+      ("http://near.test", "http://p", false),
+    ] {
+      let route = try routing("--proxy \(proxy)", ["NO_PROXY": "near.test"]).route(
+        to: HTTPURL(parsing: url))
+      #expect(route.isForwarded == isForwarded, "\(url) \(proxy)")
+    }
+  }
+
   @Test func `-4 and -6: the last one counts`() throws {
     #expect(try routing("-4").families == .ipv4Only)
     #expect(try routing("--ipv6").families == .ipv6Only)

@@ -83,6 +83,22 @@ struct StreamSettingsTests {
     #expect(try sse("\(Self.url) --state-file new", files: files).lastEventID.isEmpty)
   }
 
+  @Test func `an ID among the headers is where it begins, and is no header`() throws {
+    let files = PretendFiles(contents: ["state": "41\n"])
+    let settings = try sse("\(Self.url) --state-file state -H Last-Event-Id:77", files: files)
+    #expect(settings.lastEventID == "77")
+    #expect(settings.headers.map(\.name) == ["User-Agent"])
+    #expect(
+      refusal { _ = try sse("\(Self.url) --last-event-id 7 -H Last-Event-ID:77") }?.contains(
+        "--last-event-id and --header both name the last event") == true)
+  }
+
+  @Test func `data is not sent again unless that is asked for, with GET either`() throws {
+    #expect(try sse("\(Self.url) -d {} -X GET").reconnect == .never)
+    #expect(try sse("\(Self.url) -X GET").reconnect == .auto)
+    #expect(try sse("\(Self.url) -d {} -X GET --reconnect always").reconnect == .always)
+  }
+
   @Test(arguments: [
     ("", "no URL: give one"), ("https://a/ https://b/", "sse takes one URL"),
     ("ws://a/", "sse needs http or https"), ("example.com", "the URL is invalid"),

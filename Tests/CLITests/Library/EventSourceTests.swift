@@ -47,6 +47,50 @@ struct EventSourceTests {
     #expect(source.readyState == .closed)
   }
 
+  @Test func `the wait that a stream asks for is known as soon as it comes`() throws {
+    let asked = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      try connection.send(stream: "retry: 20\n\n")
+      try connection.wait(for: asked)
+      try connection.send(stream: "retry: 30\ndata: 1\n\nretry: 40\n")
+      try connection.remain()
+    }
+    let source = EventSource(url: server.url)
+    let times = Record<Int>()
+    source.onMessage { [weak source] _, _, _ in times.add(source?.retryTime ?? 0) }
+    source.connect()
+    try expectSoon { source.retryTime == 20 }
+    asked.open()
+    try expectSoon { source.retryTime == 40 }
+    #expect(times.values == [30])
+  }
+
+  @Test func `a Last-Event-ID among the headers counts at the start alone`() throws {
+    let ids = Record<[String]>()
+    let gate = Gate()
+    let server = try ScriptedServer { connection in
+      ids.add(try connection.beginStream().head.headers.all("Last-Event-ID"))
+      try connection.send(stream: "retry: 10\nid: \(connection.number)\ndata: x\n\n")
+      if connection.number == 3 {
+        gate.open()
+        try connection.remain()
+      }
+    }
+    let source = EventSource(url: server.url, headers: ["last-event-id": "77"])
+    source.connect()
+    try gate.wait()
+    #expect(ids.values == [["77"], ["1"], ["2"]])
+  }
+
+  private func expectSoon(_ condition: () -> Bool) throws {
+    let deadline = SystemClock.now().advanced(by: .seconds(10))
+    while !condition() {
+      if SystemClock.now() > deadline { throw Late("the condition does not come true") }
+      usleep(2000)
+    }
+  }
+
   @Test func `it reconnects behind the last event, and 204 completes it`() throws {
     let ids = Record<String?>()
     let server = try ScriptedServer { connection in
@@ -91,6 +135,53 @@ struct EventSourceTests {
     try gate.wait()
     #expect(endings.values == [true, true])
     #expect(server.connectionCount == 2)
+  }
+
+  @Test func `an answer of another type or coding is told with its status`() throws {
+    for field in [("Content-Type", "text/html"), ("Content-Encoding", "br")] {
+      let server = try ScriptedServer { connection in
+        try connection.beginStream(
+          [field], type: field.0 == "Content-Type" ? "" : "text/event-stream")
+        try connection.remain()
+      }
+      let source = EventSource(url: server.url)
+      let gate = Gate()
+      let endings = Record<(Int?, Bool?, EventSourceError?)>()
+      source.onComplete {
+        endings.add(($0, $1, $2))
+        gate.open()
+      }
+      source.connect()
+      try gate.wait()
+      let ending = try #require(endings.values.first)
+      #expect(ending.0 == 200)
+      #expect(ending.1 == false)
+      #expect(ending.2 != nil)
+    }
+  }
+
+  @Test func `a close that nothing announces is told from an end`() throws {
+    for isMarked in [true, false] {
+      let server = try ScriptedServer { connection in
+        try connection.beginStream(isMarked ? [("Content-Length", "9")] : [])
+        try connection.send(stream: "data: 1\n\n")
+      }
+      var settings = EventSourceSettings()
+      settings.reconnect = ReconnectPolicy(mode: .never)
+      let source = EventSource(url: server.url, settings: settings)
+      let gate = Gate()
+      let endings = Record<(Int?, Bool?, EventSourceError?)>()
+      source.onComplete {
+        endings.add(($0, $1, $2))
+        gate.open()
+      }
+      source.connect()
+      try gate.wait()
+      let ending = try #require(endings.values.first)
+      #expect(ending.0 == 200)
+      #expect(ending.1 == true)
+      #expect((ending.2 == nil) == isMarked)
+    }
   }
 
   @Test func `what is no stream, and what is no URL, completes it with the error`() throws {

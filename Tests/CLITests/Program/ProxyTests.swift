@@ -118,7 +118,8 @@ struct `Through real proxies` {
   @Test func `what a proxy refuses or cannot reach is 4 and says so`() throws {
     let filtering = try LocalProxy(.tinyproxy, filter: "127.0.0.1")
     let server = try LocalServer()
-    let filtered = try trigger(server, ["--proxy", filtering.url])
+    let filtered = try run(
+      ["subscribe"] + server.address + ["a", "--proxy", filtering.url])
     #expect(filtered.ending == .exited(4))
     #expect(filtered.errorText.contains("gives no way to 127.0.0.1:\(server.port): HTTP 403"))
 

@@ -110,7 +110,8 @@ struct BadStream: Sendable, CustomStringConvertible {
       answer: { connection in
         try connection.beginStream()
         try connection.send(stream: "data: 1\n\n")
-      }, status: 4, message: "gave up after 0 attempts: the server ended the stream",
+      }, status: 4,
+      message: "gave up after 0 attempts: the server closed the connection without marking",
       printed: event),
     BadStream(
       description: "no answer", answer: { _ = try $0.question() }, status: 4,

@@ -24,7 +24,10 @@ final class LocalProxy {
   /// - Parameters:
   ///   - wantsCredentials: Ask for user name and password.
   ///   - filter: A host that an HTTP proxy refuses.
-  init(_ kind: Kind, wantsCredentials: Bool = false, filter: String? = nil) throws {
+  ///   - connectPort: The only port to which an HTTP proxy opens a way, as many are set up; any unless given.
+  init(
+    _ kind: Kind, wantsCredentials: Bool = false, filter: String? = nil, connectPort: Int? = nil
+  ) throws {
     scheme = kind.scheme
     // tinyproxy's configuration takes few characters only.
     user = kind == .tinyproxy ? "some.one" : "us er"
@@ -38,6 +41,7 @@ final class LocalProxy {
     case .tinyproxy:
       var lines = ["Port \(port)", "Listen 127.0.0.1", "Timeout 20", "LogLevel Connect"]
       if wantsCredentials { lines.append("BasicAuth \(user) \(password)") }
+      if let connectPort { lines.append("ConnectPort \(connectPort)") }
       if let filter {
         let file = try TemporaryFolder.shared.file("filter", holding: "^\(filter)$\n")
         lines.append("Filter \"\(file)\"")

@@ -38,6 +38,18 @@ struct HTTPBodyReaderTests {
     }
   }
 
+  @Test func `an answer of HTTP/1.0 may come in chunks, a request may not`() throws {
+    var old = head(Self.chunked)
+    old.minorVersion = 0
+    var reader = try HTTPBodyReader(old, requestMethod: "GET")
+    let body = ByteBuffer()
+    #expect(try reader.read(from: buffer(Self.sample), into: body))
+    #expect(body.view.text == "Wikipedia in c")
+    let request = HTTPRequestHead(
+      method: "POST", target: "/", headers: HTTPHeaders(Self.chunked), minorVersion: 0)
+    #expect(throws: HTTPError.unsupportedTransferEncoding) { try HTTPBodyReader(request) }
+  }
+
   @Test func `an answer without a length ends with the connection`() throws {
     var reader = try HTTPBodyReader(head([]), requestMethod: "GET")
     #expect(reader.endsWithConnection)

@@ -48,6 +48,29 @@ struct HTTPHeadParserTests {
     }
   }
 
+  @Test(arguments: [
+    ("HTTP/1.1 200 OK\nA: b\nC:d\n\nrest", ["b", "d"]),
+    ("HTTP/1.1 200 OK\r\nA: b\nC: d\n\r\nrest", ["b", "d"]),
+    ("HTTP/1.1 200 OK\nA: b\r\nC: d\r\n\nrest", ["b", "d"]),
+    ("HTTP/1.1 200 OK\r\nA: b\r\n \tc\r\nC:\r\n d\r\n\r\nrest", ["b c", "d"]),
+    ("HTTP/1.1 200 OK\r\nA: b\r\n \r\n c\r\nC: d\r\n\r\nrest", ["b c", "d"]),
+  ])
+  func `an answer's lines may end with LF alone and its fields be folded, at every split`(
+    text: String, values: [String]
+  ) throws {
+    let bytes = [UInt8](text.utf8)
+    for split in 0...bytes.count {
+      let input = buffer([UInt8](bytes[..<split]))
+      var parser = HTTPHeadParser()
+      var head = try parser.response(from: input)
+      #expect((head != nil) == (split >= bytes.count - 4))
+      input.append([UInt8](bytes[split...]))
+      if head == nil { head = try parser.response(from: input) }
+      #expect(head?.headers.fields.map(\.value) == values)
+      #expect(input.view.text == "rest")
+    }
+  }
+
   @Test func `a request that comes byte by byte is parsed at its last byte`() throws {
     let bytes = [UInt8]("\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n".utf8)
     let input = ByteBuffer()
@@ -62,10 +85,12 @@ struct HTTPHeadParserTests {
   }
 
   @Test(arguments: [
-    ("HTTP/1.1 200 OK\nA: b\n\n", HTTPError.bareLineFeed),
-    ("HTTP/1.1 200 OK\r\nA: b\n\r\n", .bareLineFeed),
-    ("HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n", .obsoleteLineFolding),
-    ("HTTP/1.1 200 OK\r\nA : b\r\n\r\n", .invalidHeader),
+    ("HTTP/1.1 200 OK\r\nA : b\r\n\r\n", HTTPError.invalidHeader),
+    ("HTTP/1.1 200 OK\r\n folded\r\n\r\n", .obsoleteLineFolding),
+    ("HTTP/1.1 200 OK\nA\n\n", .invalidHeader),
+    ("HTTP/1.1 200 OK\r\nA: b\r\r\n\r\n", .invalidHeader),
+    ("HTTP/1.1 200 OK\r\nA: b\r\n c\u{0}\r\n\r\n", .invalidHeader),
+    ("\n\n", .invalidStatusLine),
     ("HTTP/1.1 200 OK\r\n: b\r\n\r\n", .invalidHeader),
     ("HTTP/1.1 200 OK\r\nA\r\n\r\n", .invalidHeader),
     ("HTTP/1.1 200 OK\r\nA: b\rc\r\n\r\n", .invalidHeader),
@@ -89,6 +114,11 @@ struct HTTPHeadParserTests {
     (" / HTTP/1.1\r\n\r\n", .invalidRequestLine),
     ("GET / HTTP/3.1\r\n\r\n", .unsupportedVersion),
     ("GET / http/1.1\r\n\r\n", .invalidRequestLine),
+    // Where another reader might see another request (RFC 9112 section 11.2).
+    ("GET / HTTP/1.1\nHost: h\n\n", .bareLineFeed),
+    ("GET / HTTP/1.1\r\nHost: h\n\r\n", .bareLineFeed),
+    ("GET / HTTP/1.1\r\nHost: h\r\n\n", .bareLineFeed),
+    ("GET / HTTP/1.1\r\nHost: h\r\n i\r\n\r\n", .obsoleteLineFolding),
   ])
   func `a malformed request head is refused`(text: String, error: HTTPError) {
     #expect(throws: error) { try HTTPHeadParser.request(from: buffer(text)) }

@@ -30,11 +30,26 @@ import Testing
   }
 
   @Test(arguments: [
-    "ftp://a/", "mailto:a@b", "a b", "/\u{e9}", "http://", "//", "/a\r\nX: y", "g:h",
+    "ftp://a/", "mailto:a@b", "http://h\u{e9}/", "http://h h/", "http://", "//", "/a\r\nX: y",
+    "g:h",
   ])
   func `what is no URL here is refused`(reference: String) throws {
     let base = try HTTPURL(parsing: "ws://a/b")
     #expect(throws: HTTPError.self) { try base.resolving(reference) }
+  }
+}
+
+/// RFC 9110 section 10.2.2: what servers write there is often no URI; browsers and curl encode it.
+@Suite struct LocationTests {
+  @Test(arguments: [
+    ("/a b", "/a%20b"), ("/\u{e9}?q=\u{e9} x", "/%C3%A9?q=%C3%A9%20x"), (" /a ", "/a"),
+    ("b c", "/b%20c"), ("?x y", "/a?x%20y"), ("http://h/a b#c d", "/a%20b"),
+    ("/a%20b%C3%A9", "/a%20b%C3%A9"), ("/a\"<>\\^`{|}", "/a\"<>\\^`{|}"),
+  ])
+  func `blanks and bytes beyond ASCII are encoded, what is encoded stays`(
+    location: String, target: String
+  ) throws {
+    #expect(try HTTPURL(parsing: "http://h/a").resolving(location).target == target)
   }
 }
 

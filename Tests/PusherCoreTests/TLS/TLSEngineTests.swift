@@ -16,6 +16,16 @@ import Testing
     #expect(try read(pair.client) == sent)
   }
 
+  /// RFC 7301: servers that speak several protocols on one port choose by it.
+  @Test func `a client offers http/1.1 and nothing else`() throws {
+    let pair = try TLSPair(TLSConfiguration(caFile: TestCertificates.shared.authority))
+    _ = try pair.client.handshake()
+    let hello = ByteBuffer()
+    pair.client.drain(into: hello)
+    let offer: [UInt8] = [0, 16, 0, 11, 0, 9, 8] + Array("http/1.1".utf8)
+    #expect(hello.array.indices.contains { hello.array[$0...].starts(with: offer) })
+  }
+
   @Test func `a handshake and data arrive one byte at a time`() throws {
     let pair = try TLSPair(TLSConfiguration(caFile: TestCertificates.shared.authority))
     try pair.shakeHands(step: 1)

@@ -128,7 +128,7 @@ private struct Talk {
   }
 
   @Test func `an answer that is none, and one without an end`() throws {
-    for text in ["SSH-2.0-x\r\n\r\n", "HTTP/2 200\r\n\r\n", "HTTP/1.1 200 OK\n\n"] {
+    for text in ["SSH-2.0-x\r\n\r\n", "HTTP/2 200\r\n\r\n", "HTTP/1.1 200 OK\nX\n\n"] {
       var talk = try Talk("http://proxy")
       #expect(throws: ProxyError.self) { try talk.receive(bytes(text)) }
     }

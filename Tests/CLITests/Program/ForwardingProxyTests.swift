@@ -1,0 +1,155 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("http through a proxy that forwards requests (RFC 9112 section 3.2.2)")
+struct ForwardingProxyTests {
+  private static let api = ["trigger", "-c", "a", "-e", "e", "{}", "--scheme", "http"]
+
+  @Test(.enabled(if: LocalProxy.Kind.tinyproxy.isInstalled, "tinyproxy missing"))
+  func `a proxy that connects to port 443 alone forwards sse and the API`() throws {
+    let proxy = try LocalProxy(.tinyproxy, connectPort: 443)
+    let heads = Record<HTTPRequestHead>()
+    let server = try ScriptedServer { connection in
+      heads.add(try connection.beginStream().head)
+      try connection.send(stream: "data: 1\n\n")
+      try connection.remain()
+    }
+    let stream = try PusherCLI.sse(
+      server, "-n", "1", "-v", environment: ["http_proxy": proxy.url]
+    ).result()
+    #expect(stream.ending == .exited(0), "\(stream.errorText)")
+    #expect(stream.errorText.contains("through proxy \(proxy.url)"))
+    #expect(heads.values.map(\.target) == ["/stream"])
+    #expect(heads.values.first?.headers["Host"] == "127.0.0.1:\(server.port)")
+
+    let local = try LocalServer()
+    let sent = try PusherCLI.start(
+      ["trigger"] + local.address + ["--proxy", proxy.url, "-c", "a", "-e", "e", "{}"],
+      environment: [
+        "PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_ID": LocalServer.appID,
+        "PUSHER_APP_SECRET": "local-secret",
+      ]
+    ).result()
+    #expect(sent.ending == .exited(0), "\(sent.errorText)")
+
+    // A WebSocket needs a way of its own.
+    let socket = try PusherCLI.start(
+      ["subscribe"] + local.address + ["--key", LocalServer.key, "a", "--proxy", proxy.url]
+    ).result()
+    #expect(socket.ending == .exited(4))
+    #expect(socket.errorText.contains("gives no way to 127.0.0.1:\(local.port): HTTP 403"))
+  }
+
+  @Test(.enabled(if: LocalProxy.Kind.tinyproxy.isInstalled, "tinyproxy missing"))
+  func `it wants its credentials, which the server never sees`() throws {
+    let proxy = try LocalProxy(.tinyproxy, wantsCredentials: true, connectPort: 443)
+    let heads = Record<HTTPRequestHead>()
+    let server = try ScriptedServer { connection in
+      heads.add(try connection.beginStream().head)
+      try connection.send(stream: "data: 1\n\n")
+      try connection.remain()
+    }
+    func run(_ url: String) throws -> ProgramResult {
+      try PusherCLI.sse(server, "-n", "1", environment: ["ALL_PROXY": url]).result()
+    }
+    #expect(try run(proxy.urlWithCredentials).ending == .exited(0))
+    #expect(heads.values.map { $0.headers["Proxy-Authorization"] } == [nil])
+    for (url, words) in [
+      (proxy.url("hunter2"), "refuses the user name and password"),
+      (proxy.url, "wants a user name and password"),
+    ] {
+      let result = try run(url)
+      #expect(result.ending == .exited(4))
+      #expect(result.errorText == "pusher-cli: error: proxy \(proxy.url) \(words)\n")
+    }
+    #expect(heads.values.count == 1)
+  }
+
+  @Test func `the request is that of curl: the whole URL, one Host, no CONNECT`() throws {
+    let heads = Record<HTTPRequestHead>()
+    let proxy = try ScriptedServer { connection in
+      heads.add(try connection.beginStream().head)
+      try connection.send(stream: "data: 1\n\n")
+      try connection.remain()
+    }
+    let place = "http://u%20s:p%40ss@127.0.0.1:\(proxy.port)"
+    // Nobody can look this name up: that is the proxy's part.
+    let result = try PusherCLI.start(
+      ["sse", "http://server.test:81/a?b=c", "-n", "1"], environment: ["http_proxy": place]
+    ).result()
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    let head = try #require(heads.values.first)
+    #expect(head.method == "GET")
+    #expect(head.target == "http://server.test:81/a?b=c")
+    #expect(head.headers.all("Host") == ["server.test:81"])
+    #expect(head.headers.all("Proxy-Authorization") == ["Basic dSBzOnBAc3M="])
+  }
+
+  @Test func `after a redirect to https the proxy is asked for a way`() throws {
+    let lines = Record<String>()
+    let proxy = try ScriptedServer { connection in
+      let head = try connection.request()
+      lines.add("\(head.method) \(head.target)")
+      guard head.method == "GET" else { return try connection.answer(403, "No") }
+      try connection.send(
+        stream: "HTTP/1.1 302 Found\r\nLocation: https://server.test/b\r\n"
+          + "Content-Length: 0\r\n\r\n")
+      try connection.remain()
+    }
+    let result = try PusherCLI.start(
+      ["sse", "http://server.test/a"], environment: ["ALL_PROXY": "127.0.0.1:\(proxy.port)"]
+    ).result()
+    #expect(result.ending == .exited(4))
+    #expect(lines.values == ["GET http://server.test/a", "CONNECT server.test:443"])
+  }
+
+  @Test(arguments: [(403, Int32(3)), (502, 5)])
+  func `a refusal that may be the proxy's own names the proxy`(code: Int, status: Int32) throws {
+    let proxy = try ScriptedServer { connection in
+      _ = try connection.question()
+      try connection.answer(code)
+    }
+    let url = "http://127.0.0.1:\(proxy.port)"
+    for arguments in [
+      ["sse", "http://server.test/"],
+      Self.api + ["--host", "server.test", "--app-id", "1", "--key", "k"],
+    ] {
+      let result = try PusherCLI.start(
+        arguments + ["--proxy", url], environment: ["PUSHER_APP_SECRET": "s"]
+      ).result()
+      #expect(result.ending == .exited(status))
+      #expect(
+        result.errorText.contains("(proxy \(url) is on the way, and may have said so itself)"),
+        "\(result.errorText)")
+    }
+  }
+
+  @Test func `--local leaves the proxies of the environment out`() throws {
+    let server = try LocalServer(secret: "local")
+    let nobody = "http://127.0.0.1:\(try Loopback.closedPort())"
+    let arguments = [
+      "trigger", "--local", "--port", server.port, "--key", LocalServer.key, "--app-id",
+      LocalServer.appID, "-c", "a", "-e", "e", "{}",
+    ]
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
+      let result = try PusherCLI.start(arguments, environment: [name: nobody]).result()
+      #expect(result.ending == .exited(0), "\(name): \(result.errorText)")
+    }
+    let typed = try PusherCLI.start(arguments + ["--proxy", nobody]).result()
+    #expect(typed.ending == .exited(4))
+  }
+
+  @Test(arguments: [
+    ["--listen", ":0"], ["--listen", "127.0.0.2:0"], ["--listen", ":0", "--key", "mine"],
+  ])
+  func `what serve prints about --local works when it is pasted`(options: [String]) throws {
+    let server = try PusherCLI.start(["serve"] + options)
+    let line = try server.errorLine(containing: "of subscribe and trigger takes them")
+    let pasted = try #require(line.firstMatch(of: /as (--local.*) of subscribe/)).output.1
+    let result = try PusherCLI.start(
+      ["trigger", "-c", "a", "-e", "e", "{}"] + pasted.split(separator: " ").map(String.init)
+    ).result()
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+  }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("sse, what it asks and what it takes")
+struct StreamRequestTests {
+  private static let first = #"{"event":"message","data":1}"# + "\n"
+
+  @Test func `a Last-Event-ID among the headers counts at the start alone`() throws {
+    let ids = Record<[String]>()
+    let server = try ScriptedServer { connection in
+      let question = try connection.beginStream()
+      ids.add(question.head.headers.all("Last-Event-ID"))
+      switch connection.number {
+      case 1: try connection.send(stream: "retry: 10\n\n")
+      case 2: try connection.send(stream: "id: 78\ndata: 1\n\n")
+      case 3: try connection.send(stream: "id\ndata: 2\n\n")
+      default:
+        try connection.send(stream: "data: 3\n\n")
+        try connection.remain()
+      }
+    }
+    let result = try PusherCLI.sse(server, "-n", "3", "-H", "last-event-id: 77").result()
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    #expect(ids.values == [["77"], ["77"], ["78"], []])
+    #expect(
+      result.outputText.split(separator: "\n").map(String.init) == [
+        #"{"event":"message","id":"78","data":1}"#, #"{"event":"message","data":2}"#,
+        #"{"event":"message","data":3}"#,
+      ])
+  }
+
+  /// Answers as curl and Node read them though RFC 9112 asks senders for more.
+  @Test(arguments: [
+    "HTTP/1.1 200 OK\nContent-Type: text/event-stream\n\ndata: 1\n\n",
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\n\r\ndata: 1\n\n",
+    "HTTP/1.1 200 OK\r\nContent-Type:\r\n text/event-stream;\r\n\tcharset=utf-8\r\n\r\ndata: 1\n\n",
+    "HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+      + "9\r\ndata: 1\n\n\r\n",
+  ])
+  func `an answer that curl takes is taken`(answer: String) throws {
+    let server = try ScriptedServer { connection in
+      _ = try connection.question()
+      try connection.send(stream: answer)
+      try connection.remain()
+    }
+    let result = try PusherCLI.sse(server, "-n", "1").result()
+    #expect(result.outputText == Self.first, "\(result.errorText)")
+  }
+
+  @Test func `a Location with blanks and letters beyond ASCII is followed, encoded`() throws {
+    let targets = Record<String>()
+    let server = try ScriptedServer { connection in
+      if connection.number == 1 {
+        targets.add(try connection.question().head.target)
+        try connection.send(
+          stream: "HTTP/1.1 302 Found\r\nLocation: /näh er?q=ü b\r\nContent-Length: 0\r\n\r\n")
+      } else {
+        targets.add(try connection.beginStream().head.target)
+        try connection.send(stream: "data: 1\n\n")
+      }
+      try connection.remain()
+    }
+    let result = try PusherCLI.sse(server, "-n", "1").result()
+    #expect(result.outputText == Self.first, "\(result.errorText)")
+    #expect(targets.values == ["/stream", "/n%C3%A4h%20er?q=%C3%BC%20b"])
+  }
+
+  @Test func `a server that takes the request and never answers is given up`() throws {
+    let server = try ScriptedServer { connection in
+      _ = try connection.question()
+      // An interim answer and the beginning of a head are none.
+      try connection.send(stream: "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n")
+      try connection.remain()
+    }
+    let result = try PusherCLI.sse(server, "--connect-timeout", "300ms").result()
+    #expect(result.ending == .exited(4))
+    #expect(
+      result.errorText
+        == "pusher-cli: error: the server did not finish the head of its answer (17 bytes came) "
+        + "within 0.3 s (--connect-timeout TIME waits longer)\n")
+  }
+
+  @Test func `a redirect to a server that never answers is given up in the same time`() throws {
+    let silent = try ScriptedServer { connection in try connection.remain() }
+    let server = try ScriptedServer { connection in
+      _ = try connection.question()
+      try connection.send(
+        stream: "HTTP/1.1 307 Moved\r\nLocation: \(silent.url)\r\nContent-Length: 0\r\n\r\n")
+      try connection.remain()
+    }
+    let result = try PusherCLI.sse(server, "--connect-timeout", "300ms").result()
+    #expect(result.ending == .exited(4))
+    #expect(
+      result.errorText.contains("did not answer the request within 0.3 s"), "\(result.errorText)")
+  }
+}
