@@ -26,7 +26,7 @@ enum LocalServerWait {
     var looks = patience.wholeNanoseconds / 1_000_000 / Int64(interval)
     while looks > 0, isRefused(connection) {
       looks -= 1
-      _ = unsafe poll(nil, 0, interval)
+      _ = poll(nil, 0, interval)
     }
   }
 
