@@ -13,7 +13,7 @@ struct APIAuthentication {
     guard let key = target["auth_key"], let given = target["auth_signature"] else {
       return .refusal(401, "auth_key and auth_signature are needed to make this call")
     }
-    guard key == application.key else {
+    guard key.isSame(as: application.key) else {
       return .refusal(401, "Unknown auth_key: this is not the key of app \(application.id)")
     }
     guard target["auth_version"] == APIRequestSignature.version else {
@@ -37,7 +37,7 @@ struct APIAuthentication {
         + "but you sent \(JSONWriter.text(.string(given)))")
   }
 
-  private var unprefixedPath: String { String(target.path.dropFirst(pathPrefix.count)) }
+  private var unprefixedPath: String { target.path.dropping(prefix: pathPrefix) ?? target.path }
 
   private func timestampRefusal(_ seconds: Int64) -> HTTPAnswer? {
     guard let text = target["auth_timestamp"], let timestamp = Int64(text) else {

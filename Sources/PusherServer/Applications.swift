@@ -8,8 +8,8 @@ package final class Applications {
   /// "" or a path that begins with a slash, before `/app` and `/apps`.
   let pathPrefix: String
   let text: MessageText
-  private var hubsByKey: [String: Hub] = [:]
-  private var hubsByID: [String: Hub] = [:]
+  private var hubsByKey = NameTable<Hub>()
+  private var hubsByID = NameTable<Hub>()
   private var random: any RandomNumberGenerator
 
   /// Apps with distinct ids and keys; of two alike the first counts.

@@ -138,7 +138,7 @@ private struct Question {
       throw APIRefusal(status: 400, reason: "the body is not UTF-8")
     }
     let type = request.head.headers["Content-Type"]?.prefix { $0 != ";" }.lowercased() ?? ""
-    fields = try type.hasSuffix("json") ? Self.object(body) : Self.form(body)
+    fields = try type.ends(with: "json") ? Self.object(body) : Self.form(body)
     guard let socketID = fields["socket_id"]?.text, SocketID.isValid(socketID) else {
       throw APIRefusal(status: 400, reason: "the request has no socket_id of two numbers and a dot")
     }
@@ -173,7 +173,7 @@ private struct Question {
     }
     return .object(
       form.parameters.map { name, value in
-        let isComposed = value.hasPrefix("{") || value.hasPrefix("[")
+        let isComposed = value.begins(with: "{") || value.begins(with: "[")
         let composed = isComposed ? try? JSONParser.parse(value) : nil
         return .init(name, composed ?? .string(value))
       })

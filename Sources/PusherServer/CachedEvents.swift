@@ -13,7 +13,7 @@ struct CachedEvents {
 
   private let limit: Int
   private let lifetime: Duration?
-  private var events: [String: Event] = [:]
+  private var events = NameTable<Event>()
   /// The channels in the order in which they were first cached; the oldest goes when there are too many.
   private var order: [String] = []
 
@@ -32,7 +32,9 @@ struct CachedEvents {
   mutating func store(name: String, data: JSONValue, for channel: String, at now: Instant) {
     guard limit > 0 else { return }
     let event = Event(name: name, data: data, expiry: lifetime.map(now.advanced))
-    guard events.updateValue(event, forKey: channel) == nil else { return }
+    let isKnown = events[channel] != nil
+    events[channel] = event
+    if isKnown { return }
     order.append(channel)
     if order.count > limit { events[order.removeFirst()] = nil }
   }
@@ -44,7 +46,7 @@ struct SubscriptionCounts {
   static let prompt = 100
   static let interval = Duration.seconds(5)
 
-  private var late: Set<String> = []
+  private var late = NameSet()
   private var lastTime: Instant?
 
   /// Notes a change; true when it is to be told at once.
@@ -63,6 +65,6 @@ struct SubscriptionCounts {
     if let lastTime, lastTime.duration(to: now) < Self.interval { return [] }
     lastTime = now
     defer { late.removeAll() }
-    return late.sorted()
+    return late.sorted
   }
 }

@@ -28,10 +28,10 @@ enum ClientMessage: Equatable {
       self = .malformed("the message has no event that is a string")
       return
     }
-    if name.hasPrefix(service.eventPrefix) {
+    if let command = name.dropping(prefix: service.eventPrefix) {
       let data = Self.object(value["data"])
-      self = Self.command(String(name.dropFirst(service.eventPrefix.count)), data, name)
-    } else if name.hasPrefix("client-") {
+      self = Self.command(command, data, name)
+    } else if name.begins(with: "client-") {
       guard let channel = value["channel"]?.text else {
         self = .malformed("the client event '\(name)' names no channel")
         return

@@ -62,7 +62,7 @@ extension ClientSession {
   private func subscribe(to channel: String, auth: String, channelData: String?) {
     do throws(SubscriptionRefusal) {
       let member = try checkSubscription(channel: channel, auth: auth, channelData: channelData)
-      guard subscriptions.insert(channel).inserted else {
+      guard subscriptions.insert(channel) else {
         hub.subscribeAgain(self, to: channel, as: member)
         return
       }
@@ -84,8 +84,8 @@ extension ClientSession {
         reason: "Invalid channel name: \(problem)",
         cause: channel.utf8.count > ChannelName.maximumLength ? .longName : .name)
     }
-    let isOwn = user.map { channel == UserChannel.name(userID: $0.id) } ?? false
-    guard !channel.hasPrefix("#") || isOwn else {
+    let isOwn = user.map { channel.isSame(as: UserChannel.name(userID: $0.id)) } ?? false
+    guard !channel.begins(with: "#") || isOwn else {
       throw SubscriptionRefusal(reason: "\(channel) is only for a user who is signed in")
     }
     let isSecond = subscriptions.contains(channel)
@@ -116,7 +116,7 @@ extension ClientSession {
   }
 
   private func unsubscribe(from channel: String) {
-    guard subscriptions.remove(channel) != nil else {
+    guard subscriptions.remove(channel) else {
       complain(
         "No current subscription to channel \(channel), or subscription in progress",
         .noSubscription, channel: channel)

@@ -16,7 +16,7 @@ package final class ClientSession {
   package let connection: WebSocketConnection
   let hub: Hub
   /// The channels it is subscribed to.
-  var subscriptions: Set<String> = []
+  var subscriptions = NameSet()
   /// Who is signed in on it.
   var user: SignedInUser?
   /// Whether the hub has it on its list of those with something to do.

@@ -3,8 +3,8 @@ package import PusherCore
 /// Holds back that somebody has left, for who comes back soon has not.
 package struct DelayedNotices {
   private enum Key: Hashable {
-    case channel(String)
-    case member(String, userID: String)
+    case channel(Name)
+    case member(Name, userID: Name)
   }
 
   private struct Departure {
@@ -37,13 +37,13 @@ package struct DelayedNotices {
   package mutating func take(_ notice: WebhookNotice, at now: Instant) -> WebhookNotice? {
     switch notice {
     case .channelOccupied(let channel):
-      return standing.removeValue(forKey: .channel(channel)) == nil ? notice : nil
+      return standing.removeValue(forKey: .channel(Name(channel))) == nil ? notice : nil
     case .memberAdded(let channel, let userID):
-      let key = Key.member(channel, userID: userID)
+      let key = Key.member(Name(channel), userID: Name(userID))
       return standing.removeValue(forKey: key) == nil ? notice : nil
-    case .channelVacated(let channel): return hold(notice, .channel(channel), at: now)
+    case .channelVacated(let channel): return hold(notice, .channel(Name(channel)), at: now)
     case .memberRemoved(let channel, let userID):
-      return hold(notice, .member(channel, userID: userID), at: now)
+      return hold(notice, .member(Name(channel), userID: Name(userID)), at: now)
     case .clientEvent, .cacheMiss, .subscriptionCount: return notice
     }
   }

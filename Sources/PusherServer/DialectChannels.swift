@@ -8,14 +8,14 @@ extension Dialect {
   /// private ones.
   func kind(of channel: String) -> ChannelKind {
     guard self == .reverb else { return ChannelKind(channelName: channel) }
-    if channel.hasPrefix("private") { return .private }
-    return channel.hasPrefix("presence") ? .presence : .public
+    if channel.begins(with: "private") { return .private }
+    return channel.begins(with: "presence") ? .presence : .public
   }
 
   /// Whether new subscribers get a channel's last event.
   func isCache(_ channel: String) -> Bool {
     guard self == .reverb else { return ChannelName.isCache(channel) }
-    return ["cache", "private-cache-", "presence-cache-"].contains { channel.hasPrefix($0) }
+    return ["cache", "private-cache-", "presence-cache-"].contains { channel.begins(with: $0) }
   }
 
   /// Why a name cannot be a channel's; Reverb takes all but the empty one.

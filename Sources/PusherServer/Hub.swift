@@ -10,8 +10,8 @@ package final class Hub {
   let limits: ServerLimits
   /// The time of what is being done; whoever drives the hub brings it along.
   var now = Instant(nanoseconds: 0)
-  private var sessions: [String: ClientSession] = [:]
-  private var channels: [String: HubChannel] = [:]
+  private var sessions = NameTable<ClientSession>()
+  private var channels = NameTable<HubChannel>()
   var users = SignedInUsers()
   /// What goes wrong on purpose.
   package var faults = FaultScript()
@@ -35,7 +35,7 @@ package final class Hub {
   package var connectionCount: Int { sessions.count }
 
   /// The sockets, in no order.
-  package var allSessions: [ClientSession] { Array(sessions.values) }
+  package var allSessions: [ClientSession] { Array(sessions.elements) }
 
   package func hasSocket(_ socketID: String) -> Bool { sessions[socketID] != nil }
 
@@ -55,8 +55,8 @@ package final class Hub {
 
   /// Lets go of a socket, which leaves all its channels.
   func disconnect(_ session: ClientSession) {
-    guard sessions.removeValue(forKey: session.socketID) != nil else { return }
-    for channel in session.subscriptions.sorted() { leave(session, channel) }
+    guard sessions.removeValue(of: session.socketID) != nil else { return }
+    for channel in session.subscriptions.sorted { leave(session, channel) }
     signOut(session)
   }
 
@@ -83,7 +83,8 @@ package final class Hub {
 
   /// Subscribes a socket that is subscribed already: it gets the answer again, and may be somebody else from now on.
   func subscribeAgain(_ session: ClientSession, to name: String, as member: Member?) {
-    guard let channel = channels[name], channel.userID(of: session) == member?.userID else {
+    guard let channel = channels[name], channel.userID(of: session).isSame(as: member?.userID)
+    else {
       leave(session, name)
       subscribe(session, to: name, as: member)
       return
@@ -134,7 +135,7 @@ package final class Hub {
   private func noteCount(_ name: String) {
     guard application.sendsSubscriptionCounts, text.dialect.sendsSubscriptionCounts,
       let place = channels[name], place.kind != .presence,
-      !name.hasPrefix("#")
+      !name.begins(with: "#")
     else { return }
     if counts.note(name, count: place.subscribers.count) { tellCount(name) }
   }
@@ -216,7 +217,7 @@ package final class Hub {
   // MARK: What the outside asks
 
   /// The names of the channels that somebody is subscribed to, sorted.
-  package var occupiedChannels: [String] { channels.keys.sorted() }
+  package var occupiedChannels: [String] { channels.names.sorted() }
 
   /// How many sockets are subscribed to a channel.
   package func subscriptionCount(_ channel: String) -> Int {
@@ -257,7 +258,7 @@ package final class Hub {
 
   /// Notes something for the app's webhooks; users' own channels are nobody's business.
   private func note(_ notice: WebhookNotice) {
-    guard !application.webhooks.isEmpty, !notice.channel.hasPrefix("#") else { return }
+    guard !application.webhooks.isEmpty, !notice.channel.begins(with: "#") else { return }
     notices.append(notice)
   }
 

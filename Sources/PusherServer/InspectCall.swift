@@ -12,12 +12,12 @@ struct InspectCall {
   func channels(_ target: RequestTarget) throws(APIRefusal) -> JSONValue {
     let prefix = target["filter_by_prefix"] ?? ""
     let info = ChannelInfo(target["info"])
-    let isMixed = info.contains("user_count") && !prefix.hasPrefix("presence-")
+    let isMixed = info.contains("user_count") && !prefix.begins(with: "presence-")
     guard !isMixed || !hub.text.dialect.refusesMissingCounts else {
       throw APIRefusal(
         status: 400, reason: "user_count needs a filter_by_prefix that begins with presence-")
     }
-    let members = hub.occupiedChannels.filter { $0.hasPrefix(prefix) }.map { name in
+    let members = hub.occupiedChannels.filter { $0.begins(with: prefix) }.map { name in
       JSONValue.Member(
         name,
         .object(

@@ -25,7 +25,7 @@ package struct MemberList: Sendable, Equatable {
   }
 
   private var order: [String] = []
-  private var entries: [String: Entry] = [:]
+  private var entries = NameTable<Entry>()
 
   package init() {}
 
@@ -64,7 +64,7 @@ package struct MemberList: Sendable, Equatable {
       return false
     }
     entries[userID] = nil
-    order.removeAll { $0 == userID }
+    order.removeAll { $0.isSame(as: userID) }
     return true
   }
 

@@ -153,7 +153,7 @@ struct PublishCall {
       if let problem = dialect.problem(inChannel: name) {
         throw APIRefusal(status: 400, reason: "Invalid channel '\(name)': \(problem)")
       }
-      guard !name.hasPrefix("#") || UserChannel.userID(channelName: name) != nil else {
+      guard !name.begins(with: "#") || UserChannel.userID(channelName: name) != nil else {
         throw APIRefusal(
           status: 400, reason: "Invalid channel '\(name)': a user's is \(UserChannel.prefix)ID")
       }

@@ -37,7 +37,8 @@ struct RequestTarget {
   /// Path and query, cut in bytes: a target is read for each request, and characters are dear.
   private static func halves(_ target: String) -> (path: Substring, query: Substring) {
     // A proxy's form names the whole URL (RFC 9112 section 3.2.2).
-    let local = target.hasPrefix("/") ? target : (try? HTTPURL(parsing: target))?.target ?? target
+    let local =
+      target.begins(with: "/") ? target : (try? HTTPURL(parsing: target))?.target ?? target
     guard let mark = local.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (local[...], "") }
     return (local[..<mark], local[local.utf8.index(after: mark)...])
   }

@@ -65,7 +65,7 @@ extension ServerConnection {
     let negotiated: NegotiatedWebSocket
     do throws(ServerHandshake.Refusal) {
       (head, negotiated) = try ServerHandshake.respond(
-        to: request.head, supportedSubprotocol: { $0.hasPrefix("pusher-channels-protocol-") },
+        to: request.head, supportedSubprotocol: { $0.begins(with: "pusher-channels-protocol-") },
         deflate: server.options.acceptsCompression && server.options.dialect.knowsCompression)
     } catch {
       refuse(error.response, path: request.head.target)

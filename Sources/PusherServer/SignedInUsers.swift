@@ -57,8 +57,8 @@ struct SignInClaim {
 struct SignedInUsers {
   private typealias Sessions = [ObjectIdentifier: ClientSession]
 
-  private var sessions: [String: Sessions] = [:]
-  private var watchers: [String: Sessions] = [:]
+  private var sessions = NameTable<Sessions>()
+  private var watchers = NameTable<Sessions>()
 
   /// The connections of a user.
   func sessions(of userID: String) -> [ClientSession] {

@@ -31,7 +31,7 @@ struct SubscriptionClaim {
   func verify(for application: Application) throws(SubscriptionRefusal) {
     let colon = auth.firstIndex(of: ":")
     let key = colon.map { String(auth[..<$0]) } ?? auth
-    guard key == application.key, colon != nil else {
+    guard key.isSame(as: application.key), colon != nil else {
       throw SubscriptionRefusal(
         reason: "Invalid key in subscription auth data: '\(key)'", cause: .unauthorized)
     }
@@ -40,7 +40,7 @@ struct SubscriptionClaim {
       socketID: socketID, channel: channel, channelData: channelData)
     guard Digest.equalInConstantTime(Array(auth.utf8), Array(expected.auth.utf8)) else {
       let signed = "\(socketID):\(channel)" + (channelData.map { ":\($0)" } ?? "")
-      let given = auth.dropFirst(key.count + 1)
+      let given = auth.dropping(prefix: key + ":") ?? ""
       throw SubscriptionRefusal(
         reason: "Invalid signature: Expected HMAC SHA256 hex digest of \(signed), but got \(given)",
         cause: .unauthorized)

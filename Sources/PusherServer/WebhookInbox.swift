@@ -43,7 +43,7 @@ package struct WebhookInbox: Sendable {
     guard let signature = headers[WebhookSignature.signatureHeader] else {
       return .refused(401, "no \(WebhookSignature.signatureHeader)")
     }
-    guard headers[WebhookSignature.keyHeader] == key else {
+    guard headers[WebhookSignature.keyHeader].isSame(as: key) else {
       return .refused(401, "\(WebhookSignature.keyHeader) is not this app's key")
     }
     guard WebhookSignature.isValid(signature.lowercased(), of: request.body, secret: secret) else {

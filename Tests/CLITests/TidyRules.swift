@@ -62,7 +62,7 @@ enum TidyRules {
   static func findings(in sources: [TidySource]) -> [Finding] {
     let rules: [(TidySource) -> [Finding]] = [
       unknownRooms, imports, clocksAndRandomness, refusedCalls, unfinishedWork, longFile,
-      longFunctions,
+      longFunctions, namesByEquivalence,
     ]
     var found = roomOrder(sources)
     for source in sources {

@@ -144,7 +144,7 @@ public struct PusherAPI: Sendable {
       case .cluster(let cluster): options.service.apiHost(cluster: cluster)
       case nil: options.service.apiHost(cluster: nil)
       }
-    let place = name.contains(":") && !name.hasPrefix("[") ? "[\(name)]" : name
+    let place = name.contains(":") && !name.begins(with: "[") ? "[\(name)]" : name
     let port = options.port.map { ":\($0)" } ?? ""
     return try valid {
       try HTTPURL(

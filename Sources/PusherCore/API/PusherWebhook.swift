@@ -71,7 +71,7 @@ extension PusherAPI {
   public func webhook(
     body: [UInt8], key: String?, signature: String?
   ) throws(PusherWebhookError) -> PusherWebhook {
-    guard key == self.key else { throw .foreignKey }
+    guard key.isSame(as: self.key) else { throw .foreignKey }
     guard let signature, isSignature(signature.lowercased(), of: body) else {
       throw .badSignature
     }

@@ -43,6 +43,12 @@ extension StringProtocol {
     utf8.starts(with: prefix.utf8)
   }
 
+  /// Whether the text ends with the bytes of `suffix`.
+  package func ends(with suffix: String) -> Bool {
+    let length = suffix.utf8.count
+    return utf8.count >= length && utf8.suffix(length).elementsEqual(suffix.utf8)
+  }
+
   /// What follows the bytes of `prefix`; `nil` when the text does not begin with them.
   package func dropping(prefix: String) -> String? {
     guard begins(with: prefix) else { return nil }

@@ -47,11 +47,11 @@
 
   /// Whether the view holds exactly the bytes of `literal`.
   package func equals(_ literal: StaticString) -> Bool {
-    count == literal.utf8CodeUnitCount && hasPrefix(literal)
+    count == literal.utf8CodeUnitCount && begins(with: literal)
   }
 
   /// Whether the view begins with the bytes of `literal`.
-  package func hasPrefix(_ literal: StaticString) -> Bool {
+  package func begins(with literal: StaticString) -> Bool {
     guard count >= literal.utf8CodeUnitCount else { return false }
     let start = unsafe literal.utf8Start
     for index in 0..<literal.utf8CodeUnitCount where unsafe base[index] != start[index] {

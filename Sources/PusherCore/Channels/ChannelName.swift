@@ -8,11 +8,11 @@ public enum ChannelKind: Sendable, Equatable {
 
   /// The kind that the prefix of `name` stands for.
   public init(channelName name: String) {
-    if name.hasPrefix("private-encrypted-") {
+    if name.begins(with: "private-encrypted-") {
       self = .encrypted
-    } else if name.hasPrefix("private-") {
+    } else if name.begins(with: "private-") {
       self = .private
-    } else if name.hasPrefix("presence-") {
+    } else if name.begins(with: "presence-") {
       self = .presence
     } else {
       self = .public
@@ -33,7 +33,7 @@ public enum ChannelName {
   /// Whether new subscribers get the channel's last event: a prefix that ends with `cache-`.
   public static func isCache(_ name: String) -> Bool {
     ["cache-", "private-cache-", "presence-cache-", "private-encrypted-cache-"]
-      .contains { name.hasPrefix($0) }
+      .contains { name.begins(with: $0) }
   }
 
   /// Why a name cannot be a channel's; `nil` when it can.

@@ -21,7 +21,7 @@ package struct ClientEvent: Sendable, Equatable {
     guard kind == .private || kind == .presence else {
       throw .wrongKind(channel: channel, kind)
     }
-    let name = name.hasPrefix(Self.prefix) ? name : Self.prefix + name
+    let name = name.begins(with: Self.prefix) ? name : Self.prefix + name
     guard name.utf8.count > Self.prefix.utf8.count else { throw .emptyName }
     guard name.utf8.count <= Self.maximumNameLength else {
       throw .nameTooLong(bytes: name.utf8.count, limit: Self.maximumNameLength)

@@ -99,7 +99,9 @@ package struct EventTranscoder: Sendable {
     let lowest = max(16, message.count - 256)
     while quote > lowest, message[quote] != 0x22 { quote -= 1 }
     let start = quote - 11
-    guard start > 0, message[start..<message.count].hasPrefix(#","channel":""#) else { return nil }
+    guard start > 0, message[start..<message.count].begins(with: #","channel":""#) else {
+      return nil
+    }
     return start
   }
 

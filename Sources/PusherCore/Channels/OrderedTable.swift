@@ -1,7 +1,7 @@
 /// Values by name that keep the order in which they came; adding, finding and removing cost the same however many
 /// there are.
 struct OrderedTable<Value> {
-  private var places: [String: Int] = [:]
+  private var places = NameTable<Int>()
   private var names: [String] = []
   /// `nil` where a value was removed; the gaps are closed once they are more than the values.
   private var values: [Value?] = []
@@ -51,7 +51,7 @@ extension OrderedTable: Equatable where Value: Equatable {
   static func == (left: Self, right: Self) -> Bool {
     left.count == right.count
       && zip(left.elements, right.elements).allSatisfy {
-        $0.name == $1.name && $0.value == $1.value
+        $0.name.isSame(as: $1.name) && $0.value == $1.value
       }
   }
 }

@@ -55,7 +55,7 @@ package struct PlainEventReader: Sendable {
     let count = unsafe cursor.output - start
     if channel == nil { channel = Self.channel(&cursor) }
     guard let channel, cursor.byte == 0x7D, unsafe cursor.input + 1 == UnsafePointer(end),
-      !channel.hasPrefix("private-encrypted-")
+      !channel.begins(with: "private-encrypted-")
     else { return nil }
     buffer.commit(count)
     return Parts(event: event, channel: channel, data: buffer.view)

@@ -48,7 +48,7 @@ extension Session {
 
   /// A look that costs the other channels nothing; escapes hide what a name begins with.
   private static func mayBeEncrypted(_ token: ByteView) -> Bool {
-    token.hasPrefix("private-encrypted-") || JSONCursor(token).plainRun() < token.count
+    token.begins(with: "private-encrypted-") || JSONCursor(token).plainRun() < token.count
   }
 
   /// Asks for authorisation again, unless that helped nothing just now.

@@ -82,7 +82,7 @@ extension Session {
     signIn.wasDone = true
     report(.signedIn(userID: userID, userData: userData))
     let channel = UserChannel.name(userID: userID)
-    if let former = signIn.channel, former != channel { unsubscribe(former, at: now) }
+    if let former = signIn.channel, !former.isSame(as: channel) { unsubscribe(former, at: now) }
     signIn.channel = channel
     subscribe(channel, at: now)
     beginChannels(at: now)

@@ -37,8 +37,8 @@ public enum UserChannel {
 
   /// The user whose channel this is; `nil` for every other channel.
   public static func userID(channelName name: String) -> String? {
-    name.hasPrefix(prefix) && name.utf8.count > prefix.utf8.count
-      ? String(name.dropFirst(prefix.count)) : nil
+    guard let id = name.dropping(prefix: prefix), !id.isEmpty else { return nil }
+    return id
   }
 }
 

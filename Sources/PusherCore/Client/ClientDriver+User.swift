@@ -22,8 +22,8 @@ extension ClientDriver {
   private func signedIn(_ run: ClientRun, _ userID: String, _ userData: JSONValue) {
     log("signed in as user \(userID)")
     let name = UserChannel.name(userID: userID)
-    for former in run.dispatcher.channels.keys
-    where former != name && UserChannel.userID(channelName: former) != nil {
+    for former in run.dispatcher.channels.names
+    where !former.isSame(as: name) && UserChannel.userID(channelName: former) != nil {
       run.dispatcher.channels[former] = nil
     }
     if run.dispatcher.channels[name] == nil {

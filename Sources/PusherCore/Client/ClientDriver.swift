@@ -40,7 +40,7 @@ final class ClientDriver {
 
     /// The socket is gone, and with it whatever the server had confirmed.
     func noteLost() {
-      for channel in dispatcher.channels.values { channel.noteLost() }
+      for channel in dispatcher.channels.elements { channel.noteLost() }
       user.noteLost()
     }
   }
@@ -111,7 +111,7 @@ final class ClientDriver {
       let run = try make(generation)
       self.run = run
       if connection.userState.isWanted { run.client.signIn() }
-      for channel in connection.wantedChannels.values.sorted(by: { $0.serial < $1.serial }) {
+      for channel in connection.wantedChannels.elements.sorted(by: { $0.serial < $1.serial }) {
         run.dispatcher.channels[channel.name] = channel
         run.client.subscribe(channel.name)
       }

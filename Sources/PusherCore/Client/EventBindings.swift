@@ -49,7 +49,7 @@ struct BindingTable {
   /// Those that want every event.
   private(set) var all: [EventHandler] = []
   /// Those that want the events of one name.
-  private(set) var named: [String: [EventHandler]] = [:]
+  private(set) var named = NameTable<[EventHandler]>()
 
   var isEmpty: Bool { all.isEmpty && named.isEmpty }
 
@@ -67,14 +67,14 @@ struct BindingTable {
     if let place = all.firstIndex(where: { $0.binding == binding }) {
       return all.remove(at: place)
     }
-    for name in named.keys {
+    for name in named.names {
       if let handler = Self.remove(binding, from: &named, name) { return handler }
     }
     return nil
   }
 
   private static func remove(
-    _ binding: PusherBinding, from named: inout [String: [EventHandler]], _ name: String
+    _ binding: PusherBinding, from named: inout NameTable<[EventHandler]>, _ name: String
   ) -> EventHandler? {
     guard let place = named[name]?.firstIndex(where: { $0.binding == binding }) else { return nil }
     let handler = named[name]?.remove(at: place)
@@ -84,7 +84,7 @@ struct BindingTable {
 
   /// Takes all handlers of one name out.
   mutating func removeAll(named name: String) -> [EventHandler] {
-    named.removeValue(forKey: name) ?? []
+    named.removeValue(of: name) ?? []
   }
 }
 
@@ -138,7 +138,7 @@ final class BindingList: Sendable {
     }
     noteChange()
     for handler in former.all { handler.unbind() }
-    for handler in former.named.values.joined() { handler.unbind() }
+    for handler in former.named.elements.joined() { handler.unbind() }
   }
 
   private func noteChange() {

@@ -12,7 +12,7 @@ final class EventDispatcher: MessageTap {
   /// Where the reader writes the data of one event.
   private let scratch = ByteBuffer(capacity: 65_536)
   /// The channels that the session knows, by name.
-  var channels: [String: PusherChannel] = [:] {
+  var channels = NameTable<PusherChannel>() {
     didSet { channel.forget() }
   }
   /// When the bytes that are being handed out were read; asked for once a round.
@@ -48,9 +48,9 @@ final class EventDispatcher: MessageTap {
   /// Whether this is an event that means to the session nothing at all.
   private func isPlain(_ envelope: Envelope) -> Bool {
     let name = envelope.eventToken
-    if name.hasPrefix(protocolPrefix) || name.isEscaped { return false }
+    if name.begins(with: protocolPrefix) || name.isEscaped { return false }
     guard let channel = envelope.channelToken else { return true }
-    return !channel.hasPrefix("private-encrypted-") && !channel.isEscaped
+    return !channel.begins(with: "private-encrypted-") && !channel.isEscaped
   }
 
   /// Whether events are still wanted of this connection; `disconnect()` ends that at once.
@@ -150,8 +150,8 @@ private struct RecentChannel {
   private(set) var snapshot = BindingList.Snapshot()
 
   @inline(__always)
-  mutating func find(_ name: String, in channels: [String: PusherChannel]) {
-    guard name != self.name else { return }
+  mutating func find(_ name: String, in channels: NameTable<PusherChannel>) {
+    if let known = self.name, name.isSame(as: known) { return }
     self.name = name
     channel = channels[name]
     snapshot = BindingList.Snapshot()
@@ -177,7 +177,7 @@ extension ByteView {
   }
 
   @inline(__always)
-  fileprivate func hasPrefix(_ prefix: [UInt8]) -> Bool {
+  fileprivate func begins(with prefix: [UInt8]) -> Bool {
     guard count >= prefix.count else { return false }
     for index in prefix.indices where unsafe base[index] != prefix[index] { return false }
     return true

@@ -62,7 +62,7 @@ public final class EventSource: Sendable {
 
   /// The types of events that are listened to, sorted.
   public func events() -> [String] {
-    core.state.withLock { $0.listeners.keys.sorted() }
+    core.state.withLock { $0.listeners.names.sorted() }
   }
 
   /// Has `handler` called whenever a stream begins, after each reconnect too.

@@ -19,7 +19,7 @@ final class EventSourceCore: Sendable {
     var openHandlers: [@Sendable () -> Void] = []
     var completeHandlers: [CompleteHandler] = []
     var messageHandlers: [MessageHandler] = []
-    var listeners: [String: [MessageHandler]] = [:]
+    var listeners = NameTable<[MessageHandler]>()
     var streams: [ObjectIdentifier: EventSourceMessages.Buffer] = [:]
     fileprivate var tasks: [Task] = []
     fileprivate var hasThread = false

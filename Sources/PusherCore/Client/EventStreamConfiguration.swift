@@ -56,7 +56,7 @@ package struct EventStreamConfiguration: Sendable {
       add("Last-Event-ID", lastEventID)
     }
     for field in given.fields {
-      let isOfBody = field.name.lowercased().hasPrefix("content-")
+      let isOfBody = field.name.lowercased().begins(with: "content-")
       if !(dropsBody && isOfBody) { fields.append(field.name, field.value) }
     }
     return HTTPExchange.Request(

@@ -6,9 +6,9 @@ final class MethodAuthorizer: ChannelAuthorizer {
   private let dispatcher: EventDispatcher
   private let calls: EndpointCalls
   private let questions: OpenQuestions<PusherAuth>
-  private var memberIDs: [String: String] = [:]
+  private var memberIDs = NameTable<String>()
   /// What an endpoint answered last about a channel.
-  private var answers: [String: EndpointAnswer] = [:]
+  private var answers = NameTable<EndpointAnswer>()
 
   init(loop: EventLoop, connection: PusherConnection, dispatcher: EventDispatcher) {
     self.connection = connection
@@ -22,7 +22,7 @@ final class MethodAuthorizer: ChannelAuthorizer {
   func memberID(of channel: String) -> String? { memberIDs[channel] }
 
   /// What the endpoint said about a channel that failed.
-  func takeAnswer(about channel: String) -> EndpointAnswer? { answers.removeValue(forKey: channel) }
+  func takeAnswer(about channel: String) -> EndpointAnswer? { answers.removeValue(of: channel) }
 
   func authorize(_ request: AuthorizationRequest, completion: @escaping Completion) {
     let channel = request.channel

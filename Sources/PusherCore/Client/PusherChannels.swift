@@ -7,7 +7,11 @@ public struct PusherChannels: Sendable {
   }
 
   /// The channels by their names, as they are now.
-  public var channels: [String: PusherChannel] { connection.wantedChannels }
+  ///
+  /// Such names are ASCII, so that a dictionary by text tells them all apart.
+  public var channels: [String: PusherChannel] {
+    Dictionary(connection.wantedChannels.elements.map { ($0.name, $0) }) { $1 }
+  }
 
   /// The channel with this name, prefix included; `nil` when it is not wanted.
   public func find(name: String) -> PusherChannel? { connection.channel(name) }
@@ -18,5 +22,7 @@ public struct PusherChannels: Sendable {
   }
 
   /// Those that the server has confirmed on the present connection.
-  public var subscribed: [PusherChannel] { channels.values.filter(\.isSubscribed) }
+  public var subscribed: [PusherChannel] {
+    connection.wantedChannels.elements.filter(\.isSubscribed)
+  }
 }

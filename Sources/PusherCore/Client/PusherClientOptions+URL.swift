@@ -25,8 +25,8 @@ extension PusherClientOptions {
     let name = host?.name(service) ?? service.host(cluster: nil)
     // More than one colon is an IPv6 address; a single one would be a port's.
     let colons = name.utf8.count { $0 == UInt8(ascii: ":") }
-    let isBare = colons > 1 && !name.hasPrefix("[")
-    guard colons != 1, !name.hasPrefix("[") || name.hasSuffix("]") else {
+    let isBare = colons > 1 && !name.begins(with: "[")
+    guard colons != 1, !name.begins(with: "[") || name.ends(with: "]") else {
       throw .invalidHost(name, reason: "the port is an option of its own")
     }
     let url: HTTPURL
@@ -36,7 +36,7 @@ extension PusherClientOptions {
       throw .invalidHost(name, reason: "\(error)")
     }
     let isHostAlone =
-      url.path == "/" && !name.hasSuffix("/") && url.query == nil && url.userInfo == nil
+      url.path == "/" && !name.ends(with: "/") && url.query == nil && url.userInfo == nil
       && !name.contains("#")
     guard isHostAlone else {
       throw .invalidHost(name, reason: "it holds more than a host's name")
@@ -52,9 +52,9 @@ extension PusherClientOptions {
 
   private func checkedPath() throws(PusherConfigurationError) -> String {
     var path = path ?? ""
-    while path.hasSuffix("/") { path.removeLast() }
+    while path.ends(with: "/") { path.removeLast() }
     guard !path.isEmpty else { return "" }
-    if !path.hasPrefix("/") { path = "/" + path }
+    if !path.begins(with: "/") { path = "/" + path }
     let isLegal = path.utf8.allSatisfy {
       $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
     }

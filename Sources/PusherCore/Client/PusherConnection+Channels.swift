@@ -1,6 +1,6 @@
 /// The channels that are wanted, whatever the connection's state.
 extension PusherConnection {
-  var wantedChannels: [String: PusherChannel] { state.withLock { $0.channels } }
+  var wantedChannels: NameTable<PusherChannel> { state.withLock { $0.channels } }
 
   func channel(_ name: String) -> PusherChannel? { state.withLock { $0.channels[name] } }
 
@@ -79,10 +79,10 @@ extension PusherConnection {
 
   func unsubscribeAll() {
     let channels = state.withLock { state in
-      defer { state.channels = [:] }
+      defer { state.channels = NameTable() }
       return state.channels
     }
-    for channel in channels.values {
+    for channel in channels.elements {
       channel.end()
       post(.unsubscribe(channel))
     }

@@ -121,10 +121,10 @@ extension PusherConnection {
       Self.change(&state, to: .disconnected)
       state.changes = []
       state.socketId = nil
-      defer { state.channels = [:] }
+      defer { state.channels = NameTable() }
       return (state.channels, state.wakeUp)
     }
-    for channel in channels.values { channel.end() }
+    for channel in channels.elements { channel.end() }
     bindings.unbindAll()
     userState.end()
     userDataFetcher = nil

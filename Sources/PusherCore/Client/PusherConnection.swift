@@ -27,7 +27,7 @@ public final class PusherConnection: Sendable {
     var orders: [ClientOrder] = []
     /// State changes that the delegate has yet to be told.
     var changes: [StateChange] = []
-    var channels: [String: PusherChannel] = [:]
+    var channels = NameTable<PusherChannel>()
     var socketId: String?
     var retries = RetrySettings()
     var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)?

@@ -254,7 +254,7 @@ extension ServerLink: SocketStreamDelegate {
   /// The refusal of a server that answers once more after it has agreed to the upgrade, as one does whose application
   /// fails there.
   private func secondAnswer(_ socket: WebSocketConnection) -> ConnectionLoss? {
-    guard !hasReceivedMessage, socket.input.view.hasPrefix("HTTP/1.") else { return nil }
+    guard !hasReceivedMessage, socket.input.view.begins(with: "HTTP/1.") else { return nil }
     var parser = HTTPHeadParser(limits: HTTPHeadLimits())
     guard let head = try? parser.response(from: socket.input), head.status >= 300 else {
       return nil

@@ -79,7 +79,7 @@ struct EventStreamReader {
   /// Whether data or a part of a line that is no comment waits for its end.
   var isInsideEvent: Bool {
     let view = input.view
-    let start = skipsLineFeed && view.hasPrefix("\n") ? 1 : 0
+    let start = skipsLineFeed && view.begins(with: "\n") ? 1 : 0
     return hasData && !hasGivenEvent || view.count > start && view[start] != UInt8(ascii: ":")
   }
 

@@ -24,7 +24,7 @@ package enum ForeignProtocol: Equatable, Sendable, CustomStringConvertible {
     guard answer.count >= 4 || (0..<answer.count).contains(where: { answer[$0] == 0x0A }) else {
       return nil
     }
-    if answer.hasPrefix("SSH-") {
+    if answer.begins(with: "SSH-") {
       self = .ssh
     } else if answer.count >= 5, answer[0] == 0, answer[3] == 4, answer[4] == 0 {
       // The first frame of an HTTP/2 server is SETTINGS (RFC 9113 sections 3.4 and 4.1).

@@ -46,7 +46,7 @@ package struct HTTPHeadParser: Sendable {
     guard let length = try headLength(buffer, isStrict: false) else { return nil }
     let head = buffer.view[0..<length]
     let (line, next) = Self.line(of: head, from: 0)
-    guard line.count >= 12, line.hasPrefix("HTTP/"), line[8] == 0x20 else {
+    guard line.count >= 12, line.begins(with: "HTTP/"), line[8] == 0x20 else {
       throw .invalidStatusLine
     }
     let minor = try Self.minorVersion(line[0..<8], else: .invalidStatusLine)
@@ -81,7 +81,7 @@ package struct HTTPHeadParser: Sendable {
   /// As the static function; between calls that answer `nil`, bytes may only be added to `buffer`.
   package mutating func request(from buffer: ByteBuffer) throws(HTTPError) -> HTTPRequestHead? {
     // RFC 9112 section 2.2: empty lines before a request are skipped.
-    while scanned == 0, buffer.view.hasPrefix("\r\n") { buffer.consume(2) }
+    while scanned == 0, buffer.view.begins(with: "\r\n") { buffer.consume(2) }
     if scanned == 0, buffer.count == 1, buffer.view[0] == 0x0D { return nil }
     guard let length = try headLength(buffer, isStrict: true) else { return nil }
     let head = buffer.view[0..<length]
@@ -161,7 +161,7 @@ package struct HTTPHeadParser: Sendable {
   private static func minorVersion(
     _ version: ByteView, else malformed: HTTPError
   ) throws(HTTPError) -> Int {
-    guard version.hasPrefix("HTTP/"), version[6] == UInt8(ascii: "."),
+    guard version.begins(with: "HTTP/"), version[6] == UInt8(ascii: "."),
       let major = digit(version[5]), let minor = digit(version[7])
     else { throw malformed }
     guard major == 1 else { throw .unsupportedVersion }

@@ -54,9 +54,9 @@ struct JSONCursor {
   /// Steps over `true`, `false` or `null`.
   mutating func skipLiteral() throws(JSONError) {
     let rest = view[offset..<view.count]
-    if rest.hasPrefix("true") || rest.hasPrefix("null") {
+    if rest.begins(with: "true") || rest.begins(with: "null") {
       offset += 4
-    } else if rest.hasPrefix("false") {
+    } else if rest.begins(with: "false") {
       offset += 5
     } else {
       throw failure

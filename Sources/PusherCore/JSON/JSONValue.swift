@@ -29,7 +29,7 @@ extension JSONValue {
   /// no object.
   public subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
-    return members.last { $0.name == name }?.value
+    return members.last { $0.name.isSame(as: name) }?.value
   }
 
   /// The text of a string; `nil` for every other kind.

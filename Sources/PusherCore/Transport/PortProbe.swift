@@ -63,7 +63,7 @@ extension PortProbe: SocketStreamDelegate {
     // `HTTP/1.1 200`
     if input.count >= 12 {
       let isBadRequest = input.view[9..<12].equals("400")
-      end(input.view.hasPrefix("HTTP/1.") && (acceptsBadRequest || !isBadRequest))
+      end(input.view.begins(with: "HTTP/1.") && (acceptsBadRequest || !isBadRequest))
     } else if result == nil || result == .end {
       end(false)
     }

@@ -76,7 +76,7 @@ private struct Claim {
       token = nil
     }
     signature =
-      token.map { String($0.dropFirst(settings.key.count + 1)) }
+      token.map { $0.dropping(prefix: settings.key + ":") ?? $0 }
       ?? WebhookSignature.sign(Array(text.utf8), secret: settings.secret.revealed)
   }
 

@@ -31,9 +31,9 @@ final class SubscribeRun {
   private let printer: EventPrinter
   private let lifecycle: Lifecycle
   /// What is still to be joined on the present connection.
-  private var missing: Set<String>
+  private var missing: NameSet
   /// What no connection of this run has joined yet.
-  private var neverSubscribed: Set<String>
+  private var neverSubscribed: NameSet
   private var wasConnected = false
   private var wasSignedIn = false
   /// Why the last connection was lost, or never came to be.
@@ -44,7 +44,7 @@ final class SubscribeRun {
     diagnostics: Diagnostics
   ) throws {
     self.settings = settings
-    missing = Set(settings.channels)
+    missing = NameSet(settings.channels)
     neverSubscribed = missing
     let service = settings.connection.service
     run = PrintingRun(
@@ -144,7 +144,7 @@ extension SubscribeRun: ChannelsClientDelegate {
     let host = settings.connection.host
     switch event {
     case .connected:
-      missing = Set(settings.channels)
+      missing = NameSet(settings.channels)
       manager.status("connected to \(host)")
     case .subscribed(let channel, _):
       missing.remove(channel)

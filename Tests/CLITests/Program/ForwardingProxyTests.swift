@@ -6,7 +6,7 @@ import Testing
 struct ForwardingProxyTests {
   private static let api = ["trigger", "-c", "a", "-e", "e", "{}", "--scheme", "http"]
 
-  @Test(.enabled(if: LocalProxy.Kind.tinyproxy.isInstalled, "tinyproxy missing"))
+  @Test(.needs(.proxies))
   func `a proxy that connects to port 443 alone forwards sse and the API`() throws {
     let proxy = try LocalProxy(.tinyproxy, connectPort: 443)
     let heads = Record<HTTPRequestHead>()
@@ -41,7 +41,7 @@ struct ForwardingProxyTests {
     #expect(socket.errorText.contains("gives no way to 127.0.0.1:\(local.port): HTTP 403"))
   }
 
-  @Test(.enabled(if: LocalProxy.Kind.tinyproxy.isInstalled, "tinyproxy missing"))
+  @Test(.needs(.proxies))
   func `it wants its credentials, which the server never sees`() throws {
     let proxy = try LocalProxy(.tinyproxy, wantsCredentials: true, connectPort: 443)
     let heads = Record<HTTPRequestHead>()

@@ -66,7 +66,7 @@ struct StreamEndTests {
       "\(result.errorText)")
   }
 
-  @Test(.enabled(if: TestCertificates.shared != nil, "openssl missing"), arguments: [true, false])
+  @Test(.needs(.certificates), arguments: [true, false])
   func `with TLS the closing alert marks the end`(isMarked: Bool) throws {
     let certificates = try #require(TestCertificates.shared)
     let server = try ScriptedServer(certificate: certificates.trusted) { connection in

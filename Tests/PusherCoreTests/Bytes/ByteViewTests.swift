@@ -17,8 +17,8 @@ import Testing
       #expect(!view.equals("tru"))
       #expect(!view.equals("true "))
       #expect(!view.equals("trux"))
-      #expect(view.hasPrefix("") && view.hasPrefix("tr") && view.hasPrefix("true"))
-      #expect(!view.hasPrefix("truer") && !view.hasPrefix("x"))
+      #expect(view.begins(with: "") && view.begins(with: "tr") && view.begins(with: "true"))
+      #expect(!view.begins(with: "truer") && !view.begins(with: "x"))
       #expect(view[0..<0].equals(""))
     }
   }

@@ -1,0 +1,114 @@
+/// A name or an id as a key: the same as another only when its bytes are.
+///
+/// Text that `String` holds for equal, such as é as one character and as e with an accent, stands for two channels, events
+/// or users to every server. Tables by name are ``NameTable`` and ``NameSet``, and names are compared by
+/// ``Swift/String/isSame(as:)``, never by `==`.
+package struct Name: Hashable, Sendable {
+  package let text: String
+
+  package init(_ text: String) {
+    self.text = text
+  }
+
+  package static func == (left: Name, right: Name) -> Bool {
+    left.text.isSame(as: right.text)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    let isDone: Void? = text.utf8.withContiguousStorageIfAvailable {
+      unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0))
+    }
+    if isDone == nil { for byte in text.utf8 { hasher.combine(byte) } }
+    // As the standard library does it, so that two names in a row do not run together.
+    hasher.combine(0xFF as UInt8)
+  }
+}
+
+extension String {
+  /// Whether both have the same bytes.
+  package func isSame(as other: String) -> Bool {
+    let isSame: Bool?? = utf8.withContiguousStorageIfAvailable { left in
+      other.utf8.withContiguousStorageIfAvailable { right in
+        unsafe left.count == right.count
+          && (left.baseAddress == right.baseAddress || left.elementsEqual(right))
+      }
+    }
+    return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
+  }
+}
+
+extension String? {
+  /// Whether both have the same bytes, or both are `nil`.
+  package func isSame(as other: String?) -> Bool {
+    guard let self, let other else { return self == nil && other == nil }
+    return self.isSame(as: other)
+  }
+}
+
+/// Values by name.
+package struct NameTable<Value> {
+  private var values: [Name: Value] = [:]
+
+  package init() {}
+
+  package var count: Int { values.count }
+  package var isEmpty: Bool { values.isEmpty }
+  package var names: [String] { values.keys.map(\.text) }
+  package var elements: Dictionary<Name, Value>.Values { values.values }
+
+  /// The value of a name; `nil` removes it.
+  package subscript(name: String) -> Value? {
+    get { values[Name(name)] }
+    _modify { yield &values[Name(name)] }
+  }
+
+  /// The value of a name, `new` where there is none.
+  package subscript(name: String, default new: @autoclosure () -> Value) -> Value {
+    get { values[Name(name)] ?? new() }
+    _modify { yield &values[Name(name), default: new()] }
+  }
+
+  /// Takes a value out.
+  @discardableResult
+  package mutating func removeValue(of name: String) -> Value? {
+    values.removeValue(forKey: Name(name))
+  }
+
+  package mutating func removeAll() {
+    values.removeAll()
+  }
+}
+
+extension NameTable: Sendable where Value: Sendable {}
+extension NameTable: Equatable where Value: Equatable {}
+
+/// Names, each once.
+package struct NameSet: Sendable, Equatable {
+  private var names: Set<Name> = []
+
+  package init() {}
+
+  package init(_ names: some Sequence<String>) {
+    self.names = Set(names.map(Name.init))
+  }
+
+  package var count: Int { names.count }
+  package var isEmpty: Bool { names.isEmpty }
+
+  /// The names in the order of the alphabet.
+  package var sorted: [String] { names.map(\.text).sorted() }
+
+  package func contains(_ name: String) -> Bool { names.contains(Name(name)) }
+
+  /// Answers whether the name was not there.
+  @discardableResult
+  package mutating func insert(_ name: String) -> Bool { names.insert(Name(name)).inserted }
+
+  /// Answers whether the name was there.
+  @discardableResult
+  package mutating func remove(_ name: String) -> Bool { names.remove(Name(name)) != nil }
+
+  package mutating func removeAll() {
+    names.removeAll()
+  }
+}

@@ -1,0 +1,57 @@
+import Testing
+
+extension TidyRules {
+  /// Where names of channels, events and users, and ids, are dealt with.
+  private static func dealsWithNames(_ source: TidySource) -> Bool {
+    source.path.hasPrefix("Sources/PusherServer/")
+      || ["Channels", "Client", "API"].contains(source.room)
+  }
+
+  /// Files whose tables by text hold nothing that a peer or a user names: variables, headers, settings, or a public
+  /// type that had to stay.
+  private static let exceptions: Set<String> = [
+    "PusherNetwork.swift", "EventSource.swift", "EventSourceCore.swift", "PusherChannels.swift",
+    "PusherAPI+Channels.swift", "StagedFault+Parsing.swift", "AnyDataHandlers.swift",
+  ]
+
+  /// Names are bytes: text is compared by Unicode equivalence, which makes one of two channels.
+  static func namesByEquivalence(_ source: TidySource) -> [Finding] {
+    guard dealsWithNames(source) else { return [] }
+    var found = [["hasPrefix", "("], ["hasSuffix", "("]].flatMap { source.matches($0) }.map {
+      source.finding(
+        $0.line, "\($0.text) compares text, names are bytes: begins(with:), ends(with:)")
+    }
+    let file = source.path.split(separator: "/").last.map(String.init) ?? ""
+    guard !exceptions.contains(file) else { return found }
+    let tables = [
+      ["[", "String", ":"], ["Set", "<", "String", ">"], ["Dictionary", "<", "String"],
+    ]
+    found += tables.flatMap { source.matches($0) }.map {
+      source.finding($0.line, "a table by text makes one of two names: NameTable, NameSet")
+    }
+    return found
+  }
+}
+
+@Suite("Tidy: names")
+struct TidyNameTests {
+  @Test(arguments: [
+    "if name.hasPrefix(\"private-\") {}", "path.hasSuffix(\"/\")", "var a: [String: Hub] = [:]",
+    "var a: Set<String> = []", "let a = Dictionary<String, Int>()",
+  ])
+  func `text as a name is refused where names are dealt with`(text: String) {
+    let rooms = ["PusherServer", "PusherCore/Channels", "PusherCore/Client", "PusherCore/API"]
+    for room in rooms + ["PusherCore/HTTP", "pusher-cli"] {
+      let found = TidyRules.namesByEquivalence(TidySource("Sources/\(room)/A.swift", text))
+      #expect(found.count == (rooms.contains(room) ? 1 : 0), "\(room)")
+    }
+  }
+
+  @Test(arguments: [
+    "name.begins(with: \"private-\")", "var a = NameTable<Hub>()", "var a: [Name: Int] = [:]",
+    "let a: [String] = []", "// hasPrefix( and [String: Int]",
+  ])
+  func `names as bytes are fine`(text: String) {
+    #expect(TidyRules.namesByEquivalence(TidySource("Sources/PusherServer/A.swift", text)).isEmpty)
+  }
+}

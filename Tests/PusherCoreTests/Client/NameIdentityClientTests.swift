@@ -1,0 +1,60 @@
+import TestSupport
+import Testing
+
+@testable import PusherCore
+
+/// Two spellings of é are two events and two users to a client.
+@Suite(.ownThread) struct `Names that only look alike, at the client` {
+  static let (one, other) = ("caf\u{E9}", "cafe\u{301}")
+
+  @Test func `a roster keeps two members, and one that leaves is the one that is named`() throws {
+    var roster = PresenceRoster()
+    #expect(roster.insert(Self.one, 1) && roster.insert(Self.other, 2))
+    #expect(
+      roster.count == 2 && roster[Self.one]?.userInfo == 1 && roster[Self.other]?.userInfo == 2)
+    #expect(roster.remove(Self.other)?.userInfo == 2)
+    #expect(roster[Self.other] == nil && roster[Self.one]?.userInfo == 1)
+    let list = try JSONParser.parse(
+      #"{"presence":{"count":2,"ids":["\#(Self.one)","\#(Self.other)"],"hash":{"\#(Self.one)":1,"\#(Self.other)":2}}}"#
+    )
+    #expect(PresenceRoster(subscriptionData: list).count == 2)
+  }
+
+  @Test func `a handler gets the events whose bytes it is bound to`() async throws {
+    let service = try LocalService()
+    let pusher = service.pusher()
+    let delegate = RecordingDelegate()
+    pusher.delegate = delegate
+    let told = Gathered<String>()
+    let channel = pusher.subscribe("a")
+    channel.bind(eventName: Self.one) { _ in told.add("channel one") }
+    channel.bind(eventName: Self.other) { _ in told.add("channel other") }
+    pusher.bind(eventName: Self.one) { _ in told.add("client one") }
+    pusher.connect()
+    _ = try await delegate.subscribed.wait()
+    for name in [Self.other, Self.one] { try await service.trigger(name, "a") }
+    #expect(try await told.wait(for: 3) == ["channel other", "channel one", "client one"])
+  }
+
+  @Test func `subscriptions are told apart by their bytes`() {
+    var table = SubscriptionTable()
+    for name in [Self.one, Self.other] {
+      var subscription = Subscription(channel: name)
+      subscription.state = .subscribed
+      table[name] = subscription
+    }
+    #expect(table.count == 2 && table.areAllSubscribed)
+    table[Self.one] = nil
+    #expect(
+      table[Self.other] != nil && table.names.map { Array($0.utf8) } == [Array(Self.other.utf8)])
+  }
+
+  @Test func `listeners of an event source are told apart by their bytes`() {
+    let source = EventSource(url: "http://127.0.0.1:1/")
+    source.addEventListener(Self.one) { _, _, _ in }
+    source.addEventListener(Self.other) { _, _, _ in }
+    #expect(source.events().count == 2)
+    source.removeEventListener(Self.one)
+    #expect(source.events().map { Array($0.utf8) } == [Array(Self.other.utf8)])
+  }
+}
