@@ -104,7 +104,7 @@ struct ForwardingProxyTests {
     #expect(lines.values == ["GET http://server.test/a", "CONNECT server.test:443"])
   }
 
-  @Test(arguments: [(403, Int32(3)), (502, 5)])
+  @Test(arguments: [(403, Int32(3)), (502, 4)])
   func `a refusal that may be the proxy's own names the proxy`(code: Int, status: Int32) throws {
     let proxy = try ScriptedServer { connection in
       _ = try connection.question()
