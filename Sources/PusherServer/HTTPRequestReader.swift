@@ -42,10 +42,11 @@ package struct HTTPRequestReader {
   /// The next request; `nil` when more has to come.
   ///
   /// Behind the head of an upgrade the input is left alone. A body that is too long throws
-  /// ``HTTPError/bodyTooLarge(limit:)`` before it is read.
+  /// ``HTTPError/bodyTooLarge(limit:)`` before it is read; a Host that is missing, repeated or none throws too.
   package mutating func next(from input: ByteBuffer) throws(HTTPError) -> Request? {
     if pending == nil {
       guard let head = try heads.request(from: input) else { return nil }
+      try Self.checkHost(head)
       let reader = try HTTPBodyReader(head, limit: bodyLimit)
       pending = Pending(head: head, reader: reader)
       owesContinue = !reader.isComplete && head.headers.tokens("Expect").contains("100-continue")
@@ -56,6 +57,17 @@ package struct HTTPRequestReader {
     owesContinue = false
     defer { body.removeAll() }
     return Request(head: head, body: body.array)
+  }
+
+  /// RFC 9112 section 3.2: who sees another host than the next reader sees another request.
+  private static func checkHost(_ head: HTTPRequestHead) throws(HTTPError) {
+    let hosts = head.headers.all("Host")
+    guard hosts.count <= 1 else { throw .hostRepeated }
+    guard let host = hosts.first else {
+      guard head.minorVersion == 0 else { throw .hostMissing }
+      return
+    }
+    guard HTTPURL.isAuthority(host) else { throw .invalidHost }
   }
 
   /// The interim answer that the client waits for, once.

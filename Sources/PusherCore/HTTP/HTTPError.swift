@@ -16,6 +16,12 @@ package enum HTTPError: Error, Equatable, CustomStringConvertible {
   case obsoleteLineFolding
   /// A line that ends with LF alone.
   case bareLineFeed
+  /// A request of HTTP/1.1 without a Host field (RFC 9112 section 3.2).
+  case hostMissing
+  /// More than one Host field.
+  case hostRepeated
+  /// A Host field that holds no host, or more than that and a port.
+  case invalidHost
   case invalidContentLength
   /// Several Content-Length values that differ.
   case conflictingContentLength
@@ -46,6 +52,9 @@ package enum HTTPError: Error, Equatable, CustomStringConvertible {
     case .invalidHeader: "the HTTP head has an invalid field"
     case .obsoleteLineFolding: "the HTTP head has a field folded over two lines"
     case .bareLineFeed: "the HTTP head has a line that does not end with CR LF"
+    case .hostMissing: "the request has no Host field"
+    case .hostRepeated: "the request has more than one Host field"
+    case .invalidHost: "the Host field is not a host with or without a port"
     case .invalidContentLength: "Content-Length is not a number"
     case .conflictingContentLength: "Content-Length is given twice and differs"
     case .ambiguousBodyLength: "both Content-Length and Transfer-Encoding are given"

@@ -76,6 +76,11 @@ package struct HTTPURL: Sendable, Equatable {
       userInfo: at.map { String(authority[..<$0]) })
   }
 
+  /// Whether a text is a host with or without a port, and nothing else.
+  package static func isAuthority(_ text: String) -> Bool {
+    (try? hostAndPort(text[...])) != nil
+  }
+
   private static func hostAndPort(
     _ text: Substring
   ) throws(HTTPError) -> (host: String, port: Int?) {

@@ -38,6 +38,35 @@ struct HTTPRequestReaderTests {
     #expect(request?.keepsAlive == keeps)
   }
 
+  /// RFC 9112 section 3.2.
+  @Test(arguments: [
+    ("HTTP/1.1", "", HTTPError.hostMissing), ("HTTP/1.1", "Host: a\r\nHost: a\r\n", .hostRepeated),
+    ("HTTP/1.0", "Host: a\r\nhost: b\r\n", .hostRepeated),
+    ("HTTP/1.1", "Host: a, b\r\n", .invalidHost), ("HTTP/1.1", "Host: u@a\r\n", .invalidHost),
+    ("HTTP/1.1", "Host: a/b\r\n", .invalidHost), ("HTTP/1.1", "Host: a:x\r\n", .invalidHost),
+    ("HTTP/1.1", "Host: a:70000\r\n", .invalidHost), ("HTTP/1.1", "Host: \r\n", .invalidHost),
+    ("HTTP/1.1", "Host: [::1\r\n", .invalidHost), ("HTTP/1.1", "Host: a\u{e9}\r\n", .invalidHost),
+  ])
+  func `a request that names no host, two, or something else is refused`(
+    version: String, fields: String, error: HTTPError
+  ) {
+    var reader = HTTPRequestReader(bodyLimit: 10)
+    #expect(throws: error) {
+      try reader.next(from: buffer("GET / \(version)\r\n\(fields)\r\n"))
+    }
+    #expect(HTTPAnswer(error).status == 400)
+  }
+
+  @Test(arguments: [
+    ("HTTP/1.0", ""), ("HTTP/1.0", "Host: a\r\n"), ("HTTP/1.1", "Host: a.test:6001\r\n"),
+    ("HTTP/1.1", "Host: [::1]:80\r\n"), ("HTTP/1.1", "Host: a:\r\n"),
+    ("HTTP/1.1", "Host: 127.0.0.1\r\n"),
+  ])
+  func `one host is taken, and none of HTTP 1.0`(version: String, fields: String) throws {
+    var reader = HTTPRequestReader(bodyLimit: 10)
+    #expect(try reader.next(from: buffer("GET / \(version)\r\n\(fields)\r\n")) != nil)
+  }
+
   @Test func `a body beyond the limit is refused before it comes`() {
     var reader = HTTPRequestReader(bodyLimit: 10)
     #expect(throws: HTTPError.bodyTooLarge(limit: 10)) {
