@@ -11,9 +11,10 @@ extension ServerConnection {
       stream?.wantsRead = false
       return
     }
-    stream?.wantsRead = true
     do throws(HTTPError) {
       let request = try reader.next(from: input)
+      // Nothing more is read while requests wait: reading is faster than answering.
+      stream?.wantsRead = request == nil || input.isEmpty
       if let interim = reader.takeContinue() { answers.append(interim) }
       phase = .http(reader)
       guard let request else { return }

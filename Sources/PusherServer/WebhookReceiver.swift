@@ -77,6 +77,8 @@ final class WebhookConnection: SocketStreamDelegate {
   private let output = ByteBuffer(capacity: 256)
   private var stream: SocketStream?
   private var timer: LoopTimer?
+  /// Lets the others have their turn before the next of many requests.
+  private var turn: LoopTimer?
   private var closesWhenSent = false
 
   init(_ receiver: WebhookReceiver, descriptor: Int32, peer: SocketAddress?, at now: Instant) {
@@ -91,8 +93,9 @@ final class WebhookConnection: SocketStreamDelegate {
   }
 
   func close() {
-    if let timer { receiver.loop.remove(timer) }
+    for timer in [timer, turn] { timer.map(receiver.loop.remove) }
     timer = nil
+    turn = nil
     stream?.close()
     stream = nil
     receiver.forget(self)
@@ -110,23 +113,52 @@ final class WebhookConnection: SocketStreamDelegate {
     } catch {
       return close()
     }
+    takeTurn(at: now)
+  }
+
+  /// Answers one request, if one is there and the answer before has gone; nothing more is read until then.
+  private func takeTurn(at now: Instant) {
+    guard let stream else { return }
     guard !closesWhenSent else { return input.removeAll() }
+    guard output.isEmpty else {
+      stream.wantsRead = false
+      return
+    }
+    var hasMore = false
     do throws(HTTPError) {
-      while !closesWhenSent, let request = try reader.next(from: input) {
+      let request = try reader.next(from: input)
+      if let interim = reader.takeContinue() { output.append(interim) }
+      if let request {
+        hasMore = !input.isEmpty
         timer?.deadline = now.advanced(by: WebhookReceiver.patience)
         closesWhenSent = !request.keepsAlive
         receiver.answer(request).write(to: output, keepsAlive: request.keepsAlive)
       }
-      if let interim = reader.takeContinue() { output.append(interim) }
     } catch {
       receiver.reject(error).write(to: output, keepsAlive: false)
       closesWhenSent = true
     }
+    stream.wantsRead = closesWhenSent || !hasMore
     flush()
+    if hasMore, !closesWhenSent { waitForTurn() }
+  }
+
+  private func waitForTurn() {
+    guard stream != nil else { return }
+    if turn == nil {
+      let timer = LoopTimer(deadline: nil) { [weak self] in
+        guard let self else { return }
+        self.takeTurn(at: self.receiver.loop.now)
+      }
+      turn = timer
+      receiver.loop.add(timer)
+    }
+    turn?.deadline = LoopInterest.immediately
   }
 
   func streamWritable(_ stream: SocketStream, at now: Instant) {
     flush()
+    takeTurn(at: now)
   }
 
   func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
