@@ -69,7 +69,14 @@ final class ServerConnection: SocketStreamDelegate {
 
   func streamWritable(_ stream: SocketStream, at now: Instant) {
     flush(at: now)
-    if case .http = phase { takeTurn(at: now) }
+    switch phase {
+    case .http: takeTurn(at: now)
+    // A ping may have waited for room.
+    case .socket(let session): session.receive(at: now)
+    case .refused(let socket): socket.receive()
+    case .lingering: break
+    }
+    flush(at: now)
   }
 
   func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {

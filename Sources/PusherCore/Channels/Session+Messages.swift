@@ -62,7 +62,7 @@ extension Session {
         || refused(code: code, message: message, channel: channel, at: now)
       // An error that a channel or the sign-in has paid for does not explain why the socket drops later.
       if let code, !isPaidFor { lastError = code }
-    case .ping: emit(.send(command.pong))
+    case .ping: emit(.answerPing(command.pong))
     case .pong: break
     case .subscriptionSucceeded(let channel, let data): succeeded(channel, data: data, at: now)
     case .subscriptionError(let channel, let type, let message, let status):

@@ -99,6 +99,8 @@ package enum SessionOutput: Sendable, Equatable {
   case dial
   /// Send a text message.
   case send(String)
+  /// Answer a ping with this message; of several answers that wait one is enough.
+  case answerPing(String)
   /// Ask for a signature, and hand the answer to ``Session/authorized(_:_:at:)``.
   case authorize(AuthorizationRequest)
   /// Ask who the user is, and hand the answer to ``Session/authenticated(_:_:at:)``.

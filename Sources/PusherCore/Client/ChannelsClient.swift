@@ -147,6 +147,8 @@ package final class ChannelsClient {
     case .send(let text):
       delegate?.client(self, sends: text)
       link?.send(text)
+    case .answerPing(let text):
+      if link?.answerPing(text) == true { delegate?.client(self, sends: text) }
     case .authorize(let request):
       authorizer.authorize(request) { [unowned self] result in
         perform { $0.authorized(request, result, at: $1) }

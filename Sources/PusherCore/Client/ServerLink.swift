@@ -32,6 +32,9 @@ final class ServerLink {
   /// How much is read at a time; also what one burst may cost before the output is flushed.
   private static let readSize = 256 << 10
 
+  /// Bytes of output above which answers to pings wait: a server that pings and does not read must not cost memory.
+  private static let answerThreshold = 64 << 10
+
   private let configuration: ClientConfiguration
   private var tls: TLSContext?
   private var trail: RedirectTrail
@@ -52,6 +55,8 @@ final class ServerLink {
   private var hasReceivedMessage = false
   /// Whether messages may wait in the socket since a time when it was left unread.
   private var isBehind = false
+  /// The answer to the latest ping, held back because the output was full.
+  private var owedAnswer: String?
   /// When bytes last came.
   private var lastRead: Instant?
   /// Set to leave what comes unread, for as long as nobody takes what was read.
@@ -99,6 +104,22 @@ final class ServerLink {
     guard case .open(let socket) = phase else { return }
     socket.send(text: text)
     flush()
+  }
+
+  /// Answers a ping of the server, now or once it has read enough of what waits for it.
+  ///
+  /// - Returns: Whether the answer is on its way.
+  func answerPing(_ text: String) -> Bool {
+    guard case .open(let socket) = phase else { return false }
+    guard socket.output.count <= Self.answerThreshold else {
+      // As with the pings of WebSocket, of several only the latest need be answered (RFC 6455 section 5.5.3).
+      owedAnswer = text
+      return false
+    }
+    owedAnswer = nil
+    socket.send(text: text)
+    flush()
+    return true
   }
 
   /// Sends a close frame and waits for the server's; the owner limits how long.
@@ -193,6 +214,9 @@ extension ServerLink: SocketStreamDelegate {
 
   func streamWritable(_ stream: SocketStream, at now: Instant) {
     flush()
+    if let owedAnswer { _ = answerPing(owedAnswer) }
+    // A ping of WebSocket may have waited for room too.
+    drain(at: now)
   }
 
   func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {

@@ -56,10 +56,22 @@ extension SocketStream {
     }
   }
 
+  /// How much of its own answers TLS may have waiting, in bytes; what the caller writes is far below.
+  private static let answerLimit = 256 << 10
+
   /// A read may have made TLS answer on its own account (RFC 8446 section 4.6.3).
+  ///
+  /// A peer that asks again and again and reads no answer would otherwise fill the memory.
   private func answerKeyUpdate(_ engine: TLSEngine) throws(TransportError) {
     engine.drain(into: outgoing)
-    if !outgoing.isEmpty { try flush() }
+    guard !outgoing.isEmpty else { return }
+    try flush()
+    guard outgoing.count <= Self.answerLimit else {
+      throw .tls(
+        .connection(
+          reason: "the other side asks for new keys and reads no answers; more than "
+            + "\(Self.answerLimit >> 10) KiB of them wait"))
+    }
   }
 
   /// Feeds the engine from the socket; false when the socket has nothing now.

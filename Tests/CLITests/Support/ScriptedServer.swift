@@ -16,13 +16,14 @@ final class ScriptedServer: Sendable {
 
   /// - Parameters:
   ///   - certificate: Serve TLS with this one.
+  ///   - receiveBuffer: How much the system shall hold of what is not read, in bytes; as much as it likes unless given.
   ///   - place: Where the test asks for it, for what goes wrong later.
   ///   - script: What each connection does.
   init(
-    certificate: ServerCertificate? = nil, place: SourceLocation = #_sourceLocation,
-    _ script: @escaping Script
+    certificate: ServerCertificate? = nil, receiveBuffer: Int32? = nil,
+    place: SourceLocation = #_sourceLocation, _ script: @escaping Script
   ) throws {
-    let listener = try Loopback.listen()
+    let listener = try Loopback.listen(receiveBuffer: receiveBuffer)
     port = listener.port
     isSecure = certificate != nil
     stopPipe = try Spawn.pipe()
@@ -90,10 +91,15 @@ enum Loopback {
   /// - Parameters:
   ///   - last: The last number of the address, 127.0.0.1 unless given.
   ///   - port: A port instead of a free one.
-  static func listen(backlog: Int32 = 64, last: UInt32 = 1, port: UInt16 = 0) throws
-    -> (descriptor: Int32, port: UInt16)
-  {
+  ///   - receiveBuffer: What each connection holds unread, in bytes.
+  static func listen(
+    backlog: Int32 = 64, last: UInt32 = 1, port: UInt16 = 0, receiveBuffer: Int32? = nil
+  ) throws -> (descriptor: Int32, port: UInt16) {
     let descriptor = try socket()
+    if var size = receiveBuffer {
+      setsockopt(
+        descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    }
     var address = self.address(port: port, last: last)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let result = withUnsafeMutablePointer(to: &address) { pointer in

@@ -186,7 +186,7 @@ private struct SessionRules {
     case .dial:
       require(!isDialled && !hasEnded, "two connections at a time")
       isDialled = true
-    case .send(let text):
+    case .send(let text), .answerPing(let text):
       require(isConnected || isDialled && text.contains(":pong"), "sent without a connection")
       let problem = StrictJSON.problem(in: Array(text.utf8))
       require(problem == nil, "sent what is no JSON (\(problem ?? "")): \(text)")

@@ -29,7 +29,7 @@ import Testing
     #expect(harness.receive(#"{"event":"pusher:ping","data":{}}"#).isEmpty)
     #expect(
       harness.receive(#"{"event":"eventflit:ping","data":{}}"#)
-        == [.send(#"{"event":"eventflit:pong","data":{}}"#)])
+        == [.answerPing(#"{"event":"eventflit:pong","data":{}}"#)])
   }
 
   @Test func `the fast way leaves the service's own events to the general one`() {

@@ -101,7 +101,7 @@ struct SessionHarness {
   // MARK: Outputs, short
 
   static let ping = SessionOutput.send(#"{"event":"pusher:ping","data":{}}"#)
-  static let pong = SessionOutput.send(#"{"event":"pusher:pong","data":{}}"#)
+  static let pong = SessionOutput.answerPing(#"{"event":"pusher:pong","data":{}}"#)
 
   static func subscribe(_ channel: String) -> SessionOutput {
     .send(#"{"event":"pusher:subscribe","data":{"channel":"\#(channel)"}}"#)

@@ -1,0 +1,118 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// What a peer can ask for again and again without reading the answers.
+@Suite("Floods of questions", .serialized)
+struct FloodTests {
+  /// A server of the program that is flooded with requests.
+  enum Flooded: CaseIterable, Sendable {
+    case serve
+    case webhookListen
+
+    var arguments: [String] {
+      switch self {
+      case .serve: ["serve"]
+      // Its warnings would fill the pipe, which nobody reads meanwhile.
+      case .webhookListen: ["webhook", "listen", "--key", "k", "-q"]
+      }
+    }
+  }
+
+  @Test(arguments: Flooded.allCases)
+  func `requests in a row whose answers nobody reads cost a server next to nothing`(
+    _ flooded: Flooded
+  ) throws {
+    let file = TemporaryFolder.shared.file("flooded-port")
+    let program = try PusherCLI.start(
+      flooded.arguments + ["--listen", "127.0.0.1:0", "--port-file", file],
+      environment: ["PUSHER_APP_SECRET": "s"])
+    let client = try RawClient(try Self.port(in: file))
+    let request = "GET /x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    let requests = Array(String(repeating: request, count: 1500).utf8)
+    let before = try #require(program.peakMemory)
+    _ = try client.flood(requests, atMost: 32 << 20)
+    let after = try #require(program.peakMemory)
+    #expect(after - before < 8 << 10, "\(after - before) KiB")
+    program.send(SIGKILL)
+  }
+
+  private static func port(in file: String) throws -> UInt16 {
+    let deadline = SystemClock.now().advanced(by: .seconds(15))
+    while SystemClock.now() < deadline {
+      let text = try? String(contentsOfFile: file, encoding: .utf8)
+      if let port = text.flatMap({ UInt16($0.filter(\.isNumber)) }) { return port }
+      usleep(5000)
+    }
+    throw Late("no port was written")
+  }
+
+  /// A question that a client answers.
+  enum Question: CaseIterable, Sendable {
+    case message
+    case frame
+  }
+
+  @Test(arguments: Question.allCases)
+  func `of many pings that a server sends without reading the latest is answered`(
+    _ question: Question
+  ) throws {
+    let total = 200_000
+    let pongs = Record<Int>()
+    let read = Gate()
+    let server = try ScriptedServer(receiveBuffer: 4096) { connection in
+      try connection.join()
+      let block = WebSocketConnection(
+        role: .server, deflate: nil, random: SystemRandomNumberGenerator(), input: nil)
+      for number in 0..<1000 {
+        switch question {
+        case .message: block.send(text: #"{"event":"pusher:ping","data":{}}"#)
+        case .frame: block.ping([UInt8](repeating: UInt8(number & 1), count: 100))
+        }
+      }
+      let bytes = block.output.view.array
+      for _ in 0..<total / 1000 { try connection.send(bytes: bytes) }
+      try connection.ping(Array("the last".utf8))
+      try connection.send(event: "over", data: "{}")
+      try connection.wait(for: read)
+      var count = 0
+      while true {
+        switch try connection.event() {
+        case .pong(Array("the last".utf8)):
+          pongs.add(count)
+          try connection.stay()
+        case .pong, .text: count += 1
+        case .closed: throw PeerLeft()
+        }
+      }
+    }
+    let program = try PusherCLI.subscribe(to: server, "news")
+    #expect(try program.line(within: .seconds(60)).contains(#""event":"over""#))
+    read.open()
+    let deadline = SystemClock.now().advanced(by: .seconds(60))
+    while pongs.values.isEmpty, SystemClock.now() < deadline { usleep(5000) }
+    let count = try #require(pongs.values.first)
+    #expect((1..<total * 2 / 3).contains(count), "\(count) of \(total) were answered")
+  }
+
+  @Test(.enabled(if: TestCertificates.shared != nil, "openssl missing"))
+  func `new keys that a server wants again and again without reading end the connection`() throws {
+    let certificates = try #require(TestCertificates.shared)
+    let server = try ScriptedServer(certificate: certificates.trusted, receiveBuffer: 4096) {
+      connection in
+      try connection.beginStream()
+      try connection.send(stream: "data: 1\n\n")
+      for _ in 0..<300 { try connection.updateKeys(times: 1000) }
+      try connection.stall()
+    }
+    let result = try PusherCLI.sse(
+      server, "--reconnect", "never", "--cacert", certificates.authority
+    ).result(within: .seconds(60))
+    #expect(result.ending == .exited(4), "\(result.errorText)")
+    #expect(result.outputText == StreamEnd.event)
+    #expect(
+      result.errorText
+        == "pusher-cli: error: TLS connection failed: the other side asks for new keys and reads no "
+        + "answers; more than 256 KiB of them wait\n", "\(result.errorText)")
+  }
+}
