@@ -8,6 +8,8 @@
 @main
 struct Main {
   static func main() {
+    StandardDescriptors.fill()
+    Signals.ignoreFileLimit()
     Signals.outliveQuestions()
     let words = Array(CommandLine.arguments.dropFirst())
     exit(run(words, environment: Environment.ofProcess()).rawValue)

@@ -15,7 +15,7 @@ extension Syscalls {
 
   /// `posix_spawn` of `/bin/sh -c command`, in a process group of its own, with these descriptors as 0 and 1.
   ///
-  /// The child starts with no signal blocked and SIGPIPE doing what it does by default. `extra` replaces variables of
+  /// The child starts with no signal blocked; SIGPIPE and SIGXFSZ do what they do by default. `extra` replaces variables of
   /// the same name.
   static func spawnShell(
     _ command: String, extra: [(name: String, value: String)], input: Int32, output: Int32
@@ -39,6 +39,7 @@ extension Syscalls {
     var defaults = sigset_t()
     unsafe sigemptyset(&defaults)
     unsafe sigaddset(&defaults, SIGPIPE)
+    unsafe sigaddset(&defaults, SIGXFSZ)
     unsafe posix_spawnattr_setsigdefault(&attributes, &defaults)
     unsafe posix_spawnattr_setpgroup(&attributes, 0)
     let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP

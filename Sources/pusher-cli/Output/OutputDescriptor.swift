@@ -4,9 +4,9 @@
   internal import Darwin
 #endif
 
-/// Standard output, written without ever waiting for its reader.
+/// Standard output, or error, written without ever waiting for its reader.
 ///
-/// Descriptor 1 itself is never switched to non-blocking, because other processes share it. A pipe or terminal is
+/// The descriptor itself is never switched to non-blocking, because other processes share it. A pipe or terminal is
 /// opened a second time instead, non-blocking; where that is not allowed it gets small writes, which do not block
 /// once `poll` calls it writable. Files and devices take whole writes.
 struct OutputDescriptor {
@@ -33,22 +33,28 @@ struct OutputDescriptor {
   /// Whether it makes sense to watch for the reader going away, and for room.
   let isPollable: Bool
   let isTerminal: Bool
+  let isFile: Bool
 
-  /// The largest write to a pipe that is all or nothing (POSIX `PIPE_BUF`, at least 512).
+  /// The largest write to a pipe that is all or nothing (POSIX `PIPE_BUF`, at least 512); a terminal promises one byte.
   private static let pieceSize = 4096
 
-  /// Standard output as it stands; `nil` when it is closed.
-  init?(_ descriptor: Int32 = 1) {
+  /// A standard descriptor as it stands; `nil` when it is closed, or open for reading only.
+  ///
+  /// - Parameter enlargesPipe: Whether a pipe is to hold as much as it may, so that bursts go out faster.
+  init?(_ descriptor: Int32 = 1, enlargesPipe: Bool = true) {
     var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0 else { return nil }
+    guard unsafe fstat(descriptor, &status) == 0,
+      fcntl(descriptor, F_GETFL) & O_ACCMODE != O_RDONLY
+    else { return nil }
     isTerminal = isatty(descriptor) == 1
+    isFile = status.st_mode & S_IFMT == S_IFREG
     switch status.st_mode & S_IFMT {
     case S_IFSOCK:
       number = descriptor
       manner = .socket
       isPollable = true
     case S_IFCHR where isTerminal:
-      let own = Self.reopen(descriptor)
+      let own = Self.reopen(descriptor) ?? Self.openTerminal(descriptor)
       number = own ?? descriptor
       manner = own == nil ? .small : .direct
       isPollable = true
@@ -57,7 +63,7 @@ struct OutputDescriptor {
       number = own ?? descriptor
       manner = own == nil ? .small : .direct
       isPollable = true
-      if let own { Self.enlargePipe(own) }
+      if let own, enlargesPipe { Self.enlargePipe(own) }
     default:
       number = descriptor
       manner = .direct
@@ -74,6 +80,13 @@ struct OutputDescriptor {
     #else
       return nil
     #endif
+  }
+
+  /// The controlling terminal, when that is what the descriptor is: it may be opened also after a change of user.
+  private static func openTerminal(_ descriptor: Int32) -> Int32? {
+    guard tcgetsid(descriptor) == getsid(0) else { return nil }
+    let own = unsafe open("/dev/tty", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    return own >= 0 ? own : nil
   }
 
   /// Asks for a pipe of 1 MiB, so that a burst takes fewer turns between us and the reader; no matter if refused.
@@ -93,7 +106,7 @@ struct OutputDescriptor {
       case .small:
         guard isWritable else { return .wouldBlock }
         count = unsafe SystemCalls.write(
-          number, bytes.baseAddress, min(bytes.count, Self.pieceSize))
+          number, bytes.baseAddress, min(bytes.count, isTerminal ? 1 : Self.pieceSize))
       case .socket:
         #if os(Linux)
           let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
@@ -106,6 +119,11 @@ struct OutputDescriptor {
       if errno == EAGAIN || errno == EWOULDBLOCK { return .wouldBlock }
       if errno != EINTR { return .failed(errno) }
     }
+  }
+
+  /// Has the disk take what was written to a file; whether that works is up to the disk.
+  func synchronize() {
+    if isFile { fsync(number) }
   }
 
   private var isWritable: Bool {

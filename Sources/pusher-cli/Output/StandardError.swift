@@ -15,60 +15,68 @@ final class StandardError: @unchecked Sendable {
   /// The process's own.
   static let shared = StandardError(2)
 
-  private let descriptor: Int32
+  /// `nil` when it is closed: then nobody is told anything.
+  private let descriptor: OutputDescriptor?
   private var isStalled = false
   /// Whether the last line was cut, so that the next must begin anew.
   private var isCut = false
   private var leftOut = 0
 
-  /// How long a message waits, in milliseconds.
+  /// How long a message waits, in milliseconds, and in how many turns.
   private static let patience: Int32 = 200
+  private static let turns = 20
   /// The largest write to a pipe that does not wait once `poll` calls it writable.
   private static let pieceSize = 4096
 
   init(_ descriptor: Int32) {
-    self.descriptor = descriptor
+    self.descriptor = OutputDescriptor(descriptor, enlargesPipe: false)
   }
 
   /// Writes a whole line, or counts it among those that were left out.
   ///
   /// A failure ends the attempt: there is nobody left to tell.
   func write(_ line: [UInt8]) {
-    guard hasRoom else {
-      leftOut += 1
-      return
-    }
+    guard let descriptor else { return }
     var bytes = isCut ? [UInt8(ascii: "\n")] : []
-    isCut = false
     if leftOut > 0 {
       bytes += "pusher-cli: warning: \(leftOut) messages were left out: nobody read them\n".utf8
-      leftOut = 0
     }
+    // Whether a line was lost is known before it begins; of those before it, once they have been told.
+    let told = bytes.count
     bytes += line
     var rest = bytes[...]
+    var turns = isStalled ? 1 : Self.turns
     while !rest.isEmpty {
-      guard hasRoom else {
-        isCut = true
-        leftOut += 1
-        return
+      let outcome = unsafe rest.prefix(Self.pieceSize).withUnsafeBytes {
+        unsafe descriptor.write($0)
       }
-      let count = unsafe rest.prefix(Self.pieceSize).withUnsafeBytes {
-        unsafe SystemCalls.write(descriptor, $0.baseAddress, $0.count)
-      }
-      if count > 0 {
-        rest = rest.dropFirst(count)
-      } else if errno != EINTR && errno != EAGAIN {
-        return
+      switch outcome {
+      case .written(let count): rest = rest.dropFirst(count)
+      case .failed: return
+      case .wouldBlock:
+        turns -= 1
+        guard turns > 0 else { return leaveOut(written: bytes.count - rest.count, told: told) }
+        wait(for: descriptor)
       }
     }
+    isStalled = false
+    isCut = false
+    leftOut = 0
   }
 
-  /// Whether a piece can be written now; waits for that, but not again while the reader stalls.
-  private var hasRoom: Bool {
-    var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    let count = unsafe poll(&waiting, 1, isStalled ? 0 : Self.patience)
-    // After a signal the message counts as late: the end must not wait for a reader.
-    isStalled = count <= 0
-    return !isStalled
+  /// What was begun is ended as soon as there is room.
+  private func leaveOut(written: Int, told: Int) {
+    isStalled = true
+    // After the lines that tell of others a new one begins anyway.
+    isCut = written > 0 ? written != told : isCut
+    if written >= told { leftOut = 0 }
+    leftOut += 1
+  }
+
+  /// Waits a moment for room; a terminal may call itself writable and take nothing, so never without end.
+  private func wait(for descriptor: OutputDescriptor) {
+    let pause = Self.patience / Int32(Self.turns)
+    var waiting = pollfd(fd: descriptor.number, events: Int16(POLLOUT), revents: 0)
+    if unsafe poll(&waiting, 1, pause) == 1 { _ = poll(nil, 0, 1) }
   }
 }

@@ -87,6 +87,17 @@ final class Signals: LoopSource {
 
   func expired(at now: Instant) {}
 
+  /// The signal's name, such as `SIGTERM`.
+  static func name(_ number: Int32) -> String {
+    switch number {
+    case SIGINT: "SIGINT"
+    case SIGTERM: "SIGTERM"
+    case SIGHUP: "SIGHUP"
+    case SIGPIPE: "SIGPIPE"
+    default: "signal \(number)"
+    }
+  }
+
   /// Ends the process by the signal itself, so that shells and supervisors see what happened.
   static func die(of number: Int32) -> Never {
     signal(number, SIG_DFL)
@@ -102,5 +113,10 @@ final class Signals: LoopSource {
   /// Makes writes to a pipe without a reader fail instead of killing; the program ends by SIGPIPE when it is ready.
   static func ignoreBrokenPipes() {
     signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Makes writes past a limit on the size of files fail, as on a full disk, instead of killing.
+  static func ignoreFileLimit() {
+    signal(SIGXFSZ, SIG_IGN)
   }
 }
