@@ -70,6 +70,11 @@ package final class EventStreamClient {
   /// The ID of the last event that came; empty when there is none.
   package var lastEventID: String { parser.lastEventID }
 
+  /// The same in place, for the time of the call.
+  package func withLastEventID(_ body: (ByteView) -> Void) {
+    body(parser.lastEventIDView)
+  }
+
   /// The wait before a new attempt: the one that the stream has named last, or the option's.
   package var reconnectionTime: Duration {
     parser.reconnectionTime.map { .milliseconds($0) } ?? session.reconnectionTime

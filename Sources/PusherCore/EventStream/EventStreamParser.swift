@@ -26,7 +26,10 @@ package final class EventStreamParser {
   ///
   /// It is what the last complete event left. The standard would have a new stream begin with an empty one, so
   /// that a lost connection could lose the place in the stream; as browsers do, it is kept until an event changes it.
-  package var lastEventID: String { reader.lastID.view.text }
+  package var lastEventID: String { lastEventIDView.text }
+
+  /// The same in place, until the next event.
+  package var lastEventIDView: ByteView { reader.lastID.view }
 
   /// Whether what has come ends inside an event, which an end of the stream would cost (section 9.2.6).
   package var isInsideEvent: Bool { reader.isInsideEvent }

@@ -30,6 +30,11 @@ extension FileAccess {
     let descriptor = unsafe path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return .failure(currentFault()) }
     defer { if path != "-" { _ = close(descriptor) } }
+    return contents(of: descriptor, limit: limit)
+  }
+
+  /// The bytes that can be read from a descriptor, as ``contents`` gives those of a path.
+  static func contents(of descriptor: Int32, limit: Int) -> Result<[UInt8], FileFault> {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 16_384)
     while bytes.count <= limit {

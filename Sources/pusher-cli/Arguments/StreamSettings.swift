@@ -7,8 +7,8 @@ struct StreamSettings: Equatable, Sendable {
   var method: String
   var headers: [NamedValue]
   var body: [UInt8]
-  /// The event to begin behind; empty for none.
-  var lastEventID: String
+  /// The event to begin behind; empty for none, nil for that of the state file.
+  var lastEventID: String?
   /// Keeps the last event's ID from run to run.
   var stateFile: String?
 
@@ -58,6 +58,9 @@ extension StreamSettings {
       headers.append(NamedValue(name: "User-Agent", value: "pusher-cli/\(Version.current)"))
     }
     stateFile = typed.text(.stateFile)
+    guard stateFile != "-" else {
+      throw UsageError("--state-file needs a file of its own; '-' is none")
+    }
     lastEventID = try reader.lastEventID(takenFrom: &headers)
 
     printing = try reader.printing()
@@ -129,24 +132,21 @@ extension SettingsReader {
     return method
   }
 
-  /// The ID that was typed, as an option or among the headers, else what the state file holds, else none.
+  /// The ID that was typed, as an option or among the headers; nil for none.
   ///
   /// The field is taken out of `headers`: sent with every request it would bring the same events again and again.
-  fileprivate mutating func lastEventID(
+  fileprivate func lastEventID(
     takenFrom headers: inout [NamedValue]
-  ) throws(UsageError) -> String {
+  ) throws(UsageError) -> String? {
     let field = headers.last { $0.name.lowercased() == "last-event-id" }
     headers.removeAll { $0.name.lowercased() == "last-event-id" }
     guard field == nil || typed.text(.lastEventID) == nil else {
       throw UsageError("--last-event-id and --header both name the last event; give one")
     }
     if let field { return field.value }
-    if let typed = typed.text(.lastEventID) {
-      let isPlain = typed.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
-      guard isPlain else { throw UsageError("--last-event-id has a control character") }
-      return typed
-    }
-    guard let path = typed.text(.stateFile), files.permissions(path) != nil else { return "" }
-    return try text(of: path, "--state-file", limit: 65_536)
+    guard let typed = typed.text(.lastEventID) else { return nil }
+    let isPlain = typed.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+    guard isPlain else { throw UsageError("--last-event-id has a control character") }
+    return typed
   }
 }

@@ -24,13 +24,19 @@ final class OutputQueue: LoopSource {
     var reason: String {
       switch self {
       case .readerGone: "its reader has gone"
-      case .system(let number): unsafe String(cString: strerror(number)).lowercased()
+      case .system(let number): SystemCalls.reason(number)
       }
     }
   }
 
   /// Lines not yet written.
   let buffer = ByteBuffer(capacity: 320 << 10)
+  /// How many bytes the system has taken since the beginning.
+  private(set) var written = 0
+  /// Where what is printed next begins, counted as ``written`` is; it means nothing after a failure.
+  var end: Int { written &+ buffer.count }
+  /// Whether nothing waits that could still be written.
+  var isSettled: Bool { buffer.isEmpty || failure != nil }
   private let descriptor: OutputDescriptor
   private let limit: Int
   private var stalledSince: Instant?
@@ -78,16 +84,23 @@ final class OutputQueue: LoopSource {
 
   /// Writes as much as goes without waiting.
   func flush() {
-    guard failure == nil else { return }
+    guard failure == nil else { return buffer.removeAll() }
     while !buffer.isEmpty {
       switch unsafe descriptor.write(buffer.view.raw) {
-      case .written(let count): buffer.consume(count)
+      case .written(let count):
+        buffer.consume(count)
+        written &+= count
       case .wouldBlock: return
       case .failed(let number): return fail(number == EPIPE ? .readerGone : .system(number))
       }
     }
     // What a stall took is given back.
     if buffer.capacity > Self.keptCapacity { buffer.removeAll() }
+  }
+
+  /// Has a file's disk take what was written; nothing where the output is no file.
+  func synchronize() {
+    descriptor.synchronize()
   }
 
   private func fail(_ reason: Failure) {

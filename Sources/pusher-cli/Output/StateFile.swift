@@ -8,53 +8,150 @@ internal import PusherCore
 
 /// The file of `--state-file`: the ID of the last event that was printed, so that the next run goes on behind it.
 ///
-/// It is replaced as a whole, at most once a second and at the end of a run. A run that is killed in between may
-/// print again what came in that second; it never leaves anything out.
+/// It is replaced as a whole, and locked for as long as this lives, so that two runs cannot share one. The lock is on
+/// the file itself: its successor is locked before it takes the file's place, and who has locked a file looks whether
+/// it still stands there.
 final class StateFile {
+  /// What to say, besides an error.
+  typealias Voice = (String) -> Void
+
   private let path: String
-  private let diagnostics: Diagnostics
-  private var saved: String
-  private var savedAt: Instant?
-  private var hasFailed = false
+  private let url: HTTPURL
+  /// Keeps the lock; -1 before it is there.
+  private var descriptor: Int32 = -1
+  /// What the file holds; nil when it must be written whatever it holds.
+  private var held: StateRecord?
+  /// The id in the file; empty for none.
+  private(set) var id: [UInt8] = []
 
-  private static let interval: Duration = .seconds(1)
+  private static let tries = 100
 
-  init(_ path: String, holds id: String, diagnostics: Diagnostics) {
+  /// Opens, locks and reads the file for a stream, and makes it when there is none.
+  ///
+  /// - Parameter warn: Is told what the user should know although the run can go on.
+  /// - Throws: ``UsageError`` for what is no regular file or holds something else, for a file of another stream, for one
+  ///   that another run uses, and where it could not be written.
+  init(_ path: String, url: HTTPURL, warn: Voice) throws(UsageError) {
     self.path = path
-    saved = id
-    self.diagnostics = diagnostics
-  }
-
-  /// Saves the ID, unless the file was written a moment ago.
-  func note(_ id: @autoclosure () -> String, at now: Instant) {
-    if let savedAt, savedAt.duration(to: now) < Self.interval { return }
-    savedAt = now
-    save(id())
-  }
-
-  /// Saves the ID now.
-  func save(_ id: String) {
-    guard id != saved, !hasFailed else { return }
-    saved = id
-    let temporary = "\(path).\(getpid()).tmp"
-    let descriptor = unsafe open(
-      temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { return fail() }
-    let bytes = Array((id + "\n").utf8)
-    let count = unsafe bytes.withUnsafeBytes {
-      unsafe write(descriptor, $0.baseAddress, $0.count)
+    self.url = url
+    let isNew = try openLocked(warn)
+    do throws(FileFault) {
+      held = try StateRecord.parse(
+        try FileAccess.contents(of: descriptor, limit: StateRecord.fileLimit).get())
+    } catch {
+      throw UsageError(
+        "--state-file: '\(path)' is no state file (\(error.reason)); give another, or remove it")
     }
-    let isClosed = close(descriptor) == 0
-    guard count == bytes.count, isClosed, unsafe rename(temporary, path) == 0 else {
-      fail()
-      unsafe unlink(temporary)
-      return
+    if held == nil, !isNew {
+      warn("the state file '\(path)' is empty: the run begins without an id")
+    }
+    id = held?.id ?? []
+    try compare(warn)
+    try begin(warn)
+  }
+
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  /// Saves an id that can be kept; answers why it could not, or nil.
+  func save(_ id: [UInt8]) -> String? {
+    switch replace(StateRecord(id: id, of: url)) {
+    case .success: return nil
+    case .failure(let fault): return fault.reason
     }
   }
 
-  private func fail() {
-    hasFailed = true
-    let reason = unsafe String(cString: strerror(errno)).lowercased()
-    diagnostics.warning("cannot keep the last event's id in '\(path)': \(reason)")
+  private func replace(_ record: StateRecord) -> Result<Void, SystemFault> {
+    guard record != held else { return .success(()) }
+    // One run at a time holds the lock, so that the name of the draft is ours alone.
+    let replaced = FileReplacement.replace(
+      path, by: record.bytes, draft: "\(path).pusher-cli-draft"
+    ) { draft in
+      _ = flock(draft, LOCK_EX | LOCK_NB)
+      // Else a power cut could leave an empty file under the final name.
+      return fsync(draft) == 0
+    }
+    return replaced.map { successor in
+      close(descriptor)
+      descriptor = successor
+      held = record
+      id = record.id
+    }
+  }
+
+  /// Whether the file was made now.
+  private func openLocked(_ warn: Voice) throws(UsageError) -> Bool {
+    for _ in 0..<Self.tries {
+      try refuseOthers()
+      var isNew = false
+      var opened = unsafe open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+      if opened < 0, errno == ENOENT {
+        opened = FileReplacement.create(path)
+        if opened < 0, errno == EEXIST { continue }
+        isNew = true
+      }
+      guard opened >= 0 else {
+        throw UsageError("--state-file: cannot write '\(path)': \(SystemCalls.reason(errno))")
+      }
+      descriptor = opened
+      if flock(opened, LOCK_EX | LOCK_NB) == 0 {
+        if stands(opened) { return isNew }
+        // Its successor took its place in this moment.
+        close(opened)
+        descriptor = -1
+        continue
+      }
+      if errno == EWOULDBLOCK {
+        throw UsageError(
+          "--state-file: another run uses '\(path)'; give each run a file of its own")
+      }
+      warn("cannot lock '\(path)' (\(SystemCalls.reason(errno))): let no other run use it")
+      return isNew
+    }
+    throw UsageError("--state-file: '\(path)' is replaced again and again by somebody else")
+  }
+
+  /// Whether the path still leads to this file.
+  private func stands(_ opened: Int32) -> Bool {
+    var own = stat()
+    var present = stat()
+    guard unsafe fstat(opened, &own) == 0, unsafe lstat(path, &present) == 0 else { return false }
+    return own.st_ino == present.st_ino && own.st_dev == present.st_dev
+  }
+
+  private func refuseOthers() throws(UsageError) {
+    let what: String
+    switch FileReplacement.place(path) {
+    case .success(.nothing), .success(.file), .failure: return
+    case .success(.link): what = "a symbolic link; give the name of the file itself"
+    case .success(.channel(let kind)): what = "\(kind), no file"
+    case .success(.folder): what = "a folder, no file"
+    }
+    throw UsageError("--state-file: '\(path)' is \(what)")
+  }
+
+  /// An id of one stream means something else, or nothing, to another.
+  private func compare(_ warn: Voice) throws(UsageError) {
+    guard let held, let place = held.url else { return }
+    let own = StateRecord(id: [], of: url)
+    guard place == own.url else {
+      throw UsageError(
+        "--state-file: '\(path)' belongs to \(place); give another file, or remove this one")
+    }
+    // Queries may hold what changes from run to run, such as a token.
+    if held.query != own.query {
+      warn("the state file '\(path)' was kept for another query of \(place); going on from its id")
+    }
+  }
+
+  /// Finds out now whether the file can be replaced; a disk that is full may have room later.
+  private func begin(_ warn: Voice) throws(UsageError) {
+    guard case .failure(let fault) = replace(StateRecord(id: id, of: url)) else { return }
+    let text = "cannot write '\(path)': \(fault.reason)"
+    guard [ENOSPC, EDQUOT, EFBIG, EIO].contains(fault.number) else {
+      throw UsageError("--state-file: \(text)")
+    }
+    warn("\(text); it is tried again")
   }
 }

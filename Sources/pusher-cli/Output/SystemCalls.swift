@@ -14,4 +14,23 @@ enum SystemCalls {
       unsafe Darwin.write(descriptor, bytes, count)
     #endif
   }
+
+  /// Writes all of it to a file; false, with `errno`, when that does not go.
+  static func writeWhole(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+      if count > 0 {
+        rest = rest.dropFirst(count)
+      } else if errno != EINTR {
+        return false
+      }
+    }
+    return true
+  }
+
+  /// What an error number means, in words that stand inside a sentence.
+  static func reason(_ number: Int32) -> String {
+    unsafe String(cString: strerror(number)).lowercased()
+  }
 }

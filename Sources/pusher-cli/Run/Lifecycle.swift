@@ -250,11 +250,11 @@ final class Lifecycle {
   }
 
   /// The last line of a run with `-L`.
-  func printExit(_ status: ExitStatus, reason: String, events: Int) {
+  func printExit(_ status: Int32, reason: String, events: Int) {
     line(
       "pusher-cli:exit", nil,
       [
-        .init("status", .integer(Int(status.rawValue))), .init("reason", .string(reason)),
+        .init("status", .integer(Int(status))), .init("reason", .string(reason)),
         .init("events", .integer(events)),
       ])
   }

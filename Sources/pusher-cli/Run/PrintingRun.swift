@@ -38,10 +38,12 @@ protocol PrintingRunObserver: AnyObject {
   /// Everything that had come was handed out, and as much of it written as went.
   func roundEnded()
   func printStatus(events: Int, queued: Int, at now: Instant)
+  /// Nothing more will be written; the process is about to end, maybe by a signal.
+  func outputEnded()
   /// The end begins: what was not handed out until now will not be printed.
   func endBegins()
-  /// The run is about to end; the last chance to print.
-  func printExit(_ status: ExitStatus, reason: String, events: Int)
+  /// The run is about to end; the last chance to print. `status` is what shells show.
+  func printExit(_ status: Int32, reason: String, events: Int)
 }
 
 /// One run of a command that prints events: the feed, the printer, the output and the clock on one loop.
@@ -67,6 +69,7 @@ final class PrintingRun {
   private var timers: [LoopTimer] = []
   private var idleTimer: LoopTimer?
   private var ending: Ending?
+  private var hasPrintedExit = false
   private var hasSaidFull = false
   private var countAtLastRound = 0
   /// Whether a run that a signal ends has had its time.
@@ -217,7 +220,8 @@ final class PrintingRun {
     guard ending == nil || ending == reason else { return }
     ending = reason
     // What becomes of the command of --on-ready may still change how a run ends that has succeeded.
-    if readiness.isOver(succeeds: succeeds) { printExit() }
+    let isOver = readiness.isOver(succeeds: succeeds)
+    if isOver || !succeeds { printExit() }
     printer?.stop()
     readiness.manager.stopping()
     observer?.endBegins()
@@ -231,9 +235,16 @@ final class PrintingRun {
     }
   }
 
+  /// The last line, once, while there is somebody to read it.
   private func printExit() {
-    guard case .status(let status, let reason) = ending else { return }
-    observer?.printExit(status, reason: reason, events: count)
+    guard let ending, output.failure == nil, !hasPrintedExit else { return }
+    hasPrintedExit = true
+    switch ending {
+    case .status(let status, let reason):
+      observer?.printExit(status.rawValue, reason: reason, events: count)
+    case .signal(let number):
+      observer?.printExit(128 + number, reason: Signals.name(number), events: count)
+    }
   }
 
   /// Whether the end is the one that was asked for.
@@ -251,7 +262,7 @@ final class PrintingRun {
 
   private func stopIfDone() {
     guard readiness.isOver(succeeds: succeeds) else { return }
-    if feed?.isClosed == true && output.buffer.isEmpty || isOverdue { loop.stop() }
+    if feed?.isClosed == true && output.isSettled || isOverdue { loop.stop() }
   }
 
   private func outputFailed(_ failure: OutputQueue.Failure) {
@@ -265,8 +276,12 @@ final class PrintingRun {
 
   private func conclude() -> ExitStatus {
     output.flush()
+    observer?.outputEnded()
     switch ending {
-    case .status(let status, _): return output.buffer.isEmpty ? status : unwritten(status)
+    case .status(let status, _):
+      // What was asked for has not come about when the last of it could not be written.
+      if output.failure != nil { return status == .success ? .output : status }
+      return output.isSettled ? status : unwritten(status)
     case .signal(let number): Signals.die(of: number)
     case nil: return .internalError
     }

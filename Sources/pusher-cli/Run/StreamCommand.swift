@@ -15,7 +15,11 @@ enum StreamCommand {
       return run.start()
     } catch {
       // Nothing has been dialled yet: what fails here are the files and addresses that were given.
-      diagnostics.error("\(error)")
+      if let error = error as? UsageError {
+        diagnostics.usage(error)
+      } else {
+        diagnostics.error("\(error)")
+      }
       return ExitStatus(Cause(starting: error))
     }
   }
@@ -28,7 +32,7 @@ final class StreamRun {
   private let client: EventStreamClient
   private let printer: StreamPrinter
   private let lifecycle: StreamLifecycle
-  private let state: StateFile?
+  private let state: StateKeeper?
   private var wasOpen = false
   /// Why the last stream was lost, or never came to be.
   private var lastError: EventSourceError?
@@ -43,22 +47,46 @@ final class StreamRun {
     printer = StreamPrinter(
       settings: settings.printing, output: run.output.buffer, isTerminal: descriptor.isTerminal,
       wallTime: SystemClock.wall)
+    let file = try settings.stateFile.map {
+      try StateFile($0, url: settings.url, warn: diagnostics.warning)
+    }
+    let lastEventID = settings.lastEventID ?? file.map { String(decoding: $0.id, as: UTF8.self) }
     client = try EventStreamClient(
       loop: loop, configuration: settings.configuration, options: settings.options,
-      lastEventID: settings.lastEventID)
+      lastEventID: lastEventID ?? "")
     lifecycle = StreamLifecycle(
       settings: settings, diagnostics: diagnostics, printer: printer, startedAt: loop.now)
-    state = settings.stateFile.map {
-      StateFile($0, holds: settings.lastEventID, diagnostics: diagnostics)
+    state = file.map { [output = run.output] in
+      StateKeeper(
+        $0, output: output, startingAfter: lastEventID ?? "", limit: settings.printing.bufferSize,
+        diagnostics: diagnostics, clock: { loop.now })
+    }
+    if let state {
+      loop.add(state)
+      completeLine(of: descriptor, diagnostics)
     }
   }
 
   func start() -> ExitStatus {
     client.delegate = self
     run.readiness.manager.status("connecting to \(settings.url.place)")
-    let status = run.run(client, printer, observer: self)
-    if run.output.buffer.isEmpty { state?.save(client.lastEventID) }
-    return status
+    return run.run(client, printer, observer: self)
+  }
+
+  /// Ends a line that an earlier run could not write to its end; its event comes again.
+  private func completeLine(of descriptor: OutputDescriptor, _ diagnostics: Diagnostics) {
+    let terminator = settings.printing.terminator
+    switch TornLine.end(of: descriptor.number, terminator: terminator) {
+    case .whole: break
+    case .torn:
+      run.output.buffer.append(terminator)
+      diagnostics.warning(
+        "the file at standard output ends in the middle of a line: that line is ended now, and new "
+          + "ones follow it")
+    case .unknown(let reason):
+      diagnostics.warning(
+        "cannot look whether the file at standard output ends with a whole line: \(reason)")
+    }
   }
 }
 
@@ -77,13 +105,15 @@ extension StreamRun: PrintingRunObserver {
   }
 
   func roundEnded() {
-    // What has not been written yet would be lost with this process, and has to come again.
-    guard let state, run.output.buffer.isEmpty else { return }
-    if run.isEnding {
-      state.save(client.lastEventID)
-    } else {
-      state.note(client.lastEventID, at: run.loop.now)
-    }
+    guard let state else { return }
+    // A block without data changes the id too. After the end what comes is not printed.
+    guard !run.isEnding else { return state.finish() }
+    client.withLastEventID(state.note)
+    state.update()
+  }
+
+  func outputEnded() {
+    state?.conclude()
   }
 
   func endBegins() {
@@ -95,7 +125,7 @@ extension StreamRun: PrintingRunObserver {
     lifecycle.printStatus(events: events, queued: queued, at: now)
   }
 
-  func printExit(_ status: ExitStatus, reason: String, events: Int) {
+  func printExit(_ status: Int32, reason: String, events: Int) {
     lifecycle.printExit(status, reason: reason, events: events)
   }
 }
@@ -104,6 +134,7 @@ extension StreamRun: EventStreamClientDelegate {
   func client(_ client: EventStreamClient, received event: EventStreamEvent, at now: Instant) {
     guard !run.isEnding else { return }
     printer.print(event)
+    state?.note(event.lastEventID)
     if printer.isDone || printer.isFull { run.finishEvent() }
   }
 

@@ -146,11 +146,11 @@ final class StreamLifecycle {
   }
 
   /// The last line of a run with `-L`.
-  func printExit(_ status: ExitStatus, reason: String, events: Int) {
+  func printExit(_ status: Int32, reason: String, events: Int) {
     line(
       "pusher-cli:exit",
       [
-        .init("status", .integer(Int(status.rawValue))), .init("reason", .string(reason)),
+        .init("status", .integer(Int(status))), .init("reason", .string(reason)),
         .init("events", .integer(events)),
       ])
   }

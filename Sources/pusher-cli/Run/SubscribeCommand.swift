@@ -17,7 +17,11 @@ enum SubscribeCommand {
       return run.start()
     } catch {
       // Nothing has been dialled yet: what fails here are the files and addresses that were given.
-      diagnostics.error("\(error)")
+      if let error = error as? UsageError {
+        diagnostics.usage(error)
+      } else {
+        diagnostics.error("\(error)")
+      }
       return ExitStatus(Cause(starting: error))
     }
   }
@@ -100,7 +104,9 @@ extension SubscribeRun: PrintingRunObserver {
     lifecycle.printStatus(events: events, queued: queued, at: now)
   }
 
-  func printExit(_ status: ExitStatus, reason: String, events: Int) {
+  func outputEnded() {}
+
+  func printExit(_ status: Int32, reason: String, events: Int) {
     lifecycle.printExit(status, reason: reason, events: events)
   }
 }

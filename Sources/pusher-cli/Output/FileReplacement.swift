@@ -1,0 +1,79 @@
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// Files of ours that are replaced as a whole: what reads one finds the old bytes or the new ones, never a part.
+///
+/// The new bytes are written beside it under another name, which is then the file's. So only a regular file may stand
+/// there: a device, a pipe or a link of that name would itself be replaced.
+enum FileReplacement {
+  /// What stands at a path; a symbolic link is not followed.
+  enum Place: Equatable {
+    case nothing
+    case file
+    case link
+    /// Something that can be written to, and that bytes go through: a device, a pipe, a socket.
+    case channel(String)
+    case folder
+  }
+
+  /// What stands at `path`, followed through symbolic links when `followsLinks`; the reason in words when nobody can say.
+  static func place(_ path: String, followsLinks: Bool = false) -> Result<Place, FileFault> {
+    var status = stat()
+    let code =
+      followsLinks ? unsafe stat(path, &status) : unsafe lstat(path, &status)
+    guard code == 0 else {
+      if errno == ENOENT { return .success(.nothing) }
+      return .failure(FileFault(reason: SystemCalls.reason(errno)))
+    }
+    switch status.st_mode & S_IFMT {
+    case S_IFREG: return .success(.file)
+    case S_IFLNK: return .success(.link)
+    case S_IFDIR: return .success(.folder)
+    case S_IFIFO: return .success(.channel("a pipe"))
+    case S_IFSOCK: return .success(.channel("a socket"))
+    default: return .success(.channel("a device"))
+    }
+  }
+
+  /// Puts `bytes` in the place of the file at `path`, or makes it; what a crash leaves behind is called `draft`.
+  ///
+  /// - Parameters:
+  ///   - draft: A name beside it that nobody else uses.
+  ///   - prepare: What else is to happen to the new file before it takes its place; false, with `errno`, gives up.
+  /// - Returns: The new file's descriptor, which the caller closes; or the system's error number.
+  static func replace(
+    _ path: String, by bytes: [UInt8], draft: String, prepare: (Int32) -> Bool
+  ) -> Result<Int32, SystemFault> {
+    var descriptor = create(draft)
+    if descriptor < 0, errno == EEXIST {
+      // Left by a process that was killed here.
+      unsafe unlink(draft)
+      descriptor = create(draft)
+    }
+    guard descriptor >= 0 else { return .failure(SystemFault(number: errno)) }
+    guard SystemCalls.writeWhole(bytes, to: descriptor), prepare(descriptor),
+      unsafe rename(draft, path) == 0
+    else {
+      let fault = SystemFault(number: errno)
+      close(descriptor)
+      unsafe unlink(draft)
+      return .failure(fault)
+    }
+    return .success(descriptor)
+  }
+
+  /// A new file that only its owner may read; -1, with `errno`, when anything has that name.
+  static func create(_ path: String) -> Int32 {
+    unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+  }
+}
+
+/// The number of a system call's error.
+struct SystemFault: Error, Equatable {
+  let number: Int32
+
+  var reason: String { SystemCalls.reason(number) }
+}

@@ -1,0 +1,99 @@
+internal import PusherCore
+
+/// What the file of `--state-file` holds: an event's id, and of which stream it is.
+///
+/// ```
+/// pusher-cli state 1
+/// url https://example.com/log
+/// query 5df6e0e2761359d3
+/// id 42
+/// ```
+///
+/// The URL is without user information and query, which may be secret; of the query, when there is one, the first
+/// 8 bytes of its SHA-256 are kept. One line alone is an id without a stream, as versions before 1 wrote it.
+struct StateRecord: Equatable {
+  /// UTF-8 without line ends; empty before the first event that has one.
+  var id: [UInt8]
+  /// `nil` when the file does not say.
+  var url: String?
+  /// `nil` for a URL without a query.
+  var query: String?
+
+  /// The largest id that is kept: no server takes a header of that size.
+  static let idLimit = 16 << 10
+  /// The largest file that is read.
+  static let fileLimit = 256 << 10
+  private static let title = "pusher-cli state "
+
+  init(id: [UInt8], url: String? = nil, query: String? = nil) {
+    self.id = id
+    self.url = url
+    self.query = query
+  }
+
+  init(id: [UInt8], of url: HTTPURL) {
+    self.init(
+      id: id, url: url.place,
+      query: url.query.map { Hex.encode(Array(Digest.sha256(Array($0.utf8))[..<8])) })
+  }
+
+  /// The file's bytes.
+  var bytes: [UInt8] {
+    var text = "\(Self.title)1\nurl \(url ?? "")\n"
+    if let query { text += "query \(query)\n" }
+    return Array((text + "id ").utf8) + id + [UInt8(ascii: "\n")]
+  }
+
+  /// Why an id cannot be kept, in words; nil when it can.
+  static func objection(to id: [UInt8]) -> String? {
+    if id.count > idLimit {
+      return "it has \(id.count) bytes, more than the limit of \(idLimit)"
+    }
+    // No header can hold it, so that no server could be told.
+    let isSendable = id.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    return isSendable ? nil : "it has a control character"
+  }
+
+  /// Reads a file's bytes; nil when there are none.
+  ///
+  /// - Throws: ``FileFault`` that says why this is no such file.
+  static func parse(_ bytes: [UInt8]) throws(FileFault) -> StateRecord? {
+    guard !bytes.isEmpty else { return nil }
+    guard !bytes.contains(0) else { throw FileFault(reason: "it has a NUL byte") }
+    guard String(validating: bytes, as: UTF8.self) != nil else {
+      throw FileFault(reason: "it is not UTF-8 text")
+    }
+    var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    if lines.count > 1, lines.last?.isEmpty == true { lines.removeLast() }
+    let first = lines[0]
+    let record: StateRecord
+    if lines.count > 1, first.starts(with: title.utf8) {
+      record = try parse(versioned: lines)
+    } else {
+      guard lines.count == 1 else { throw FileFault(reason: "it has \(lines.count) lines") }
+      let isCRLF = first.last == UInt8(ascii: "\r")
+      record = StateRecord(id: Array(isCRLF ? first.dropLast() : first))
+    }
+    guard let objection = objection(to: record.id) else { return record }
+    throw FileFault(reason: "of the id in it: \(objection)")
+  }
+
+  private static func parse(versioned lines: [ArraySlice<UInt8>]) throws(FileFault) -> StateRecord {
+    let version = lines[0].dropFirst(title.utf8.count)
+    guard version.elementsEqual("1".utf8) else {
+      let text = String(decoding: version, as: UTF8.self)
+      throw FileFault(reason: "it is of version \(text); this program knows version 1")
+    }
+    var members: [String: [UInt8]] = [:]
+    for line in lines.dropFirst() {
+      let name = line.prefix { $0 != UInt8(ascii: " ") }
+      members[String(decoding: name, as: UTF8.self)] = Array(line.dropFirst(name.count + 1))
+    }
+    guard let id = members["id"], let url = members["url"] else {
+      throw FileFault(reason: "a part of it is missing")
+    }
+    return StateRecord(
+      id: id, url: String(decoding: url, as: UTF8.self),
+      query: members["query"].map { String(decoding: $0, as: UTF8.self) })
+  }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("The last line of a run that a signal ends")
+struct ExitLineTests {
+  @Test(arguments: [(SIGTERM, "SIGTERM", 143), (SIGINT, "SIGINT", 130), (SIGHUP, "SIGHUP", 129)])
+  func `names the signal and the status that shells show`(
+    signal: Int32, name: String, status: Int
+  ) throws {
+    let stream = try NumberedStream.server(last: 2)
+    let socket = try ScriptedServer { connection in
+      try connection.join()
+      for _ in 1...2 { try connection.send(event: "news", data: "1") }
+      try connection.stay()
+    }
+    let exit =
+      #"{"status":\#(status),"reason":"\#(name)","events":2}}"#
+    for program in [
+      try PusherCLI.sse(stream, "-L"), try PusherCLI.subscribe(to: socket, "news", "-L"),
+    ] {
+      var line = ""
+      var events = 0
+      while events < 2 {
+        line = try program.line()
+        if !line.contains(#""event":"pusher"#) { events += 1 }
+      }
+      program.send(signal)
+      let result = try program.result()
+      #expect(result.ending == .signalled(signal))
+      #expect(result.outputText.hasPrefix(#"{"event":"pusher-cli:exit","#))
+      #expect(result.outputText.hasSuffix(exit + "\n"), "\(result.outputText)")
+    }
+  }
+
+  @Test(arguments: [[], ["-n", "1"]])
+  func `does not keep a run alive whose disk is full`(options: [String]) throws {
+    let stream = try NumberedStream.server(last: 2)
+    let socket = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: "news", data: "1")
+      try connection.stay()
+    }
+    for arguments in [["sse", stream.url], ["subscribe"] + socket.address + ["news"]] {
+      let result = try PusherCLI.start(
+        arguments + ["-L"] + options, output: .file("/dev/full")
+      ).result()
+      #expect(result.ending == .exited(6))
+      #expect(result.errorText.contains("cannot write to standard output: no space left on device"))
+    }
+  }
+}

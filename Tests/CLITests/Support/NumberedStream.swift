@@ -1,0 +1,94 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// An event stream whose events are numbered by their ids, and which goes on behind the one that is asked for.
+enum NumberedStream {
+  /// An event as the server sends it.
+  static func event(_ number: Int) -> String {
+    "id: \(number)\ndata: \(data(number))\n\n"
+  }
+
+  /// The line that the program prints for it.
+  static func line(_ number: Int) -> String {
+    #"{"event":"message","id":"\#(number)","data":\#(data(number))}"#
+  }
+
+  /// Data of many lengths, so that writes end everywhere.
+  private static func data(_ number: Int) -> String {
+    #"{"n":\#(number),"x":"\#(String(repeating: "x", count: number * 7919 % 300))"}"#
+  }
+
+  /// A server of the events up to `last`, in bursts of a few with `pause` microseconds between them; without, a flood.
+  static func server(last: Int = .max, pause: UInt32? = nil) throws -> ScriptedServer {
+    try ScriptedServer { connection in
+      let question = try connection.beginStream()
+      var next = (question.head.headers["Last-Event-ID"].flatMap { Int($0) } ?? 0) + 1
+      while next <= last {
+        let end = min(next + (pause == nil ? 200 : 4), last == .max ? .max : last + 1)
+        try connection.send(stream: (next..<end).map(event).joined())
+        next = end
+        if let pause {
+          usleep(pause)
+          try connection.checkPeer()
+        }
+      }
+      try connection.remain()
+    }
+  }
+
+  /// The number of a line, nil for one that is not whole; with or without the time.
+  static func number(of line: Substring) -> Int? {
+    let bare = bare(line)
+    guard let start = bare.firstRange(of: #""id":""#)?.upperBound,
+      let number = Int(bare[start...].prefix { $0.isNumber }), bare == Self.line(number)
+    else { return nil }
+    return number
+  }
+
+  /// When a line was received, in seconds since 1970.
+  static func time(of line: Substring) -> Double? {
+    guard line.hasPrefix(stamp) else { return nil }
+    let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+    return try? format.parse(String(line.dropFirst(stamp.count).prefix { $0 != "\"" }))
+      .timeIntervalSince1970
+  }
+
+  /// Whether a line is the beginning of one that was cut.
+  static func isTorn(_ line: Substring) -> Bool {
+    let bare = bare(line)
+    let head = #"{"event":"message","id":""#
+    return line.hasPrefix(stamp) || bare.hasPrefix(head) || head.hasPrefix(bare)
+      || stamp.hasPrefix(bare)
+  }
+
+  private static let stamp = #"{"received_at":""#
+
+  private static func bare(_ line: Substring) -> Substring {
+    guard line.hasPrefix(stamp), let comma = line.firstIndex(of: ",") else { return line }
+    return "{" + line[comma...].dropFirst()
+  }
+}
+
+/// A state file as a test sees it.
+enum StateText {
+  /// The id in it; nil when there is no file or nothing in it.
+  static func id(_ path: String) -> String? {
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8), !text.isEmpty else {
+      return nil
+    }
+    let last = text.dropLast().split(separator: "\n", omittingEmptySubsequences: false).last ?? ""
+    return last.hasPrefix("id ") ? String(last.dropFirst(3)) : String(last)
+  }
+
+  /// Waits until the file has this id.
+  static func await(_ id: String, in path: String, within limit: Duration = .seconds(15)) throws {
+    let deadline = SystemClock.now().advanced(by: limit)
+    while self.id(path) != id {
+      guard SystemClock.now() < deadline else {
+        throw Late("the state file has \(self.id(path) ?? "nothing"), not \(id)")
+      }
+      usleep(5000)
+    }
+  }
+}

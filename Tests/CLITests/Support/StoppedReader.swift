@@ -1,0 +1,104 @@
+import Foundation
+import PusherCore
+
+/// A program whose standard output goes into a pipe that nobody reads until the test takes what the system took.
+final class StoppedReader {
+  let id: pid_t
+  private var reading: Int32
+  private var isCollected = false
+
+  init(_ arguments: [String]) throws {
+    let pipe = try Spawn.pipe()
+    defer { close(pipe.writing) }
+    var request = SpawnRequest(
+      executable: PusherCLI.path, arguments: arguments, environment: PusherCLI.environment)
+    request.output = .inherited(pipe.writing)
+    reading = pipe.reading
+    _ = fcntl(reading, F_SETFL, O_NONBLOCK)
+    id = try Spawn.start(request)
+  }
+
+  deinit {
+    if reading >= 0 { close(reading) }
+    guard !isCollected else { return }
+    kill(id, SIGKILL)
+    var status: Int32 = 0
+    waitpid(id, &status, 0)
+  }
+
+  /// Waits until so many bytes stand in the pipe.
+  func awaitBytes(_ count: Int32, within limit: Duration = .seconds(30)) throws {
+    let deadline = SystemClock.now().advanced(by: limit)
+    var waiting: Int32 = 0
+    while waiting < count {
+      guard SystemClock.now() < deadline else { throw Late("\(waiting) bytes in the pipe") }
+      _ = ioctl(reading, UInt(FIONREAD), &waiting)
+      usleep(2000)
+    }
+  }
+
+  /// Takes what stands in the pipe.
+  func take() -> [UInt8] {
+    var all: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 1 << 20)
+    while true {
+      let count = read(reading, &piece, piece.count)
+      guard count > 0 else { return all }
+      all += piece[..<count]
+    }
+  }
+
+  /// Takes everything that the system has taken, and goes: while that happens the program stands still.
+  func takeAndLeave() -> [UInt8] {
+    kill(id, SIGSTOP)
+    var status: Int32 = 0
+    waitpid(id, &status, WUNTRACED)
+    let all = take()
+    close(reading)
+    reading = -1
+    kill(id, SIGCONT)
+    return all
+  }
+
+  /// Waits for the end.
+  func end(within limit: Duration = .seconds(15)) throws -> Ending {
+    let deadline = SystemClock.now().advanced(by: limit)
+    var status: Int32 = 0
+    while waitpid(id, &status, WNOHANG) != id {
+      guard SystemClock.now() < deadline else { throw Late("the process did not end") }
+      usleep(2000)
+    }
+    isCollected = true
+    let signal = status & 0x7F
+    return signal == 0 ? .exited(status >> 8 & 0xFF) : .signalled(signal)
+  }
+}
+
+extension ProgramResult {
+  /// The whole lines of what was printed.
+  static func wholeLines(_ bytes: [UInt8]) -> [Substring] {
+    let end = bytes.lastIndex(of: 0x0A) ?? -1
+    return String(decoding: bytes[..<(end + 1)], as: UTF8.self).split(separator: "\n")
+  }
+}
+
+extension PusherCLI {
+  /// Starts the program with a limit on the size of the files that it writes, in units of 512 bytes.
+  static func limited(blocks: Int, _ arguments: [String], output: ChildProgram.Output) throws
+    -> ChildProgram
+  {
+    try ChildProgram(
+      "/bin/sh", ["-c", "ulimit -f \(blocks); exec \"$0\" \"$@\"", path] + arguments,
+      environment: environment, output: output)
+  }
+
+  /// A file as the shell's `>>` opens it.
+  static func appending<Result>(
+    to path: String, _ body: (ChildProgram.Output) throws -> Result
+  ) throws -> Result {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SystemFailure("opening \(path)", errno) }
+    defer { close(descriptor) }
+    return try body(.inherited(descriptor))
+  }
+}
