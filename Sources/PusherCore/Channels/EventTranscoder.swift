@@ -64,7 +64,9 @@ package struct EventTranscoder: Sendable {
     }
     cursor.copyShort(8)
     cursor.copyShort(2)
-    guard cursor.word64() & protocolMask != protocolPrefix else { return nil }
+    let name = cursor.word64()
+    // Names of the protocol, and those of our own lines, are looked at on the general way.
+    guard name & protocolMask != protocolPrefix, name != Constant.reserved else { return nil }
     let start = unsafe cursor.output - tail
     guard Self.copyPlainString(&cursor) else { return nil }
     return unsafe start..<(cursor.output - tail - 1)
@@ -152,6 +154,8 @@ package struct EventTranscoder: Sendable {
     static let dataKey: UInt64 = 0x3A22_6174_6164_222C
     // `"}`
     static let quoteBrace: UInt16 = 0x7D22
+    // `pusher-c`, of `pusher-cli:`
+    static let reserved: UInt64 = 0x632D_7265_6873_7570
     // `private-`
     static let privateDash: UInt64 = 0x2D65_7461_7669_7270
     // `encrypte`

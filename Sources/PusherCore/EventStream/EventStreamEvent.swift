@@ -8,4 +8,9 @@ package struct EventStreamEvent {
   package let data: ByteView
   /// The last event ID as it is since this event, whether the event named it or an earlier one; UTF-8, may be empty.
   package let lastEventID: ByteView
+
+  /// The same event under another type.
+  package func named(_ type: ByteView) -> EventStreamEvent {
+    EventStreamEvent(type: type, data: data, lastEventID: lastEventID)
+  }
 }

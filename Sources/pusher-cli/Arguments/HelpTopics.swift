@@ -80,6 +80,9 @@ extension HelpPage {
       pusher-cli:bad_frame            {"reason","base64"}
       pusher-cli:exit                 {"status","reason","events"}
 
+    Names that begin with pusher-cli: are ours alone: an event of such a name from a
+    server is printed as foreign:pusher-cli:... in every format.
+
     """
 
   /// Breaks `text` into lines of at most 80 columns; the later ones are indented by the head's width.

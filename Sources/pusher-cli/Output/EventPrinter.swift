@@ -29,8 +29,9 @@ final class EventPrinter: Printer {
     writer.setReceivedAt(time)
   }
 
-  /// Prints any message; with `name` under that event name.
-  func print(_ envelope: Envelope, named name: String? = nil) {
+  /// Prints any message; with `name` under that event name, and never under one that is ours alone.
+  func print(_ envelope: Envelope, named given: String? = nil) {
+    let name = given ?? ForeignEventName.marked(token: envelope.eventToken)
     guard filter?.passes(name ?? envelope.eventName) ?? true else {
       rejected &+= 1
       return

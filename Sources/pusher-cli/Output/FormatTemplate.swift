@@ -78,7 +78,8 @@ struct FormatTemplate: Equatable, Sendable {
 
   /// Appends one event: each field as `value` gives it, the JSON line as `writeLine` writes it, its end included.
   ///
-  /// On a terminal, control characters of fields are shown instead of obeyed.
+  /// Control characters of names and ids are shown instead of obeyed, so that none begins a line of its own; those of
+  /// data only on a terminal.
   func write(
     to output: ByteBuffer, style: EventLineStyle, value: (Field) -> String, writeLine: () -> Void
   ) {
@@ -90,7 +91,8 @@ struct FormatTemplate: Equatable, Sendable {
         output.truncate(to: output.count - 1)
       case .field(let field):
         let text = value(field)
-        output.append(style.forTerminal ? Diagnostics.escaped(text) : text)
+        let isData = field == .data || field == .wire
+        output.append(style.forTerminal || !isData ? Diagnostics.escaped(text) : text)
       }
     }
     output.append(style.terminator)

@@ -19,8 +19,17 @@ final class StreamPrinter: Printer {
     writer.setReceivedAt(time)
   }
 
-  /// Prints one event if it is wanted.
+  /// Prints one event if it is wanted; one that has a name of ours under a name that we never use.
   func print(_ event: EventStreamEvent) {
+    guard ForeignEventName.needsMark(event.type) else { return printNamed(event) }
+    let type = ByteBuffer()
+    type.append(ForeignEventName.mark)
+    type.append(event.type)
+    withExtendedLifetime(type) { printNamed(event.named(type.view)) }
+  }
+
+  @inline(__always)
+  private func printNamed(_ event: EventStreamEvent) {
     guard filter?.passes(event.type) ?? true else {
       rejected &+= 1
       return

@@ -74,7 +74,7 @@ final class EventLog {
     message.append(text)
     guard let envelope = try? Envelope(message.view) else { return }
     if hasTimestamps { writer.setReceivedAt(SystemClock.wall().rfc3339) }
-    writer.write(envelope)
+    writer.write(envelope, named: ForeignEventName.marked(token: envelope.eventToken))
   }
 
   private func outputFailed(_ failure: OutputQueue.Failure) {

@@ -92,11 +92,12 @@ final class LineTrigger {
     guard let envelope, UTF8Validator.isValid(envelope.message) else {
       return reject(number, "not a JSON object with an event")
     }
-    let event = envelope.eventName
-    guard !caller.reservedPrefixes.contains(where: event.begins(with:)) else {
+    let printed = envelope.eventName
+    guard !caller.reservedPrefixes.contains(where: printed.begins(with:)) else {
       skipped += 1
       return []
     }
+    let event = ForeignEventName.unmarked(printed)
     let channels =
       settings.channels.isEmpty ? [envelope.channelName].compactMap(\.self) : settings.channels
     guard !channels.isEmpty else { return reject(number, "no channel") }
