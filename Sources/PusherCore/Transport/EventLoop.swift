@@ -137,10 +137,24 @@
       return try unsafe Syscalls.pollDescriptors(used, milliseconds: milliseconds) > 0
     } catch {
       // An interruption goes round once more, so that what a signal handler did is seen; so does a lack of memory.
-      precondition(
-        error == .interrupted || error == .noMemory, "cannot wait for descriptors: \(error)")
-      return false
+      guard error == .invalid else { return false }
+      return waitInParts(count, milliseconds)
     }
+  }
+
+  /// Waits although there are more descriptors than `poll` takes, since the limit on them was lowered meanwhile.
+  private func waitInParts(_ count: Int, _ milliseconds: Int32) -> Bool {
+    let size = max(Syscalls.descriptorLimit, 1)
+    var isReady = false
+    for start in stride(from: 0, to: count, by: size) {
+      let part = unsafe UnsafeMutableBufferPointer(
+        rebasing: entries[start..<min(start + size, count)])
+      for index in part.indices { unsafe part[index].revents = 0 }
+      let found = try? unsafe Syscalls.pollDescriptors(part, milliseconds: 0)
+      isReady = isReady || found ?? 0 > 0
+    }
+    if !isReady { Syscalls.pause(milliseconds: min(UInt32(bitPattern: milliseconds), 10)) }
+    return isReady
   }
 
   /// Calls the sources that were there before the wait and are there still.

@@ -56,6 +56,22 @@ enum Syscalls {
     return Int(count)
   }
 
+  /// `getrlimit(RLIMIT_NOFILE)`: how many entries `poll` takes now.
+  static var descriptorLimit: Int {
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let code = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    #else
+      let code = unsafe getrlimit(RLIMIT_NOFILE, &limit)
+    #endif
+    return code == 0 ? Int(clamping: limit.rlim_cur) : 1
+  }
+
+  /// `poll` of nothing: lets this time pass, unless a signal comes.
+  static func pause(milliseconds: UInt32) {
+    _ = unsafe poll(nil, 0, Int32(clamping: milliseconds))
+  }
+
   /// `pipe`, both ends closed on `exec`; the caller says which end is non-blocking.
   static func makePipe() throws(SystemError) -> (readEnd: Int32, writeEnd: Int32) {
     var ends: [Int32] = [-1, -1]

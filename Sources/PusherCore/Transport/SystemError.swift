@@ -26,6 +26,7 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   package static let interrupted = SystemError(code: EINTR)
   package static let brokenPipe = SystemError(code: EPIPE)
   package static let noMemory = SystemError(code: ENOMEM)
+  package static let invalid = SystemError(code: EINVAL)
 }
 
 /// Why the outside world could not be reached, or was lost.

@@ -65,6 +65,16 @@ enum FileReplacement {
     return .success(descriptor)
   }
 
+  /// Why something that may be a pipe cannot be written to.
+  static func reasonOfPipe(_ number: Int32) -> String {
+    // "No such device or address" is what a pipe without a reader gives.
+    switch number {
+    case ENXIO: "it is a pipe that nobody reads"
+    case EAGAIN: "it is a pipe whose reader is too slow"
+    default: SystemCalls.reason(number)
+    }
+  }
+
   /// A new file that only its owner may read; -1, with `errno`, when anything has that name.
   static func create(_ path: String) -> Int32 {
     unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

@@ -15,21 +15,51 @@ final class TraceFile: @unchecked Sendable {
   private let path: String
   private var descriptor: Int32
 
-  /// Creates the file, or empties it and takes away what others may do with it.
+  /// Creates the file, or empties it and takes away what others may do with it; a pipe or device is written to.
   ///
-  /// - Throws: ``UsageError`` with the reason when it cannot be written, also for a pipe that nobody reads.
+  /// - Throws: ``UsageError`` with the reason when it cannot be written, for a pipe that nobody reads, and for a link to a
+  ///   file.
   init(_ path: String) throws(UsageError) {
     self.path = path
-    // Opening a pipe would wait for its reader, with every signal unheard.
-    let flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NONBLOCK
-    descriptor = unsafe open(path, flags, 0o600)
-    guard descriptor >= 0 else {
-      throw UsageError("--trace: cannot write '\(path)': \(Self.reason)")
+    descriptor = -1
+    if let reason = begin() { throw UsageError("--trace: cannot write '\(path)': \(reason)") }
+  }
+
+  /// Answers in words why it could not.
+  private func begin() -> String? {
+    var place: FileReplacement.Place
+    switch FileReplacement.place(path) {
+    case .success(let found): place = found
+    case .failure(let fault): return fault.reason
     }
-    var status = stat()
-    if unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
-      fchmod(descriptor, 0o600)
+    if place == .link,
+      case .success(.channel(let kind)) = FileReplacement.place(
+        path, followsLinks: true)
+    {
+      place = .channel(kind)
     }
+    switch place {
+    case .link: return "it is a symbolic link; give the name of the file itself"
+    case .folder: return "it is a folder"
+    case .nothing: descriptor = FileReplacement.create(path)
+    case .file: descriptor = Self.emptied(path)
+    case .channel:
+      // Opening a pipe would wait for its reader, with every signal unheard.
+      descriptor = unsafe open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    }
+    return descriptor < 0 ? FileReplacement.reasonOfPipe(errno) : nil
+  }
+
+  /// An old file, its own owner's alone before anything is in it; -1, with `errno`, when that cannot be.
+  private static func emptied(_ path: String) -> Int32 {
+    let flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    let descriptor = unsafe open(path, flags)
+    guard descriptor >= 0 else { return -1 }
+    if fchmod(descriptor, 0o600) == 0, ftruncate(descriptor, 0) == 0 { return descriptor }
+    let number = errno
+    close(descriptor)
+    errno = number
+    return -1
   }
 
   deinit {
@@ -40,25 +70,10 @@ final class TraceFile: @unchecked Sendable {
   func add(_ text: String) -> String? {
     guard descriptor >= 0 else { return nil }
     let line = Array("\(SystemClock.wall().rfc3339) \(Diagnostics.escaped(text))\n".utf8)
-    var rest = line[...]
-    while !rest.isEmpty {
-      let count = unsafe rest.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-      if count > 0 {
-        rest = rest.dropFirst(count)
-      } else if errno != EINTR {
-        let reason = Self.reason
-        close(descriptor)
-        descriptor = -1
-        return "the trace ends here: cannot write '\(path)': \(reason)"
-      }
-    }
-    return nil
-  }
-
-  private static var reason: String {
-    // ENXIO, "no such device or address", is what a pipe without a reader gives.
-    if errno == ENXIO { return "it is a pipe that nobody reads" }
-    if errno == EAGAIN { return "it is a pipe whose reader is too slow" }
-    return unsafe String(cString: strerror(errno)).lowercased()
+    guard !SystemCalls.writeWhole(line, to: descriptor) else { return nil }
+    let reason = FileReplacement.reasonOfPipe(errno)
+    close(descriptor)
+    descriptor = -1
+    return "the trace ends here: cannot write '\(path)': \(reason)"
   }
 }

@@ -185,11 +185,16 @@ final class LineTrigger {
     return try caller.send(call)
   }
 
+  /// How long so many events take at a rate, which may be as small as people like: a century at most.
+  static func time(of count: Int, rate: Double) -> Duration {
+    .seconds(min(Double(count) / rate, 100 * 365 * 86_400))
+  }
+
   private func keepRate(_ count: Int) {
     guard let rate = settings.rate else { return }
     let now = caller.loop.now
     let start = max(nextCall ?? now, now)
     caller.pause(now.duration(to: start))
-    nextCall = start.advanced(by: .nanoseconds(Int(Double(count) / rate * 1e9)))
+    nextCall = start.advanced(by: Self.time(of: count, rate: rate))
   }
 }

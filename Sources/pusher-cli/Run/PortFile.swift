@@ -8,19 +8,43 @@
 enum PortFile {
   /// Writes the port; answers in words why it could not, or nil.
   ///
-  /// It is written under another name first, so that a script that waits for the file finds it whole.
+  /// A file is replaced as a whole, so that a script that waits for it finds it whole. A pipe or device is written to, also
+  /// through a link such as `/dev/fd/3`; a link to a file is refused, since the file it leads to is not the caller's word.
   static func write(_ port: UInt16, to path: String) -> String? {
-    let draft = "\(path).\(getpid())"
-    let descriptor = unsafe open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    var isWritten = false
-    if descriptor >= 0 {
-      let text = Array("\(port)\n".utf8)
-      isWritten = unsafe SystemCalls.write(descriptor, text, text.count) == text.count
-      isWritten = close(descriptor) == 0 && isWritten
+    let bytes = Array("\(port)\n".utf8)
+    switch FileReplacement.place(path) {
+    case .failure(let fault): return fault.reason
+    case .success(.nothing), .success(.file): return replace(path, by: bytes)
+    case .success(.channel): return send(bytes, through: path)
+    case .success(.folder): return "it is a folder"
+    case .success(.link):
+      guard case .success(.channel) = FileReplacement.place(path, followsLinks: true) else {
+        return "it is a symbolic link; give the name of the file itself"
+      }
+      return send(bytes, through: path)
     }
-    if isWritten, unsafe rename(draft, path) == 0 { return nil }
-    let reason = unsafe String(cString: strerror(errno)).lowercased()
-    unsafe unlink(draft)
-    return reason
+  }
+
+  private static func replace(_ path: String, by bytes: [UInt8]) -> String? {
+    let replaced = FileReplacement.replace(path, by: bytes, draft: "\(path).\(getpid())") { draft in
+      // No secret: whom the umask lets, may read it.
+      let mask = umask(0)
+      umask(mask)
+      return fchmod(draft, 0o644 & ~mask) == 0
+    }
+    switch replaced {
+    case .success(let descriptor):
+      close(descriptor)
+      return nil
+    case .failure(let fault): return fault.reason
+    }
+  }
+
+  private static func send(_ bytes: [UInt8], through path: String) -> String? {
+    let descriptor = unsafe open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    guard descriptor >= 0 else { return FileReplacement.reasonOfPipe(errno) }
+    defer { close(descriptor) }
+    return SystemCalls.writeWhole(bytes, to: descriptor)
+      ? nil : FileReplacement.reasonOfPipe(errno)
   }
 }

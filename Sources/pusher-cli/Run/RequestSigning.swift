@@ -55,8 +55,9 @@ struct RequestSigning {
     if value("auth_key") != key { problems.append("auth_key is not the app's") }
     let digest = body.map { APIRequestSignature.bodyDigest(Array($0.utf8)) }
     if let digest, value("body_md5") != digest { problems.append("body_md5 is not the body's") }
-    let age = value("auth_timestamp").flatMap { Int64($0) }.map { seconds - $0 }
-    if (age.map { abs($0) } ?? .max) > APIRequestSignature.timestampTolerance {
+    let tolerance = APIRequestSignature.timestampTolerance
+    let accepted = seconds - tolerance...seconds + tolerance
+    if value("auth_timestamp").flatMap({ Int64($0) }).map(accepted.contains) != true {
       problems.append("auth_timestamp is more than 600 s off")
     }
     return [
