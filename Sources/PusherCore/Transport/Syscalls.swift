@@ -69,7 +69,7 @@ enum Syscalls {
 
   /// `poll` of nothing: lets this time pass, unless a signal comes.
   static func pause(milliseconds: UInt32) {
-    _ = unsafe poll(nil, 0, Int32(clamping: milliseconds))
+    _ = poll(nil, 0, Int32(clamping: milliseconds))
   }
 
   /// `pipe`, both ends closed on `exec`; the caller says which end is non-blocking.
