@@ -68,7 +68,7 @@ struct CompletionTests {
   ]
 
   @Test func `fish offers the same values`() throws {
-    guard Self.isThere("fish") else { return }
+    guard try Need.program("fish").isMet() else { return }
     for (line, words) in Self.values {
       let result = try PusherCLI.tool(
         ["fish", "-c", "source \(file(.fish)); complete -C 'pusher-cli \(line)'"])
@@ -80,7 +80,7 @@ struct CompletionTests {
   }
 
   @Test func `zsh takes it by source too, without and with its completion system`() throws {
-    guard Self.isThere("zsh") else { return }
+    guard try Need.program("zsh").isMet() else { return }
     for opening in ["", "autoload -Uz compinit; compinit -D -u; "] {
       let result = try PusherCLI.tool(
         ["zsh", "-fc", "\(opening)source \(file(.zsh)); print -r -- $_comps[pusher-cli]"])
@@ -101,7 +101,7 @@ struct CompletionTests {
     """#
 
   @Test func `zsh offers the same values`() throws {
-    guard Self.isThere("zsh") else { return }
+    guard try Need.program("zsh").isMet() else { return }
     for (line, words) in Self.values {
       let last = words.split(separator: " ").last.map(String.init) ?? ""
       let result = try PusherCLI.tool(["zsh", "-fc", Self.typing, "zsh", file(.zsh), line, last])
