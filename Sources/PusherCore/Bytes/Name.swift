@@ -15,7 +15,7 @@ package struct Name: Hashable, Sendable {
   }
 
   package func hash(into hasher: inout Hasher) {
-    let isDone: Void? = text.utf8.withContiguousStorageIfAvailable {
+    let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable {
       unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0))
     }
     if isDone == nil { for byte in text.utf8 { hasher.combine(byte) } }
@@ -27,8 +27,8 @@ package struct Name: Hashable, Sendable {
 extension String {
   /// Whether both have the same bytes.
   package func isSame(as other: String) -> Bool {
-    let isSame: Bool?? = utf8.withContiguousStorageIfAvailable { left in
-      other.utf8.withContiguousStorageIfAvailable { right in
+    let isSame: Bool?? = unsafe utf8.withContiguousStorageIfAvailable { left in
+      unsafe other.utf8.withContiguousStorageIfAvailable { right in
         unsafe left.count == right.count
           && (left.baseAddress == right.baseAddress || left.elementsEqual(right))
       }

@@ -11,7 +11,7 @@ package enum ForeignEventName {
   /// Whether a name, its escapes undone, begins as ours do.
   @inline(__always)
   package static func needsMark(_ name: ByteView) -> Bool {
-    name.count >= reserved.utf8CodeUnitCount && name.hasPrefix(reserved)
+    name.count >= reserved.utf8CodeUnitCount && name.begins(with: reserved)
   }
 
   /// The name under which an event of others is printed; nil when that is its own.
