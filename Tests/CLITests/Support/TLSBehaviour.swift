@@ -37,21 +37,21 @@ extension ScriptedConnection {
     }
   }
 
-  /// Asks the client for new keys so many times, sending nothing else.
-  func updateKeys(times: Int) throws {
-    for _ in 0..<times {
-      try updateKeys()
-      guard let engine, SSL_do_handshake(engine.connection) == 1 else {
-        throw Unexpected("the keys cannot be updated")
-      }
-    }
-    try send(bytes: [])
-  }
-
   /// Sends a session ticket with the next data.
   func sendTicket() throws {
     guard let engine, SSL_new_session_ticket(engine.connection) == 1 else {
       throw Unexpected("no session ticket can be sent")
+    }
+  }
+}
+
+extension TLSEngine {
+  /// Asks the other side for new keys so many times; what is to be sent waits.
+  func askForNewKeys(times: Int) throws {
+    for _ in 0..<times {
+      guard SSL_key_update(connection, SSL_KEY_UPDATE_REQUESTED) == 1,
+        SSL_do_handshake(connection) == 1
+      else { throw Unexpected("the keys cannot be updated") }
     }
   }
 }
