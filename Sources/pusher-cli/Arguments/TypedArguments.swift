@@ -47,7 +47,8 @@ struct TypedArguments: Equatable, Sendable {
     guard let flag = Flags.named(name, for: command) else {
       throw UsageError("unknown option '--\(name.rawValue)'", helpFor: command)
     }
-    guard flag.commands.contains(command) || flag.isOfConnection else {
+    let isTaken = Flags.all.contains { $0.name == name && $0.isOfConnection }
+    guard flag.commands.contains(command) || isTaken else {
       let owners = Command.allCases.filter { owner in
         Flags.of(owner).contains { $0.name == name }
       }

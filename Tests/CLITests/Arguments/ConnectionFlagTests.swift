@@ -50,8 +50,12 @@ struct ConnectionFlagTests {
     ]
     for command in Command.allCases {
       for flag in Flags.all where flag.isOfConnection {
-        let value = flag.takesValue ? "=" + (values[flag.name] ?? "x") : ""
-        #expect(refusal(of: "\(command.rawValue) \(flag.spelling)\(value)") == nil)
+        let argument =
+          flag.takesValue
+          ? Argument.value(flag.name, values[flag.name] ?? "x") : Argument.on(flag.name)
+        #expect(throws: Never.self, "\(command.rawValue) \(flag.spelling)") {
+          try TypedArguments(command, [argument])
+        }
       }
     }
   }
