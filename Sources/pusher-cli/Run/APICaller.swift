@@ -30,11 +30,12 @@ final class APICaller {
     http = HTTPConnection(
       loop: loop, routing: connection.routing, tls: tls, timeout: connection.connectTimeout)
     Signals.ignoreBrokenPipes()
-    let signals = Signals(onQuestion: { [unowned self] in answerQuestion() }) {
-      [unowned self] number in
-      signal = number
-      loop.stop()
-    }
+    let signals = Signals(
+      onQuestion: { [unowned self] in answerQuestion() },
+      { [unowned self] number in
+        signal = number
+        loop.stop()
+      })
     if let signals { loop.add(signals) }
   }
 

@@ -64,11 +64,12 @@ private final class ServeRun {
 
   func run() -> ExitStatus {
     Signals.ignoreBrokenPipes()
-    let signals = Signals(onQuestion: { [unowned self] in answerQuestion() }) {
-      [unowned self] number in
-      signal = number
-      end()
-    }
+    let signals = Signals(
+      onQuestion: { [unowned self] in answerQuestion() },
+      { [unowned self] number in
+        signal = number
+        end()
+      })
     if let signals { loop.add(signals) }
     if let path = settings.portFile, let reason = PortFile.write(server.port, to: path) {
       diagnostics.error("--port-file: cannot write '\(path)': \(reason)")

@@ -60,11 +60,12 @@ private final class WebhookRun {
 
   func run() -> ExitStatus {
     Signals.ignoreBrokenPipes()
-    let signals = Signals(onQuestion: { [unowned self] in answerQuestion() }) {
-      [unowned self] number in
-      signal = number
-      readiness.manager.stopping()
-    }
+    let signals = Signals(
+      onQuestion: { [unowned self] in answerQuestion() },
+      { [unowned self] number in
+        signal = number
+        readiness.manager.stopping()
+      })
     if let signals { loop.add(signals) }
     output.onFailure = { [unowned self] in outputFailed($0) }
     loop.add(output)
