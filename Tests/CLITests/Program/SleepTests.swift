@@ -8,17 +8,19 @@ struct SleepTests {
   init() throws { clock = try MovedClock() }
 
   /// Stops the program for an hour, which is longer than activity and pong timeouts together.
-  private func sleep(_ program: ChildProgram, _ meanwhile: () -> Void) {
+  private func sleep(_ program: ChildProgram, _ meanwhile: () throws -> Void) rethrows {
     program.send(SIGSTOP)
-    meanwhile()
+    try meanwhile()
     clock.move(.seconds(3600))
     program.send(SIGCONT)
   }
 
-  private func subscribe(to server: ScriptedServer, pongTimeout: String) throws -> ChildProgram {
+  private func subscribe(
+    to server: ScriptedServer, activityTimeout: String = "300ms", pongTimeout: String
+  ) throws -> ChildProgram {
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + [
-        "news", "-r", "--activity-timeout", "300ms", "--pong-timeout", pongTimeout,
+        "news", "-r", "--activity-timeout", activityTimeout, "--pong-timeout", pongTimeout,
         "--retry-max-delay", "50ms",
       ], environment: clock.environment())
     #expect(try program.line() == "first")
@@ -31,7 +33,7 @@ struct SleepTests {
 
   @Test(arguments: [false, true])
   func `a connection that lived on is kept, and nothing is lost`(awaitsPong: Bool) throws {
-    let (pinged, asleep) = (Gate(), Gate())
+    let (pinged, asleep, sent) = (Gate(), Gate(), Gate())
     let server = try ScriptedServer { connection in
       try connection.join()
       try connection.send(event: "e", data: "first")
@@ -42,6 +44,7 @@ struct SleepTests {
       try connection.wait(for: asleep)
       if awaitsPong { try connection.send(text: #"{"event":"pusher:pong","data":{}}"#) }
       for number in 0..<100 { try connection.send(event: "e", data: "\(number)") }
+      sent.open()
       // Awake it asks again, and the answer is all that it wants.
       while !Self.isPing(try connection.event()) {}
       try connection.send(text: #"{"event":"pusher:pong","data":{}}"#)
@@ -53,14 +56,17 @@ struct SleepTests {
     let program = try subscribe(to: server, pongTimeout: "60s")
     // Once before a ping is due, once while its answer is awaited.
     if awaitsPong { try pinged.wait() }
-    sleep(program) { asleep.open() }
+    try sleep(program) {
+      asleep.open()
+      try sent.wait()
+    }
     #expect(try program.lines(101) == (0..<100).map { "\($0)" } + ["last"])
     #expect(program.peekAtErrors().isEmpty, "\(program.peekAtErrors())")
     #expect(server.connectionCount == 1)
   }
 
   @Test func `one that was closed meanwhile gives what it had, then a new one is made`() throws {
-    let asleep = Gate()
+    let (asleep, sent) = (Gate(), Gate())
     let server = try ScriptedServer { connection in
       try connection.join()
       guard connection.number == 1 else {
@@ -71,9 +77,14 @@ struct SleepTests {
       try connection.wait(for: asleep)
       for number in 0..<100 { try connection.send(event: "e", data: "\(number)") }
       connection.end()
+      sent.open()
     }
-    let program = try subscribe(to: server, pongTimeout: "60s")
-    sleep(program) { asleep.open() }
+    // No ping before the sleep: unread, it would make the end a reset, which takes along what was sent.
+    let program = try subscribe(to: server, activityTimeout: "30s", pongTimeout: "60s")
+    try sleep(program) {
+      asleep.open()
+      try sent.wait()
+    }
     #expect(try program.lines(101) == (0..<100).map { "\($0)" } + ["back"])
     try program.errorLine(containing: "connection lost (the server closed the connection")
     try program.errorLine(containing: "back after")

@@ -108,7 +108,7 @@ import Testing
     let rejected = await failure { () async throws(PusherAPIError) in
       _ = try await service.api.triggerBatch(many)
     }
-    guard case .rejected(status: 413, _) = rejected else {
+    guard case .rejected(status: 400, _) = rejected else {
       Issue.record("\(String(describing: rejected))")
       return
     }
