@@ -12,6 +12,22 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+// prctl is variadic. Answers 0 where the memory of the process is neither dumped nor shown to a debugger.
+#ifdef __linux__
+#include <sys/prctl.h>
+static inline int pusher_get_dumpable(void) { return prctl(PR_GET_DUMPABLE, 0L, 0L, 0L, 0L); }
+static inline void pusher_set_dumpable(int allowed) {
+  prctl(PR_SET_DUMPABLE, (long)allowed, 0L, 0L, 0L);
+}
+#else
+#include <sys/resource.h>
+static inline int pusher_get_dumpable(void) { return 1; }
+static inline void pusher_set_dumpable(int allowed) {
+  struct rlimit none = {0, 0};
+  if (!allowed) setrlimit(RLIMIT_CORE, &none);
+}
+#endif
+
 // The handshake of a plain ws:// connection needs one SHA-1. The context calls work without initialising the
 // library (1 ms and 3 MB), the one-shot call does not; OpenSSL marks them deprecated, so Swift would warn.
 #pragma GCC diagnostic push

@@ -1,3 +1,5 @@
+internal import PusherCore
+
 #if canImport(Glibc)
   internal import Glibc
 #else
@@ -10,6 +12,7 @@ struct Main {
   static func main() {
     StandardDescriptors.fill()
     Signals.ignoreFileLimit()
+    ProcessMemory.hide()
     Signals.outliveQuestions()
     let words = Array(CommandLine.arguments.dropFirst())
     exit(run(words, environment: Environment.ofProcess()).rawValue)

@@ -120,8 +120,8 @@ package final class InlineAuthenticator: UserAuthenticator {
 
 extension AuthorizationFailure {
   /// A server that could choose any text would have us sign whatever it likes: a call of the HTTP API, say.
-  fileprivate static let foreignSocketID = AuthorizationFailure.unusable(
-    "the server's socket id is not two numbers with a dot, so it is not signed")
+  static let foreignSocketID = AuthorizationFailure.unusable(
+    "the server's socket id is not two numbers with a dot, so nothing is signed for it")
 }
 
 /// Answers for clients that have no means to sign.

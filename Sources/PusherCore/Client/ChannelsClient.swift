@@ -150,10 +150,17 @@ package final class ChannelsClient {
     case .answerPing(let text):
       if link?.answerPing(text) == true { delegate?.client(self, sends: text) }
     case .authorize(let request):
+      // Whoever signs, here, at an endpoint or in a command, is asked for ids alone.
+      guard SocketID.isValid(request.socketID) else {
+        return perform { $0.authorized(request, .failure(.foreignSocketID), at: $1) }
+      }
       authorizer.authorize(request) { [unowned self] result in
         perform { $0.authorized(request, result, at: $1) }
       }
     case .authenticate(let request):
+      guard SocketID.isValid(request.socketID) else {
+        return perform { $0.authenticated(request, .failure(.foreignSocketID), at: $1) }
+      }
       authenticator.authenticate(request) { [unowned self] result in
         perform { $0.authenticated(request, result, at: $1) }
       }

@@ -49,7 +49,7 @@ package final class CommandAuthorizer: ChannelAuthorizer, UserAuthenticator {
         completion(Self.answer(result))
       }
     } catch {
-      completion(.failure(.refused(status: nil, "\(error)")))
+      completion(Self.answer(.failure(error)))
     }
   }
 
@@ -67,6 +67,11 @@ package final class CommandAuthorizer: ChannelAuthorizer, UserAuthenticator {
       .failure(.refused(status: nil, "the command ended with status \(output.status)"))
     case .failure(.timeout(let time)):
       .failure(.unavailable(status: nil, "the command took longer than \(time.inWords)"))
+    case .failure(.busy(let reason)):
+      // Others give back what is short, and a healthy run must outlive that.
+      .failure(.unavailable(status: nil, "\(ChildProcess.Failure.busy(reason: reason))"))
+    case .failure(.start(let reason)):
+      .failure(.refused(status: nil, "\(ChildProcess.Failure.start(reason: reason))"))
     case .failure(let failure): .failure(.unusable("\(failure)"))
     }
   }

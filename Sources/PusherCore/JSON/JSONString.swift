@@ -93,7 +93,21 @@ package enum JSONString {
     }
   }
 
-  /// Appends text that holds no C0 control, with DEL and the C1 controls (U+0080 to U+009F) written as escapes.
+  /// The mark at `index` that turns the direction of text or begins a line, and how many bytes it has: U+061C, U+200E,
+  /// U+200F, U+2028 to U+202E and U+2066 to U+2069.
+  private static func directionMark(_ text: ByteView, at index: Int) -> (mark: UInt16, length: Int)?
+  {
+    if text[index] == 0xD8, index + 1 < text.count, text[index + 1] == 0x9C { return (0x061C, 2) }
+    guard text[index] == 0xE2, index + 2 < text.count else { return nil }
+    let mark = 0x2000 | UInt16(text[index + 1] & 0x3F) << 6 | UInt16(text[index + 2] & 0x3F)
+    switch mark {
+    case 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: return (mark, 3)
+    default: return nil
+    }
+  }
+
+  /// Appends text that holds no C0 control, with DEL, the C1 controls (U+0080 to U+009F), line separators and the marks
+  /// that turn the direction of text written as escapes: what foreign text could drive or deceive a terminal with.
   package static func appendForTerminal(_ text: ByteView, into buffer: ByteBuffer) {
     var index = 0
     while index < text.count {
@@ -103,6 +117,9 @@ package enum JSONString {
       } else if byte == 0xC2, index + 1 < text.count, text[index + 1] < 0xA0 {
         buffer.append("\\u00" + Hex.encode([text[index + 1]]))
         index += 1
+      } else if let (mark, length) = directionMark(text, at: index) {
+        buffer.append("\\u" + Hex.encode([UInt8(mark >> 8), UInt8(mark & 0xFF)]))
+        index += length - 1
       } else {
         buffer.append(byte)
       }

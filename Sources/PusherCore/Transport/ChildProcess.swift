@@ -19,6 +19,8 @@ package final class ChildProcess: LoopSource {
   package enum Failure: Error, Equatable, CustomStringConvertible {
     /// The command could not be started.
     case start(reason: String)
+    /// The command cannot be started now: descriptors, processes, threads or memory are short for the moment.
+    case busy(reason: String)
     /// The command was ended, because it took longer than this.
     case timeout(Duration)
     /// The command was ended, because it wrote more than so many bytes.
@@ -27,6 +29,7 @@ package final class ChildProcess: LoopSource {
     package var description: String {
       switch self {
       case .start(let reason): "cannot start the command: \(reason)"
+      case .busy(let reason): "cannot start the command now: \(reason)"
       case .timeout(let duration): "the command took longer than \(duration.inSeconds) s"
       case .outputLimit(let limit): "the command wrote more than \(limit) bytes"
       }
@@ -88,7 +91,8 @@ package final class ChildProcess: LoopSource {
     do throws(SystemError) {
       try start()
     } catch {
-      throw .start(reason: error.description)
+      throw error.isShortage
+        ? .busy(reason: error.description) : .start(reason: error.description)
     }
     deadline = command.timeout.map(now.advanced)
     loop.add(self)
@@ -168,7 +172,7 @@ package final class ChildProcess: LoopSource {
       wakeUp.post { ChildProcess.ended(running, in: $0) }
     }
     loop.children[running] = self
-    if !isWatched { end(because: .start(reason: "no thread to wait on"), at: loop.now) }
+    if !isWatched { end(because: .busy(reason: "no thread to wait on"), at: loop.now) }
   }
 
   private static func ended(_ child: ObjectIdentifier, in loop: EventLoop) {

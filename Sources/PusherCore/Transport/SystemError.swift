@@ -23,6 +23,9 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     return first.lowercased() + words.dropFirst()
   }
 
+  /// Whether something has run short that others give back: descriptors, processes, memory.
+  package var isShortage: Bool { [EAGAIN, EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(code) }
+
   package static let interrupted = SystemError(code: EINTR)
   package static let brokenPipe = SystemError(code: EPIPE)
   package static let noMemory = SystemError(code: ENOMEM)

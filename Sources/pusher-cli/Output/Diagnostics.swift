@@ -94,7 +94,8 @@ struct Diagnostics: Sendable {
   private func say(_ level: Level, _ text: String, isLoud: Bool = false) {
     guard isLoud || isSaid(level) else { return }
     let prefix = isJournal ? level.journalPrefix : ""
-    emit(Array("\(prefix)pusher-cli: \(Self.escaped(text))\n".utf8))
+    let shown = level == .debug ? text : Redaction.withoutPasswords(text)
+    emit(Array("\(prefix)pusher-cli: \(Self.escaped(shown))\n".utf8))
   }
 }
 
@@ -134,7 +135,7 @@ extension Diagnostics {
   private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F..<0xA0: true
-    case 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+    case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
     default: false
     }
   }

@@ -1,3 +1,5 @@
+internal import PusherCore
+
 #if canImport(Glibc)
   internal import Glibc
 #else
@@ -75,7 +77,9 @@ struct OutputDescriptor {
   private static func reopen(_ descriptor: Int32) -> Int32? {
     #if os(Linux)
       let path = "/proc/self/fd/\(descriptor)"
-      let own = unsafe open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+      let own = ProcessMemory.whileShown {
+        unsafe open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+      }
       return own >= 0 ? own : nil
     #else
       return nil

@@ -10,7 +10,7 @@ enum StandardOutput {
   ///
   /// A reader that has gone ends the program by SIGPIPE, as it ends a filter.
   static func write(_ text: String) -> String? {
-    var rest = Array(text.utf8)[...]
+    var rest = (isatty(1) == 1 ? TerminalText.safe(text) : Array(text.utf8))[...]
     while !rest.isEmpty {
       let count = unsafe rest.withUnsafeBytes {
         unsafe SystemCalls.write(1, $0.baseAddress, $0.count)

@@ -1,3 +1,5 @@
+internal import PusherCore
+
 #if canImport(Glibc)
   internal import Glibc
 #else
@@ -42,7 +44,9 @@ enum TornLine {
       guard unsafe fcntl(descriptor, F_GETPATH, &path) == 0 else { return -1 }
       return unsafe open(path, O_RDONLY | O_CLOEXEC)
     #else
-      return unsafe open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC)
+      return ProcessMemory.whileShown {
+        unsafe open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC)
+      }
     #endif
   }
 }

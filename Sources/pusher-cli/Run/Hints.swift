@@ -19,6 +19,9 @@ struct Hints {
   /// For a connection that is not tried again, with the 4xxx code that explains it.
   func hint(_ loss: ConnectionLoss, code: Int?) -> String {
     switch code {
+    case 4000 where connection.isSecure:
+      return
+        " (the server wants TLS, and this connection has it: does a proxy on the way take it off?)"
     case 4000: return " (the server wants TLS: use --scheme https)"
     case 4001: return " (is key \(key) right, and does it belong to this \(whereabouts)?)"
     case 4003: return " (the app of key \(key) is disabled)"

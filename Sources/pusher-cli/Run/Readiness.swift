@@ -11,6 +11,8 @@ final class Readiness {
   private let diagnostics: Diagnostics
   private var process: ChildProcess?
   private var hasStarted = false
+  /// How long until a command is started again that could not be for the moment.
+  private static let pause = Duration.seconds(1)
   /// Whether the run has ended the command, so that how it ends says nothing.
   private var isCut = false
   /// Called when the command has ended, with whether it failed; a failure has been told by then.
@@ -33,14 +35,25 @@ final class Readiness {
   ///   - environment: Variables for the command besides ours.
   func become(_ status: String, environment: [(name: String, value: String)] = []) {
     manager.ready(status)
-    guard let command, !hasStarted else { return }
+    guard !hasStarted else { return }
     hasStarted = true
+    start(environment)
+  }
+
+  private func start(_ environment: [(name: String, value: String)]) {
+    guard let command, !isCut else { return }
     let question = ChildProcess.Command(
       line: command, environment: environment, outputsToErrors: true, timeout: nil)
     do throws(ChildProcess.Failure) {
       process = try ChildProcess(loop: loop, command: question, at: loop.now) {
         [unowned self] result, _ in ended(result)
       }
+    } catch .busy(let reason) {
+      diagnostics.warning("--on-ready: cannot start the command now: \(reason); trying again")
+      let timer = LoopTimer(deadline: loop.now.advanced(by: Self.pause)) { [unowned self] in
+        start(environment)
+      }
+      loop.add(timer)
     } catch {
       diagnostics.error("--on-ready: \(error)")
       // Told from inside the loop, like every other end.

@@ -38,6 +38,7 @@ private final class WebhookRun {
   private var timer: LoopTimer?
   private let readiness: Readiness
   private let startedAt: Instant
+  private let isTerminal: Bool
 
   /// How much may wait for a slow reader.
   private static let queueLimit = 16 << 20
@@ -50,6 +51,7 @@ private final class WebhookRun {
     self.diagnostics = diagnostics
     self.loop = loop
     startedAt = loop.now
+    isTerminal = descriptor.isTerminal
     readiness = Readiness(command: settings.onReady, loop: loop, diagnostics: diagnostics)
     output = OutputQueue(descriptor: descriptor, limit: Self.queueLimit)
     let inbox = WebhookInbox(key: settings.key, secret: settings.secret.revealed)
@@ -136,7 +138,8 @@ private final class WebhookRun {
     case .accepted(let events):
       let time = settings.hasTimestamps ? SystemClock.wall().rfc3339 : nil
       for event in events where status == nil {
-        output.buffer.append(JSONWriter.text(Self.line(event, time)) + "\n")
+        JSONWriter.write(Self.line(event, time), into: output.buffer, forTerminal: isTerminal)
+        output.buffer.append(UInt8(ascii: "\n"))
         count += 1
         if count == settings.count { status = .success }
       }

@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+
+@Suite("What messages and the system must not show")
+struct ConcealmentTests {
+  /// Every option that takes a URL or what people take for one, and what else the command needs.
+  private static let options: [String] = [
+    "subscribe --key k --host h private-a --auth-endpoint=URL",
+    "subscribe --key k --host h a --user-auth-endpoint=URL", "subscribe --key k --host=URL a",
+    "subscribe --key k --proxy=URL a", "subscribe --key k --cluster=URL a", "subscribe --key=URL a",
+    "subscribe --key k --path=URL a", "subscribe --key k URL", "sse URL",
+    "sse http://h/ --proxy=URL",
+    "serve --webhook=URL", "serve --listen=URL", "webhook listen --local --listen=URL",
+    "trigger --key k --app-id=URL -c a -e b 1", "channels --key k --app-id 1 URL", "URL",
+    "subscribe --local a --secret-file=URL private-b", "subscribe --local a --cacert=URL",
+  ]
+  private static let wrong = [
+    "http://u:SECRET@h h/", "ftp://u:SECRET@h/", "https://u:SE/CRET@h:port/", "http://u:SECRET@",
+    "http://u:S'ECRET@h h", "u:SECRET@h h",
+  ]
+
+  @Test(arguments: options)
+  func `no mistake with a URL shows its password`(line: String) throws {
+    for url in Self.wrong {
+      let words = line.split(separator: " ").map { String($0).replacing("URL", with: url) }
+      let result = try PusherCLI.start(words).result()
+      #expect(result.ending == .exited(2), "\(words)")
+      #expect(!result.errorText.contains("CRET@"), "\(result.errorText)")
+      #expect(result.errorText.utf8.count > 20)
+    }
+  }
+
+  @Test(
+    arguments: [
+      "PUSHER_URL", "PUSHER_HOST", "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "PUSHER_APP_CLUSTER",
+      "PUSHER_APP_KEY", "PUSHER_SCHEME", "PUSHER_PORT", "PUSHER_APP_ID",
+    ])
+  func `no variable's either`(name: String) throws {
+    for url in Self.wrong + ["https://k:SECRET@api-eu.pusher.com/apps/"] {
+      var environment = ["PUSHER_APP_SECRET": "s", "PUSHER_APP_ID": "1", "PUSHER_APP_KEY": "k"]
+      if name == "PUSHER_URL" { environment["PUSHER_APP_KEY"] = nil }
+      environment[name] = url
+      let result = try PusherCLI.start(
+        ["channels", "--connect-timeout", "1s"], environment: environment
+      ).result()
+      #expect(!result.errorText.contains("CRET@"), "\(result.errorText)")
+    }
+  }
+
+  @Test func `messages keep what is no password`() throws {
+    let form = try PusherCLI.run("channels", environment: ["PUSHER_URL": "x"])
+    #expect(form.errorText.contains("https://KEY:SECRET@api-CLUSTER.pusher.com/apps/ID"))
+    let channel = try PusherCLI.run("subscribe", "--key", "k", "a@b:c")
+    #expect(channel.errorText.contains("'a@b:c'"))
+  }
+
+  @Test func `the memory is not dumped, and standard output is opened anew all the same`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: "e", data: "1")
+      try connection.stay()
+    }
+    // Root is made somebody else first, since what is hidden belongs to root. The shell's pipe is that user's own.
+    let line = #""$0" "$@" | cat; :"#
+    let command = ["/bin/sh", "-c", line, PusherCLI.path, "subscribe"] + server.address + ["news"]
+    let drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    let program = try ChildProgram(
+      "/usr/bin/env", (getuid() == 0 ? drop : []) + command, environment: PusherCLI.environment)
+    #expect(try program.line().contains(#""event":"e""#))
+    let children = try PusherCLI.tool(["ps", "-o", "pid=,comm=", "--ppid", "\(program.id)"])
+    let row = children.outputText.split(separator: "\n").first { $0.contains("pusher-cli") }
+    let id = try #require(row?.split(separator: " ").first)
+    let process = "/proc/\(id)"
+    let files = FileManager.default
+    let status = try String(contentsOfFile: process + "/status", encoding: .utf8)
+    #expect(!status.contains("Uid:\t0\t"))
+    let owner = try files.attributesOfItem(atPath: process + "/fd")[.ownerAccountID]
+    #expect(owner as? Int == 0)
+    if getuid() == 0 {
+      let ends = try files.contentsOfDirectory(atPath: process + "/fd").compactMap {
+        try? files.destinationOfSymbolicLink(atPath: "\(process)/fd/\($0)")
+      }
+      let output = try files.destinationOfSymbolicLink(atPath: process + "/fd/1")
+      #expect(ends.count { $0 == output } == 2, "the pipe, and the same once more: \(ends)")
+    }
+    program.endWithChildren()
+  }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import PusherCore
+import Testing
+
+@testable import pusher_cli
+
+@Suite("Who signs is asked in time, and for ids alone")
+struct SigningCommandTests {
+  @Test func `a shortage of descriptors at a reconnect ends no healthy run`() throws {
+    let isLimited = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: "e", data: "1")
+      try connection.wait(for: isLimited)
+      try connection.close(code: 4200)
+    }
+    let program = try PusherCLI.subscribe(
+      to: server, "private-a", "--auth-command", #"echo '{"auth":"k:s"}'"#, "--retry-max-delay",
+      "1s")
+    _ = try program.line()
+    // Room for the next connection, which takes the place of the present one, and for nothing else.
+    let used = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(program.id)/fd")
+    let limit = (used.compactMap { Int($0) }.max() ?? 0) + 1
+    try Self.limit(program, to: limit)
+    isLimited.open()
+    try program.errorLine(containing: "cannot start the command now: too many open files")
+    try Self.limit(program, to: 1000)
+    #expect(try program.line().contains(#""event":"e""#))
+    program.send(SIGTERM)
+    #expect(try program.wait() == .signalled(SIGTERM))
+  }
+
+  private static func limit(_ program: ChildProgram, to number: Int) throws {
+    let result = try PusherCLI.tool(
+      ["prlimit", "--pid", "\(program.id)", "--nofile=\(number):1000"])
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+  }
+
+  @Test(
+    arguments: [
+      "1.2; echo x", "", "1.2.3", "a.b", "1.2\n", String(repeating: "1", count: 120) + ".2",
+    ])
+  func `an id of the server that is none reaches no command and no endpoint`(id: String) throws {
+    let endpoint = try ScriptedServer { connection in _ = try connection.question() }
+    let server = try ScriptedServer { connection in
+      _ = try connection.upgrade()
+      let data = JSONWriter.text(.object([.init("socket_id", .string(id))]))
+      try connection.send(event: "pusher:connection_established", channel: nil, data: data)
+      try connection.ignore()
+    }
+    for way in [
+      ["private-a", "--auth-command", "echo asked >&2"], ["--user-auth-command", "echo asked >&2"],
+      ["private-a", "--auth-endpoint", "http://127.0.0.1:\(endpoint.port)/"],
+      ["--user-auth-endpoint", "http://127.0.0.1:\(endpoint.port)/"],
+    ] {
+      let program = try PusherCLI.start(
+        ["subscribe"] + server.address + way + ["--connect-timeout", "5s"])
+      let result = try program.result()
+      #expect(result.ending != .exited(0))
+      #expect(
+        result.errorText.contains("socket id is not two numbers") || id.isEmpty,
+        "\(result.errorText)")
+      #expect(!result.errorText.contains("asked"))
+    }
+    #expect(endpoint.connectionCount == 0)
+  }
+
+  @Test(arguments: [("", false), ("--scheme http", true)])
+  func `code 4000 advises TLS only where it is off`(options: String, isAdvised: Bool) throws {
+    let connection = try subscribe("--key k --host h a " + options).connection
+    let hint = Hints(connection: connection, subprotocols: []).hint(
+      .closed(code: 4000, reason: "TLS only"), code: 4000)
+    #expect(hint.contains("use --scheme https") == isAdvised)
+    #expect(hint.contains("the server wants TLS"))
+  }
+}
