@@ -14,8 +14,8 @@ package struct HTTPRequestReader {
     /// Whether the client will send another request on this connection (RFC 9112 section 9.3).
     package var keepsAlive: Bool {
       let options = head.headers.tokens("Connection")
-      if options.contains("close") { return false }
-      return head.minorVersion >= 1 || options.contains("keep-alive")
+      if options.contains(where: { $0 == "close" }) { return false }
+      return head.minorVersion >= 1 || options.contains(where: { $0 == "keep-alive" })
     }
   }
 
@@ -49,7 +49,9 @@ package struct HTTPRequestReader {
       try Self.checkHost(head)
       let reader = try HTTPBodyReader(head, limit: bodyLimit)
       pending = Pending(head: head, reader: reader)
-      owesContinue = !reader.isComplete && head.headers.tokens("Expect").contains("100-continue")
+      owesContinue =
+        !reader.isComplete
+        && head.headers.tokens("Expect").contains(where: { $0 == "100-continue" })
     }
     guard try pending?.reader.read(from: input, into: body) == true, let head = pending?.head
     else { return nil }

@@ -12,7 +12,7 @@ struct InspectCall {
   func channels(_ target: RequestTarget) throws(APIRefusal) -> JSONValue {
     let prefix = target["filter_by_prefix"] ?? ""
     let info = ChannelInfo(target["info"])
-    let isMixed = info.contains("user_count") && !prefix.begins(with: "presence-")
+    let isMixed = info.asks(for: "user_count") && !prefix.begins(with: "presence-")
     guard !isMixed || !hub.text.dialect.refusesMissingCounts else {
       throw APIRefusal(
         status: 400, reason: "user_count needs a filter_by_prefix that begins with presence-")
@@ -31,7 +31,7 @@ struct InspectCall {
     try check(name)
     let info = ChannelInfo(target["info"])
     let dialect = hub.text.dialect
-    let isMissing = info.contains("user_count") && dialect.kind(of: name) != .presence
+    let isMissing = info.asks(for: "user_count") && dialect.kind(of: name) != .presence
     guard !isMissing || !dialect.refusesMissingCounts else {
       throw APIRefusal(status: 400, reason: "user_count is only known of presence channels")
     }
@@ -72,7 +72,7 @@ struct ChannelInfo {
 
   var isEmpty: Bool { names.isEmpty }
 
-  func contains(_ name: String) -> Bool { names.contains(name) }
+  func asks(for name: String) -> Bool { names.contains(name) }
 
   /// What is asked for and known of a channel.
   func attributes(of channel: String, in hub: Hub) -> [JSONValue.Member] {
@@ -80,13 +80,13 @@ struct ChannelInfo {
     let dialect = hub.text.dialect
     let isCounted = dialect.countsEmptyChannels || hub.subscriptionCount(channel) > 0
     let isPresence = dialect.kind(of: channel) == .presence
-    if contains("user_count"), isPresence, isCounted {
+    if asks(for: "user_count"), isPresence, isCounted {
       members.append(.init("user_count", .integer(hub.userIDs(channel).count)))
     }
-    if contains("subscription_count"), isCounted, !isPresence || dialect.countsMembersTwice {
+    if asks(for: "subscription_count"), isCounted, !isPresence || dialect.countsMembersTwice {
       members.append(.init("subscription_count", .integer(hub.subscriptionCount(channel))))
     }
-    if contains("cache"), let data = hub.cachedData(channel) {
+    if asks(for: "cache"), let data = hub.cachedData(channel) {
       let left = hub.cachedTimeLeft(channel).map { Int($0.components.seconds) }
       members.append(
         .init(

@@ -62,7 +62,7 @@ enum TidyRules {
   static func findings(in sources: [TidySource]) -> [Finding] {
     let rules: [(TidySource) -> [Finding]] = [
       unknownRooms, imports, clocksAndRandomness, refusedCalls, unfinishedWork, longFile,
-      longFunctions, namesByEquivalence,
+      longFunctions, namesByEquivalence, slowSearches,
     ]
     var found = roomOrder(sources)
     for source in sources {

@@ -166,6 +166,25 @@ struct TidyLengthTests {
     TidySource("Sources/pusher-cli/A.swift", text)
   }
 
+  @Test(arguments: [
+    #"if text.contains("ignature") {"#, #"text.split(separator: "\r\n").map {"#,
+    #"let at = text.lastIndex(of: "@")"#, #"text.replacing("ab", with: "c")"#,
+    #"for r in text.ranges(of: x) {"#, #"let end = text.lastIndex { $0 == "]" }"#,
+  ])
+  func `a search in text by grapheme clusters is refused`(text: String) {
+    #expect(
+      TidyRules.slowSearches(TidySource("Sources/PusherCore/Channels/A.swift", text)).count == 1)
+  }
+
+  @Test(arguments: [
+    #"if text.holds("ignature") {"#, #"text.split(separator: "\n")"#, #"text.contains(":")"#,
+    #"let at = text.utf8.lastIndex(of: UInt8(ascii: "@"))"#, #"// text.contains("word")"#,
+    #"options.contains(where: { $0 == "close" })"#,
+  ])
+  func `a search in bytes, and for one character, is fine`(text: String) {
+    #expect(TidyRules.slowSearches(TidySource("Sources/PusherCore/Channels/A.swift", text)).isEmpty)
+  }
+
   @Test func `a file has 400 lines at most`() {
     #expect(TidyRules.longFile(source(String(repeating: "a\n", count: 400))).isEmpty)
     #expect(TidyRules.longFile(source(String(repeating: "a\n", count: 401))).map(\.line) == [401])

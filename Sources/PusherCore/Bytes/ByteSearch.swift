@@ -5,12 +5,12 @@
 extension StringProtocol {
   /// Whether the bytes of `needle`, which must be short, stand anywhere in the text.
   package func holds(_ needle: StaticString) -> Bool {
-    firstRange(of: needle) != nil
+    range(ofBytes: needle) != nil
   }
 
   /// Where the bytes of `needle`, which must be short, stand first at or after `start`.
-  package func firstRange(
-    of needle: StaticString, from start: String.Index? = nil
+  package func range(
+    ofBytes needle: StaticString, from start: String.Index? = nil
   ) -> Range<String.Index>? {
     let length = needle.utf8CodeUnitCount
     let pattern = unsafe UnsafeBufferPointer(start: needle.utf8Start, count: length)
@@ -30,7 +30,7 @@ extension StringProtocol {
   package func pieces(separatedBy needle: StaticString) -> [SubSequence] {
     var pieces: [SubSequence] = []
     var start = startIndex
-    while let found = firstRange(of: needle, from: start) {
+    while let found = range(ofBytes: needle, from: start) {
       pieces.append(self[start..<found.lowerBound])
       start = found.upperBound
     }

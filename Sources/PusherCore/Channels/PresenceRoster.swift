@@ -12,65 +12,91 @@ public struct PusherPresenceChannelMember: Sendable, Equatable {
   }
 }
 
+/// How much of a presence channel's list is kept, whatever the server sends.
+public struct PresenceLimits: Sendable, Equatable {
+  /// Members of one channel.
+  public var members = 100_000
+  /// Bytes of their ids and of what is known of them, as JSON.
+  public var bytes = 16 << 20
+
+  /// The limits; those of the program unless changed.
+  public init() {}
+}
+
 /// Who is in a presence channel, in the order in which they came.
+///
+/// What is known of a member is kept as JSON text and read when it is asked for, so that a list costs as much memory as
+/// its message. What passes the limits is left out.
 public struct PresenceRoster: Sendable, Equatable {
-  private var infos = OrderedTable<JSONValue>()
+  private var infos = OrderedTable<String>()
+  private var byteCount = 0
+  private let limits: PresenceLimits
+  /// Whether members were left out.
+  public private(set) var isCut = false
 
   /// Nobody.
-  public init() {}
+  public init(limits: PresenceLimits = PresenceLimits()) {
+    self.limits = limits
+  }
 
   /// How many members there are.
   public var count: Int { infos.count }
 
   /// The members in the order in which they came.
   public var members: [PusherPresenceChannelMember] {
-    infos.elements.map { PusherPresenceChannelMember(userId: $0.name, userInfo: $0.value) }
+    infos.elements.map {
+      PusherPresenceChannelMember(userId: $0.name, userInfo: Self.value($0.value))
+    }
   }
+
+  /// The ids in the order in which they came.
+  var ids: [String] { infos.elements.map(\.name) }
 
   /// The member with this id.
   public subscript(id: String) -> PusherPresenceChannelMember? {
-    infos[id].map { PusherPresenceChannelMember(userId: id, userInfo: $0) }
+    infos[id].map { PusherPresenceChannelMember(userId: id, userInfo: Self.value($0)) }
   }
 
-  /// The members that `data` of a `subscription_succeeded` lists.
-  ///
-  /// Tolerated are the shapes that servers send: a hash that is a list (PHP's empty or consecutive arrays), ids that
-  /// are numbers, missing information, missing ids. What cannot be read is left out.
-  init(subscriptionData data: JSONValue) {
-    guard let presence = data["presence"] else { return }
-    switch presence["hash"] {
-    case .object(let members):
-      for member in members { insert(member.name, member.value) }
-    case .array(let infos):
-      // PHP writes a list when the ids are 0, 1, 2 …
-      for (index, info) in infos.enumerated() { insert(String(index), info) }
-    default: break
-    }
-    let ids = presence["ids"]
-    let listed = ids?.elements ?? ids?.members?.map(\.value) ?? []
-    for id in listed.compactMap(\.identifier) where infos[id] == nil { insert(id, .null) }
+  func contains(_ id: String) -> Bool { infos[id] != nil }
+
+  private static func value(_ json: String) -> JSONValue {
+    (try? JSONParser.parse(json)) ?? .null
   }
 
-  /// Adds a member, or renews what is known of one; answers whether it is new.
+  /// Adds a member, or renews what is known of one; answers whether it is new and was kept.
   @discardableResult
   mutating func insert(_ id: String, _ info: JSONValue) -> Bool {
-    let isNew = infos[id] == nil
-    infos[id] = info
-    return isNew
+    insert(id, json: JSONWriter.text(info))
+  }
+
+  /// The same with what is known as JSON text.
+  @discardableResult
+  mutating func insert(_ id: String, json: String) -> Bool {
+    let former = infos[id]
+    let cost = json.utf8.count + (former == nil ? id.utf8.count : -(former?.utf8.count ?? 0))
+    guard former != nil || count < limits.members, byteCount + cost <= limits.bytes else {
+      isCut = true
+      return false
+    }
+    byteCount += cost
+    infos[id] = json
+    return former == nil
   }
 
   /// Removes a member; answers what was known of it, `nil` for one that was never seen.
   mutating func remove(_ id: String) -> PusherPresenceChannelMember? {
     guard let info = infos[id] else { return nil }
     infos[id] = nil
-    return PusherPresenceChannelMember(userId: id, userInfo: info)
+    byteCount -= info.utf8.count + id.utf8.count
+    return PusherPresenceChannelMember(userId: id, userInfo: Self.value(info))
   }
 }
 
 extension PresenceRoster {
   /// The `presence` object as the protocol writes it: `count`, `ids`, `hash`.
   package var json: JSONValue {
-    .object([
+    let members = members
+    return .object([
       .init("count", .integer(count)),
       .init("ids", .array(members.map { .string($0.userId) })),
       .init("hash", .object(members.map { .init($0.userId, $0.userInfo) })),

@@ -4,7 +4,8 @@ enum ServerMessage: Equatable {
   case error(code: Int?, message: String, channel: String?)
   case ping
   case pong
-  case subscriptionSucceeded(channel: String, data: JSONValue)
+  /// The members of a presence channel stay in the message, see ``PresenceRoster``.
+  case subscriptionSucceeded(channel: String)
   case subscriptionError(channel: String, type: String, message: String, status: Int?)
   case signedIn(userData: JSONValue)
   case signInError(type: String, message: String, status: Int?)
@@ -75,7 +76,7 @@ enum ServerMessage: Equatable {
     }
     switch name {
     case "subscription_succeeded":
-      return .subscriptionSucceeded(channel: channel, data: envelope.data)
+      return .subscriptionSucceeded(channel: channel)
     case "member_added":
       let data = envelope.data
       guard let id = data["user_id"]?.identifier else {

@@ -78,7 +78,7 @@ extension Service {
   }
 
   private static func fill(_ pattern: String, _ cluster: String) -> String {
-    pattern.split(separator: "CLUSTER", omittingEmptySubsequences: false).joined(separator: cluster)
+    pattern.pieces(separatedBy: "CLUSTER").joined(separator: cluster)
   }
 
   /// What both prefixes begin with: an event that does not begin so is the application's.

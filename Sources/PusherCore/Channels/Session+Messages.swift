@@ -64,7 +64,7 @@ extension Session {
       if let code, !isPaidFor { lastError = code }
     case .ping: emit(.answerPing(command.pong))
     case .pong: break
-    case .subscriptionSucceeded(let channel, let data): succeeded(channel, data: data, at: now)
+    case .subscriptionSucceeded(let channel): succeeded(channel, bytes, at: now)
     case .subscriptionError(let channel, let type, let message, let status):
       let text = message.isEmpty ? Self.noReason : message
       fail(channel, SubscriptionFailure(type: type, message: text, status: status), at: now)

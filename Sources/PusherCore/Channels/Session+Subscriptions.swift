@@ -22,6 +22,9 @@ extension Session {
     closeGapIfSettled(at: now)
   }
 
+  /// Who is in a presence channel, as far as is kept.
+  package func roster(of channel: String) -> PresenceRoster? { subscriptions[channel]?.roster }
+
   /// The channels that are wanted, in the order in which they were asked for.
   package var channels: [String] { subscriptions.names }
 
@@ -123,8 +126,8 @@ extension Session {
     report(.authorizationDelayed(channel: channel, reason: message, retryIn: delay))
   }
 
-  /// The server confirmed a channel.
-  mutating func succeeded(_ channel: String, data: JSONValue, at now: Instant) {
+  /// The server confirmed a channel, with the members of a presence channel in `message`.
+  mutating func succeeded(_ channel: String, _ message: ByteView, at now: Instant) {
     guard var subscription = subscriptions[channel] else { return }
     let isNews = subscription.state != .subscribed
     if case .requested(let until) = subscription.state {
@@ -138,10 +141,16 @@ extension Session {
     subscription.wasSubscribed = true
     subscription.authorizationAttempts = 0
     if subscription.kind == .presence {
-      subscription.roster = PresenceRoster(subscriptionData: data)
+      let envelope = try? Envelope(message)
+      subscription.roster =
+        envelope.map { PresenceRoster($0, limits: options.presence) }
+        ?? PresenceRoster(limits: options.presence)
     }
     subscriptions[channel] = subscription
     if isNews { report(.subscribed(channel: channel, presence: subscription.roster)) }
+    if subscription.roster?.isCut == true {
+      report(.membersLeftOut(channel: channel, options.presence))
+    }
     if let former, let roster = subscription.roster { reportChanges(channel, former, roster) }
     closeGapIfSettled(at: now)
   }
@@ -150,17 +159,21 @@ extension Session {
   private mutating func reportChanges(
     _ channel: String, _ former: PresenceRoster, _ roster: PresenceRoster
   ) {
-    for member in former.members where roster[member.userId] == nil {
-      report(.memberRemoved(channel: channel, member))
+    for id in former.ids where !roster.contains(id) {
+      if let member = former[id] { report(.memberRemoved(channel: channel, member)) }
     }
-    for member in roster.members where former[member.userId] == nil {
-      report(.memberAdded(channel: channel, member))
+    for id in roster.ids where !former.contains(id) {
+      if let member = roster[id] { report(.memberAdded(channel: channel, member)) }
     }
   }
 
   mutating func memberAdded(_ channel: String, _ member: PusherPresenceChannelMember) {
+    let wasCut = subscriptions[channel]?.roster?.isCut ?? true
     subscriptions[channel]?.roster?.insert(member.userId, member.userInfo)
     report(.memberAdded(channel: channel, member))
+    if !wasCut, subscriptions[channel]?.roster?.isCut == true {
+      report(.membersLeftOut(channel: channel, options.presence))
+    }
   }
 
   mutating func memberRemoved(_ channel: String, _ userID: String) {

@@ -16,6 +16,8 @@ public enum SessionEvent: Sendable, Equatable {
   case signInDelayed(reason: String, retryIn: Duration)
   /// Users of the user's watchlist came online, or went offline.
   case watchlist(isOnline: Bool, userIDs: [String])
+  /// A presence channel has more members than are kept; said once for each list.
+  case membersLeftOut(channel: String, PresenceLimits)
   case memberAdded(channel: String, PusherPresenceChannelMember)
   case memberRemoved(channel: String, PusherPresenceChannelMember)
   /// A `pusher:error`; by itself it ends nothing.

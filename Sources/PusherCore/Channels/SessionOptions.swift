@@ -48,6 +48,8 @@ public struct SessionOptions: Sendable {
   public var connectTimeout: Duration
   /// When a lost connection is dialled again.
   public var reconnect: ReconnectPolicy
+  /// How much of each presence channel's list is kept.
+  public var presence = PresenceLimits()
   /// Whether even an attempt that follows at once is first waited for, so that the owner can still move or stop it.
   package var announcesRetries = false
 

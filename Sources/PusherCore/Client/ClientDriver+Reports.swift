@@ -100,6 +100,10 @@ extension ClientDriver: ChannelsClientDelegate {
     case .signedIn, .signInFailed, .signInDelayed, .watchlist: reportUser(event, run)
     case .subscribed(let name, let roster): subscribed(run, name, roster)
     case .subscriptionFailed(let name, let failure): failed(run, name, failure)
+    case .membersLeftOut(let name, let limits):
+      log(
+        "\(name) has more members than the \(limits.members), or \(limits.bytes) bytes, that are kept"
+      )
     case .memberAdded(let name, let member):
       (run.dispatcher.channels[name] as? PusherPresenceChannel)?.noteAdded(member)
       run.dispatcher.dispatch(publicName("member_added"), channel: name) {

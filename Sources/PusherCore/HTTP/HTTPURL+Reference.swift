@@ -21,7 +21,7 @@ extension HTTPURL {
     if path.hasPrefix("/") {
       result.path = String(path)
     } else if !path.isEmpty {
-      let last = self.path.lastIndex(of: "/") ?? self.path.startIndex
+      let last = self.path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? self.path.startIndex
       result.path = String(self.path[...last] + path)
     } else if mark == nil {
       result.query = query

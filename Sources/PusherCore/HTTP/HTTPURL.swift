@@ -67,7 +67,7 @@ package struct HTTPURL: Sendable, Equatable {
     let target = rest[authority.endIndex...]
     let queryMark = target.firstIndex(of: "?")
     let path = target[..<(queryMark ?? target.endIndex)]
-    let at = authority.lastIndex(of: "@")
+    let at = authority.utf8.lastIndex(of: UInt8(ascii: "@"))
     let place = at.map { authority[$0...].dropFirst() } ?? authority
     let (host, port) = try Self.hostAndPort(place)
     self.init(

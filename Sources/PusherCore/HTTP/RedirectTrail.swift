@@ -61,7 +61,7 @@ package struct RedirectTrail: Sendable, Equatable {
   /// A Location as a message may show it: no user information, no query, not endless.
   private static func shown(_ location: String) -> String {
     let text = location.prefix { $0 != "?" && $0 != "#" }
-    let tail = text.lastIndex(of: "@").map { text[$0...].dropFirst() } ?? text
+    let tail = text.utf8.lastIndex(of: UInt8(ascii: "@")).map { text[$0...].dropFirst() } ?? text
     return String(tail.prefix(200))
   }
 }

@@ -21,7 +21,7 @@ package struct JSONCompactor {
       var compactor = JSONCompactor(
         cursor: JSONCursor(view), output: output, depthLimit: depthLimit, forTerminal: forTerminal)
       compactor.cursor.skipWhitespace()
-      try compactor.copyValue(depth: 0)
+      try compactor.copyValue()
       try compactor.cursor.requireEnd()
     } catch {
       output.truncate(to: before)
@@ -40,11 +40,39 @@ package struct JSONCompactor {
     output.append(UInt8(ascii: "\""))
   }
 
-  private mutating func copyValue(depth: Int) throws(JSONError) {
+  private mutating func copyValue() throws(JSONError) {
+    // How what is open is closed stands here, since the stack may be small.
+    var closings: [UInt8] = []
+    var isFirst = try copyScalarOrOpening(&closings)
+    while let closing = closings.last {
+      cursor.skipWhitespace()
+      if cursor.byte == closing {
+        cursor.advance()
+        output.append(closing)
+        closings.removeLast()
+        isFirst = false
+        continue
+      }
+      if !isFirst {
+        try cursor.require(UInt8(ascii: ","))
+        output.append(UInt8(ascii: ","))
+        cursor.skipWhitespace()
+      }
+      if closing == UInt8(ascii: "}") { try copyName() }
+      isFirst = try copyScalarOrOpening(&closings)
+    }
+  }
+
+  /// Copies a scalar, or what opens a container; true for the latter.
+  private mutating func copyScalarOrOpening(_ closings: inout [UInt8]) throws(JSONError) -> Bool {
     let first = cursor.offset
     switch cursor.byte {
-    case UInt8(ascii: "{"): try copyContainer(closing: UInt8(ascii: "}"), depth: depth + 1)
-    case UInt8(ascii: "["): try copyContainer(closing: UInt8(ascii: "]"), depth: depth + 1)
+    case UInt8(ascii: "{"), UInt8(ascii: "["):
+      guard closings.count < depthLimit else { throw .tooDeep(limit: depthLimit) }
+      closings.append(cursor.byte + 2)
+      output.append(cursor.byte)
+      cursor.advance()
+      return true
     case UInt8(ascii: "\""): try copyString()
     case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
       try cursor.skipLiteral()
@@ -53,27 +81,7 @@ package struct JSONCompactor {
       try cursor.skipNumber()
       output.append(cursor.view[first..<cursor.offset])
     }
-  }
-
-  private mutating func copyContainer(closing: UInt8, depth: Int) throws(JSONError) {
-    guard depth <= depthLimit else { throw .tooDeep(limit: depthLimit) }
-    output.append(cursor.byte)
-    cursor.advance()
-    cursor.skipWhitespace()
-    var isEmpty = true
-    while cursor.byte != closing {
-      if !isEmpty {
-        try cursor.require(UInt8(ascii: ","))
-        output.append(UInt8(ascii: ","))
-        cursor.skipWhitespace()
-      }
-      isEmpty = false
-      if closing == UInt8(ascii: "}") { try copyName() }
-      try copyValue(depth: depth)
-      cursor.skipWhitespace()
-    }
-    cursor.advance()
-    output.append(closing)
+    return false
   }
 
   private mutating func copyName() throws(JSONError) {

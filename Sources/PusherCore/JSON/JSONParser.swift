@@ -5,9 +5,16 @@ package enum JSONParser {
   /// - Throws: ``JSONError`` with the place, or the depth limit of 250 when it is passed.
   package static func parse(_ view: ByteView) throws(JSONError) -> JSONValue {
     var cursor = JSONCursor(view)
-    let value = try value(&cursor, depth: 0)
-    try cursor.requireEnd()
-    return value
+    // What is open stands here and not on the stack, which may be small.
+    var open: [Container] = []
+    while true {
+      cursor.skipWhitespace()
+      guard var value = try scalarOrOpening(&cursor, &open) else { continue }
+      while try end(value, &cursor, &open) {
+        guard let container = open.popLast() else { return value }
+        value = container.value
+      }
+    }
   }
 
   /// The one value that `text` holds.
@@ -17,19 +24,47 @@ package enum JSONParser {
     return try parse(buffer.view)
   }
 
-  private static func value(
-    _ cursor: inout JSONCursor, depth: Int
-  ) throws(JSONError) -> JSONValue {
-    cursor.skipWhitespace()
+  /// An array or an object of which the end has not come.
+  private struct Container {
+    let isObject: Bool
+    /// The name of the member whose value comes next.
+    var name = ""
+    private var elements: [JSONValue] = []
+    private var members: [JSONValue.Member] = []
+
+    init(isObject: Bool) {
+      self.isObject = isObject
+    }
+
+    mutating func append(_ value: JSONValue) {
+      if isObject { members.append(JSONValue.Member(name, value)) } else { elements.append(value) }
+    }
+
+    var value: JSONValue { isObject ? .object(members) : .array(elements) }
+    var closing: UInt8 { isObject ? UInt8(ascii: "}") : UInt8(ascii: "]") }
+  }
+
+  /// The value at the cursor; `nil` when it has opened a container that is not empty.
+  private static func scalarOrOpening(
+    _ cursor: inout JSONCursor, _ open: inout [Container]
+  ) throws(JSONError) -> JSONValue? {
     let first = cursor.offset
-    switch cursor.byte {
+    let letter = cursor.byte
+    switch letter {
     case UInt8(ascii: "{"), UInt8(ascii: "["):
-      guard depth < jsonDepthLimit else { throw .tooDeep(limit: jsonDepthLimit) }
-      guard cursor.byte == UInt8(ascii: "{") else { return try array(&cursor, depth: depth + 1) }
-      return try object(&cursor, depth: depth + 1)
+      guard open.count < jsonDepthLimit else { throw .tooDeep(limit: jsonDepthLimit) }
+      var container = Container(isObject: letter == UInt8(ascii: "{"))
+      cursor.advance()
+      cursor.skipWhitespace()
+      if cursor.byte == container.closing {
+        cursor.advance()
+        return container.value
+      }
+      if container.isObject { container.name = try name(&cursor) }
+      open.append(container)
+      return nil
     case UInt8(ascii: "\""): return .string(try string(&cursor))
     case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
-      let letter = cursor.byte
       try cursor.skipLiteral()
       return letter == UInt8(ascii: "n") ? .null : .bool(letter == UInt8(ascii: "t"))
     default:
@@ -38,52 +73,37 @@ package enum JSONParser {
     }
   }
 
+  /// Puts a value into the container that it stands in; true when that container has ended, or there is none.
+  private static func end(
+    _ value: JSONValue, _ cursor: inout JSONCursor, _ open: inout [Container]
+  ) throws(JSONError) -> Bool {
+    guard let last = open.indices.last else {
+      try cursor.requireEnd()
+      return true
+    }
+    open[last].append(value)
+    cursor.skipWhitespace()
+    guard cursor.byte == UInt8(ascii: ",") else {
+      try cursor.require(open[last].closing)
+      return true
+    }
+    cursor.advance()
+    if open[last].isObject {
+      cursor.skipWhitespace()
+      open[last].name = try name(&cursor)
+    }
+    return false
+  }
+
+  private static func name(_ cursor: inout JSONCursor) throws(JSONError) -> String {
+    let name = try string(&cursor)
+    cursor.skipWhitespace()
+    try cursor.require(UInt8(ascii: ":"))
+    return name
+  }
+
   private static func string(_ cursor: inout JSONCursor) throws(JSONError) -> String {
     let range = try cursor.skipString()
     return JSONString.decode(cursor.view[range])
-  }
-
-  private static func array(
-    _ cursor: inout JSONCursor, depth: Int
-  ) throws(JSONError) -> JSONValue {
-    cursor.advance()
-    var elements: [JSONValue] = []
-    cursor.skipWhitespace()
-    if cursor.byte == UInt8(ascii: "]") {
-      cursor.advance()
-      return .array([])
-    }
-    while true {
-      elements.append(try value(&cursor, depth: depth))
-      cursor.skipWhitespace()
-      guard cursor.byte == UInt8(ascii: ",") else { break }
-      cursor.advance()
-    }
-    try cursor.require(UInt8(ascii: "]"))
-    return .array(elements)
-  }
-
-  private static func object(
-    _ cursor: inout JSONCursor, depth: Int
-  ) throws(JSONError) -> JSONValue {
-    cursor.advance()
-    var members: [JSONValue.Member] = []
-    cursor.skipWhitespace()
-    if cursor.byte == UInt8(ascii: "}") {
-      cursor.advance()
-      return .object([])
-    }
-    while true {
-      cursor.skipWhitespace()
-      let name = try string(&cursor)
-      cursor.skipWhitespace()
-      try cursor.require(UInt8(ascii: ":"))
-      members.append(JSONValue.Member(name, try value(&cursor, depth: depth)))
-      cursor.skipWhitespace()
-      guard cursor.byte == UInt8(ascii: ",") else { break }
-      cursor.advance()
-    }
-    try cursor.require(UInt8(ascii: "}"))
-    return .object(members)
   }
 }

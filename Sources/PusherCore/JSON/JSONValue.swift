@@ -25,6 +25,31 @@ public enum JSONValue: Sendable, Equatable {
 }
 
 extension JSONValue {
+  /// Whether both hold the same, members in the same order.
+  ///
+  /// What is still to be compared stands in a list and not on the stack, which may be small.
+  public static func == (left: JSONValue, right: JSONValue) -> Bool {
+    var pairs = [(left, right)]
+    while let (left, right) = pairs.popLast() {
+      switch (left, right) {
+      case (.null, .null): break
+      case (.bool(let left), .bool(let right)): guard left == right else { return false }
+      case (.number(let left), .number(let right)), (.string(let left), .string(let right)):
+        guard left == right else { return false }
+      case (.array(let left), .array(let right)):
+        guard left.count == right.count else { return false }
+        pairs += zip(left, right)
+      case (.object(let left), .object(let right)):
+        guard left.count == right.count, zip(left, right).allSatisfy({ $0.name == $1.name }) else {
+          return false
+        }
+        pairs += zip(left, right).lazy.map { ($0.value, $1.value) }
+      default: return false
+      }
+    }
+    return true
+  }
+
   /// The value of the last member called `name`, as JavaScript reads it; `nil` when there is none or this is
   /// no object.
   public subscript(name: String) -> JSONValue? {

@@ -4,27 +4,72 @@ package enum JSONWriter {
   package static func write(
     _ value: JSONValue, into buffer: ByteBuffer, forTerminal: Bool = false
   ) {
+    guard var open = Container(value) else {
+      return writeScalar(value, into: buffer, forTerminal)
+    }
+    // What is open stands here and not on the stack, which may be small.
+    var outer: [Container] = []
+    buffer.append(open.opening)
+    while true {
+      guard let index = open.next() else {
+        buffer.append(open.closing)
+        guard let last = outer.popLast() else { return }
+        open = last
+        continue
+      }
+      if index > 0 { buffer.append(UInt8(ascii: ",")) }
+      if open.isObject {
+        JSONString.encode(open.members[index].name, into: buffer, forTerminal: forTerminal)
+        buffer.append(UInt8(ascii: ":"))
+      }
+      let value = open.isObject ? open.members[index].value : open.elements[index]
+      if let inner = Container(value) {
+        outer.append(open)
+        open = inner
+        buffer.append(open.opening)
+      } else {
+        writeScalar(value, into: buffer, forTerminal)
+      }
+    }
+  }
+
+  /// An array or an object, and how much of it is written.
+  private struct Container {
+    let isObject: Bool
+    private(set) var elements: [JSONValue] = []
+    private(set) var members: [JSONValue.Member] = []
+    private var done = 0
+
+    init?(_ value: JSONValue) {
+      switch value {
+      case .array(let elements):
+        isObject = false
+        self.elements = elements
+      case .object(let members):
+        isObject = true
+        self.members = members
+      default: return nil
+      }
+    }
+
+    mutating func next() -> Int? {
+      guard done < (isObject ? members.count : elements.count) else { return nil }
+      done += 1
+      return done - 1
+    }
+
+    var opening: UInt8 { isObject ? UInt8(ascii: "{") : UInt8(ascii: "[") }
+    var closing: UInt8 { isObject ? UInt8(ascii: "}") : UInt8(ascii: "]") }
+  }
+
+  private static func writeScalar(
+    _ value: JSONValue, into buffer: ByteBuffer, _ forTerminal: Bool
+  ) {
     switch value {
-    case .null: buffer.append("null" as StaticString)
     case .bool(let flag): buffer.append(flag ? "true" : "false" as StaticString)
     case .number(let digits): buffer.append(digits)
     case .string(let text): JSONString.encode(text, into: buffer, forTerminal: forTerminal)
-    case .array(let elements):
-      buffer.append(UInt8(ascii: "["))
-      for (index, element) in elements.enumerated() {
-        if index > 0 { buffer.append(UInt8(ascii: ",")) }
-        write(element, into: buffer, forTerminal: forTerminal)
-      }
-      buffer.append(UInt8(ascii: "]"))
-    case .object(let members):
-      buffer.append(UInt8(ascii: "{"))
-      for (index, member) in members.enumerated() {
-        if index > 0 { buffer.append(UInt8(ascii: ",")) }
-        JSONString.encode(member.name, into: buffer, forTerminal: forTerminal)
-        buffer.append(UInt8(ascii: ":"))
-        write(member.value, into: buffer, forTerminal: forTerminal)
-      }
-      buffer.append(UInt8(ascii: "}"))
+    case .null, .array, .object: buffer.append("null" as StaticString)
     }
   }
 

@@ -183,7 +183,7 @@ package final class HTTPExchange {
   private func isReusable(_ head: HTTPResponseHead, _ stream: SocketStream) -> Bool {
     let options = head.headers.tokens("Connection")
     return request.keepsConnection && stream.isOpen && input.isEmpty && output.isEmpty
-      && head.minorVersion >= 1 && !options.contains("close")
+      && head.minorVersion >= 1 && !options.contains(where: { $0 == "close" })
       && reader?.endsWithConnection == false
   }
 

@@ -54,7 +54,9 @@ package struct Proxy: Sendable, Equatable {
   /// Whether `authority/…` ends with a port; it is known to be well formed.
   private static func namesPort(_ text: Substring) -> Bool {
     let authority = text.prefix { $0 != "/" && $0 != "#" }
-    let name = authority.lastIndex { $0 == "@" || $0 == "]" } ?? authority.startIndex
+    let name =
+      authority.utf8.lastIndex { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "]") }
+      ?? authority.startIndex
     return authority[name...].contains(":") && authority.last != ":"
   }
 }

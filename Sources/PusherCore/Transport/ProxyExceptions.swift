@@ -46,7 +46,7 @@ package struct ProxyExceptions: Sendable, Equatable {
       if rest.first == ":" { return entry(place, port: rest.dropFirst()) }
       return place.endIndex < text.endIndex ? entry(place + rest, port: nil) : nil
     }
-    if let colon = text.firstIndex(of: ":"), colon == text.lastIndex(of: ":") {
+    if let colon = text.firstIndex(of: ":"), colon == text.utf8.lastIndex(of: UInt8(ascii: ":")) {
       return entry(text[..<colon], port: text[colon...].dropFirst())
     }
     return entry(text, port: nil)

@@ -77,7 +77,7 @@ package struct ClientHandshake: Sendable {
     guard head.headers.tokens("Upgrade") == ["websocket"] else {
       throw .invalid("the answer does not upgrade to websocket")
     }
-    guard head.headers.tokens("Connection").contains("upgrade") else {
+    guard head.headers.tokens("Connection").contains(where: { $0 == "upgrade" }) else {
       throw .invalid("the answer has no Connection: Upgrade")
     }
     guard head.headers.all("Sec-WebSocket-Accept") == [WebSocketKey.accept(key)] else {

@@ -7,7 +7,7 @@ package enum ServerHandshake {
 
   /// Whether a request asks for a WebSocket at all, however badly.
   package static func isUpgrade(_ head: HTTPRequestHead) -> Bool {
-    head.headers.tokens("Upgrade").contains("websocket")
+    head.headers.tokens("Upgrade").contains(where: { $0 == "websocket" })
   }
 
   /// The 101 that accepts a request, and what was agreed on.
@@ -41,7 +41,8 @@ package enum ServerHandshake {
     guard head.minorVersion >= 1, head.headers.all("Host").count == 1 else {
       throw refusal(400, "Bad Request")
     }
-    guard isUpgrade(head), head.headers.tokens("Connection").contains("upgrade") else {
+    guard isUpgrade(head), head.headers.tokens("Connection").contains(where: { $0 == "upgrade" })
+    else {
       throw refusal(426, "Upgrade Required", [("Upgrade", "websocket"), ("Connection", "Upgrade")])
     }
     guard head.headers.all("Sec-WebSocket-Version") == ["13"] else {

@@ -164,12 +164,12 @@ extension CredentialSource {
     let afterScheme = text[schemeEnd.upperBound...]
     let authorityEnd = afterScheme.firstIndex(of: "/") ?? afterScheme.endIndex
     let authority = afterScheme[..<authorityEnd]
-    guard let at = authority.lastIndex(of: "@") else { return nil }
+    guard let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) else { return nil }
     let user = authority[..<at].split(separator: ":", maxSplits: 1)
     guard user.count == 2, let apps = afterScheme.lastRange(of: "/apps/") else { return nil }
     let id = afterScheme[apps.upperBound...].prefix { $0 != "/" && $0 != "?" }
     var host = authority[authority.index(after: at)...]
-    if let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") {
+    if let colon = host.utf8.lastIndex(of: UInt8(ascii: ":")), !host.hasSuffix("]") {
       port = setting(host[host.index(after: colon)...])
       host = host[..<colon]
     }

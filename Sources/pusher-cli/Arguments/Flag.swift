@@ -48,6 +48,7 @@ enum FlagName: String, CaseIterable, Sendable {
   case lifecycle
   case buffer
   case maxEvent = "max-event"
+  case maxMembers = "max-members"
   // What to send.
   case data
   case method

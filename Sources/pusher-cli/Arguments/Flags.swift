@@ -100,6 +100,10 @@ enum Flags {
       name: .maxEvent, value: .size(1024...(1 << 30)), metavariable: "SIZE",
       commands: [.sse], group: .receive,
       summary: "largest event that is taken (16M)"),
+    Flag(
+      name: .maxMembers, value: .integer(1...10_000_000), metavariable: "N",
+      commands: [.subscribe], group: .receive,
+      summary: "members kept of each presence channel (100000)"),
   ]
 
   private static let sending = [

@@ -52,16 +52,17 @@ extension InspectSettings {
         throw UsageError("--prefix is for the list; '\(name)' is one channel")
       }
       let channel = try reader.channels([name])[0]
-      guard !info.contains("user_count") || ChannelNames.isPresence(channel) else {
+      guard !info.contains(where: { $0 == "user_count" }) || ChannelNames.isPresence(channel) else {
         throw UsageError("user_count is known of channels that begin with presence- alone")
       }
       return .channel(channel)
     case (_, nil):
       let prefix = typed.text(.prefix)
-      guard !info.contains("user_count") || prefix?.hasPrefix("presence-") == true else {
+      guard !info.contains(where: { $0 == "user_count" }) || prefix?.hasPrefix("presence-") == true
+      else {
         throw UsageError("--info user_count needs --prefix presence-")
       }
-      if info.contains("cache") {
+      if info.contains(where: { $0 == "cache" }) {
         throw UsageError("--info cache is known of one channel: give its name")
       }
       return .channels(filter: prefix)

@@ -94,7 +94,7 @@ extension ServeSettings {
   static func address(_ text: String) throws(UsageError) -> (String, Int) {
     let fault = UsageError(
       "--listen: '\(text)' is not of the form HOST:PORT, such as 127.0.0.1:6001")
-    guard let colon = text.lastIndex(of: ":") else { throw fault }
+    guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { throw fault }
     let digits = String(text[text.index(after: colon)...])
     guard !digits.isEmpty, let port = Quantities.integer(digits), port <= 65_535 else {
       throw fault

@@ -106,8 +106,8 @@ extension SettingsReader {
     do throws(HTTPError) {
       url = try HTTPURL(parsing: text)
     } catch {
-      throw UsageError(
-        "the URL is invalid: \(error)".replacing("invalid: invalid URL: ", with: "invalid: "))
+      let reason = "\(error)"
+      throw UsageError("the URL is invalid: \(reason.dropping(prefix: "invalid URL: ") ?? reason)")
     }
     guard url.scheme == .http || url.scheme == .https else {
       throw UsageError("the URL begins with \(url.scheme.rawValue)://; sse needs http or https")

@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// Everything `subscribe` needs to know, checked.
 struct SubscribeSettings: Equatable, Sendable {
   var connection: ConnectionSettings
@@ -14,6 +16,8 @@ struct SubscribeSettings: Equatable, Sendable {
   /// A cap on the silence the server allows before a ping; nil leaves it to the server.
   var activityTimeout: Duration?
   var pongTimeout: Duration
+  /// Members of one presence channel that are kept.
+  var maxMembers: Int
   /// Whether permessage-deflate is offered.
   var offersCompression: Bool
   /// WebSocket sub-protocols to offer, in the order typed.
@@ -60,6 +64,7 @@ extension SubscribeSettings {
     retryMaxDelay = typed.duration(.retryMaxDelay) ?? .seconds(120)
     activityTimeout = typed.duration(.activityTimeout)
     pongTimeout = typed.duration(.pongTimeout) ?? .seconds(30)
+    maxMembers = typed.integer(.maxMembers) ?? PresenceLimits().members
     offersCompression = typed.isOn(.compression)
     subprotocols = try reader.subprotocols()
     verbosity = reader.verbosity

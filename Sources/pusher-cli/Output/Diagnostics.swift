@@ -94,7 +94,8 @@ struct Diagnostics: Sendable {
   private func say(_ level: Level, _ text: String, isLoud: Bool = false) {
     guard isLoud || isSaid(level) else { return }
     let prefix = isJournal ? level.journalPrefix : ""
-    let shown = level == .debug ? text : Redaction.withoutPasswords(text)
+    // Protocol messages are what -vv asks for, whole; in everything else a peer's words have an end.
+    let shown = level == .debug ? text : Redaction.withoutPasswords(Self.shortened(text))
     emit(Array("\(prefix)pusher-cli: \(Self.escaped(shown))\n".utf8))
   }
 }
@@ -108,6 +109,18 @@ extension Diagnostics {
     case .verbose: .info
     case .frames: .debug
     }
+  }
+
+  /// The longest message that is shown whole, in bytes.
+  static let longestMessage = 4096
+
+  /// A message that is not endless: its beginning, and how much was left out.
+  static func shortened(_ text: String) -> String {
+    guard text.utf8.count > longestMessage else { return text }
+    var end = text.utf8.index(text.startIndex, offsetBy: longestMessage)
+    while end.samePosition(in: text.unicodeScalars) == nil { end = text.utf8.index(before: end) }
+    let left = text.utf8.count - text.utf8[..<end].count
+    return "\(text[..<end])… (\(left) more bytes)"
   }
 
   /// An app key as messages show it: enough to know it again, such as `ab12…`.

@@ -72,8 +72,13 @@ struct EventText {
     }
   }
 
+  /// Deeper values stay on one line: indentation must not cost a multiple of what is shown.
+  private static let deepest = 16
+
   private func writeIndented(_ value: JSONValue, depth: Int) {
     switch value {
+    case _ where depth > Self.deepest:
+      JSONWriter.write(value, into: output, forTerminal: style.forTerminal)
     case .array(let elements) where !elements.isEmpty:
       output.append(UInt8(ascii: "["))
       for (index, element) in elements.enumerated() {

@@ -1,41 +1,58 @@
 /// Takes signatures and keys of channels out of what is shown.
+///
+/// The text is walked as bytes, once: a peer may have written it.
 enum Redaction {
   /// As many hexadecimal digits in a row are a signature (HMAC-SHA256) and are not shown.
   private static let signatureLength = 64
+  private static let ellipsis = Array("…".utf8)
+
+  /// What stands before a value that is not shown: as a member of the message, and inside a string of JSON.
+  private static let openings = ["auth", "shared_secret"].flatMap { name in
+    ["\"\(name)\":\"", "\\\"\(name)\\\":\\\""].map { Array($0.utf8) }
+  }
 
   /// The text with every signature, and the value of every `auth` and `shared_secret` member, replaced by `…`.
   static func redact(_ message: String) -> String {
-    var result = withoutSignatures(message)
-    for name in ["auth", "shared_secret"] {
-      // As a member of the message, and inside a string of JSON.
-      for opening in ["\"\(name)\":\"", "\\\"\(name)\\\":\\\""] {
-        let closing: Character = opening.hasPrefix("\\") ? "\\" : "\""
-        let pieces = result.split(separator: opening, omittingEmptySubsequences: false)
-        guard pieces.count > 1 else { continue }
-        result =
-          pieces[0]
-          + pieces.dropFirst().map { piece in
-            opening + "…" + piece[(piece.firstIndex(of: closing) ?? piece.endIndex)...]
-          }.joined()
+    let bytes = Array(message.utf8)
+    var result: [UInt8] = []
+    result.reserveCapacity(bytes.count)
+    var place = 0
+    while place < bytes.count {
+      let digits = hexDigits(bytes, from: place)
+      if digits > 0 {
+        result += digits >= signatureLength ? ellipsis[...] : bytes[place..<(place + digits)]
+        place += digits
+      } else if let opening = opening(bytes, at: place) {
+        result += opening + ellipsis
+        place += opening.count
+        // The value ends with the sign with which its opening begins.
+        while place < bytes.count, bytes[place] != opening[0] { place += 1 }
+      } else {
+        result.append(bytes[place])
+        place += 1
       }
     }
-    return result
+    return String(decoding: result, as: UTF8.self)
   }
 
-  private static func withoutSignatures(_ text: String) -> String {
-    guard text.utf8.count >= signatureLength else { return text }
-    var result = ""
-    var run = ""
-    for character in text {
-      if character.isHexDigit, character.isASCII {
-        run.append(character)
-        continue
-      }
-      result += run.utf8.count >= signatureLength ? "…" : run
-      run = ""
-      result.append(character)
+  private static func hexDigits(_ bytes: [UInt8], from start: Int) -> Int {
+    var end = start
+    while end < bytes.count, isHexDigit(bytes[end]) { end += 1 }
+    return end - start
+  }
+
+  private static func isHexDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
+    default: false
     }
-    return result + (run.utf8.count >= signatureLength ? "…" : run)
+  }
+
+  private static func opening(_ bytes: [UInt8], at place: Int) -> [UInt8]? {
+    guard bytes[place] == UInt8(ascii: "\"") || bytes[place] == UInt8(ascii: "\\") else {
+      return nil
+    }
+    return openings.first { bytes[place...].starts(with: $0) }
   }
 
   /// The text with user and password of every URL, and of what was meant to be one, replaced by `…`.

@@ -43,9 +43,10 @@ final class Lifecycle {
     case .subscribed(let channel, let presence):
       let members = presence.map { " (\($0.count) there)" } ?? ""
       diagnostics.info("subscribed to \(channel)\(members)")
+      // The list is made only for those who want to see it.
+      let list = settings.printing.printsLifecycle ? presence : nil
       line(
-        name("subscription_succeeded"), channel,
-        presence.map { [.init("presence", $0.json)] } ?? [])
+        name("subscription_succeeded"), channel, list.map { [.init("presence", $0.json)] } ?? [])
     case .subscriptionFailed(let channel, let failure): subscriptionFailed(channel, failure)
     case .authorizationDelayed(let channel, let reason, let delay):
       diagnostics.warning(
@@ -61,6 +62,11 @@ final class Lifecycle {
       printer.print(
         event: name(isOnline ? "online" : "offline"), channel: nil,
         data: .object([.init("user_ids", .array(userIDs.map(JSONValue.string)))]))
+    case .membersLeftOut(let channel, let limits):
+      diagnostics.warning(
+        "\(channel) has more members than are kept, \(limits.members) or "
+          + "\(Quantities.words(size: limits.bytes)); its list leaves the others out (--max-members N)"
+      )
     case .memberAdded(let channel, let member):
       printer.print(event: name("member_added"), channel: channel, data: member.json)
     case .memberRemoved(let channel, let member):

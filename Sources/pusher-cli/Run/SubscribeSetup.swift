@@ -31,12 +31,14 @@ extension SubscribeSettings {
     let silence = activityTimeout ?? .seconds(120)
     // A longest wait below a second is a wish for quick retries, but no licence to spin.
     let floor = min(.seconds(1), max(.milliseconds(10), retryMaxDelay))
-    return SessionOptions(
+    var options = SessionOptions(
       service: service, activityTimeout: min(silence, longestSilence ?? silence),
       pongTimeout: pongTimeout, connectTimeout: connection.connectTimeout,
       reconnect: ReconnectPolicy(
         mode: mode, maximumAttempts: maxRetries,
         backoff: Backoff(floor: floor, ceiling: retryMaxDelay)))
+    options.presence.members = maxMembers
+    return options
   }
 
   /// Who signs for private and presence channels.

@@ -4,7 +4,9 @@ import Testing
 
 @Suite struct PresenceRosterTests {
   private func roster(_ json: String) throws -> PresenceRoster {
-    PresenceRoster(subscriptionData: try JSONParser.parse(json))
+    var roster = PresenceRoster()
+    withView(Array(json.utf8)) { roster.read(data: $0) }
+    return roster
   }
 
   private func summary(_ roster: PresenceRoster) -> [String] {
@@ -67,5 +69,65 @@ import Testing
       JSONWriter.text(try roster(#"{"presence":{"ids":[7],"hash":{"7":{"a":1}}}}"#).json)
         == #"{"count":1,"ids":["7"],"hash":{"7":{"a":1}}}"#)
     #expect(JSONWriter.text(PresenceRoster().json) == #"{"count":0,"ids":[],"hash":{}}"#)
+  }
+
+  @Test func `members past the limit are left out, and that is known`() throws {
+    var limits = PresenceLimits()
+    limits.members = 2
+    var roster = PresenceRoster(limits: limits)
+    func kept(_ id: String, _ info: JSONValue) -> Bool { roster.insert(id, info) }
+    withView(Array(#"{"presence":{"hash":{"1":{},"2":{},"1":{"a":1},"3":{}},"ids":["4"]}}"#.utf8)) {
+      roster.read(data: $0)
+    }
+    #expect(summary(roster) == [#"1={"a":1}"#, "2={}"])
+    #expect(roster.isCut)
+    #expect(!kept("5", .null))
+    _ = roster.remove("1")
+    #expect(kept("5", .null))
+    #expect(summary(roster) == ["2={}", "5=null"])
+  }
+
+  @Test func `bytes past the limit are left out, and those of members who go count no longer`() {
+    var limits = PresenceLimits()
+    limits.bytes = 10
+    var roster = PresenceRoster(limits: limits)
+    func kept(_ id: String, _ info: JSONValue) -> Bool { roster.insert(id, info) }
+    #expect(kept("a", .string("12345")))
+    #expect(!kept("b", .string("1")), "8 and 4 bytes")
+    #expect(roster.isCut)
+    #expect(!kept("a", .string("1")), "no new member, but shorter")
+    #expect(roster["a"]?.userInfo == .string("1"))
+    #expect(kept("b", .string("12")))
+    #expect(!kept("b", .string("12345678")))
+    #expect(roster["b"]?.userInfo == .string("12"), "what was known stays")
+    _ = roster.remove("a")
+    #expect(kept("c", .string("12")))
+  }
+
+  @Test(arguments: [
+    #"{"presence":{"hash":{"1":{}}}"#, #"{"presence":{"hash":{"1":{},}}}"#, "[", "x",
+  ])
+  func `what is no JSON lists nobody`(json: String) throws {
+    #expect(try roster(json).count == 0)
+  }
+
+  @Test func `a session says once that a list is cut, and keeps no more than the limit`() {
+    var options = SessionOptions()
+    options.presence.members = 2
+    var harness = SessionHarness(options, channels: ["presence-a"])
+    for request in harness.connect().requests {
+      harness.answer(request, .success(PusherAuth(auth: "k:s")))
+    }
+    let cut = { (outputs: [SessionOutput]) in
+      outputs.events.filter { $0 == .membersLeftOut(channel: "presence-a", options.presence) }.count
+    }
+    #expect(cut(harness.succeed("presence-a", presence: #"{"ids":["1"]}"#)) == 0)
+    let add = { (id: Int) in
+      #"{"event":"pusher_internal:member_added","channel":"presence-a","data":{"user_id":"\#(id)"}}"#
+    }
+    #expect(cut(harness.receive(add(2))) == 0)
+    #expect(cut(harness.receive(add(3))) == 1)
+    #expect(cut(harness.receive(add(4))) == 0)
+    #expect(harness.receive(add(5)).events.count == 1, "who comes is told all the same")
   }
 }

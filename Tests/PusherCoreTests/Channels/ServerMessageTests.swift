@@ -74,13 +74,12 @@ import Testing
 
   @Test(arguments: ["pusher", "pusher_internal"])
   func `a confirmation may carry a string, an object or nothing`(prefix: String) throws {
-    for (rest, data): (String, JSONValue) in [
-      (#","data":"{}""#, .object([])), (#","data":{}"#, .object([])), ("", .null),
-      (#","data":"{\"presence\":{}}""#, .object([.init("presence", .object([]))])),
+    for rest in [
+      #","data":"{}""#, #","data":{}"#, "", #","data":"{\"presence\":{}}""#,
     ] {
       #expect(
         try read(#"{"event":"\#(prefix):subscription_succeeded","channel":"c"\#(rest)}"#)
-          == .subscriptionSucceeded(channel: "c", data: data))
+          == .subscriptionSucceeded(channel: "c"))
     }
   }
 

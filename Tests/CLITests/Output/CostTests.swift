@@ -1,0 +1,170 @@
+import Foundation
+import PusherCore
+import Testing
+
+@testable import pusher_cli
+
+/// No text of N bytes costs more than a fixed multiple of N, whatever stands in it.
+///
+/// What is compared is the time that this thread spent on its own processor clock, of the same work on plain text of the
+/// same length: a cost that grows with the square is a thousand times that, a slow machine slows both.
+@Suite(.serialized) struct `What hostile text costs` {
+  private static let length = 1 << 16
+  /// How many times the cost of plain text is allowed.
+  private static let multiple = 60.0
+
+  /// What is repeated; each costs much where grapheme clusters, names, quotes or words are looked for.
+  static let alphabets = [
+    "\u{1F1E6}", "e\u{301}\u{302}", "\u{1F468}\u{200D}", "\u{1100}\u{1161}", "\r\n", "\\", "\"",
+    "\"auth\":\"", "\\\"auth\\\":\\\"", "private-a", "private-a,", ":", ".", ",", "a:", "0", "@",
+    "/", "[",
+    "ignatur", "<", "\u{202E}", "*", "-",
+  ]
+
+  private static func text(_ piece: String) -> String {
+    String(repeating: piece, count: length / piece.utf8.count)
+  }
+
+  private static func time(_ work: (String) -> Void, _ text: String) -> Double {
+    (0..<3).map { _ in
+      var start = timespec()
+      var end = timespec()
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start)
+      work(text)
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end)
+      return Double(end.tv_sec - start.tv_sec) + Double(end.tv_nsec - start.tv_nsec) / 1e9
+    }.min() ?? 0
+  }
+
+  private static func message(_ event: String, _ text: String, channel: String = "private-a")
+    -> [UInt8]
+  {
+    let data = JSONValue.object([
+      .init("code", .null), .init("message", .string(text)), .init("error", .string(text)),
+      .init("type", .string(text)), .init("user_data", .string(text)),
+    ])
+    return Array(
+      JSONWriter.text(
+        .object([
+          .init("event", .string(event)), .init("channel", .string(channel)), .init("data", data),
+        ])
+      ).utf8)
+  }
+
+  private static func withView(_ bytes: [UInt8], _ body: (ByteView) -> Void) {
+    let buffer = ByteBuffer(capacity: bytes.count)
+    buffer.append(bytes)
+    withExtendedLifetime(buffer) { body(buffer.view) }
+  }
+
+  /// A session with an unanswered private channel and an unanswered sign-in reads one message.
+  private static func receive(_ bytes: [UInt8]) {
+    var session = Session(options: SessionOptions(), random: SystemRandomNumberGenerator())
+    let now = Instant(nanoseconds: 0)
+    for channel in ["private-a", "presence-b", "news"] { session.subscribe(channel, at: now) }
+    session.connect(at: now)
+    let greeting = #"{"event":"pusher:connection_established","data":"{\"socket_id\":\"1.2\"}"}"#
+    withView(Array(greeting.utf8)) { _ = session.receive($0, at: now) }
+    while let output = session.nextOutput() {
+      if case .authorize(let request) = output {
+        session.authorized(request, .success(PusherAuth(auth: "k:s")), at: now)
+      }
+    }
+    withView(bytes) { _ = session.receive($0, at: now) }
+    while session.nextOutput() != nil {}
+  }
+
+  private static func print(_ bytes: [UInt8], _ output: OutputFormat) {
+    let settings = PrintSettings(
+      includedEvents: ["*a*b"], excludedEvents: [], count: nil, timeout: nil, idleTimeout: nil,
+      output: output, template: nil, terminator: 0x0A, hasTimestamps: false, keepsRawData: false,
+      printsLifecycle: false, bufferSize: 16 << 20, color: .never)
+    let printer = EventPrinter(
+      settings: settings, service: .pusher, output: ByteBuffer(), isTerminal: true,
+      wallTime: SystemClock.wall)
+    withView(bytes) {
+      _ = printer.take($0)
+      if let envelope = try? Envelope($0) {
+        printer.print(envelope)
+        printer.print(envelope, named: "ab")
+      }
+    }
+  }
+
+  /// What is done with a peer's text.
+  static let works: [(name: String, work: @Sendable (String) -> Void)] = [
+    ("redaction", { _ = Redaction.redact($0) }),
+    (
+      "messages to people",
+      { text in
+        let voice = Diagnostics(threshold: .debug, isJournal: false) { _ in }
+        voice.error(text)
+        voice.info(text)
+        voice.debug(Redaction.redact(text))
+      }
+    ),
+    ("pusher:error", { receive(message("pusher:error", $0)) }),
+    ("subscription_error", { receive(message("pusher:subscription_error", $0)) }),
+    ("signin_error", { receive(message("pusher:signin_error", $0)) }),
+    ("an internal event", { receive(message("pusher_internal:" + $0, "")) }),
+    ("an event's name", { receive(message($0, "", channel: $0)) }),
+    ("a line of JSON", { print(message("ab", $0), .json) }),
+    ("pretty output", { print(message($0, $0, channel: $0), .pretty) }),
+    ("an answer of the API", { _ = APIAnswer(status: 400, body: Array($0.utf8)) }),
+    (
+      "a redirect",
+      { text in
+        var trail = RedirectTrail(url: HTTPURL(scheme: .http, host: "a", port: 80))
+        for location in ["http://" + text, "//" + text, "/" + text, text + "@", "http://a/" + text]
+        {
+          try? trail.follow(location: location)
+        }
+      }
+    ),
+    (
+      "the fields of a head",
+      { text in
+        let headers = HTTPHeaders([("Connection", text), ("Retry-After", text)])
+        _ = headers.tokens("Connection")
+        _ = RetryAfter.parse(text, now: SystemClock.wall())
+        _ = PercentEncoding.decode(text)
+      }
+    ),
+    ("a pattern", { _ = Glob("*a*b").matches($0) }),
+  ]
+
+  @Test(arguments: works.map(\.name))
+  func `no text costs more than a fixed multiple of plain text as long`(name: String) throws {
+    let work = try #require(Self.works.first { $0.name == name }?.work)
+    let plain = Self.time(work, Self.text("a"))
+    for piece in Self.alphabets {
+      var times: [Double] = []
+      // A slow moment is over at the second look; a cost that grows with the square is not.
+      repeat {
+        times.append(Self.time(work, Self.text(piece)) / max(plain, 20e-6))
+      } while times.count < 3 && (times.last ?? 0) > Self.multiple
+      #expect(
+        times.min() ?? 0 <= Self.multiple, "\(piece.unicodeScalars.map(\.value)): \(times) times")
+    }
+  }
+
+  @Test func `a message is cut after 4096 bytes, between two characters`() {
+    let voice = Voice()
+    voice.diagnostics.error(String(repeating: "ü", count: 3000))
+    voice.diagnostics.debug(String(repeating: "a", count: 5000))
+    #expect(
+      voice.lines[0]
+        == "pusher-cli: error: \(String(repeating: "ü", count: 2044))… (1912 more bytes)\n")
+    #expect(voice.lines[1].utf8.count == 5013)
+  }
+
+  /// Collects what is said.
+  private final class Voice: @unchecked Sendable {
+    var lines: [String] = []
+    var diagnostics: Diagnostics {
+      Diagnostics(threshold: .debug, isJournal: false) { [self] in
+        lines.append(String(decoding: $0, as: UTF8.self))
+      }
+    }
+  }
+}
