@@ -3,7 +3,8 @@ internal import PusherCore
 /// What an application offers its clients: `/pusher/auth` and `/pusher/user-auth`, and Laravel's `/broadcasting/auth`
 /// and `/broadcasting/user-auth`.
 ///
-/// It is for development: whoever asks may join every channel as whatever user it names. Bodies are forms or JSON
+/// It is for development: the sockets that are connected here may join every channel as whatever user they name. It
+/// signs for no others, since a signature is good wherever the app's secret is. Bodies are forms or JSON
 /// objects with `socket_id`, `channel_name`, and for who somebody is `user_id`, `user_info` and `watchlist`; who names
 /// no user is the user of its socket's id. Source: Pusher's page "Authorizing users"; the Fetch standard for CORS.
 package struct AuthEndpoint {
@@ -46,7 +47,7 @@ package struct AuthEndpoint {
     return answer
   }
 
-  /// Lets a page of any origin read the answer, with or without credentials.
+  /// Lets a page of another origin read the answer, with or without credentials; ``OriginPolicy`` has let it in.
   private static func crossOrigin(_ head: HTTPRequestHead) -> HTTPHeaders {
     guard let origin = head.headers["Origin"] else { return HTTPHeaders() }
     var headers = HTTPHeaders([
@@ -64,19 +65,16 @@ package struct AuthEndpoint {
     return headers
   }
 
-  /// The app that is meant: the one that is named, else the socket's, else the only one.
+  /// The app of the socket, which must be the one that is named, if one is.
   private func hub(for question: Question) throws(APIRefusal) -> Hub {
-    if let key = question.fields["app_key"]?.text {
-      guard let hub = applications.hub(key: key) else {
-        throw APIRefusal(status: 403, reason: "no app has the key of app_key")
-      }
-      return hub
-    }
-    let known = applications.hubs.first { $0.hasSocket(question.socketID) }
-    guard let hub = known ?? (applications.hubs.count == 1 ? applications.hubs.first : nil) else {
+    guard let hub = applications.hubs.first(where: { $0.hasSocket(question.socketID) }) else {
       throw APIRefusal(
         status: 403,
-        reason: "socket \(question.socketID) belongs to none of the apps; app_key names one by key")
+        reason: "socket \(question.socketID) is not connected here; it is signed for while it is")
+    }
+    let key = question.fields["app_key"]?.text
+    guard key == nil || key == hub.application.key else {
+      throw APIRefusal(status: 403, reason: "app_key is not the key of the socket's app")
     }
     return hub
   }

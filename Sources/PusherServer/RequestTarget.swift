@@ -34,6 +34,12 @@ struct RequestTarget {
     String(halves(target).path)
   }
 
+  /// The host and port of a target that is a whole URL (RFC 9112 section 3.2.2); `nil` for a path.
+  static func authority(of target: String) -> String? {
+    guard !target.hasPrefix("/") else { return nil }
+    return (try? HTTPURL(parsing: target))?.authority
+  }
+
   /// Path and query, cut in bytes: a target is read for each request, and characters are dear.
   private static func halves(_ target: String) -> (path: Substring, query: Substring) {
     // A proxy's form names the whole URL (RFC 9112 section 3.2.2).

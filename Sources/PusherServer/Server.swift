@@ -15,6 +15,7 @@ package final class Server {
   /// Where all connections read to; empty between two calls.
   let scratch = ByteBuffer(capacity: 65_536)
   private(set) var isStopping = false
+  private var refusals = RefusalReport()
   private let listener: Listener
   private let log: (ServerLogEvent) -> Void
   private var connections: [ObjectIdentifier: ServerConnection] = [:]
@@ -77,6 +78,17 @@ package final class Server {
   package var connectionCount: Int { applications.connectionCount }
 
   var limits: ServerLimits { options.limits }
+
+  /// What a request is answered that comes from a foreign page or asks for a foreign name; `nil` for all others.
+  func accessRefusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
+    guard let refusal = options.access.refusal(head) else { return nil }
+    switch refusals.note(refusal) {
+    case .tell: report(.accessRefused(refusal, isLast: false))
+    case .tellLast: report(.accessRefused(refusal, isLast: true))
+    case .silence: break
+    }
+    return refusal.answer
+  }
 
   /// The answer to a request that is no WebSocket's.
   func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer {

@@ -31,12 +31,14 @@ extension ServerConnection {
   }
 
   private func answer(_ request: HTTPRequestReader.Request, at now: Instant) {
-    if ServerHandshake.isUpgrade(request.head) {
+    let refusal = server.accessRefusal(request.head)
+    let isUpgrade = ServerHandshake.isUpgrade(request.head)
+    if isUpgrade, refusal == nil {
       upgrade(request, at: now)
       return
     }
-    let answer = route(request)
-    let keepsAlive = request.keepsAlive && !server.isStopping
+    let answer = refusal ?? route(request)
+    let keepsAlive = request.keepsAlive && !isUpgrade && !server.isStopping
     answer.write(
       to: answers, keepsAlive: keepsAlive, withoutBody: request.head.method == "HEAD")
     closesWhenSent = !keepsAlive

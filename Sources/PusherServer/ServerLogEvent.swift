@@ -22,6 +22,10 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   case clientError(socketID: String, reason: String)
   /// An API call was answered.
   case request(method: String, path: String, status: Int, reason: String)
+  /// A request was refused for the page that it came from, or for the name that it asked for.
+  ///
+  /// Each of them is told once; with `isLast` no further ones are.
+  case accessRefused(AccessPolicy.Refusal, isLast: Bool)
   /// A connection ended before it was a socket or a call.
   case dropped(reason: String)
   /// A webhook was taken.
@@ -36,7 +40,7 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   /// Whether something is lost, or may be, that the server's user counts on.
   package var isProblem: Bool {
     switch self {
-    case .webhookFailed, .webhookDropped, .webhooksDiscarded: true
+    case .webhookFailed, .webhookDropped, .webhooksDiscarded, .accessRefused: true
     default: false
     }
   }
@@ -71,6 +75,8 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
     case .clientError(let socketID, let reason): "\(socketID) got an error: \(reason)"
     case .request(let method, let path, let status, let reason):
       "\(method) \(path) \(status)" + (reason.isEmpty ? "" : ": \(reason)")
+    case .accessRefused(let refusal, let isLast):
+      "refused \(refusal)" + (isLast ? "; no further refusals are told" : "")
     case .dropped(let reason): "connection dropped: \(reason)"
     case .webhookSent(let url, let event, let status): "webhook \(event) to \(url): \(status)"
     case .webhookFailed(let url, let event, let reason, let delay):

@@ -17,7 +17,9 @@ package struct ServerOptions: Sendable, Equatable {
   package var acceptsCompression = false
   package var limits = ServerLimits()
   package var webhooks = WebhookPolicy()
-  /// Whether ``AuthEndpoint`` answers: anybody who can reach the server may then join any channel.
+  /// Which pages may speak to the server, and by which names it may be asked for.
+  package var access = AccessPolicy()
+  /// Whether ``AuthEndpoint`` answers: the sockets that are connected may then join any channel.
   package var hasAuthEndpoints = false
   /// What goes wrong on purpose from the beginning.
   package var faults: [StagedFault] = []

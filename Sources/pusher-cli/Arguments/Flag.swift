@@ -77,6 +77,8 @@ enum FlagName: String, CaseIterable, Sendable {
   case webhook
   case webhookDelay = "webhook-delay"
   case authEndpoints = "auth-endpoints"
+  case allowOrigin = "allow-origin"
+  case allowHost = "allow-host"
   case logEvents = "log-events"
   case printEnv = "print-env"
   case fault

@@ -65,6 +65,14 @@ extension Flags {
       name: .authEndpoints, commands: [.serve], group: .serve,
       summary: "answer /pusher/auth also beyond this machine"),
     Flag(
+      name: .allowOrigin, value: .text, metavariable: "ORIGIN", isRepeatable: true,
+      commands: [.serve], group: .serve,
+      summary: "let in web pages of ORIGIN too"),
+    Flag(
+      name: .allowHost, value: .text, metavariable: "HOST", isRepeatable: true,
+      commands: [.serve], group: .serve,
+      summary: "let in who asks for HOST too"),
+    Flag(
       name: .logEvents, commands: [.serve], group: .serve, isCommon: true,
       summary: "print each event that is sent as one JSON line"),
     Flag(

@@ -22,6 +22,8 @@ struct ServeSettings: Equatable, Sendable {
   var trust: TLSEnvironment
   /// Whether clients may compress what they send.
   var acceptsCompression: Bool
+  /// Which pages may speak to the server, and by which names it may be asked for.
+  var access: AccessPolicy
   /// Whether clients' questions at `/pusher/auth` and its kin are answered.
   var hasAuthEndpoints: Bool
   var logsEvents: Bool
@@ -68,6 +70,7 @@ extension ServeSettings {
     trust = TLSEnvironment(
       certificateFile: reader.environment["SSL_CERT_FILE"],
       certificateDirectories: reader.environment["SSL_CERT_DIR"])
+    access = try Self.access(typed, isLocal: Self.isLoopback(host))
     hasAuthEndpoints = typed.choice(.authEndpoints) ?? Self.isLoopback(host)
     acceptsCompression = typed.isOn(.compression)
     logsEvents = typed.isOn(.logEvents)
@@ -135,6 +138,29 @@ extension ServeSettings {
       }
     }
     return faults
+  }
+
+  private static func access(
+    _ typed: TypedArguments, isLocal: Bool
+  ) throws(UsageError) -> AccessPolicy {
+    var access = AccessPolicy()
+    access.hosts.isPublic = !isLocal
+    for text in typed.texts(.allowOrigin) {
+      // As it is copied from a browser's address bar.
+      let isPasted = text.hasSuffix("/") && !text.hasSuffix("//")
+      guard let origin = OriginPolicy.Origin(isPasted ? text.dropLast() : text[...]) else {
+        throw UsageError(
+          "--allow-origin: '\(text)' is not of the form https://HOST or https://HOST:PORT")
+      }
+      access.origins.allowed.insert(origin)
+    }
+    for text in typed.texts(.allowHost) {
+      guard let host = LocalHost(text) ?? LocalHost("[\(text)]") else {
+        throw UsageError("--allow-host: '\(text)' is no name or address alone, without a port")
+      }
+      access.hosts.allowed.insert(host)
+    }
+    return access
   }
 
   /// Whether nobody but this machine can connect to an address.

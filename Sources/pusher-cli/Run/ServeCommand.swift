@@ -55,7 +55,7 @@ private final class ServeRun {
     ) { event in
       log?.add(event)
       if event.isProblem {
-        diagnostics.warning("\(event)")
+        diagnostics.warning("\(event)\(event.advice)")
       } else if diagnostics.isSaid(.info) {
         diagnostics.info(Redaction.redact("\(event)"))
       }
@@ -135,6 +135,23 @@ private final class ServeRun {
   }
 }
 
+extension ServerLogEvent {
+  /// What to do about it, behind a semicolon; "" where nothing can be done here.
+  fileprivate var advice: String {
+    switch self {
+    case .accessRefused(.origin(let text), _):
+      guard let origin = OriginPolicy.Origin(text) else { return "" }
+      let isAnybodys = origin.description == "null"
+      return "; --allow-origin \(origin) would allow it"
+        + (isAnybodys ? ", and with it the sandboxed pages of everybody" : "")
+    case .accessRefused(.host(let text), _):
+      guard let (host, _) = LocalHost.split(text) else { return "" }
+      return "; --allow-host \(host) would allow it"
+    default: return ""
+    }
+  }
+}
+
 extension ServeSettings {
   /// What the server is made of.
   fileprivate var serverOptions: ServerOptions {
@@ -148,6 +165,7 @@ extension ServeSettings {
     options.port = UInt16(clamping: port)
     options.certificateFile = certificate?.certificate
     options.keyFile = certificate?.key
+    options.access = access
     options.hasAuthEndpoints = hasAuthEndpoints
     options.webhooks.trust = trust
     options.webhooks.delay = webhookDelay ?? options.webhooks.delay

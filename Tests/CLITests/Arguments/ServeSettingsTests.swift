@@ -72,6 +72,37 @@ import Testing
     #expect(try !serve("--no-auth-endpoints").hasAuthEndpoints)
   }
 
+  @Test func `origins and hosts are allowed by name`() throws {
+    let settings = try serve(
+      "--allow-origin https://A.example --allow-origin http://192.168.1.5:3000/ --allow-origin null "
+        + "--allow-origin file:// --allow-host Dev.Example --allow-host ::2 --allow-host [fe80::1]")
+    #expect(
+      settings.access.origins.allowed.map(\.description).sorted() == [
+        "file://", "http://192.168.1.5:3000", "https://a.example", "null",
+      ])
+    #expect(
+      settings.access.hosts.allowed.map(\.description).sorted() == [
+        "[::2]", "[fe80::1]", "dev.example",
+      ])
+    for wrong in ["a.example", "https://a.example/x", "*", "https://*.example", "https://"] {
+      #expect(
+        refusal { _ = try serve("--allow-origin " + wrong) }
+          == "--allow-origin: '\(wrong)' is not of the form https://HOST or https://HOST:PORT")
+    }
+    for wrong in ["a.example:80", "http://a.example", "*.example", "[::1]:80"] {
+      #expect(
+        refusal { _ = try serve("--allow-host " + wrong) }
+          == "--allow-host: '\(wrong)' is no name or address alone, without a port")
+    }
+  }
+
+  @Test func `only a server of this machine alone minds by which name it is asked for`() throws {
+    #expect(try !serve("--listen 127.0.0.1:1").access.hosts.isPublic)
+    #expect(try !serve("--listen localhost:1").access.hosts.isPublic)
+    let own = ["PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "mine"]
+    #expect(try serve("--listen 0.0.0.0:1", own).access.hosts.isPublic)
+  }
+
   @Test func `webhooks go to URLs of http and https`() throws {
     let settings = try serve("--webhook http://a/x --webhook https://b --webhook-delay 1ms")
     #expect(settings.apps[0].webhooks.map(\.host) == ["a", "b"])

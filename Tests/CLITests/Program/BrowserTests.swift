@@ -47,6 +47,72 @@ struct BrowserTests {
     #expect(last == "closed 4200 true the server is shutting down")
   }
 
+  /// Asks everything of a server that a page can ask, from a page of `host`; what it was shown.
+  private func attempts(
+    from host: String, on server: LocalServer, pages: ScriptedServer
+  ) throws -> [String] {
+    let program = try server.subscribe([Self.room, "news"], "-L", joins: false)
+    let greeting = try JSONParser.parse(try #require(try program.lines(3).first))
+    let socketID = try #require(greeting["data"]?["socket_id"]?.text)
+    let signed = try TriggerRequest(name: "forged", channels: ["news"], data: "1")
+      .request(appID: LocalServer.appID).signed(
+        key: LocalServer.key, secret: "local-secret",
+        timestamp: SystemClock.wall().secondsSince1970)
+    let browser = try Browser(
+      "hostile_page.html",
+      [
+        "port": server.port, "key": LocalServer.key, "socket": socketID, "target": signed.target,
+        "body": String(decoding: signed.body ?? [], as: UTF8.self),
+      ], host: host, pages: pages)
+    let shown = Array(try browser.page(showing: "done").dropFirst())
+    // What a forged call or a staged fault did would come before this.
+    #expect(try server.trigger("news", "real", "1").ending == .exited(0))
+    return shown + [try program.line()]
+  }
+
+  private static let real = #"{"event":"real","channel":"news","data":1}"#
+
+  @Test func `a page from elsewhere gets nothing, by whatever way it asks`() throws {
+    let server = try LocalServer(options: ["-v"])
+    let pages = try Browser.pages("hostile_page.html")
+    #expect(
+      try attempts(from: "evil.example", on: server, pages: pages) == [
+        "socket: closed 1006", "form: TypeError", "json: TypeError", "silent: nothing to read",
+        "sandbox: TypeError", "trigger: nothing to read", "faults: nothing to read",
+        "rebinding: nothing to read", "done", Self.real,
+      ])
+    let origin = "http://evil.example:\(pages.port)"
+    let errors = try server.stop().errorText
+    #expect(
+      errors.contains(
+        "warning: refused a page of '\(origin)'; --allow-origin \(origin) would allow it\n"),
+      "\(errors)")
+    #expect(errors.contains("warning: refused a page of 'null'; --allow-origin null would"))
+    #expect(
+      errors.contains(
+        "warning: refused a request for host 'evil.example:\(server.port)'; "
+          + "--allow-host evil.example would allow it\n"), "\(errors)")
+    for attempt in ["POST /pusher/auth 403", "OPTIONS /broadcasting/auth 403", "POST /faults 403"] {
+      #expect(errors.contains(attempt), "\(attempt) in \(errors)")
+    }
+    #expect(!errors.contains("/pusher/auth 200"))
+  }
+
+  @Test(arguments: ["localhost", "evil.example"])
+  func `a local page, and one that is allowed, are let in`(host: String) throws {
+    let pages = try Browser.pages("hostile_page.html")
+    let server = try LocalServer(
+      options: host == "localhost"
+        ? [] : ["--allow-origin", "http://evil.example:\(pages.port)"])
+    let shown = try attempts(from: host, on: server, pages: pages)
+    #expect(
+      shown == [
+        "socket: open", #"form: 200 {"auth":""#, #"json: 200 {"auth":""#, "silent: nothing to read",
+        "sandbox: TypeError", "trigger: nothing to read", "faults: nothing to read",
+        "rebinding: nothing to read", "done", #"{"event":"forged","channel":"news","data":1}"#,
+      ])
+  }
+
   @Test func `a wrong signature and a wrong key reach the page as errors`() throws {
     let server = try LocalServer()
     let browser = try Browser(

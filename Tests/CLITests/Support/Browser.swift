@@ -1,10 +1,13 @@
 import Foundation
 import PusherCore
+import Testing
 
 /// A headless Chromium with one page of `Tests/CLITests/Peers`; it ends with the test.
 final class Browser {
   private let program: ChildProgram
   private let folder: String
+  /// Where the page comes from.
+  private let pages: ScriptedServer
 
   /// The browser's program, where one is installed.
   static let path: String? = {
@@ -16,20 +19,38 @@ final class Browser {
 
   static let reason = "no Chromium: scripts/install-packages.sh browser installs it"
 
-  /// Loads a page from its file, its settings in the query.
-  init(_ page: String, _ settings: [String: String]) throws {
+  /// A web server with one page at every path.
+  static func pages(_ page: String) throws -> ScriptedServer {
+    let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appending(path: "Peers/\(page)")
+    let text = try String(contentsOf: file, encoding: .utf8)
+    return try ScriptedServer { connection in
+      _ = try connection.question()
+      try connection.answer(200, body: text)
+    }
+  }
+
+  /// Loads a page from a web server of `host`, its settings in the query; all names below `.example` lead to this
+  /// machine.
+  init(
+    _ page: String, _ settings: [String: String], host: String = "localhost",
+    pages: ScriptedServer? = nil
+  ) throws {
     guard let path = Self.path else { throw Unexpected(Self.reason) }
     folder = TemporaryFolder.shared.file("browser")
-    let source = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .appending(path: "Peers/\(page)").absoluteString
-    let query = settings.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    let pages = try pages ?? Self.pages(page)
+    self.pages = pages
+    let query = settings.sorted { $0.key < $1.key }.map { name, value in
+      "\(name)=" + (value.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")
+    }
     // The sandbox asks for rights that containers do not give; the page is ours, and asks this machine only.
     program = try ChildProgram(
       path,
       [
         "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
         "--disable-background-networking", "--no-first-run", "--enable-logging=stderr",
-        "--user-data-dir=\(folder)", source + "?" + query.joined(separator: "&"),
+        "--user-data-dir=\(folder)", "--host-resolver-rules=MAP *.example 127.0.0.1",
+        "http://\(host):\(pages.port)/?" + query.joined(separator: "&"),
       ], environment: PusherCLI.environment)
   }
 

@@ -8,12 +8,14 @@ struct AuthEndpointTests {
   private static let key = "278d425bdf160c739803"
   private static let form = "application/x-www-form-urlencoded; charset=UTF-8"
 
+  /// The endpoint of a server with these sockets.
   private static func endpoint(_ others: [Application] = []) -> AuthEndpoint {
     var application = Application.forTests()
     application.masterKey = try? EncryptionMasterKey(
       base64: Base64.encode([UInt8](repeating: 1, count: 32)))
-    return AuthEndpoint(
-      Applications([application] + others, random: SeededGenerator(seed: 1)))
+    let applications = Applications([application] + others, random: SeededGenerator(seed: 1))
+    for socketID in ["1234.1234", "1.2"] { _ = HubClient(applications.hubs[0], socketID) }
+    return AuthEndpoint(applications)
   }
 
   private static func ask(
@@ -87,23 +89,30 @@ struct AuthEndpointTests {
     #expect(Self.ask("/pusher/auth", body)?.status == status)
   }
 
-  @Test func `of several apps the socket's is meant, or the one that is named`() throws {
+  @Test(arguments: ["/pusher/auth", "/broadcasting/user-auth"])
+  func `a socket is signed for while it is connected here, for its own app alone`(path: String)
+    throws
+  {
     let other = Application(id: "4", key: "other", secret: "s")
-    let body = "socket_id=1.2&channel_name=private-a"
-    #expect(Self.ask("/pusher/auth", body, others: [other])?.status == 403)
-    let named = Self.ask("/pusher/auth", body + "&app_key=other", others: [other])
-    #expect(named?.body.hasPrefix(#"{"auth":"other:"#) == true)
-    let applications = Applications(
-      [.forTests(), other], random: SeededGenerator(seed: 1))
-    let hub = try #require(applications.hub(key: "other"))
-    let client = HubClient(hub, "1.2")
-    let answer = AuthEndpoint(applications).answer(
-      HTTPRequestReader.Request(
-        head: HTTPRequestHead(
-          method: "POST", target: "/pusher/auth", headers: HTTPHeaders()),
-        body: Array(body.utf8)))
-    #expect(answer?.body.hasPrefix(#"{"auth":"other:"#) == true)
-    #expect(!client.session.isFinished)
+    let applications = Applications([.forTests(), other], random: SeededGenerator(seed: 1))
+    let endpoint = AuthEndpoint(applications)
+    func ask(_ more: String = "") -> HTTPAnswer? {
+      let body = "socket_id=1.2&channel_name=private-a" + more
+      return endpoint.answer(
+        HTTPRequestReader.Request(
+          head: HTTPRequestHead(method: "POST", target: path, headers: HTTPHeaders()),
+          body: Array(body.utf8)))
+    }
+    let stranger = HTTPAnswer.refusal(
+      403, "socket 1.2 is not connected here; it is signed for while it is")
+    #expect(ask() == stranger)
+    #expect(ask("&app_key=other") == stranger)
+    let client = HubClient(try #require(applications.hub(key: "other")), "1.2")
+    #expect(ask()?.body.hasPrefix(#"{"auth":"other:"#) == true)
+    #expect(ask("&app_key=other") == ask())
+    #expect(ask("&app_key=\(Self.key)")?.status == 403)
+    client.session.lost(reason: "gone")
+    #expect(ask() == stranger)
   }
 
   @Test func `a page of another origin may ask, and read the answer`() throws {
@@ -136,7 +145,9 @@ struct AuthEndpointTests {
   @Test func `a server answers there only when told to`() throws {
     for isOn in [true, false] {
       let test = try ServerHarness { $0.hasAuthEndpoints = isOn }
-      let body = "socket_id=1.2&channel_name=private-a"
+      let socket = try test.socket()
+      #expect(test.run { socket.isEstablished })
+      let body = "socket_id=\(socket.socketID)&channel_name=private-a"
       let client = test.raw(
         "POST /pusher/auth HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
           + body)
