@@ -8,6 +8,8 @@ package final class Applications {
   /// "" or a path that begins with a slash, before `/app` and `/apps`.
   let pathPrefix: String
   let text: MessageText
+  /// What waits for the clients of all apps.
+  package let ledger: OutputLedger
   private var hubsByKey = NameTable<Hub>()
   private var hubsByID = NameTable<Hub>()
   private var random: any RandomNumberGenerator
@@ -23,7 +25,10 @@ package final class Applications {
     self.pathPrefix = pathPrefix
     self.random = random
     text = MessageText(service: service, dialect: dialect)
-    hubs = applications.map { [text] in Hub(application: $0, limits: limits, text: text) }
+    ledger = OutputLedger(limit: limits.allOutput)
+    hubs = applications.map { [text, ledger] in
+      Hub(application: $0, limits: limits, text: text, ledger: ledger)
+    }
     for hub in hubs.reversed() {
       hubsByKey[hub.application.key] = hub
       hubsByID[hub.application.id] = hub

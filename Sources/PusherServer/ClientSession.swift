@@ -26,6 +26,8 @@ package final class ClientSession {
   /// Whether the client has sent a ping or a pong of the WebSocket.
   private var usesControlFrames = false
   private var heartbeat: Heartbeat
+  /// As how much waiting output this client stands in the ledger.
+  private var noted = 0
   /// What staged faults have done here.
   var faults = FaultLine()
 
@@ -93,6 +95,7 @@ package final class ClientSession {
   package func lost(reason: String) {
     finish(code: nil, reason: reason)
     connection.output.removeAll()
+    noteOutput()
   }
 
   /// Looks at the time: pings, and gives up on who does not answer.
@@ -128,6 +131,7 @@ package final class ClientSession {
   /// The socket took what it could; what is left tells whether the client reads.
   package func outputSent(at now: Instant) {
     hub.now = now
+    noteOutput()
     guard connection.output.count > hub.limits.outputQueue else {
       faults.allowance = 0
       return
@@ -165,7 +169,15 @@ package final class ClientSession {
     connection.send(encodedFrame: frame.view)
     heartbeat.noteMessage(at: hub.now)
     hub.touch(self)
+    noteOutput()
     return true
+  }
+
+  /// Tells the ledger how much waits now.
+  private func noteOutput() {
+    let change = connection.output.count - noted
+    noted += change
+    hub.ledger.note(change)
   }
 
   private func hasRoom(for count: Int) -> Bool {

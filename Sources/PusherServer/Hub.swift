@@ -8,6 +8,7 @@ package final class Hub {
   package let application: Application
   let text: MessageText
   let limits: ServerLimits
+  let ledger: OutputLedger
   /// The time of what is being done; whoever drives the hub brings it along.
   var now = Instant(nanoseconds: 0)
   private var sessions = NameTable<ClientSession>()
@@ -23,11 +24,12 @@ package final class Hub {
 
   package init(
     application: Application, limits: ServerLimits = ServerLimits(),
-    text: MessageText = MessageText()
+    text: MessageText = MessageText(), ledger: OutputLedger? = nil
   ) {
     self.application = application
     self.limits = limits
     self.text = text
+    self.ledger = ledger ?? OutputLedger(limit: limits.allOutput)
     cache = CachedEvents(limit: limits.cachedEvents, lifetime: limits.cacheLifetime)
   }
 

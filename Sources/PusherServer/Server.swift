@@ -16,6 +16,7 @@ package final class Server {
   let scratch = ByteBuffer(capacity: 65_536)
   private(set) var isStopping = false
   private var refusals = RefusalReport()
+  private var hasToldFullQueues = false
   private let listener: Listener
   private let log: (ServerLogEvent) -> Void
   private var connections: [ObjectIdentifier: ServerConnection] = [:]
@@ -53,6 +54,7 @@ package final class Server {
     router = APIRouter(applications)
     faults.add(options.faults)
     for hub in applications.hubs { hub.faults = faults }
+    let ledger = applications.ledger
     let tls = try Self.context(options)
     let outgoing = try Self.outgoingContext(options)
     let door = Door()
@@ -68,6 +70,7 @@ package final class Server {
         report: { [weak self] in self?.report($0) },
         onIdle: { [weak self] in self?.checkStopped() })
     }
+    ledger.relieve = { [weak self] in self?.relieve() }
     startTimers()
     loop.beforeWait { [weak self] in self?.deliver() }
   }
@@ -78,6 +81,11 @@ package final class Server {
   package var connectionCount: Int { applications.connectionCount }
 
   var limits: ServerLimits { options.limits }
+
+  var allConnections: [ServerConnection] { Array(connections.values) }
+
+  /// Bytes that wait for all clients together.
+  package var queuedBytes: Int { applications.ledger.total }
 
   /// What a request is answered that comes from a foreign page or asks for a foreign name; `nil` for all others.
   func accessRefusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
@@ -209,6 +217,13 @@ package final class Server {
   func report(_ event: ServerLogEvent) {
     for hub in applications.hubs { hub.takeLog().forEach(log) }
     log(event)
+  }
+
+  /// Tells the first time that clients were dropped since all queues together were full.
+  func noteFullQueues(dropped: Int) {
+    guard !hasToldFullQueues else { return }
+    hasToldFullQueues = true
+    report(.queuesFull(limit: limits.allOutput, dropped: dropped))
   }
 
   /// Sends what the last round has brought; ends may tell others something, so that it goes on until all is told.

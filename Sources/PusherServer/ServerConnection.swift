@@ -208,7 +208,13 @@ final class ServerConnection: SocketStreamDelegate {
   }
 
   /// Ends the connection without waiting for anything.
-  func cut() {
-    ended("the server has shut down")
+  func cut(_ reason: String = "the server has shut down") {
+    ended(reason)
+  }
+
+  /// What waits for a socket's client.
+  var waitingBytes: Int {
+    guard case .socket(let session) = phase else { return 0 }
+    return session.connection.output.count
   }
 }

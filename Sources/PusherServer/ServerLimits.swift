@@ -36,6 +36,8 @@ package struct ServerLimits: Sendable, Equatable {
   package var clientEventsPerSecond: Int? = 10
   /// Bytes that may wait for a client that does not read; more end the connection with 4100.
   package var outputQueue = 1 << 20
+  /// Bytes that may wait for all clients together; those who read slowest are dropped for more.
+  package var allOutput = 256 << 20
   /// How long a request's head, and how long its body may take to come.
   package var requestTimeout = Duration.seconds(10)
   /// How long a connection may stand between two requests.

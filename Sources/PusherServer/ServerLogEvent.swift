@@ -26,6 +26,8 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   ///
   /// Each of them is told once; with `isLast` no further ones are.
   case accessRefused(AccessPolicy.Refusal, isLast: Bool)
+  /// So many clients were dropped, the first of a run, since all together had more than these bytes waiting.
+  case queuesFull(limit: Int, dropped: Int)
   /// A connection ended before it was a socket or a call.
   case dropped(reason: String)
   /// A webhook was taken.
@@ -40,7 +42,8 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   /// Whether something is lost, or may be, that the server's user counts on.
   package var isProblem: Bool {
     switch self {
-    case .webhookFailed, .webhookDropped, .webhooksDiscarded, .accessRefused: true
+    case .webhookFailed, .webhookDropped, .webhooksDiscarded, .accessRefused, .queuesFull:
+      true
     default: false
     }
   }
@@ -75,6 +78,9 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
     case .clientError(let socketID, let reason): "\(socketID) got an error: \(reason)"
     case .request(let method, let path, let status, let reason):
       "\(method) \(path) \(status)" + (reason.isEmpty ? "" : ": \(reason)")
+    case .queuesFull(let limit, let dropped):
+      "clients left more than \(limit) bytes unread together: dropped the slowest \(dropped), and "
+        + "will drop more without a word"
     case .accessRefused(let refusal, let isLast):
       "refused \(refusal)" + (isLast ? "; no further refusals are told" : "")
     case .dropped(let reason): "connection dropped: \(reason)"

@@ -49,6 +49,7 @@ enum FlagName: String, CaseIterable, Sendable {
   case buffer
   case maxEvent = "max-event"
   case maxMembers = "max-members"
+  case maxQueued = "max-queued"
   // What to send.
   case data
   case method

@@ -73,6 +73,10 @@ extension Flags {
       commands: [.serve], group: .serve,
       summary: "let in who asks for HOST too"),
     Flag(
+      name: .maxQueued, value: .size((1 << 20)...(1 << 40)), metavariable: "SIZE",
+      commands: [.serve], group: .serve,
+      summary: "hold SIZE for all slow clients together (256M)"),
+    Flag(
       name: .logEvents, commands: [.serve], group: .serve, isCommon: true,
       summary: "print each event that is sent as one JSON line"),
     Flag(

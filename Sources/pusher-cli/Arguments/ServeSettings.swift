@@ -26,6 +26,8 @@ struct ServeSettings: Equatable, Sendable {
   var access: AccessPolicy
   /// Whether clients' questions at `/pusher/auth` and its kin are answered.
   var hasAuthEndpoints: Bool
+  /// Bytes that may wait for all clients together; `nil` for as many as the server allows by itself.
+  var maxQueued: Int?
   var logsEvents: Bool
   /// Whether the lines of the log carry the time.
   var hasTimestamps: Bool
@@ -72,6 +74,7 @@ extension ServeSettings {
       certificateDirectories: reader.environment["SSL_CERT_DIR"])
     access = try Self.access(typed, isLocal: Self.isLoopback(host))
     hasAuthEndpoints = typed.choice(.authEndpoints) ?? Self.isLoopback(host)
+    maxQueued = typed.size(.maxQueued)
     acceptsCompression = typed.isOn(.compression)
     logsEvents = typed.isOn(.logEvents)
     hasTimestamps = typed.isOn(.timestamps)

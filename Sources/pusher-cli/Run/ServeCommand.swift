@@ -144,6 +144,7 @@ extension ServerLogEvent {
       let isAnybodys = origin.description == "null"
       return "; --allow-origin \(origin) would allow it"
         + (isAnybodys ? ", and with it the sandboxed pages of everybody" : "")
+    case .queuesFull: return "; --max-queued changes the limit"
     case .accessRefused(.host(let text), _):
       guard let (host, _) = LocalHost.split(text) else { return "" }
       return "; --allow-host \(host) would allow it"
@@ -160,6 +161,7 @@ extension ServeSettings {
     options.faults = faults
     options.dialect = dialect
     options.limits = dialect.limits
+    options.limits.allOutput = maxQueued ?? options.limits.allOutput
     options.acceptsCompression = acceptsCompression
     options.host = host
     options.port = UInt16(clamping: port)

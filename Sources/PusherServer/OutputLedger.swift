@@ -1,0 +1,53 @@
+internal import PusherCore
+
+/// How much waits for all clients of a server together, so that no crowd that does not read takes the machine's memory.
+///
+/// It belongs to the server's thread.
+package final class OutputLedger {
+  /// Bytes.
+  package let limit: Int
+  package private(set) var total = 0
+  /// Makes room: lets the sockets take what they can, and gives clients up.
+  var relieve: (() -> Void)?
+  private var isRelieving = false
+
+  package init(limit: Int) {
+    self.limit = limit
+  }
+
+  /// Whether there is more than there may be.
+  var isFull: Bool { total > limit }
+
+  /// Notes that what waits for a client has changed by so many bytes.
+  func note(_ change: Int) {
+    total += change
+    guard change > 0, isFull, !isRelieving else { return }
+    isRelieving = true
+    defer { isRelieving = false }
+    relieve?()
+  }
+}
+
+// What a server does when its clients' queues are full together.
+extension Server {
+  /// Bytes that wait for all clients together, counted anew.
+  package var recountedBytes: Int { allConnections.reduce(0) { $0 + $1.waitingBytes } }
+
+  /// Lets all sockets take what they can; then those who read slowest are dropped, until an eighth is free again.
+  ///
+  /// A single event for many healthy clients may fill the queues at once, so that nobody is dropped before the first.
+  func relieve() {
+    let now = loop.now
+    for connection in allConnections { connection.flush(at: now) }
+    let ledger = applications.ledger
+    guard ledger.isFull else { return }
+    var waiting = allConnections.filter { $0.waitingBytes > 0 }
+    waiting.sort { $0.waitingBytes > $1.waitingBytes }
+    var dropped = 0
+    for connection in waiting where ledger.total > ledger.limit / 8 * 7 {
+      connection.cut("all clients together leave more than \(ledger.limit) bytes unread")
+      dropped += 1
+    }
+    noteFullQueues(dropped: dropped)
+  }
+}

@@ -1,0 +1,250 @@
+import Foundation
+import PusherCore
+import PusherServer
+import Testing
+
+/// docs/security.md lists every buffer and collection that grows while the program runs: those that a peer can fill with
+/// their limits, the others by name. What the sources have and the page has not fails here.
+@Suite("Queues that a peer can fill")
+struct QueueDocumentationTests {
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+  /// The rooms whose state lives as long as a connection or longer.
+  private static let rooms = [
+    "PusherServer", "PusherCore/WebSocket", "PusherCore/EventStream", "PusherCore/Channels",
+    "PusherCore/Transport", "PusherCore/Client", "PusherCore/TLS", "PusherCore/HTTP",
+    "PusherCore/Compression", "PusherCore/API", "PusherCore/JSON", "pusher-cli/Output",
+    "pusher-cli/Run",
+  ]
+
+  private static func page() throws -> String {
+    try String(contentsOf: root.appending(path: "docs/security.md"), encoding: .utf8)
+  }
+
+  /// The lines of one section of the page.
+  private static func section(_ title: String) throws -> [Substring] {
+    let lines = try page().split(separator: "\n", omittingEmptySubsequences: false)
+    let start = try #require(lines.firstIndex { $0 == title }, "no section '\(title)'")
+    let level = title.prefix { $0 == "#" } + " "
+    return Array(lines[(start + 1)...].prefix { !$0.hasPrefix(level) })
+  }
+
+  /// What stands between backquotes.
+  private static func quoted(_ text: some StringProtocol) -> [String] {
+    let parts = text.split(separator: "`", omittingEmptySubsequences: false)
+    return parts.enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) }
+  }
+
+  /// The cells of the table's rows: queue, place in the code, limit, what happens there.
+  private static func rows() throws -> [[Substring]] {
+    let lines = try section("## Queues that a peer can fill").filter { $0.hasPrefix("| ") }
+    return lines.dropFirst(2).map { line in
+      line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast().map {
+        $0.trimmingPrefix { $0 == " " }
+      }
+    }
+  }
+
+  private static func others() throws -> [String] {
+    quoted(try section("### Collections that no peer can fill").joined(separator: "\n"))
+  }
+
+  /// `Type.property` of everything that grows in the sources of the rooms.
+  private static func growing() throws -> [String] {
+    try rooms.flatMap { room in
+      let folder = root.appending(path: "Sources/\(room)")
+      let files = try FileManager.default.contentsOfDirectory(atPath: folder.path()).sorted()
+      return try files.filter { $0.hasSuffix(".swift") }.flatMap { file in
+        GrowingProperties.of(
+          try String(contentsOf: folder.appending(path: file), encoding: .utf8))
+      }
+    }
+  }
+
+  @Test func `everything that grows is on the page`() throws {
+    let known = Set(try Self.rows().flatMap { Self.quoted($0[1]) } + Self.others())
+    let growing = try Self.growing()
+    #expect(growing.count > 100)
+    for name in growing {
+      #expect(
+        known.contains(name),
+        "\(name) is not in docs/security.md: list it with its limit, or among those that no peer can fill"
+      )
+    }
+  }
+
+  @Test func `the page names nothing that the sources have not, and nothing twice`() throws {
+    let growing = Set(try Self.growing())
+    let named = try Self.rows().flatMap { Self.quoted($0[1]) } + Self.others()
+    for name in named { #expect(growing.contains(name), "\(name) is not in the sources") }
+    #expect(named.count == Set(named).count)
+  }
+
+  @Test func `every row says its limit and what happens there`() throws {
+    for row in try Self.rows() {
+      #expect(row.count == 4, "\(row)")
+      #expect(row.allSatisfy { $0.contains { $0 != " " } }, "\(row)")
+    }
+  }
+
+  /// The limits that the page names by their place in the code.
+  private static let limits: [String: Int] = {
+    let server = ServerLimits()
+    let heads = HTTPHeadLimits()
+    let sockets = WebSocketLimits()
+    let webhooks = WebhookPolicy()
+    return [
+      "ServerLimits.connections": server.connections, "ServerLimits.apiBody": server.apiBody,
+      "ServerLimits.clientMessage": server.clientMessage,
+      "ServerLimits.outputQueue": server.outputQueue, "ServerLimits.allOutput": server.allOutput,
+      "ServerLimits.subscriptions": server.subscriptions,
+      "ServerLimits.presenceMembers": server.presenceMembers,
+      "ServerLimits.watchlist": server.watchlist, "ServerLimits.cachedEvents": server.cachedEvents,
+      "ServerLimits.clientEventsPerSecond": server.clientEventsPerSecond ?? 0,
+      "WebhookPolicy.queue": webhooks.queue, "WebhookPolicy.queuedBytes": webhooks.queuedBytes,
+      "DelayedNotices.limit": DelayedNotices.limit, "RefusalReport.limit": RefusalReport.limit,
+      "WebhookReceiver.connectionLimit": WebhookReceiver.connectionLimit,
+      "WebhookReceiver.bodyLimit": WebhookReceiver.bodyLimit,
+      "HTTPHeadLimits.bytes": heads.bytes, "HTTPHeadLimits.headers": heads.headers,
+      "WebSocketLimits.message": sockets.message,
+      "AuthorizationQueue.width": AuthorizationQueue.width,
+      "PusherChannel.clientEventLimit": PusherChannel.clientEventLimit,
+      "RedirectTrail.limit": RedirectTrail.limit,
+    ]
+  }()
+
+  @Test func `a limit that the page names by its place in the code has that value`() throws {
+    var checked: Set<String> = []
+    for row in try Self.rows() {
+      let parts = row[2].split(separator: "`", omittingEmptySubsequences: false)
+      for (index, name) in parts.enumerated() where index % 2 == 1 && name.contains(".") {
+        guard let value = Self.limits[String(name)] else {
+          Issue.record("\(name) is not known here")
+          continue
+        }
+        #expect(
+          parts[index - 1].hasSuffix("\(Self.shown(value)) ("), "\(name) is \(Self.shown(value))")
+        checked.insert(String(name))
+      }
+    }
+    #expect(checked == Set(Self.limits.keys))
+  }
+
+  /// `1 MiB`, `10,000`.
+  private static func shown(_ value: Int) -> String {
+    for (unit, size) in [("MiB", 1 << 20), ("KiB", 1024)] where value >= size && value % size == 0 {
+      return "\(value / size) \(unit)"
+    }
+    return value.formatted(.number.locale(Locale(identifier: "en_US")))
+  }
+}
+
+/// Finds the stored properties that grow: buffers that a type makes, and arrays, sets and tables that can change.
+enum GrowingProperties {
+  private static let typeWords: Set<Substring> = [
+    "class", "struct", "enum", "extension", "actor", "protocol",
+  ]
+  private static let modifiers: Set<Substring> = [
+    "public", "package", "private", "fileprivate", "internal", "unowned", "weak", "lazy", "final",
+    "unsafe", "indirect", "nonisolated", "private(set)", "package(set)", "fileprivate(set)",
+    "nonisolated(unsafe)",
+  ]
+
+  /// `Type.property`, in the order of the text; static ones are left out.
+  static func of(_ source: String) -> [String] {
+    var scopes: [String?] = []
+    var names: [String] = []
+    for line in source.split(separator: "\n") {
+      let code = withoutTexts(line)
+      let words = code.split(separator: " ").drop { modifiers.contains($0) || $0.hasPrefix("@") }
+      let opened = code.count { $0 == "{" } - code.count { $0 == "}" }
+      if let type = scopes.last ?? nil, let property = property(in: words, code) {
+        names.append("\(type).\(property)")
+      }
+      if opened > 0 {
+        let isType = words.first.map(typeWords.contains) ?? false
+        let name = isType ? words.dropFirst().first.map(typeName) : nil
+        scopes += [name] + Array(repeating: nil, count: opened - 1)
+      } else {
+        scopes.removeLast(min(-opened, scopes.count))
+      }
+    }
+    return names
+  }
+
+  private static func typeName(_ word: Substring) -> String {
+    let name = word.prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "." }
+    return String(name.split(separator: ".").last ?? name)
+  }
+
+  private static func property(in words: ArraySlice<Substring>, _ code: String) -> String? {
+    guard let kind = words.first, kind == "var" || kind == "let", !code.contains("static "),
+      let word = words.dropFirst().first
+    else { return nil }
+    let rest = code[(code.range(of: "\(kind) \(word)")?.upperBound ?? code.startIndex)...]
+    let declared = (word.hasSuffix(":") ? ":" : "") + rest.prefix { $0 != "{" }
+    // What has a first value keeps it, also with an observer behind it.
+    guard declared.contains(" = ") || !rest.contains("{") else { return nil }
+    let makesBuffer = declared.contains("ByteBuffer(")
+    let isTable =
+      ["[", "Set<", "OrderedTable", "NameTable", "NameSet", "ByteBuffer"].contains {
+        declared.contains($0)
+      }
+    guard makesBuffer || kind == "var" && isTable else { return nil }
+    return String(word.prefix { $0 != ":" })
+  }
+
+  /// A line of code without the contents of its texts and its comment.
+  private static func withoutTexts(_ line: Substring) -> String {
+    var code = ""
+    var isInside = false
+    var previous: Character = " "
+    for character in line {
+      if character == "\"", previous != "\\" { isInside.toggle() }
+      if !isInside, character == "/", previous == "/" { return String(code.dropLast()) }
+      if !isInside { code.append(character) }
+      previous = character
+    }
+    return code
+  }
+}
+
+@Suite("The finder of what grows")
+struct GrowingPropertiesTests {
+  @Test func `buffers, arrays, sets and tables are found in their types`() {
+    let source = """
+      /// A [comment] { with a brace
+      final class Link {
+        private let input = ByteBuffer(capacity: 4)
+        var waiting: [Int] = []
+        private(set) var table = OrderedTable<Int>()
+        var names: Set<String>
+        var early: ByteBuffer?
+        var channels: [String: Int] = [:] {
+          didSet { act() }
+        }
+        struct Entry {
+          var parts: [Part] = []
+        }
+        static var shared: [Int] = []
+        let fixed: [Int] = []
+        let given: ByteBuffer
+        var computed: [Int] { waiting }
+        var text = "a { [b] \\" c"
+        func act() {
+          var local: [Int] = []
+        }
+        var last: [Int]
+      }
+      extension Outer.Inner {
+        var more: [Int] { [] }
+      }
+      """
+    #expect(
+      GrowingProperties.of(source) == [
+        "Link.input", "Link.waiting", "Link.table", "Link.names", "Link.early", "Link.channels",
+        "Entry.parts", "Link.last",
+      ])
+  }
+}
