@@ -32,7 +32,7 @@ struct FaultControl {
     guard let text = String(validating: body, as: UTF8.self) else {
       return (.refusal(400, "the body is not UTF-8"), false)
     }
-    let lines = text.split(whereSeparator: \.isNewline)
+    let lines = text.lines
     guard !lines.isEmpty, script.faults.count + lines.count <= 100 else {
       return (.refusal(400, "the body has one fault a line, and a server a hundred at most"), false)
     }

@@ -36,7 +36,7 @@ struct RequestTarget {
 
   /// The host and port of a target that is a whole URL (RFC 9112 section 3.2.2); `nil` for a path.
   static func authority(of target: String) -> String? {
-    guard !target.hasPrefix("/") else { return nil }
+    guard !target.begins(with: "/") else { return nil }
     return (try? HTTPURL(parsing: target))?.authority
   }
 

@@ -38,6 +38,11 @@ extension StringProtocol {
     return pieces
   }
 
+  /// The lines that are not empty: they end with LF, CR or both, not with what else Unicode calls a newline.
+  package var lines: [SubSequence] {
+    split { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }
+  }
+
   /// Whether the text begins with the bytes of `prefix`.
   package func begins(with prefix: String) -> Bool {
     utf8.starts(with: prefix.utf8)

@@ -26,7 +26,7 @@ extension SettingsReader {
     let text: String
     if let path {
       origin = "--encryption-key-file"
-      text = try self.secret(in: path, origin).revealed
+      text = try confidentialText(in: path, origin)
     } else if let value = environment[Self.encryptionKeyVariable] {
       origin = Self.encryptionKeyVariable
       text = value

@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// A value and the option or variable it came from, for messages.
 struct Setting: Equatable, Sendable {
   let origin: String
@@ -166,7 +168,7 @@ extension CredentialSource {
     let authority = afterScheme[..<authorityEnd]
     guard let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) else { return nil }
     let user = authority[..<at].split(separator: ":", maxSplits: 1)
-    guard user.count == 2, let apps = afterScheme.lastRange(of: "/apps/") else { return nil }
+    guard user.count == 2, let apps = afterScheme.range(ofBytes: "/apps/") else { return nil }
     let id = afterScheme[apps.upperBound...].prefix { $0 != "/" && $0 != "?" }
     var host = authority[authority.index(after: at)...]
     if let colon = host.utf8.lastIndex(of: UInt8(ascii: ":")), !host.hasSuffix("]") {

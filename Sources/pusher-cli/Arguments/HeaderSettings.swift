@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// Fields for a request, from options that take `NAME: VALUE` or the name of a file with such lines.
 extension SettingsReader {
   /// The fields that the values of `flag` name, in order.
@@ -8,7 +10,7 @@ extension SettingsReader {
     var headers: [NamedValue] = []
     for value in typed.texts(flag) {
       let text = try textOrFile(value, origin, limit: 65_536)
-      for line in text.split(whereSeparator: \.isNewline) {
+      for line in text.lines {
         headers.append(try Self.header(line, origin))
       }
     }

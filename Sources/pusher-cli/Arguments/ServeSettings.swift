@@ -230,7 +230,7 @@ extension SettingsReader {
     if let single {
       throw UsageError("--apps and --\(single.rawValue) exclude each other; give one")
     }
-    return try AppsFile(defaults: servedDefaults()).apps(in: secret(in: path, "--apps").revealed)
+    return try AppsFile(defaults: servedDefaults()).apps(in: confidentialText(in: path, "--apps"))
   }
 
   /// What the options say for every app.

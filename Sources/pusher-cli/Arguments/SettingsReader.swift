@@ -81,24 +81,28 @@ struct SettingsReader {
   }
 
   /// The secret in a file; warns when others can read it.
-  mutating func secret(in path: String, _ origin: String) throws(UsageError) -> Secret {
+  private mutating func secret(in path: String, _ origin: String) throws(UsageError) -> Secret {
     let wanted = "it must hold the app secret, alone on one line"
     let text: String
     do throws(UsageError) {
-      text = try self.text(of: path, origin, limit: 65_536)
+      text = try confidentialText(in: path, origin)
     } catch {
       throw UsageError("\(error.message); \(wanted)")
-    }
-    guard !text.isEmpty else {
-      throw UsageError("\(origin): \(Self.name(path)) is empty; \(wanted)")
     }
     guard text.split(separator: "\n").count == 1 else {
       throw UsageError("\(origin): \(Self.name(path)) holds more than a secret; \(wanted)")
     }
+    return Secret(text)
+  }
+
+  /// The text of a file that holds secrets; warns when others can read it.
+  mutating func confidentialText(in path: String, _ origin: String) throws(UsageError) -> String {
+    let text = try self.text(of: path, origin, limit: 65_536)
+    guard !text.isEmpty else { throw UsageError("\(origin): \(Self.name(path)) is empty") }
     if path != "-", let bits = files.permissions(path), bits & 0o077 != 0, !files.isProvided(path) {
       warn("\(path) can be read by other users; chmod 600 \(path)")
     }
-    return Secret(text)
+    return text
   }
 
   /// The text of a file, by default without its last newline; `-` is standard input.

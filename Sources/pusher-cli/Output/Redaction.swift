@@ -85,9 +85,10 @@ enum Redaction {
     while isBehindScheme, opening >= 0, (bytes[opening] | 0x20) &- 0x61 < 26 { opening -= 1 }
     let isQuoted = isBehindQuote || opening >= 0 && bytes[opening] == quote
     let rest = bytes[start...]
-    let end = rest.firstIndex { byte in
-      isQuoted ? byte == quote : byte <= 0x20 || "'\"/".utf8.contains(byte)
-    }
+    // What the user typed may hold a quote of its own, so the last one ends it.
+    let end =
+      isQuoted
+      ? rest.lastIndex(of: quote) : rest.firstIndex { $0 <= 0x20 || "'\"/".utf8.contains($0) }
     let place = rest[..<(end ?? bytes.count)]
     guard let at = place.lastIndex(of: UInt8(ascii: "@")), at > start else { return nil }
     let information = place[..<at]

@@ -36,6 +36,6 @@ enum TriggerCommand {
     }
     diagnostics.info("sent \(name) to \(settings.channels.joined(separator: ", "))")
     guard !settings.info.isEmpty else { return .success }
-    return diagnostics.print(body.split(whereSeparator: \.isNewline).joined() + "\n")
+    return diagnostics.print(body.lines.joined() + "\n")
   }
 }

@@ -64,7 +64,7 @@ struct CrowdTests {
     /// Becomes a WebSocket and joins a channel.
     func join(_ channel: String) throws {
       send(
-        "GET /app/\(LocalServer.key)?protocol=7 HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
+        "GET /app/\(LocalServer.key)?protocol=7 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
           + "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
           + "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
       try read(until: "connection_established")
@@ -86,10 +86,10 @@ struct CrowdTests {
   @Test func `10,000 connects in a row leave nothing behind`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["news"], "-L")
-    for _ in 0..<1000 { try Plain(server.port).send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
+    for _ in 0..<1000 { try Plain(server.port).send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") }
     try check(server, program, "warm")
     let before = try #require(server.peakMemory)
-    for _ in 0..<10_000 { try Plain(server.port).send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
+    for _ in 0..<10_000 { try Plain(server.port).send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") }
     try check(server, program, "after")
     let after = try #require(server.peakMemory)
     #expect(after - before < 4 << 10, "\(before) to \(after) KiB")
@@ -164,7 +164,7 @@ struct CrowdTests {
     let program = try server.subscribe(["news"], "-L")
     let before = try #require(server.peakMemory)
     let clients = try (0..<4).map { _ in try Plain(server.port) }
-    let requests = String(repeating: "GET /none HTTP/1.1\r\nHost: x\r\n\r\n", count: 1000)
+    let requests = String(repeating: "GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 1000)
     // Until the system takes no more: the server reads no further than it has answered.
     for client in clients {
       for _ in 0..<1000 where client.send(requests) < requests.utf8.count { break }

@@ -50,7 +50,6 @@ struct DialectProgramTests {
     let result = try PusherCLI.run("serve", "--dialect", "klingon")
     #expect(result.ending == .exited(2))
     #expect(
-      result.errorText.contains(
-        "--dialect: 'klingon' is not known; there are pusher, reverb and soketi"))
+      result.errorText.contains("--dialect: 'klingon' is not one of pusher, reverb, soketi"))
   }
 }

@@ -97,13 +97,16 @@ struct ReconnectTests {
   }
 
   @Test func `without --reconnect always the first connection must work`() throws {
+    let requests = RequestCount()
     let server = try ScriptedServer { connection in
       _ = try connection.request()
-      if connection.number == 1 { return connection.drop() }
+      requests.add()
+      connection.drop()
     }
     let result = try PusherCLI.subscribe(to: server, "news").result()
     #expect(result.ending == .exited(4))
-    #expect(server.connectionCount == 1)
+    // A second connection may look whether the port speaks TLS; it asks for nothing.
+    #expect(requests.value == 1)
   }
 
   @Test func `with --reconnect always the first connection is tried again`() throws {
@@ -174,5 +177,16 @@ struct ReconnectTests {
     #expect(result.ending == .exited(0))
     #expect(
       answers.values == [.pong([1, 2, 3]), .text(#"{"event":"pusher:pong","data":{}}"#)])
+  }
+}
+
+/// How many requests came; counted by the server's threads.
+private final class RequestCount: Sendable {
+  private let count = Locked(0)
+
+  var value: Int { count.withLock { $0 } }
+
+  func add() {
+    count.withLock { $0 += 1 }
   }
 }

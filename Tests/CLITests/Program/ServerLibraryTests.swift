@@ -225,7 +225,7 @@ struct ServerLibraryTests {
       (
         "trigger_batch",
         #"{"batch":[\#(Array(repeating: entry, count: 11).joined(separator: ","))]}"#,
-        "PusherBadStatus: 413: a batch has at most 10 events, this one 11"
+        "PusherBadRequest: a batch has at most 10 events, this one 11"
       ),
       (
         "channels_info", #"{"attributes":["user_count"]}"#,

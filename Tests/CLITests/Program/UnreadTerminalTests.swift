@@ -20,7 +20,7 @@ struct UnreadTerminalTests {
     for _ in 1...30 {
       let result = try PusherCLI.run(
         "trigger", "--host", "127.0.0.1", "--port", String(port), "--scheme", "http", "--key",
-        "local", "--app-id", "1", "-c", "news", "e", data,
+        "local", "--app-id", "1", "-c", "news", "-e", "e", data,
         environment: ["PUSHER_APP_SECRET": "local"])
       #expect(result.ending == .exited(0), "\(result.errorText)")
     }
@@ -57,7 +57,8 @@ struct UnreadTerminalTests {
     let errors = StandardError(device)
     let line = Array((String(repeating: "x", count: 99) + "\n").utf8)
     for _ in 0..<2000 { errors.write(line) }
-    let whole = terminal.text.split(separator: "\r\n").count { $0.utf8.count == 99 }
+    // The last one may have lost no more than its end.
+    let whole = terminal.text.ranges(of: String(repeating: "x", count: 99) + "\r\n").count
     errors.write(Array("last\n".utf8))
     try terminal.await("last")
     #expect(

@@ -38,8 +38,10 @@ struct QueueDocumentationTests {
 
   /// The cells of the table's rows: queue, place in the code, limit, what happens there.
   private static func rows() throws -> [[Substring]] {
-    let lines = try section("## Queues that a peer can fill").filter { $0.hasPrefix("| ") }
-    return lines.dropFirst(2).map { line in
+    let lines = try section("## Queues that a peer can fill").filter {
+      $0.hasPrefix("| ") && !$0.hasPrefix("| queue |")
+    }
+    return lines.map { line in
       line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast().map {
         $0.trimmingPrefix { $0 == " " }
       }
