@@ -19,9 +19,10 @@ struct SigningCommandTests {
       "1s")
     _ = try program.line()
     // Room for the next connection, which takes the place of the present one, and for nothing else.
-    let used = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(program.id)/fd")
-    let limit = (used.compactMap { Int($0) }.max() ?? 0) + 1
-    try Self.limit(program, to: limit)
+    let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(program.id)/fd")
+    let used = Set(names.compactMap { Int($0) })
+    let firstFree = try #require((0...used.count).first { !used.contains($0) })
+    try Self.limit(program, to: firstFree)
     isLimited.open()
     try program.errorLine(containing: "cannot start the command now: too many open files")
     try Self.limit(program, to: 1000)
