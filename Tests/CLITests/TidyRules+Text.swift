@@ -8,7 +8,8 @@ extension TidyRules {
   /// Searches of `String` that walk grapheme clusters, and cost the square of the length for some texts.
   private static let searches: [String] = [
     #"\.contains\("# + long + #"\)"#, #"\.split\(separator: "# + long, #"\.replacing\("# + long,
-    #"\.ranges\(of:"#, #"(?<!utf8)\.lastIndex(?!\(of: (UInt8|quote))[ (]"#, #"(?<!utf8)\.lastRange\("#,
+    #"\.ranges\(of:"#, #"(?<!utf8)\.lastRange\("#,
+    #"(?<!utf8)\.lastIndex(?!\(of: (UInt8|quote))[ (]"#,
   ]
 
   /// A peer's text is searched as bytes.

@@ -15,7 +15,9 @@ struct ConcealmentTests {
     "subscribe --local a --secret-file=URL private-b", "subscribe --local a --cacert=URL",
   ]
   private static let wrong = [
-    "http://u:SESAME@h h/", "ftp://u:SESAME@h/", "https://u:OPEN/SESAME@h:port/", "http://u:SESAME@",
+    "http://u:SESAME@h h/",
+    "ftp://u:SESAME@h/", "https://u:OPEN/SESAME@h:port/",
+    "http://u:SESAME@",
     "http://u:OPEN'SESAME@h h", "u:SESAME@h h",
   ]
 

@@ -77,7 +77,9 @@ import Testing
     #expect(output.view.text == "[[]]")
   }
 
-  @Test func `for a terminal DEL, the C1 controls and line separators are escaped, other text is not`() throws {
+  @Test func `for a terminal DEL, C1 controls and line separators are escaped, other text is not`()
+    throws
+  {
     #expect(
       try compact("{\"a\u{7F}\":\"\u{80}\u{9B}2J\u{9F}\u{A0}é\u{2028}\"}", forTerminal: true)
         == "{\"a\\u007f\":\"\\u0080\\u009b2J\\u009f\u{A0}é\\u2028\"}")

@@ -3,8 +3,10 @@ import PusherCore
 import PusherServer
 import Testing
 
-/// docs/security.md lists every buffer and collection that grows while the program runs: those that a peer can fill with
-/// their limits, the others by name. What the sources have and the page has not fails here.
+/// docs/security.md lists every buffer and collection that grows while the program runs.
+///
+/// Those that a peer can fill stand there with their limits, the others by name. What the sources have and the page has
+/// not fails here.
 @Suite("Queues that a peer can fill")
 struct QueueDocumentationTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
