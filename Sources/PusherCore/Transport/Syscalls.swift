@@ -56,6 +56,14 @@ enum Syscalls {
     return Int(count)
   }
 
+  /// `poll` of one descriptor, without waiting: whether it can be written to, or has failed.
+  static func isWritable(_ descriptor: Int32) throws(SystemError) -> Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    let count = unsafe poll(&entry, 1, 0)
+    guard count >= 0 else { throw .last }
+    return count == 1
+  }
+
   /// `getrlimit(RLIMIT_NOFILE)`: how many entries `poll` takes now.
   static var descriptorLimit: Int {
     var limit = rlimit()
