@@ -95,7 +95,7 @@ struct FloodTests {
     #expect((1..<total * 3 / 4).contains(count), "\(count) of \(total) were answered")
   }
 
-  @Test(.enabled(if: TestCertificates.shared != nil, "openssl missing"))
+  @Test(.needs(.certificates))
   func `new keys that a peer wants again and again without reading end the connection`() throws {
     let certificates = try #require(TestCertificates.shared)
     let rig = try KeyFlood(certificates)

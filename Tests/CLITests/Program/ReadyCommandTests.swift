@@ -111,9 +111,7 @@ struct ReadyCommandTests {
   }
 
   @Test func `--local waits for the server, as long as a connection may take`() throws {
-    let listener = try Loopback.listen()
-    close(listener.descriptor)
-    let port = String(listener.port)
+    let port = String(try Loopback.closedPort())
     let early = try PusherCLI.start(
       ["trigger", "--local", "--port", port, "-c", "news", "-e", "e", "1", "-v"]
         + ["--connect-timeout", "60s"])

@@ -23,18 +23,12 @@ struct RecipeTests {
     return (commands.joined(separator: "\n"), shown)
   }
 
-  private static func freePort() throws -> String {
-    let listener = try Loopback.listen()
-    close(listener.descriptor)
-    return String(listener.port)
-  }
-
   @Test func `the session at the top prints what it shows, twenty times in a row`() throws {
     let session = try #require(try Documentation.readme("console").first)
     let (commands, shown) = Self.parts(of: session)
     #expect(commands.contains("pusher-cli serve &") && shown.count == 3)
     for run in 1...20 {
-      let port = try Self.freePort()
+      let port = String(try Loopback.closedPort())
       let stage = try RecipeStage(port: port)
       let program = try stage.start(commands, merges: true)
       let lines = try program.lines(shown.count, within: .seconds(60))
@@ -270,9 +264,7 @@ private final class RecipePlay {
   }
 
   private func session() throws {
-    let listener = try Loopback.listen()
-    close(listener.descriptor)
-    let stage = try RecipeStage(port: String(listener.port))
+    let stage = try RecipeStage(port: String(try Loopback.closedPort()))
     let program = try stage.start(block)
     try expect([#"{"event":"greeting","channel":"my-channel","data":{"hello":"world"}}"#], program)
     #expect(try program.wait() == .exited(0))

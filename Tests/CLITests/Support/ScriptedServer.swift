@@ -149,12 +149,23 @@ enum Loopback {
     return poll(&waiting, 1, 1000) == 1 && Int32(waiting[0].revents) == POLLOUT
   }
 
-  /// A port on which nobody listens.
+  /// A port on which nobody listens, and that nobody gets who asks the system for any free one.
+  ///
+  /// It is below those that systems give away, and no other call in this process answers it again.
   static func closedPort() throws -> UInt16 {
-    let listener = try listen()
-    close(listener.descriptor)
-    return listener.port
+    while true {
+      let port = nextPort.withLock { next -> UInt16 in
+        next = next < 29_999 ? next + 1 : 10_000
+        return next
+      }
+      guard let listener = try? listen(port: port) else { continue }
+      close(listener.descriptor)
+      return port
+    }
   }
+
+  /// Where the look for a closed port goes on; other processes begin elsewhere.
+  private static let nextPort = Locked(UInt16(10_000 + Int(getpid()) * 211 % 20_000))
 
   private static func socket() throws -> Int32 {
     #if canImport(Glibc)
