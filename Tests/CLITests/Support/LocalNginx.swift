@@ -19,9 +19,7 @@ final class LocalNginx {
   private var child: ChildProgram
 
   init() throws {
-    let listener = try Loopback.listen()
-    port = listener.port
-    close(listener.descriptor)
+    port = try Loopback.closedPort()
     let folder = TemporaryFolder.shared.file("nginx")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let text = Self.text(port: port, folder: folder)

@@ -33,9 +33,7 @@ final class LocalProxy {
     user = kind == .tinyproxy ? "some.one" : "us er"
     password = kind == .tinyproxy ? "pass-word" : "p@ss:wörd"
     // Neither program can say which port the system chose.
-    let listener = try Loopback.listen()
-    port = listener.port
-    close(listener.descriptor)
+    port = try Loopback.closedPort()
     var arguments: [String]
     switch kind {
     case .tinyproxy:
