@@ -6,13 +6,14 @@ import Testing
 
 /// No text of N bytes costs more than a fixed multiple of N, whatever stands in it.
 ///
-/// What is compared is the time that this thread spent on its own processor clock, of the same work on plain text of the
-/// same length: a cost that grows with the square is a thousand times that, a slow machine slows both.
+/// What is compared is the time that this thread spends on its own processor clock on a text and on one four times as
+/// long: the same work costs four times as much then, and sixteen times where the cost grows with the square.
 @Suite(.serialized) struct `What hostile text costs` {
   private static let length = 1 << 14
-  /// How many times the cost of plain text is allowed: text that has to be escaped costs up to a hundred times as much in a
-  /// debug build.
-  private static let multiple = 160.0
+  /// How much more the text that is four times as long may cost.
+  private static let growth = 7.0
+  /// Below this many seconds both are too short to be compared.
+  private static let resolution = 0.000_5
 
   /// What is repeated; each costs much where grapheme clusters, names, quotes or words are looked for.
   static let alphabets = [
@@ -20,8 +21,8 @@ import Testing
     "\"auth\":\"", "private-a,", "a:", "@", "/", "[", "ignatur", "*",
   ]
 
-  private static func text(_ piece: String) -> String {
-    String(repeating: piece, count: length / piece.utf8.count)
+  private static func text(_ piece: String, times: Int = 1) -> String {
+    String(repeating: piece, count: times * length / piece.utf8.count)
   }
 
   private static func time(_ work: (String) -> Void, _ text: String) -> Double {
@@ -131,17 +132,19 @@ import Testing
   ]
 
   @Test(arguments: works.map(\.name))
-  func `no text costs more than a fixed multiple of plain text as long`(name: String) throws {
+  func `what is four times as long costs four times as much, not sixteen times`(
+    name: String
+  ) throws {
     let work = try #require(Self.works.first { $0.name == name }?.work)
-    let plain = (0..<3).map { _ in Self.time(work, Self.text("a")) }.min() ?? 0
     for piece in Self.alphabets {
-      var times: [Double] = []
-      // A slow moment is over at the second look; a cost that grows with the square is not.
+      var growth: [Double] = []
+      // A slow moment is over at another look; a cost that grows with the square is not.
       repeat {
-        times.append(Self.time(work, Self.text(piece)) / max(plain, 20e-6))
-      } while times.count < 3 && (times.last ?? 0) > Self.multiple
+        let short = max(Self.time(work, Self.text(piece)), Self.resolution)
+        growth.append(Self.time(work, Self.text(piece, times: 4)) / short)
+      } while growth.count < 5 && (growth.last ?? 0) > Self.growth
       #expect(
-        times.min() ?? 0 <= Self.multiple, "\(piece.unicodeScalars.map(\.value)): \(times) times")
+        growth.min() ?? 0 <= Self.growth, "\(piece.unicodeScalars.map(\.value)): \(growth) times")
     }
   }
 
