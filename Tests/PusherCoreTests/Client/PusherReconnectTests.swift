@@ -104,8 +104,9 @@ import Testing
     let states = try await delegate.states.wait(for: 4)
     #expect(states.suffix(2) == ["connected > disconnecting", "disconnecting > disconnected"])
     _ = try await server.closed.wait()
+    let ends = try await delegate.disconnected.wait()
     #expect(delegate.delays.values.isEmpty)
-    #expect(delegate.disconnected.values.map(\.willRetry) == [false])
+    #expect(ends.map(\.willRetry) == [false])
   }
 
   @Test func `connect makes the next attempt at once`() async throws {
