@@ -127,7 +127,7 @@ import Testing
     await service.stop()
     let states = try await delegate.states.wait(for: 3)
     #expect(states.last == "connected > disconnected")
-    #expect(delegate.disconnected.values.map(\.willRetry) == [false])
+    #expect(try await delegate.disconnected.wait().map(\.willRetry) == [false])
     #expect(pusher.connection.connectionState == .disconnected)
   }
 
