@@ -40,7 +40,7 @@ extension StringProtocol {
 
   /// The lines that are not empty: they end with LF, CR or both, not with what else Unicode calls a newline.
   package var lines: [SubSequence] {
-    split { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }
+    utf8.split { $0 == 0x0A || $0 == 0x0D }.map { self[$0.startIndex..<$0.endIndex] }
   }
 
   /// Whether the text begins with the bytes of `prefix`.
