@@ -162,12 +162,3 @@ extension Diagnostics {
     return parts[0] == UInt64(status.st_dev) && parts[1] == UInt64(status.st_ino)
   }
 }
-
-/// What `-q` and `-v` ask for.
-enum Verbosity: Equatable, Sendable {
-  case quiet
-  case normal
-  case verbose
-  /// Protocol frames too.
-  case frames
-}

@@ -114,3 +114,27 @@ extension EventLinePalette {
     key: "\u{1B}[2m", event: "\u{1B}[1m",
     channels: [36, 32, 33, 35, 34, 31].map { "\u{1B}[\($0)m" }, reset: "\u{1B}[0m")
 }
+
+extension FormatTemplate {
+  /// Appends one event: each field as `value` gives it, the JSON line as `writeLine` writes it, its end included.
+  ///
+  /// Control characters of names and ids are shown instead of obeyed, so that none begins a line of its own; those of
+  /// data only on a terminal.
+  func write(
+    to output: ByteBuffer, style: EventLineStyle, value: (Field) -> String, writeLine: () -> Void
+  ) {
+    for part in parts {
+      switch part {
+      case .text(let text): output.append(text)
+      case .field(.line):
+        writeLine()
+        output.truncate(to: output.count - 1)
+      case .field(let field):
+        let text = value(field)
+        let isData = field == .data || field == .wire
+        output.append(style.forTerminal || !isData ? Diagnostics.escaped(text) : text)
+      }
+    }
+    output.append(style.terminator)
+  }
+}

@@ -1,33 +1,3 @@
-/// What the program can be asked to do.
-enum Command: String, CaseIterable, Sendable {
-  case subscribe
-  case sse
-  case serve
-  case trigger
-  case channels
-  case users
-  case terminate
-  case auth
-  case sign
-  case verify
-  case webhook
-  case completion
-  case help
-  case version
-
-  /// The command of this name or alias; nil for any other word.
-  init?(word: String) {
-    if word == "sub" {
-      self = .subscribe
-    } else {
-      self.init(rawValue: word)
-    }
-  }
-
-  /// Every word that names a command.
-  static let words = allCases.map(\.rawValue) + ["sub"]
-}
-
 /// The flags by their long names, so that a misspelt look-up does not compile.
 enum FlagName: String, CaseIterable, Sendable {
   // What to receive.

@@ -1,5 +1,3 @@
-internal import PusherCore
-
 /// What `--format` prints for each event: text with placeholders.
 struct FormatTemplate: Equatable, Sendable {
   /// What a placeholder stands for, by its letter.
@@ -23,12 +21,13 @@ struct FormatTemplate: Equatable, Sendable {
     case line = "j"
   }
 
-  private enum Part: Equatable, Sendable {
+  /// A piece of what is printed.
+  enum Part: Equatable, Sendable {
     case text(String)
     case field(Field)
   }
 
-  private var parts: [Part] = []
+  private(set) var parts: [Part] = []
 
   /// Reads `%e`, `%%`, `\t`, `\n`, `\0` and `\\` in `text`; anything else stands for itself.
   ///
@@ -74,27 +73,5 @@ struct FormatTemplate: Equatable, Sendable {
   /// Whether the time at which an event came is wanted.
   var usesTime: Bool {
     parts.contains(.field(.time)) || parts.contains(.field(.seconds))
-  }
-
-  /// Appends one event: each field as `value` gives it, the JSON line as `writeLine` writes it, its end included.
-  ///
-  /// Control characters of names and ids are shown instead of obeyed, so that none begins a line of its own; those of
-  /// data only on a terminal.
-  func write(
-    to output: ByteBuffer, style: EventLineStyle, value: (Field) -> String, writeLine: () -> Void
-  ) {
-    for part in parts {
-      switch part {
-      case .text(let text): output.append(text)
-      case .field(.line):
-        writeLine()
-        output.truncate(to: output.count - 1)
-      case .field(let field):
-        let text = value(field)
-        let isData = field == .data || field == .wire
-        output.append(style.forTerminal || !isData ? Diagnostics.escaped(text) : text)
-      }
-    }
-    output.append(style.terminator)
   }
 }

@@ -194,20 +194,13 @@ struct SettingsReader {
   }
 }
 
-/// What the caller should know before the run begins.
-struct Caution: Equatable, Sendable, ExpressibleByStringLiteral {
-  let text: String
-  /// Whether `-q` leaves it out.
-  let isSilenced: Bool
-
-  init(_ text: String, isSilenced: Bool = true) {
-    self.text = text
-    self.isSilenced = isSilenced
-  }
-
-  init(stringLiteral text: String) {
-    self.init(text)
-  }
+/// What `-q` and `-v` ask for.
+enum Verbosity: Equatable, Sendable {
+  case quiet
+  case normal
+  case verbose
+  /// Protocol frames too.
+  case frames
 }
 
 /// Whether lines are coloured.

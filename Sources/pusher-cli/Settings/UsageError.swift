@@ -21,3 +21,60 @@ struct UsageError: Error, Equatable {
     self.pointer = "Try '\(words.joined(separator: " "))'."
   }
 }
+
+/// What the caller should know before the run begins.
+struct Caution: Equatable, Sendable, ExpressibleByStringLiteral {
+  let text: String
+  /// Whether `-q` leaves it out.
+  let isSilenced: Bool
+
+  init(_ text: String, isSilenced: Bool = true) {
+    self.text = text
+    self.isSilenced = isSilenced
+  }
+
+  init(stringLiteral text: String) {
+    self.init(text)
+  }
+}
+
+/// Finds what a mistyped word was probably meant to be.
+enum Suggestion {
+  /// The nearest candidate within two edits, else the only one that begins with `word`; nil when unsure.
+  static func nearest(to word: String, in candidates: [String]) -> String? {
+    let ranked = candidates.map { (distance: distance(word, $0), candidate: $0) }
+    if let best = ranked.min(by: { $0.distance < $1.distance }),
+      best.distance <= 2, best.distance * 2 < max(word.count, best.candidate.count)
+    {
+      return best.candidate
+    }
+    let longer = candidates.filter { $0.hasPrefix(word) }
+    return word.isEmpty || longer.count != 1 ? nil : longer.first
+  }
+
+  /// "; did you mean 'X'?" or nothing.
+  static func clause(for word: String, in candidates: [String], prefix: String = "") -> String {
+    nearest(to: word, in: candidates).map { "; did you mean '\(prefix)\($0)'?" } ?? ""
+  }
+
+  /// How many insertions, deletions, replacements and swaps of neighbours lead from one word to the other.
+  static func distance(_ left: String, _ right: String) -> Int {
+    let left = Array(left)
+    let right = Array(right)
+    var beforeLast = [Int](repeating: 0, count: right.count + 1)
+    var last = Array(0...right.count)
+    for row in 0..<left.count {
+      var current = [row + 1] + [Int](repeating: 0, count: right.count)
+      for column in 0..<right.count {
+        let replaced = last[column] + (left[row] == right[column] ? 0 : 1)
+        current[column + 1] = min(replaced, last[column + 1] + 1, current[column] + 1)
+        if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+          current[column + 1] = min(current[column + 1], beforeLast[column - 1] + 1)
+        }
+      }
+      beforeLast = last
+      last = current
+    }
+    return last[right.count]
+  }
+}

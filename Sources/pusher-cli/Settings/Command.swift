@@ -1,3 +1,33 @@
+/// What the program can be asked to do.
+enum Command: String, CaseIterable, Sendable {
+  case subscribe
+  case sse
+  case serve
+  case trigger
+  case channels
+  case users
+  case terminate
+  case auth
+  case sign
+  case verify
+  case webhook
+  case completion
+  case help
+  case version
+
+  /// The command of this name or alias; nil for any other word.
+  init?(word: String) {
+    if word == "sub" {
+      self = .subscribe
+    } else {
+      self.init(rawValue: word)
+    }
+  }
+
+  /// Every word that names a command.
+  static let words = allCases.map(\.rawValue) + ["sub"]
+}
+
 extension Command {
   /// What the command does, in a few words; no full stop.
   var summary: String {
@@ -18,4 +48,11 @@ extension Command {
     case .version: "show the version"
     }
   }
+}
+
+/// The program's version.
+enum Version {
+  static let current = "0.1.0"
+  /// What `--version` prints.
+  static let line = "pusher-cli \(current)\n"
 }
