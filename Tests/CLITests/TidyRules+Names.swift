@@ -3,8 +3,8 @@ import Testing
 extension TidyRules {
   /// Where names of channels, events and users, and ids, are dealt with.
   private static func dealsWithNames(_ source: TidySource) -> Bool {
-    source.path.hasPrefix("Sources/PusherServer/")
-      || ["Channels", "Client", "API"].contains(source.room)
+    source.target == "PusherServer"
+      || source.isCore("Channels", "Client", "Feed", "Signing", "Face", "API")
   }
 
   /// Files whose tables by text hold nothing that a peer or a user names: variables, headers, settings, or a public

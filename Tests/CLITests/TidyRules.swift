@@ -19,11 +19,20 @@ struct TidySource {
     self.tokens = TidyToken.scan(text)
   }
 
-  /// The folder under Sources/PusherCore the file stands in; nil outside PusherCore.
-  var room: String? {
+  /// The folder under `Sources` that the file stands in; `nil` outside.
+  var target: String? {
     let parts = path.split(separator: "/")
-    guard parts.count >= 4, parts[0] == "Sources", parts[1] == "PusherCore" else { return nil }
-    return String(parts[2])
+    return parts.count >= 3 && parts[0] == "Sources" ? String(parts[1]) : nil
+  }
+
+  /// The folder of its target that the file stands in, or the file's own name at the top of the target.
+  var room: String? {
+    target == nil ? nil : String(path.split(separator: "/")[2])
+  }
+
+  /// Whether it stands in one of these rooms of the library.
+  func isCore(_ rooms: String...) -> Bool {
+    target == "PusherCore" && room.map(rooms.contains) == true
   }
 
   func finding(_ line: Int, _ message: String) -> Finding {
@@ -47,105 +56,38 @@ struct TidySource {
 
 /// The rules, each a pure function of sources; what they guard is told in CONTRIBUTING.md.
 enum TidyRules {
-  /// The rooms from the ground up.
-  ///
-  /// A room may use the rooms of the groups before its own, not those beside it.
-  static let rooms: [[String]] = [
-    ["Time"], ["Bytes"], ["JSON"], ["Crypto", "Compression", "TLS"], ["HTTP"],
-    ["WebSocket", "EventStream"], ["Channels"], ["Transport"], ["Client"], ["API"],
-  ]
-
   static let fileLimit = 400
   static let functionLimit = 50
 
   /// Every rule on every source.
   static func findings(in sources: [TidySource]) -> [Finding] {
     let rules: [(TidySource) -> [Finding]] = [
-      unknownRooms, imports, clocksAndRandomness, refusedCalls, unfinishedWork, longFile,
+      { unknownRooms($0) }, imports, clocksAndRandomness, refusedCalls, unfinishedWork, longFile,
       longFunctions, namesByEquivalence, slowSearches,
     ]
-    var found = roomOrder(sources)
+    var found = roomOrder(sources) + roomCycles(sources)
     for source in sources {
       for rule in rules { found += rule(source) }
     }
     return found.sorted { ($0.path, $0.line) < ($1.path, $1.line) }
   }
 
-  private static func level(of room: String) -> Int? {
-    rooms.firstIndex { $0.contains(room) }
-  }
-
-  /// Every file of PusherCore stands in a room.
-  static func unknownRooms(_ source: TidySource) -> [Finding] {
-    guard source.path.hasPrefix("Sources/PusherCore/") else { return [] }
-    if let room = source.room, level(of: room) != nil { return [] }
-    let known = rooms.joined().joined(separator: ", ")
-    return [source.finding(1, "this folder is no room of PusherCore; the rooms are \(known)")]
-  }
-
-  // MARK: Room order
-
-  /// No type of a later room, or of one beside it, is named in a room.
-  static func roomOrder(_ sources: [TidySource]) -> [Finding] {
-    var homes: [String: Set<String>] = [:]
-    for source in sources {
-      guard let room = source.room, level(of: room) != nil else { continue }
-      for name in declaredTypes(source) { homes[name, default: []].insert(room) }
-    }
-    return sources.flatMap { source -> [Finding] in
-      guard let room = source.room, let own = level(of: room) else { return [] }
-      return source.tokens.compactMap { token in
-        guard token.isWord, let declaredIn = homes[token.text] else { return nil }
-        // A name that this room or an earlier one declares too means that one.
-        let mayUse = declaredIn.contains { $0 == room || (level(of: $0) ?? own) < own }
-        guard !mayUse, let home = declaredIn.sorted().first else { return nil }
-        return source.finding(
-          token.line, "'\(token.text)' belongs to \(home), which \(room) may not use")
-      }
-    }
-  }
-
-  private static let typeKeywords: Set<String> = [
-    "struct", "class", "enum", "protocol", "actor", "typealias",
-  ]
-
-  /// Names that every program has from the standard library, whoever else declares them.
-  private static let everywhere: Set<String> = [
-    "AsyncIterator", "Element", "Error", "Failure", "ID", "Index", "Iterator", "Output",
-    "RawValue", "Result", "Success",
-  ]
-
-  /// The types a source declares, nested ones included, those that no other file can name left out.
-  static func declaredTypes(_ source: TidySource) -> Set<String> {
-    let tokens = source.tokens
-    var names: Set<String> = []
-    for index in tokens.indices.dropLast() where typeKeywords.contains(tokens[index].text) {
-      let name = tokens[index + 1]
-      guard name.isWord, name.text.first?.isUppercase == true else { continue }
-      let modifiers = tokens[..<index].reversed().prefix { $0.line == tokens[index].line }
-      guard !modifiers.contains(where: { $0.text == "private" || $0.text == "fileprivate" })
-      else { continue }
-      names.insert(name.text)
-    }
-    return names.subtracting(everywhere)
-  }
-
   // MARK: Imports
 
   /// What a source may import, by where it stands.
   static func allowedImports(_ source: TidySource) -> Set<String> {
-    if source.path.hasPrefix("Sources/pusher-cli/") {
-      return ["PusherCore", "PusherServer", "Glibc", "Darwin", "Synchronization"]
-    }
-    if source.path.hasPrefix("Sources/PusherServer/") {
-      return ["PusherCore", "Synchronization"]
+    switch source.target {
+    case "pusher-cli": return ["PusherCore", "PusherServer", "Glibc", "Darwin", "Synchronization"]
+    case "PusherServer": return ["PusherCore", "Synchronization"]
+    case "PusherCore": break
+    default: return []
     }
     switch source.room {
     case "Crypto": return ["CSystemOpenSSL", "CSystemSodium"]
     case "TLS": return ["CSystemOpenSSL"]
     case "Compression": return ["CSystemZlib"]
     case "Transport": return ["Glibc", "Darwin", "Synchronization"]
-    case "Client", "API": return ["Synchronization"]
+    case "Client", "Feed", "Signing", "Face", "API": return ["Synchronization"]
     default: return []
     }
   }
@@ -171,7 +113,7 @@ enum TidyRules {
 
   /// Time and randomness are arguments; only Transport and Crypto fetch them.
   static func clocksAndRandomness(_ source: TidySource) -> [Finding] {
-    if source.room == "Transport" || source.room == "Crypto" { return [] }
+    if source.isCore("Transport", "Crypto") { return [] }
     let refused: [[String]] = [
       ["SystemRandomNumberGenerator"], [".", "random", "("], [".", "randomElement", "("],
       [".", "shuffled", "("], [".", "shuffle", "("], ["arc4random"], ["ContinuousClock"],
