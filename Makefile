@@ -16,7 +16,7 @@ FISHDIR  = $(SHAREDIR)/fish/vendor_completions.d
 export SWIFT
 
 .DEFAULT_GOAL := build
-.PHONY: demo build docs examples test lint format conformance bench soak fuzz tsan asan install uninstall clean help
+.PHONY: demo build docs man examples test lint format conformance bench soak fuzz tsan asan install uninstall clean help
 
 demo: ## install what a build needs, build, and show live events from a local server
 	@scripts/install-packages.sh build
@@ -28,6 +28,9 @@ build: ## build the release program: dist/pusher-cli
 
 docs: ## build the library's documentation; a warning fails
 	@scripts/docs.sh
+
+man: ## write the manual from its template and the flag table
+	@scripts/manual.sh
 
 examples: ## build the programs of Examples/ and run them against a local server
 	@$(MAKE) --no-print-directory build

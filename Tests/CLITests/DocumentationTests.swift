@@ -7,9 +7,7 @@ import Testing
   private static let working = Command.allCases.filter { $0 != .help && $0 != .version }
 
   private static func manual() throws -> String {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    return try String(contentsOf: root.appending(path: "man/pusher-cli.1"), encoding: .utf8)
+    try String(contentsOf: ManualTests.page, encoding: .utf8)
   }
 
   /// The lines of one section of the manual.
@@ -23,11 +21,11 @@ import Testing
     for command in Self.working {
       let text = HelpPage.command(command, complete: true).text
       for flag in Flags.of(command) {
-        let name = flag.isOnByDefault ? "--no-" + flag.name.rawValue : flag.spelling
+        let name = flag.isOnByDefault ? "--no-" + flag.name : flag.spelling
         let letter = flag.letter.map { "-\($0), " } ?? ""
         let value = flag.metavariable.isEmpty ? "" : " " + flag.metavariable
         #expect(text.contains("  \(letter)\(name)\(value) "), "\(command.rawValue) \(name)")
-        #expect(text.contains(flag.summary))
+        #expect(text.contains(flag.summary + (flag.standard.map { " (\($0))" } ?? "") + "\n"))
       }
     }
   }
@@ -36,12 +34,12 @@ import Testing
     let items = try Self.manual().split(separator: "\n").filter { $0.hasPrefix(".It Fl ") }
     for flag in Flags.all {
       let heads =
-        flag.letter.map { ".It Fl \($0) , Fl -\(flag.name.rawValue)" }
-        ?? ".It Fl -\(flag.name.rawValue)"
+        flag.letter.map { ".It Fl \($0) , Fl -\(flag.name)" }
+        ?? ".It Fl -\(flag.name)"
       let isThere = items.contains { $0 == heads || $0.hasPrefix(heads + " ") }
       #expect(isThere, "\(flag.spelling)")
       if flag.isOnByDefault {
-        #expect(items.contains { $0.contains("Fl -no-\(flag.name.rawValue)") })
+        #expect(items.contains { $0.contains("Fl -no-\(flag.name)") })
       }
     }
   }
@@ -51,7 +49,7 @@ import Testing
       for part in line.split(separator: " ") where part.hasPrefix("-") && part.count > 1 {
         var name = String(part.dropFirst())
         if name.hasPrefix("no-") { name = String(name.dropFirst(3)) }
-        #expect(FlagName(rawValue: name) != nil, "\(part)")
+        #expect(Flags.named(name) != nil, "\(part)")
       }
     }
   }
@@ -121,15 +119,15 @@ import Testing
     }
   }
 
-  @Test(arguments: [FlagName.appID, .tlsCert, .trace])
-  func `an option of the manual names the commands that heed it`(name: FlagName) throws {
+  @Test(arguments: [Flag.appID, .tlsCert, .trace])
+  func `an option of the manual names the commands that heed it`(flag: Flag) throws {
     let entries = try Self.manual().components(separatedBy: ".It Fl ").filter {
-      $0.hasPrefix("-\(name.rawValue) ")
+      $0.hasPrefix("-\(flag.name) ")
     }
     let text = entries.joined().split { !$0.isLetter }
-    let heeding = Flags.all.filter { $0.name == name }.flatMap(\.commands)
+    let heeding = Flags.all.filter { $0 == flag }.flatMap(\.commands)
     #expect(heeding.count > 2)
-    for command in heeding where command != .serve || name == .appID {
+    for command in heeding where command != .serve || flag == .appID {
       #expect(text.contains { $0 == command.rawValue }, "\(command.rawValue)")
     }
   }
@@ -157,12 +155,10 @@ import Testing
   @Test(.needs(.program("mandoc")))
   func `the manual is free of mandoc's warnings`() throws {
     let mandoc = "/usr/bin/mandoc"
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
     let process = Process()
     process.executableURL = URL(filePath: mandoc)
     process.arguments = ["-T", "lint", "-W", "warning", "man/pusher-cli.1"]
-    process.currentDirectoryURL = root
+    process.currentDirectoryURL = DocumentedTable.root
     let output = Pipe()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice

@@ -17,12 +17,6 @@ enum CompletionScript: String, CaseIterable, Sendable {
   private static func words(of command: Command) -> [String] {
     Command.words.filter { Command(word: $0) == command }
   }
-
-  /// The spellings of a flag: with `--no-` where that is what a user writes.
-  private static func spellings(_ flag: Flag) -> [String] {
-    let long = flag.isOnByDefault ? "--no-" + flag.name.rawValue : flag.spelling
-    return (flag.letter.map { ["-\($0)"] } ?? []) + [long]
-  }
 }
 
 // MARK: - bash
@@ -60,7 +54,7 @@ extension CompletionScript {
     var lines: [String] = []
     for flag in Flags.of(command) where flag.takesValue {
       let patterns = words(of: command).flatMap { word in
-        spellings(flag).map { "\(word):\($0)" }
+        flag.spellings.map { "\(word):\($0)" }
       }
       let action =
         switch flag.offeredValues {
@@ -76,7 +70,7 @@ extension CompletionScript {
   }
 
   private static func bashWords(behind command: Command) -> String {
-    let options = Flags.of(command).flatMap(spellings)
+    let options = Flags.of(command).flatMap(\.spellings)
     return (operands(of: command) + options).joined(separator: " ")
   }
 
@@ -134,7 +128,7 @@ extension CompletionScript {
 
   private static func zshSpecification(_ flag: Flag) -> String {
     // A value may follow in the same word, behind the letter or behind '='.
-    let names = spellings(flag).map { name in
+    let names = flag.spellings.map { name in
       flag.takesValue ? name + (name.hasPrefix("--") ? "=" : "+") : name
     }
     let text = "[" + escaped(flag.summary, "[]:\\") + "]"
@@ -150,7 +144,7 @@ extension CompletionScript {
     }
     let repeats = flag.isRepeatable || flag.value == .counter ? "*" : ""
     guard names.count == 2 else { return quoted(repeats + names[0] + text + value) }
-    let exclusion = repeats.isEmpty ? quoted("(\(spellings(flag).joined(separator: " ")))") : "'*'"
+    let exclusion = repeats.isEmpty ? quoted("(\(flag.spellings.joined(separator: " ")))") : "'*'"
     return "\(exclusion){\(names.joined(separator: ","))}\(quoted(text + value))"
   }
 
@@ -192,7 +186,7 @@ extension CompletionScript {
   }
 
   private static func fishSpecification(_ flag: Flag) -> String {
-    let name = flag.isOnByDefault ? "no-" + flag.name.rawValue : flag.name.rawValue
+    let name = flag.isOnByDefault ? "no-" + flag.name : flag.name
     var parts = ["-l \(name)"]
     if let letter = flag.letter { parts.append("-s \(letter)") }
     switch flag.offeredValues {

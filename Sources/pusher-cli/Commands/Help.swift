@@ -60,9 +60,10 @@ extension HelpPage {
 
   private static func line(for flag: Flag) -> String {
     let letter = flag.letter.map { "-\($0), " } ?? "    "
-    let name = flag.isOnByDefault ? "--no-" + flag.name.rawValue : flag.spelling
-    let head = "  " + letter + name + (flag.metavariable.isEmpty ? "" : " " + flag.metavariable)
+    let words = flag.spellings.suffix(1) + (flag.takesValue ? [flag.metavariable] : [])
+    let head = "  " + letter + words.joined(separator: " ")
     return head + String(repeating: " ", count: max(1, 30 - head.count)) + flag.summary
+      + (flag.standard.map { " (\($0))" } ?? "")
   }
 
   /// Usage and examples: what a reader wants first.

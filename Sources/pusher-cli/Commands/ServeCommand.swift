@@ -161,7 +161,7 @@ extension ServeSettings {
     options.faults = faults
     options.dialect = dialect
     options.limits = dialect.limits
-    options.limits.allOutput = maxQueued ?? options.limits.allOutput
+    options.limits.allOutput = maxQueued
     options.acceptsCompression = acceptsCompression
     options.host = host
     options.port = UInt16(clamping: port)
@@ -170,7 +170,7 @@ extension ServeSettings {
     options.access = access
     options.hasAuthEndpoints = hasAuthEndpoints
     options.webhooks.trust = trust
-    options.webhooks.delay = webhookDelay ?? options.webhooks.delay
+    options.webhooks.delay = webhookDelay
     return options
   }
 }

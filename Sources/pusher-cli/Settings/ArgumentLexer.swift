@@ -1,11 +1,11 @@
 /// One thing said on the command line.
 enum Argument: Equatable {
   /// A flag and its value.
-  case value(FlagName, String)
+  case value(Flag, String)
   /// A flag that takes no value.
-  case on(FlagName)
+  case on(Flag)
   /// `--no-NAME`.
-  case off(FlagName)
+  case off(Flag)
   /// A word that is no option and no option's value.
   case operand(String)
 }
@@ -56,22 +56,22 @@ struct ArgumentLexer {
     let parts = body.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let typed = String(parts[0])
     let attached = parts.count == 2 ? String(parts[1]) : nil
-    guard let flag = FlagName(rawValue: typed).flatMap({ Flags.named($0, for: command) }) else {
+    guard let flag = Flags.named(typed, for: command) else {
       return try negated(typed, attached)
     }
     guard flag.takesValue else {
       guard attached == nil else {
         throw mistake("option \(flag.spelling) takes no value")
       }
-      return .on(flag.name)
+      return .on(flag)
     }
-    return .value(flag.name, try value(of: flag, written: flag.spelling, attached: attached))
+    return .value(flag, try value(of: flag, written: flag.spelling, attached: attached))
   }
 
   private func negated(_ typed: String, _ attached: String?) throws(UsageError) -> Argument {
     let bare = String(typed.dropFirst(3))
     guard typed.hasPrefix("no-"),
-      let flag = FlagName(rawValue: bare).flatMap({ Flags.named($0, for: command) })
+      let flag = Flags.named(bare, for: command)
     else {
       throw unknown(typed)
     }
@@ -79,7 +79,7 @@ struct ArgumentLexer {
       throw mistake("option \(flag.spelling) has no --no- form; leave it out")
     }
     guard attached == nil else { throw mistake("option --\(typed) takes no value") }
-    return .off(flag.name)
+    return .off(flag)
   }
 
   private mutating func nextLetter() throws(UsageError) -> Argument {
@@ -89,11 +89,11 @@ struct ArgumentLexer {
       let place = cluster.count > 2 ? " in '\(cluster)'" : ""
       throw mistake("unknown option '-\(letter)'\(place)")
     }
-    guard flag.takesValue else { return .on(flag.name) }
+    guard flag.takesValue else { return .on(flag) }
     let rest = letters.hasPrefix("=") ? letters.dropFirst() : letters
     let attached = letters.isEmpty ? nil : String(rest)
     letters = ""
-    return .value(flag.name, try value(of: flag, written: "-\(letter)", attached: attached))
+    return .value(flag, try value(of: flag, written: "-\(letter)", attached: attached))
   }
 
   /// The value behind `=`, or the next word unless that is an option itself.
@@ -129,7 +129,7 @@ struct ArgumentLexer {
   /// `-key K` would be read as `-k ey`, and K as a channel: nobody means that.
   private func refuseLongName(_ word: String) throws(UsageError) {
     let name = word.dropFirst().prefix { $0 != "=" }
-    guard name.count > 1, FlagName(rawValue: String(name)) != nil else { return }
+    guard name.count > 1, Flags.named(String(name)) != nil else { return }
     throw mistake("unknown option '-\(name)'; did you mean '--\(name)'?")
   }
 
@@ -141,8 +141,8 @@ struct ArgumentLexer {
     }
     let flags = command.map(Flags.of) ?? Flags.all
     let names =
-      flags.map(\.name.rawValue)
-      + flags.filter(\.canBeNegated).map { "no-" + $0.name.rawValue }
+      flags.map(\.name)
+      + flags.filter(\.canBeNegated).map { "no-" + $0.name }
     let candidates = Array(Set(names)).sorted()
     let clause = Suggestion.clause(for: typed, in: candidates, prefix: "--")
     return mistake("unknown option '--\(typed)'\(clause)")
@@ -150,12 +150,5 @@ struct ArgumentLexer {
 
   private func mistake(_ message: String) -> UsageError {
     UsageError(message, helpFor: command)
-  }
-}
-
-extension Flag {
-  /// Whether `--no-NAME` means something.
-  var canBeNegated: Bool {
-    !takesValue && ![FlagName.help, .helpAll, .version].contains(name)
   }
 }

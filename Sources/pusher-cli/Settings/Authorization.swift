@@ -60,25 +60,25 @@ extension SettingsReader {
   }
 
   private func refuseContradictions() throws(UsageError) {
-    let ways = [FlagName.authEndpoint, .authCommand, .secretFile].filter { typed.text($0) != nil }
+    let ways = [Flag.authEndpoint, .authCommand, .secretFile].filter { typed.text($0) != nil }
     if ways.count > 1 {
       throw UsageError(
-        "--\(ways[0].rawValue) and --\(ways[1].rawValue) exclude each other; give one")
+        "\(ways[0].spelling) and \(ways[1].spelling) exclude each other; give one")
     }
-    for flag in [FlagName.authHeader, .authParam] where typed.text(flag) != nil {
+    for flag in [Flag.authHeader, .authParam] where typed.text(flag) != nil {
       guard typed.text(.authEndpoint) ?? typed.text(.userAuthEndpoint) != nil else {
-        throw UsageError("--\(flag.rawValue) needs --auth-endpoint")
+        throw UsageError("\(flag.spelling) needs --auth-endpoint")
       }
     }
-    let answering = [FlagName.authEndpoint, .authCommand].first { typed.text($0) != nil }
+    let answering = [Flag.authEndpoint, .authCommand].first { typed.text($0) != nil }
     guard let answering else { return }
-    let answers: [(FlagName, String)] = [
+    let answers: [(Flag, String)] = [
       (.userID, "names the member itself"), (.userInfo, "names the member itself"),
       (.encryptionKeyFile, "brings the keys itself"),
     ]
     for (flag, what) in answers where typed.text(flag) != nil {
       throw UsageError(
-        "--\(flag.rawValue) is for signing with the secret; --\(answering.rawValue) \(what)")
+        "\(flag.spelling) is for signing with the secret; \(answering.spelling) \(what)")
     }
   }
 
@@ -105,18 +105,18 @@ extension SettingsReader {
 
   /// The endpoint at `url`, the value of `flag`, with the headers and fields that go there.
   mutating func endpoint(
-    _ url: String, _ flag: FlagName = .authEndpoint
+    _ url: String, _ flag: Flag = .authEndpoint
   ) throws(UsageError) -> AuthorizationEndpoint {
     let rest = ["http://", "https://"].lazy.filter { url.lowercased().hasPrefix($0) }.first.map {
       url.dropFirst($0.count)
     }
     let isPlain = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     guard let rest, isPlain, let first = rest.first, !"/?#:".contains(first) else {
-      throw UsageError("--\(flag.rawValue): '\(url)' is not an http or https URL")
+      throw UsageError("\(flag.spelling): '\(url)' is not an http or https URL")
     }
     guard !rest.prefix(while: { $0 != "/" }).contains("@") else {
       throw UsageError(
-        "--\(flag.rawValue): a password in the URL would show in ps; use --auth-header @FILE")
+        "\(flag.spelling): a password in the URL would show in ps; use --auth-header @FILE")
     }
     let headers = try headers(.authHeader)
     var parameters: [NamedValue] = []

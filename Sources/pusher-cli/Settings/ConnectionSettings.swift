@@ -53,7 +53,7 @@ extension SettingsReader {
 
   /// The service that is spoken to.
   var service: Service {
-    Service.named.first { $0.name == typed.text(.service) }?.service ?? .pusher
+    Service.named.first { $0.name == typed.value(.service) }?.service ?? .pusher
   }
 
   /// The source that `--local` or the environment offers.
@@ -84,7 +84,7 @@ extension SettingsReader {
       clientCertificate: security.clientCertificate,
       pins: security.pins,
       routing: try routing(),
-      connectTimeout: typed.duration(.connectTimeout) ?? .seconds(10),
+      connectTimeout: typed.time(.connectTimeout),
       isLocal: typed.isOn(.local))
   }
 
@@ -115,7 +115,7 @@ extension SettingsReader {
     return (
       name ?? host ?? face.host(service, cluster: nil),
       try port.map(Self.checkedPort) ?? typed.integer(.port),
-      try scheme.map(Self.checkedScheme) ?? typed.text(.scheme) ?? "https"
+      try scheme.map(Self.checkedScheme) ?? typed.word(.scheme)
     )
   }
 

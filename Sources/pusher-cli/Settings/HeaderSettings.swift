@@ -5,8 +5,8 @@ extension SettingsReader {
   /// The fields that the values of `flag` name, in order.
   ///
   /// - Throws: ``UsageError`` for a line that is no field; the message leaves it out, since it may be a token.
-  mutating func headers(_ flag: FlagName) throws(UsageError) -> [NamedValue] {
-    let origin = "--\(flag.rawValue)"
+  mutating func headers(_ flag: Flag) throws(UsageError) -> [NamedValue] {
+    let origin = "\(flag.spelling)"
     var headers: [NamedValue] = []
     for value in typed.texts(flag) {
       let text = try textOrFile(value, origin, limit: 65_536)

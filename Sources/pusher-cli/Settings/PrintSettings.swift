@@ -34,7 +34,7 @@ enum OutputFormat: String, CaseIterable, Sendable {
 extension SettingsReader {
   /// What was typed about printing.
   func printing() throws(UsageError) -> PrintSettings {
-    let output: OutputFormat = try choice(.output, "PUSHER_CLI_OUTPUT", default: .json)
+    let output: OutputFormat = try choice(.output, "PUSHER_CLI_OUTPUT")
     let template = try template()
     return PrintSettings(
       includedEvents: typed.texts(.event), excludedEvents: typed.texts(.excludeEvent),
@@ -43,7 +43,7 @@ extension SettingsReader {
       output: output, template: template,
       terminator: typed.isOn(.null) ? 0 : UInt8(ascii: "\n"),
       hasTimestamps: typed.isOn(.timestamps), keepsRawData: typed.isOn(.rawData),
-      printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.size(.buffer) ?? 16 << 20,
+      printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.bytes(.buffer),
       // A template is for programs, whatever the format would have been.
       color: try color(for: template == nil ? output : .raw),
       onReady: typed.text(.onReady))

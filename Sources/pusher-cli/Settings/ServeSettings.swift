@@ -16,8 +16,8 @@ struct ServeSettings: Equatable, Sendable {
   /// Which of app id, key and secret nobody gave, and what they are; to be announced.
   var defaulted: [String]
   var certificate: CertificateFiles?
-  /// How long it is held back from webhooks that somebody has left; `nil` for as long as Pusher does.
-  var webhookDelay: Duration?
+  /// How long it is held back from webhooks that somebody has left.
+  var webhookDelay: Duration
   /// Where trusted certificates are, for webhooks.
   var trust: TLSEnvironment
   /// Whether clients may compress what they send.
@@ -26,8 +26,8 @@ struct ServeSettings: Equatable, Sendable {
   var access: AccessPolicy
   /// Whether clients' questions at `/pusher/auth` and its kin are answered.
   var hasAuthEndpoints: Bool
-  /// Bytes that may wait for all clients together; `nil` for as many as the server allows by itself.
-  var maxQueued: Int?
+  /// Bytes that may wait for all clients together.
+  var maxQueued: Int
   var logsEvents: Bool
   /// Whether the lines of the log carry the time.
   var hasTimestamps: Bool
@@ -58,7 +58,7 @@ extension ServeSettings {
     _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
   ) throws(UsageError) {
     var reader = SettingsReader(typed, environment: environment, files: files)
-    (host, port) = try Self.address(typed.text(.listen) ?? "127.0.0.1:6001")
+    (host, port) = try Self.address(typed.word(.listen))
     if let path = typed.text(.apps) {
       apps = try reader.servedApps(path)
       defaulted = []
@@ -68,13 +68,13 @@ extension ServeSettings {
     portFile = typed.text(.portFile)
     onReady = typed.text(.onReady)
     certificate = try Self.certificate(typed, files)
-    webhookDelay = typed.duration(.webhookDelay)
+    webhookDelay = typed.time(.webhookDelay)
     trust = TLSEnvironment(
       certificateFile: reader.environment["SSL_CERT_FILE"],
       certificateDirectories: reader.environment["SSL_CERT_DIR"])
     access = try Self.access(typed, isLocal: Self.isLoopback(host))
     hasAuthEndpoints = typed.choice(.authEndpoints) ?? Self.isLoopback(host)
-    maxQueued = typed.size(.maxQueued)
+    maxQueued = typed.bytes(.maxQueued)
     acceptsCompression = typed.isOn(.compression)
     logsEvents = typed.isOn(.logEvents)
     hasTimestamps = typed.isOn(.timestamps)
@@ -83,10 +83,10 @@ extension ServeSettings {
       throw UsageError("--log-events and --print-env both print on standard output; give one")
     }
     faults = try Self.faults(typed)
-    dialect = typed.text(.dialect).flatMap(Dialect.init) ?? .pusher
-    if let flag = [FlagName.host, .port].first(where: { typed.text($0) != nil }) {
+    dialect = try reader.choice(.dialect)
+    if let flag = [Flag.host, .port].first(where: { typed.text($0) != nil }) {
       reader.warn(
-        "--\(flag.rawValue) is for the commands that connect; serve listens where --listen says")
+        "\(flag.spelling) is for the commands that connect; serve listens where --listen says")
     }
     service = reader.service
     if dialect == .reverb, apps.contains(where: { !$0.webhooks.isEmpty }) {
@@ -226,9 +226,9 @@ extension SettingsReader {
 
   /// The apps of a file.
   fileprivate mutating func servedApps(_ path: String) throws(UsageError) -> [ServedApp] {
-    let single = [FlagName.key, .appID, .secretFile].first { typed.text($0) != nil }
+    let single = [Flag.key, .appID, .secretFile].first { typed.text($0) != nil }
     if let single {
-      throw UsageError("--apps and --\(single.rawValue) exclude each other; give one")
+      throw UsageError("--apps and \(single.spelling) exclude each other; give one")
     }
     return try AppsFile(defaults: servedDefaults()).apps(in: confidentialText(in: path, "--apps"))
   }

@@ -146,14 +146,15 @@ struct SettingsReader {
       of: String(value.dropFirst()), origin, limit: limit, dropsNewline: dropsNewline)
   }
 
-  /// A word from an option or else a variable, checked against a closed list.
+  /// A word from an option, else a variable, else the flag's row, checked against a closed list.
   func choice<Choice: RawRepresentable & CaseIterable>(
-    _ flag: FlagName, _ variable: String, default fallback: Choice
+    _ flag: Flag, _ variable: String? = nil
   ) throws(UsageError) -> Choice where Choice.RawValue == String {
-    guard let text = typed.text(flag) ?? environment[variable] else { return fallback }
+    let set = variable.flatMap { environment[$0] }
+    let text = typed.text(flag) ?? set ?? typed.word(flag)
     guard let choice = Choice(rawValue: text) else {
       let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-      throw UsageError("\(variable): '\(text)' is not one of \(words)")
+      throw UsageError("\(variable ?? flag.spelling): '\(text)' is not one of \(words)")
     }
     return choice
   }
@@ -179,7 +180,7 @@ struct SettingsReader {
   /// `auto` in the answer means: when that stream is a terminal. What forces colour in the environment counts where
   /// people read, for the form `pretty` in a pipe too; JSON in a pipe is for programs, and only the option colours it.
   func color(for output: OutputFormat) throws(UsageError) -> ColorChoice {
-    let asked: ColorChoice = try choice(.color, "PUSHER_CLI_COLOR", default: .auto)
+    let asked: ColorChoice = try choice(.color, "PUSHER_CLI_COLOR")
     let isOption = typed.text(.color) != nil
     let forced: ColorChoice = output == .pretty ? .always : .auto
     switch asked {

@@ -67,15 +67,16 @@ extension StreamSettings {
 
     security = try reader.security()
     routing = try reader.routing()
-    connectTimeout = typed.duration(.connectTimeout) ?? .seconds(10)
+    connectTimeout = typed.time(.connectTimeout)
     // A request that does something is not repeated unless that is asked for.
     let isRepeatable = method == "GET" && data == nil
-    reconnect = try reader.choice(.reconnect, "", default: isRepeatable ? .auto : .never)
+    reconnect =
+      isRepeatable || typed.text(.reconnect) != nil ? try reader.choice(.reconnect) : .never
     maxRetries = typed.integer(.maxRetries)
-    retryMaxDelay = typed.duration(.retryMaxDelay) ?? .seconds(120)
+    retryMaxDelay = typed.time(.retryMaxDelay)
     activityTimeout = typed.duration(.activityTimeout)
     acceptsCompression = typed.isOn(.compression)
-    maxEvent = typed.size(.maxEvent) ?? 16 << 20
+    maxEvent = typed.bytes(.maxEvent)
     verbosity = reader.verbosity
     traceFile = typed.text(.trace)
     warnings = reader.warnings

@@ -49,7 +49,7 @@ extension SubscribeSettings {
   ) throws(UsageError) {
     var reader = SettingsReader(typed, environment: environment, files: files)
     let names = typed.operands + typed.texts(.channel)
-    let signsIn = [FlagName.userAuthEndpoint, .userAuthCommand].contains { typed.text($0) != nil }
+    let signsIn = [Flag.userAuthEndpoint, .userAuthCommand].contains { typed.text($0) != nil }
     guard !names.isEmpty || signsIn || typed.isOn(.signIn) else {
       throw UsageError("no channel: give one, as in 'pusher-cli subscribe my-channel'")
     }
@@ -59,12 +59,12 @@ extension SubscribeSettings {
     authorization = try reader.authorization(for: channels, source)
     userSignIn = try reader.userSignIn(source)
     printing = try reader.printing()
-    reconnect = try reader.choice(.reconnect, "", default: .auto)
+    reconnect = try reader.choice(.reconnect)
     maxRetries = typed.integer(.maxRetries)
-    retryMaxDelay = typed.duration(.retryMaxDelay) ?? .seconds(120)
+    retryMaxDelay = typed.time(.retryMaxDelay)
     activityTimeout = typed.duration(.activityTimeout)
-    pongTimeout = typed.duration(.pongTimeout) ?? .seconds(30)
-    maxMembers = typed.integer(.maxMembers) ?? PresenceLimits().members
+    pongTimeout = typed.time(.pongTimeout)
+    maxMembers = typed.number(.maxMembers)
     offersCompression = typed.isOn(.compression)
     subprotocols = try reader.subprotocols()
     verbosity = reader.verbosity

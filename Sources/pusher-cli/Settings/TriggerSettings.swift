@@ -55,7 +55,7 @@ extension TriggerSettings {
     guard event != nil || readsLines else { throw UsageError("no event name: give --event") }
     socketID = try reader.socketID()
     info = try reader.info()
-    batchSize = typed.integer(.batch) ?? BatchRequest.documentedCount
+    batchSize = typed.number(.batch)
     rate = try Self.rate(typed)
     isDryRun = typed.isOn(.dryRun)
     access = try reader.apiAccess()
@@ -65,8 +65,8 @@ extension TriggerSettings {
       }
       payload = .lines(event: event)
     } else {
-      for flag in [FlagName.batch, .rate] where typed.text(flag) != nil {
-        throw UsageError("--\(flag.rawValue) is for lines on standard input: give - as the data")
+      for flag in [Flag.batch, .rate] where typed.text(flag) != nil {
+        throw UsageError("\(flag.spelling) is for lines on standard input: give - as the data")
       }
       payload = .event(event ?? "", data: try Self.data(typed, &reader))
     }

@@ -3,9 +3,10 @@ struct TypedArguments: Equatable, Sendable {
   let command: Command
   /// The words behind the command that are no options.
   private(set) var operands: [String] = []
-  private var values: [FlagName: [String]] = [:]
-  private var toggles: [FlagName: Bool] = [:]
-  private var counters: [FlagName: Int] = [:]
+  /// By the names of flags.
+  private var values: [String: [String]] = [:]
+  private var toggles: [String: Bool] = [:]
+  private var counters: [String: Int] = [:]
 
   /// Sorts the arguments of `command` by flag.
   ///
@@ -15,43 +16,58 @@ struct TypedArguments: Equatable, Sendable {
     for argument in arguments {
       switch argument {
       case .operand(let word): operands.append(word)
-      case .value(let name, let value): try record(value, for: row(of: name))
-      case .on(let name): turn(on: try row(of: name))
-      case .off(let name): turn(off: try row(of: name))
+      case .value(let flag, let value): try record(value, for: row(of: flag))
+      case .on(let flag): set(try row(of: flag), true)
+      case .off(let flag): set(try row(of: flag), false)
       }
     }
   }
 
   /// The last value given.
-  func text(_ name: FlagName) -> String? { values[name]?.last }
+  func text(_ flag: Flag) -> String? { values[flag.name]?.last }
 
   /// All values given, in order.
-  func texts(_ name: FlagName) -> [String] { values[name] ?? [] }
+  func texts(_ flag: Flag) -> [String] { values[flag.name] ?? [] }
 
-  func integer(_ name: FlagName) -> Int? { text(name).flatMap(Quantities.integer) }
-  func size(_ name: FlagName) -> Int? { text(name).flatMap(Quantities.size) }
-  func duration(_ name: FlagName) -> Duration? { text(name).flatMap(Quantities.duration) }
+  /// The last value given, else the one that stands in the row of the command.
+  func value(_ flag: Flag) -> String? {
+    text(flag) ?? Flags.named(flag.name, for: command)?.standard
+  }
+
+  func integer(_ flag: Flag) -> Int? { value(flag).flatMap(Quantities.integer) }
+  func size(_ flag: Flag) -> Int? { value(flag).flatMap(Quantities.size) }
+  func duration(_ flag: Flag) -> Duration? { value(flag).flatMap(Quantities.duration) }
+
+  // Of flags whose rows hold a value for when none is given.
+
+  func word(_ flag: Flag) -> String { standing(value(flag), flag) }
+  func number(_ flag: Flag) -> Int { standing(integer(flag), flag) }
+  func bytes(_ flag: Flag) -> Int { standing(size(flag), flag) }
+  func time(_ flag: Flag) -> Duration { standing(duration(flag), flag) }
+
+  private func standing<Value>(_ value: Value?, _ flag: Flag) -> Value {
+    guard let value else { preconditionFailure("the row of \(flag.spelling) holds no value") }
+    return value
+  }
 
   /// Whether a toggle is on: as typed, else as the table says.
-  func isOn(_ name: FlagName) -> Bool {
-    toggles[name] ?? Flags.named(name, for: command)?.isOnByDefault ?? false
+  func isOn(_ flag: Flag) -> Bool {
+    choice(flag) ?? Flags.named(flag.name, for: command)?.isOnByDefault ?? false
   }
 
   /// Whether a toggle was turned on or off; nil when it was not named.
-  func choice(_ name: FlagName) -> Bool? { toggles[name] }
+  func choice(_ flag: Flag) -> Bool? { toggles[flag.name] }
 
   /// How often a counter was given.
-  func count(_ name: FlagName) -> Int { counters[name] ?? 0 }
+  func count(_ flag: Flag) -> Int { counters[flag.name] ?? 0 }
 
-  private func row(of name: FlagName) throws(UsageError) -> Flag {
-    guard let flag = Flags.named(name, for: command) else {
-      throw UsageError("unknown option '--\(name.rawValue)'", helpFor: command)
+  private func row(of named: Flag) throws(UsageError) -> Flag {
+    guard let flag = Flags.named(named.name, for: command) else {
+      throw UsageError("unknown option '\(named.spelling)'", helpFor: command)
     }
-    let isTaken = Flags.all.contains { $0.name == name && $0.isOfConnection }
+    let isTaken = Flags.all.contains { $0 == flag && $0.isOfConnection }
     guard flag.commands.contains(command) || isTaken else {
-      let owners = Command.allCases.filter { owner in
-        Flags.of(owner).contains { $0.name == name }
-      }
+      let owners = Command.allCases.filter { Flags.of($0).contains(flag) }
       throw UsageError(
         "\(command.rawValue) has no option \(flag.spelling) "
           + "(it belongs to \(Self.list(owners.map(\.rawValue))))",
@@ -72,61 +88,21 @@ struct TypedArguments: Equatable, Sendable {
     values[flag.name, default: []].append(value)
   }
 
-  private mutating func turn(on flag: Flag) {
-    if let cancelled = flag.cancels {
+  private mutating func set(_ flag: Flag, _ isOn: Bool) {
+    if isOn, let cancelled = flag.cancels {
       toggles[cancelled] = nil
       counters[cancelled] = nil
     }
-    if let pair = flag.standsFor {
-      values[pair.name, default: []].append(pair.value)
+    if let (name, value) = flag.standsFor {
+      if isOn {
+        values[name, default: []].append(value)
+      } else {
+        values[name]?.removeAll { $0 == value }
+      }
     } else if flag.value == .counter {
-      counters[flag.name, default: 0] += 1
+      counters[flag.name] = isOn ? count(flag) + 1 : nil
     } else {
-      toggles[flag.name] = true
+      toggles[flag.name] = isOn
     }
-  }
-
-  private mutating func turn(off flag: Flag) {
-    if let pair = flag.standsFor {
-      values[pair.name]?.removeAll { $0 == pair.value }
-    } else if flag.value == .counter {
-      counters[flag.name] = nil
-    } else {
-      toggles[flag.name] = false
-    }
-  }
-}
-
-extension Flag {
-  /// What is wrong with a value of this flag; nil when nothing is.
-  fileprivate func fault(in text: String) -> String? {
-    switch value {
-    case .toggle, .counter, .text:
-      return nil
-    case .integer(let range):
-      guard let number = Quantities.integer(text), range.contains(number) else {
-        return "'\(text)' is not a whole number \(Self.words(for: range))"
-      }
-    case .duration:
-      guard Quantities.duration(text) != nil else {
-        return "'\(text)' is not a time such as 500ms, 30s, 5m or 1h30m"
-      }
-    case .size(let range):
-      guard let bytes = Quantities.size(text), range.contains(bytes) else {
-        return
-          "'\(text)' is not a size from \(range.lowerBound >> 10)k to \(range.upperBound >> 30)G"
-      }
-    case .choice(let words):
-      guard words.contains(text) else {
-        let clause = Suggestion.clause(for: text, in: words)
-        return "'\(text)' is not one of \(words.joined(separator: ", "))\(clause)"
-      }
-    }
-    return nil
-  }
-
-  private static func words(for range: ClosedRange<Int>) -> String {
-    range.upperBound == .max
-      ? "of at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
   }
 }

@@ -20,14 +20,14 @@ extension SettingsReader {
   ///
   /// - Throws: ``UsageError`` for two ways at once, and for `--sign-in` without any.
   mutating func userSignIn(_ source: CredentialSource) throws(UsageError) -> UserSignIn {
-    let ways = [FlagName.userAuthEndpoint, .userAuthCommand].filter { typed.text($0) != nil }
+    let ways = [Flag.userAuthEndpoint, .userAuthCommand].filter { typed.text($0) != nil }
     if ways.count > 1 {
       throw UsageError(
-        "--\(ways[0].rawValue) and --\(ways[1].rawValue) exclude each other; give one")
+        "\(ways[0].spelling) and \(ways[1].spelling) exclude each other; give one")
     }
     if let way = ways.first, typed.text(.watch) != nil {
       throw UsageError(
-        "--watch is for signing with the secret; --\(way.rawValue) names the users itself")
+        "--watch is for signing with the secret; \(way.spelling) names the users itself")
     }
     if let url = typed.text(.userAuthEndpoint) {
       return .endpoint(try endpoint(url, .userAuthEndpoint))

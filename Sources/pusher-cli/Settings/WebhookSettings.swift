@@ -28,7 +28,7 @@ extension WebhookSettings {
       let found = typed.operands.first { $0 != "listen" }.map { " (found '\($0)')" } ?? ""
       throw UsageError("webhook takes one word: listen\(found)", helpFor: .webhook)
     }
-    (host, port) = try ServeSettings.address(typed.text(.listen) ?? "127.0.0.1:6002")
+    (host, port) = try ServeSettings.address(typed.word(.listen))
     portFile = typed.text(.portFile)
     onReady = typed.text(.onReady)
     (key, secret) = try reader.signer()

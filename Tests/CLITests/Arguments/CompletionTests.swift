@@ -16,7 +16,7 @@ struct CompletionTests {
   func `every flag and every command is in the script`(script: CompletionScript) {
     for command in Command.allCases { #expect(script.text.contains(command.rawValue)) }
     for flag in Flags.all {
-      let name = flag.isOnByDefault ? "no-" + flag.name.rawValue : flag.name.rawValue
+      let name = flag.isOnByDefault ? "no-" + flag.name : flag.name
       #expect(script.text.contains(script == .fish ? "-l \(name) " : "--\(name)"), "\(name)")
     }
   }

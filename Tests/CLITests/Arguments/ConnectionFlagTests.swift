@@ -45,14 +45,14 @@ struct ConnectionFlagTests {
 
   @Test func `every option of that kind is taken by every command, whatever it does there`() throws
   {
-    let values: [FlagName: String] = [
-      .port: "1", .scheme: "http", .service: "pusher", .connectTimeout: "1s",
+    let values = [
+      "port": "1", "scheme": "http", "service": "pusher", "connect-timeout": "1s",
     ]
     for command in Command.allCases {
       for flag in Flags.all where flag.isOfConnection {
         let argument =
           flag.takesValue
-          ? Argument.value(flag.name, values[flag.name] ?? "x") : Argument.on(flag.name)
+          ? Argument.value(flag, values[flag.name] ?? "x") : Argument.on(flag)
         #expect(throws: Never.self, "\(command.rawValue) \(flag.spelling)") {
           try TypedArguments(command, [argument])
         }

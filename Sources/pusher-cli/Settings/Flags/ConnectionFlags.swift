@@ -1,0 +1,154 @@
+internal import PusherCore
+
+extension Flag {
+  /// Which server and app it is, and which way leads there.
+  static let connecting: [Flag] = [
+    .key, .appID, .secretFile, .cluster, .host, .port, .scheme, .path, .local, .service, .cacert,
+    .tlsCert, .tlsKey, .pinSHA256, .insecure, .proxy, .ipv4, .ipv6, .subprotocol, .compression,
+    .sseCompression,
+  ]
+
+  static let key = Flag(
+    "key", letter: "k", .text("KEY"), of: .working, in: .connection, isCommon: true,
+    summary: "app key (PUSHER_APP_KEY)",
+    manual: "The app key. It is public; the secret is not.")
+
+  static let appID = Flag(
+    "app-id", .text("ID"), of: .calling.union([.serve]), in: .connection, isCommon: true,
+    summary: "app id (PUSHER_APP_ID)",
+    manual: "The app id, for `trigger`, `channels`, `users`, `terminate` and `serve`.")
+
+  static let secretFile = Flag(
+    "secret-file", .text("FILE"), of: .working, in: .connection, isCommon: true,
+    summary: "read the app secret from FILE, - is standard input",
+    manual: """
+      Read the app secret from FILE, without the last newline; `-` is standard input. There is no option that takes
+      the secret itself, since it would show in ps(1).
+      """)
+
+  static let cluster = Flag(
+    "cluster", .text("NAME"), of: .client, in: .connection, isCommon: true,
+    default: Service.pusher.defaultCluster,
+    summary: "cluster of pusher.com",
+    manual: "A cluster of pusher.com, {default} unless given.")
+
+  static let host = Flag(
+    "host", .text("HOST"), of: .client, in: .connection, isCommon: true,
+    summary: "your own server instead of pusher.com",
+    manual: "The server, instead of pusher.com.")
+
+  static let port = Flag(
+    "port", letter: "p", .integer(1...65_535), of: .client, in: .connection,
+    summary: "its port (443, or 80 for http)",
+    manual: "The server's port, 443 unless given, or 80 with `--scheme http`.")
+
+  static let scheme = Flag(
+    "scheme", .choice(["https", "http", "wss", "ws"], "SCHEME"), of: .client, in: .connection,
+    default: "https",
+    summary: "https or http; wss and ws mean the same",
+    manual: "`https` or `http`; `wss` and `ws` mean the same. The default is `{default}`.")
+
+  static let path = Flag(
+    "path", .text("PREFIX"), of: .client, in: .connection,
+    summary: "path in front of /app and /apps",
+    manual: "The path in front of `/app` and `/apps`.")
+
+  static let local = Flag(
+    "local", of: .working.subtracting([.serve]), in: .connection, isCommon: true,
+    summary: "the server that 'pusher-cli serve' starts",
+    manual: """
+      The server that `pusher-cli serve` starts: 127.0.0.1 port 6001 without TLS, with app id 1, and `local` as key
+      and secret. The environment is then left out, proxies included. While nothing listens there yet, the server is
+      waited for, as long as --connect-timeout says at most.
+      """)
+
+  static let service = Flag(
+    "service", .choice(Array(Service.named.map(\.name)), "NAME"), of: .client.union([.serve]),
+    in: .connection, default: "pusher",
+    summary: "pusher or eventflit: names and hosts",
+    manual: """
+      `pusher`, also for Reverb, soketi and other servers of that protocol, or `eventflit`, whose events begin with
+      `eventflit:` and whose hosts are its own. The default is `{default}`.
+      """)
+
+  static let cacert = Flag(
+    "cacert", .text("FILE"), of: .dialling, in: .connection,
+    summary: "trust the certificates in FILE (PEM)",
+    manual: "Trust the certificates in FILE, in PEM form, instead of the system's.")
+
+  static let tlsCert = Flag(
+    "tls-cert", .text("FILE"), of: .dialling, in: .connection,
+    summary: "show this certificate when the server asks (PEM)",
+    manual: """
+      Show the certificate in FILE, in PEM form and followed by its chain, when the server asks for one; for
+      `subscribe`, `sse`, `trigger`, `channels`, `users` and `terminate`. An authorisation endpoint is not shown it.
+      """)
+
+  static let tlsKey = Flag(
+    "tls-key", .text("FILE"), of: .dialling, in: .connection,
+    summary: "its private key, if not in the same file (PEM)",
+    manual: """
+      The certificate's private key, in PEM form; without this option it is read from the certificate's file.
+      """)
+
+  static let pinSHA256 = Flag(
+    "pin-sha256", .text("HASH"), isRepeatable: true, of: .dialling, in: .connection,
+    summary: "accept only a server with this public key",
+    manual: """
+      Accept only a server whose public key has this HASH: the SHA-256 of its SubjectPublicKeyInfo in Base64, with
+      `sha256//` or `sha256/` before it or not. May be given more than once; one of them has to fit. With --insecure
+      the key is all that is checked. The key of an authorisation endpoint is not compared.
+      """)
+
+  static let insecure = Flag(
+    "insecure", of: .dialling, in: .connection,
+    summary: "do not check the server's certificate",
+    manual: """
+      Do not check the server's certificate. A warning says so on every run, with --quiet too.
+      """)
+
+  static let proxy = Flag(
+    "proxy", .text("URL"), allowsEmpty: true, of: .dialling, in: .connection,
+    summary: "http:// or socks5h:// proxy; '' is none",
+    manual: """
+      Connect through this proxy, be it to the server, to --auth-endpoint or to the HTTP API: `http://host:port` is
+      asked by CONNECT whatever the server's scheme is, `socks5h://host:port` looks the names up itself, and with
+      `socks5://host:port` they are looked up here. The port is 1080 unless given. A password is not taken from here,
+      since it would show in ps(1); the environment has ALL_PROXY for it. NO_PROXY is heeded; an empty URL means no
+      proxy, whatever the environment says.
+      """)
+
+  static let ipv4 = Flag(
+    "ipv4", letter: "4", of: .dialling, in: .connection, cancels: "ipv6",
+    summary: "connect over IPv4 only",
+    manual: """
+      Connect over IPv4 only. Of several addresses the first that answers is taken, IPv6 a little ahead; this and
+      --ipv6 leave one kind out, for the server or for the proxy that leads there.
+      """)
+
+  static let ipv6 = Flag(
+    "ipv6", letter: "6", of: .dialling, in: .connection, cancels: "ipv4",
+    summary: "connect over IPv6 only",
+    manual: "Connect over IPv6 only.")
+
+  static let subprotocol = Flag(
+    "subprotocol", .text("NAME"), isRepeatable: true, of: [.subscribe], in: .connection,
+    summary: "offer this WebSocket sub-protocol (none)",
+    manual: """
+      Offer the server this WebSocket sub-protocol, for `subscribe`. May be given more than once. The default is none,
+      which suits every server that is known; some clients send `pusher-channels-protocol-7`.
+      """)
+
+  static let compression = Flag(
+    "compression", isOnByDefault: true, of: [.subscribe], in: .connection,
+    summary: "do not offer permessage-deflate",
+    manual: """
+      Offer the server permessage-deflate, which is the default of `subscribe`, or do not; `serve` agrees to it unless
+      told not to, and reads what clients compress but compresses nothing itself; `sse` asks for gzip or deflate only
+      when told to, since servers may hold events back to compress them, and understands both in any case.
+      """)
+
+  static let sseCompression = Flag(
+    "compression", of: [.sse], in: .connection,
+    summary: "ask for gzip or deflate")
+}

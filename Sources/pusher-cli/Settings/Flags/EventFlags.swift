@@ -1,0 +1,134 @@
+internal import PusherCore
+
+extension Flag {
+  /// What `subscribe` and `sse` receive and print, and what `webhook listen` shares with them.
+  static let receiving: [Flag] = [
+    .channel, .event, .excludeEvent, .count, .timeout, .idleTimeout, .onReady, .timestamps,
+    .output, .raw, .format, .null, .rawData, .lifecycle, .buffer, .maxEvent, .maxMembers,
+  ]
+
+  static let channel = Flag(
+    "channel", letter: "c", .text("NAME"), isRepeatable: true, of: [.subscribe], in: .receive,
+    isCommon: true,
+    summary: "subscribe to NAME; bare arguments are channels too",
+    manual: """
+      Subscribe to channel NAME. May be repeated; bare arguments are channels too, for `subscribe`.
+      """)
+
+  static let event = Flag(
+    "event", letter: "e", .text("GLOB"), isRepeatable: true, of: .printing, in: .receive,
+    isCommon: true,
+    summary: "print only events whose name matches",
+    manual: """
+      Print only events whose name matches GLOB, in which `*`, `?` and `[...]` have their usual meaning; `[*]` is the
+      star itself. A name may be written as a framework shows it. A backslash stands for itself, alone or doubled as
+      in JSON, so that `App\\Events\\OrderShipped` and `App\\Events\\*` mean what they say, and the dot or backslash that
+      Laravel Echo puts in front of a whole name, as in `.order.shipped`, may be there or not. What Echo calls
+      `OrderShipped`, without a dot, the server calls by its class: `*\\OrderShipped`. May be repeated: one match is
+      enough.
+      """)
+
+  static let excludeEvent = Flag(
+    "exclude-event", letter: "x", .text("GLOB"), isRepeatable: true, of: .printing, in: .receive,
+    summary: "leave out events whose name matches",
+    manual: "Leave out events whose name matches GLOB. May be repeated, and wins over --event.")
+
+  static let count = Flag(
+    "count", letter: "n", .integer(1...Int.max), of: .printing.union([.webhook]), in: .receive,
+    isCommon: true,
+    summary: "end with status 0 after N printed events",
+    manual: "End with status 0 after N printed events.")
+
+  static let timeout = Flag(
+    "timeout", letter: "W", .duration, of: .printing.union([.webhook]), in: .receive,
+    isCommon: true,
+    summary: "end after TIME; status 124 if N was not reached",
+    manual: "End after TIME: with status 124 if --count was given and not reached, else with 0.")
+
+  static let idleTimeout = Flag(
+    "idle-timeout", .duration, of: .printing, in: .receive,
+    summary: "end with 124 when nothing is printed for TIME",
+    manual: "End with status 124 when no event was printed for TIME.")
+
+  static let onReady = Flag(
+    "on-ready", .text("CMD"), of: .printing.union([.webhook]), in: .receive, isCommon: true,
+    summary: "run CMD once events are sure to come",
+    manual: """
+      Run CMD with sh(1) once the server has confirmed all channels, or has answered with an event stream; with
+      `webhook` once webhooks are taken, and with `serve` once connections are. So what CMD sets off is not missed. It
+      runs once and not again after a reconnect; it reads nothing, and prints on standard error. If it fails the run
+      ends with status 7. A run that ends with status 0 waits for it, --timeout at most; every other end, and a
+      signal, ends it. `serve` and `webhook` tell it their port in PUSHER_CLI_PORT.
+      """)
+
+  static let timestamps = Flag(
+    "timestamps", letter: "t", of: .printing.union([.webhook, .serve]), in: .print, isCommon: true,
+    summary: "add received_at, our clock, as the first field",
+    manual: "Put `received_at` first: when the event came, by the local clock.")
+
+  static let output = Flag(
+    "output", letter: "o", .choice(OutputFormat.allCases.map(\.rawValue), "FORMAT"), of: .printing,
+    in: .print, default: OutputFormat.json.rawValue,
+    summary: "json, pretty, or raw: the data only",
+    manual: """
+      `json` prints JSON lines, `pretty` is for people, and `raw` prints the data alone, text without quotes;
+      `{default}` unless given.
+      """)
+
+  static let raw = Flag(
+    "raw", letter: "r", of: .printing, in: .print, isCommon: true,
+    standsFor: ("output", OutputFormat.raw.rawValue),
+    summary: "the same as --output raw",
+    manual: "The same as `--output raw`.")
+
+  static let format = Flag(
+    "format", letter: "F", .text("TEXT"), of: .printing, in: .print,
+    summary: "print TEXT; %e is the event, %d the data; see man",
+    manual: """
+      Print TEXT for each event, in which `%e` is the event, `%c` the channel, `%i` the id, `%u` the user id, `%d` the
+      data, text without quotes, `%w` the data as it was on the wire, `%t` when it came, `%s` the same in seconds
+      since 1970, `%N` its number, `%j` the JSON line, `%%` a percent sign, and `\\t`, `\\n`, `\\0` and `\\\\` what they
+      are in C. A newline follows.
+      """)
+
+  static let null = Flag(
+    "null", letter: "0", of: .printing, in: .print,
+    summary: "end each event with NUL instead of a newline",
+    manual: "End each event with a NUL byte instead of a newline.")
+
+  static let rawData = Flag(
+    "raw-data", of: .printing, in: .print,
+    summary: "leave data the string it was on the wire",
+    manual: "Leave `data` the string it was on the wire.")
+
+  static let lifecycle = Flag(
+    "lifecycle", letter: "L", of: .printing, in: .print,
+    summary: "print connection and subscription lines too",
+    manual: """
+      Print what happens to the connection and its channels as lines too. They do not count for --count.
+      """)
+
+  static let buffer = Flag(
+    "buffer", .size(65_536...(1 << 30)), of: .printing, in: .print, default: "16M",
+    summary: "queue for a slow reader",
+    manual: """
+      How much may wait for a slow reader of standard output, {default} unless given. When it is full the socket is
+      left unread, and a warning says so once.
+      """)
+
+  static let maxEvent = Flag(
+    "max-event", .size(1024...(1 << 30)), of: [.sse], in: .receive, default: "16M",
+    summary: "largest event that is taken",
+    manual: """
+      The largest event that `sse` takes, {default} unless given; a larger one ends the program with status 5.
+      """)
+
+  static let maxMembers = Flag(
+    "max-members", .integer(1...10_000_000), of: [.subscribe], in: .receive,
+    default: "\(PresenceLimits().members)",
+    summary: "members kept of each presence channel",
+    manual: """
+      How many members of each presence channel `subscribe` keeps, {default} unless given, and 16M of what is known of
+      them. Further ones are told of when they come and go, but stand in no list, and a warning says so once.
+      """)
+}

@@ -1,0 +1,42 @@
+/// The flag table: one row a flag, from which parser, help, manual and completions are made.
+///
+/// A name may have several rows when commands mean different things by it; all then take the same kind of value, since
+/// a flag may stand before the command. Rows stand in the order of the help.
+enum Flags {
+  static let all =
+    Flag.receiving + Flag.sending + Flag.asking + Flag.requesting + Flag.serving + Flag.hooking
+    + Flag.connecting + Flag.authorizing + Flag.waiting + Flag.speaking
+
+  /// The rows a command knows.
+  static func of(_ command: Command) -> [Flag] {
+    all.filter { $0.commands.contains(command) }
+  }
+
+  /// The row of a long name: the command's own if it has one, else the first there is.
+  static func named(_ name: String, for command: Command? = nil) -> Flag? {
+    first(for: command) { $0.name == name }
+  }
+
+  /// The row of a short letter, in the same way.
+  static func lettered(_ letter: Character, for command: Command? = nil) -> Flag? {
+    first(for: command) { $0.letter == letter }
+  }
+
+  private static func first(for command: Command?, where fits: (Flag) -> Bool) -> Flag? {
+    let rows = all.filter(fits)
+    return rows.first { row in command.map(row.commands.contains) ?? true } ?? rows.first
+  }
+}
+
+extension Set<Command> {
+  static let every = Set(Command.allCases)
+  /// Those that call the HTTP API.
+  static let calling: Set = [Command.trigger, .channels, .users, .terminate]
+  /// Those that sign without a server.
+  static let signing: Set = [Command.auth, .sign, .verify]
+  static let client = calling.union([.subscribe])
+  static let printing: Set = [Command.subscribe, .sse]
+  static let dialling = client.union([.sse])
+  static let working = client.union(signing).union([.serve, .webhook])
+  static let talking = working.union([.sse])
+}

@@ -1,0 +1,113 @@
+extension Flag {
+  /// How long to try.
+  static let waiting: [Flag] = [
+    .connectTimeout, .reconnect, .maxRetries, .retryMaxDelay, .activityTimeout,
+    .sseActivityTimeout, .pongTimeout,
+  ]
+
+  static let connectTimeout = Flag(
+    "connect-timeout", .duration, of: .dialling, in: .patience, default: "10s",
+    summary: "from look-up to the server's welcome",
+    manual: """
+      How long one attempt may take, from the look-up of the name to the server's welcome or answer; {default} unless
+      given. For `sse` it is up to the head of the answer, redirects included; the events may take as long as they
+      like. Some servers send no head before their first event, and want a longer TIME.
+      """)
+
+  static let reconnect = Flag(
+    "reconnect", .choice(ReconnectMode.allCases.map(\.rawValue), "WHEN"), of: .printing,
+    in: .patience, default: ReconnectMode.auto.rawValue,
+    summary: "auto (first must work), always or never",
+    manual: """
+      With `auto` the first connection must work and later losses are retried; with `always` the first is retried too;
+      with `never` a loss ends the program with status 4, and an event stream that the server ends with 0. A stream
+      ends by its last chunk, its last counted byte or the closing alert of TLS; a connection that is closed without
+      any of them, or in the middle of an event, is a loss. `sse` with another method than GET, or with --data, is not
+      repeated unless this option says so. Refusals are never retried, except a request answered with HTTP 408, 425,
+      429 or 500 to 599, which counts as a loss. The default is `{default}`.
+      """)
+
+  static let maxRetries = Flag(
+    "max-retries", .integer(0...Int.max), of: .printing, in: .patience,
+    summary: "end with 4 after N retries in a row (no limit)",
+    manual: "End with status 4 after N retries in a row; there is no limit unless given.")
+
+  static let retryMaxDelay = Flag(
+    "retry-max-delay", .duration, of: .printing, in: .patience, default: "120s",
+    summary: "longest wait between retries",
+    manual: """
+      The longest wait between two retries, {default} unless given. The waits grow from one second, or from TIME if
+      that is less, and are drawn at random. If a server asks to wait longer with a Retry-After field, that is the
+      wait, but never more than TIME. The first wait of `sse` is what the stream asks for by `retry:`, or three
+      seconds; those of further attempts that bring nothing grow from there.
+      """)
+
+  static let activityTimeout = Flag(
+    "activity-timeout", .duration, of: [.subscribe], in: .patience,
+    summary: "ping after this silence, if the server's is longer",
+    manual: """
+      Send a ping after this much silence, if the server allows more; `sse` gives the stream up and asks for it again,
+      which it does not unless told to.
+      """)
+
+  static let sseActivityTimeout = Flag(
+    "activity-timeout", .duration, of: [.sse], in: .patience,
+    summary: "reconnect after this silence (never)")
+
+  static let pongTimeout = Flag(
+    "pong-timeout", .duration, of: [.subscribe], in: .patience, default: "30s",
+    summary: "how long a ping may stay unanswered",
+    manual: """
+      How long a ping may stay unanswered before the connection counts as lost, {default} unless given.
+      """)
+
+  /// What to say.
+  static let speaking: [Flag] = [
+    .quiet, .verbose, .trace, .color, .help, .helpAll, .version,
+  ]
+
+  static let quiet = Flag(
+    "quiet", letter: "q", of: .talking, in: .voice, cancels: "verbose",
+    summary: "errors only",
+    manual: "Errors only.")
+
+  static let verbose = Flag(
+    "verbose", letter: "v", .counter, of: .talking, in: .voice, cancels: "quiet",
+    summary: "say what happens; twice: protocol frames too",
+    manual: """
+      Say what happens to the connection and its channels, which is the default on a terminal only. Given twice, show
+      protocol frames too, without secrets and signatures.
+      """)
+
+  static let trace = Flag(
+    "trace", .text("FILE"), of: .dialling, in: .voice,
+    summary: "write protocol messages to FILE",
+    manual: """
+      Write every protocol message to FILE with its time, without secrets and signatures; for `subscribe`, `sse`, of
+      which it takes the heads of requests and answers, `trigger`, `channels`, `users` and `terminate`.
+      """)
+
+  static let color = Flag(
+    "color", .choice(ColorChoice.allCases.map(\.rawValue), "WHEN"), of: .printing, in: .voice,
+    default: ColorChoice.auto.rawValue,
+    summary: "auto, always or never",
+    manual: """
+      Colour the standard output of `subscribe` and `sse`: `auto` does so on a terminal, `always`, or `never`. The
+      default is `{default}`.
+      """)
+
+  static let help = Flag(
+    "help", letter: "h", of: .every, in: .voice, isCommon: true,
+    summary: "show help and end",
+    manual: "Show the help of the command and end with status 0, whatever else is given.")
+
+  static let helpAll = Flag(
+    "help-all", of: .every, in: .voice, isCommon: true,
+    summary: "show every option and end",
+    manual: "The same, with every option.")
+
+  static let version = Flag(
+    "version", letter: "V", of: .every, in: .voice,
+    summary: "show the version and end",
+    manual: "Print the version and end with status 0.")
+}

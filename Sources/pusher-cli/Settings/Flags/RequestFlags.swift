@@ -1,0 +1,173 @@
+internal import PusherCore
+
+extension Flag {
+  /// How `sse` asks for its stream.
+  static let requesting: [Flag] = [
+    .header, .method, .data, .lastEventID, .stateFile, .netrcFile,
+  ]
+
+  static let header = Flag(
+    "header", letter: "H", .text("HEADER"), isRepeatable: true, of: [.sse], in: .request,
+    isCommon: true,
+    summary: "send 'NAME: VALUE', or the lines of @FILE",
+    manual: """
+      Send the field `name: value`, or the fields that stand in a file, one a line, when HEADER is `@` and its name,
+      which keeps tokens out of sight. May be repeated. Authorization and Cookie do not follow a redirect to another
+      server. Last-Event-ID counts at the start alone, as --last-event-id does.
+      """)
+
+  static let method = Flag(
+    "method", letter: "X", .text("METHOD"), of: [.sse], in: .request,
+    summary: "GET, or POST when there is data",
+    manual: "GET, or POST when there is data.")
+
+  static let data = Flag(
+    "data", letter: "d", .text("DATA"), allowsEmpty: true, of: [.sse], in: .request,
+    isCommon: true,
+    summary: "send DATA, @FILE, or @- for standard input",
+    manual: """
+      Send DATA, or what `@FILE` or `@-`, standard input, holds, as JSON when it is that, else as a form, unless
+      --header names its Content-Type.
+      """)
+
+  static let lastEventID = Flag(
+    "last-event-id", .text("ID"), of: [.sse], in: .request, isCommon: true,
+    summary: "begin behind this event",
+    manual: "Begin behind this event.")
+
+  static let stateFile = Flag(
+    "state-file", .text("FILE"), of: [.sse], in: .request, isCommon: true,
+    summary: "keep the last event's id in FILE, and begin there",
+    manual: """
+      Keep the id of the last event in FILE, and begin behind the one that it holds, unless --last-event-id names
+      another. The id is that of the last event of which the system took every byte; what a pipe has taken counts as
+      printed, read or not: if its reader ends early, what lies in the pipe is lost to the next run. It is saved
+      within a second, and at each end of the run: a run that is killed may leave the next one to print again what
+      came in its last second, and leaves nothing out. The file names its URL, and is refused for another one; a
+      different query is a warning. One run at a time can use it. It must be a regular file or not exist yet, and is
+      replaced as a whole, with mode 0600. When standard output is a file that ends in the middle of a line, as a full
+      disk leaves it, that line is ended first, and that is said.
+      """)
+
+  static let netrcFile = Flag(
+    "netrc-file", .text("FILE"), of: [.sse], in: .request,
+    summary: "user name and password of the server (netrc)",
+    manual: "Take user name and password of the server from a netrc file.")
+
+  /// What `trigger` sends.
+  static let sending: [Flag] = [
+    .triggerChannel, .triggerEvent, .triggerData, .toUser, .triggerSocketID, .triggerInfo, .batch,
+    .rate, .dryRun,
+  ]
+
+  static let triggerChannel = Flag(
+    "channel", letter: "c", .text("NAME"), isRepeatable: true, of: [.trigger], in: .send,
+    isCommon: true,
+    summary: "send to channel NAME",
+    manual: """
+      Send to channel NAME, or to all connections of a user: `#server-to-user-ID`. May be repeated.
+      """)
+
+  static let triggerEvent = Flag(
+    "event", letter: "e", .text("NAME"), of: [.trigger], in: .send, isCommon: true,
+    summary: "name of the event",
+    manual: "The event's name.")
+
+  static let triggerData = Flag(
+    "data", letter: "d", .text("DATA"), allowsEmpty: true, of: [.trigger], in: .send,
+    isCommon: true,
+    summary: "the data: text, @FILE, or @- for standard input",
+    manual: """
+      The event's data, if it is not given as an argument. In both places `@FILE` takes what a file holds and `@-`
+      what standard input holds, without the last newline.
+      """)
+
+  static let toUser = Flag(
+    "to-user", .text("ID"), of: [.trigger], in: .send, isCommon: true,
+    summary: "send to this user, who has signed in, alone",
+    manual: "Send to this user alone, on every connection on which the user has signed in.")
+
+  static let triggerSocketID = Flag(
+    "socket-id", .text("ID"), of: [.trigger], in: .send, isCommon: true,
+    summary: "do not send to this connection",
+    manual: "Do not send the event to connection ID.")
+
+  static let triggerInfo = Flag(
+    "info", .text("WORDS"), offers: ["user_count", "subscription_count"], isRepeatable: true,
+    of: [.trigger], in: .send,
+    summary: "print user_count, subscription_count too",
+    manual: """
+      Print what the server tells of the channels as JSON: `user_count` and `subscription_count`, repeated or with
+      commas between.
+      """)
+
+  static let batch = Flag(
+    "batch", .integer(1...1000), of: [.trigger], in: .send,
+    default: "\(BatchRequest.documentedCount)",
+    summary: "with -: at most N events in a call",
+    manual: """
+      With `-`: send at most N events in one call; the default is {default}, which is what Pusher Channels takes. What
+      has come is sent at once, however little.
+      """)
+
+  static let rate = Flag(
+    "rate", .text("N"), of: [.trigger], in: .send,
+    summary: "with -: at most N events a second",
+    manual: "With `-`: send at most N events a second, such as `50` or `0.5`.")
+
+  static let dryRun = Flag(
+    "dry-run", of: [.trigger], in: .send,
+    summary: "show the signed request and send nothing",
+    manual: "Print the signed request instead of sending it.")
+
+  /// What `channels` asks, and what `auth`, `sign` and `verify` sign.
+  static let asking: [Flag] = [
+    .prefix, .info, .socketID, .signUserID, .signUserInfo, .signData, .signature, .timestamp,
+  ]
+
+  static let prefix = Flag(
+    "prefix", .text("TEXT"), of: [.channels], in: .ask, isCommon: true,
+    summary: "only channels whose names begin so",
+    manual: "Only channels whose names begin with TEXT.")
+
+  static let info = Flag(
+    "info", .text("WORDS"), offers: ["user_count", "subscription_count", "cache"],
+    isRepeatable: true, of: [.channels], in: .ask, isCommon: true,
+    summary: "tell user_count, subscription_count, cache too",
+    manual: """
+      Tell `user_count` (of presence channels), `subscription_count` and, of one channel, `cache` too.
+      """)
+
+  static let socketID = Flag(
+    "socket-id", .text("ID"), of: .signing, in: .ask, isCommon: true,
+    summary: "the connection that asks",
+    manual: "The connection that asks.")
+
+  static let signUserID = Flag(
+    "user-id", .text("ID"), of: .signing, in: .ask, isCommon: true,
+    summary: "member of a presence channel, or who signs in",
+    manual: "The member of a presence channel, or who signs in.")
+
+  static let signUserInfo = Flag(
+    "user-info", .text("JSON"), of: .signing, in: .ask,
+    summary: "what others see of it; @FILE reads a file",
+    manual: "What others see of it; `@FILE` reads a file.")
+
+  static let signData = Flag(
+    "data", letter: "d", .text("BODY"), allowsEmpty: true, of: [.sign, .verify], in: .ask,
+    isCommon: true,
+    summary: "the body: text, @FILE, or @- for standard input",
+    manual: """
+      The body of the request or webhook, byte for byte; `@FILE` reads a file and `@-` standard input.
+      """)
+
+  static let signature = Flag(
+    "signature", .text("HEX"), of: [.verify], in: .ask, isCommon: true,
+    summary: "the signature to compare with",
+    manual: "The signature that `verify` compares; a request carries its own.")
+
+  static let timestamp = Flag(
+    "timestamp", .integer(0...Int.max, "SECONDS"), of: [.sign], in: .ask,
+    summary: "sign a request for this time since 1970",
+    manual: "Sign a request for this time since 1970 instead of now.")
+}

@@ -1,0 +1,177 @@
+internal import PusherServer
+
+extension Flag {
+  /// Where `serve` and `webhook listen` listen, and how `serve` answers.
+  static let serving: [Flag] = [
+    .listen, .webhookListen, .portFile, .serveOnReady, .serveTLSCert, .serveTLSKey, .clientEvents,
+    .subscriptionCounts, .serveCompression, .fault, .dialect,
+  ]
+
+  static let listen = Flag(
+    "listen", .text("ADDRESS"), of: [.serve], in: .serve, isCommon: true,
+    default: "127.0.0.1:6001",
+    summary: "HOST:PORT; port 0: a free one",
+    manual: """
+      Listen at ADDRESS, a host and a port with a colon between them, {default} unless given. Port 0 takes a free one;
+      without a host it is 127.0.0.1. Where others can connect, `serve` wants a secret of your own.
+      """)
+
+  static let webhookListen = Flag(
+    "listen", .text("ADDRESS"), of: [.webhook], in: .serve, isCommon: true,
+    default: "127.0.0.1:6002",
+    summary: "HOST:PORT; port 0: a free one",
+    manual: "The same for `webhook`, {default} unless given.")
+
+  static let portFile = Flag(
+    "port-file", .text("FILE"), of: [.serve, .webhook], in: .serve, isCommon: true,
+    summary: "write the port to FILE once connections are taken",
+    manual: "Write the port to FILE once connections are taken.")
+
+  static let serveOnReady = Flag(
+    "on-ready", .text("CMD"), of: [.serve], in: .serve,
+    summary: "run CMD once connections are taken")
+
+  static let serveTLSCert = Flag(
+    "tls-cert", .text("FILE"), of: [.serve], in: .serve, isCommon: true,
+    summary: "serve wss and https with this certificate (PEM)",
+    manual: "Serve wss and https with the certificate in FILE, in PEM form.")
+
+  static let serveTLSKey = Flag(
+    "tls-key", .text("FILE"), of: [.serve], in: .serve, isCommon: true,
+    summary: "the certificate's private key (PEM)",
+    manual: "The certificate's private key, in PEM form.")
+
+  static let clientEvents = Flag(
+    "client-events", isOnByDefault: true, of: [.serve], in: .serve, isCommon: true,
+    summary: "refuse client events (members may send them)",
+    manual: """
+      Let members of private and presence channels send events to each other, which is the default, or do not.
+      """)
+
+  static let subscriptionCounts = Flag(
+    "subscription-counts", of: [.serve], in: .serve, isCommon: true,
+    summary: "send subscription_count events",
+    manual: """
+      Tell the subscribers of channels other than presence channels how many they are: `pusher:subscription_count`,
+      above a hundred of them every five seconds.
+      """)
+
+  static let serveCompression = Flag(
+    "compression", isOnByDefault: true, of: [.serve], in: .serve,
+    summary: "do not agree to permessage-deflate")
+
+  static let fault = Flag(
+    "fault", .text("FAULT"), offers: StagedFault.kinds, isRepeatable: true, of: [.serve],
+    in: .serve,
+    summary: "stage a fault, such as 'drop:after=3' (manual)",
+    manual: """
+      Stage a fault, to see what an app makes of it; see `STAGED FAULTS`. May be given more than once.
+      """)
+
+  static let dialect = Flag(
+    "dialect", .choice(Dialect.allCases.map(\.rawValue), "NAME"), of: [.serve], in: .serve,
+    default: Dialect.pusher.rawValue,
+    summary: "answer as pusher, reverb or soketi do",
+    manual: """
+      Answer as `pusher` does, or as `reverb` or `soketi` do where they differ: the form of some messages, what is
+      closed and how, when and how silent clients are asked for a sign of life, limits, which client events are passed
+      on, whether a second subscription succeeds, whether a number as a user's id stays one, the names of private,
+      presence and cache channels, how long the event of a cache channel is kept, and the answers of the HTTP API;
+      neither of them agrees to permessage-deflate. As `soketi` the server closes with 4201 what it has sent no
+      message for two minutes, pings of the WebSocket notwithstanding. The default is `{default}`.
+      """)
+
+  /// What `serve` offers besides sockets and the HTTP API, and to whom.
+  static let hooking: [Flag] = [
+    .apps, .webhook, .webhookDelay, .authEndpoints, .allowOrigin, .allowHost, .maxQueued,
+    .logEvents, .printEnv,
+  ]
+
+  static let apps = Flag(
+    "apps", .text("FILE"), of: [.serve], in: .serve, isCommon: true,
+    summary: "serve all apps of FILE (JSON); see man",
+    manual: """
+      Serve all apps of FILE at once, in place of the one that options or the environment name. It holds a JSON array
+      of objects with `id`, `key` and `secret`, and if need be `client_events`, `subscription_counts` and `enabled`,
+      each `true` or `false`, `webhooks`, an array of URLs that come on top of those of --webhook, and
+      `encryption_master_key`.
+      """)
+
+  static let webhook = Flag(
+    "webhook", .text("URL"), isRepeatable: true, of: [.serve], in: .serve, isCommon: true,
+    summary: "send webhooks to URL",
+    manual: """
+      Send webhooks to URL, signed with the app's secret as Pusher signs them: `channel_occupied`, `channel_vacated`,
+      `member_added`, `member_removed`, `client_event`, `cache_miss` and, with --subscription-counts,
+      `subscription_count`. Each holds one event. What is not answered with a status of 2xx is sent again after 1, 2,
+      4 seconds and so on, for five minutes, before anything else goes to the same URL; a thousand, of 16 MiB in all,
+      may wait there, and more are dropped. Failures and drops are told. What waits when the server ends is sent at
+      once, departures that are held back among it, until a webhook is not taken or two seconds have passed; how many
+      are discarded then is told. Reverb has no webhooks; with `--dialect reverb` they are sent all the same, and a
+      warning says so. May be repeated.
+      """)
+
+  static let webhookDelay = Flag(
+    "webhook-delay", .duration, of: [.serve], in: .serve, default: "3s",
+    summary: "tell of who has left after TIME",
+    manual: """
+      Tell only after TIME, {default} unless given, that a channel is vacated or a member has left, and not at all
+      when it has come back by then.
+      """)
+
+  static let authEndpoints = Flag(
+    "auth-endpoints", of: [.serve], in: .serve,
+    summary: "answer /pusher/auth also beyond this machine",
+    manual: """
+      Answer POST requests to `/pusher/auth` and `/pusher/user-auth`, and at Laravel's `/broadcasting/auth` and
+      `/broadcasting/user-auth`, as an application does, or with `--no-auth-endpoints` do not. Only a socket that is
+      connected here is signed for, and only for its own app. It may join every channel as any user, so that it is the
+      default only where nobody but this machine can connect. A request is a form or JSON; its fields are `socket_id`,
+      `channel_name`, for members and users `user_id`, `user_info` and `watchlist`, and `app_key`, which must be that
+      of the socket's app. Who gives no `user_id` has that of the socket.
+      """)
+
+  static let allowOrigin = Flag(
+    "allow-origin", .text("ORIGIN"), isRepeatable: true, of: [.serve], in: .serve,
+    summary: "let in web pages of ORIGIN too",
+    manual: """
+      Let web pages of ORIGIN speak to the server, such as `https://shop.example` or `http://192.168.1.5:3000`.
+      Without it only pages of this machine may: those whose host is a loopback address, `localhost`, or a name under
+      `.localhost` or `.test`, with any port. All others get 403 at sockets, endpoints and the HTTP API; a warning
+      names the origin, once for each and for twenty in all. Programs send no origin and are not asked for one. `null`
+      is the origin of files and of every sandboxed page of the web. May be repeated.
+      """)
+
+  static let allowHost = Flag(
+    "allow-host", .text("HOST"), isRepeatable: true, of: [.serve], in: .serve,
+    summary: "let in who asks for HOST too",
+    manual: """
+      Let in who asks for HOST, a name or an address without a port, beside the local ones that --allow-origin lists.
+      It is for names of yours that lead to this machine, such as that of a tunnel. Names that are not allowed get
+      403, since a page can make its own name lead here. A server that listens where other machines can connect takes
+      every name. May be repeated.
+      """)
+
+  static let maxQueued = Flag(
+    "max-queued", .size((1 << 20)...(1 << 40)), of: [.serve], in: .serve, default: "256M",
+    summary: "hold SIZE for all slow clients together",
+    manual: """
+      Hold at most SIZE bytes for all clients together that do not read what they are sent, {default} unless given.
+      For more, those who have most waiting are dropped; the first time a warning says so. One client may have 1 MiB
+      waiting, and is closed with 4100 for more.
+      """)
+
+  static let logEvents = Flag(
+    "log-events", of: [.serve], in: .serve, isCommon: true,
+    summary: "print each event that is sent as one JSON line",
+    manual: """
+      Print each event that comes through the HTTP API or from a client as one JSON line, as `subscribe` prints it.
+      """)
+
+  static let printEnv = Flag(
+    "print-env", of: [.serve], in: .serve, isCommon: true,
+    summary: "print variables for a .env file",
+    manual: """
+      Print the variables that lead an application here, for a `.env` file, and go on. The secret is among them.
+      """)
+}

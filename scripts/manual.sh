@@ -1,0 +1,6 @@
+#!/bin/sh
+# Writes man/pusher-cli.1 from its template and the flag table, by the test that holds them together.
+set -eu
+cd "$(dirname "$0")/.."
+
+PUSHER_CLI_WRITE_MANUAL=1 "${SWIFT:-swift}" test --disable-xctest --filter ManualTests
