@@ -14,6 +14,9 @@ extension TidyRules {
       ["Time"], ["Bytes"], ["JSON"], ["Crypto", "Compression", "TLS"], ["HTTP"],
       ["WebSocket", "EventStream"], ["Channels"], ["Transport"], ["Client"], ["API"],
     ],
+    "PusherServer": [
+      ["Hub"], ["Dialects"], ["Wire"], ["API"], ["Webhooks"], ["Faults"], ["Server"],
+    ],
     "pusher-cli": [["Settings"], ["Lines"], ["Run"], ["Commands"], ["Main.swift"]],
   ]
 
@@ -205,6 +208,9 @@ struct TidyRoomTests {
 
   private static let rooms = [
     "PusherCore": [["Time"], ["Bytes"]],
+    "PusherServer": [
+      ["Hub"], ["Dialects"], ["Wire"], ["API"], ["Webhooks"], ["Faults"], ["Server"],
+    ],
     "pusher-cli": [["Settings"], ["Lines"], ["Run"], ["Main.swift"]],
   ]
 

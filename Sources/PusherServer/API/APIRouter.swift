@@ -14,10 +14,10 @@ package struct APIRouter {
   package func answer(
     _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
   ) -> HTTPAnswer {
-    dialect.refusal(plainAnswer(request, seconds: seconds, at: now))
+    dialect.answers.worded(plainAnswer(request, seconds: seconds, at: now))
   }
 
-  private var dialect: Dialect { applications.text.dialect }
+  private var dialect: Dialect { applications.dialect }
 
   private func plainAnswer(
     _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
@@ -26,7 +26,7 @@ package struct APIRouter {
     guard let target = RequestTarget(head.target, prefix: applications.pathPrefix) else {
       return .refusal(400, "the path or the query is not percent-encoded UTF-8")
     }
-    if let page = dialect.page(target.path) { return page }
+    if let page = dialect.answers.page(target.path) { return page }
     guard let place = place(of: target) else {
       return .refusal(404, "Unknown path: the API is at /apps/ID, sockets at /app/KEY")
     }
@@ -34,7 +34,7 @@ package struct APIRouter {
       return .refusal(404, "Unknown API call")
     }
     guard head.method == call.method else {
-      return .refusal(405, "\(head.method) is not allowed here", allow: call.method)
+      return .refusal(head.method, allow: call.method)
     }
     guard let hub = place.hub else { return .refusal(404, "Unknown app: \(place.app)") }
     let authentication = APIAuthentication(
@@ -44,11 +44,10 @@ package struct APIRouter {
       return refusal
     }
     guard hub.application.isEnabled else { return .refusal(403, "The app is disabled") }
-    hub.now = now
-    return perform(call, hub, target, body: request.body)
+    return perform(call, hub, target, body: request.body, at: now)
   }
 
-  /// The app that a path names, and its parts behind that.
+  /// The app that a path names, and its parts after that.
   ///
   /// The official Python library ends a user's connections at `/users/ID/terminate_connections`: its key names the app.
   private func place(of target: RequestTarget) -> (app: String, hub: Hub?, call: [String])? {
@@ -56,7 +55,8 @@ package struct APIRouter {
     if segments[0] == "apps" {
       return (segments[1], applications.hub(id: segments[1]), Array(segments.dropFirst(2)))
     }
-    guard dialect == .pusher, segments[0] == "users", segments[2] == "terminate_connections" else {
+    guard dialect.findsAppByKey, segments[0] == "users", segments[2] == "terminate_connections"
+    else {
       return nil
     }
     let key = target["auth_key"] ?? ""
@@ -64,24 +64,26 @@ package struct APIRouter {
   }
 
   private func perform(
-    _ call: APICall, _ hub: Hub, _ target: RequestTarget, body: [UInt8]
+    _ call: APICall, _ hub: Hub, _ target: RequestTarget, body: [UInt8], at now: Instant
   ) -> HTTPAnswer {
-    do throws(APIRefusal) {
+    let inspect = InspectCall(hub, dialect, at: now)
+    let publish = PublishCall(hub, dialect, at: now)
+    do throws(HTTPAnswer) {
       switch call {
-      case .events: return .json(try PublishCall(hub).event(body))
-      case .batchEvents: return .json(try PublishCall(hub).batch(body))
-      case .channels: return .json(try InspectCall(hub).channels(target))
-      case .channel(let name): return .json(try InspectCall(hub).channel(name, target))
-      case .userEvents(let userID): return .json(try PublishCall(hub).userEvent(userID, body))
+      case .events: return .json(try publish.event(body))
+      case .batchEvents: return .json(try publish.batch(body))
+      case .channels: return .json(try inspect.channels(target))
+      case .channel(let name): return .json(try inspect.channel(name, target))
+      case .userEvents(let userID): return .json(try publish.userEvent(userID, body))
       case .terminate(let userID):
-        hub.terminateConnections(userID: userID)
-        return .json(dialect.done(.object([])))
-      case .users(let channel): return .json(try InspectCall(hub).users(channel, target))
+        hub.terminateConnections(userID: userID, at: now)
+        return .json(dialect.done)
+      case .users(let channel): return .json(try inspect.users(channel, target))
       case .connections:
         return .json(.object([.init("connections", .integer(hub.connectionCount))]))
       }
     } catch {
-      return error.answer
+      return error
     }
   }
 }
@@ -95,7 +97,7 @@ private enum APICall {
   case users(channel: String)
   case userEvents(userID: String)
   case terminate(userID: String)
-  /// Only Reverb has it.
+  /// Not every server has it.
   case connections
 
   init?(_ segments: [String], _ dialect: Dialect) {
@@ -103,7 +105,7 @@ private enum APICall {
     case ("events", 1): self = .events
     case ("batch_events", 1): self = .batchEvents
     case ("channels", 1): self = .channels
-    case ("connections", 1) where dialect == .reverb: self = .connections
+    case ("connections", 1) where dialect.countsConnections: self = .connections
     case ("channels", 2): self = .channel(segments[1])
     case ("channels", 3) where segments[2] == "users": self = .users(channel: segments[1])
     case ("users", 3) where segments[2] == "events": self = .userEvents(userID: segments[1])
@@ -118,20 +120,5 @@ private enum APICall {
     case .events, .batchEvents, .userEvents, .terminate: "POST"
     case .channels, .channel, .users, .connections: "GET"
     }
-  }
-}
-
-/// Why a call of the right app is not done.
-struct APIRefusal: Error, Equatable {
-  let answer: HTTPAnswer
-
-  /// With one line of text.
-  init(status: Int, reason: String) {
-    answer = .refusal(status, reason)
-  }
-
-  /// With an object that the server has for it.
-  init(status: Int, json: JSONValue) {
-    answer = .json(json, status: status)
   }
 }

@@ -8,8 +8,7 @@ package final class Applications {
   /// "" or a path that begins with a slash, before `/app` and `/apps`.
   let pathPrefix: String
   let text: MessageText
-  /// What waits for the clients of all apps.
-  package let ledger: OutputLedger
+  let dialect: Dialect
   private var hubsByKey = NameTable<Hub>()
   private var hubsByID = NameTable<Hub>()
   private var random: any RandomNumberGenerator
@@ -24,10 +23,10 @@ package final class Applications {
     self.limits = limits
     self.pathPrefix = pathPrefix
     self.random = random
+    self.dialect = dialect
     text = MessageText(service: service, dialect: dialect)
-    ledger = OutputLedger(limit: limits.allOutput)
-    hubs = applications.map { [text, ledger] in
-      Hub(application: $0, limits: limits, text: text, ledger: ledger)
+    hubs = applications.map {
+      Hub(application: $0, limits: limits, service: service, dialect: dialect)
     }
     for hub in hubs.reversed() {
       hubsByKey[hub.application.key] = hub

@@ -9,12 +9,15 @@ internal import PusherCore
 /// no user is the user of its socket's id. Source: Pusher's page "Authorizing users"; the Fetch standard for CORS.
 package struct AuthEndpoint {
   private let applications: Applications
+  /// The status with which a right question is refused all the same, by the name of its channel, if it has one.
+  private let refusal: (String?) -> Int?
 
   private static let channelPaths: Set = ["/pusher/auth", "/broadcasting/auth"]
   private static let userPaths: Set = ["/pusher/user-auth", "/broadcasting/user-auth"]
 
-  package init(_ applications: Applications) {
+  package init(_ applications: Applications, refusal: @escaping (String?) -> Int? = { _ in nil }) {
     self.applications = applications
+    self.refusal = refusal
   }
 
   /// Answers a request; `nil` when its path is none of the endpoints.
@@ -27,21 +30,20 @@ package struct AuthEndpoint {
     switch head.method {
     case "OPTIONS": answer = .nothing
     case "POST":
-      do throws(APIRefusal) {
+      do throws(HTTPAnswer) {
         let question = try Question(request)
         let hub = try hub(for: question)
-        if let status = hub.faults.endpointFailure(on: question.fields["channel_name"]?.text) {
-          throw APIRefusal(status: status, reason: "refused by a staged fault")
+        if let status = refusal(question.fields["channel_name"]?.text) {
+          throw .refusal(status, "refused by a staged fault")
         }
         answer = .json(
           .object(
             isForUsers
               ? try user(question, hub.application) : try channel(question, hub.application)))
       } catch {
-        answer = error.answer
+        answer = error
       }
-    default:
-      answer = .refusal(405, "\(head.method) is not allowed here", allow: "POST, OPTIONS")
+    default: answer = .refusal(head.method, allow: "POST, OPTIONS")
     }
     answer.headers = Self.crossOrigin(head)
     return answer
@@ -66,31 +68,30 @@ package struct AuthEndpoint {
   }
 
   /// The app of the socket, which must be the one that is named, if one is.
-  private func hub(for question: Question) throws(APIRefusal) -> Hub {
+  private func hub(for question: Question) throws(HTTPAnswer) -> Hub {
     guard let hub = applications.hubs.first(where: { $0.hasSocket(question.socketID) }) else {
-      throw APIRefusal(
-        status: 403,
-        reason: "socket \(question.socketID) is not connected here; it is signed for while it is")
+      throw .refusal(
+        403, "socket \(question.socketID) is not connected here; it is signed for while it is")
     }
     let key = question.fields["app_key"]?.text
     guard key == nil || key == hub.application.key else {
-      throw APIRefusal(status: 403, reason: "app_key is not the key of the socket's app")
+      throw .refusal(403, "app_key is not the key of the socket's app")
     }
     return hub
   }
 
   private func channel(
     _ question: Question, _ application: Application
-  ) throws(APIRefusal) -> [JSONValue.Member] {
+  ) throws(HTTPAnswer) -> [JSONValue.Member] {
     guard let channel = question.fields["channel_name"]?.text else {
-      throw APIRefusal(status: 400, reason: "the request has no channel_name")
+      throw .refusal(400, "the request has no channel_name")
     }
     if let problem = ChannelName.problem(in: channel) {
-      throw APIRefusal(status: 400, reason: "Invalid channel name: \(problem)")
+      throw .refusal(400, "Invalid channel name: \(problem)")
     }
     let kind = ChannelKind(channelName: channel)
     guard kind.needsAuthorization else {
-      throw APIRefusal(status: 403, reason: "\(channel) is public and needs no authorisation")
+      throw .refusal(403, "\(channel) is public and needs no authorisation")
     }
     var data: String?
     if kind == .presence {
@@ -98,29 +99,26 @@ package struct AuthEndpoint {
       if let info = question.fields["user_info"] { members.append(.init("user_info", info)) }
       data = JSONWriter.text(.object(members))
     }
-    let signature = SubscriptionSignature(key: application.key, secret: application.secret)
-    let auth = signature.authorize(
+    let auth = application.signature.authorize(
       socketID: question.socketID, channel: channel, channelData: data)
     var answer = [JSONValue.Member("auth", .string(auth.auth))]
     if let data { answer.append(.init("channel_data", .string(data))) }
     guard kind == .encrypted else { return answer }
     guard let key = application.masterKey else {
-      throw APIRefusal(
-        status: 403, reason: "\(channel) is encrypted, and the server has no encryption key")
+      throw .refusal(403, "\(channel) is encrypted, and the server has no encryption key")
     }
     return answer + [.init("shared_secret", .string(key.sharedSecret(channel: channel)))]
   }
 
   private func user(
     _ question: Question, _ application: Application
-  ) throws(APIRefusal) -> [JSONValue.Member] {
+  ) throws(HTTPAnswer) -> [JSONValue.Member] {
     var members = [JSONValue.Member("id", .string(question.userID))]
     for name in ["user_info", "watchlist"] {
       if let value = question.fields[name] { members.append(.init(name, value)) }
     }
     let data = JSONWriter.text(.object(members))
-    let signature = SubscriptionSignature(key: application.key, secret: application.secret)
-    let auth = signature.signIn(socketID: question.socketID, userData: data)
+    let auth = application.signature.signIn(socketID: question.socketID, userData: data)
     return [.init("auth", .string(auth)), .init("user_data", .string(data))]
   }
 }
@@ -131,14 +129,14 @@ private struct Question {
   /// In a form the values that hold an object or an array count as that, all others as strings.
   let fields: JSONValue
 
-  init(_ request: HTTPRequestReader.Request) throws(APIRefusal) {
+  init(_ request: HTTPRequestReader.Request) throws(HTTPAnswer) {
     guard let body = String(validating: request.body, as: UTF8.self) else {
-      throw APIRefusal(status: 400, reason: "the body is not UTF-8")
+      throw .refusal(400, "the body is not UTF-8")
     }
     let type = request.head.headers["Content-Type"]?.prefix { $0 != ";" }.lowercased() ?? ""
     fields = try type.ends(with: "json") ? Self.object(body) : Self.form(body)
     guard let socketID = fields["socket_id"]?.text, SocketID.isValid(socketID) else {
-      throw APIRefusal(status: 400, reason: "the request has no socket_id of two numbers and a dot")
+      throw .refusal(400, "the request has no socket_id of two numbers and a dot")
     }
     self.socketID = socketID
   }
@@ -157,17 +155,17 @@ private struct Question {
     return id
   }
 
-  private static func object(_ body: String) throws(APIRefusal) -> JSONValue {
+  private static func object(_ body: String) throws(HTTPAnswer) -> JSONValue {
     guard let value = try? JSONParser.parse(body), case .object = value else {
-      throw APIRefusal(status: 400, reason: "the body is not a JSON object")
+      throw .refusal(400, "the body is not a JSON object")
     }
     return value
   }
 
-  private static func form(_ body: String) throws(APIRefusal) -> JSONValue {
+  private static func form(_ body: String) throws(HTTPAnswer) -> JSONValue {
     // A form is written as a query is.
     guard let form = RequestTarget("/?" + body, prefix: "") else {
-      throw APIRefusal(status: 400, reason: "the form is not percent-encoded UTF-8")
+      throw .refusal(400, "the form is not percent-encoded UTF-8")
     }
     return .object(
       form.parameters.map { name, value in

@@ -3,61 +3,63 @@ internal import PusherCore
 /// The calls that ask who is where.
 struct InspectCall {
   private let hub: Hub
+  private let dialect: Dialect
+  private let now: Instant
 
-  init(_ hub: Hub) {
+  init(_ hub: Hub, _ dialect: Dialect, at now: Instant) {
     self.hub = hub
+    self.dialect = dialect
+    self.now = now
   }
 
   /// `GET /apps/ID/channels`: the occupied channels, those with a prefix if one is named.
-  func channels(_ target: RequestTarget) throws(APIRefusal) -> JSONValue {
+  func channels(_ target: RequestTarget) throws(HTTPAnswer) -> JSONValue {
     let prefix = target["filter_by_prefix"] ?? ""
     let info = ChannelInfo(target["info"])
     let isMixed = info.asks(for: "user_count") && !prefix.begins(with: "presence-")
-    guard !isMixed || !hub.text.dialect.refusesMissingCounts else {
-      throw APIRefusal(
-        status: 400, reason: "user_count needs a filter_by_prefix that begins with presence-")
+    guard !isMixed || !dialect.refusesMissingCounts else {
+      throw .refusal(400, "user_count needs a filter_by_prefix that begins with presence-")
     }
     let members = hub.occupiedChannels.filter { $0.begins(with: prefix) }.map { name in
-      JSONValue.Member(
-        name,
-        .object(
-          hub.text.dialect.attributes(of: name, in: hub) ?? info.attributes(of: name, in: hub)))
+      JSONValue.Member(name, .object(attributes(name, info)))
     }
     return .object([.init("channels", .object(members))])
   }
 
   /// `GET /apps/ID/channels/NAME`.
-  func channel(_ name: String, _ target: RequestTarget) throws(APIRefusal) -> JSONValue {
+  func channel(_ name: String, _ target: RequestTarget) throws(HTTPAnswer) -> JSONValue {
     try check(name)
     let info = ChannelInfo(target["info"])
-    let dialect = hub.text.dialect
-    let isMissing = info.asks(for: "user_count") && dialect.kind(of: name) != .presence
+    let isMissing = info.asks(for: "user_count") && dialect.answers.kind(of: name) != .presence
     guard !isMissing || !dialect.refusesMissingCounts else {
-      throw APIRefusal(status: 400, reason: "user_count is only known of presence channels")
+      throw .refusal(400, "user_count is only known of presence channels")
     }
-    if let all = dialect.attributes(of: name, in: hub) { return .object(all) }
+    if let all = dialect.answers.attributes(of: name, in: hub) { return .object(all) }
     let occupied = JSONValue.Member("occupied", .bool(hub.subscriptionCount(name) > 0))
-    return .object([occupied] + info.attributes(of: name, in: hub))
+    return .object([occupied] + attributes(name, info))
   }
 
   /// `GET /apps/ID/channels/NAME/users`.
-  func users(_ name: String, _ target: RequestTarget) throws(APIRefusal) -> JSONValue {
+  func users(_ name: String, _ target: RequestTarget) throws(HTTPAnswer) -> JSONValue {
     try check(name)
-    let dialect = hub.text.dialect
-    if let refusal = dialect.usersRefusal(of: name, in: hub) { throw refusal }
+    if let refusal = dialect.answers.refusal(ofUsersOf: name, in: hub) { throw refusal }
     let showsInfo = dialect.tellsUserInfo && target["with_user_info"] == "1"
-    let members = hub.members(of: name)
-    let users = members.userIDs.map { userID in
-      let info = showsInfo ? members.info(of: userID) : nil
+    let users = hub.members(of: name).members.map { member in
+      let info = showsInfo ? member.info : nil
       return JSONValue.object(
-        [.init("id", members.id(of: userID))] + (info.map { [.init("user_info", $0)] } ?? []))
+        [.init("id", member.id)] + (info.map { [.init("user_info", $0)] } ?? []))
     }
     return .object([.init("users", .array(users))])
   }
 
-  private func check(_ name: String) throws(APIRefusal) {
-    guard let problem = hub.text.dialect.problem(inChannel: name) else { return }
-    throw APIRefusal(status: 400, reason: "Invalid channel: \(problem)")
+  private func attributes(_ name: String, _ info: ChannelInfo) -> [JSONValue.Member] {
+    dialect.answers.attributes(of: name, in: hub)
+      ?? info.attributes(of: name, in: hub, dialect, at: now)
+  }
+
+  private func check(_ name: String) throws(HTTPAnswer) {
+    guard let problem = dialect.answers.problem(inChannel: name) else { return }
+    throw .refusal(400, "Invalid channel: \(problem)")
   }
 }
 
@@ -75,24 +77,21 @@ struct ChannelInfo {
   func asks(for name: String) -> Bool { names.contains(name) }
 
   /// What is asked for and known of a channel.
-  func attributes(of channel: String, in hub: Hub) -> [JSONValue.Member] {
+  func attributes(
+    of channel: String, in hub: Hub, _ dialect: Dialect, at now: Instant
+  ) -> [JSONValue.Member] {
     var members: [JSONValue.Member] = []
-    let dialect = hub.text.dialect
     let isCounted = dialect.countsEmptyChannels || hub.subscriptionCount(channel) > 0
-    let isPresence = dialect.kind(of: channel) == .presence
+    let isPresence = dialect.answers.kind(of: channel) == .presence
     if asks(for: "user_count"), isPresence, isCounted {
-      members.append(.init("user_count", .integer(hub.userIDs(channel).count)))
+      members.append(.init("user_count", .integer(hub.members(of: channel).count)))
     }
     if asks(for: "subscription_count"), isCounted, !isPresence || dialect.countsMembersTwice {
       members.append(.init("subscription_count", .integer(hub.subscriptionCount(channel))))
     }
-    if asks(for: "cache"), let data = hub.cachedData(channel) {
-      let left = hub.cachedTimeLeft(channel).map { Int($0.components.seconds) }
-      members.append(
-        .init(
-          "cache",
-          .object(
-            [.init("data", .string(data))] + (left.map { [.init("ttl", .integer($0))] } ?? []))))
+    if asks(for: "cache"), let (data, timeLeft) = hub.cached(channel, at: now) {
+      let left = timeLeft.map { [JSONValue.Member("ttl", .integer(Int($0.components.seconds)))] }
+      members.append(.init("cache", .object([.init("data", .string(data))] + (left ?? []))))
     }
     return members
   }

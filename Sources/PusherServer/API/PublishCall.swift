@@ -5,9 +5,13 @@ internal import PusherCore
 /// Everything of a call is checked before anything of it is sent.
 struct PublishCall {
   private let hub: Hub
+  private let dialect: Dialect
+  private let now: Instant
 
-  init(_ hub: Hub) {
+  init(_ hub: Hub, _ dialect: Dialect, at now: Instant) {
     self.hub = hub
+    self.dialect = dialect
+    self.now = now
   }
 
   private struct Event {
@@ -20,89 +24,87 @@ struct PublishCall {
   }
 
   /// One event for up to a hundred channels.
-  func event(_ body: [UInt8]) throws(APIRefusal) -> JSONValue {
+  func event(_ body: [UInt8]) throws(HTTPAnswer) -> JSONValue {
     let value = try object(body)
-    if let refusal = dialect.eventRefusal(value) { throw refusal }
+    if let refusal = dialect.answers.refusal(ofEvent: value) { throw refusal }
     let event = try checkedEvent(value)
     publish(event)
-    guard !event.info.isEmpty, dialect != .soketi else { return dialect.done(.object([])) }
+    guard !event.info.isEmpty, dialect.answersInfo else { return dialect.done }
     let channels = event.channels.map { channel in
-      JSONValue.Member(channel, .object(event.info.attributes(of: channel, in: hub)))
+      JSONValue.Member(
+        channel, .object(event.info.attributes(of: channel, in: hub, dialect, at: now)))
     }
     return .object([.init("channels", .object(channels))])
   }
 
   /// Up to ten events, each for one channel; the answer has an entry for each when one asked for information.
-  func batch(_ body: [UInt8]) throws(APIRefusal) -> JSONValue {
+  func batch(_ body: [UInt8]) throws(HTTPAnswer) -> JSONValue {
     let value = try object(body)
-    if let refusal = dialect.batchRefusal(value) { throw refusal }
+    if let refusal = dialect.answers.refusal(ofBatch: value) { throw refusal }
     guard let elements = value["batch"]?.elements else {
-      throw APIRefusal(status: 400, reason: "the body has no array called batch")
+      throw .refusal(400, "the body has no array called batch")
     }
     guard elements.count <= hub.limits.batch else {
-      throw APIRefusal(
-        status: 400,
-        reason: "a batch has at most \(hub.limits.batch) events, this one \(elements.count)")
+      throw .refusal(
+        400, "a batch has at most \(hub.limits.batch) events, this one \(elements.count)")
     }
     var events: [Event] = []
     for (index, element) in elements.enumerated() {
-      do throws(APIRefusal) {
+      do throws(HTTPAnswer) {
         events.append(try checkedEvent(element))
       } catch {
-        let answer = error.answer
-        throw APIRefusal(status: answer.status, reason: "event \(index + 1): \(answer.body)")
+        throw .refusal(error.status, "event \(index + 1): \(error.body)")
       }
     }
     for event in events { publish(event) }
-    guard events.contains(where: { !$0.info.isEmpty }), dialect != .soketi else {
-      return dialect.emptyBatch
+    guard events.contains(where: { !$0.info.isEmpty }), dialect.answersInfo else {
+      return dialect.batchDone
     }
     let entries = events.map { event in
       JSONValue.object(
-        event.channels.first.map { event.info.attributes(of: $0, in: hub) } ?? [])
+        event.channels.first.map { event.info.attributes(of: $0, in: hub, dialect, at: now) } ?? [])
     }
     return .object([.init("batch", .array(entries))])
   }
 
   /// An event for all connections of one user.
-  func userEvent(_ userID: String, _ body: [UInt8]) throws(APIRefusal) -> JSONValue {
+  func userEvent(_ userID: String, _ body: [UInt8]) throws(HTTPAnswer) -> JSONValue {
     guard case .object(let members) = try object(body) else { return .object([]) }
     let channel = JSONValue.Member("channel", .string(UserChannel.name(userID: userID)))
     let others = members.filter { $0.name != "channels" && $0.name != "channel" }
     publish(try checkedEvent(.object(others + [channel])))
-    return dialect.done(.object([]))
+    return dialect.done
   }
 
   private func publish(_ event: Event) {
     for channel in event.channels {
-      hub.publish(name: event.name, channel: channel, data: event.data, except: event.socketID)
+      hub.publish(
+        name: event.name, channel: channel, data: event.data, except: event.socketID, at: now)
     }
   }
 
-  private var dialect: Dialect { hub.text.dialect }
-
-  private func object(_ body: [UInt8]) throws(APIRefusal) -> JSONValue {
+  private func object(_ body: [UInt8]) throws(HTTPAnswer) -> JSONValue {
     guard let text = String(validating: body, as: UTF8.self) else {
-      throw APIRefusal(status: 400, reason: "the body is not UTF-8")
+      throw .refusal(400, "the body is not UTF-8")
     }
     let value: JSONValue
     do throws(JSONError) {
       value = try JSONParser.parse(text)
     } catch {
-      throw APIRefusal(status: 400, reason: "the body is \(error)")
+      throw .refusal(400, "the body is \(error)")
     }
     guard case .object = value else {
-      throw APIRefusal(status: 400, reason: "the body is not a JSON object")
+      throw .refusal(400, "the body is not a JSON object")
     }
     return value
   }
 
-  private func checkedEvent(_ value: JSONValue) throws(APIRefusal) -> Event {
+  private func checkedEvent(_ value: JSONValue) throws(HTTPAnswer) -> Event {
     guard let name = value["name"]?.text else {
-      throw APIRefusal(status: 400, reason: "the event has no name that is a string")
+      throw .refusal(400, "the event has no name that is a string")
     }
-    if let problem = dialect.problem(inEvent: name) {
-      throw APIRefusal(status: 400, reason: problem)
+    if let problem = dialect.answers.problem(inEvent: name) {
+      throw .refusal(400, problem)
     }
     let data = try checkedData(value["data"])
     return Event(
@@ -110,59 +112,55 @@ struct PublishCall {
       socketID: try checkedSocketID(value["socket_id"]), info: ChannelInfo(value["info"]?.text))
   }
 
-  private func checkedSocketID(_ value: JSONValue?) throws(APIRefusal) -> String? {
+  private func checkedSocketID(_ value: JSONValue?) throws(HTTPAnswer) -> String? {
     guard let value, value != .null, dialect.checksExcludedSocket else { return value?.text }
     guard let id = value.text, SocketID.isValid(id) else {
-      throw APIRefusal(status: 400, reason: "Invalid socket_id: it is two numbers with a dot")
+      throw .refusal(400, "Invalid socket_id: it is two numbers with a dot")
     }
     return id
   }
 
-  private func checkedData(_ data: JSONValue?) throws(APIRefusal) -> JSONValue {
-    if let refusal = dialect.dataRefusal(data) { throw refusal }
+  private func checkedData(_ data: JSONValue?) throws(HTTPAnswer) -> JSONValue {
+    if let refusal = dialect.answers.refusal(ofData: data) { throw refusal }
     guard let data, data.text != nil || dialect.acceptsEveryData else {
-      throw APIRefusal(
-        status: 400, reason: "data must be a string; an object is sent as the string of its JSON")
+      throw .refusal(400, "data must be a string; an object is sent as the string of its JSON")
     }
     let count = data.text?.utf8.count ?? JSONWriter.text(data).utf8.count
     guard count <= hub.limits.eventData else {
-      throw APIRefusal(
-        status: 413,
-        reason: "The data content of this event has \(count) bytes and exceeds "
+      throw .refusal(
+        413,
+        "The data content of this event has \(count) bytes and exceeds "
           + "the allowed maximum (\(hub.limits.eventData) bytes)")
     }
     return data
   }
 
-  private func checkedChannels(_ value: JSONValue) throws(APIRefusal) -> [String] {
+  private func checkedChannels(_ value: JSONValue) throws(HTTPAnswer) -> [String] {
     let elements = value["channels"]?.elements ?? value["channel"].map { [$0] } ?? []
     let limit = hub.limits.channelsOfEvent
     guard !elements.isEmpty else {
-      throw APIRefusal(status: 400, reason: "the event names no channel")
+      throw .refusal(400, "the event names no channel")
     }
     guard elements.count <= limit else {
-      throw APIRefusal(
-        status: 400,
-        reason: "an event goes to at most \(limit) channels, this one to \(elements.count)")
+      throw .refusal(
+        400, "an event goes to at most \(limit) channels, this one to \(elements.count)")
     }
     var channels: [String] = []
     for element in elements {
       guard let name = element.text else {
-        throw APIRefusal(status: 400, reason: "a channel's name is not a string")
+        throw .refusal(400, "a channel's name is not a string")
       }
-      if let problem = dialect.problem(inChannel: name) {
-        throw APIRefusal(status: 400, reason: "Invalid channel '\(name)': \(problem)")
+      if let problem = dialect.answers.problem(inChannel: name) {
+        throw .refusal(400, "Invalid channel '\(name)': \(problem)")
       }
       guard !name.begins(with: "#") || UserChannel.userID(channelName: name) != nil else {
-        throw APIRefusal(
-          status: 400, reason: "Invalid channel '\(name)': a user's is \(UserChannel.prefix)ID")
+        throw .refusal(400, "Invalid channel '\(name)': a user's is \(UserChannel.prefix)ID")
       }
       channels.append(name)
     }
-    let isEncrypted = channels.contains { dialect.kind(of: $0) == .encrypted }
+    let isEncrypted = channels.contains { dialect.answers.kind(of: $0) == .encrypted }
     guard !isEncrypted || channels.count == 1 else {
-      throw APIRefusal(
-        status: 400, reason: "an event for an encrypted channel can have no other channel")
+      throw .refusal(400, "an event for an encrypted channel can have no other channel")
     }
     return channels
   }

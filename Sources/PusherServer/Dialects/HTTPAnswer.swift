@@ -1,7 +1,7 @@
 package import PusherCore
 
-/// What an HTTP request is answered with.
-package struct HTTPAnswer: Sendable, Equatable {
+/// What an HTTP request is answered with; thrown where a call is not done.
+package struct HTTPAnswer: Error, Sendable, Equatable {
   package let status: Int
   package let body: String
   /// Whether the body is JSON; else it is a line of text.
@@ -38,6 +38,11 @@ package struct HTTPAnswer: Sendable, Equatable {
     HTTPAnswer(status: status, body: reason, isJSON: false, allow: allow)
   }
 
+  /// 405 for a method that the path does not know.
+  static func refusal(_ method: String, allow: String) -> HTTPAnswer {
+    .refusal(405, "\(method) is not allowed here", allow: allow)
+  }
+
   /// The answer to what is no request, or one that is too long.
   package init(_ error: HTTPError) {
     let status =
@@ -49,42 +54,5 @@ package struct HTTPAnswer: Sendable, Equatable {
       default: 400
       }
     self = .refusal(status, error.description)
-  }
-
-  /// Appends the answer's bytes; a HEAD request gets the head only.
-  package func write(to output: ByteBuffer, keepsAlive: Bool, withoutBody: Bool = false) {
-    let length = body.utf8.count + (isJSON ? 0 : 1)
-    var lines = "HTTP/1.1 \(status) \(Self.reason(status))\r\n"
-    // RFC 9110 section 8.6: an answer without content tells no length of it.
-    if status != 204 {
-      lines += "Content-Type: \(isJSON ? "application/json" : "text/plain; charset=utf-8")\r\n"
-      lines += "Content-Length: \(length)\r\n"
-    }
-    if let allow { lines += "Allow: \(allow)\r\n" }
-    for field in headers.fields { lines += "\(field.name): \(field.value)\r\n" }
-    lines += keepsAlive ? "\r\n" : "Connection: close\r\n\r\n"
-    output.append(lines)
-    guard !withoutBody else { return }
-    output.append(body)
-    if !isJSON { output.append("\n" as StaticString) }
-  }
-
-  private static func reason(_ status: Int) -> String {
-    switch status {
-    case 200: "OK"
-    case 204: "No Content"
-    case 400: "Bad Request"
-    case 401: "Unauthorized"
-    case 403: "Forbidden"
-    case 404: "Not Found"
-    case 405: "Method Not Allowed"
-    case 408: "Request Timeout"
-    case 413: "Content Too Large"
-    case 422: "Unprocessable Content"
-    case 431: "Request Header Fields Too Large"
-    case 501: "Not Implemented"
-    case 505: "HTTP Version Not Supported"
-    default: "Error"
-    }
   }
 }

@@ -19,11 +19,7 @@ struct FaultControl {
       script.removeAll()
       return (state, false)
     case "POST": return add(request.body)
-    default:
-      return (
-        .refusal(405, "\(request.head.method) is not allowed here", allow: "GET, POST, DELETE"),
-        false
-      )
+    default: return (.refusal(request.head.method, allow: "GET, POST, DELETE"), false)
     }
   }
 

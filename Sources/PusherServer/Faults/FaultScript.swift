@@ -69,8 +69,8 @@ package final class FaultScript {
     return refusal(on: channel ?? "", &line)
   }
 
-  /// How a connection ends behind a message on a channel, or behind the greeting, which is on none.
-  func ending(behind channel: String?, _ line: inout FaultLine) -> StagedFault.Kind? {
+  /// How a connection ends after a message on a channel, or after the greeting, which is on none.
+  func ending(after channel: String?, _ line: inout FaultLine) -> StagedFault.Kind? {
     for index in entries.indices where entries[index].fault.isEnding {
       let fault = entries[index].fault
       guard entries[index].timesLeft > 0, channel == nil || fault.after > 0,

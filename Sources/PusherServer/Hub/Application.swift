@@ -1,11 +1,11 @@
 package import PusherCore
 
 /// An app that the server serves: what a client names by its key and the HTTP API by its id.
-package struct Application: Sendable, Equatable, CustomStringConvertible {
-  package let id: String
-  package let key: String
+package struct Application: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+  package var id: String
+  package var key: String
   /// Signs subscriptions and API calls; never shown.
-  package let secret: String
+  package var secret: String
   /// Whether clients may send events to each other.
   package var allowsClientEvents: Bool
   /// Whether subscribers are told how many they are.
@@ -30,4 +30,10 @@ package struct Application: Sendable, Equatable, CustomStringConvertible {
 
   /// Id and key, without the secret.
   package var description: String { "app \(id), key \(key)" }
+
+  /// Empty, so that `dump` of a value that holds an app shows no secret either.
+  package var customMirror: Mirror { Mirror(self, children: []) }
+
+  /// What signs subscriptions and sign-ins for the app.
+  var signature: SubscriptionSignature { SubscriptionSignature(key: key, secret: secret) }
 }

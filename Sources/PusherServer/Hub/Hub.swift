@@ -2,158 +2,146 @@ package import PusherCore
 
 /// One app's sockets and channels: who is where, and who gets what.
 ///
-/// It has no socket and no clock. What it sends stands in the output of the sessions' connections; ``takeTouched()`` says
-/// in which, ``takeLog()`` what has happened. It belongs to one thread.
+/// It has no socket and no clock: sessions take what it sends, ``takeLog()`` tells what has happened. It belongs to one
+/// thread.
 package final class Hub {
   package let application: Application
   let text: MessageText
   let limits: ServerLimits
-  let ledger: OutputLedger
-  /// The time of what is being done; whoever drives the hub brings it along.
-  var now = Instant(nanoseconds: 0)
-  private var sessions = NameTable<ClientSession>()
+  private let naming: any ChannelNaming
+  private var sessions = NameTable<any HubSession>()
   private var channels = NameTable<HubChannel>()
   var users = SignedInUsers()
-  /// What goes wrong on purpose.
-  package var faults = FaultScript()
   private var cache: CachedEvents
   private var counts = SubscriptionCounts()
-  private var touched: [ClientSession] = []
   private var events: [ServerLogEvent] = []
   private var notices: [WebhookNotice] = []
 
-  package init(
-    application: Application, limits: ServerLimits = ServerLimits(),
-    text: MessageText = MessageText(), ledger: OutputLedger? = nil
+  init(
+    application: Application, limits: ServerLimits, text: MessageText, naming: any ChannelNaming
   ) {
     self.application = application
     self.limits = limits
     self.text = text
-    self.ledger = ledger ?? OutputLedger(limit: limits.allOutput)
+    self.naming = naming
     cache = CachedEvents(limit: limits.cachedEvents, lifetime: limits.cacheLifetime)
   }
 
   /// How many sockets there are.
   package var connectionCount: Int { sessions.count }
 
-  /// The sockets, in no order.
-  package var allSessions: [ClientSession] { Array(sessions.elements) }
-
   package func hasSocket(_ socketID: String) -> Bool { sessions[socketID] != nil }
 
   // MARK: Sockets
 
-  /// Takes in a socket after its handshake and greets it; `socketID` must be new here.
-  package func connect(
-    _ connection: WebSocketConnection, socketID: String, at now: Instant
-  ) -> ClientSession {
-    self.now = now
-    let session = ClientSession(hub: self, socketID: socketID, connection: connection, at: now)
-    sessions[socketID] = session
-    log(.connected(socketID: socketID))
-    session.greet()
-    return session
+  /// Takes in a socket after its handshake; its id must be new here.
+  func connect(_ session: any HubSession) {
+    sessions[session.socketID] = session
+    log(.connected(socketID: session.socketID))
   }
 
   /// Lets go of a socket, which leaves all its channels.
-  func disconnect(_ session: ClientSession) {
+  func disconnect(_ session: any HubSession, at now: Instant) {
     guard sessions.removeValue(of: session.socketID) != nil else { return }
-    for channel in session.subscriptions.sorted { leave(session, channel) }
-    signOut(session)
+    for channel in session.subscriptions.sorted { leave(session, channel, at: now) }
+    signOut(session, at: now)
   }
 
   // MARK: Subscriptions
 
   /// Subscribes a socket that may: it gets the answer, the others learn of a new member.
-  func subscribe(_ session: ClientSession, to name: String, as member: Member?) {
+  func subscribe(
+    _ session: any HubSession, to name: String, as member: Member?, at now: Instant
+  ) {
     if channels[name] == nil { note(.channelOccupied(channel: name)) }
-    var channel = channels[name] ?? HubChannel(kind: text.dialect.kind(of: name))
+    var channel = channels[name] ?? HubChannel(kind: naming.kind(of: name))
     // Taken out, so that the change below does not copy what the dictionary holds too.
     channels[name] = nil
     let others = channel.kind == .presence ? channel.subscribers : []
     let isNewMember = channel.add(session, as: member)
     let members = channel.kind == .presence ? channel.members : nil
     channels[name] = channel
-    confirm(session, name, members)
+    confirm(session, name, members, at: now)
     log(.subscribed(socketID: session.socketID, channel: name, userID: member?.userID))
-    noteCount(name)
+    noteCount(name, at: now)
     guard isNewMember, let member else { return }
     note(.memberAdded(channel: name, userID: member.userID))
     guard !others.isEmpty else { return }
-    deliver(SharedFrame(text.memberAdded(channel: name, member: member)), to: others)
+    deliver(SharedFrame(text.memberAdded(channel: name, member: member)), to: others, at: now)
   }
 
   /// Subscribes a socket that is subscribed already: it gets the answer again, and may be somebody else from now on.
-  func subscribeAgain(_ session: ClientSession, to name: String, as member: Member?) {
+  func subscribeAgain(
+    _ session: any HubSession, to name: String, as member: Member?, at now: Instant
+  ) {
     guard let channel = channels[name], channel.userID(of: session).isSame(as: member?.userID)
     else {
-      leave(session, name)
-      subscribe(session, to: name, as: member)
+      leave(session, name, at: now)
+      subscribe(session, to: name, as: member, at: now)
       return
     }
-    confirm(session, name, channel.kind == .presence ? channel.members : nil)
+    confirm(session, name, channel.kind == .presence ? channel.members : nil, at: now)
   }
 
   /// Answers a subscription.
-  private func confirm(_ session: ClientSession, _ name: String, _ members: MemberList?) {
-    session.send(text.subscriptionSucceeded(channel: name, members: members))
-    if text.dialect.isCache(name) { replay(name, to: session) }
+  private func confirm(
+    _ session: any HubSession, _ name: String, _ members: MemberList?, at now: Instant
+  ) {
+    session.send(text.subscriptionSucceeded(channel: name, members: members), at: now)
+    if naming.isCache(name) { replay(name, to: session, at: now) }
   }
 
   /// Ends a subscription; the others learn when a user has left with its last connection.
-  func leave(_ session: ClientSession, _ name: String) {
+  func leave(_ session: any HubSession, _ name: String, at now: Instant) {
     guard let gone = channels[name]?.remove(session) else {
       removeIfEmpty(name)
-      noteCount(name)
+      noteCount(name, at: now)
       return
     }
     note(.memberRemoved(channel: name, userID: gone.userID))
     let others = channels[name]?.subscribers ?? []
     removeIfEmpty(name)
     guard !others.isEmpty else { return }
-    deliver(SharedFrame(text.memberRemoved(channel: name, userID: gone.id)), to: others)
+    deliver(SharedFrame(text.memberRemoved(channel: name, userID: gone.id)), to: others, at: now)
   }
 
   /// What a new subscriber of a cache channel gets: the last event, or the news that there is none.
-  private func replay(_ name: String, to session: ClientSession) {
+  private func replay(_ name: String, to session: any HubSession, at now: Instant) {
     guard let event = cache.event(of: name, at: now) else {
-      session.send(text.cacheMiss(channel: name))
+      session.send(text.cacheMiss(channel: name), at: now)
       note(.cacheMiss(channel: name))
       return
     }
-    session.send(text.event(name: event.name, channel: name, data: event.data))
+    session.send(text.event(name: event.name, channel: name, data: event.data), at: now)
   }
 
-  /// The data of the last event of a cache channel.
-  package func cachedData(_ channel: String) -> String? {
-    cache.event(of: channel, at: now).map { $0.data.text ?? JSONWriter.text($0.data) }
+  /// The last event of a cache channel, and how long it will still be kept; `nil` without a limit.
+  package func cached(
+    _ channel: String, at now: Instant
+  ) -> (data: String, timeLeft: Duration?)? {
+    cache.event(of: channel, at: now).map {
+      ($0.data.text ?? JSONWriter.text($0.data), $0.expiry.map(now.duration))
+    }
   }
 
-  /// How long the last event of a cache channel will still be kept; `nil` without a limit.
-  func cachedTimeLeft(_ channel: String) -> Duration? {
-    cache.event(of: channel, at: now)?.expiry.map(now.duration)
-  }
-
-  private func noteCount(_ name: String) {
-    guard application.sendsSubscriptionCounts, text.dialect.sendsSubscriptionCounts,
-      let place = channels[name], place.kind != .presence,
-      !name.begins(with: "#")
+  private func noteCount(_ name: String, at now: Instant) {
+    guard application.sendsSubscriptionCounts, let place = channels[name],
+      place.kind != .presence, !name.begins(with: "#")
     else { return }
-    if counts.note(name, count: place.subscribers.count) { tellCount(name) }
+    if counts.note(name, count: place.subscribers.count) { tellCount(name, at: now) }
   }
 
-  private func tellCount(_ name: String) {
+  private func tellCount(_ name: String, at now: Instant) {
     guard let subscribers = channels[name]?.subscribers else { return }
     deliver(
       SharedFrame(text.subscriptionCount(channel: name, count: subscribers.count)),
-      to: subscribers)
+      to: subscribers, at: now)
     note(.subscriptionCount(channel: name, count: subscribers.count))
   }
 
   /// Tells the counts of large channels, which change too often to tell each time.
   package func tick(at now: Instant) {
-    self.now = now
-    for name in counts.takeDue(at: now) { tellCount(name) }
+    for name in counts.takeDue(at: now) { tellCount(name, at: now) }
   }
 
   private func removeIfEmpty(_ name: String) {
@@ -165,7 +153,7 @@ package final class Hub {
   /// Whether one more user may join a presence channel; more connections of those who are there always may.
   func hasRoom(for userID: String, in name: String) -> Bool {
     guard let members = channels[name]?.members else { return true }
-    return members.contains(userID) || members.count < limits.presenceMembers
+    return members[userID] != nil || members.count < limits.presenceMembers
   }
 
   // MARK: Events
@@ -175,29 +163,34 @@ package final class Hub {
   /// Answers to how many it went.
   @discardableResult
   package func publish(
-    name: String, channel: String, data: JSONValue, except excluded: String? = nil
+    name: String, channel: String, data: JSONValue, except excluded: String? = nil,
+    at now: Instant
   ) -> Int {
-    if text.dialect.isCache(channel) {
+    if naming.isCache(channel) {
       cache.store(name: name, data: data, for: channel, at: now)
     }
     var count = 0
     if let subscribers = channels[channel]?.subscribers {
       let frame = SharedFrame(
         text.event(name: name, channel: channel, data: data), channel: channel)
-      count = deliver(frame, to: subscribers, except: excluded.flatMap { sessions[$0] })
+      count = deliver(
+        frame, to: subscribers, except: excluded.flatMap { sessions[$0] }, at: now)
     }
     log(.event(name: name, channel: channel, data: data, recipients: count))
     return count
   }
 
   /// Passes a client's event on to the others; the sender must be subscribed.
-  func relay(name: String, channel: String, data: JSONValue?, from session: ClientSession) {
+  func relay(
+    name: String, channel: String, data: JSONValue?, from session: any HubSession, at now: Instant
+  ) {
     guard let place = channels[channel] else { return }
     let userID = place.userID(of: session)
     let message = text.clientEvent(
-      name: name, channel: channel, data: data, userID: userID.map(place.members.id))
+      name: name, channel: channel, data: data,
+      userID: userID.flatMap { place.members[$0]?.id })
     let count = deliver(
-      SharedFrame(message, channel: channel), to: place.subscribers, except: session)
+      SharedFrame(message, channel: channel), to: place.subscribers, except: session, at: now)
     log(
       .clientEvent(
         socketID: session.socketID, name: name, channel: channel, message: message,
@@ -209,10 +202,13 @@ package final class Hub {
 
   @discardableResult
   func deliver(
-    _ frame: SharedFrame, to subscribers: [ClientSession], except excluded: ClientSession? = nil
+    _ frame: SharedFrame, to subscribers: [any HubSession],
+    except excluded: (any HubSession)? = nil, at now: Instant
   ) -> Int {
     var count = 0
-    for session in subscribers where session !== excluded && session.deliver(frame) { count += 1 }
+    for session in subscribers where session !== excluded && session.deliver(frame, at: now) {
+      count += 1
+    }
     return count
   }
 
@@ -226,23 +222,12 @@ package final class Hub {
     channels[channel]?.subscribers.count ?? 0
   }
 
-  /// The ids of a presence channel's users in the order in which they joined.
-  package func userIDs(_ channel: String) -> [String] {
-    channels[channel]?.members.userIDs ?? []
-  }
-
   /// Who is in a presence channel.
-  func members(of channel: String) -> MemberList { channels[channel]?.members ?? MemberList() }
+  package func members(of channel: String) -> MemberList {
+    channels[channel]?.members ?? MemberList()
+  }
 
   // MARK: What the driver collects
-
-  /// The sessions with new output, or that have ended, since the last call.
-  package func takeTouched() -> [ClientSession] {
-    guard !touched.isEmpty else { return [] }
-    defer { touched.removeAll(keepingCapacity: true) }
-    for session in touched { session.isTouched = false }
-    return touched
-  }
 
   /// What has happened since the last call.
   package func takeLog() -> [ServerLogEvent] {
@@ -262,12 +247,6 @@ package final class Hub {
   private func note(_ notice: WebhookNotice) {
     guard !application.webhooks.isEmpty, !notice.channel.begins(with: "#") else { return }
     notices.append(notice)
-  }
-
-  func touch(_ session: ClientSession) {
-    guard !session.isTouched else { return }
-    session.isTouched = true
-    touched.append(session)
   }
 
   func log(_ event: ServerLogEvent) {

@@ -1,9 +1,78 @@
-internal import PusherCore
+package import PusherCore
+
+/// Who a connection is, as a subscription or a sign-in named it.
+package struct Member: Sendable, Equatable {
+  package let userID: String
+  /// What the app tells about the user; `nil` when nothing.
+  package let info: JSONValue?
+  /// The id as it is told to others: a string or a number.
+  package let id: JSONValue
+
+  package init(userID: String, info: JSONValue? = nil, id: JSONValue? = nil) {
+    self.userID = userID
+    self.info = info
+    self.id = id ?? .string(userID)
+  }
+}
+
+/// The members of a presence channel, each with as many connections as it has.
+package struct MemberList: Sendable, Equatable {
+  private struct Entry: Equatable {
+    /// The member as the user's first connection told of it.
+    let member: Member
+    var connections = 1
+  }
+
+  private var order: [String] = []
+  private var entries = NameTable<Entry>()
+
+  package init() {}
+
+  /// How many users there are, however many connections they have.
+  package var count: Int { order.count }
+
+  /// The users in the order in which they joined.
+  package var members: [Member] { order.compactMap { entries[$0]?.member } }
+
+  package subscript(userID: String) -> Member? { entries[userID]?.member }
+
+  /// Counts a connection in; true for the user's first.
+  package mutating func join(_ member: Member) -> Bool {
+    if entries[member.userID] != nil {
+      entries[member.userID]?.connections += 1
+      return false
+    }
+    order.append(member.userID)
+    entries[member.userID] = Entry(member: member)
+    return true
+  }
+
+  /// Counts a connection out; the member who has left with the last one.
+  package mutating func leave(_ userID: String) -> Member? {
+    guard let entry = entries[userID] else { return nil }
+    guard entry.connections == 1 else {
+      entries[userID]?.connections -= 1
+      return nil
+    }
+    entries[userID] = nil
+    order.removeAll { $0.isSame(as: userID) }
+    return entry.member
+  }
+
+  /// The `presence` object: `ids`, `hash` and `count`.
+  var json: JSONValue {
+    .object([
+      .init("ids", .array(members.map(\.id))),
+      .init("hash", .object(members.map { .init($0.userID, $0.info ?? .null) })),
+      .init("count", .integer(count)),
+    ])
+  }
+}
 
 /// Who is subscribed to one channel.
 struct HubChannel {
   let kind: ChannelKind
-  private(set) var subscribers: [ClientSession] = []
+  private(set) var subscribers: [any HubSession] = []
   /// Who is there, on presence channels.
   private(set) var members = MemberList()
   private var places: [ObjectIdentifier: Int] = [:]
@@ -14,7 +83,7 @@ struct HubChannel {
   }
 
   /// Takes a subscriber in; true when `member` is a user who was not there.
-  mutating func add(_ session: ClientSession, as member: Member?) -> Bool {
+  mutating func add(_ session: any HubSession, as member: Member?) -> Bool {
     let key = ObjectIdentifier(session)
     places[key] = subscribers.count
     subscribers.append(session)
@@ -24,7 +93,7 @@ struct HubChannel {
   }
 
   /// Lets a subscriber go; the user who is no longer there with any connection.
-  mutating func remove(_ session: ClientSession) -> Member? {
+  mutating func remove(_ session: any HubSession) -> Member? {
     let key = ObjectIdentifier(session)
     guard let place = places.removeValue(forKey: key) else { return nil }
     let last = subscribers.removeLast()
@@ -32,13 +101,11 @@ struct HubChannel {
       subscribers[place] = last
       places[ObjectIdentifier(last)] = place
     }
-    guard let userID = userIDs.removeValue(forKey: key) else { return nil }
-    let member = Member(userID: userID, id: members.id(of: userID))
-    return members.leave(userID) ? member : nil
+    return userIDs.removeValue(forKey: key).flatMap { members.leave($0) }
   }
 
   /// As whom the session is subscribed to a presence channel.
-  func userID(of session: ClientSession) -> String? {
+  func userID(of session: any HubSession) -> String? {
     userIDs[ObjectIdentifier(session)]
   }
 }

@@ -1,15 +1,27 @@
 package import PusherCore
 
+/// What messages hold where servers differ; as Pusher has it unless told.
+package struct MessageShapes: Sendable {
+  /// Whether the data of an error is a string that holds JSON too.
+  var embedsErrors = false
+  var ping: JSONValue? = .string("{}")
+  var pong: JSONValue? = .string("{}")
+  /// The answer to a subscription where there are no members to tell.
+  var subscriptionSucceeded: JSONValue? = .string("{}")
+  /// Whether the answer to a sign-in gives back its signature.
+  var returnsSignature = false
+}
+
 /// The text of every message that a server sends.
 ///
 /// `data` is a string that holds JSON, except in errors, as Pusher does. Source: the protocol page.
 package struct MessageText: Sendable {
   let service: Service
-  let dialect: Dialect
+  let shapes: MessageShapes
 
-  package init(service: Service = .pusher, dialect: Dialect = .pusher) {
+  package init(service: Service = .pusher, shapes: MessageShapes = MessageShapes()) {
     self.service = service
-    self.dialect = dialect
+    self.shapes = shapes
   }
 
   /// The first message: the socket may be used now.
@@ -27,45 +39,27 @@ package struct MessageText: Sendable {
       .init("code", code.map { .integer($0.rawValue) } ?? .null),
       .init("message", .string(text)),
     ])
-    guard dialect != .reverb else {
+    guard !shapes.embedsErrors else {
       return message(service.eventPrefix + "error", data: embedded(data))
     }
     return message(service.eventPrefix + "error", channel: channel, data: data)
   }
 
-  /// The answer to a subscription that is not accepted.
-  func refusal(_ refusal: SubscriptionRefusal, channel: String) -> String {
-    if let data = dialect.subscriptionError(refusal) {
-      return message(
-        service.eventPrefix + "subscription_error", channel: channel, data: .object(data))
-    }
-    if dialect == .reverb, refusal.cause == .unauthorized {
-      return error(code: .unauthorized, message: "Connection is unauthorized")
-    }
-    return error(code: refusal.code, message: refusal.reason, channel: channel)
+  /// The answer to a subscription that is not accepted, where that is no error.
+  func subscriptionError(channel: String, data: JSONValue) -> String {
+    message(service.eventPrefix + "subscription_error", channel: channel, data: data)
   }
 
-  package var ping: String {
-    message(service.eventPrefix + "ping", data: dialect == .reverb ? Optional.none : .string("{}"))
-  }
+  package var ping: String { message(service.eventPrefix + "ping", data: shapes.ping) }
 
-  package var pong: String {
-    let data: JSONValue? =
-      switch dialect {
-      case .pusher: .string("{}")
-      case .reverb: nil
-      case .soketi: .object([])
-      }
-    return message(service.eventPrefix + "pong", data: data)
-  }
+  package var pong: String { message(service.eventPrefix + "pong", data: shapes.pong) }
 
   /// The answer to a subscription; `members` for presence channels.
   package func subscriptionSucceeded(channel: String, members: MemberList?) -> String {
-    let data = members.map { JSONValue.object([.init("presence", $0.json)]) } ?? .object([])
-    let content: JSONValue? = dialect == .soketi && members == nil ? Optional.none : embedded(data)
+    let presence = members.map { embedded(.object([.init("presence", $0.json)])) }
     return message(
       service.internalPrefix + "subscription_succeeded", channel: channel,
-      data: content)
+      data: presence ?? shapes.subscriptionSucceeded)
   }
 
   /// A user's first connection has joined.
@@ -98,8 +92,7 @@ package struct MessageText: Sendable {
   /// The answer to a sign-in.
   package func signInSuccess(userData: String, auth: String) -> String {
     var data = [JSONValue.Member("user_data", .string(userData))]
-    // soketi gives back what it got.
-    if dialect == .soketi { data.insert(.init("auth", .string(auth)), at: 0) }
+    if shapes.returnsSignature { data.insert(.init("auth", .string(auth)), at: 0) }
     return message(service.eventPrefix + "signin_success", data: .object(data))
   }
 

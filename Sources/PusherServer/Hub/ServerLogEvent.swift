@@ -25,7 +25,7 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   /// A request was refused for the page that it came from, or for the name that it asked for.
   ///
   /// Each of them is told once; with `isLast` no further ones are.
-  case accessRefused(AccessPolicy.Refusal, isLast: Bool)
+  case accessRefused(AccessRefusal, isLast: Bool)
   /// So many clients were dropped, the first of a run, since all together had more than these bytes waiting.
   case queuesFull(limit: Int, dropped: Int)
   /// A connection ended before it was a socket or a call.
@@ -92,5 +92,23 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
     case .webhooksDiscarded(let url, let count, let reason):
       "\(count) \(count == 1 ? "webhook" : "webhooks") to \(url) discarded at the server's end (\(reason))"
     }
+  }
+}
+
+/// What a request is refused for before anything else of it is looked at, as it was written.
+package enum AccessRefusal: Sendable, Hashable, CustomStringConvertible {
+  case origin(String)
+  case host(String)
+
+  package var description: String {
+    switch self {
+    case .origin(let text): "a page of '\(Self.cut(text))'"
+    case .host(let text): "a request for host '\(Self.cut(text))'"
+    }
+  }
+
+  /// The beginning of a text of any length.
+  private static func cut(_ text: String) -> String {
+    text.utf8.count > 100 ? String(decoding: text.utf8.prefix(100), as: UTF8.self) + "…" : text
   }
 }

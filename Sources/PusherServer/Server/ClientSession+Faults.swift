@@ -3,33 +3,33 @@ internal import PusherCore
 // What staged faults make of what goes out.
 extension ClientSession {
   /// Sends an event of a channel as the faults have it; false when the client can get nothing.
-  func deliverStaged(_ frame: SharedFrame, on channel: String) -> Bool {
+  func deliverStaged(_ frame: SharedFrame, on channel: String, at now: Instant) -> Bool {
     guard isOpen, !faults.isBlackhole else { return false }
-    let change = hub.faults.change(on: channel, &faults)
+    let change = context.faults.change(on: channel, &faults)
     if change == .reorder, faults.held == nil {
       noteFault("an event waits for the next one")
       faults.held = frame
       return true
     }
-    var isSent = put(frame, changedBy: change)
+    var isSent = put(frame, changedBy: change, at: now)
     if let held = faults.held {
       faults.held = nil
-      isSent = put(held) && isSent
+      isSent = put(held, at: now) && isSent
     }
-    endStaged(hub.faults.ending(behind: channel, &faults))
+    endStaged(context.faults.ending(after: channel, &faults), at: now)
     return isSent
   }
 
   /// Ends the connection if a fault says so before any event.
-  func stageGreeting() {
-    guard isOpen, !faults.isBlackhole, !hub.faults.isEmpty else { return }
-    endStaged(hub.faults.ending(behind: nil, &faults))
+  func stageGreeting(at now: Instant) {
+    guard isOpen, !faults.isBlackhole, !context.faults.isEmpty else { return }
+    endStaged(context.faults.ending(after: nil, &faults), at: now)
   }
 
   /// Answers a ping, late if a fault says so; `frame` is what a ping frame held.
   func answerPing(frame: [UInt8]? = nil, at now: Instant) {
-    guard !hub.faults.isEmpty, let delay = hub.faults.pongDelay(&faults) else {
-      sendPong(frame: frame)
+    guard !context.faults.isEmpty, let delay = context.faults.pongDelay(&faults) else {
+      sendPong(frame: frame, at: now)
       return
     }
     guard faults.latePongs.count < FaultLine.pongLimit else { return }
@@ -39,38 +39,40 @@ extension ClientSession {
     faults.latePongs.insert(pong, at: place)
   }
 
-  private func sendPong(frame: [UInt8]?) {
+  private func sendPong(frame: [UInt8]?, at now: Instant) {
     guard let frame else {
-      send(hub.text.pong)
+      send(hub.text.pong, at: now)
       return
     }
     connection.pong(frame)
-    hub.touch(self)
+    context.ledger.touch(self)
   }
 
   /// Sends the pongs that are due.
   func sendLatePongs(at now: Instant) {
     while let pong = faults.latePongs.first, pong.due <= now {
       faults.latePongs.removeFirst()
-      sendPong(frame: pong.frame)
+      sendPong(frame: pong.frame, at: now)
     }
   }
 
   /// Whether a fault refuses the signature of a subscription.
   func refusesStaged(_ channel: String) -> Bool {
-    guard !hub.faults.isEmpty, hub.faults.refusal(on: channel, &faults) != nil else { return false }
+    guard !context.faults.isEmpty, context.faults.refusal(on: channel, &faults) != nil else {
+      return false
+    }
     noteFault("a signature is refused")
     return true
   }
 
-  private func endStaged(_ ending: StagedFault.Kind?) {
+  private func endStaged(_ ending: StagedFault.Kind?, at now: Instant) {
     switch ending {
     case .drop:
       noteFault("the connection is dropped")
-      drop(reason: "dropped by a staged fault")
+      drop(reason: "dropped by a staged fault", at: now)
     case .close(let code):
       noteFault("the connection is closed with \(code)")
-      close(CloseCode(rawValue: code), reason: "a staged fault", at: hub.now)
+      close(CloseCode(rawValue: code), reason: "a staged fault", at: now)
     case .blackhole:
       noteFault("nothing goes out any more")
       faults.isBlackhole = true
@@ -80,23 +82,27 @@ extension ClientSession {
     }
   }
 
-  private func put(_ frame: SharedFrame, changedBy change: StagedFault.Kind? = nil) -> Bool {
+  private func put(
+    _ frame: SharedFrame, changedBy change: StagedFault.Kind? = nil, at now: Instant
+  ) -> Bool {
+    var frame = frame
     switch change {
     case .duplicate:
       noteFault("an event is sent twice")
-      return deliverPlain(frame) && deliverPlain(frame)
+      guard deliverPlain(frame, at: now) else { return false }
     case .badJSON:
       noteFault("an event is cut")
-      return deliverPlain(SharedFrame(String(frame.text.dropLast())))
+      frame = SharedFrame(String(frame.text.dropLast()))
     case .hugeFrame(let size):
       noteFault("an event is made \(size) bytes long")
       faults.allowance = size
-      return deliverPlain(SharedFrame(Self.padded(frame.text, to: size)))
+      frame = SharedFrame(Self.padded(frame.text, to: size))
     case .splitUTF8:
       noteFault("an event is cut in two fragments")
-      return deliverPlain(SharedFrame(inTwoFragments: frame.text))
-    default: return deliverPlain(frame)
+      frame = SharedFrame(inTwoFragments: frame.text)
+    default: break
     }
+    return deliverPlain(frame, at: now)
   }
 
   /// A message with one more member, so that it has this many bytes.

@@ -8,69 +8,73 @@ extension ClientSession {
     case .pong: break
     case .signIn(let auth, let userData): signIn(auth: auth, userData: userData, at: now)
     case .subscribe(let channel, let auth, let channelData):
-      subscribe(to: channel, auth: auth, channelData: channelData)
-    case .unsubscribe(let channel): unsubscribe(from: channel)
+      subscribe(to: channel, auth: auth, channelData: channelData, at: now)
+    case .unsubscribe(let channel): unsubscribe(from: channel, at: now)
     case .clientEvent(let name, let channel, let data):
       relay(name: name, channel: channel, data: data, at: now)
     case .unknown(let name):
       complain(
         "Unknown event '\(name)': an event that clients send to each other begins with client-",
-        .uselessMessage)
-    case .malformed(let reason): complain("Invalid message: \(reason)", .uselessMessage)
+        .uselessMessage, at: now)
+    case .malformed(let reason): complain("Invalid message: \(reason)", .uselessMessage, at: now)
     }
   }
 
   /// Answers with an error event, if this server does; the socket stays.
   private func complain(
-    _ reason: String, _ mistake: Dialect.Mistake, code: PusherCode? = nil, channel: String? = nil
+    _ reason: String, _ mistake: Dialect.Mistake, code: PusherCode? = nil,
+    channel: String? = nil, at now: Instant
   ) {
     hub.log(.clientError(socketID: socketID, reason: reason))
-    switch hub.text.dialect.answer(to: mistake) {
-    case .reason(let usual):
-      send(hub.text.error(code: code ?? usual, message: reason, channel: channel))
-    case .words(let own, let words) where code == nil:
-      send(hub.text.error(code: own, message: words, channel: channel))
-    case .words: send(hub.text.error(code: code, message: reason, channel: channel))
-    case .silence: break
+    var message = (code: code, text: reason)
+    switch context.dialect.mistakes[mistake] {
+    case nil: break
+    case .code(let usual): message.code = code ?? usual
+    case .words(let own, let words): if code == nil { message = (own, words) }
+    case .silence: return
     }
+    send(hub.text.error(code: message.code, message: message.text, channel: channel), at: now)
   }
 
   // MARK: The user
 
   private func signIn(auth: String, userData: String, at now: Instant) {
-    guard hub.text.dialect.knowsSignIn else {
-      complain("sign-in is not known", .uselessMessage)
+    guard context.dialect.knowsSignIn else {
+      complain("sign-in is not known", .uselessMessage, at: now)
       return
     }
     if let user {
-      complain("The connection is signed in already, as user \(user.id)", .uselessMessage)
+      complain(
+        "The connection is signed in already, as user \(user.id)", .uselessMessage, at: now)
       return
     }
     do throws(SubscriptionRefusal) {
       let claim = SignInClaim(socketID: socketID, auth: auth, userData: userData)
       let user = try claim.user(for: hub.application, limits: hub.limits)
-      hub.signIn(self, as: user, userData: userData, auth: auth)
+      hub.signIn(self, as: user, userData: userData, auth: auth, at: now)
     } catch {
       hub.log(.signInRefused(socketID: socketID, reason: error.reason))
-      send(hub.text.error(code: error.code, message: error.reason))
+      send(hub.text.error(code: error.code, message: error.reason), at: now)
       close(.unauthorized, reason: "The sign-in is not valid", at: now)
     }
   }
 
   // MARK: Subscriptions
 
-  private func subscribe(to channel: String, auth: String, channelData: String?) {
+  private func subscribe(
+    to channel: String, auth: String, channelData: String?, at now: Instant
+  ) {
     do throws(SubscriptionRefusal) {
       let member = try checkSubscription(channel: channel, auth: auth, channelData: channelData)
       guard subscriptions.insert(channel) else {
-        hub.subscribeAgain(self, to: channel, as: member)
+        hub.subscribeAgain(self, to: channel, as: member, at: now)
         return
       }
-      hub.subscribe(self, to: channel, as: member)
+      hub.subscribe(self, to: channel, as: member, at: now)
     } catch {
       hub.log(
         .subscriptionRefused(socketID: socketID, channel: channel, reason: error.reason))
-      send(hub.text.refusal(error, channel: channel))
+      send(context.dialect.answers.message(hub.text, error, channel: channel), at: now)
     }
   }
 
@@ -78,8 +82,8 @@ extension ClientSession {
   private func checkSubscription(
     channel: String, auth: String, channelData: String?
   ) throws(SubscriptionRefusal) -> Member? {
-    let dialect = hub.text.dialect
-    if let problem = dialect.problem(inChannel: channel) {
+    let dialect = context.dialect
+    if let problem = dialect.answers.problem(inChannel: channel) {
       throw SubscriptionRefusal(
         reason: "Invalid channel name: \(problem)",
         cause: channel.utf8.count > ChannelName.maximumLength ? .longName : .name)
@@ -96,7 +100,7 @@ extension ClientSession {
       throw SubscriptionRefusal(
         reason: "a connection has at most \(hub.limits.subscriptions) subscriptions")
     }
-    let kind = dialect.kind(of: channel)
+    let kind = dialect.answers.kind(of: channel)
     guard kind.needsAuthorization else { return nil }
     guard !refusesStaged(channel) else {
       throw SubscriptionRefusal(
@@ -106,7 +110,8 @@ extension ClientSession {
       socketID: socketID, channel: channel, auth: auth, channelData: channelData)
     try claim.verify(for: hub.application)
     guard kind == .presence else { return nil }
-    let member = try claim.member(limits: hub.limits, user: user, dialect: dialect)
+    let member = try claim.member(
+      limits: hub.limits, user: user, keepsNumbers: dialect.keepsNumbers)
     guard hub.hasRoom(for: member.userID, in: channel) else {
       throw SubscriptionRefusal(
         reason: "a presence channel has at most \(hub.limits.presenceMembers) members",
@@ -115,29 +120,30 @@ extension ClientSession {
     return member
   }
 
-  private func unsubscribe(from channel: String) {
+  private func unsubscribe(from channel: String, at now: Instant) {
     guard subscriptions.remove(channel) else {
       complain(
         "No current subscription to channel \(channel), or subscription in progress",
-        .noSubscription, channel: channel)
+        .noSubscription, channel: channel, at: now)
       return
     }
-    hub.leave(self, channel)
+    hub.leave(self, channel, at: now)
     hub.log(.unsubscribed(socketID: socketID, channel: channel))
   }
 
   // MARK: Client events
 
   private func relay(name: String, channel: String, data: JSONValue?, at now: Instant) {
-    guard let relayed = hub.text.dialect.relayed(data) else {
-      complain("the data is a string that holds no JSON", .clientEvent)
+    guard let relayed = context.dialect.answers.relayed(data) else {
+      complain("the data is a string that holds no JSON", .clientEvent, at: now)
       return
     }
     if let (reason, mistake, code) = refusal(of: name, channel: channel, data: data, at: now) {
-      complain("Client event rejected - \(reason)", mistake, code: code, channel: channel)
+      complain(
+        "Client event rejected - \(reason)", mistake, code: code, channel: channel, at: now)
       return
     }
-    hub.relay(name: name, channel: channel, data: relayed, from: self)
+    hub.relay(name: name, channel: channel, data: relayed, from: self, at: now)
   }
 
   private func refusal(
@@ -146,14 +152,14 @@ extension ClientSession {
     guard hub.application.allowsClientEvents else {
       return ("client events are switched off for this app", .clientEventsOff, nil)
     }
-    let dialect = hub.text.dialect
-    guard dialect.passesOnClientEvents(on: dialect.kind(of: channel)) else {
+    let dialect = context.dialect
+    guard dialect.clientEventKinds.contains(dialect.answers.kind(of: channel)) else {
       return ("only supported on private and presence channels", .clientEvent, nil)
     }
     guard subscriptions.contains(channel) else {
       return ("this connection is not subscribed to \(channel)", .notMember, nil)
     }
-    if let problem = dialect.problem(inEvent: name) {
+    if let problem = dialect.answers.problem(inEvent: name) {
       return (problem, .clientEvent, nil)
     }
     let limits = hub.limits

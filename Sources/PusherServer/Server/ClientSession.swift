@@ -1,10 +1,27 @@
 package import PusherCore
 
+/// What the clients of a server share, whatever their app is.
+package final class SessionContext {
+  let dialect: Dialect
+  /// What goes wrong on purpose.
+  package let faults: FaultScript
+  /// What waits for all of them.
+  package let ledger: OutputLedger
+
+  package init(
+    dialect: Dialect = .pusher, faults: FaultScript = FaultScript(), outputLimit: Int = .max
+  ) {
+    self.dialect = dialect
+    self.faults = faults
+    ledger = OutputLedger(limit: outputLimit)
+  }
+}
+
 /// One client's socket as the protocol sees it: greeting, subscriptions, events, signs of life, the end.
 ///
 /// Bytes come in through the connection's input, then ``receive(at:)``; they go out through its output. Time comes in
 /// through ``tick(at:)`` at the ``deadline``. When ``isFinished``, what waits is sent and the socket closed.
-package final class ClientSession {
+package final class ClientSession: HubSession {
   private enum State {
     case open
     /// A close frame was sent; until then the client may answer it.
@@ -15,11 +32,12 @@ package final class ClientSession {
   package let socketID: String
   package let connection: WebSocketConnection
   let hub: Hub
+  let context: SessionContext
   /// The channels it is subscribed to.
   var subscriptions = NameSet()
   /// Who is signed in on it.
   var user: SignedInUser?
-  /// Whether the hub has it on its list of those with something to do.
+  /// Whether the ledger has it on its list of those with something to send.
   var isTouched = false
   var clientEvents: RateWindow
   private var state = State.open
@@ -31,12 +49,22 @@ package final class ClientSession {
   /// What staged faults have done here.
   var faults = FaultLine()
 
-  init(hub: Hub, socketID: String, connection: WebSocketConnection, at now: Instant) {
+  /// Joins the hub after the connection's handshake, and greets the client; `socketID` must be new there.
+  package init(
+    _ connection: WebSocketConnection, socketID: String, hub: Hub, context: SessionContext,
+    at now: Instant
+  ) {
     self.hub = hub
+    self.context = context
     self.socketID = socketID
     self.connection = connection
     clientEvents = RateWindow(limit: hub.limits.clientEventsPerSecond)
     heartbeat = Heartbeat(limits: hub.limits, at: now)
+    hub.connect(self)
+    send(
+      hub.text.connectionEstablished(
+        socketID: socketID, activityTimeout: hub.limits.activityTimeout), at: now)
+    stageGreeting(at: now)
   }
 
   /// Whether the socket is to be closed once the output is sent.
@@ -58,12 +86,11 @@ package final class ClientSession {
 
   /// Handles what stands in the connection's input.
   package func receive(at now: Instant) {
-    hub.now = now
     if faults.isBlackhole {
       connection.input.removeAll()
       return
     }
-    connection.answersPings = !hub.faults.holdsPongs
+    connection.answersPings = !context.faults.holdsPongs
     while !isFinished, let event = connection.next() {
       heartbeat.noteActivity(at: now)
       switch event {
@@ -76,99 +103,93 @@ package final class ClientSession {
         if !connection.answersPings { answerPing(frame: payload.array, at: now) }
       case .pong: usesControlFrames = true
       case .closed(let code, let reason):
-        finish(code: code.map { Int($0.rawValue) }, reason: reason)
+        finish(code: code.map { Int($0.rawValue) }, reason: reason, at: now)
       case .failed(let error):
-        finish(code: nil, reason: error.description)
+        finish(code: nil, reason: error.description, at: now)
       }
     }
-    if !connection.output.isEmpty { hub.touch(self) }
+    if !connection.output.isEmpty { context.ledger.touch(self) }
   }
 
   /// The client will send nothing more.
   package func inputEnded(at now: Instant) {
     connection.inputEnded()
     receive(at: now)
-    finish(code: nil, reason: "the connection ended")
+    finish(code: nil, reason: "the connection ended", at: now)
   }
 
   /// The socket broke; nothing can be sent.
-  package func lost(reason: String) {
-    finish(code: nil, reason: reason)
+  package func lost(reason: String, at now: Instant) {
+    finish(code: nil, reason: reason, at: now)
     connection.output.removeAll()
     noteOutput()
   }
 
   /// Looks at the time: pings, and gives up on who does not answer.
   package func tick(at now: Instant) {
-    hub.now = now
     switch state {
     case .open:
       sendLatePongs(at: now)
       switch heartbeat.tick(at: now) {
       case .none: break
-      case .sendPing: sendPing()
-      case .lost where faults.isBlackhole: drop(reason: "lost in a staged black hole")
-      case .lost where !hub.text.dialect.sendsCloseFrames:
-        send(hub.text.error(code: .pongNotReceived, message: "Pong reply not received in time"))
-        drop(reason: "Pong reply not received in time")
+      case .sendPing: sendPing(at: now)
+      case .lost where faults.isBlackhole: drop(reason: "lost in a staged black hole", at: now)
+      case .lost where !context.dialect.sendsCloseFrames:
+        let reason = "Pong reply not received in time"
+        send(hub.text.error(code: .pongNotReceived, message: reason), at: now)
+        drop(reason: reason, at: now)
       case .lost: close(.pongNotReceived, reason: "Pong reply not received", at: now)
       }
     case .closing(let until):
-      if now >= until { finish(code: nil, reason: "the close frame was not answered") }
+      if now >= until { finish(code: nil, reason: "the close frame was not answered", at: now) }
     case .finished: break
     }
   }
 
-  private func sendPing() {
-    guard usesControlFrames, hub.text.dialect.pingsWithFrames, !faults.isBlackhole else {
-      send(hub.text.ping)
+  private func sendPing(at now: Instant) {
+    guard usesControlFrames, context.dialect.pingsWithFrames, !faults.isBlackhole else {
+      send(hub.text.ping, at: now)
       return
     }
     connection.ping()
-    hub.touch(self)
+    context.ledger.touch(self)
   }
 
   /// The socket took what it could; what is left tells whether the client reads.
   package func outputSent(at now: Instant) {
-    hub.now = now
     noteOutput()
     guard connection.output.count > hub.limits.outputQueue else {
       faults.allowance = 0
       return
     }
-    if isOpen && connection.output.count > hub.limits.outputQueue + faults.allowance { overflow() }
+    if isOpen && connection.output.count > hub.limits.outputQueue + faults.allowance {
+      overflow(at: now)
+    }
   }
 
   // MARK: Out
 
-  func greet() {
-    send(
-      hub.text.connectionEstablished(
-        socketID: socketID, activityTimeout: hub.limits.activityTimeout))
-    stageGreeting()
-  }
-
   /// Sends one message to this client alone.
   ///
   /// It is never compressed: that would cost each connection a quarter of a megabyte for a greeting.
-  func send(_ text: String) {
-    _ = deliverPlain(SharedFrame(text))
+  func send(_ text: String, at now: Instant) {
+    _ = deliverPlain(SharedFrame(text), at: now)
   }
 
   /// Sends a message that others get too; false when the client can no longer get any.
-  func deliver(_ frame: SharedFrame) -> Bool {
-    if let channel = frame.channel, !hub.faults.isEmpty {
-      return deliverStaged(frame, on: channel)
+  func deliver(_ frame: SharedFrame, at now: Instant) -> Bool {
+    if let channel = frame.channel, !context.faults.isEmpty {
+      return deliverStaged(frame, on: channel, at: now)
     }
-    return deliverPlain(frame)
+    return deliverPlain(frame, at: now)
   }
 
   /// Sends a message that no fault touches.
-  func deliverPlain(_ frame: SharedFrame) -> Bool {
-    guard hasRoom(for: frame.view.count) else { return false }
+  func deliverPlain(_ frame: SharedFrame, at now: Instant) -> Bool {
+    guard hasRoom(for: frame.view.count, at: now) else { return false }
     connection.send(encodedFrame: frame.view)
-    heartbeat.noteMessage(at: hub.now)
-    hub.touch(self)
+    heartbeat.noteMessage(at: now)
+    context.ledger.touch(self)
     noteOutput()
     return true
   }
@@ -177,21 +198,21 @@ package final class ClientSession {
   private func noteOutput() {
     let change = connection.output.count - noted
     noted += change
-    hub.ledger.note(change)
+    context.ledger.note(change)
   }
 
-  private func hasRoom(for count: Int) -> Bool {
+  private func hasRoom(for count: Int, at now: Instant) -> Bool {
     guard isOpen, !faults.isBlackhole else { return false }
     guard connection.output.count + count <= hub.limits.outputCeiling + faults.allowance else {
-      overflow()
+      overflow(at: now)
       return false
     }
     return true
   }
 
-  private func overflow() {
+  private func overflow(at now: Instant) {
     let limit = hub.limits.outputQueue
-    close(.overCapacity, reason: "more than \(limit) bytes wait unread", at: hub.now)
+    close(.overCapacity, reason: "more than \(limit) bytes wait unread", at: now)
   }
 
   /// Closes with one of the protocol's codes.
@@ -200,34 +221,34 @@ package final class ClientSession {
   }
 
   /// Ends the connection because the app wants its user gone.
-  func terminate() {
-    close(.unauthorized, reason: "the app has ended the user's connections", at: hub.now)
+  func terminate(at now: Instant) {
+    close(.unauthorized, reason: "the app has ended the user's connections", at: now)
   }
 
   /// Ends the connection without a close frame, once what waits is sent.
-  func drop(reason: String) {
-    finish(code: nil, reason: reason)
+  func drop(reason: String, at now: Instant) {
+    finish(code: nil, reason: reason, at: now)
   }
 
   func close(_ code: CloseCode, reason: String, at now: Instant) {
     guard isOpen else { return }
     connection.close(code, reason: reason)
     state = .closing(until: now.advanced(by: hub.limits.closeTimeout))
-    leaveAll(code: Int(code.rawValue), reason: reason)
+    leaveAll(code: Int(code.rawValue), reason: reason, at: now)
   }
 
-  private func finish(code: Int?, reason: String) {
+  private func finish(code: Int?, reason: String, at now: Instant) {
     let wasOpen = isOpen
     guard !isFinished else { return }
     state = .finished
-    if wasOpen { leaveAll(code: code, reason: reason) }
-    hub.touch(self)
+    if wasOpen { leaveAll(code: code, reason: reason, at: now) }
+    context.ledger.touch(self)
   }
 
-  private func leaveAll(code: Int?, reason: String) {
-    hub.touch(self)
+  private func leaveAll(code: Int?, reason: String, at now: Instant) {
+    context.ledger.touch(self)
     hub.log(.disconnected(socketID: socketID, code: code, reason: reason))
-    hub.disconnect(self)
+    hub.disconnect(self, at: now)
     subscriptions.removeAll()
   }
 }

@@ -1,6 +1,7 @@
 internal import PusherCore
 
-/// How much waits for all clients of a server together, so that no crowd that does not read takes the machine's memory.
+/// Which clients of a server have something to send, and how much waits for all of them together, so that no crowd that
+/// does not read takes the machine's memory.
 ///
 /// It belongs to the server's thread.
 package final class OutputLedger {
@@ -13,6 +14,23 @@ package final class OutputLedger {
 
   package init(limit: Int) {
     self.limit = limit
+  }
+
+  private var touched: [ClientSession] = []
+
+  /// Notes a session with new output, or one that has ended.
+  func touch(_ session: ClientSession) {
+    guard !session.isTouched else { return }
+    session.isTouched = true
+    touched.append(session)
+  }
+
+  /// The sessions with new output, or that have ended, since the last call.
+  package func takeTouched() -> [ClientSession] {
+    guard !touched.isEmpty else { return [] }
+    defer { touched.removeAll(keepingCapacity: true) }
+    for session in touched { session.isTouched = false }
+    return touched
   }
 
   /// Whether there is more than there may be.
@@ -39,13 +57,13 @@ extension Server {
   func relieve() {
     let now = loop.now
     for connection in allConnections { connection.flush(at: now) }
-    let ledger = applications.ledger
+    let ledger = context.ledger
     guard ledger.isFull else { return }
     var waiting = allConnections.filter { $0.waitingBytes > 0 }
     waiting.sort { $0.waitingBytes > $1.waitingBytes }
     var dropped = 0
     for connection in waiting where ledger.total > ledger.limit / 8 * 7 {
-      connection.cut("all clients together leave more than \(ledger.limit) bytes unread")
+      connection.cut("all clients together leave more than \(ledger.limit) bytes unread", at: now)
       dropped += 1
     }
     noteFullQueues(dropped: dropped)

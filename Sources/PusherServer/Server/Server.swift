@@ -10,8 +10,7 @@ package final class Server {
   let loop: EventLoop
   let applications: Applications
   let router: APIRouter
-  /// What goes wrong on purpose.
-  package let faults = FaultScript()
+  package let context: SessionContext
   /// Where all connections read to; empty between two calls.
   let scratch = ByteBuffer(capacity: 65_536)
   private(set) var isStopping = false
@@ -52,9 +51,8 @@ package final class Server {
       options.applications, limits: options.limits, pathPrefix: options.pathPrefix,
       service: options.service, dialect: options.dialect, random: random)
     router = APIRouter(applications)
-    faults.add(options.faults)
-    for hub in applications.hubs { hub.faults = faults }
-    let ledger = applications.ledger
+    context = SessionContext(dialect: options.dialect, outputLimit: options.limits.allOutput)
+    context.faults.add(options.faults)
     let tls = try Self.context(options)
     let outgoing = try Self.outgoingContext(options)
     let door = Door()
@@ -70,7 +68,7 @@ package final class Server {
         report: { [weak self] in self?.report($0) },
         onIdle: { [weak self] in self?.checkStopped() })
     }
-    ledger.relieve = { [weak self] in self?.relieve() }
+    context.ledger.relieve = { [weak self] in self?.relieve() }
     startTimers()
     loop.beforeWait { [weak self] in self?.deliver() }
   }
@@ -85,7 +83,7 @@ package final class Server {
   var allConnections: [ServerConnection] { Array(connections.values) }
 
   /// Bytes that wait for all clients together.
-  package var queuedBytes: Int { applications.ledger.total }
+  package var queuedBytes: Int { context.ledger.total }
 
   /// What a request is answered that comes from a foreign page or asks for a foreign name; `nil` for all others.
   func accessRefusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
@@ -100,7 +98,8 @@ package final class Server {
 
   /// The answer to a request that is no WebSocket's.
   func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer {
-    let authorized = options.hasAuthEndpoints ? AuthEndpoint(applications).answer(request) : nil
+    let endpoint = AuthEndpoint(applications, refusal: context.faults.endpointFailure)
+    let authorized = options.hasAuthEndpoints ? endpoint.answer(request) : nil
     return authorized
       ?? router.answer(request, seconds: SystemClock.wall().secondsSince1970, at: loop.now)
   }
@@ -130,7 +129,8 @@ package final class Server {
   }
 
   private func cutConnections() {
-    for connection in connections.values { connection.cut() }
+    let now = loop.now
+    for connection in connections.values { connection.cut(at: now) }
   }
 
   /// What lets the listener call a server that is not complete when the listener is made.
@@ -213,7 +213,7 @@ package final class Server {
 
   // MARK: Output
 
-  /// Tells what has happened, behind what the hubs have noted before it.
+  /// Tells what has happened, after what the hubs have noted before it.
   func report(_ event: ServerLogEvent) {
     for hub in applications.hubs { hub.takeLog().forEach(log) }
     log(event)
@@ -229,15 +229,11 @@ package final class Server {
   /// Sends what the last round has brought; ends may tell others something, so that it goes on until all is told.
   private func deliver() {
     let now = loop.now
-    for hub in applications.hubs {
-      while true {
-        let touched = hub.takeTouched()
-        for session in touched {
-          connectionsBySession[ObjectIdentifier(session)]?.flush(at: now)
-        }
-        hub.takeLog().forEach(log)
-        if touched.isEmpty { break }
-      }
+    while true {
+      let touched = context.ledger.takeTouched()
+      for session in touched { connectionsBySession[ObjectIdentifier(session)]?.flush(at: now) }
+      for hub in applications.hubs { hub.takeLog().forEach(log) }
+      if touched.isEmpty { break }
     }
     takeNotices(at: now)
   }

@@ -37,7 +37,7 @@ extension ServerConnection {
       upgrade(request, at: now)
       return
     }
-    let answer = refusal ?? route(request)
+    let answer = refusal ?? route(request, at: now)
     let keepsAlive = request.keepsAlive && !isUpgrade && !server.isStopping
     answer.write(
       to: answers, keepsAlive: keepsAlive, withoutBody: request.head.method == "HEAD")
@@ -49,15 +49,15 @@ extension ServerConnection {
         reason: answer.status < 300 ? "" : answer.body))
   }
 
-  private func route(_ request: HTTPRequestReader.Request) -> HTTPAnswer {
+  private func route(_ request: HTTPRequestReader.Request, at now: Instant) -> HTTPAnswer {
     guard request.head.target == FaultControl.path else {
       return server.answer(request)
     }
-    let control = FaultControl(script: server.faults, peer: peer)
+    let control = FaultControl(script: server.context.faults, peer: peer)
     let (answer, addsFaults) = control.answer(request)
     if addsFaults {
-      for hub in server.applications.hubs {
-        for session in hub.allSessions { session.stageGreeting() }
+      for connection in server.allConnections {
+        if case .socket(let session) = connection.phase { session.stageGreeting(at: now) }
       }
     }
     return answer
@@ -87,7 +87,8 @@ extension ServerConnection {
     switch SocketAdmission(request.head, applications: server.applications) {
     case .accepted(let hub):
       let socketID = server.applications.newSocketID()
-      let session = hub.connect(connection, socketID: socketID, at: now)
+      let session = ClientSession(
+        connection, socketID: socketID, hub: hub, context: server.context, at: now)
       phase = .socket(session)
       server.join(session, self)
       if server.isStopping { stop(at: now) }
@@ -97,8 +98,7 @@ extension ServerConnection {
       server.report(.refused(code: code.rawValue, reason: reason))
       phase = .refused(
         RefusedSocket(
-          connection, code: code, reason: reason, limits: server.limits,
-          text: server.applications.text, at: now))
+          connection, code: code, reason: reason, applications: server.applications, at: now))
     }
   }
 

@@ -61,7 +61,7 @@ final class ServerConnection: SocketStreamDelegate {
       case .end: inputEnded(at: now)
       }
     } catch {
-      ended(error.description)
+      ended(error.description, at: now)
     }
     scratch.removeAll()
     flush(at: now)
@@ -80,7 +80,7 @@ final class ServerConnection: SocketStreamDelegate {
   }
 
   func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
-    ended(error.description)
+    ended(error.description, at: now)
   }
 
   private func received(_ bytes: ByteBuffer, at now: Instant) {
@@ -88,7 +88,7 @@ final class ServerConnection: SocketStreamDelegate {
     case .http(let reader):
       // The first byte of a TLS record with a handshake (RFC 8446 section 5.1); no method begins so.
       if input.isEmpty, bytes.view[0] == 22 {
-        return ended("the client speaks TLS, and this port does not")
+        return ended("the client speaks TLS, and this port does not", at: now)
       }
       if !reader.isInside(input) { httpDeadline = now.advanced(by: server.limits.requestTimeout) }
       input.append(bytes.view)
@@ -105,9 +105,8 @@ final class ServerConnection: SocketStreamDelegate {
 
   private func inputEnded(at now: Instant) {
     switch phase {
-    case .http, .lingering: ended(nil)
+    case .http, .lingering, .refused: ended(nil, at: now)
     case .socket(let session): session.inputEnded(at: now)
-    case .refused: ended(nil)
     }
   }
 
@@ -120,14 +119,14 @@ final class ServerConnection: SocketStreamDelegate {
     do throws(TransportError) {
       try stream.write(from: output)
     } catch {
-      ended(error.description)
+      ended(error.description, at: now)
       return
     }
     if case .socket(let session) = phase { session.outputSent(at: now) }
     guard output.isEmpty else { return }
     // What a burst took is given back.
     if output.capacity > Self.readSize { output.removeAll() }
-    if isOver && !stream.wantsWrite { ended(nil) }
+    if isOver && !stream.wantsWrite { ended(nil, at: now) }
   }
 
   private var isOver: Bool {
@@ -148,9 +147,9 @@ final class ServerConnection: SocketStreamDelegate {
   }
 
   /// Nothing more can or shall be sent.
-  private func ended(_ reason: String?) {
+  private func ended(_ reason: String?, at now: Instant) {
     switch phase {
-    case .socket(let session): session.lost(reason: reason ?? "the connection ended")
+    case .socket(let session): session.lost(reason: reason ?? "the connection ended", at: now)
     case .http, .refused, .lingering:
       if let reason { server.report(.dropped(reason: reason)) }
     }
@@ -175,7 +174,7 @@ final class ServerConnection: SocketStreamDelegate {
     switch phase {
     case .http(let reader):
       guard reader.isInside(input) else {
-        ended(nil)
+        ended(nil, at: now)
         return
       }
       HTTPAnswer.refusal(408, "the request did not come in time").write(
@@ -187,8 +186,8 @@ final class ServerConnection: SocketStreamDelegate {
       session.tick(at: now)
       flush(at: now)
       // A client that reads nothing is not waited for.
-      if session.isFinished { ended(nil) }
-    case .refused, .lingering: ended(nil)
+      if session.isFinished { ended(nil, at: now) }
+    case .refused, .lingering: ended(nil, at: now)
     }
   }
 
@@ -199,7 +198,7 @@ final class ServerConnection: SocketStreamDelegate {
       // A request that has begun is still answered, and told that the connection ends with it.
       guard !reader.isInside(input) else { return }
       closesWhenSent = true
-      if answers.isEmpty { ended(nil) }
+      if answers.isEmpty { ended(nil, at: now) }
     case .socket(let session):
       session.close(.generic, reason: "the server is shutting down", at: now)
       flush(at: now)
@@ -208,8 +207,8 @@ final class ServerConnection: SocketStreamDelegate {
   }
 
   /// Ends the connection without waiting for anything.
-  func cut(_ reason: String = "the server has shut down") {
-    ended(reason)
+  func cut(_ reason: String = "the server has shut down", at now: Instant) {
+    ended(reason, at: now)
   }
 
   /// What waits for a socket's client.

@@ -28,7 +28,7 @@ package enum SocketAdmission {
       self = .refused(.applicationDisabled, reason: "The app is disabled")
       return
     }
-    let checksVersions = applications.text.dialect.checksVersions
+    let checksVersions = applications.dialect.checksVersions
     if checksVersions, let version = target["version"], !Self.isVersion(version) {
       self = .refused(.invalidVersion, reason: "Invalid version string: '\(version)'")
       return
@@ -40,7 +40,7 @@ package enum SocketAdmission {
     }
     guard applications.connectionCount < applications.limits.connections else {
       self = .refused(
-        applications.text.dialect.connectionQuota,
+        applications.dialect.connectionQuota,
         reason: "the server has at most \(applications.limits.connections) connections")
       return
     }
@@ -58,5 +58,41 @@ package enum SocketAdmission {
       && text.utf8.allSatisfy { byte in
         byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || ".-+_".utf8.contains(byte)
       }
+  }
+}
+
+/// A WebSocket that is opened only to say why it is closed: browsers show their page no status of a refused upgrade.
+final class RefusedSocket {
+  let connection: WebSocketConnection
+  /// Until when the client may answer the close frame.
+  let deadline: Instant
+  private(set) var isFinished = false
+
+  init(
+    _ connection: WebSocketConnection, code: PusherCode, reason: String,
+    applications: Applications, at now: Instant
+  ) {
+    self.connection = connection
+    let sendsCloseFrames = applications.dialect.sendsCloseFrames
+    let limits = applications.limits
+    let isKept = !sendsCloseFrames && code == .overQuota
+    // Reverb keeps a connection for which it has no room; here it ends when a live one would be asked for a sign of life.
+    deadline = now.advanced(by: isKept ? limits.activityTimeout : limits.closeTimeout)
+    connection.send(text: applications.text.error(code: code, message: reason))
+    guard sendsCloseFrames else {
+      isFinished = !isKept
+      return
+    }
+    connection.close(code.closeCode, reason: reason)
+  }
+
+  /// Drops what the client sends, until it has answered.
+  func receive() {
+    while let event = connection.next() {
+      switch event {
+      case .closed, .failed: isFinished = true
+      case .text, .binary, .ping, .pong: break
+      }
+    }
   }
 }

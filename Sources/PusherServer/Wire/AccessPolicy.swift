@@ -5,43 +5,105 @@ package struct AccessPolicy: Sendable, Equatable {
   package var origins = OriginPolicy()
   package var hosts = HostPolicy()
 
-  /// What a request is refused for, as it was written.
-  package enum Refusal: Sendable, Hashable, CustomStringConvertible {
-    case origin(String)
-    case host(String)
-
-    package var description: String {
-      switch self {
-      case .origin(let text): "a page of '\(Self.cut(text))'"
-      case .host(let text): "a request for host '\(Self.cut(text))'"
-      }
-    }
-
-    /// The beginning of a text of any length.
-    private static func cut(_ text: String) -> String {
-      text.utf8.count > 100 ? String(decoding: text.utf8.prefix(100), as: UTF8.self) + "…" : text
-    }
-
-    /// What the one who asked is told.
-    var answer: HTTPAnswer {
-      switch self {
-      case .origin: .refusal(403, "pages of this origin may not speak to this server")
-      case .host: .refusal(403, "this server is not to be asked for by this host name")
-      }
-    }
-  }
-
   package init() {}
 
   /// Why a request is refused; `nil` when it may be looked at.
   ///
   /// Of several fields of a name each must be allowed, and so must the name in a target that is a whole URL.
-  package func refusal(_ head: HTTPRequestHead) -> Refusal? {
+  package func refusal(_ head: HTTPRequestHead) -> AccessRefusal? {
     if let origin = head.headers.all("Origin").first(where: { !origins.allows($0) }) {
       return .origin(origin)
     }
     let named = RequestTarget.authority(of: head.target).map { [$0] } ?? []
     return (named + head.headers.all("Host")).first { !hosts.allows($0) }.map { .host($0) }
+  }
+}
+
+/// By which names the server may be asked for: against pages whose own name has been made to lead here (DNS rebinding).
+///
+/// Such a page asks its own server, so that the browser sends no `Origin` with what only reads; but the name in the
+/// `Host` field is the page's.
+package struct HostPolicy: Sendable, Equatable {
+  /// Beside the local ones.
+  package var allowed: Set<LocalHost>
+  /// Whether other machines reach the server too, by names that are not known here; programs may use any of them.
+  package var isPublic: Bool
+
+  package init(allowed: Set<LocalHost> = [], isPublic: Bool = false) {
+    self.allowed = allowed
+    self.isPublic = isPublic
+  }
+
+  /// Whether the server may be asked for by this `Host`, which is empty where there is no name.
+  package func allows(_ field: String) -> Bool {
+    guard !isPublic, !field.isEmpty else { return true }
+    guard let (host, _) = LocalHost.split(field) else { return false }
+    return host.isLocal || allowed.contains(host)
+  }
+}
+
+/// Which pages may speak to the server: the local ones, and those that are named.
+///
+/// A browser says in `Origin` where a page comes from (RFC 6454 section 7; the Fetch standard), and no script can
+/// change it. A request without one comes from a program.
+package struct OriginPolicy: Sendable, Equatable {
+  /// An origin in the one spelling that browsers send.
+  package struct Origin: Sendable, Hashable, CustomStringConvertible {
+    package let description: String
+    /// Whether a server of this machine sent the page.
+    let isLocal: Bool
+
+    /// Reads `SCHEME://HOST`, `SCHEME://HOST:PORT`, `file://` or `null`; `nil` for everything else.
+    ///
+    /// Letters count without their case, and a scheme's own port is no port.
+    package init?(_ text: some StringProtocol) {
+      let lower = text.lowercased()
+      if lower == "null" || lower == "file://" {
+        description = lower
+        isLocal = false
+        return
+      }
+      let bytes = Array(lower.utf8)
+      guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+        bytes[colon...].starts(with: "://".utf8), Self.isScheme(bytes[..<colon]),
+        let (host, port) = LocalHost.split(
+          String(decoding: bytes[(colon + 3)...], as: UTF8.self))
+      else { return nil }
+      let scheme = String(decoding: bytes[..<colon], as: UTF8.self)
+      let own = ["http": 80, "https": 443][scheme]
+      let shown = port.flatMap { $0 == own ? nil : ":\($0)" } ?? ""
+      description = "\(scheme)://\(host)\(shown)"
+      // Only pages of http come from a server; who is at another scheme is not known here.
+      isLocal = own != nil && host.isLocal
+    }
+
+    private static func isScheme(_ bytes: ArraySlice<UInt8>) -> Bool {
+      bytes.first.map { $0 &- 0x61 < 26 } ?? false
+        && bytes.allSatisfy { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 || "+-.".utf8.contains($0) }
+    }
+  }
+
+  /// Beside the local ones.
+  package var allowed: Set<Origin>
+
+  package init(allowed: Set<Origin> = []) {
+    self.allowed = allowed
+  }
+
+  /// Whether a page with this `Origin` may speak to the server; what is no origin may not.
+  package func allows(_ field: String) -> Bool {
+    guard let origin = Origin(field) else { return false }
+    return origin.isLocal || allowed.contains(origin)
+  }
+}
+
+extension AccessRefusal {
+  /// What the one who asked is told.
+  var answer: HTTPAnswer {
+    switch self {
+    case .origin: .refusal(403, "pages of this origin may not speak to this server")
+    case .host: .refusal(403, "this server is not to be asked for by this host name")
+    }
   }
 }
 
@@ -57,12 +119,12 @@ package struct RefusalReport {
   /// How many are told.
   package static let limit = 20
 
-  private var told: Set<AccessPolicy.Refusal> = []
+  private var told: Set<AccessRefusal> = []
 
   package init() {}
 
   /// Notes a refusal, and says whether it is told.
-  package mutating func note(_ refusal: AccessPolicy.Refusal) -> Telling {
+  package mutating func note(_ refusal: AccessRefusal) -> Telling {
     guard told.count < Self.limit, told.insert(refusal).inserted else { return .silence }
     return told.count == Self.limit ? .tellLast : .tell
   }

@@ -156,7 +156,7 @@ extension ServerLogEvent {
 extension ServeSettings {
   /// What the server is made of.
   fileprivate var serverOptions: ServerOptions {
-    var options = ServerOptions(applications: apps.map(\.application))
+    var options = ServerOptions(applications: apps)
     options.service = service
     options.faults = faults
     options.dialect = dialect
@@ -175,18 +175,6 @@ extension ServeSettings {
   }
 }
 
-extension ServedApp {
-  fileprivate var application: Application {
-    var application = Application(
-      id: id, key: key, secret: secret.revealed, allowsClientEvents: allowsClientEvents,
-      isEnabled: isEnabled)
-    application.sendsSubscriptionCounts = sendsSubscriptionCounts
-    application.webhooks = webhooks
-    application.masterKey = encryptionKey?.masterKey
-    return application
-  }
-}
-
 extension ServeSettings {
   /// Lines for a `.env` file that lead an application here, under the names that Laravel and this program read.
   ///
@@ -195,12 +183,12 @@ extension ServeSettings {
     apps.map { block($0, port: port) }.joined(separator: "\n")
   }
 
-  private func block(_ app: ServedApp, port: UInt16) -> String {
+  private func block(_ app: Application, port: UInt16) -> String {
     // Nobody can connect to "any address".
     let reachable = ["0.0.0.0": "127.0.0.1", "::": "::1"][host] ?? host
     let values = [
       ("BROADCAST_CONNECTION", "pusher"), ("PUSHER_APP_ID", app.id), ("PUSHER_APP_KEY", app.key),
-      ("PUSHER_APP_SECRET", app.secret.revealed), ("PUSHER_HOST", reachable),
+      ("PUSHER_APP_SECRET", app.secret), ("PUSHER_HOST", reachable),
       ("PUSHER_PORT", String(port)), ("PUSHER_SCHEME", certificate == nil ? "http" : "https"),
       ("PUSHER_APP_CLUSTER", "mt1"),
     ]

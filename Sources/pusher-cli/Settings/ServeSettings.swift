@@ -12,7 +12,7 @@ struct ServeSettings: Equatable, Sendable {
   /// A command to run once connections are taken.
   var onReady: String?
   /// At least one, with distinct ids and keys.
-  var apps: [ServedApp]
+  var apps: [Application]
   /// Which of app id, key and secret nobody gave, and what they are; to be announced.
   var defaulted: [String]
   var certificate: CertificateFiles?
@@ -89,8 +89,9 @@ extension ServeSettings {
         "\(flag.spelling) is for the commands that connect; serve listens where --listen says")
     }
     service = reader.service
-    if dialect == .reverb, apps.contains(where: { !$0.webhooks.isEmpty }) {
-      reader.warn("Reverb has no webhooks; with --dialect reverb they are sent all the same")
+    if !dialect.sendsWebhooks, apps.contains(where: { !$0.webhooks.isEmpty }) {
+      reader.warn(
+        "\(dialect.name) has no webhooks; with --dialect \(dialect) they are sent all the same")
     }
     verbosity = reader.verbosity
     warnings = reader.warnings
@@ -197,7 +198,7 @@ extension SettingsReader {
   /// - Throws: ``UsageError`` also for an address that others can reach, when the secret is the one that everybody knows.
   fileprivate mutating func servedApp(
     isLocal: Bool, listen host: String
-  ) throws(UsageError) -> (apps: [ServedApp], defaulted: [String]) {
+  ) throws(UsageError) -> (apps: [Application], defaulted: [String]) {
     let source = try environment.source(forKey: typed.text(.key), isAPI: true)
     let local = CredentialSource.local
     var withKey = source
@@ -215,7 +216,7 @@ extension SettingsReader {
     var app = try servedDefaults()
     app.id = appID?.value ?? local.appID?.value ?? app.id
     app.key = key.value
-    app.secret = secret ?? app.secret
+    app.secret = secret?.revealed ?? app.secret
     let defaulted = [
       appID == nil ? "app id '\(app.id)'" : nil,
       key == local.key ? "key 'local'" : nil,
@@ -225,7 +226,7 @@ extension SettingsReader {
   }
 
   /// The apps of a file.
-  fileprivate mutating func servedApps(_ path: String) throws(UsageError) -> [ServedApp] {
+  fileprivate mutating func servedApps(_ path: String) throws(UsageError) -> [Application] {
     let single = [Flag.key, .appID, .secretFile].first { typed.text($0) != nil }
     if let single {
       throw UsageError("--apps and \(single.spelling) exclude each other; give one")
@@ -234,14 +235,14 @@ extension SettingsReader {
   }
 
   /// What the options say for every app.
-  private mutating func servedDefaults() throws(UsageError) -> ServedApp {
-    var app = ServedApp(id: "1", key: "local", secret: Secret("local"))
+  private mutating func servedDefaults() throws(UsageError) -> Application {
+    var app = Application(id: "1", key: "local", secret: "local")
     app.allowsClientEvents = typed.isOn(.clientEvents)
     app.sendsSubscriptionCounts = typed.isOn(.subscriptionCounts)
     for text in typed.texts(.webhook) {
-      app.webhooks.append(try ServedApp.webhook(text, "--webhook"))
+      app.webhooks.append(try Application.webhook(text, "--webhook"))
     }
-    app.encryptionKey = try encryptionKey(for: nil, orIfThere: true)
+    app.masterKey = try encryptionKey(for: nil, orIfThere: true)?.masterKey
     return app
   }
 }

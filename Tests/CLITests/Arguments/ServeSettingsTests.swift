@@ -129,24 +129,25 @@ import Testing
   }
 
   private func identity(_ settings: ServeSettings) -> [String] {
-    settings.apps.flatMap { [$0.id, $0.key, $0.secret.revealed] }
+    settings.apps.flatMap { [$0.id, $0.key, $0.secret] }
   }
 }
 
 @Suite("The file of --apps")
 struct AppsFileTests {
-  private func apps(_ text: String, _ options: String = "") throws -> [ServedApp] {
-    try serve("--apps f " + options, files: PretendFiles(contents: ["f": text])).apps
+  private func settings(_ text: String, _ options: String = "") throws -> ServeSettings {
+    try serve("--apps f " + options, files: PretendFiles(contents: ["f": text]))
   }
 
   @Test func `an app has what the file says, and else what the options say`() throws {
-    let apps = try apps(
+    let apps = try settings(
       #"[{"id":1,"key":"a","secret":"x"},{"id":"two","key":"b","secret":"y","enabled":false,"#
         + #""client_events":true,"subscription_counts":true,"webhooks":["http://h/b"]}]"#,
-      "--no-client-events --webhook http://h/all")
+      "--no-client-events --webhook http://h/all"
+    ).apps
     #expect(apps.map(\.id) == ["1", "two"])
     #expect(apps.map(\.key) == ["a", "b"])
-    #expect(apps.map(\.secret.revealed) == ["x", "y"])
+    #expect(apps.map(\.secret) == ["x", "y"])
     #expect(apps.map(\.allowsClientEvents) == [false, true])
     #expect(apps.map(\.sendsSubscriptionCounts) == [false, true])
     #expect(apps.map(\.isEnabled) == [true, false])
@@ -185,12 +186,13 @@ struct AppsFileTests {
     ),
   ])
   func `a mistake is told with the app that has it`(text: String, beginning: String) {
-    let message = refusal { _ = try apps(text) }
+    let message = refusal { _ = try settings(text) }
     #expect(message?.hasPrefix(beginning) == true, "\(message ?? "accepted")")
   }
 
   @Test func `the file stands in place of the options for one app`() {
     #expect(
-      refusal { _ = try apps("[]", "--key k") } == "--apps and --key exclude each other; give one")
+      refusal { _ = try settings("[]", "--key k") }
+        == "--apps and --key exclude each other; give one")
   }
 }

@@ -18,6 +18,7 @@ private final class Town {
   private let applications: Applications
   private let router: APIRouter
   private let hub: Hub
+  private let context: SessionContext
   private var now = Instant(nanoseconds: 0)
   private var clients: [Client] = []
   private static let application = Application(
@@ -34,6 +35,7 @@ private final class Town {
 
   init(options: UInt8) {
     let dialect = Dialect.allCases[Int(options >> 5) % Dialect.allCases.count]
+    context = SessionContext(dialect: dialect)
     var limits = dialect.limits
     limits.outputQueue = options & 1 == 0 ? 1 << 20 : 1000
     limits.subscriptions = options & 2 == 0 ? 1000 : 2
@@ -51,7 +53,9 @@ private final class Town {
         limits: WebSocketLimits(frame: limits.clientMessage, message: limits.clientMessage),
         random: SeededGenerator(seed: 1))
       clients.append(
-        Client(hub.connect(connection, socketID: applications.newSocketID(), at: now)))
+        Client(
+          ClientSession(
+            connection, socketID: applications.newSocketID(), hub: hub, context: context, at: now)))
     }
   }
 
@@ -82,7 +86,7 @@ private final class Town {
     }
     for client in clients { collect(client) }
     for event in hub.takeLog() { check(event) }
-    _ = hub.takeTouched()
+    _ = context.ledger.takeTouched()
   }
 
   /// Joins `CHANNEL` or `CHANNEL|CHANNEL_DATA` with a right signature.
@@ -191,8 +195,8 @@ private final class Town {
       client.session.inputEnded(at: now)
       require(client.session.isFinished && client.session.deadline == nil, "alive after the end")
     }
-    // The hub keeps those with something to send until somebody asks for them.
-    _ = hub.takeTouched()
+    // The ledger keeps those with something to send until somebody asks for them.
+    _ = context.ledger.takeTouched()
     require(hub.connectionCount == 0, "sockets stay in the hub")
     require(hub.occupiedChannels.isEmpty, "channels stay: \(hub.occupiedChannels)")
   }

@@ -111,7 +111,7 @@ struct AuthEndpointTests {
     #expect(ask()?.body.hasPrefix(#"{"auth":"other:"#) == true)
     #expect(ask("&app_key=other") == ask())
     #expect(ask("&app_key=\(Self.key)")?.status == 403)
-    client.session.lost(reason: "gone")
+    client.lose()
     #expect(ask() == stranger)
   }
 

@@ -8,7 +8,7 @@ import Testing
   private static func applications(_ dialect: Dialect) -> Applications {
     let applications = Applications(
       [.forTests()], limits: dialect.limits, dialect: dialect, random: SeededGenerator(seed: 1))
-    let client = HubClient(applications.hubs[0], "1.1")
+    let client = HubClient(applications.hubs[0], "1.1", dialect: dialect)
     client.subscribe("c")
     client.authorize(
       "presence-a", channelData: #"{"user_id":"7","user_info":{"name":"Ada"}}"#)
@@ -94,7 +94,7 @@ import Testing
 
   @Test func `soketi passes an object on as one`() {
     let applications = Self.applications(.soketi)
-    let client = HubClient(applications.hubs[0], "1.9")
+    let client = HubClient(applications.hubs[0], "1.9", dialect: .soketi)
     client.subscribe("cache-c")
     _ = client.texts()
     let body = #"{"name":"e","channel":"cache-c","data":{"k":[1.10,"ä"]}}"#
@@ -102,7 +102,7 @@ import Testing
       Self.call(.soketi, "POST", "/apps/3/events", body: body, to: applications).status == 200)
     let event = #"{"event":"e","channel":"cache-c","data":{"k":[1.10,"ä"]}}"#
     #expect(client.texts() == [event])
-    let late = HubClient(applications.hubs[0], "1.8")
+    let late = HubClient(applications.hubs[0], "1.8", dialect: .soketi)
     late.subscribe("cache-c")
     #expect(late.texts().last == event)
   }
@@ -231,7 +231,7 @@ import Testing
   @Test(arguments: [(Dialect.pusher, #""7""#), (.reverb, "7"), (.soketi, "7")])
   func `a user's number stays a number with Reverb and soketi`(dialect: Dialect, id: String) {
     let applications = Self.applications(dialect)
-    HubClient(applications.hubs[0], "1.3").authorize(
+    HubClient(applications.hubs[0], "1.3", dialect: dialect).authorize(
       "presence-b", channelData: #"{"user_id":7}"#)
     let answer = Self.call(dialect, "GET", "/apps/3/channels/presence-b/users", to: applications)
     #expect(answer.body == #"{"users":[{"id":\#(id)}]}"#)

@@ -8,7 +8,7 @@ import Testing
   private static func hub(_ dialect: Dialect, allowsClientEvents: Bool = true) -> Hub {
     Hub(
       application: .forTests(allowsClientEvents: allowsClientEvents), limits: dialect.limits,
-      text: MessageText(dialect: dialect))
+      dialect: dialect)
   }
 
   /// Two clients who are subscribed to a channel; presence members are 7 and 8, numbers as the app wrote them.
@@ -16,7 +16,7 @@ import Testing
     _ dialect: Dialect, _ channel: String, allowsClientEvents: Bool = true
   ) -> [HubClient] {
     let hub = hub(dialect, allowsClientEvents: allowsClientEvents)
-    let clients = [HubClient(hub, "1.1"), HubClient(hub, "1.2")]
+    let clients = ["1.1", "1.2"].map { HubClient(hub, $0, dialect: dialect) }
     for (client, id) in zip(clients, [7, 8]) {
       let isPresence = channel.hasPrefix("presence-")
       client.authorize(channel, channelData: isPresence ? #"{"user_id":\#(id)}"# : nil)
@@ -53,7 +53,7 @@ import Testing
       ), (.soketi, nil),
     ] as [(Dialect, String?)])
   func `who is not subscribed is told in three ways`(dialect: Dialect, expected: String?) {
-    let client = HubClient(Self.hub(dialect), "1.1")
+    let client = HubClient(Self.hub(dialect), "1.1", dialect: dialect)
     _ = client.received()
     client.send(#"{"event":"client-a","channel":"private-a","data":{}}"#)
     #expect(client.texts() == (expected.map { [$0] } ?? []))

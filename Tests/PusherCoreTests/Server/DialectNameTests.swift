@@ -6,8 +6,8 @@ import Testing
   private static func client(_ dialect: Dialect) -> HubClient {
     let client = HubClient(
       Hub(
-        application: .forTests(), limits: dialect.limits, text: MessageText(dialect: dialect)),
-      "1.1")
+        application: .forTests(), limits: dialect.limits, dialect: dialect),
+      "1.1", dialect: dialect)
     _ = client.received()
     return client
   }
@@ -45,7 +45,7 @@ import Testing
 
   @Test func `encrypted channels are private ones to Reverb, with client events`() {
     let client = Self.client(.reverb)
-    let other = HubClient(client.hub, "1.2")
+    let other = HubClient(client.hub, "1.2", dialect: .reverb)
     for each in [client, other] {
       each.authorize("private-encrypted-a")
       _ = each.texts()
@@ -64,7 +64,7 @@ import Testing
         switch dialect {
         case .pusher: "pusher:error"
         case .reverb: "pusher_internal:subscription_succeeded"
-        case .soketi: "pusher:subscription_error"
+        default: "pusher:subscription_error"
         }
       #expect(Self.names(client) == [answer], "\(dialect)")
     }

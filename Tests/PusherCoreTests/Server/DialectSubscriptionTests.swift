@@ -4,11 +4,12 @@ import Testing
 
 @Suite struct `What servers answer to connections and subscriptions` {
   private static func hub(_ dialect: Dialect) -> Hub {
-    Hub(application: .forTests(), limits: dialect.limits, text: MessageText(dialect: dialect))
+    Hub(application: .forTests(), limits: dialect.limits, dialect: dialect)
   }
 
   private static func client(_ dialect: Dialect, of hub: Hub? = nil) -> HubClient {
-    let client = HubClient(hub ?? Self.hub(dialect), hub == nil ? "1.1" : "1.2")
+    let client = HubClient(
+      hub ?? Self.hub(dialect), hub == nil ? "1.1" : "1.2", dialect: dialect)
     _ = client.received()
     return client
   }
@@ -33,7 +34,7 @@ import Testing
   @Test(arguments: [Dialect.reverb, .soketi])
   func `subscribing twice succeeds twice, and makes one subscription`(dialect: Dialect) {
     let hub = Self.hub(dialect)
-    let clients = [Self.client(dialect, of: hub), HubClient(hub, "1.3")]
+    let clients = [Self.client(dialect, of: hub), HubClient(hub, "1.3", dialect: dialect)]
     for channel in ["news", "private-a", "presence-a", "cache-a"] {
       let member = channel.hasPrefix("presence") ? #"{"user_id":"7"}"# : nil
       for client in clients { client.authorize(channel, channelData: member) }
@@ -56,7 +57,7 @@ import Testing
   @Test func `subscribing again as somebody else takes the old member away`() {
     let hub = Self.hub(.reverb)
     let client = Self.client(.reverb, of: hub)
-    let watcher = HubClient(hub, "1.3")
+    let watcher = HubClient(hub, "1.3", dialect: .reverb)
     watcher.authorize("presence-a", channelData: #"{"user_id":"1"}"#)
     client.authorize("presence-a", channelData: #"{"user_id":"7"}"#)
     _ = watcher.texts()
@@ -64,7 +65,7 @@ import Testing
     let data = watcher.texts().compactMap { (try? JSONParser.parse($0))?["data"]?.text }
     #expect(data == [#"{"user_id":"7"}"#, #"{"user_id":"8"}"#])
     #expect(hub.userIDs("presence-a") == ["1", "8"])
-    client.session.lost(reason: "gone")
+    client.lose()
     #expect(hub.userIDs("presence-a") == ["1"])
   }
 
@@ -76,17 +77,17 @@ import Testing
     let client = Self.client(dialect, of: hub)
     client.authorize("presence-a", channelData: #"{"user_id":10,"user_info":{"n":1}}"#)
     #expect(client.texts().last?.contains(#"\"ids\":[\#(id)],\"hash\":{\"10\":{\"n\":1}}"#) == true)
-    let other = HubClient(hub, "1.3")
+    let other = HubClient(hub, "1.3", dialect: dialect)
     other.authorize("presence-a", channelData: #"{"user_id":"x"}"#)
     _ = other.texts()
-    let again = HubClient(hub, "1.4")
+    let again = HubClient(hub, "1.4", dialect: dialect)
     again.authorize("presence-a", channelData: #"{"user_id":"10"}"#)
     #expect(hub.userIDs("presence-a") == ["10", "x"])
-    client.session.lost(reason: "gone")
-    again.session.lost(reason: "gone")
+    client.lose()
+    again.lose()
     #expect(other.texts().last?.hasSuffix(#""data":"{\"user_id\":\#(id)}"}"#) == true)
-    client.session.lost(reason: "gone")
-    let newcomer = HubClient(hub, "1.5")
+    client.lose()
+    let newcomer = HubClient(hub, "1.5", dialect: dialect)
     newcomer.authorize("presence-a", channelData: #"{"user_id":10}"#)
     #expect(other.texts().last?.hasSuffix(#""data":"{\"user_id\":\#(id)}"}"#) == true)
   }
@@ -105,7 +106,7 @@ import Testing
           + #"(allowed: A-Z a-z 0-9 _ - = @ , . ;)","status":4009}}"#,
       ])
     for index in 0..<100 {
-      HubClient(client.hub, "2.\(index)").authorize(
+      HubClient(client.hub, "2.\(index)", dialect: .soketi).authorize(
         "presence-a", channelData: #"{"user_id":"\#(index)"}"#)
     }
     client.authorize("presence-a", channelData: #"{"user_id":"x"}"#)

@@ -7,18 +7,18 @@ import Testing
     var application = Application.forTests()
     application.sendsSubscriptionCounts = true
     return Hub(
-      application: application, limits: dialect.limits, text: MessageText(dialect: dialect))
+      application: application, limits: dialect.limits, dialect: dialect)
   }
 
   private static func client(_ dialect: Dialect) -> HubClient {
-    let client = HubClient(hub(dialect), "1.1")
+    let client = HubClient(hub(dialect), "1.1", dialect: dialect)
     _ = client.received()
     return client
   }
 
   @Test(arguments: [(Dialect.pusher, 120), (.reverb, 30), (.soketi, 30)])
   func `the greeting tells the activity timeout`(dialect: Dialect, seconds: Int) {
-    let client = HubClient(Self.hub(dialect), "1.1")
+    let client = HubClient(Self.hub(dialect), "1.1", dialect: dialect)
     let data = #"{\"socket_id\":\"1.1\",\"activity_timeout\":\#(seconds)}"#
     #expect(
       client.texts() == [#"{"event":"pusher:connection_established","data":"\#(data)"}"#])
@@ -120,7 +120,7 @@ import Testing
     dialect: Dialect, data: String, relayed: String?
   ) {
     let hub = Self.hub(dialect)
-    let pair = [HubClient(hub, "1.1"), HubClient(hub, "1.2")]
+    let pair = ["1.1", "1.2"].map { HubClient(hub, $0, dialect: dialect) }
     for client in pair { client.authorize("private-a") }
     for client in pair { _ = client.received() }
     pair[0].send(#"{"event":"client-a","channel":"private-a","data":\#(data)}"#)
@@ -151,7 +151,7 @@ import Testing
     client.subscribe("news")
     client.wait(.seconds(119))
     if message == "an event" {
-      client.hub.publish(name: "e", channel: "news", data: "{}")
+      client.hub.publish(name: "e", channel: "news", data: "{}", at: client.now)
     } else {
       client.send(#"{"event":"pusher:ping","data":{}}"#)
     }

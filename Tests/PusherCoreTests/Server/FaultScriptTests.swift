@@ -3,17 +3,17 @@ import PusherServer
 import Testing
 
 @Suite struct `Staged faults` {
-  private static func hub(_ faults: String...) throws -> Hub {
-    let hub = Hub.forTests()
-    hub.faults.add(try faults.map { try StagedFault(parsing: $0) })
-    return hub
+  private static func stage(_ faults: String...) throws -> (Hub, SessionContext) {
+    let context = SessionContext()
+    context.faults.add(try faults.map { try StagedFault(parsing: $0) })
+    return (.forTests(), context)
   }
 
   /// A client that has read its greeting and joined a channel.
   private static func member(
-    _ hub: Hub, _ socketID: String = "1.1", of channel: String = "news"
+    _ hub: Hub, _ context: SessionContext, _ socketID: String = "1.1", of channel: String = "news"
   ) -> HubClient {
-    let client = HubClient(hub, socketID)
+    let client = HubClient(hub, socketID, context: context)
     client.subscribe(channel)
     _ = client.received()
     return client
@@ -28,8 +28,8 @@ import Testing
   }
 
   @Test func `a dropped connection gets so many events, and no close frame`() throws {
-    let hub = try Self.hub("drop:after=2")
-    let client = Self.member(hub)
+    let (hub, context) = try Self.stage("drop:after=2")
+    let client = Self.member(hub, context)
     for number in 1...3 { hub.publish(name: "e\(number)", channel: "news", data: "{}") }
     #expect(Self.names(client) == ["e1", "e2"])
     #expect(client.session.isFinished)
@@ -38,24 +38,24 @@ import Testing
   }
 
   @Test func `a closed connection gets its code`() throws {
-    let hub = try Self.hub("close:code=4100,after=1")
-    let client = Self.member(hub)
+    let (hub, context) = try Self.stage("close:code=4100,after=1")
+    let client = Self.member(hub, context)
     for number in 1...2 { hub.publish(name: "e\(number)", channel: "news", data: "{}") }
     _ = client.received()
     #expect(client.wire.closeReceived?.code == CloseCode(rawValue: 4100))
   }
 
   @Test func `a storm closes so many connections at their greeting`() throws {
-    let hub = try Self.hub("storm:connections=2")
-    let clients = (1...3).map { HubClient(hub, "1.\($0)") }
+    let (hub, context) = try Self.stage("storm:connections=2")
+    let clients = (1...3).map { HubClient(hub, "1.\($0)", context: context) }
     for client in clients { _ = client.received() }
     let codes = clients.map { $0.wire.closeReceived?.code?.rawValue }
     #expect(codes == [4200, 4200, nil])
   }
 
   @Test func `a black hole takes everything, answers nothing, and ends by silence`() throws {
-    let hub = try Self.hub("blackhole:after=1")
-    let client = Self.member(hub)
+    let (hub, context) = try Self.stage("blackhole:after=1")
+    let client = Self.member(hub, context)
     for number in 1...3 { hub.publish(name: "e\(number)", channel: "news", data: "{}") }
     #expect(Self.names(client) == ["e1"])
     client.send(#"{"event":"pusher:ping","data":{}}"#)
@@ -70,8 +70,8 @@ import Testing
   }
 
   @Test func `a late pong comes when its time is there`() throws {
-    let hub = try Self.hub("late-pong:delay=5s,times=1")
-    let client = Self.member(hub)
+    let (hub, context) = try Self.stage("late-pong:delay=5s,times=1")
+    let client = Self.member(hub, context)
     client.send(#"{"event":"pusher:ping","data":{}}"#)
     client.wait(.milliseconds(4999))
     #expect(client.received().isEmpty)
@@ -83,8 +83,8 @@ import Testing
   }
 
   @Test func `pings of the WebSocket are answered late too, each in its time`() throws {
-    let hub = try Self.hub("late-pong:delay=5s,times=2")
-    let client = Self.member(hub)
+    let (hub, context) = try Self.stage("late-pong:delay=5s,times=2")
+    let client = Self.member(hub, context)
     client.wire.ping([1])
     client.deliverInput()
     client.wait(.seconds(1))
@@ -102,8 +102,8 @@ import Testing
   }
 
   @Test func `an event is cut in two frames inside a character`() throws {
-    let hub = try Self.hub("split-utf8")
-    let client = Self.member(hub)
+    let (hub, context) = try Self.stage("split-utf8")
+    let client = Self.member(hub, context)
     hub.publish(name: "e", channel: "news", data: "Grüße")
     let bytes = client.session.connection.takeOutput()
     #expect(bytes[0] == 0x01)
@@ -116,8 +116,8 @@ import Testing
 
   @Test(arguments: [100, 70_000, 8 << 20])
   func `a huge frame has just the size`(size: Int) throws {
-    let hub = try Self.hub("huge-frame:size=\(size),times=1")
-    let client = Self.member(hub)
+    let (hub, context) = try Self.stage("huge-frame:size=\(size),times=1")
+    let client = Self.member(hub, context)
     hub.publish(name: "e", channel: "news", data: "{}")
     let text = try #require(client.texts().first)
     #expect(text.utf8.count == size)
@@ -127,10 +127,10 @@ import Testing
   }
 
   @Test func `events come broken, twice, and in another order`() throws {
-    let hub = try Self.hub(
+    let (hub, context) = try Self.stage(
       "bad-json:times=1", "duplicate:times=1", "reorder:channel=n*,after=0,times=1")
-    let client = Self.member(hub)
-    let other = Self.member(hub, "1.2", of: "other")
+    let client = Self.member(hub, context)
+    let other = Self.member(hub, context, "1.2", of: "other")
     for number in 1...5 { hub.publish(name: "e\(number)", channel: "news", data: "{}") }
     #expect(Self.names(client) == ["no JSON", "e2", "e2", "e4", "e3", "e5"])
     hub.publish(name: "e6", channel: "other", data: "{}")
@@ -138,8 +138,8 @@ import Testing
   }
 
   @Test func `only the channels that are meant are touched, and only so often`() throws {
-    let hub = try Self.hub("duplicate:channel=private-*,after=1,times=2")
-    let client = Self.member(hub)
+    let (hub, context) = try Self.stage("duplicate:channel=private-*,after=1,times=2")
+    let client = Self.member(hub, context)
     client.authorize("private-a")
     _ = client.received()
     for number in 1...4 { hub.publish(name: "e\(number)", channel: "private-a", data: "{}") }
@@ -148,17 +148,17 @@ import Testing
   }
 
   @Test func `no signature is accepted where that is staged`() throws {
-    let hub = try Self.hub("auth-fail:channel=private-b,times=1")
-    let client = Self.member(hub)
+    let (hub, context) = try Self.stage("auth-fail:channel=private-b,times=1")
+    let client = Self.member(hub, context)
     for channel in ["private-a", "private-b", "private-b"] { client.authorize(channel) }
     let succeeded = "pusher_internal:subscription_succeeded"
     #expect(Self.names(client) == [succeeded, "pusher:error", succeeded])
   }
 
   @Test func `without faults an event goes out as it is, also after they are taken back`() throws {
-    let hub = try Self.hub("duplicate")
-    let client = Self.member(hub)
-    hub.faults.removeAll()
+    let (hub, context) = try Self.stage("duplicate")
+    let client = Self.member(hub, context)
+    context.faults.removeAll()
     hub.publish(name: "e", channel: "news", data: "{}")
     #expect(Self.names(client) == ["e"])
   }
@@ -214,6 +214,6 @@ import Testing
     let server = try ServerHarness()
     let client = server.raw(call("POST", "drop", headers: "Origin: http://example.com\r\n"))
     #expect(server.run { client.text.hasPrefix("HTTP/1.1 403 ") })
-    #expect(server.server.faults.isEmpty)
+    #expect(server.server.context.faults.isEmpty)
   }
 }

@@ -9,13 +9,17 @@ final class HubClient {
   var now = Instant(nanoseconds: 0)
 
   /// Connects as `socketID`.
-  init(_ hub: Hub, _ socketID: String, random: UInt64 = 1) {
+  init(_ hub: Hub, _ socketID: String, context: SessionContext) {
     self.hub = hub
-    session = hub.connect(
+    session = ClientSession(
       WebSocketConnection(
         role: .server, limits: WebSocketLimits(frame: 102_400, message: 102_400),
-        random: SeededGenerator(seed: random)),
-      socketID: socketID, at: now)
+        random: SeededGenerator(seed: 1)),
+      socketID: socketID, hub: hub, context: context, at: now)
+  }
+
+  convenience init(_ hub: Hub, _ socketID: String, dialect: Dialect = .pusher) {
+    self.init(hub, socketID, context: SessionContext(dialect: dialect))
   }
 
   /// Sends one message.
@@ -57,6 +61,11 @@ final class HubClient {
     now = now.advanced(by: duration)
     session.tick(at: now)
   }
+
+  /// The client is gone without a word.
+  func lose(reason: String = "gone") {
+    session.lost(reason: reason, at: now)
+  }
 }
 
 extension Hub {
@@ -69,6 +78,27 @@ extension Hub {
     return Hub(
       application: .forTests(allowsClientEvents: allowsClientEvents), limits: limits)
   }
+}
+
+extension Hub {
+  /// Sends an event at the beginning of time.
+  @discardableResult
+  func publish(
+    name: String, channel: String, data: JSONValue, except excluded: String? = nil
+  ) -> Int {
+    publish(name: name, channel: channel, data: data, except: excluded, at: .start)
+  }
+
+  func userIDs(_ channel: String) -> [String] { members(of: channel).members.map(\.userID) }
+
+  func cachedData(_ channel: String, at now: Instant = .start) -> String? {
+    cached(channel, at: now)?.data
+  }
+}
+
+extension Instant {
+  /// When the clients of the tests connect.
+  fileprivate static let start = Instant(nanoseconds: 0)
 }
 
 extension Application {

@@ -9,7 +9,7 @@ import Testing
 
   /// A hub whose dialect takes any text as a channel's name.
   private func hub() -> Hub {
-    Hub(application: .forTests(), text: MessageText(dialect: .reverb))
+    Hub(application: .forTests(), dialect: .reverb)
   }
 
   /// What a client was sent under an event's name, byte by byte.
@@ -20,7 +20,7 @@ import Testing
   @Test(arguments: ["", "private-", "cache-"])
   func `an event goes to the channel whose bytes were named`(prefix: String) {
     let hub = hub()
-    let (a, b) = (HubClient(hub, "1.1"), HubClient(hub, "1.2"))
+    let (a, b) = (HubClient(hub, "1.1", dialect: .reverb), HubClient(hub, "1.2", dialect: .reverb))
     a.authorize(prefix + Self.one)
     b.authorize(prefix + Self.other)
     #expect(hub.occupiedChannels.count == 2)
@@ -32,7 +32,7 @@ import Testing
 
   @Test func `one client may be in both, and leaves the one that it names`() {
     let hub = hub()
-    let client = HubClient(hub, "1.1")
+    let client = HubClient(hub, "1.1", dialect: .reverb)
     client.subscribe(Self.one)
     client.subscribe(Self.other)
     #expect(data(client, "pusher_internal:subscription_succeeded").count == 2)
@@ -42,7 +42,7 @@ import Testing
 
   @Test func `a channel is private by the bytes that it begins with`() {
     let hub = hub()
-    let client = HubClient(hub, "1.1")
+    let client = HubClient(hub, "1.1", dialect: .reverb)
     _ = client.texts()
     // To String the accent belongs to the hyphen, and the name would not begin with private-.
     client.subscribe("private-\u{301}x")
@@ -52,7 +52,7 @@ import Testing
   @Test func `two users in a presence channel are two members, and each leaves alone`() throws {
     let hub = hub()
     let clients = [Self.one, Self.other].enumerated().map { number, id in
-      let client = HubClient(hub, "1.\(number + 1)")
+      let client = HubClient(hub, "1.\(number + 1)", dialect: .reverb)
       client.authorize("presence-a", channelData: #"{"user_id":"\#(id)"}"#)
       return client
     }
@@ -60,7 +60,7 @@ import Testing
       hub.userIDs("presence-a").map { Array($0.utf8) }
         == [Self.one, Self.other].map { Array($0.utf8) })
     #expect(data(clients[0], "pusher_internal:member_added").count == 1)
-    hub.disconnect(clients[1].session)
+    hub.disconnect(clients[1].session, at: clients[1].now)
     #expect(data(clients[0], "pusher_internal:member_removed").count == 1)
     #expect(hub.userIDs("presence-a").count == 1)
   }
@@ -87,7 +87,7 @@ import Testing
     }
     #expect(hub.users.sessions(of: Self.one).count == 1)
     #expect(hub.users.sessions(of: Self.other).count == 1)
-    #expect(hub.terminateConnections(userID: Self.other) == 1)
+    #expect(hub.terminateConnections(userID: Self.other, at: Instant(nanoseconds: 0)) == 1)
     #expect(clients[0].session.isOpen && !clients[1].session.isOpen)
   }
 

@@ -42,7 +42,7 @@ struct PresenceTests {
     #expect(watcher.texts() == [])
     #expect(hub.userIDs(channel) == ["1", "2"])
     #expect(hub.subscriptionCount(channel) == 3)
-    first.session.lost(reason: "gone")
+    first.lose()
     #expect(watcher.texts() == [])
     second.send(#"{"event":"pusher:unsubscribe","data":{"channel":"presence-room"}}"#)
     #expect(

@@ -116,7 +116,7 @@ struct SubscriptionTests {
     let client = HubClient(.forTests(), "1.1")
     client.authorize("private-a")
     client.subscribe("private-b")
-    client.session.lost(reason: "reset")
+    client.lose(reason: "reset")
     let log = client.hub.takeLog()
     #expect(
       log == [

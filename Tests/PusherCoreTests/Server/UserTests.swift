@@ -113,16 +113,16 @@ struct UserTests {
     let second = client("1.3")
     signIn(second, #"{"id":"a"}"#)
     #expect(watcher.texts() == [])
-    first.session.lost(reason: "gone")
+    first.lose()
     #expect(watcher.texts() == [])
-    second.session.lost(reason: "gone")
+    second.lose()
     #expect(watcher.texts() == [watchlist(event("offline", #"\"a\""#))])
     let late = client("1.4")
     signIn(late, #"{"id":"l","watchlist":["w","a"]}"#)
     #expect(
       late.texts().last
         == watchlist(event("online", #"\"w\""#) + "," + event("offline", #"\"a\""#)))
-    watcher.session.lost(reason: "gone")
+    watcher.lose()
     #expect(late.texts() == [watchlist(event("offline", #"\"w\""#))])
   }
 
@@ -132,7 +132,7 @@ struct UserTests {
     signIn(first, #"{"id":"7"}"#)
     signIn(second, #"{"id":"7"}"#)
     _ = (first.texts(), second.texts())
-    #expect(hub.terminateConnections(userID: "7") == 2)
+    #expect(hub.terminateConnections(userID: "7", at: Instant(nanoseconds: 0)) == 2)
     for client in [first, second] {
       guard case .closed(let code, _)? = client.received().last else {
         Issue.record("still open")
@@ -140,7 +140,7 @@ struct UserTests {
       }
       #expect(code == 4009)
     }
-    #expect(hub.terminateConnections(userID: "7") == 0)
+    #expect(hub.terminateConnections(userID: "7", at: Instant(nanoseconds: 0)) == 0)
   }
 }
 
@@ -162,7 +162,7 @@ struct CacheChannelTests {
     #expect(first.texts().last == #"{"event":"pusher:cache_miss","channel":"\#(channel)"}"#)
     hub.publish(name: "e", channel: channel, data: "1")
     hub.publish(name: "f", channel: channel, data: "2")
-    first.session.lost(reason: "gone")
+    first.lose()
     let second = client(hub, "1.2")
     second.authorize(
       channel, channelData: channel.hasPrefix("presence") ? #"{"user_id":"2"}"# : nil)
@@ -195,15 +195,15 @@ struct CacheChannelTests {
   @Test(arguments: [(.pusher, 1800), (.soketi, 3600), (.reverb, nil)] as [(Dialect, Int?)])
   func `the last event is kept for so many seconds`(dialect: Dialect, lifetime: Int?) {
     let hub = Hub(
-      application: .forTests(), limits: dialect.limits, text: MessageText(dialect: dialect))
+      application: .forTests(), limits: dialect.limits, dialect: dialect)
     let member = client(hub, "1.1")
     hub.publish(name: "e", channel: "cache-a", data: "1")
     member.wait(.seconds(lifetime ?? 1_000_000) - .nanoseconds(1))
-    #expect(hub.cachedData("cache-a") == "1")
+    #expect(hub.cachedData("cache-a", at: member.now) == "1")
     member.wait(.nanoseconds(1))
-    #expect(hub.cachedData("cache-a") == (lifetime == nil ? "1" : nil))
-    hub.publish(name: "e", channel: "cache-a", data: "2")
-    #expect(hub.cachedData("cache-a") == "2")
+    #expect(hub.cachedData("cache-a", at: member.now) == (lifetime == nil ? "1" : nil))
+    hub.publish(name: "e", channel: "cache-a", data: "2", at: member.now)
+    #expect(hub.cachedData("cache-a", at: member.now) == "2")
   }
 
   @Test func `who comes too late for the last event is told that there is none`() {
@@ -235,7 +235,7 @@ struct CacheChannelTests {
     second.subscribe("a")
     #expect(first.texts() == [count(2)])
     #expect(second.texts().last == count(2))
-    second.session.lost(reason: "gone")
+    second.lose()
     #expect(first.texts() == [count(1)])
     first.authorize("presence-a", channelData: #"{"user_id":"1"}"#)
     #expect(first.texts().count == 1)
@@ -249,7 +249,7 @@ struct CacheChannelTests {
     let now = Instant(nanoseconds: 0)
     hub.tick(at: now)
     #expect(clients[0].texts() == [count(102)])
-    clients[101].session.lost(reason: "gone")
+    clients[101].lose()
     hub.tick(at: now.advanced(by: .seconds(4)))
     #expect(clients[0].texts() == [])
     hub.tick(at: now.advanced(by: .seconds(5)))
@@ -259,7 +259,7 @@ struct CacheChannelTests {
   }
 
   @Test func `a service's own names are used throughout`() {
-    let hub = Hub(application: .forTests(), text: MessageText(service: .eventflit))
+    let hub = Hub(application: .forTests(), service: .eventflit)
     let client = HubClient(hub, "1.1")
     client.send(#"{"event":"eventflit:subscribe","data":{"channel":"cache-a"}}"#)
     #expect(

@@ -1,5 +1,28 @@
 package import PusherCore
 
+/// One client of a hub: it is subscribed, may be signed in, and takes messages.
+protocol HubSession: AnyObject {
+  var socketID: String { get }
+  /// The channels it is subscribed to.
+  var subscriptions: NameSet { get }
+  /// Who is signed in on it.
+  var user: SignedInUser? { get set }
+  /// Sends one message to this client alone.
+  func send(_ text: String, at now: Instant)
+  /// Sends a message that others get too; false when the client can no longer get any.
+  func deliver(_ frame: SharedFrame, at now: Instant) -> Bool
+  /// Ends the connection because the app wants its user gone.
+  func terminate(at now: Instant)
+}
+
+/// What channels' names tell a hub; servers read them differently.
+protocol ChannelNaming: Sendable {
+  /// What a channel's name says about it.
+  func kind(of channel: String) -> ChannelKind
+  /// Whether new subscribers get a channel's last event.
+  func isCache(_ channel: String) -> Bool
+}
+
 /// A message as the frame that goes on the wire, encoded once for all who get it.
 package final class SharedFrame {
   /// The channel whose event it is; `nil` for the protocol's own messages.
@@ -16,7 +39,7 @@ package final class SharedFrame {
     FrameEncoder.frame(.text, payload: payload.view, mask: nil, into: buffer)
   }
 
-  /// A message as two frames, the first of which ends behind a character's first byte, if one has more.
+  /// A message as two frames, the first of which ends after a character's first byte, if one has more.
   init(inTwoFragments text: String) {
     channel = nil
     let bytes = Array(text.utf8)

@@ -1,23 +1,7 @@
 internal import PusherCore
+internal import PusherServer
 
-/// An app that `serve` serves, checked.
-struct ServedApp: Equatable, Sendable {
-  var id: String
-  var key: String
-  var secret: Secret
-  /// Whether members of private and presence channels may send client events.
-  var allowsClientEvents = true
-  /// Whether subscribers are told how many they are.
-  var sendsSubscriptionCounts = false
-  /// An app that is not enabled refuses sockets and calls.
-  var isEnabled = true
-  /// Who is told by webhook what happens.
-  var webhooks: [HTTPURL] = []
-  /// From which the endpoints derive the keys of encrypted channels.
-  var encryptionKey: EncryptionKey?
-}
-
-extension ServedApp {
+extension Application {
   /// The receiver of webhooks that a URL names.
   ///
   /// - Throws: ``UsageError`` for what is no URL with http or https; `origin` says whose it is.
@@ -45,12 +29,12 @@ struct AppsFile {
   ]
 
   /// What the options say for all apps.
-  let defaults: ServedApp
+  let defaults: Application
 
   /// The apps of the file's text, at least one, with distinct ids and keys.
   ///
   /// - Throws: ``UsageError`` that names the app and what is wrong with it.
-  func apps(in text: String) throws(UsageError) -> [ServedApp] {
+  func apps(in text: String) throws(UsageError) -> [Application] {
     let value: JSONValue
     do throws(JSONError) {
       value = try JSONParser.parse(text)
@@ -60,7 +44,7 @@ struct AppsFile {
     guard let elements = value.elements, !elements.isEmpty else {
       throw UsageError("\(Self.origin): the file is not a JSON array of apps")
     }
-    var apps: [ServedApp] = []
+    var apps: [Application] = []
     for (index, element) in elements.enumerated() {
       let app = try app(element, place: index + 1)
       if apps.contains(where: { $0.id == app.id }) {
@@ -74,7 +58,7 @@ struct AppsFile {
     return apps
   }
 
-  private func app(_ value: JSONValue, place: Int) throws(UsageError) -> ServedApp {
+  private func app(_ value: JSONValue, place: Int) throws(UsageError) -> Application {
     guard case .object(let members) = value else {
       throw UsageError("\(Self.origin): app \(place) is not a JSON object")
     }
@@ -90,7 +74,7 @@ struct AppsFile {
     guard let secret = value["secret"]?.text, !secret.isEmpty else {
       throw UsageError("\(Self.origin): \(name) has no secret that is a string")
     }
-    app.secret = Secret(secret)
+    app.secret = secret
     app.allowsClientEvents =
       try Self.flag("client_events", in: value, name)
       ?? app.allowsClientEvents
@@ -100,7 +84,7 @@ struct AppsFile {
     app.isEnabled = try Self.flag("enabled", in: value, name) ?? true
     app.webhooks += try Self.webhooks(value, name)
     if let key = value["encryption_master_key"] {
-      app.encryptionKey = try Self.encryptionKey(key, name)
+      app.masterKey = try Self.masterKey(key, name)
     }
     return app
   }
@@ -136,16 +120,16 @@ struct AppsFile {
     var urls: [HTTPURL] = []
     for element in elements {
       guard let text = element.text else { throw fault }
-      urls.append(try ServedApp.webhook(text, "\(origin): \(name): webhooks"))
+      urls.append(try Application.webhook(text, "\(origin): \(name): webhooks"))
     }
     return urls
   }
 
-  private static func encryptionKey(
+  private static func masterKey(
     _ value: JSONValue, _ name: String
-  ) throws(UsageError) -> EncryptionKey {
+  ) throws(UsageError) -> EncryptionMasterKey {
     do throws(EncryptionKeyError) {
-      return EncryptionKey(masterKey: try EncryptionMasterKey(base64: value.text ?? ""))
+      return try EncryptionMasterKey(base64: value.text ?? "")
     } catch {
       throw UsageError("\(origin): \(name): encryption_master_key is \(error)")
     }

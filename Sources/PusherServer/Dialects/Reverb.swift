@@ -1,0 +1,163 @@
+internal import PusherCore
+
+extension Dialect {
+  /// Laravel Reverb.
+  package static let reverb: Dialect = {
+    var dialect = Dialect.compatible("reverb", name: "Reverb", ReverbAnswers())
+    dialect.limits.pingInterval = .seconds(60)
+    dialect.limits.pongTimeout = .seconds(60)
+    dialect.limits.clientMessage = 10_000
+    dialect.limits.apiBody = 10_000
+    dialect.limits.eventData = 10_000
+    dialect.limits.channelsOfEvent = .max
+    dialect.limits.batch = .max
+    dialect.limits.presenceMembers = .max
+    dialect.limits.channelData = .max
+    dialect.limits.cacheLifetime = nil
+    dialect.shapes.embedsErrors = true
+    dialect.shapes.ping = nil
+    dialect.shapes.pong = nil
+    dialect.sendsWebhooks = false
+    dialect.mistakes[.uselessMessage] = .words(.generic, "Invalid message format")
+    dialect.mistakes[.clientEvent] = .words(.generic, "Invalid message format")
+    dialect.mistakes[.notMember] = .words(
+      .unauthorized, "The client is not a member of the specified channel.")
+    dialect.knowsSignIn = false
+    dialect.sendsCloseFrames = false
+    dialect.pingsWithFrames = true
+    dialect.batchDone = .object([.init("batch", .object([]))])
+    dialect.countsConnections = true
+    dialect.checksTimestamps = false
+    dialect.countsEmptyChannels = false
+    dialect.countsMembersTwice = false
+    return dialect
+  }()
+}
+
+private struct ReverbAnswers: DialectAnswers {
+  /// It looks at the words alone, without the dash after them, and knows no encrypted channels: to it they are private
+  /// ones.
+  func kind(of channel: String) -> ChannelKind {
+    if channel.begins(with: "private") { return .private }
+    return channel.begins(with: "presence") ? .presence : .public
+  }
+
+  func isCache(_ channel: String) -> Bool {
+    ["cache", "private-cache-", "presence-cache-"].contains { channel.begins(with: $0) }
+  }
+
+  /// It takes all names but the empty one.
+  func problem(inChannel name: String) -> String? {
+    name.isEmpty ? ChannelName.problem(in: name) : nil
+  }
+
+  func problem(inEvent name: String) -> String? {
+    name.isEmpty ? EventName.problem(in: name) : nil
+  }
+
+  func message(_ text: MessageText, _ refusal: SubscriptionRefusal, channel: String) -> String {
+    refusal.cause == .unauthorized
+      ? text.error(code: .unauthorized, message: "Connection is unauthorized")
+      : text.error(code: refusal.code, message: refusal.reason, channel: channel)
+  }
+
+  /// It reads a string's JSON first, and takes no other string; where there is no data it writes `null`.
+  func relayed(_ data: JSONValue?) -> JSONValue?? {
+    guard case .string(let text) = data else { return .some(data ?? .null) }
+    return (try? JSONParser.parse(text)).map { .some($0) }
+  }
+
+  func page(_ path: String) -> HTTPAnswer? {
+    path == "/up" ? .json(.object([.init("health", .string("OK"))])) : nil
+  }
+
+  func refusal(ofUsersOf channel: String, in hub: Hub) -> HTTPAnswer? {
+    guard hub.subscriptionCount(channel) > 0 else { return .json(.object([]), status: 404) }
+    return kind(of: channel) == .presence ? nil : .json(.object([]), status: 400)
+  }
+
+  func refusal(ofEvent event: JSONValue) -> HTTPAnswer? {
+    var report = FieldReport()
+    report.requireText("name", event)
+    report.requireText("data", event)
+    report.require("channels", orElse: "channel", in: event, isArray: true)
+    report.require("channel", orElse: "channels", in: event, isArray: false)
+    report.allowText("socket_id", event)
+    report.allowText("info", event)
+    return report.refusal
+  }
+
+  func refusal(ofBatch body: JSONValue) -> HTTPAnswer? {
+    var report = FieldReport()
+    report.requireArray("batch", body)
+    let events = body["batch"]?.elements ?? []
+    for (index, event) in events.enumerated() {
+      report.place = "batch.\(index)."
+      report.requireText("name", event)
+      report.requireText("data", event)
+      report.require("channel", orElse: "channels", in: event, isArray: false)
+      report.allowText("socket_id", event)
+      report.allowText("info", event)
+    }
+    return report.refusal
+  }
+}
+
+/// What is wrong with the fields of a body: one message for each, in the fields' order.
+private struct FieldReport {
+  /// What stands before the names of fields.
+  var place = ""
+  private var messages: [JSONValue.Member] = []
+
+  var refusal: HTTPAnswer? {
+    messages.isEmpty ? nil : .json(.object(messages), status: 422)
+  }
+
+  mutating func requireText(_ name: String, _ value: JSONValue) {
+    guard let field = value[name], !Self.isEmpty(field) else { return add(name, "is required") }
+    if field.text == nil { add(name, "must be a string") }
+  }
+
+  mutating func requireArray(_ name: String, _ value: JSONValue) {
+    guard let field = value[name], !Self.isEmpty(field) else { return add(name, "is required") }
+    if field.elements == nil, field.members == nil { add(name, "must be an array") }
+  }
+
+  /// Of two fields one must be there.
+  mutating func require(
+    _ name: String, orElse other: String, in value: JSONValue, isArray: Bool
+  ) {
+    let isMissing = value[name].map(Self.isEmpty) ?? true
+    if isMissing, value[other].map(Self.isEmpty) ?? true {
+      return add(name, "is required when \(other) is not present")
+    }
+    guard let field = value[name] else { return }
+    if isArray {
+      if field.elements == nil, field.members == nil { add(name, "must be an array") }
+    } else if field.text == nil {
+      add(name, "must be a string")
+    }
+  }
+
+  mutating func allowText(_ name: String, _ value: JSONValue) {
+    guard let field = value[name], field.text == nil else { return }
+    add(name, "must be a string")
+  }
+
+  private mutating func add(_ name: String, _ what: String) {
+    let shown = String((place + name).map { $0 == "_" ? " " : $0 })
+    messages.append(
+      .init(place + name, .array([.string("The \(shown) field \(what).")])))
+  }
+
+  /// `null`, blank text and arrays and objects without content count as not there.
+  private static func isEmpty(_ value: JSONValue) -> Bool {
+    switch value {
+    case .null: true
+    case .string(let text): text.utf8.allSatisfy { $0 == 0x20 || 9...13 ~= $0 }
+    case .array(let elements): elements.isEmpty
+    case .object(let members): members.isEmpty
+    case .bool, .number: false
+    }
+  }
+}

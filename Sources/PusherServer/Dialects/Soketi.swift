@@ -1,0 +1,81 @@
+internal import PusherCore
+
+extension Dialect {
+  package static let soketi: Dialect = {
+    var dialect = Dialect.compatible("soketi", name: "soketi", SoketiAnswers())
+    dialect.limits.ownSilence = .seconds(120)
+    // Room for the longest data in its envelope, and for a batch of it.
+    dialect.limits.clientMessage = 1 << 20
+    dialect.limits.apiBody = 4 << 20
+    dialect.limits.eventData = 102_400
+    dialect.limits.channelData = 2048
+    dialect.limits.cacheLifetime = .seconds(3600)
+    dialect.shapes.pong = .object([])
+    dialect.shapes.subscriptionSucceeded = nil
+    dialect.shapes.returnsSignature = true
+    dialect.mistakes[.uselessMessage] = .silence
+    dialect.mistakes[.clientEvent] = .code(.clientEventRate)
+    dialect.mistakes[.notMember] = .silence
+    dialect.connectionQuota = .overCapacity
+    dialect.done = .object([.init("ok", .bool(true))])
+    dialect.batchDone = dialect.done
+    dialect.answersInfo = false
+    dialect.tellsUserInfo = true
+    dialect.acceptsEveryData = true
+    return dialect
+  }()
+}
+
+private struct SoketiAnswers: DialectAnswers {
+  /// A subscription that is refused gets an event of its own, `type` first if it has one.
+  func message(_ text: MessageText, _ refusal: SubscriptionRefusal, channel: String) -> String {
+    let (type, words, status): (String?, String, Int) =
+      switch refusal.cause {
+      case .unauthorized: ("AuthError", refusal.reason, 401)
+      case .longName:
+        (
+          "LimitReached",
+          "The channel name is longer than the allowed \(ChannelName.maximumLength) characters.",
+          4009
+        )
+      case .name: (nil, refusal.reason, 4009)
+      case .fullChannel:
+        ("LimitReached", "The maximum members per presence channel limit was reached", 4100)
+      case .longMember: ("LimitReached", refusal.reason, 4301)
+      case .other: ("ServerError", refusal.reason, 4302)
+      }
+    let data =
+      (type.map { [JSONValue.Member("type", .string($0))] } ?? [])
+      + [.init("error", .string(words)), .init("status", .integer(status))]
+    return text.subscriptionError(channel: channel, data: .object(data))
+  }
+
+  func worded(_ answer: HTTPAnswer) -> HTTPAnswer {
+    guard answer.status >= 400, !answer.isJSON else { return answer }
+    return .json(
+      .object([.init("error", .string(answer.body)), .init("code", .integer(answer.status))]),
+      status: answer.status, allow: answer.allow)
+  }
+
+  func page(_ path: String) -> HTTPAnswer? { ["/", "/ready"].contains(path) ? .text("OK") : nil }
+
+  func attributes(of channel: String, in hub: Hub) -> [JSONValue.Member]? {
+    let count = hub.subscriptionCount(channel)
+    let attributes = [
+      JSONValue.Member("subscription_count", .integer(count)),
+      JSONValue.Member("occupied", .bool(count > 0)),
+    ]
+    guard kind(of: channel) == .presence else { return attributes }
+    return attributes + [.init("user_count", .integer(hub.members(of: channel).count))]
+  }
+
+  /// What JavaScript takes for false is missing here.
+  func refusal(ofData data: JSONValue?) -> HTTPAnswer? {
+    switch data {
+    case nil, .null, .bool(false), .string(""): break
+    case .number(let digits) where Double(digits) == 0: break
+    default: return nil
+    }
+    return .refusal(400, "the event has no data")
+  }
+}
