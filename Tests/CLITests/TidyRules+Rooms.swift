@@ -208,9 +208,6 @@ struct TidyRoomTests {
 
   private static let rooms = [
     "PusherCore": [["Time"], ["Bytes"]],
-    "PusherServer": [
-      ["Hub"], ["Dialects"], ["Wire"], ["API"], ["Webhooks"], ["Faults"], ["Server"],
-    ],
     "pusher-cli": [["Settings"], ["Lines"], ["Run"], ["Main.swift"]],
   ]
 

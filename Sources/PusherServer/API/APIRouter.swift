@@ -30,12 +30,10 @@ package struct APIRouter {
     guard let place = place(of: target) else {
       return .refusal(404, "Unknown path: the API is at /apps/ID, sockets at /app/KEY")
     }
-    guard let call = APICall(place.call, dialect) else {
+    guard let (method, perform) = route(place.call, target, request.body) else {
       return .refusal(404, "Unknown API call")
     }
-    guard head.method == call.method else {
-      return .refusal(head.method, allow: call.method)
-    }
+    guard head.method == method else { return .refusal(head.method, allow: method) }
     guard let hub = place.hub else { return .refusal(404, "Unknown app: \(place.app)") }
     let authentication = APIAuthentication(
       method: head.method, target: target, body: request.body, pathPrefix: applications.pathPrefix,
@@ -44,7 +42,11 @@ package struct APIRouter {
       return refusal
     }
     guard hub.application.isEnabled else { return .refusal(403, "The app is disabled") }
-    return perform(call, hub, target, body: request.body, at: now)
+    do throws(HTTPAnswer) {
+      return .json(try perform(APICall(hub: hub, dialect: dialect, now: now)))
+    } catch {
+      return error
+    }
   }
 
   /// The app that a path names, and its parts after that.
@@ -63,62 +65,33 @@ package struct APIRouter {
     return ("with key '\(key)'", applications.hub(key: key), segments)
   }
 
-  private func perform(
-    _ call: APICall, _ hub: Hub, _ target: RequestTarget, body: [UInt8], at now: Instant
-  ) -> HTTPAnswer {
-    let inspect = InspectCall(hub, dialect, at: now)
-    let publish = PublishCall(hub, dialect, at: now)
-    do throws(HTTPAnswer) {
-      switch call {
-      case .events: return .json(try publish.event(body))
-      case .batchEvents: return .json(try publish.batch(body))
-      case .channels: return .json(try inspect.channels(target))
-      case .channel(let name): return .json(try inspect.channel(name, target))
-      case .userEvents(let userID): return .json(try publish.userEvent(userID, body))
-      case .terminate(let userID):
-        hub.terminateConnections(userID: userID, at: now)
-        return .json(dialect.done)
-      case .users(let channel): return .json(try inspect.users(channel, target))
-      case .connections:
-        return .json(.object([.init("connections", .integer(hub.connectionCount))]))
-      }
-    } catch {
-      return error
+  /// What does a call below `/apps/ID`, and its method.
+  private func route(
+    _ path: [String], _ target: RequestTarget, _ body: [UInt8]
+  ) -> (method: String, perform: (APICall) throws(HTTPAnswer) -> JSONValue)? {
+    switch (path.first, path.count, path.last) {
+    case ("events", 1, _): return ("POST", { call throws(HTTPAnswer) in try call.event(body) })
+    case ("batch_events", 1, _):
+      return ("POST", { call throws(HTTPAnswer) in try call.batch(body) })
+    case ("users", 3, "events"):
+      return ("POST", { call throws(HTTPAnswer) in try call.userEvent(path[1], body) })
+    case ("users", 3, "terminate_connections"): return ("POST", { $0.terminate(path[1]) })
+    case ("channels", 1, _):
+      return ("GET", { call throws(HTTPAnswer) in try call.channels(target) })
+    case ("channels", 2, _):
+      return ("GET", { call throws(HTTPAnswer) in try call.channel(path[1], target) })
+    case ("channels", 3, "users"):
+      return ("GET", { call throws(HTTPAnswer) in try call.users(path[1], target) })
+    case ("connections", 1, _) where dialect.countsConnections:
+      return ("GET", { .object([.init("connections", .integer($0.hub.connectionCount))]) })
+    default: return nil
     }
   }
 }
 
-/// The calls that the API knows below `/apps/ID`.
-private enum APICall {
-  case events
-  case batchEvents
-  case channels
-  case channel(String)
-  case users(channel: String)
-  case userEvents(userID: String)
-  case terminate(userID: String)
-  /// Not every server has it.
-  case connections
-
-  init?(_ segments: [String], _ dialect: Dialect) {
-    switch (segments.first, segments.count) {
-    case ("events", 1): self = .events
-    case ("batch_events", 1): self = .batchEvents
-    case ("channels", 1): self = .channels
-    case ("connections", 1) where dialect.countsConnections: self = .connections
-    case ("channels", 2): self = .channel(segments[1])
-    case ("channels", 3) where segments[2] == "users": self = .users(channel: segments[1])
-    case ("users", 3) where segments[2] == "events": self = .userEvents(userID: segments[1])
-    case ("users", 3) where segments[2] == "terminate_connections":
-      self = .terminate(userID: segments[1])
-    default: return nil
-    }
-  }
-
-  var method: String {
-    switch self {
-    case .events, .batchEvents, .userEvents, .terminate: "POST"
-    case .channels, .channel, .users, .connections: "GET"
-    }
-  }
+/// A call that its app has made, and what it is asked of; all of it is checked before anything of it is done.
+struct APICall {
+  let hub: Hub
+  let dialect: Dialect
+  let now: Instant
 }

@@ -11,13 +11,6 @@ package struct HTTPAnswer: Error, Sendable, Equatable {
   /// Fields beside those that every answer has.
   package var headers = HTTPHeaders()
 
-  private init(status: Int, body: String, isJSON: Bool, allow: String? = nil) {
-    self.status = status
-    self.body = body
-    self.isJSON = isJSON
-    self.allow = allow
-  }
-
   /// JSON, with 200 unless told.
   package static func json(
     _ value: JSONValue, status: Int = 200, allow: String? = nil
@@ -42,7 +35,9 @@ package struct HTTPAnswer: Error, Sendable, Equatable {
   static func refusal(_ method: String, allow: String) -> HTTPAnswer {
     .refusal(405, "\(method) is not allowed here", allow: allow)
   }
+}
 
+extension HTTPAnswer {
   /// The answer to what is no request, or one that is too long.
   package init(_ error: HTTPError) {
     let status =

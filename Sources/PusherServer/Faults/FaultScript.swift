@@ -36,29 +36,21 @@ package final class FaultScript {
 
   /// What becomes of a message on a channel; of several faults the first that is due decides.
   func change(on channel: String, _ line: inout FaultLine) -> StagedFault.Kind? {
-    due(channel, &line) { $0.isChange }
+    due(.message, on: channel, &line)
   }
 
   /// Whether answers to pings may be held back.
-  var holdsPongs: Bool {
-    entries.contains { if case .latePong = $0.fault.kind { true } else { false } }
-  }
+  var holdsPongs: Bool { entries.contains { $0.fault.moment == .pong } }
 
   /// How long the answer to a ping is held back.
   func pongDelay(_ line: inout FaultLine) -> Duration? {
-    guard
-      case .latePong(let delay) = due(
-        nil, &line, { if case .latePong = $0.kind { true } else { false } })
-    else { return nil }
+    guard case .latePong(let delay) = due(.pong, on: nil, &line) else { return nil }
     return delay
   }
 
   /// The status of an authorization that fails; `nil` when it does not.
   func refusal(on channel: String, _ line: inout FaultLine) -> Int? {
-    guard
-      case .authFail(let status) = due(
-        channel, &line, { if case .authFail = $0.kind { true } else { false } })
-    else { return nil }
+    guard case .authFail(let status) = due(.signature, on: channel, &line) else { return nil }
     return status
   }
 
@@ -71,33 +63,23 @@ package final class FaultScript {
 
   /// How a connection ends after a message on a channel, or after the greeting, which is on none.
   func ending(after channel: String?, _ line: inout FaultLine) -> StagedFault.Kind? {
-    for index in entries.indices where entries[index].fault.isEnding {
-      let fault = entries[index].fault
-      guard entries[index].timesLeft > 0, channel == nil || fault.after > 0,
-        channel.map(fault.concerns) ?? true, claim(index, &line)
-      else { continue }
-      let id = entries[index].id
-      let seen = (line.seen[id] ?? 0) + (channel == nil ? 0 : 1)
-      line.seen[id] = seen
-      guard seen >= fault.after else { continue }
-      entries[index].timesLeft -= 1
-      return fault.kind
-    }
-    return nil
+    due(.ending, on: channel, &line)
   }
 
+  /// The first fault that is due now; an ending counts the message that it comes after.
   private func due(
-    _ channel: String?, _ line: inout FaultLine, _ isWanted: (StagedFault) -> Bool
+    _ moment: StagedFault.Moment, on channel: String?, _ line: inout FaultLine
   ) -> StagedFault.Kind? {
-    for index in entries.indices where isWanted(entries[index].fault) {
-      let fault = entries[index].fault
-      guard entries[index].timesLeft > 0, channel.map(fault.concerns) ?? true,
-        claim(index, &line)
+    let isEnding = moment == .ending
+    for index in entries.indices where entries[index].fault.moment == moment {
+      let (id, fault) = (entries[index].id, entries[index].fault)
+      guard entries[index].timesLeft > 0, !isEnding || channel == nil || fault.after > 0,
+        channel.map(fault.concerns) ?? true, claim(index, &line)
       else { continue }
-      let id = entries[index].id
-      let seen = line.seen[id] ?? 0
-      line.seen[id] = seen + 1
-      guard seen >= fault.after else { continue }
+      let before = line.seen[id] ?? 0
+      let seen = isEnding && channel == nil ? before : before + 1
+      line.seen[id] = seen
+      guard (isEnding ? seen : before) >= fault.after else { continue }
       entries[index].timesLeft -= 1
       return fault.kind
     }

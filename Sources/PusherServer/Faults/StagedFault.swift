@@ -37,30 +37,22 @@ package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
   /// The fault as it was spelled.
   package let description: String
 
-  init(
-    _ kind: Kind, after: Int, channel: Glob?, connections: Int, times: Int, description: String
-  ) {
-    self.kind = kind
-    self.after = after
-    self.channel = channel
-    self.connections = connections
-    self.times = times
-    self.description = description
+  /// What it happens to.
+  enum Moment {
+    /// What a connection brings ends.
+    case ending
+    /// A message of a channel changes.
+    case message
+    case pong
+    case signature
   }
 
-  /// Whether it ends what a connection brings, and does not change one message.
-  var isEnding: Bool {
+  var moment: Moment {
     switch kind {
-    case .drop, .close, .blackhole: true
-    default: false
-    }
-  }
-
-  /// Whether it changes a message of a channel.
-  var isChange: Bool {
-    switch kind {
-    case .splitUTF8, .hugeFrame, .badJSON, .duplicate, .reorder: true
-    default: false
+    case .drop, .close, .blackhole: .ending
+    case .splitUTF8, .hugeFrame, .badJSON, .duplicate, .reorder: .message
+    case .latePong: .pong
+    case .authFail: .signature
     }
   }
 
@@ -95,7 +87,7 @@ extension StagedFault {
     // The greeting, at which an ending without events happens, is on no channel.
     if channel != nil, ["drop", "close", "blackhole"].contains(name) { after = max(after, 1) }
     self.init(
-      kind, after: after, channel: channel,
+      kind: kind, after: after, channel: channel,
       connections: try settings.integer("connections", 1...Int.max) ?? .max,
       times: try settings.integer("times", 1...Int.max) ?? .max, description: text)
   }

@@ -94,7 +94,7 @@ struct SubscriptionClaim {
       throw SubscriptionRefusal(
         reason: "a user_id has at most \(limits.userID) characters, this one \(userID.count)")
     }
-    return Member(userID: userID, info: data["user_info"], id: keepsNumbers ? id : nil)
+    return Member(userID: userID, info: data["user_info"], id: keepsNumbers ? id : .string(userID))
   }
 }
 

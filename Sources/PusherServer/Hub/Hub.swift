@@ -53,7 +53,7 @@ package final class Hub {
   func subscribe(
     _ session: any HubSession, to name: String, as member: Member?, at now: Instant
   ) {
-    if channels[name] == nil { note(.channelOccupied(channel: name)) }
+    if channels[name] == nil { note(.init(.channelOccupied, name)) }
     var channel = channels[name] ?? HubChannel(kind: naming.kind(of: name))
     // Taken out, so that the change below does not copy what the dictionary holds too.
     channels[name] = nil
@@ -65,7 +65,7 @@ package final class Hub {
     log(.subscribed(socketID: session.socketID, channel: name, userID: member?.userID))
     noteCount(name, at: now)
     guard isNewMember, let member else { return }
-    note(.memberAdded(channel: name, userID: member.userID))
+    note(.init(.memberAdded, name, userID: member.userID))
     guard !others.isEmpty else { return }
     deliver(SharedFrame(text.memberAdded(channel: name, member: member)), to: others, at: now)
   }
@@ -98,7 +98,7 @@ package final class Hub {
       noteCount(name, at: now)
       return
     }
-    note(.memberRemoved(channel: name, userID: gone.userID))
+    note(.init(.memberRemoved, name, userID: gone.userID))
     let others = channels[name]?.subscribers ?? []
     removeIfEmpty(name)
     guard !others.isEmpty else { return }
@@ -109,7 +109,7 @@ package final class Hub {
   private func replay(_ name: String, to session: any HubSession, at now: Instant) {
     guard let event = cache.event(of: name, at: now) else {
       session.send(text.cacheMiss(channel: name), at: now)
-      note(.cacheMiss(channel: name))
+      note(.init(.cacheMiss, name))
       return
     }
     session.send(text.event(name: event.name, channel: name, data: event.data), at: now)
@@ -136,7 +136,10 @@ package final class Hub {
     deliver(
       SharedFrame(text.subscriptionCount(channel: name, count: subscribers.count)),
       to: subscribers, at: now)
-    note(.subscriptionCount(channel: name, count: subscribers.count))
+    note(
+      .init(
+        .subscriptionCount, name,
+        details: [.init("subscription_count", .integer(subscribers.count))]))
   }
 
   /// Tells the counts of large channels, which change too often to tell each time.
@@ -147,7 +150,7 @@ package final class Hub {
   private func removeIfEmpty(_ name: String) {
     guard channels[name]?.subscribers.isEmpty == true else { return }
     channels[name] = nil
-    note(.channelVacated(channel: name))
+    note(.init(.channelVacated, name))
   }
 
   /// Whether one more user may join a presence channel; more connections of those who are there always may.
@@ -186,7 +189,7 @@ package final class Hub {
   ) {
     guard let place = channels[channel] else { return }
     let userID = place.userID(of: session)
-    let message = text.clientEvent(
+    let message = text.event(
       name: name, channel: channel, data: data,
       userID: userID.flatMap { place.members[$0]?.id })
     let count = deliver(
@@ -196,8 +199,13 @@ package final class Hub {
         socketID: session.socketID, name: name, channel: channel, message: message,
         recipients: count))
     note(
-      .clientEvent(
-        channel: channel, name: name, data: data, socketID: session.socketID, userID: userID))
+      .init(
+        .clientEvent, channel, userID: userID,
+        details: [
+          .init("event", .string(name)),
+          data.map { .init("data", .string($0.text ?? JSONWriter.text($0))) },
+          .init("socket_id", .string(session.socketID)),
+        ].compactMap(\.self)))
   }
 
   @discardableResult
@@ -244,9 +252,10 @@ package final class Hub {
   }
 
   /// Notes something for the app's webhooks; users' own channels are nobody's business.
-  private func note(_ notice: WebhookNotice) {
-    guard !application.webhooks.isEmpty, !notice.channel.begins(with: "#") else { return }
-    notices.append(notice)
+  private func note(_ notice: @autoclosure () -> WebhookNotice) {
+    guard !application.webhooks.isEmpty else { return }
+    let notice = notice()
+    if !notice.channel.begins(with: "#") { notices.append(notice) }
   }
 
   func log(_ event: ServerLogEvent) {

@@ -77,14 +77,11 @@ package struct MessageText: Sendable {
       service.internalPrefix + "member_removed", channel: channel, data: embedded(data))
   }
 
-  /// An event of the application; `data` goes out as the publisher gave it.
-  package func event(name: String, channel: String, data: JSONValue) -> String {
-    message(name, channel: channel, data: data)
-  }
-
-  /// An event from another client; `userID` on presence channels.
-  package func clientEvent(
-    name: String, channel: String, data: JSONValue?, userID: JSONValue?
+  /// An event of the application, or of another client; `data` goes out as the sender gave it.
+  ///
+  /// `userID` is the other client's on presence channels.
+  package func event(
+    name: String, channel: String, data: JSONValue?, userID: JSONValue? = nil
   ) -> String {
     message(name, channel: channel, data: data, userID: userID)
   }

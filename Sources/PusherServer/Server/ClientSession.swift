@@ -21,7 +21,7 @@ package final class SessionContext {
 ///
 /// Bytes come in through the connection's input, then ``receive(at:)``; they go out through its output. Time comes in
 /// through ``tick(at:)`` at the ``deadline``. When ``isFinished``, what waits is sent and the socket closed.
-package final class ClientSession: HubSession {
+package final class ClientSession: HubSession, ConnectionSocket {
   private enum State {
     case open
     /// A close frame was sent; until then the client may answer it.
@@ -31,6 +31,8 @@ package final class ClientSession: HubSession {
 
   package let socketID: String
   package let connection: WebSocketConnection
+  /// What carries it; `nil` in tests.
+  weak var carrier: ServerConnection?
   let hub: Hub
   let context: SessionContext
   /// The channels it is subscribed to.
@@ -218,6 +220,11 @@ package final class ClientSession: HubSession {
   /// Closes with one of the protocol's codes.
   package func close(_ code: PusherCode, reason: String, at now: Instant) {
     close(code.closeCode, reason: reason, at: now)
+  }
+
+  /// Tells the client to come back at once, for the server ends.
+  func stop(at now: Instant) {
+    close(.generic, reason: "the server is shutting down", at: now)
   }
 
   /// Ends the connection because the app wants its user gone.

@@ -49,17 +49,17 @@ package final class OutputLedger {
 // What a server does when its clients' queues are full together.
 extension Server {
   /// Bytes that wait for all clients together, counted anew.
-  package var recountedBytes: Int { allConnections.reduce(0) { $0 + $1.waitingBytes } }
+  package var recountedBytes: Int { reception.connections.reduce(0) { $0 + $1.waitingBytes } }
 
   /// Lets all sockets take what they can; then those who read slowest are dropped, until an eighth is free again.
   ///
   /// A single event for many healthy clients may fill the queues at once, so that nobody is dropped before the first.
   func relieve() {
     let now = loop.now
-    for connection in allConnections { connection.flush(at: now) }
+    for connection in reception.connections { connection.flush(at: now) }
     let ledger = context.ledger
     guard ledger.isFull else { return }
-    var waiting = allConnections.filter { $0.waitingBytes > 0 }
+    var waiting = reception.connections.filter { $0.waitingBytes > 0 }
     waiting.sort { $0.waitingBytes > $1.waitingBytes }
     var dropped = 0
     for connection in waiting where ledger.total > ledger.limit / 8 * 7 {

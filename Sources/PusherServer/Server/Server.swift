@@ -1,29 +1,51 @@
 package import PusherCore
 
-/// A Pusher for one machine: sockets at `/app/KEY` and the HTTP API at `/apps/ID`, behind one port.
+/// What a server is made of.
+package struct ServerOptions: Sendable, Equatable {
+  /// An address without brackets, or a name of this machine.
+  package var host = "127.0.0.1"
+  /// 0 lets the system pick a free one.
+  package var port: UInt16 = 6001
+  /// The apps that are served; at least one, with distinct ids and keys.
+  package var applications: [Application]
+  /// "" or a path that begins with a slash and does not end with one, before `/app` and `/apps`.
+  package var pathPrefix = ""
+  /// PEM files; with both of them the server speaks TLS only.
+  package var certificateFile: String?
+  package var keyFile: String?
+  /// Whether clients that offer permessage-deflate may compress what they send; what they get stays plain.
+  package var acceptsCompression = false
+  package var limits = ServerLimits()
+  package var webhooks = WebhookPolicy()
+  /// Which pages may speak to the server, and by which names it may be asked for.
+  package var access = AccessPolicy()
+  /// Whether ``AuthEndpoint`` answers: the sockets that are connected may then join any channel.
+  package var hasAuthEndpoints = false
+  /// What goes wrong on purpose from the beginning.
+  package var faults: [StagedFault] = []
+  /// Whose answers it gives.
+  package var dialect = Dialect.pusher
+  /// What clients and server call things.
+  package var service = Service.pusher
+
+  package init(applications: [Application]) {
+    self.applications = applications
+  }
+}
+
+/// A Pusher for one machine: sockets at `/app/KEY` and the HTTP API at `/apps/ID`, at one port.
 ///
 /// It lives on its loop's thread: made, asked and stopped there.
 package final class Server {
-  /// Where it listens, with the port that the system picked.
-  package let address: SocketAddress
   package let options: ServerOptions
   let loop: EventLoop
-  let applications: Applications
-  let router: APIRouter
+  let reception: Reception
   package let context: SessionContext
-  /// Where all connections read to; empty between two calls.
-  let scratch = ByteBuffer(capacity: 65_536)
+  private let applications: Applications
   private(set) var isStopping = false
   private var refusals = RefusalReport()
   private var hasToldFullQueues = false
-  private let listener: Listener
   private let log: (ServerLogEvent) -> Void
-  private var connections: [ObjectIdentifier: ServerConnection] = [:]
-  private var connectionsBySession: [ObjectIdentifier: ServerConnection] = [:]
-  /// Those who have sent more requests than were answered.
-  private var turns: [ServerConnection] = []
-  private var turnTimer: LoopTimer?
-  private var scanTimer: LoopTimer?
   private var whenStopped: (() -> Void)?
   /// What ends the wait for clients, then for the receivers of webhooks, once the server stops.
   private var stopTimer: LoopTimer?
@@ -31,8 +53,6 @@ package final class Server {
   /// Those of the hubs, in their order.
   private var dispatchers: [WebhookDispatcher?] = []
 
-  /// How exact the deadlines of connections are kept.
-  private static let scanInterval = Duration.seconds(1)
   /// Connections that are no sockets, beyond those that ``ServerLimits/connections`` allows.
   private static let spareConnections = 256
 
@@ -50,59 +70,55 @@ package final class Server {
     applications = Applications(
       options.applications, limits: options.limits, pathPrefix: options.pathPrefix,
       service: options.service, dialect: options.dialect, random: random)
-    router = APIRouter(applications)
     context = SessionContext(dialect: options.dialect, outputLimit: options.limits.allOutput)
     context.faults.add(options.faults)
-    let tls = try Self.context(options)
-    let outgoing = try Self.outgoingContext(options)
-    let door = Door()
-    listener = try Listener(loop: loop, host: options.host, port: options.port) {
-      descriptor, peer, now in
-      door.server?.accept(descriptor, peer, tls, at: now)
-    }
-    address = listener.address
-    door.server = self
+    let (incoming, outgoing) = try Self.tlsContexts(options)
+    reception = try Reception(
+      loop: loop, host: options.host, port: options.port, tls: incoming,
+      limit: options.limits.connections + Self.spareConnections, limits: options.limits)
     dispatchers = options.applications.map { application in
       WebhookDispatcher(
         application, loop: loop, tls: outgoing, policy: options.webhooks,
         report: { [weak self] in self?.report($0) },
         onIdle: { [weak self] in self?.checkStopped() })
     }
+    reception.owner = self
     context.ledger.relieve = { [weak self] in self?.relieve() }
-    startTimers()
     loop.beforeWait { [weak self] in self?.deliver() }
   }
+
+  /// For those who come, and for webhooks to secure receivers.
+  private static func tlsContexts(
+    _ options: ServerOptions
+  ) throws(TransportError) -> (incoming: TLSContext?, outgoing: TLSContext?) {
+    let isSending = options.applications.contains { $0.webhooks.contains { $0.isSecure } }
+    do throws(TLSError) {
+      let incoming: TLSContext? =
+        if let certificate = options.certificateFile {
+          try TLSContext.server(
+            certificateFile: certificate, keyFile: options.keyFile ?? certificate)
+        } else { nil }
+      let outgoing =
+        isSending
+        ? try TLSContext.client(TLSConfiguration(), environment: options.webhooks.trust) : nil
+      return (incoming, outgoing)
+    } catch {
+      throw .tls(error)
+    }
+  }
+
+  /// Where it listens, with the port that the system picked.
+  package var address: SocketAddress { reception.address }
 
   package var port: UInt16 { address.port }
 
   /// How many sockets are connected.
   package var connectionCount: Int { applications.connectionCount }
 
-  var limits: ServerLimits { options.limits }
-
-  var allConnections: [ServerConnection] { Array(connections.values) }
-
   /// Bytes that wait for all clients together.
   package var queuedBytes: Int { context.ledger.total }
 
-  /// What a request is answered that comes from a foreign page or asks for a foreign name; `nil` for all others.
-  func accessRefusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
-    guard let refusal = options.access.refusal(head) else { return nil }
-    switch refusals.note(refusal) {
-    case .tell: report(.accessRefused(refusal, isLast: false))
-    case .tellLast: report(.accessRefused(refusal, isLast: true))
-    case .silence: break
-    }
-    return refusal.answer
-  }
-
-  /// The answer to a request that is no WebSocket's.
-  func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer {
-    let endpoint = AuthEndpoint(applications, refusal: context.faults.endpointFailure)
-    let authorized = options.hasAuthEndpoints ? endpoint.answer(request) : nil
-    return authorized
-      ?? router.answer(request, seconds: SystemClock.wall().secondsSince1970, at: loop.now)
-  }
+  // MARK: The end
 
   /// Accepts nothing more, closes all sockets with 4200 and sends the webhooks that wait; `whenDone` is called then.
   ///
@@ -113,9 +129,8 @@ package final class Server {
     guard !isStopping else { return }
     isStopping = true
     whenStopped = whenDone
-    listener.close()
     let now = loop.now
-    for connection in connections.values { connection.stop(at: now) }
+    reception.close(at: now)
     deliver()
     setStopTimer(now.advanced(by: patience)) { [weak self] in self?.cutConnections() }
     checkStopped()
@@ -130,70 +145,11 @@ package final class Server {
 
   private func cutConnections() {
     let now = loop.now
-    for connection in connections.values { connection.cut(at: now) }
-  }
-
-  /// What lets the listener call a server that is not complete when the listener is made.
-  private final class Door {
-    weak var server: Server?
-  }
-
-  private static func context(_ options: ServerOptions) throws(TransportError) -> TLSContext? {
-    guard let certificate = options.certificateFile else { return nil }
-    do throws(TLSError) {
-      return try TLSContext.server(
-        certificateFile: certificate, keyFile: options.keyFile ?? certificate)
-    } catch {
-      throw .tls(error)
-    }
-  }
-
-  /// What webhooks to secure receivers need.
-  private static func outgoingContext(
-    _ options: ServerOptions
-  ) throws(TransportError) -> TLSContext? {
-    guard options.applications.contains(where: { $0.webhooks.contains { $0.isSecure } }) else {
-      return nil
-    }
-    do throws(TLSError) {
-      return try TLSContext.client(TLSConfiguration(), environment: options.webhooks.trust)
-    } catch {
-      throw .tls(error)
-    }
-  }
-
-  // MARK: Connections
-
-  private func accept(
-    _ descriptor: Int32, _ peer: SocketAddress?, _ tls: TLSContext?, at now: Instant
-  ) {
-    let connection = ServerConnection(
-      server: self, descriptor: descriptor, peer: peer, tls: tls, at: now)
-    guard connections.count < limits.connections + Self.spareConnections else {
-      connection.stop(at: now)
-      report(.dropped(reason: "too many connections"))
-      return
-    }
-    connections[ObjectIdentifier(connection)] = connection
-    armScan(at: now)
-  }
-
-  /// A connection has become a socket.
-  func join(_ session: ClientSession, _ connection: ServerConnection) {
-    connectionsBySession[ObjectIdentifier(session)] = connection
-  }
-
-  /// A connection has ended.
-  func forget(_ connection: ServerConnection) {
-    connections[ObjectIdentifier(connection)] = nil
-    if case .socket(let session) = connection.phase {
-      connectionsBySession[ObjectIdentifier(session)] = nil
-    }
-    checkStopped()
+    for connection in reception.connections { connection.cut(at: now) }
   }
 
   private func checkStopped() {
-    guard isStopping, connections.isEmpty, whenStopped != nil else { return }
+    guard isStopping, reception.isEmpty, whenStopped != nil else { return }
     if !isFinishingWebhooks {
       isFinishingWebhooks = true
       takeNotices(at: loop.now)
@@ -206,7 +162,8 @@ package final class Server {
   private func end() {
     guard let whenStopped else { return }
     self.whenStopped = nil
-    for timer in [turnTimer, scanTimer, stopTimer] { timer.map(loop.remove) }
+    stopTimer.map(loop.remove)
+    reception.end()
     for dispatcher in dispatchers { dispatcher?.close() }
     whenStopped()
   }
@@ -214,7 +171,7 @@ package final class Server {
   // MARK: Output
 
   /// Tells what has happened, after what the hubs have noted before it.
-  func report(_ event: ServerLogEvent) {
+  private func report(_ event: ServerLogEvent) {
     for hub in applications.hubs { hub.takeLog().forEach(log) }
     log(event)
   }
@@ -223,7 +180,7 @@ package final class Server {
   func noteFullQueues(dropped: Int) {
     guard !hasToldFullQueues else { return }
     hasToldFullQueues = true
-    report(.queuesFull(limit: limits.allOutput, dropped: dropped))
+    report(.queuesFull(limit: options.limits.allOutput, dropped: dropped))
   }
 
   /// Sends what the last round has brought; ends may tell others something, so that it goes on until all is told.
@@ -231,7 +188,7 @@ package final class Server {
     let now = loop.now
     while true {
       let touched = context.ledger.takeTouched()
-      for session in touched { connectionsBySession[ObjectIdentifier(session)]?.flush(at: now) }
+      for session in touched { session.carrier?.flush(at: now) }
       for hub in applications.hubs { hub.takeLog().forEach(log) }
       if touched.isEmpty { break }
     }
@@ -243,47 +200,104 @@ package final class Server {
       dispatcher?.take(hub.takeNotices(), at: now)
     }
   }
+}
 
-  // MARK: Time
+// MARK: Requests
 
-  private func startTimers() {
-    let turn = LoopTimer(deadline: nil) { [weak self] in self?.takeTurns() }
-    let scan = LoopTimer(deadline: nil) { [weak self] in self?.scan() }
-    loop.add(turn)
-    loop.add(scan)
-    turnTimer = turn
-    scanTimer = scan
+extension Server: ReceptionOwner {
+  func answer(
+    _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
+  ) -> ConnectionAnswer {
+    let refusal = accessRefusal(request.head)
+    let isUpgrade = ServerHandshake.isUpgrade(request.head)
+    if isUpgrade, refusal == nil { return upgrade(request.head, on: connection, at: now) }
+    let answer = refusal ?? route(request, from: connection.peer, at: now)
+    report(request.head, answer.status, answer.status < 300 ? "" : answer.body)
+    return .answer(answer, isLast: isUpgrade)
   }
 
-  /// Lets a connection answer its next request in the next round.
-  func giveTurn(_ connection: ServerConnection) {
-    turns.append(connection)
-    turnTimer?.deadline = LoopInterest.immediately
+  private func report(_ head: HTTPRequestHead, _ status: Int, _ reason: String) {
+    let path = String(head.target.prefix { $0 != "?" })
+    report(.request(method: head.method, path: path, status: status, reason: reason))
   }
 
-  private func takeTurns() {
-    let now = loop.now
-    let waiting = turns
-    turns = []
-    for connection in waiting {
-      connection.flush(at: now)
-      connection.takeTurn(at: now)
-      connection.flush(at: now)
+  /// What a request is answered that comes from a foreign page or asks for a foreign name; `nil` for all others.
+  private func accessRefusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
+    guard let refusal = options.access.refusal(head) else { return nil }
+    switch refusals.note(refusal) {
+    case .tell: report(.accessRefused(refusal, isLast: false))
+    case .tellLast: report(.accessRefused(refusal, isLast: true))
+    case .silence: break
+    }
+    return refusal.answer
+  }
+
+  /// The answer to a request that is no WebSocket's.
+  private func route(
+    _ request: HTTPRequestReader.Request, from peer: SocketAddress?, at now: Instant
+  ) -> HTTPAnswer {
+    let faults = context.faults
+    if request.head.target == FaultControl.path {
+      let count = faults.faults.count
+      let answer = FaultControl(script: faults, peer: peer).answer(request)
+      // Those that were added may end connections now.
+      guard faults.faults.count > count else { return answer }
+      for connection in reception.connections {
+        (connection.socket as? ClientSession)?.stageGreeting(at: now)
+      }
+      return answer
+    }
+    let endpoint = AuthEndpoint(applications, refusal: faults.endpointFailure)
+    let authorized = options.hasAuthEndpoints ? endpoint.answer(request) : nil
+    let seconds = SystemClock.wall().secondsSince1970
+    return authorized ?? APIRouter(applications).answer(request, seconds: seconds, at: now)
+  }
+
+  private func upgrade(
+    _ request: HTTPRequestHead, on carrier: ServerConnection, at now: Instant
+  ) -> ConnectionAnswer {
+    let connection: WebSocketConnection
+    do throws(ServerHandshake.Refusal) {
+      let (head, negotiated) = try ServerHandshake.respond(
+        to: request, supportedSubprotocol: { $0.begins(with: "pusher-channels-protocol-") },
+        deflate: options.acceptsCompression && options.dialect.knowsCompression)
+      connection = WebSocketConnection(
+        role: .server, deflate: negotiated.deflate, limits: options.limits.webSocket,
+        random: NoRandom(), input: carrier.input)
+      guard let bytes = try? head.encode() else { return .head(head) }
+      connection.output.append(bytes)
+    } catch {
+      var head = error.response
+      head.headers.append("Connection", "close")
+      report(request, head.status, "no valid WebSocket handshake")
+      return .head(head)
+    }
+    switch SocketAdmission(request, applications: applications) {
+    case .accepted(let hub):
+      let session = ClientSession(
+        connection, socketID: applications.newSocketID(), hub: hub, context: context, at: now)
+      session.carrier = carrier
+      return .socket(session)
+    case .refused(let code, let reason):
+      report(.refused(code: code.rawValue, reason: reason))
+      return .socket(
+        RefusedSocket(
+          connection, code: code, reason: reason, applications: applications, at: now))
     }
   }
 
-  private func armScan(at now: Instant) {
-    guard let scanTimer, scanTimer.deadline == nil else { return }
-    scanTimer.deadline = now.advanced(by: Self.scanInterval)
-  }
+  func refused(_ answer: HTTPAnswer) { report(.dropped(reason: answer.body)) }
 
-  /// Looks at all deadlines at once: they are long, and one timer is cheaper than thousands.
-  private func scan() {
-    let now = loop.now
-    for connection in connections.values {
-      if let deadline = connection.deadline, deadline <= now { connection.tick(at: now) }
-    }
+  func dropped(_ reason: String) { report(.dropped(reason: reason)) }
+
+  func forgot(_ connection: ServerConnection) { checkStopped() }
+
+  func scanned(at now: Instant) {
     for hub in applications.hubs { hub.tick(at: now) }
-    if !connections.isEmpty { armScan(at: now) }
   }
+}
+
+/// A server masks no frames, so that nothing is ever drawn.
+private struct NoRandom: RandomNumberGenerator {
+  mutating func next() -> UInt64 { 0 }
 }

@@ -62,10 +62,10 @@ package enum SocketAdmission {
 }
 
 /// A WebSocket that is opened only to say why it is closed: browsers show their page no status of a refused upgrade.
-final class RefusedSocket {
+final class RefusedSocket: ConnectionSocket {
   let connection: WebSocketConnection
   /// Until when the client may answer the close frame.
-  let deadline: Instant
+  let deadline: Instant?
   private(set) var isFinished = false
 
   init(
@@ -87,7 +87,7 @@ final class RefusedSocket {
   }
 
   /// Drops what the client sends, until it has answered.
-  func receive() {
+  func receive(at now: Instant) {
     while let event = connection.next() {
       switch event {
       case .closed, .failed: isFinished = true
@@ -95,4 +95,9 @@ final class RefusedSocket {
       }
     }
   }
+  func inputEnded(at now: Instant) { isFinished = true }
+  func tick(at now: Instant) { isFinished = true }
+  func outputSent(at now: Instant) {}
+  func stop(at now: Instant) {}
+  func lost(reason: String, at now: Instant) {}
 }

@@ -11,12 +11,8 @@ package final class WebhookReceiver {
   /// Connections at a time; more are closed at once.
   package static let connectionLimit = 256
 
-  /// Where it listens, with the port that the system picked.
-  package let port: UInt16
-  let loop: EventLoop
+  private let reception: Reception
   private let inbox: WebhookInbox
-  private let listener: Listener
-  private var connections: [ObjectIdentifier: WebhookConnection] = [:]
   private let onOutcome: (WebhookInbox.Outcome) -> Void
 
   /// Listens from now on; `onOutcome` is told of every request, before it is answered.
@@ -24,154 +20,110 @@ package final class WebhookReceiver {
     loop: EventLoop, host: String, port: UInt16, inbox: WebhookInbox,
     onOutcome: @escaping (WebhookInbox.Outcome) -> Void
   ) throws(TransportError) {
-    self.loop = loop
     self.inbox = inbox
     self.onOutcome = onOutcome
-    let door = Door()
-    listener = try Listener(loop: loop, host: host, port: port) { descriptor, peer, now in
-      door.receiver?.accept(descriptor, peer, at: now)
-    }
-    self.port = listener.address.port
-    door.receiver = self
+    var limits = ServerLimits()
+    limits.apiBody = Self.bodyLimit
+    limits.requestTimeout = Self.patience
+    limits.keepAliveTimeout = Self.patience
+    reception = try Reception(
+      loop: loop, host: host, port: port, limit: Self.connectionLimit, limits: limits)
+    reception.owner = self
   }
 
-  /// What lets the listener call a receiver that is not complete when the listener is made.
-  private final class Door {
-    weak var receiver: WebhookReceiver?
-  }
-
-  private func accept(_ descriptor: Int32, _ peer: SocketAddress?, at now: Instant) {
-    let connection = WebhookConnection(self, descriptor: descriptor, peer: peer, at: now)
-    connections[ObjectIdentifier(connection)] = connection
-    if connections.count > Self.connectionLimit { connection.close() }
-  }
-
-  func forget(_ connection: WebhookConnection) {
-    connections[ObjectIdentifier(connection)] = nil
-  }
-
-  func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer {
-    let outcome = inbox.take(request)
-    onOutcome(outcome)
-    switch outcome {
-    case .accepted: return .json(.object([]))
-    case .refused(405, let reason): return .refusal(405, reason, allow: "POST")
-    case .refused(let status, let reason): return .refusal(status, reason)
-    }
-  }
-
-  func reject(_ error: HTTPError) -> HTTPAnswer {
-    let answer = HTTPAnswer(error)
-    onOutcome(.refused(answer.status, answer.body))
-    return answer
-  }
+  /// Where it listens, with the port that the system picked.
+  package var port: UInt16 { reception.address.port }
 }
 
-/// One connection that brings webhooks.
-final class WebhookConnection: SocketStreamDelegate {
-  private static let readSize = 65_536
-
-  private unowned let receiver: WebhookReceiver
-  private var reader = HTTPRequestReader(bodyLimit: WebhookReceiver.bodyLimit)
-  private let input = ByteBuffer(capacity: 4096)
-  private let output = ByteBuffer(capacity: 256)
-  private var stream: SocketStream?
-  private var timer: LoopTimer?
-  /// Lets the others have their turn before the next of many requests.
-  private var turn: LoopTimer?
-  private var closesWhenSent = false
-
-  init(_ receiver: WebhookReceiver, descriptor: Int32, peer: SocketAddress?, at now: Instant) {
-    self.receiver = receiver
-    stream = SocketStream.adopt(
-      loop: receiver.loop, descriptor: descriptor, peer: peer, delegate: self)
-    let timer = LoopTimer(deadline: now.advanced(by: WebhookReceiver.patience)) { [weak self] in
-      self?.close()
-    }
-    self.timer = timer
-    receiver.loop.add(timer)
-  }
-
-  func close() {
-    for timer in [timer, turn] { timer.map(receiver.loop.remove) }
-    timer = nil
-    turn = nil
-    stream?.close()
-    stream = nil
-    receiver.forget(self)
-  }
-
-  func streamOpened(_ stream: SocketStream, at now: Instant) {}
-
-  func streamReadable(_ stream: SocketStream, at now: Instant) {
-    do throws(TransportError) {
-      switch try stream.read(into: input, atMost: Self.readSize) {
-      case .wouldBlock: return
-      case .end: return close()
-      case .bytes: break
+extension WebhookReceiver: ReceptionOwner {
+  func answer(
+    _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
+  ) -> ConnectionAnswer {
+    let outcome = inbox.take(request)
+    onOutcome(outcome)
+    let answer: HTTPAnswer =
+      switch outcome {
+      case .accepted: .json(.object([]))
+      case .refused(405, let reason): .refusal(405, reason, allow: "POST")
+      case .refused(let status, let reason): .refusal(status, reason)
       }
-    } catch {
-      return close()
-    }
-    takeTurn(at: now)
+    return .answer(answer, isLast: false)
   }
 
-  /// Answers one request, if one is there and the answer before has gone; nothing more is read until then.
-  private func takeTurn(at now: Instant) {
-    guard let stream else { return }
-    guard !closesWhenSent else { return input.removeAll() }
-    guard output.isEmpty else {
-      stream.wantsRead = false
-      return
+  func refused(_ answer: HTTPAnswer) { onOutcome(.refused(answer.status, answer.body)) }
+  func dropped(_ reason: String) {}
+  func forgot(_ connection: ServerConnection) {}
+  func scanned(at now: Instant) {}
+}
+
+/// What arrives as a webhook: checked, and taken apart into events.
+///
+/// Source: Pusher's page "Webhooks".
+package struct WebhookInbox: Sendable {
+  /// One event of a webhook.
+  package struct Event: Sendable, Equatable {
+    /// `channel_occupied`, `member_added` and the like.
+    package let name: String
+    package let channel: String?
+    package let userID: String?
+    /// The other members, as they came, behind the webhook's `time_ms`.
+    package let data: JSONValue
+  }
+
+  /// What to answer, and what was learnt.
+  package enum Outcome: Sendable, Equatable {
+    case accepted([Event])
+    /// With the status, and the reason in words.
+    case refused(Int, String)
+  }
+
+  private let key: String
+  private let secret: String
+
+  /// - Parameters:
+  ///   - key: The key of the app whose webhooks are taken.
+  ///   - secret: The app's secret.
+  package init(key: String, secret: String) {
+    self.key = key
+    self.secret = secret
+  }
+
+  /// Judges one request.
+  ///
+  /// The signature is checked before the body is looked at: a body that nobody signed is nobody's business.
+  package func take(_ request: HTTPRequestReader.Request) -> Outcome {
+    guard request.head.method == "POST" else {
+      return .refused(405, "webhooks are sent with POST, not \(request.head.method)")
     }
-    var hasMore = false
-    do throws(HTTPError) {
-      let request = try reader.next(from: input)
-      if let interim = reader.takeContinue() { output.append(interim) }
-      if let request {
-        hasMore = !input.isEmpty
-        timer?.deadline = now.advanced(by: WebhookReceiver.patience)
-        closesWhenSent = !request.keepsAlive
-        receiver.answer(request).write(to: output, keepsAlive: request.keepsAlive)
+    let headers = request.head.headers
+    guard let signature = headers[WebhookSignature.signatureHeader] else {
+      return .refused(401, "no \(WebhookSignature.signatureHeader)")
+    }
+    guard headers[WebhookSignature.keyHeader].isSame(as: key) else {
+      return .refused(401, "\(WebhookSignature.keyHeader) is not this app's key")
+    }
+    guard WebhookSignature.isValid(signature.lowercased(), of: request.body, secret: secret) else {
+      return .refused(401, "the signature is not that of the body")
+    }
+    guard let text = String(validating: request.body, as: UTF8.self),
+      let body = try? JSONParser.parse(text), let elements = body["events"]?.elements
+    else { return .refused(400, "the body is not JSON with an array called events") }
+    var events: [Event] = []
+    for element in elements {
+      guard let event = Self.event(element, time: body["time_ms"]) else {
+        return .refused(400, "event \(events.count + 1) has no name")
       }
-    } catch {
-      receiver.reject(error).write(to: output, keepsAlive: false)
-      closesWhenSent = true
+      events.append(event)
     }
-    stream.wantsRead = closesWhenSent || !hasMore
-    flush()
-    if hasMore, !closesWhenSent { waitForTurn() }
+    return .accepted(events)
   }
 
-  private func waitForTurn() {
-    guard stream != nil else { return }
-    if turn == nil {
-      let timer = LoopTimer(deadline: nil) { [weak self] in
-        guard let self else { return }
-        self.takeTurn(at: self.receiver.loop.now)
-      }
-      turn = timer
-      receiver.loop.add(timer)
-    }
-    turn?.deadline = LoopInterest.immediately
-  }
-
-  func streamWritable(_ stream: SocketStream, at now: Instant) {
-    flush()
-    takeTurn(at: now)
-  }
-
-  func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
-    close()
-  }
-
-  private func flush() {
-    guard let stream else { return }
-    do throws(TransportError) {
-      try stream.write(from: output)
-    } catch {
-      return close()
-    }
-    if closesWhenSent, output.isEmpty, !stream.wantsWrite { close() }
+  private static func event(_ value: JSONValue, time: JSONValue?) -> Event? {
+    guard let members = value.members, let name = value["name"]?.text else { return nil }
+    let known: Set = ["name", "channel", "user_id"]
+    let rest = members.filter { !known.contains($0.name) }
+    return Event(
+      name: name, channel: value["channel"]?.text, userID: value["user_id"]?.text,
+      data: .object((time.map { [.init("time_ms", $0)] } ?? []) + rest))
   }
 }

@@ -92,14 +92,15 @@ final class WebhookSender {
     guard queue.count < policy.queue, queuedBytes + body.count <= policy.queuedBytes else {
       dropped += 1
       // The first of a row is told at once, the number of all when there is room again.
-      if dropped == 1 { tellDropped(notice.name, "\(queue.count) others wait") }
+      if dropped == 1 { tellDropped(notice.kind.rawValue, "\(queue.count) others wait") }
       return
     }
     tellAllDropped()
     queuedBytes += body.count
     queue.append(
       Webhook(
-        name: notice.name, body: body, signature: WebhookSignature.sign(body, secret: secret)))
+        name: notice.kind.rawValue, body: body,
+        signature: WebhookSignature.sign(body, secret: secret)))
     attempt()
   }
 

@@ -110,10 +110,10 @@ import Testing
   @Test func `a departure is not taken back by the arrival of another`() {
     var notices = DelayedNotices(delay: .seconds(3))
     let now = Instant(nanoseconds: 0)
-    #expect(notices.take(.channelVacated(channel: Self.one), at: now) == nil)
-    #expect(notices.take(.channelOccupied(channel: Self.other), at: now) != nil)
-    #expect(notices.take(.memberRemoved(channel: "a", userID: Self.one), at: now) == nil)
-    #expect(notices.take(.memberAdded(channel: "a", userID: Self.other), at: now) != nil)
+    #expect(notices.take(.init(.channelVacated, Self.one), at: now) == nil)
+    #expect(notices.take(.init(.channelOccupied, Self.other), at: now) != nil)
+    #expect(notices.take(.init(.memberRemoved, "a", userID: Self.one), at: now) == nil)
+    #expect(notices.take(.init(.memberAdded, "a", userID: Self.other), at: now) != nil)
     #expect(notices.takeDue(at: now.advanced(by: .seconds(3))).count == 2)
   }
 }

@@ -16,8 +16,8 @@ struct QueueDocumentationTests {
   private static let rooms = [
     "PusherServer", "PusherCore/WebSocket", "PusherCore/EventStream", "PusherCore/Channels",
     "PusherCore/Transport", "PusherCore/Client", "PusherCore/TLS", "PusherCore/HTTP",
-    "PusherCore/Compression", "PusherCore/API", "PusherCore/JSON", "pusher-cli/Output",
-    "pusher-cli/Run",
+    "PusherCore/Compression", "PusherCore/API", "PusherCore/JSON", "pusher-cli/Lines",
+    "pusher-cli/Run", "pusher-cli/Commands",
   ]
 
   private static func page() throws -> String {
@@ -58,7 +58,7 @@ struct QueueDocumentationTests {
   private static func growing() throws -> [String] {
     try rooms.flatMap { room in
       let folder = root.appending(path: "Sources/\(room)")
-      let files = try FileManager.default.contentsOfDirectory(atPath: folder.path()).sorted()
+      let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path()).sorted()
       return try files.filter { $0.hasSuffix(".swift") }.flatMap { file in
         GrowingProperties.of(
           try String(contentsOf: folder.appending(path: file), encoding: .utf8))

@@ -1,19 +1,7 @@
 internal import PusherCore
 
-/// The calls that send events: `POST /apps/ID/events` and `/apps/ID/batch_events`.
-///
-/// Everything of a call is checked before anything of it is sent.
-struct PublishCall {
-  private let hub: Hub
-  private let dialect: Dialect
-  private let now: Instant
-
-  init(_ hub: Hub, _ dialect: Dialect, at now: Instant) {
-    self.hub = hub
-    self.dialect = dialect
-    self.now = now
-  }
-
+// The calls that send events: `POST /apps/ID/events` and `/apps/ID/batch_events`.
+extension APICall {
   private struct Event {
     let name: String
     let channels: [String]
@@ -32,7 +20,7 @@ struct PublishCall {
     guard !event.info.isEmpty, dialect.answersInfo else { return dialect.done }
     let channels = event.channels.map { channel in
       JSONValue.Member(
-        channel, .object(event.info.attributes(of: channel, in: hub, dialect, at: now)))
+        channel, .object(attributes(of: channel, event.info)))
     }
     return .object([.init("channels", .object(channels))])
   }
@@ -62,7 +50,7 @@ struct PublishCall {
     }
     let entries = events.map { event in
       JSONValue.object(
-        event.channels.first.map { event.info.attributes(of: $0, in: hub, dialect, at: now) } ?? [])
+        event.channels.first.map { attributes(of: $0, event.info) } ?? [])
     }
     return .object([.init("batch", .array(entries))])
   }
@@ -73,6 +61,12 @@ struct PublishCall {
     let channel = JSONValue.Member("channel", .string(UserChannel.name(userID: userID)))
     let others = members.filter { $0.name != "channels" && $0.name != "channel" }
     publish(try checkedEvent(.object(others + [channel])))
+    return dialect.done
+  }
+
+  /// Ends all connections of one user.
+  func terminate(_ userID: String) -> JSONValue {
+    hub.terminateConnections(userID: userID, at: now)
     return dialect.done
   }
 

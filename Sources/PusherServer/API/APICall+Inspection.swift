@@ -1,17 +1,7 @@
 internal import PusherCore
 
-/// The calls that ask who is where.
-struct InspectCall {
-  private let hub: Hub
-  private let dialect: Dialect
-  private let now: Instant
-
-  init(_ hub: Hub, _ dialect: Dialect, at now: Instant) {
-    self.hub = hub
-    self.dialect = dialect
-    self.now = now
-  }
-
+// The calls that ask who is where.
+extension APICall {
   /// `GET /apps/ID/channels`: the occupied channels, those with a prefix if one is named.
   func channels(_ target: RequestTarget) throws(HTTPAnswer) -> JSONValue {
     let prefix = target["filter_by_prefix"] ?? ""
@@ -21,7 +11,8 @@ struct InspectCall {
       throw .refusal(400, "user_count needs a filter_by_prefix that begins with presence-")
     }
     let members = hub.occupiedChannels.filter { $0.begins(with: prefix) }.map { name in
-      JSONValue.Member(name, .object(attributes(name, info)))
+      let attributes = dialect.answers.attributes(of: name, in: hub) ?? attributes(of: name, info)
+      return JSONValue.Member(name, .object(attributes))
     }
     return .object([.init("channels", .object(members))])
   }
@@ -36,7 +27,7 @@ struct InspectCall {
     }
     if let all = dialect.answers.attributes(of: name, in: hub) { return .object(all) }
     let occupied = JSONValue.Member("occupied", .bool(hub.subscriptionCount(name) > 0))
-    return .object([occupied] + attributes(name, info))
+    return .object([occupied] + attributes(of: name, info))
   }
 
   /// `GET /apps/ID/channels/NAME/users`.
@@ -52,9 +43,22 @@ struct InspectCall {
     return .object([.init("users", .array(users))])
   }
 
-  private func attributes(_ name: String, _ info: ChannelInfo) -> [JSONValue.Member] {
-    dialect.answers.attributes(of: name, in: hub)
-      ?? info.attributes(of: name, in: hub, dialect, at: now)
+  /// What is asked for and known of a channel.
+  func attributes(of channel: String, _ info: ChannelInfo) -> [JSONValue.Member] {
+    var members: [JSONValue.Member] = []
+    let isCounted = dialect.countsEmptyChannels || hub.subscriptionCount(channel) > 0
+    let isPresence = dialect.answers.kind(of: channel) == .presence
+    if info.asks(for: "user_count"), isPresence, isCounted {
+      members.append(.init("user_count", .integer(hub.members(of: channel).count)))
+    }
+    if info.asks(for: "subscription_count"), isCounted, !isPresence || dialect.countsMembersTwice {
+      members.append(.init("subscription_count", .integer(hub.subscriptionCount(channel))))
+    }
+    if info.asks(for: "cache"), let (data, timeLeft) = hub.cached(channel, at: now) {
+      let left = timeLeft.map { [JSONValue.Member("ttl", .integer(Int($0.components.seconds)))] }
+      members.append(.init("cache", .object([.init("data", .string(data))] + (left ?? []))))
+    }
+    return members
   }
 
   private func check(_ name: String) throws(HTTPAnswer) {
@@ -75,24 +79,4 @@ struct ChannelInfo {
   var isEmpty: Bool { names.isEmpty }
 
   func asks(for name: String) -> Bool { names.contains(name) }
-
-  /// What is asked for and known of a channel.
-  func attributes(
-    of channel: String, in hub: Hub, _ dialect: Dialect, at now: Instant
-  ) -> [JSONValue.Member] {
-    var members: [JSONValue.Member] = []
-    let isCounted = dialect.countsEmptyChannels || hub.subscriptionCount(channel) > 0
-    let isPresence = dialect.answers.kind(of: channel) == .presence
-    if asks(for: "user_count"), isPresence, isCounted {
-      members.append(.init("user_count", .integer(hub.members(of: channel).count)))
-    }
-    if asks(for: "subscription_count"), isCounted, !isPresence || dialect.countsMembersTwice {
-      members.append(.init("subscription_count", .integer(hub.subscriptionCount(channel))))
-    }
-    if asks(for: "cache"), let (data, timeLeft) = hub.cached(channel, at: now) {
-      let left = timeLeft.map { [JSONValue.Member("ttl", .integer(Int($0.components.seconds)))] }
-      members.append(.init("cache", .object([.init("data", .string(data))] + (left ?? []))))
-    }
-    return members
-  }
 }

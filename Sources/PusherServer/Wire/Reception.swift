@@ -1,0 +1,135 @@
+internal import PusherCore
+
+/// What is served to the connections of a ``Reception``.
+protocol ReceptionOwner: AnyObject {
+  /// Answers a request, or makes the connection a WebSocket.
+  func answer(
+    _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
+  ) -> ConnectionAnswer
+  /// What came was no request, and was answered with this.
+  func refused(_ answer: HTTPAnswer)
+  /// A connection ended before it was a WebSocket or a call.
+  func dropped(_ reason: String)
+  /// A connection is gone.
+  func forgot(_ connection: ServerConnection)
+  /// A second has passed in which there were connections.
+  func scanned(at now: Instant)
+}
+
+/// Listens on a port, and keeps the connections: their number, their turns, their deadlines.
+///
+/// It lives on its loop's thread.
+final class Reception {
+  let loop: EventLoop
+  /// Where it listens, with the port that the system picked.
+  let address: SocketAddress
+  /// Of requests: their bodies, and the times that they may take.
+  let limits: ServerLimits
+  weak var owner: (any ReceptionOwner)?
+  /// Where all connections read to; empty between two calls.
+  let scratch = ByteBuffer(capacity: 65_536)
+  private(set) var isClosed = false
+  private let limit: Int
+  private let listener: Listener
+  private var table: [ObjectIdentifier: ServerConnection] = [:]
+  /// Those who have sent more requests than were answered.
+  private var turns: [ServerConnection] = []
+  private var turnTimer: LoopTimer?
+  private var scanTimer: LoopTimer?
+
+  /// How exact the deadlines of connections are kept.
+  private static let scanInterval = Duration.seconds(1)
+
+  /// Listens from now on; one connection more than `limit` is dropped.
+  init(
+    loop: EventLoop, host: String, port: UInt16, tls: TLSContext? = nil, limit: Int,
+    limits: ServerLimits
+  ) throws(TransportError) {
+    self.loop = loop
+    self.limit = limit
+    self.limits = limits
+    let door = Door()
+    listener = try Listener(loop: loop, host: host, port: port) { descriptor, peer, now in
+      door.reception?.accept(descriptor, peer, tls, at: now)
+    }
+    address = listener.address
+    door.reception = self
+    let turn = LoopTimer(deadline: nil) { [weak self] in self?.takeTurns() }
+    let scan = LoopTimer(deadline: nil) { [weak self] in self?.scan() }
+    for timer in [turn, scan] { loop.add(timer) }
+    turnTimer = turn
+    scanTimer = scan
+  }
+
+  /// What lets the listener call a reception that is not complete when the listener is made.
+  private final class Door {
+    weak var reception: Reception?
+  }
+
+  var isEmpty: Bool { table.isEmpty }
+
+  var connections: [ServerConnection] { Array(table.values) }
+
+  /// Accepts nothing more, and ends what is idle.
+  func close(at now: Instant) {
+    isClosed = true
+    listener.close()
+    for connection in connections { connection.stop(at: now) }
+  }
+
+  /// Nobody comes any more.
+  func end() {
+    for timer in [turnTimer, scanTimer] { timer.map(loop.remove) }
+  }
+
+  private func accept(
+    _ descriptor: Int32, _ peer: SocketAddress?, _ tls: TLSContext?, at now: Instant
+  ) {
+    let connection = ServerConnection(self, descriptor: descriptor, peer: peer, tls: tls, at: now)
+    guard table.count < limit else {
+      connection.stop(at: now)
+      owner?.dropped("too many connections")
+      return
+    }
+    table[ObjectIdentifier(connection)] = connection
+    armScan(at: now)
+  }
+
+  /// A connection has ended.
+  func forget(_ connection: ServerConnection) {
+    table[ObjectIdentifier(connection)] = nil
+    owner?.forgot(connection)
+  }
+
+  // MARK: Time
+
+  /// Lets a connection answer its next request in the next round.
+  func giveTurn(_ connection: ServerConnection) {
+    turns.append(connection)
+    turnTimer?.deadline = LoopInterest.immediately
+  }
+
+  private func takeTurns() {
+    let now = loop.now
+    let waiting = turns
+    turns = []
+    for connection in waiting {
+      connection.flush(at: now)
+      connection.takeTurn(at: now)
+      connection.flush(at: now)
+    }
+  }
+
+  private func armScan(at now: Instant) {
+    guard let scanTimer, scanTimer.deadline == nil else { return }
+    scanTimer.deadline = now.advanced(by: Self.scanInterval)
+  }
+
+  /// Looks at all deadlines at once: they are long, and one timer is cheaper than thousands.
+  private func scan() {
+    let now = loop.now
+    for connection in table.values where connection.deadline <= now { connection.tick(at: now) }
+    owner?.scanned(at: now)
+    if !table.isEmpty { armScan(at: now) }
+  }
+}

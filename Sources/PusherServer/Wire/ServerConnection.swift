@@ -1,0 +1,270 @@
+internal import PusherCore
+
+/// What a connection is after HTTP: a WebSocket that somebody speaks on.
+protocol ConnectionSocket: AnyObject {
+  var connection: WebSocketConnection { get }
+  /// Whether the connection ends once all is sent.
+  var isFinished: Bool { get }
+  /// When ``tick(at:)`` has something to do.
+  var deadline: Instant? { get }
+  /// Handles what stands in the connection's input.
+  func receive(at now: Instant)
+  /// The client will send nothing more.
+  func inputEnded(at now: Instant)
+  /// The socket took what it could.
+  func outputSent(at now: Instant)
+  func tick(at now: Instant)
+  /// The server stops.
+  func stop(at now: Instant)
+  /// The connection has ended; nothing can be sent.
+  func lost(reason: String, at now: Instant)
+}
+
+/// What a request is answered with.
+enum ConnectionAnswer {
+  /// With `isLast` the connection ends with it.
+  case answer(HTTPAnswer, isLast: Bool)
+  /// A refused handshake's head; the connection ends with it.
+  case head(HTTPResponseHead)
+  /// A WebSocket that has its handshake's answer in its output.
+  case socket(any ConnectionSocket)
+}
+
+/// One accepted connection: HTTP requests first, and maybe a WebSocket from then on.
+final class ServerConnection: SocketStreamDelegate {
+  private enum Phase {
+    case http(HTTPRequestReader)
+    case socket(any ConnectionSocket)
+    /// The last answer is given; what still comes is dropped, because a closed socket would take the answer back.
+    case lingering
+  }
+
+  /// How much is read before others have their turn.
+  private static let readSize = 65_536
+  private static let lingerTime = Duration.seconds(2)
+
+  private unowned let reception: Reception
+  let peer: SocketAddress?
+  private var phase: Phase
+  /// What came, until it is a WebSocket's.
+  let input = ByteBuffer(capacity: 1024)
+  /// The answers to HTTP requests.
+  private let answers = ByteBuffer(capacity: 1024)
+  private var stream: SocketStream?
+  /// When ``tick(at:)`` has something to do, outside a socket's phase.
+  private var httpDeadline: Instant
+  /// Whether the connection ends once all is sent.
+  private var closesWhenSent = false
+
+  init(
+    _ reception: Reception, descriptor: Int32, peer: SocketAddress?, tls: TLSContext?,
+    at now: Instant
+  ) {
+    self.reception = reception
+    self.peer = peer
+    phase = .http(HTTPRequestReader(bodyLimit: reception.limits.apiBody))
+    httpDeadline = now.advanced(by: reception.limits.requestTimeout)
+    stream = SocketStream.adopt(
+      loop: reception.loop, descriptor: descriptor, peer: peer, tls: tls, deadline: httpDeadline,
+      delegate: self)
+  }
+
+  /// The WebSocket that it has become.
+  var socket: (any ConnectionSocket)? {
+    if case .socket(let socket) = phase { socket } else { nil }
+  }
+
+  private var output: ByteBuffer { socket?.connection.output ?? answers }
+
+  /// What waits for a socket's client.
+  var waitingBytes: Int { socket?.connection.output.count ?? 0 }
+
+  // MARK: The stream
+
+  func streamOpened(_ stream: SocketStream, at now: Instant) {}
+
+  func streamReadable(_ stream: SocketStream, at now: Instant) {
+    let scratch = reception.scratch
+    do throws(TransportError) {
+      switch try stream.read(into: scratch, atMost: Self.readSize) {
+      case .bytes: received(scratch, at: now)
+      case .wouldBlock: break
+      case .end: if let socket { socket.inputEnded(at: now) } else { ended(nil, at: now) }
+      }
+    } catch {
+      ended(error.description, at: now)
+    }
+    scratch.removeAll()
+    flush(at: now)
+  }
+
+  func streamWritable(_ stream: SocketStream, at now: Instant) {
+    flush(at: now)
+    // A ping may have waited for room.
+    if let socket { socket.receive(at: now) } else { takeTurn(at: now) }
+    flush(at: now)
+  }
+
+  func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
+    ended(error.description, at: now)
+  }
+
+  private func received(_ bytes: ByteBuffer, at now: Instant) {
+    switch phase {
+    case .http(let reader):
+      // The first byte of a TLS record with a handshake (RFC 8446 section 5.1); no method begins so.
+      if input.isEmpty, bytes.view[0] == 22 {
+        return ended("the client speaks TLS, and this port does not", at: now)
+      }
+      if !reader.isInside(input) { wait(reception.limits.requestTimeout, from: now) }
+      input.append(bytes.view)
+      takeTurn(at: now)
+    case .socket(let socket):
+      socket.connection.input.append(bytes.view)
+      socket.receive(at: now)
+    case .lingering: break
+    }
+  }
+
+  // MARK: Requests and their answers, up to the upgrade
+
+  /// Answers one request, if one is there and the answer before has gone.
+  ///
+  /// A client that sends many requests at once gets its next turn after the others, and none before it has read.
+  func takeTurn(at now: Instant) {
+    guard stream != nil, case .http(var reader) = phase else { return }
+    guard answers.isEmpty && !closesWhenSent else {
+      stream?.wantsRead = false
+      return
+    }
+    do throws(HTTPError) {
+      let request = try reader.next(from: input)
+      // Nothing more is read while requests wait: reading is faster than answering.
+      stream?.wantsRead = request == nil || input.isEmpty
+      if let interim = reader.takeContinue() { answers.append(interim) }
+      phase = .http(reader)
+      guard let request else { return }
+      let limits = reception.limits
+      wait(input.isEmpty ? limits.keepAliveTimeout : limits.requestTimeout, from: now)
+      answer(request, at: now)
+      if case .http = phase, !input.isEmpty { reception.giveTurn(self) }
+    } catch {
+      let answer = HTTPAnswer(error)
+      reception.owner?.refused(answer)
+      linger(after: answer, at: now)
+    }
+  }
+
+  private func answer(_ request: HTTPRequestReader.Request, at now: Instant) {
+    switch reception.owner?.answer(request, on: self, at: now) {
+    case .answer(let answer, let isLast):
+      closesWhenSent = isLast || !request.keepsAlive || reception.isClosed
+      answer.write(
+        to: answers, keepsAlive: !closesWhenSent, withoutBody: request.head.method == "HEAD")
+    case .head(let head):
+      if let bytes = try? head.encode() { answers.append(bytes) }
+      closesWhenSent = true
+    case .socket(let socket):
+      phase = .socket(socket)
+      if reception.isClosed { stop(at: now) }
+      // What came right after the handshake.
+      socket.receive(at: now)
+    case nil: closesWhenSent = true
+    }
+  }
+
+  private func wait(_ time: Duration, from now: Instant) {
+    httpDeadline = now.advanced(by: time)
+  }
+
+  /// Answers with a refusal and ends the connection, as soon as the client has had time to read it.
+  private func linger(after answer: HTTPAnswer, at now: Instant) {
+    answer.write(to: answers, keepsAlive: false)
+    phase = .lingering
+    input.removeAll()
+    wait(Self.lingerTime, from: now)
+    stream?.wantsRead = true
+  }
+
+  // MARK: Sending
+
+  /// Sends what waits, and ends what has ended.
+  func flush(at now: Instant) {
+    guard let stream, stream.isOpen else { return }
+    let output = output
+    do throws(TransportError) {
+      try stream.write(from: output)
+    } catch {
+      ended(error.description, at: now)
+      return
+    }
+    socket?.outputSent(at: now)
+    guard output.isEmpty else { return }
+    // What a burst took is given back.
+    if output.capacity > Self.readSize { output.removeAll() }
+    if isOver && !stream.wantsWrite { ended(nil, at: now) }
+  }
+
+  private var isOver: Bool {
+    switch phase {
+    case .http: closesWhenSent
+    case .socket(let socket): socket.isFinished
+    case .lingering: false
+    }
+  }
+
+  /// Nothing more can or shall be sent.
+  private func ended(_ reason: String?, at now: Instant) {
+    if let socket {
+      socket.lost(reason: reason ?? "the connection ended", at: now)
+    } else if let reason {
+      reception.owner?.dropped(reason)
+    }
+    stream?.close()
+    stream = nil
+    reception.forget(self)
+  }
+
+  // MARK: Time
+
+  /// When ``tick(at:)`` has something to do.
+  var deadline: Instant {
+    // A socket that is finished and still here does not read its last bytes.
+    socket.map { $0.deadline ?? LoopInterest.immediately } ?? httpDeadline
+  }
+
+  func tick(at now: Instant) {
+    switch phase {
+    case .http(let reader) where reader.isInside(input):
+      reception.owner?.dropped("a request did not come in time")
+      linger(after: .refusal(408, "the request did not come in time"), at: now)
+      flush(at: now)
+    case .socket(let socket):
+      socket.tick(at: now)
+      flush(at: now)
+      // A client that reads nothing is not waited for.
+      if socket.isFinished { ended(nil, at: now) }
+    case .http, .lingering: ended(nil, at: now)
+    }
+  }
+
+  /// The server stops: sockets are told to come back at once, idle connections end.
+  func stop(at now: Instant) {
+    switch phase {
+    case .http(let reader):
+      // A request that has begun is still answered, and told that the connection ends with it.
+      guard !reader.isInside(input) else { return }
+      closesWhenSent = true
+      if answers.isEmpty { ended(nil, at: now) }
+    case .socket(let socket):
+      socket.stop(at: now)
+      flush(at: now)
+    case .lingering: break
+    }
+  }
+
+  /// Ends the connection without waiting for anything.
+  func cut(_ reason: String = "the server has shut down", at now: Instant) {
+    ended(reason, at: now)
+  }
+}
