@@ -25,32 +25,13 @@ struct Main {
       case .page(let page, let status): return HelpCommand.run(page, status: status, early)
       case .version: return HelpCommand.version(early)
       case .completion(let script): return early.print(script.text)
-      case .subscribe(let typed):
-        let settings = try SubscribeSettings(typed, environment: environment)
-        let voice = try voice(
-          settings.verbosity, settings.traceFile, settings.warnings, environment)
-        return SubscribeCommand.run(settings, diagnostics: voice)
-      case .sse(let typed):
-        let settings = try StreamSettings(typed, environment: environment)
-        let voice = try voice(
-          settings.verbosity, settings.traceFile, settings.warnings, environment)
-        return StreamCommand.run(settings, diagnostics: voice)
-      case .serve(let typed):
-        let settings = try ServeSettings(typed, environment: environment)
-        let voice = try voice(settings.verbosity, nil, settings.warnings, environment)
-        return ServeCommand.run(settings, diagnostics: voice)
-      case .trigger(let typed):
-        let settings = try TriggerSettings(typed, environment: environment)
-        return TriggerCommand.run(settings, diagnostics: try voice(settings.common, environment))
-      case .inspect(let typed):
-        let settings = try InspectSettings(typed, environment: environment)
-        return InspectCommand.run(settings, diagnostics: try voice(settings.common, environment))
-      case .sign(let typed):
-        let settings = try SignSettings(typed, environment: environment)
-        return SignCommand.run(settings, diagnostics: try voice(settings.common, environment))
-      case .webhook(let typed):
-        let settings = try WebhookSettings(typed, environment: environment)
-        return WebhookCommand.run(settings, diagnostics: try voice(settings.common, environment))
+      case .subscribe(let typed): return try run(SubscribeCommand.run, typed, environment)
+      case .sse(let typed): return try run(StreamCommand.run, typed, environment)
+      case .serve(let typed): return try run(ServeCommand.run, typed, environment)
+      case .trigger(let typed): return try run(TriggerCommand.run, typed, environment)
+      case .inspect(let typed): return try run(InspectCommand.run, typed, environment)
+      case .sign(let typed): return try run(SignCommand.run, typed, environment)
+      case .webhook(let typed): return try run(WebhookCommand.run, typed, environment)
       }
     } catch {
       early.usage(error)
@@ -58,20 +39,22 @@ struct Main {
     }
   }
 
-  private static func voice(
-    _ common: CommonSettings, _ environment: [String: String]
-  ) throws(UsageError) -> Diagnostics {
-    try voice(common.verbosity, common.traceFile, common.warnings, environment)
+  private static func run<Settings: CommandSettings>(
+    _ command: (Settings, Diagnostics) -> ExitStatus, _ typed: TypedArguments,
+    _ environment: [String: String]
+  ) throws(UsageError) -> ExitStatus {
+    let settings = try Settings(typed, environment: environment)
+    return command(settings, try voice(settings.common, environment))
   }
 
   /// The voice that was asked for, after it has said the warnings.
   private static func voice(
-    _ verbosity: Verbosity, _ traceFile: String?, _ warnings: [Caution],
-    _ environment: [String: String]
+    _ common: CommonSettings, _ environment: [String: String]
   ) throws(UsageError) -> Diagnostics {
     let diagnostics = Diagnostics(
-      verbosity: verbosity, environment: environment, trace: try traceFile.map(TraceFile.init))
-    for warning in warnings {
+      verbosity: common.verbosity, environment: environment,
+      trace: try common.traceFile.map(TraceFile.init))
+    for warning in common.warnings {
       if warning.isSilenced {
         diagnostics.warning(warning.text)
       } else {

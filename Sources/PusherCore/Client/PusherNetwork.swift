@@ -27,46 +27,15 @@ public struct PusherNetwork: Sendable, Equatable {
   ///
   /// - Throws: ``PusherConfigurationError/invalidProxy(_:)`` for what is no proxy's URL; no part of the text is repeated.
   func routing() throws(PusherConfigurationError) -> Routing {
-    var routing = Routing(exceptions: ProxyExceptions(variable("NO_PROXY") ?? ""))
-    if let proxy {
-      guard !proxy.isEmpty else { return routing }
-      let parsed = try Self.parse(proxy, "proxy")
-      routing.secureProxy = parsed
-      routing.plainProxy = parsed
-      return routing
+    do throws(RoutingError) {
+      return try Routing(proxy: proxy, environment: environment)
+    } catch {
+      throw .invalidProxy("\(error)")
     }
-    let general = try proxy("ALL_PROXY")
-    routing.secureProxy = try proxy("HTTPS_PROXY") ?? general
-    let isCGI = environment["REQUEST_METHOD"] != nil
-    routing.plainProxy = try proxy(isCGI ? "http_proxy" : "HTTP_PROXY") ?? general
-    return routing
   }
 
   /// Where authorities are found.
-  var trust: TLSEnvironment {
-    TLSEnvironment(
-      certificateFile: environment["SSL_CERT_FILE"],
-      certificateDirectories: environment["SSL_CERT_DIR"])
-  }
-
-  private func variable(_ name: String) -> String? {
-    [name.lowercased(), name].compactMap { environment[$0] }.first { !$0.isEmpty }
-  }
-
-  private func proxy(_ name: String) throws(PusherConfigurationError) -> Proxy? {
-    guard let text = variable(name) else { return nil }
-    return try Self.parse(text, name)
-  }
-
-  private static func parse(
-    _ text: String, _ origin: String
-  ) throws(PusherConfigurationError) -> Proxy {
-    do throws(ProxyURLError) {
-      return try Proxy(parsing: text)
-    } catch {
-      throw .invalidProxy("\(origin) is not a proxy's URL: \(error)")
-    }
-  }
+  var trust: TLSEnvironment { TLSEnvironment(environment) }
 }
 
 extension PusherNetwork: CustomStringConvertible, CustomReflectable {

@@ -56,7 +56,7 @@ package struct HTTPHeaders: Sendable, Equatable {
 }
 
 /// What HTTP's grammar asks of single characters (RFC 9110 section 5.6).
-enum ASCII {
+package enum ASCII {
   /// Whether two texts are equal when the letters A to Z count as a to z.
   static func equalIgnoringCase(_ left: String, _ right: String) -> Bool {
     left.utf8.count == right.utf8.count
@@ -88,7 +88,7 @@ enum ASCII {
   }
 
   /// Whether a text is a token: not empty, and of token bytes only.
-  static func isToken(_ text: some StringProtocol) -> Bool {
+  package static func isToken(_ text: some StringProtocol) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { isToken($0) }
   }
 

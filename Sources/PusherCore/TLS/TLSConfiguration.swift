@@ -21,6 +21,11 @@ package struct TLSConfiguration: Sendable, Equatable {
     self.keyFile = keyFile
     self.pins = pins
   }
+
+  /// The same for another server: whom it trusts, without what is shown to this one and known of this one's key.
+  package var forAnotherServer: TLSConfiguration {
+    TLSConfiguration(caFile: caFile, insecure: insecure)
+  }
 }
 
 /// The values of `SSL_CERT_FILE` and `SSL_CERT_DIR`, which OpenSSL's users expect to be honoured.
@@ -33,5 +38,12 @@ package struct TLSEnvironment: Sendable, Equatable {
   package init(certificateFile: String? = nil, certificateDirectories: String? = nil) {
     self.certificateFile = certificateFile
     self.certificateDirectories = certificateDirectories
+  }
+
+  /// What an environment says.
+  package init(_ variables: [String: String]) {
+    self.init(
+      certificateFile: variables["SSL_CERT_FILE"], certificateDirectories: variables["SSL_CERT_DIR"]
+    )
   }
 }

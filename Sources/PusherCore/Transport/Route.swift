@@ -42,6 +42,45 @@ package struct Routing: Sendable, Equatable {
     self.families = families
   }
 
+  /// What an environment says: `HTTPS_PROXY` or `HTTP_PROXY` by the server's scheme, else `ALL_PROXY`, and `NO_PROXY`, each
+  /// in lower case first; an empty one counts as unset.
+  ///
+  /// Beside `REQUEST_METHOD` only `http_proxy` counts: a CGI server puts a request's field "Proxy" into `HTTP_PROXY`, where
+  /// a stranger has written it.
+  ///
+  /// - Parameters:
+  ///   - proxy: The proxy for every server, whatever the environment says; empty for none, `nil` to leave it to that.
+  ///   - origin: What an error calls `proxy`.
+  /// - Throws: ``RoutingError`` for what is no proxy's URL.
+  package init(
+    proxy: String? = nil, calledBy origin: String = "proxy", environment: [String: String]
+  ) throws(RoutingError) {
+    func variable(_ names: String...) -> (name: String, value: String)? {
+      names.lazy.flatMap { [$0.lowercased(), $0] }.compactMap { name in
+        environment[name].flatMap { $0.isEmpty ? nil : (name, $0) }
+      }.first
+    }
+    func named(_ setting: (name: String, value: String)?) throws(RoutingError) -> Proxy? {
+      guard let setting else { return nil }
+      do throws(ProxyURLError) {
+        return try Proxy(parsing: setting.value)
+      } catch {
+        throw RoutingError(origin: setting.name, reason: error)
+      }
+    }
+    self.init(exceptions: ProxyExceptions(variable("NO_PROXY")?.value ?? ""))
+    if let proxy {
+      guard !proxy.isEmpty else { return }
+      secureProxy = try named((origin, proxy))
+      plainProxy = secureProxy
+      return
+    }
+    let general = try named(variable("ALL_PROXY"))
+    secureProxy = try named(variable("HTTPS_PROXY")) ?? general
+    let isCGI = environment["REQUEST_METHOD"]?.isEmpty == false
+    plainProxy = try named(variable(isCGI ? "http_proxy" : "HTTP_PROXY")) ?? general
+  }
+
   /// The way to the server of `url`.
   package func route(to url: HTTPURL) -> Route {
     let port = UInt16(clamping: url.port)
@@ -51,4 +90,12 @@ package struct Routing: Sendable, Equatable {
     route.isForwarded = proxy?.kind == .http && url.scheme == .http
     return route
   }
+}
+
+/// An option or a variable that is to name a proxy and does not; no part of its text is repeated.
+package struct RoutingError: Error, Equatable, CustomStringConvertible {
+  package let origin: String
+  package let reason: ProxyURLError
+
+  package var description: String { "\(origin) is not a proxy's URL: \(reason)" }
 }

@@ -169,24 +169,24 @@ extension StreamSettings {
   fileprivate var configuration: EventStreamConfiguration {
     EventStreamConfiguration(
       url: url, method: method, headers: HTTPHeaders(headers.map { ($0.name, $0.value) }),
-      body: body, routing: routing, tls: security.tls, trust: security.trust,
+      body: body, routing: network.routing, tls: network.tls, trust: network.trust,
       acceptsCompression: acceptsCompression,
       // A line is a name, a colon, a space and a value.
       limits: EventStreamLimits(line: maxEvent + 64, event: maxEvent),
-      connectTimeout: connectTimeout)
+      connectTimeout: network.connectTimeout)
   }
 
   fileprivate var options: EventSourceOptions {
     let mode: ReconnectPolicy.Mode =
-      switch reconnect {
+      switch feed.reconnect {
       case .auto: .automatic
       case .always: .always
       case .never: .never
       }
     return EventSourceOptions(
       reconnect: ReconnectPolicy(
-        mode: mode, maximumAttempts: maxRetries,
-        backoff: Backoff(floor: .zero, ceiling: retryMaxDelay)),
-      silenceTimeout: activityTimeout)
+        mode: mode, maximumAttempts: feed.maxRetries,
+        backoff: Backoff(floor: .zero, ceiling: feed.retryMaxDelay)),
+      silenceTimeout: feed.activityTimeout)
   }
 }

@@ -29,7 +29,9 @@ final class StreamLifecycle {
     case .opened:
       state = "connected"
       wasOpen = true
-      let proxy = settings.routing.route(to: settings.url).proxy.map { " through proxy \($0)" }
+      let proxy = settings.network.routing.route(to: settings.url).proxy.map {
+        " through proxy \($0)"
+      }
       diagnostics.info("connected to \(place)\(proxy ?? "")")
       line(
         "pusher-cli:connected",
@@ -110,9 +112,10 @@ final class StreamLifecycle {
   /// Why the last stream ended, and what to do; where one was open before, the way to it is right.
   private func explained(_ error: EventSourceError) -> String {
     let look = SecondLook(
-      settings.url, settings.routing,
+      settings.url, settings.network.routing,
       advice: ("begin the URL with http:", "begin the URL with https:"))
-    let proxy = Hints.hint(status: error.status, on: settings.routing.route(to: settings.url))
+    let proxy = Hints.hint(
+      status: error.status, on: settings.network.routing.route(to: settings.url))
     switch error {
     case .network(_, let problem?) where !wasOpen:
       return look.explained("\(error)", problem) + Hints.hint(problem, nil)

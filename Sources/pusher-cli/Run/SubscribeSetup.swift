@@ -23,20 +23,20 @@ extension SubscribeSettings {
   /// life, whatever else was said of that.
   func sessionOptions(service: Service, longestSilence: Duration? = nil) -> SessionOptions {
     let mode: ReconnectPolicy.Mode =
-      switch reconnect {
+      switch feed.reconnect {
       case .auto: .automatic
       case .always: .always
       case .never: .never
       }
-    let silence = activityTimeout ?? .seconds(120)
+    let silence = feed.activityTimeout ?? .seconds(120)
     // A longest wait below a second is a wish for quick retries, but no licence to spin.
-    let floor = min(.seconds(1), max(.milliseconds(10), retryMaxDelay))
+    let floor = min(.seconds(1), max(.milliseconds(10), feed.retryMaxDelay))
     var options = SessionOptions(
       service: service, activityTimeout: min(silence, longestSilence ?? silence),
       pongTimeout: pongTimeout, connectTimeout: connection.connectTimeout,
       reconnect: ReconnectPolicy(
-        mode: mode, maximumAttempts: maxRetries,
-        backoff: Backoff(floor: floor, ceiling: retryMaxDelay)))
+        mode: mode, maximumAttempts: feed.maxRetries,
+        backoff: Backoff(floor: floor, ceiling: feed.retryMaxDelay)))
     options.presence.members = maxMembers
     return options
   }
@@ -79,22 +79,6 @@ extension SubscribeSettings {
       headers: HTTPHeaders(endpoint.headers.map { ($0.name, $0.value) }),
       parameters: endpoint.parameters.map { ($0.name, $0.value) }, routing: connection.routing,
       tls: connection.endpointTLS, trust: connection.trust, timeout: connection.connectTimeout)
-  }
-}
-
-extension ConnectionSettings {
-  /// How the server's certificate is checked, and what is shown to it.
-  var tls: TLSConfiguration {
-    var tls = endpointTLS
-    tls.certificateFile = clientCertificate?.certificate
-    tls.keyFile = clientCertificate?.key
-    tls.pins = pins
-    return tls
-  }
-
-  /// How the certificate of the application's endpoint is checked, which has a key of its own.
-  var endpointTLS: TLSConfiguration {
-    TLSConfiguration(caFile: certificateAuthorityFile, insecure: isInsecure)
   }
 }
 

@@ -6,15 +6,6 @@ struct APIAccess: Equatable, Sendable {
   var secret: Secret
 }
 
-/// What every command with a short life has in common.
-struct CommonSettings: Equatable, Sendable {
-  var verbosity: Verbosity
-  /// Where protocol messages are written besides.
-  var traceFile: String?
-  /// To be said before anything is done.
-  var warnings: [Caution]
-}
-
 extension SettingsReader {
   /// The HTTP API, its app and the secret.
   ///
@@ -42,11 +33,6 @@ extension SettingsReader {
       throw UsageError("no secret: give --secret-file or PUSHER_APP_SECRET")
     }
     return secret
-  }
-
-  /// What was typed for all commands, and the warnings so far.
-  var common: CommonSettings {
-    CommonSettings(verbosity: verbosity, traceFile: typed.text(.trace), warnings: warnings)
   }
 
   /// A socket id that was typed: two numbers with a full stop between them.

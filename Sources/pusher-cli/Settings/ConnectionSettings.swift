@@ -1,6 +1,7 @@
 internal import PusherCore
 
 /// Which server to talk to, how, and as which app.
+@dynamicMemberLookup
 struct ConnectionSettings: Equatable, Sendable {
   /// What the service calls things.
   var service: Service
@@ -15,25 +16,21 @@ struct ConnectionSettings: Equatable, Sendable {
   var key: String
   /// The option or variable the key came from.
   var keyOrigin: String
-  var certificateAuthorityFile: String?
-  /// Where the environment says that certificate authorities are found.
-  var trust: TLSEnvironment
-  /// Whether the server's certificate goes unchecked.
-  var isInsecure: Bool
-  /// The certificate to show when the server asks; for the server alone, not for an authorisation endpoint.
-  var clientCertificate: ClientCertificate?
-  /// What the server's public key has to be one of; for the server alone.
-  var pins: Set<PublicKeyPin>
-  /// Which way leads to which server: proxies, exceptions, kinds of address.
-  var routing: Routing
-  /// From look-up to the server's welcome or answer.
-  var connectTimeout: Duration
+  /// The way there, its certificates and its patience; its members read as if they stood here.
+  var network: NetworkSettings
   /// Whether it is the server that `serve` starts, which may still be starting.
   var isLocal: Bool
 
+  subscript<Value>(dynamicMember path: KeyPath<NetworkSettings, Value>) -> Value {
+    network[keyPath: path]
+  }
+
+  /// How the certificate of the application's endpoint is checked, which has a key of its own.
+  var endpointTLS: TLSConfiguration { network.tls.forAnotherServer }
+
   /// Who connects to the server for us, or to the one it has sent us to; `nil` for nobody.
   func proxy(to host: String) -> Proxy? {
-    routing.route(to: HTTPURL(scheme: isSecure ? .wss : .ws, host: host, port: port)).proxy
+    network.routing.route(to: HTTPURL(scheme: isSecure ? .wss : .ws, host: host, port: port)).proxy
   }
 }
 
@@ -69,7 +66,7 @@ extension SettingsReader {
     let key = try key(source)
     let server = try server(face, source)
     let isSecure = server.scheme == "https" || server.scheme == "wss"
-    let security = try security()
+    let network = try network()
     return ConnectionSettings(
       service: service,
       host: server.host,
@@ -78,13 +75,7 @@ extension SettingsReader {
       path: try prefix(source),
       key: key.value,
       keyOrigin: key.origin,
-      certificateAuthorityFile: security.certificateAuthorityFile,
-      trust: security.trust,
-      isInsecure: security.isInsecure,
-      clientCertificate: security.clientCertificate,
-      pins: security.pins,
-      routing: try routing(),
-      connectTimeout: typed.time(.connectTimeout),
+      network: network,
       isLocal: typed.isOn(.local))
   }
 
@@ -176,12 +167,10 @@ extension SettingsReader {
   }
 
   private func prefix(_ source: CredentialSource) throws(UsageError) -> String {
-    guard var path = typed.text(.path) ?? source.path else { return "" }
-    let isPlain = path.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"?#".utf8.contains($0) }
-    guard isPlain, path.isEmpty || path.hasPrefix("/") else {
-      throw UsageError("--path: '\(path)' is not a path such as /realtime")
+    let text = typed.text(.path) ?? source.path ?? ""
+    guard let path = HTTPURL.prefix(text) else {
+      throw UsageError("--path: '\(text)' is not a path such as /realtime")
     }
-    while path.hasSuffix("/") { path.removeLast() }
     return path
   }
 }

@@ -43,7 +43,7 @@ struct Environment: Sendable {
   /// The directory systemd puts a service's credentials in.
   static let serviceCredentials = "CREDENTIALS_DIRECTORY"
 
-  private let variables: [String: String]
+  let variables: [String: String]
 
   init(_ variables: [String: String]) {
     self.variables = variables

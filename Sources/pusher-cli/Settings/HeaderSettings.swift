@@ -22,14 +22,11 @@ extension SettingsReader {
     _ line: Substring, _ origin: String
   ) throws(UsageError) -> NamedValue {
     let name = line.prefix { $0 != ":" }
-    let isToken = name.utf8.allSatisfy {
-      $0 > 0x20 && $0 < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0)
-    }
     let value = trimmed(line.dropFirst(name.count + 1))
     let isPlain = value.unicodeScalars.allSatisfy {
       $0.value >= 0x20 && $0.value != 0x7F || $0 == "\t"
     }
-    guard isToken, isPlain, !name.isEmpty, name.endIndex < line.endIndex else {
+    guard ASCII.isToken(name), isPlain, name.endIndex < line.endIndex else {
       throw UsageError("\(origin) needs the form 'NAME: VALUE', or @FILE with such lines")
     }
     return NamedValue(name: String(name), value: String(value))

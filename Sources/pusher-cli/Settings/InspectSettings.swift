@@ -1,5 +1,5 @@
 /// Everything `channels`, `users` and `terminate` need to know, checked.
-struct InspectSettings: Equatable, Sendable {
+struct InspectSettings: CommandSettings {
   /// What is asked of the HTTP API.
   enum Call: Equatable, Sendable {
     case channels(filter: String?)
@@ -16,13 +16,8 @@ struct InspectSettings: Equatable, Sendable {
 }
 
 extension InspectSettings {
-  /// Resolves what was typed against the environment.
-  ///
-  /// - Throws: ``UsageError`` for the first setting that is missing or wrong.
-  init(
-    _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
-  ) throws(UsageError) {
-    var reader = SettingsReader(typed, environment: environment, files: files)
+  init(_ reader: inout SettingsReader) throws(UsageError) {
+    let typed = reader.typed
     if typed.operands.count > 1 {
       throw UsageError(
         "\(typed.command.rawValue) takes one argument (found '\(typed.operands[1])' too)",

@@ -2,7 +2,7 @@ internal import PusherCore
 internal import PusherServer
 
 /// Everything `serve` needs to know, checked.
-struct ServeSettings: Equatable, Sendable {
+struct ServeSettings: CommandSettings {
   /// A name or address, IPv6 without brackets.
   var host: String
   /// The port to listen on; 0 takes a free one.
@@ -39,9 +39,7 @@ struct ServeSettings: Equatable, Sendable {
   var dialect: Dialect
   /// What clients and server call things.
   var service: Service
-  var verbosity: Verbosity
-  /// To be said before the run begins.
-  var warnings: [Caution]
+  var common: CommonSettings
 }
 
 /// A server's certificate and its private key, as PEM files.
@@ -51,13 +49,8 @@ struct CertificateFiles: Equatable, Sendable {
 }
 
 extension ServeSettings {
-  /// Resolves what was typed against the environment.
-  ///
-  /// - Throws: ``UsageError`` for the first setting that is wrong.
-  init(
-    _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
-  ) throws(UsageError) {
-    var reader = SettingsReader(typed, environment: environment, files: files)
+  init(_ reader: inout SettingsReader) throws(UsageError) {
+    let typed = reader.typed
     (host, port) = try Self.address(typed.word(.listen))
     if let path = typed.text(.apps) {
       apps = try reader.servedApps(path)
@@ -67,11 +60,9 @@ extension ServeSettings {
     }
     portFile = typed.text(.portFile)
     onReady = typed.text(.onReady)
-    certificate = try Self.certificate(typed, files)
+    certificate = try reader.servedCertificate()
     webhookDelay = typed.time(.webhookDelay)
-    trust = TLSEnvironment(
-      certificateFile: reader.environment["SSL_CERT_FILE"],
-      certificateDirectories: reader.environment["SSL_CERT_DIR"])
+    trust = TLSEnvironment(reader.environment.variables)
     access = try Self.access(typed, isLocal: Self.isLoopback(host))
     hasAuthEndpoints = typed.choice(.authEndpoints) ?? Self.isLoopback(host)
     maxQueued = typed.bytes(.maxQueued)
@@ -93,8 +84,7 @@ extension ServeSettings {
       reader.warn(
         "\(dialect.name) has no webhooks; with --dialect \(dialect) they are sent all the same")
     }
-    verbosity = reader.verbosity
-    warnings = reader.warnings
+    common = reader.common
   }
 
   /// `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, the last on this machine only.
@@ -173,26 +163,21 @@ extension ServeSettings {
     // A name may begin so too; only an address cannot lead elsewhere.
     return host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == 0x2E || $0 &- 0x30 < 10 }
   }
-
-  private static func certificate(
-    _ typed: TypedArguments, _ files: FileAccess
-  ) throws(UsageError) -> CertificateFiles? {
-    let pair = (typed.text(.tlsCert), typed.text(.tlsKey))
-    switch pair {
-    case (nil, nil): return nil
-    case (nil, _?): throw UsageError("--tls-key needs --tls-cert")
-    case (_?, nil): throw UsageError("--tls-cert needs --tls-key")
-    case (let certificate?, let key?):
-      for (origin, path) in [("--tls-cert", certificate), ("--tls-key", key)]
-      where files.permissions(path) == nil {
-        throw UsageError("\(origin): '\(path)' is not a file that can be read")
-      }
-      return CertificateFiles(certificate: certificate, key: key)
-    }
-  }
 }
 
 extension SettingsReader {
+  /// The certificate that clients are shown, with its key.
+  fileprivate func servedCertificate() throws(UsageError) -> CertificateFiles? {
+    for (one, other) in [(Flag.tlsCert, Flag.tlsKey), (.tlsKey, .tlsCert)]
+    where typed.text(one) != nil && typed.text(other) == nil {
+      throw UsageError("\(one.spelling) needs \(other.spelling)")
+    }
+    guard let certificate = try readable(.tlsCert), let key = try readable(.tlsKey) else {
+      return nil
+    }
+    return CertificateFiles(certificate: certificate, key: key)
+  }
+
   /// The app that options and environment name, and what of it nobody gave.
   ///
   /// - Throws: ``UsageError`` also for an address that others can reach, when the secret is the one that everybody knows.

@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// Turns what was typed and what the environment holds into settings; collects warnings on the way.
 ///
 /// Order: options, then the source an option names (`--local`), then the environment, then defaults.
@@ -163,10 +165,7 @@ struct SettingsReader {
   func subprotocols() throws(UsageError) -> [String] {
     var names: [String] = []
     for name in typed.texts(.subprotocol) where !names.contains(name) {
-      let isToken = name.utf8.allSatisfy {
-        $0 > 0x20 && $0 < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0)
-      }
-      guard isToken else {
+      guard ASCII.isToken(name) else {
         throw UsageError(
           "--subprotocol: '\(name)' is not a name such as pusher-channels-protocol-7")
       }

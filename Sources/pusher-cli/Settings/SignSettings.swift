@@ -1,7 +1,7 @@
 internal import PusherCore
 
 /// Everything `auth`, `sign` and `verify` need to know, checked.
-struct SignSettings: Equatable, Sendable {
+struct SignSettings: CommandSettings {
   /// What is signed.
   enum Subject: Equatable, Sendable {
     /// A subscription, with the member's JSON on presence channels.
@@ -38,13 +38,8 @@ struct SignSettings: Equatable, Sendable {
 }
 
 extension SignSettings {
-  /// Resolves what was typed against the environment.
-  ///
-  /// - Throws: ``UsageError`` for the first setting that is missing or wrong.
-  init(
-    _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
-  ) throws(UsageError) {
-    var reader = SettingsReader(typed, environment: environment, files: files)
+  init(_ reader: inout SettingsReader) throws(UsageError) {
+    let typed = reader.typed
     var words = typed.operands[...]
     switch typed.command {
     case .auth:

@@ -1,7 +1,8 @@
 internal import PusherCore
 
 /// Everything `sse` needs to know, checked.
-struct StreamSettings: Equatable, Sendable {
+@dynamicMemberLookup
+struct StreamSettings: CommandSettings {
   /// An http or https URL; user information is from a file, or has no password.
   var url: HTTPURL
   var method: String
@@ -12,39 +13,23 @@ struct StreamSettings: Equatable, Sendable {
   /// Keeps the last event's ID from run to run.
   var stateFile: String?
 
-  var printing: PrintSettings
-
-  var security: SecuritySettings
-  /// Which way leads to the server: proxies, exceptions, kinds of address.
-  var routing: Routing
-  /// From look-up to the request.
-  var connectTimeout: Duration
-  var reconnect: ReconnectMode
-  /// Retries in a row; nil means no limit.
-  var maxRetries: Int?
-  var retryMaxDelay: Duration
-  /// A stream on which nothing comes for so long is asked for again.
-  var activityTimeout: Duration?
+  var network: NetworkSettings
+  /// Its members read as if they stood here.
+  var feed: FeedSettings
   /// Whether the server is told that it may compress.
   var acceptsCompression: Bool
   /// Bytes of one event.
   var maxEvent: Int
 
-  var verbosity: Verbosity
-  /// Where requests and answers are written besides.
-  var traceFile: String?
-  /// To be said before the run begins.
-  var warnings: [Caution]
+  subscript<Value>(dynamicMember path: KeyPath<FeedSettings, Value>) -> Value {
+    feed[keyPath: path]
+  }
+  var common: CommonSettings { feed.common }
 }
 
 extension StreamSettings {
-  /// Resolves what was typed against the environment.
-  ///
-  /// - Throws: ``UsageError`` for the first setting that is missing or wrong.
-  init(
-    _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
-  ) throws(UsageError) {
-    var reader = SettingsReader(typed, environment: environment, files: files)
+  init(_ reader: inout SettingsReader) throws(UsageError) {
+    let typed = reader.typed
     url = try reader.streamURL()
     headers = try reader.headers(.header)
     let data = try typed.text(.data).map { (text: String) throws(UsageError) in
@@ -62,24 +47,11 @@ extension StreamSettings {
       throw UsageError("--state-file needs a file of its own; '-' is none")
     }
     lastEventID = try reader.lastEventID(takenFrom: &headers)
-
-    printing = try reader.printing()
-
-    security = try reader.security()
-    routing = try reader.routing()
-    connectTimeout = typed.time(.connectTimeout)
+    network = try reader.network()
     // A request that does something is not repeated unless that is asked for.
-    let isRepeatable = method == "GET" && data == nil
-    reconnect =
-      isRepeatable || typed.text(.reconnect) != nil ? try reader.choice(.reconnect) : .never
-    maxRetries = typed.integer(.maxRetries)
-    retryMaxDelay = typed.time(.retryMaxDelay)
-    activityTimeout = typed.duration(.activityTimeout)
+    feed = try reader.feed(isRepeatable: method == "GET" && data == nil)
     acceptsCompression = typed.isOn(.compression)
     maxEvent = typed.bytes(.maxEvent)
-    verbosity = reader.verbosity
-    traceFile = typed.text(.trace)
-    warnings = reader.warnings
   }
 
   /// What a body says it is when nobody else does: JSON when it is that, else a form, as with curl.

@@ -1,7 +1,7 @@
 internal import PusherCore
 
 /// Everything `trigger` needs to know, checked.
-struct TriggerSettings: Equatable, Sendable {
+struct TriggerSettings: CommandSettings {
   /// What is sent.
   enum Payload: Equatable, Sendable {
     /// One event with this name and data.
@@ -31,7 +31,6 @@ struct TriggerSettings: Equatable, Sendable {
   var connection: ConnectionSettings { access.connection }
   var appID: String { access.appID }
   var secret: Secret { access.secret }
-  var warnings: [Caution] { common.warnings }
 
   /// The most bytes of data that are read; servers take far less and say so.
   static let dataLimit = 16 << 20
@@ -40,13 +39,8 @@ struct TriggerSettings: Equatable, Sendable {
 }
 
 extension TriggerSettings {
-  /// Resolves what was typed against the environment.
-  ///
-  /// - Throws: ``UsageError`` for the first setting that is missing or wrong.
-  init(
-    _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
-  ) throws(UsageError) {
-    var reader = SettingsReader(typed, environment: environment, files: files)
+  init(_ reader: inout SettingsReader) throws(UsageError) {
+    let typed = reader.typed
     let readsLines = typed.operands == ["-"] && typed.text(.data) == nil
     channels = try reader.channels(typed.texts(.channel), toUsers: true)
     if let user = try Self.user(typed) { channels.append(UserChannel.name(userID: user)) }

@@ -1,5 +1,5 @@
 /// Everything `webhook listen` needs to know, checked.
-struct WebhookSettings: Equatable, Sendable {
+struct WebhookSettings: CommandSettings {
   /// A name or address, IPv6 without brackets.
   var host: String
   /// The port to listen on; 0 takes a free one.
@@ -17,13 +17,8 @@ struct WebhookSettings: Equatable, Sendable {
 }
 
 extension WebhookSettings {
-  /// Resolves what was typed against the environment.
-  ///
-  /// - Throws: ``UsageError`` for the first setting that is missing or wrong.
-  init(
-    _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
-  ) throws(UsageError) {
-    var reader = SettingsReader(typed, environment: environment, files: files)
+  init(_ reader: inout SettingsReader) throws(UsageError) {
+    let typed = reader.typed
     guard typed.operands == ["listen"] else {
       let found = typed.operands.first { $0 != "listen" }.map { " (found '\($0)')" } ?? ""
       throw UsageError("webhook takes one word: listen\(found)", helpFor: .webhook)

@@ -1,3 +1,4 @@
+import PusherCore
 import Testing
 
 @testable import pusher_cli
@@ -60,7 +61,7 @@ import Testing
     ("--key K", "no channel: give one, as in 'pusher-cli subscribe my-channel'"),
     ("--key K --host h --cluster eu a", "--host and --cluster exclude each other; give one"),
     ("--local --cluster eu a", "--local and --cluster exclude each other; give one"),
-    ("--key K --path pre a", "--path: 'pre' is not a path such as /realtime"),
+    ("--key K --path p?q a", "--path: 'p?q' is not a path such as /realtime"),
     (
       "--key K --host h:1 a",
       "--host: 'h:1' is not a host name; scheme, port and path have options of their own"
@@ -220,7 +221,7 @@ import Testing
 
   @Test func `an unchecked certificate is warned of on every run`() throws {
     #expect(try subscribe("--local a --insecure").warnings.count == 1)
-    #expect(try subscribe("--local a --insecure").connection.isInsecure)
+    #expect(try subscribe("--local a --insecure").connection.tls.insecure)
   }
 
   @Test func `a pinned key takes the edge off that warning, and may be given more than once`()
@@ -229,7 +230,7 @@ import Testing
     let pin = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
     let settings = try subscribe(
       "--local a --insecure --pin-sha256 \(pin) --pin-sha256 sha256//\(pin)")
-    #expect(settings.connection.pins.map(\.description) == ["sha256/\(pin)"])
+    #expect(settings.connection.tls.pins.map(\.description) == ["sha256/\(pin)"])
     #expect(
       settings.warnings.map(\.text) == [
         "--insecure: of the server's certificate nothing but the pinned key is checked"
@@ -239,11 +240,16 @@ import Testing
   @Test func `a client certificate may hold its key`() throws {
     let files = PretendFiles(contents: ["c.pem": "", "k.pem": ""])
     let both = try subscribe("--local a --tls-cert c.pem", files: files)
-    #expect(
-      both.connection.clientCertificate == ClientCertificate(certificate: "c.pem", key: nil))
+    #expect(both.connection.tls == TLSConfiguration(certificateFile: "c.pem"))
     let pair = try subscribe("--local a --tls-cert c.pem --tls-key k.pem", files: files)
     #expect(
-      pair.connection.clientCertificate == ClientCertificate(certificate: "c.pem", key: "k.pem"))
+      pair.connection.tls == TLSConfiguration(certificateFile: "c.pem", keyFile: "k.pem"))
+    #expect(pair.connection.endpointTLS == TLSConfiguration())
+  }
+
+  @Test(arguments: ["pre", "/pre", "pre/", "/pre//"])
+  func `a path may have its slashes or not, as in the library`(path: String) throws {
+    #expect(try subscribe("--local a --path \(path)").connection.path == "/pre")
   }
 
   @Test func `sub-protocols are offered in the order typed, each once`() throws {

@@ -42,6 +42,13 @@ struct HTTPURLTests {
     #expect(throws: HTTPError.self) { try HTTPURL(parsing: text) }
   }
 
+  @Test func `a prefix of paths begins with a slash and ends without one, however it was written`()
+  {
+    for text in ["a/b", "/a/b", "a/b/", "/a/b//"] { #expect(HTTPURL.prefix(text) == "/a/b") }
+    for text in ["", "/", "//"] { #expect(HTTPURL.prefix(text) == "") }
+    for text in ["a b", "a?b", "a#b", "ü", "a\n"] { #expect(HTTPURL.prefix(text) == nil) }
+  }
+
   @Test func `percent-encoding keeps unreserved characters alone`() {
     #expect(PercentEncoding.encode("aZ9-._~") == "aZ9-._~")
     #expect(PercentEncoding.encode("a b&c=é/+") == "a%20b%26c%3D%C3%A9%2F%2B")

@@ -1,0 +1,69 @@
+/// Everything that a command needs to know, checked.
+protocol CommandSettings: Equatable, Sendable {
+  var common: CommonSettings { get }
+
+  /// - Throws: ``UsageError`` for the first setting that is missing or wrong.
+  init(_ reader: inout SettingsReader) throws(UsageError)
+}
+
+extension CommandSettings {
+  /// Resolves what was typed against the environment.
+  init(
+    _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
+  ) throws(UsageError) {
+    var reader = SettingsReader(typed, environment: environment, files: files)
+    try self.init(&reader)
+  }
+
+  var verbosity: Verbosity { common.verbosity }
+  var warnings: [Caution] { common.warnings }
+}
+
+/// What every command that does something has in common.
+struct CommonSettings: Equatable, Sendable {
+  var verbosity: Verbosity
+  /// Where protocol messages are written besides.
+  var traceFile: String?
+  /// To be said before anything is done.
+  var warnings: [Caution]
+}
+
+/// What `subscribe` and `sse` share besides the network.
+struct FeedSettings: Equatable, Sendable {
+  var printing: PrintSettings
+  var reconnect: ReconnectMode
+  /// Retries in a row; nil means no limit.
+  var maxRetries: Int?
+  var retryMaxDelay: Duration
+  /// The silence after which a channels server is pinged, if it allows more, and after which a stream is asked for again.
+  var activityTimeout: Duration?
+  var common: CommonSettings
+}
+
+/// What a lost connection means.
+enum ReconnectMode: String, CaseIterable, Sendable {
+  /// The first connection must work; later losses are retried.
+  case auto
+  /// The first connection is retried too.
+  case always
+  /// A loss ends the run.
+  case never
+}
+
+extension SettingsReader {
+  /// What was typed for all commands, and the warnings so far.
+  var common: CommonSettings {
+    CommonSettings(verbosity: verbosity, traceFile: typed.text(.trace), warnings: warnings)
+  }
+
+  /// What was typed for `subscribe` and `sse`, the warnings so far included.
+  ///
+  /// - Parameter isRepeatable: Whether what is asked may be asked again without being told so.
+  func feed(isRepeatable: Bool = true) throws(UsageError) -> FeedSettings {
+    let isRepeated = isRepeatable || typed.text(.reconnect) != nil
+    return FeedSettings(
+      printing: try printing(), reconnect: isRepeated ? try choice(.reconnect) : .never,
+      maxRetries: typed.integer(.maxRetries), retryMaxDelay: typed.time(.retryMaxDelay),
+      activityTimeout: typed.duration(.activityTimeout), common: common)
+  }
+}
