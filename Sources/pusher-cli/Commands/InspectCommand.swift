@@ -4,7 +4,7 @@ internal import PusherCore
 enum InspectCommand {
   /// Asks and prints; the status tells what became of it.
   static func run(_ settings: InspectSettings, diagnostics: Diagnostics) -> ExitStatus {
-    do {
+    diagnostics.outcome {
       let caller = try APICaller(settings.access, diagnostics: diagnostics)
       let body = try caller.accepted(caller.send(call(settings, caller)))
       guard let answer = try? JSONParser.parse(body), let lines = lines(answer, settings.call)
@@ -16,11 +16,6 @@ enum InspectCommand {
         diagnostics.info("ended the connections of user \(user)")
       }
       return diagnostics.print(lines.map { JSONWriter.text($0) + "\n" }.joined())
-    } catch let failure as APICaller.Failure {
-      return failure.status
-    } catch {
-      diagnostics.error("\(error)")
-      return ExitStatus(Cause(starting: error))
     }
   }
 

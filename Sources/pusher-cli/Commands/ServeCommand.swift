@@ -11,16 +11,12 @@ enum ServeCommand {
       diagnostics.error("standard output is closed; there is nowhere to print events")
       return .output
     }
-    do {
+    return diagnostics.outcome {
       let loop = try EventLoop()
       let log =
         settings.logsEvents
         ? descriptor.map { EventLog(settings, $0, loop: loop, diagnostics: diagnostics) } : nil
-      let run = try ServeRun(settings, log: log, loop: loop, diagnostics: diagnostics)
-      return run.run()
-    } catch {
-      diagnostics.error("\(error)")
-      return ExitStatus(Cause(starting: error))
+      return try ServeRun(settings, log: log, loop: loop, diagnostics: diagnostics).run()
     }
   }
 }
@@ -63,14 +59,12 @@ private final class ServeRun {
   }
 
   func run() -> ExitStatus {
-    Signals.ignoreBrokenPipes()
-    let signals = Signals(
-      onQuestion: { [unowned self] in answerQuestion() },
-      { [unowned self] number in
-        signal = number
-        end()
-      })
-    if let signals { loop.add(signals) }
+    Signals.watch(loop) { [unowned self] in
+      answerQuestion()
+    } onSignal: { [unowned self] number in
+      signal = number
+      end()
+    }
     if let path = settings.portFile, let reason = PortFile.write(server.port, to: path) {
       diagnostics.error("--port-file: cannot write '\(path)': \(reason)")
       return .output

@@ -4,7 +4,7 @@ internal import PusherCore
 enum TriggerCommand {
   /// Sends what is to be sent; the status tells what became of it.
   static func run(_ settings: TriggerSettings, diagnostics: Diagnostics) -> ExitStatus {
-    do {
+    diagnostics.outcome {
       let caller = try APICaller(settings.access, diagnostics: diagnostics)
       switch settings.payload {
       case .event(let name, let data):
@@ -13,12 +13,6 @@ enum TriggerCommand {
         return try LineTrigger(settings, event: name, caller: caller, diagnostics: diagnostics)
           .run()
       }
-    } catch let failure as APICaller.Failure {
-      return failure.status
-    } catch {
-      // Nothing has been sent yet: what fails here is what was given.
-      diagnostics.error("\(error)")
-      return ExitStatus(Cause(starting: error))
     }
   }
 

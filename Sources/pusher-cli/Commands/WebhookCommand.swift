@@ -1,12 +1,6 @@
 internal import PusherCore
 internal import PusherServer
 
-#if canImport(Glibc)
-  internal import Glibc
-#else
-  internal import Darwin
-#endif
-
 /// Runs `webhook listen`: takes webhooks, checks them, prints their events.
 enum WebhookCommand {
   /// Prints until a signal comes, or until the end that was asked for.
@@ -15,11 +9,8 @@ enum WebhookCommand {
       diagnostics.error("standard output is closed; there is nowhere to print events")
       return .output
     }
-    do {
-      return try WebhookRun(settings, descriptor, loop: EventLoop(), diagnostics).run()
-    } catch {
-      diagnostics.error("\(error)")
-      return ExitStatus(Cause(starting: error))
+    return diagnostics.outcome {
+      try WebhookRun(settings, descriptor, loop: EventLoop(), diagnostics).run()
     }
   }
 }
@@ -61,14 +52,12 @@ private final class WebhookRun {
   }
 
   func run() -> ExitStatus {
-    Signals.ignoreBrokenPipes()
-    let signals = Signals(
-      onQuestion: { [unowned self] in answerQuestion() },
-      { [unowned self] number in
-        signal = number
-        readiness.manager.stopping()
-      })
-    if let signals { loop.add(signals) }
+    Signals.watch(loop) { [unowned self] in
+      answerQuestion()
+    } onSignal: { [unowned self] number in
+      signal = number
+      readiness.manager.stopping()
+    }
     output.onFailure = { [unowned self] in outputFailed($0) }
     loop.add(output)
     readiness.onEnd = { [unowned self] hasFailed in
@@ -158,7 +147,7 @@ private final class WebhookRun {
 
   private func outputFailed(_ failure: OutputQueue.Failure) {
     switch failure {
-    case .readerGone: Signals.die(of: SIGPIPE)
+    case .readerGone: Signals.dieOfBrokenPipe()
     case .system:
       diagnostics.error("cannot write to standard output: \(failure.reason)")
       status = .output

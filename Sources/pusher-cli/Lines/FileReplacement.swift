@@ -1,3 +1,5 @@
+internal import PusherCore
+
 #if canImport(Glibc)
   internal import Glibc
 #else
@@ -26,7 +28,7 @@ enum FileReplacement {
       followsLinks ? unsafe stat(path, &status) : unsafe lstat(path, &status)
     guard code == 0 else {
       if errno == ENOENT { return .success(.nothing) }
-      return .failure(FileFault(reason: SystemCalls.reason(errno)))
+      return .failure(FileFault(reason: "\(SystemError(code: errno))"))
     }
     switch status.st_mode & S_IFMT {
     case S_IFREG: return .success(.file)
@@ -38,26 +40,40 @@ enum FileReplacement {
     }
   }
 
+  /// What stands at `path` when bytes may be written there, a link to a channel counting as that; else why not, in words.
+  static func writablePlace(_ path: String) -> Result<Place, FileFault> {
+    switch place(path) {
+    case .success(.folder): return .failure(FileFault(reason: "it is a folder"))
+    case .success(.link):
+      if case .success(.channel(let kind)) = place(path, followsLinks: true) {
+        return .success(.channel(kind))
+      }
+      return .failure(
+        FileFault(reason: "it is a symbolic link; give the name of the file itself"))
+    case let found: return found
+    }
+  }
+
   /// Puts `bytes` in the place of the file at `path`, or makes it; what a crash leaves behind is called `draft`.
   ///
   /// - Parameters:
   ///   - draft: A name beside it that nobody else uses.
   ///   - prepare: What else is to happen to the new file before it takes its place; false, with `errno`, gives up.
-  /// - Returns: The new file's descriptor, which the caller closes; or the system's error number.
+  /// - Returns: The new file's descriptor, which the caller closes; or the system's error.
   static func replace(
     _ path: String, by bytes: [UInt8], draft: String, prepare: (Int32) -> Bool
-  ) -> Result<Int32, SystemFault> {
+  ) -> Result<Int32, SystemError> {
     var descriptor = create(draft)
     if descriptor < 0, errno == EEXIST {
       // Left by a process that was killed here.
       unsafe unlink(draft)
       descriptor = create(draft)
     }
-    guard descriptor >= 0 else { return .failure(SystemFault(number: errno)) }
+    guard descriptor >= 0 else { return .failure(SystemError(code: errno)) }
     guard SystemCalls.writeWhole(bytes, to: descriptor), prepare(descriptor),
       unsafe rename(draft, path) == 0
     else {
-      let fault = SystemFault(number: errno)
+      let fault = SystemError(code: errno)
       close(descriptor)
       unsafe unlink(draft)
       return .failure(fault)
@@ -71,7 +87,7 @@ enum FileReplacement {
     switch number {
     case ENXIO: "it is a pipe that nobody reads"
     case EAGAIN: "it is a pipe whose reader is too slow"
-    default: SystemCalls.reason(number)
+    default: "\(SystemError(code: number))"
     }
   }
 
@@ -79,11 +95,4 @@ enum FileReplacement {
   static func create(_ path: String) -> Int32 {
     unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
   }
-}
-
-/// The number of a system call's error.
-struct SystemFault: Error, Equatable {
-  let number: Int32
-
-  var reason: String { SystemCalls.reason(number) }
 }

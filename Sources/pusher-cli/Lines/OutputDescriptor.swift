@@ -26,7 +26,7 @@ struct OutputDescriptor {
   enum Outcome: Equatable {
     case written(Int)
     case wouldBlock
-    case failed(Int32)
+    case failed(SystemError)
   }
 
   /// The descriptor to wait on and to write to.
@@ -121,7 +121,7 @@ struct OutputDescriptor {
       }
       if count >= 0 { return .written(count) }
       if errno == EAGAIN || errno == EWOULDBLOCK { return .wouldBlock }
-      if errno != EINTR { return .failed(errno) }
+      if errno != EINTR { return .failed(SystemError(code: errno)) }
     }
   }
 

@@ -1,11 +1,5 @@
 internal import PusherCore
 
-#if canImport(Glibc)
-  internal import Glibc
-#else
-  internal import Darwin
-#endif
-
 /// What is printed but not yet written, bounded in bytes.
 ///
 /// Lines are written into ``buffer``; the loop flushes before it would wait. When the reader is slower than the
@@ -17,14 +11,14 @@ final class OutputQueue: LoopSource {
   enum Failure: Equatable {
     /// The reader has gone: end as a filter does, by SIGPIPE.
     case readerGone
-    /// Disk full and the like: the system's error number.
-    case system(Int32)
+    /// Disk full and the like.
+    case system(SystemError)
 
     /// What happened, in the system's words.
     var reason: String {
       switch self {
       case .readerGone: "its reader has gone"
-      case .system(let number): SystemCalls.reason(number)
+      case .system(let error): "\(error)"
       }
     }
   }
@@ -91,7 +85,8 @@ final class OutputQueue: LoopSource {
         buffer.consume(count)
         written &+= count
       case .wouldBlock: return
-      case .failed(let number): return fail(number == EPIPE ? .readerGone : .system(number))
+      case .failed(.brokenPipe): return fail(.readerGone)
+      case .failed(let error): return fail(.system(error))
       }
     }
     // What a stall took is given back.

@@ -58,11 +58,11 @@ final class StateFile {
   func save(_ id: [UInt8]) -> String? {
     switch replace(StateRecord(id: id, of: url)) {
     case .success: return nil
-    case .failure(let fault): return fault.reason
+    case .failure(let error): return "\(error)"
     }
   }
 
-  private func replace(_ record: StateRecord) -> Result<Void, SystemFault> {
+  private func replace(_ record: StateRecord) -> Result<Void, SystemError> {
     guard record != held else { return .success(()) }
     // One run at a time holds the lock, so that the name of the draft is ours alone.
     let replaced = FileReplacement.replace(
@@ -92,7 +92,7 @@ final class StateFile {
         isNew = true
       }
       guard opened >= 0 else {
-        throw UsageError("--state-file: cannot write '\(path)': \(SystemCalls.reason(errno))")
+        throw UsageError("--state-file: cannot write '\(path)': \(SystemError(code: errno))")
       }
       descriptor = opened
       if flock(opened, LOCK_EX | LOCK_NB) == 0 {
@@ -106,7 +106,7 @@ final class StateFile {
         throw UsageError(
           "--state-file: another run uses '\(path)'; give each run a file of its own")
       }
-      warn("cannot lock '\(path)' (\(SystemCalls.reason(errno))): let no other run use it")
+      warn("cannot lock '\(path)' (\(SystemError(code: errno))): let no other run use it")
       return isNew
     }
     throw UsageError("--state-file: '\(path)' is replaced again and again by somebody else")
@@ -147,9 +147,9 @@ final class StateFile {
 
   /// Finds out now whether the file can be replaced; a disk that is full may have room later.
   private func begin(_ warn: Voice) throws(UsageError) {
-    guard case .failure(let fault) = replace(StateRecord(id: id, of: url)) else { return }
-    let text = "cannot write '\(path)': \(fault.reason)"
-    guard [ENOSPC, EDQUOT, EFBIG, EIO].contains(fault.number) else {
+    guard case .failure(let error) = replace(StateRecord(id: id, of: url)) else { return }
+    let text = "cannot write '\(path)': \(error)"
+    guard [ENOSPC, EDQUOT, EFBIG, EIO].contains(error.code) else {
       throw UsageError("--state-file: \(text)")
     }
     warn("\(text); it is tried again")

@@ -28,11 +28,6 @@ enum SystemCalls {
     }
     return true
   }
-
-  /// What an error number means, in words that stand inside a sentence.
-  static func reason(_ number: Int32) -> String {
-    unsafe String(cString: strerror(number)).lowercased()
-  }
 }
 
 /// Descriptors 0, 1 and 2, none of which may be free: the next file or socket would take its number.

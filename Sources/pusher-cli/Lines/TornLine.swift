@@ -28,11 +28,11 @@ enum TornLine {
     // Behind the file's end there are only zeros.
     guard place > 0, place <= off_t(status.st_size) else { return .whole }
     let readable = openForReading(descriptor)
-    guard readable >= 0 else { return .unknown(reason: SystemCalls.reason(errno)) }
+    guard readable >= 0 else { return .unknown(reason: "\(SystemError(code: errno))") }
     defer { close(readable) }
     var byte: UInt8 = 0
     guard unsafe pread(readable, &byte, 1, place - 1) == 1 else {
-      return .unknown(reason: SystemCalls.reason(errno))
+      return .unknown(reason: "\(SystemError(code: errno))")
     }
     return byte == terminator ? .whole : .torn
   }

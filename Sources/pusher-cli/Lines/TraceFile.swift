@@ -27,23 +27,11 @@ final class TraceFile: @unchecked Sendable {
 
   /// Answers in words why it could not.
   private func begin() -> String? {
-    var place: FileReplacement.Place
-    switch FileReplacement.place(path) {
-    case .success(let found): place = found
+    switch FileReplacement.writablePlace(path) {
     case .failure(let fault): return fault.reason
-    }
-    if place == .link,
-      case .success(.channel(let kind)) = FileReplacement.place(
-        path, followsLinks: true)
-    {
-      place = .channel(kind)
-    }
-    switch place {
-    case .link: return "it is a symbolic link; give the name of the file itself"
-    case .folder: return "it is a folder"
-    case .nothing: descriptor = FileReplacement.create(path)
-    case .file: descriptor = Self.emptied(path)
-    case .channel:
+    case .success(.nothing): descriptor = FileReplacement.create(path)
+    case .success(.file): descriptor = Self.emptied(path)
+    case .success:
       // Opening a pipe would wait for its reader, with every signal unheard.
       descriptor = unsafe open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     }

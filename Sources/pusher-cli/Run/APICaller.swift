@@ -29,14 +29,12 @@ final class APICaller {
       ? TLSContext.client(connection.tls, environment: connection.trust) : nil
     http = HTTPConnection(
       loop: loop, routing: connection.routing, tls: tls, timeout: connection.connectTimeout)
-    Signals.ignoreBrokenPipes()
-    let signals = Signals(
-      onQuestion: { [unowned self] in answerQuestion() },
-      { [unowned self] number in
-        signal = number
-        loop.stop()
-      })
-    if let signals { loop.add(signals) }
+    Signals.watch(loop) { [unowned self] in
+      answerQuestion()
+    } onSignal: { [unowned self] number in
+      signal = number
+      loop.stop()
+    }
   }
 
   /// Goes round the loop until somebody stops it; a signal ends the program.

@@ -1,12 +1,6 @@
 internal import PusherCore
 internal import PusherServer
 
-#if canImport(Glibc)
-  internal import Glibc
-#else
-  internal import Darwin
-#endif
-
 /// The events that go through `serve`, as the lines that `subscribe` would print.
 ///
 /// A slow reader does not hold up the server: what does not fit into the queue is left out, and that is said.
@@ -79,7 +73,7 @@ final class EventLog {
 
   private func outputFailed(_ failure: OutputQueue.Failure) {
     switch failure {
-    case .readerGone: Signals.die(of: SIGPIPE)
+    case .readerGone: Signals.dieOfBrokenPipe()
     case .system:
       diagnostics.error("cannot write to standard output: \(failure.reason)")
       self.failure = .output

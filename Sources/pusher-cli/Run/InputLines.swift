@@ -64,9 +64,7 @@ final class InputLines: LoopSource {
     if count == nil, number != EINTR, number != EAGAIN {
       hasEnded = true
       if number != 0 {
-        failure =
-          "cannot read standard input: "
-          + (unsafe String(cString: strerror(number)).lowercased())
+        failure = "cannot read standard input: \(SystemError(code: number))"
       }
     }
     loop.stop()

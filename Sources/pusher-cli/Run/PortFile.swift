@@ -12,16 +12,10 @@ enum PortFile {
   /// through a link such as `/dev/fd/3`; a link to a file is refused, since the file it leads to is not the caller's word.
   static func write(_ port: UInt16, to path: String) -> String? {
     let bytes = Array("\(port)\n".utf8)
-    switch FileReplacement.place(path) {
+    switch FileReplacement.writablePlace(path) {
     case .failure(let fault): return fault.reason
     case .success(.nothing), .success(.file): return replace(path, by: bytes)
-    case .success(.channel): return send(bytes, through: path)
-    case .success(.folder): return "it is a folder"
-    case .success(.link):
-      guard case .success(.channel) = FileReplacement.place(path, followsLinks: true) else {
-        return "it is a symbolic link; give the name of the file itself"
-      }
-      return send(bytes, through: path)
+    case .success: return send(bytes, through: path)
     }
   }
 
@@ -36,7 +30,7 @@ enum PortFile {
     case .success(let descriptor):
       close(descriptor)
       return nil
-    case .failure(let fault): return fault.reason
+    case .failure(let error): return "\(error)"
     }
   }
 

@@ -45,6 +45,14 @@ final class Signals: LoopSource {
     for number in Self.ending + Self.asking { Self.watch(number) }
   }
 
+  /// Watches on `loop` from now on, when the system has a descriptor for it; broken pipes are ignored.
+  static func watch(
+    _ loop: EventLoop, onQuestion: @escaping () -> Void, onSignal: @escaping (Int32) -> Void
+  ) {
+    ignoreBrokenPipes()
+    if let signals = Signals(onQuestion: onQuestion, onSignal) { loop.add(signals) }
+  }
+
   /// Takes questions, while there is nobody yet to answer them, for what they are: no reason to end.
   static func outliveQuestions() {
     for number in asking { watch(number) }
@@ -109,6 +117,9 @@ final class Signals: LoopSource {
     // Only an init process in a container survives its own signal.
     exit(128 + number)
   }
+
+  /// Ends the process as a filter ends whose reader has gone.
+  static func dieOfBrokenPipe() -> Never { die(of: SIGPIPE) }
 
   /// Makes writes to a pipe without a reader fail instead of killing; the program ends by SIGPIPE when it is ready.
   static func ignoreBrokenPipes() {

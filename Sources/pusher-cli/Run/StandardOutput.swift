@@ -23,9 +23,9 @@ enum StandardOutput {
         var waiting = pollfd(fd: 1, events: Int16(POLLOUT), revents: 0)
         _ = unsafe poll(&waiting, 1, -1)
       } else if errno == EPIPE {
-        Signals.die(of: SIGPIPE)
+        Signals.dieOfBrokenPipe()
       } else if errno != EINTR {
-        return unsafe String(cString: strerror(errno)).lowercased()
+        return "\(SystemError(code: errno))"
       }
     }
     return nil
@@ -33,6 +33,19 @@ enum StandardOutput {
 }
 
 extension Diagnostics {
+  /// The status that a command's body answers; what it throws is told.
+  func outcome(of body: () throws -> ExitStatus) -> ExitStatus {
+    do {
+      return try body()
+    } catch let failure as APICaller.Failure {
+      return failure.status
+    } catch {
+      // Nothing has been sent or served yet: what fails so are files, addresses and what this machine has.
+      self.error("\(error)")
+      return ExitStatus(Cause(starting: error))
+    }
+  }
+
   /// Prints `text` to standard output; the status is `status`, or ``ExitStatus/output`` when that failed.
   func print(_ text: String, _ status: ExitStatus = .success) -> ExitStatus {
     guard let reason = StandardOutput.write(text) else { return status }

@@ -60,11 +60,7 @@ extension SettingsReader {
   }
 
   private func refuseContradictions() throws(UsageError) {
-    let ways = [Flag.authEndpoint, .authCommand, .secretFile].filter { typed.text($0) != nil }
-    if ways.count > 1 {
-      throw UsageError(
-        "\(ways[0].spelling) and \(ways[1].spelling) exclude each other; give one")
-    }
+    try typed.exclude(.authEndpoint, .authCommand, .secretFile)
     for flag in [Flag.authHeader, .authParam] where typed.text(flag) != nil {
       guard typed.text(.authEndpoint) ?? typed.text(.userAuthEndpoint) != nil else {
         throw UsageError("\(flag.spelling) needs --auth-endpoint")
@@ -84,10 +80,8 @@ extension SettingsReader {
 
   /// Who `--user-id` and `--user-info` say it is.
   mutating func member() throws(UsageError) -> PresenceMember? {
-    guard let userID = typed.text(.userID) else {
-      guard typed.text(.userInfo) == nil else { throw UsageError("--user-info needs --user-id") }
-      return nil
-    }
+    try typed.require(.userInfo, with: .userID)
+    guard let userID = typed.text(.userID) else { return nil }
     return PresenceMember(userID: userID, userInfo: try userInfo())
   }
 

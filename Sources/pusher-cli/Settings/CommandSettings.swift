@@ -40,6 +40,20 @@ struct FeedSettings: Equatable, Sendable {
   var common: CommonSettings
 }
 
+/// The settings of `subscribe` and `sse`: what both share reads as if it were their own.
+@dynamicMemberLookup
+protocol FeedCommandSettings: CommandSettings {
+  var feed: FeedSettings { get }
+}
+
+extension FeedCommandSettings {
+  var common: CommonSettings { feed.common }
+
+  subscript<Value>(dynamicMember path: KeyPath<FeedSettings, Value>) -> Value {
+    feed[keyPath: path]
+  }
+}
+
 /// What a lost connection means.
 enum ReconnectMode: String, CaseIterable, Sendable {
   /// The first connection must work; later losses are retried.

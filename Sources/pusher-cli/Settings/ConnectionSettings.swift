@@ -14,8 +14,6 @@ struct ConnectionSettings: Equatable, Sendable {
   var path: String
   /// The app key, which is public.
   var key: String
-  /// The option or variable the key came from.
-  var keyOrigin: String
   /// The way there, its certificates and its patience; its members read as if they stood here.
   var network: NetworkSettings
   /// Whether it is the server that `serve` starts, which may still be starting.
@@ -66,16 +64,9 @@ extension SettingsReader {
     let key = try key(source)
     let server = try server(face, source)
     let isSecure = server.scheme == "https" || server.scheme == "wss"
-    let network = try network()
     return ConnectionSettings(
-      service: service,
-      host: server.host,
-      port: server.port ?? (isSecure ? 443 : 80),
-      isSecure: isSecure,
-      path: try prefix(source),
-      key: key.value,
-      keyOrigin: key.origin,
-      network: network,
+      service: service, host: server.host, port: server.port ?? (isSecure ? 443 : 80),
+      isSecure: isSecure, path: try prefix(source), key: key.value, network: try network(),
       isLocal: typed.isOn(.local))
   }
 
@@ -84,10 +75,8 @@ extension SettingsReader {
   ) throws(UsageError) -> (host: String, port: Int?, scheme: String) {
     let typedHost = typed.text(.host).map { Setting(origin: "--host", value: $0) }
     let typedCluster = typed.text(.cluster).map { Setting(origin: "--cluster", value: $0) }
-    if typedCluster != nil {
-      let other = typedHost != nil ? "--host" : typed.isOn(.local) ? "--local" : nil
-      if let other { throw UsageError("\(other) and --cluster exclude each other; give one") }
-    }
+    try typed.exclude(.host, .cluster)
+    try typed.exclude(.local, .cluster)
     let host = try (typedHost ?? (typedCluster == nil ? source.host : nil)).map(Self.checkedHost)
     var cluster = typedCluster ?? (host == nil ? source.cluster : nil)
     if let host, let named = Self.cluster(of: host) {

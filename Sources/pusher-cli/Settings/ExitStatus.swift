@@ -37,9 +37,6 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     }
   }
 
-  /// Whether running again may help.
-  var isWorthRetrying: Bool { self == .network }
-
   /// What a script may make of a death by signal.
   static let signals = "dies of SIGINT, SIGTERM, SIGHUP or SIGPIPE: shells show 130, 143, 129, 141"
 }

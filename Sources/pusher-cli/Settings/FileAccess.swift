@@ -1,3 +1,5 @@
+internal import PusherCore
+
 #if canImport(Glibc)
   internal import Glibc
 #else
@@ -68,6 +70,6 @@ extension FileAccess {
   }
 
   private static func currentFault() -> FileFault {
-    FileFault(reason: unsafe String(cString: strerror(errno)).lowercased())
+    FileFault(reason: "\(SystemError(code: errno))")
   }
 }

@@ -41,17 +41,13 @@ extension SettingsReader {
       tls.pins.insert(pin)
     }
     if tls.insecure {
-      guard typed.text(.cacert) == nil else {
-        throw UsageError("--insecure and --cacert exclude each other; give one")
-      }
+      try typed.exclude(.insecure, .cacert)
       warnAlways(
         tls.pins.isEmpty
           ? "--insecure: the server's certificate is not checked; anyone in between can read and alter events"
           : "--insecure: of the server's certificate nothing but the pinned key is checked")
     }
-    if typed.text(.tlsKey) != nil, typed.text(.tlsCert) == nil {
-      throw UsageError("--tls-key needs --tls-cert")
-    }
+    try typed.require(.tlsKey, with: .tlsCert)
     tls.certificateFile = try readable(.tlsCert)
     tls.keyFile = try readable(.tlsKey)
     return tls

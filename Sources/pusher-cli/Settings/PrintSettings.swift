@@ -54,9 +54,7 @@ extension SettingsReader {
   /// - Throws: ``UsageError`` for one that cannot be read, and beside another format.
   private func template() throws(UsageError) -> FormatTemplate? {
     guard let text = typed.text(.format) else { return nil }
-    guard typed.text(.output) == nil else {
-      throw UsageError("--format and --output exclude each other; give one")
-    }
+    try typed.exclude(.format, .output)
     return try FormatTemplate(text)
   }
 }

@@ -168,10 +168,8 @@ extension ServeSettings {
 extension SettingsReader {
   /// The certificate that clients are shown, with its key.
   fileprivate func servedCertificate() throws(UsageError) -> CertificateFiles? {
-    for (one, other) in [(Flag.tlsCert, Flag.tlsKey), (.tlsKey, .tlsCert)]
-    where typed.text(one) != nil && typed.text(other) == nil {
-      throw UsageError("\(one.spelling) needs \(other.spelling)")
-    }
+    try typed.require(.tlsKey, with: .tlsCert)
+    try typed.require(.tlsCert, with: .tlsKey)
     guard let certificate = try readable(.tlsCert), let key = try readable(.tlsKey) else {
       return nil
     }
@@ -212,10 +210,7 @@ extension SettingsReader {
 
   /// The apps of a file.
   fileprivate mutating func servedApps(_ path: String) throws(UsageError) -> [Application] {
-    let single = [Flag.key, .appID, .secretFile].first { typed.text($0) != nil }
-    if let single {
-      throw UsageError("--apps and \(single.spelling) exclude each other; give one")
-    }
+    for single in [Flag.key, .appID, .secretFile] { try typed.exclude(.apps, single) }
     return try AppsFile(defaults: servedDefaults()).apps(in: confidentialText(in: path, "--apps"))
   }
 

@@ -1,8 +1,7 @@
 internal import PusherCore
 
 /// Everything `sse` needs to know, checked.
-@dynamicMemberLookup
-struct StreamSettings: CommandSettings {
+struct StreamSettings: FeedCommandSettings {
   /// An http or https URL; user information is from a file, or has no password.
   var url: HTTPURL
   var method: String
@@ -14,17 +13,11 @@ struct StreamSettings: CommandSettings {
   var stateFile: String?
 
   var network: NetworkSettings
-  /// Its members read as if they stood here.
   var feed: FeedSettings
   /// Whether the server is told that it may compress.
   var acceptsCompression: Bool
   /// Bytes of one event.
   var maxEvent: Int
-
-  subscript<Value>(dynamicMember path: KeyPath<FeedSettings, Value>) -> Value {
-    feed[keyPath: path]
-  }
-  var common: CommonSettings { feed.common }
 }
 
 extension StreamSettings {

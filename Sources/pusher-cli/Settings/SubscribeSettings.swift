@@ -1,14 +1,12 @@
 internal import PusherCore
 
 /// Everything `subscribe` needs to know, checked.
-@dynamicMemberLookup
-struct SubscribeSettings: CommandSettings {
+struct SubscribeSettings: FeedCommandSettings {
   var connection: ConnectionSettings
   /// Each once, in the order typed; at least one, unless a user is signed in.
   var channels: [String]
   var authorization: Authorization
   var userSignIn: UserSignIn
-  /// Its members read as if they stood here.
   var feed: FeedSettings
   var pongTimeout: Duration
   /// Members of one presence channel that are kept.
@@ -17,11 +15,6 @@ struct SubscribeSettings: CommandSettings {
   var offersCompression: Bool
   /// WebSocket sub-protocols to offer, in the order typed.
   var subprotocols: [String]
-
-  subscript<Value>(dynamicMember path: KeyPath<FeedSettings, Value>) -> Value {
-    feed[keyPath: path]
-  }
-  var common: CommonSettings { feed.common }
 }
 
 extension SubscribeSettings {

@@ -80,9 +80,7 @@ extension TriggerSettings {
   /// Who alone gets the event, on every connection on which this user has signed in.
   private static func user(_ typed: TypedArguments) throws(UsageError) -> String? {
     guard let user = typed.text(.toUser) else { return nil }
-    guard typed.text(.channel) == nil else {
-      throw UsageError("--to-user and --channel exclude each other; give one")
-    }
+    try typed.exclude(.toUser, .channel)
     if let problem = ChannelName.problem(in: UserChannel.name(userID: user)) {
       throw UsageError("--to-user: '\(user)' is not a user id: \(problem)")
     }

@@ -61,6 +61,23 @@ struct TypedArguments: Equatable, Sendable {
   /// How often a counter was given.
   func count(_ flag: Flag) -> Int { counters[flag.name] ?? 0 }
 
+  /// Whether it was typed at all.
+  private func isGiven(_ flag: Flag) -> Bool { text(flag) != nil || choice(flag) == true }
+
+  /// Refuses two of these together.
+  func exclude(_ flags: Flag...) throws(UsageError) {
+    let given = flags.filter(isGiven)
+    guard given.count > 1 else { return }
+    throw UsageError(
+      "\(given[0].spelling) and \(given[1].spelling) exclude each other; give one")
+  }
+
+  /// Refuses the first without the second.
+  func require(_ flag: Flag, with other: Flag) throws(UsageError) {
+    guard isGiven(flag), !isGiven(other) else { return }
+    throw UsageError("\(flag.spelling) needs \(other.spelling)")
+  }
+
   private func row(of named: Flag) throws(UsageError) -> Flag {
     guard let flag = Flags.named(named.name, for: command) else {
       throw UsageError("unknown option '\(named.spelling)'", helpFor: command)

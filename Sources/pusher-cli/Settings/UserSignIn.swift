@@ -20,12 +20,9 @@ extension SettingsReader {
   ///
   /// - Throws: ``UsageError`` for two ways at once, and for `--sign-in` without any.
   mutating func userSignIn(_ source: CredentialSource) throws(UsageError) -> UserSignIn {
-    let ways = [Flag.userAuthEndpoint, .userAuthCommand].filter { typed.text($0) != nil }
-    if ways.count > 1 {
-      throw UsageError(
-        "\(ways[0].spelling) and \(ways[1].spelling) exclude each other; give one")
-    }
-    if let way = ways.first, typed.text(.watch) != nil {
+    try typed.exclude(.userAuthEndpoint, .userAuthCommand)
+    let way = [Flag.userAuthEndpoint, .userAuthCommand].first { typed.text($0) != nil }
+    if let way, typed.text(.watch) != nil {
       throw UsageError(
         "--watch is for signing with the secret; \(way.spelling) names the users itself")
     }
@@ -33,10 +30,8 @@ extension SettingsReader {
       return .endpoint(try endpoint(url, .userAuthEndpoint))
     }
     if let command = typed.text(.userAuthCommand) { return .command(command) }
-    guard typed.isOn(.signIn) else {
-      if typed.text(.watch) != nil { throw UsageError("--watch needs --sign-in") }
-      return .unwanted
-    }
+    try typed.require(.watch, with: .signIn)
+    guard typed.isOn(.signIn) else { return .unwanted }
     guard let member = try member() else {
       throw UsageError(
         "--sign-in needs --user-id, or --user-auth-endpoint or --user-auth-command")

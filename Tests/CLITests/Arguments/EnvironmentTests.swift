@@ -23,7 +23,6 @@ import Testing
   @Test func `the PUSHER_ family`() throws {
     let settings = try trigger(Self.event, Self.pusher)
     #expect(settings.connection.key == "pk")
-    #expect(settings.connection.keyOrigin == "PUSHER_APP_KEY")
     #expect(settings.secret == Secret("ps"))
     #expect(settings.appID == "1")
     #expect(settings.connection.host == "api-eu.pusher.com")
@@ -139,7 +138,6 @@ import Testing
   @Test func `options override single members`() throws {
     let settings = try trigger("--key K --app-id 9 --host h --port 1 " + Self.event, Self.pusher)
     #expect(settings.connection.key == "K")
-    #expect(settings.connection.keyOrigin == "--key")
     #expect(settings.appID == "9")
     #expect(settings.connection.host == "h")
     #expect(settings.connection.port == 1)

@@ -49,8 +49,7 @@ extension Flag {
 
   static let encryptionKeyFile = Flag(
     "encryption-key-file", .text("FILE"), of: [.subscribe, .trigger, .auth, .serve],
-    in: .authorization,
-    summary: "base64 master key of encrypted channels",
+    in: .authorization, summary: "base64 master key of encrypted channels",
     manual: """
       Read the app's master key, the base64 of 32 bytes, from FILE. It opens the events of `private-encrypted-`
       channels that are signed with the secret, and encrypts what `trigger` sends to them; `auth` adds the key of the

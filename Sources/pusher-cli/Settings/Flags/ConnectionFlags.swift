@@ -28,14 +28,12 @@ extension Flag {
 
   static let cluster = Flag(
     "cluster", .text("NAME"), of: .client, in: .connection, isCommon: true,
-    default: Service.pusher.defaultCluster,
-    summary: "cluster of pusher.com",
+    default: Service.pusher.defaultCluster, summary: "cluster of pusher.com",
     manual: "A cluster of pusher.com, {default} unless given.")
 
   static let host = Flag(
     "host", .text("HOST"), of: .client, in: .connection, isCommon: true,
-    summary: "your own server instead of pusher.com",
-    manual: "The server, instead of pusher.com.")
+    summary: "your own server instead of pusher.com")
 
   static let port = Flag(
     "port", letter: "p", .integer(1...65_535), of: .client, in: .connection,
@@ -44,14 +42,13 @@ extension Flag {
 
   static let scheme = Flag(
     "scheme", .choice(["https", "http", "wss", "ws"], "SCHEME"), of: .client, in: .connection,
-    default: "https",
-    summary: "https or http; wss and ws mean the same",
+    default: "https", summary: "https or http; wss and ws mean the same",
     manual: "`https` or `http`; `wss` and `ws` mean the same. The default is `{default}`.")
 
   static let path = Flag(
     "path", .text("PREFIX"), of: .client, in: .connection,
     summary: "path in front of /app and /apps",
-    manual: "The path in front of `/app` and `/apps`.")
+    manual: "The path in front of `/app` and `/apps`, with its first slash or without.")
 
   static let local = Flag(
     "local", of: .working.subtracting([.serve]), in: .connection, isCommon: true,
@@ -64,8 +61,7 @@ extension Flag {
 
   static let service = Flag(
     "service", .choice(Array(Service.named.map(\.name)), "NAME"), of: .client.union([.serve]),
-    in: .connection, default: "pusher",
-    summary: "pusher or eventflit: names and hosts",
+    in: .connection, default: "pusher", summary: "pusher or eventflit: names and hosts",
     manual: """
       `pusher`, also for Reverb, soketi and other servers of that protocol, or `eventflit`, whose events begin with
       `eventflit:` and whose hosts are its own. The default is `{default}`.
@@ -101,8 +97,7 @@ extension Flag {
       """)
 
   static let insecure = Flag(
-    "insecure", of: .dialling, in: .connection,
-    summary: "do not check the server's certificate",
+    "insecure", of: .dialling, in: .connection, summary: "do not check the server's certificate",
     manual: """
       Do not check the server's certificate. A warning says so on every run, with --quiet too.
       """)
@@ -128,8 +123,7 @@ extension Flag {
 
   static let ipv6 = Flag(
     "ipv6", letter: "6", of: .dialling, in: .connection, cancels: "ipv4",
-    summary: "connect over IPv6 only",
-    manual: "Connect over IPv6 only.")
+    summary: "connect over IPv6 only")
 
   static let subprotocol = Flag(
     "subprotocol", .text("NAME"), isRepeatable: true, of: [.subscribe], in: .connection,
@@ -149,6 +143,5 @@ extension Flag {
       """)
 
   static let sseCompression = Flag(
-    "compression", of: [.sse], in: .connection,
-    summary: "ask for gzip or deflate")
+    "compression", of: [.sse], in: .connection, summary: "ask for gzip or deflate", manual: "")
 }

@@ -9,16 +9,14 @@ extension Flag {
 
   static let channel = Flag(
     "channel", letter: "c", .text("NAME"), isRepeatable: true, of: [.subscribe], in: .receive,
-    isCommon: true,
-    summary: "subscribe to NAME; bare arguments are channels too",
+    isCommon: true, summary: "subscribe to NAME; bare arguments are channels too",
     manual: """
       Subscribe to channel NAME. May be repeated; bare arguments are channels too, for `subscribe`.
       """)
 
   static let event = Flag(
     "event", letter: "e", .text("GLOB"), isRepeatable: true, of: .printing, in: .receive,
-    isCommon: true,
-    summary: "print only events whose name matches",
+    isCommon: true, summary: "print only events whose name matches",
     manual: """
       Print only events whose name matches GLOB, in which `*`, `?` and `[...]` have their usual meaning; `[*]` is the
       star itself. A name may be written as a framework shows it. A backslash stands for itself, alone or doubled as
@@ -35,14 +33,11 @@ extension Flag {
 
   static let count = Flag(
     "count", letter: "n", .integer(1...Int.max), of: .printing.union([.webhook]), in: .receive,
-    isCommon: true,
-    summary: "end with status 0 after N printed events",
-    manual: "End with status 0 after N printed events.")
+    isCommon: true, summary: "end with status 0 after N printed events")
 
   static let timeout = Flag(
     "timeout", letter: "W", .duration, of: .printing.union([.webhook]), in: .receive,
-    isCommon: true,
-    summary: "end after TIME; status 124 if N was not reached",
+    isCommon: true, summary: "end after TIME; status 124 if N was not reached",
     manual: "End after TIME: with status 124 if --count was given and not reached, else with 0.")
 
   static let idleTimeout = Flag(
@@ -68,8 +63,7 @@ extension Flag {
 
   static let output = Flag(
     "output", letter: "o", .choice(OutputFormat.allCases.map(\.rawValue), "FORMAT"), of: .printing,
-    in: .print, default: OutputFormat.json.rawValue,
-    summary: "json, pretty, or raw: the data only",
+    in: .print, default: OutputFormat.json.rawValue, summary: "json, pretty, or raw: the data only",
     manual: """
       `json` prints JSON lines, `pretty` is for people, and `raw` prints the data alone, text without quotes;
       `{default}` unless given.
@@ -77,8 +71,7 @@ extension Flag {
 
   static let raw = Flag(
     "raw", letter: "r", of: .printing, in: .print, isCommon: true,
-    standsFor: ("output", OutputFormat.raw.rawValue),
-    summary: "the same as --output raw",
+    standsFor: ("output", OutputFormat.raw.rawValue), summary: "the same as --output raw",
     manual: "The same as `--output raw`.")
 
   static let format = Flag(
@@ -93,12 +86,10 @@ extension Flag {
 
   static let null = Flag(
     "null", letter: "0", of: .printing, in: .print,
-    summary: "end each event with NUL instead of a newline",
-    manual: "End each event with a NUL byte instead of a newline.")
+    summary: "end each event with NUL instead of a newline")
 
   static let rawData = Flag(
-    "raw-data", of: .printing, in: .print,
-    summary: "leave data the string it was on the wire",
+    "raw-data", of: .printing, in: .print, summary: "leave data the string it was on the wire",
     manual: "Leave `data` the string it was on the wire.")
 
   static let lifecycle = Flag(
@@ -125,8 +116,7 @@ extension Flag {
 
   static let maxMembers = Flag(
     "max-members", .integer(1...10_000_000), of: [.subscribe], in: .receive,
-    default: "\(PresenceLimits().members)",
-    summary: "members kept of each presence channel",
+    default: "\(PresenceLimits().members)", summary: "members kept of each presence channel",
     manual: """
       How many members of each presence channel `subscribe` keeps, {default} unless given, and 16M of what is known of
       them. Further ones are told of when they come and go, but stand in no list, and a warning says so once.

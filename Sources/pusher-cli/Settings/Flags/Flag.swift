@@ -51,7 +51,8 @@ struct Flag: Equatable, Sendable {
   let standard: String?
   /// What it does, in a few words; no full stop.
   let summary: String
-  /// What the manual says of it; empty where another row of the name says it.
+  /// What the manual says of it: the summary as a sentence unless there is more to say; empty where another row of the
+  /// name says it.
   ///
   /// Literals stand in backquotes, the value as help shows it; `{default}` is the value that counts when none is given.
   let manual: String
@@ -66,14 +67,15 @@ struct Flag: Equatable, Sendable {
     of commands: Set<Command>, in group: Group, isCommon: Bool = false,
     default standard: String? = nil,
     standsFor: (name: String, value: String)? = nil, cancels: String? = nil,
-    summary: String, manual: String = ""
+    summary: String, manual: String? = nil
   ) {
     (self.name, self.letter, self.value, self.offers) = (name, letter, value, offers)
     (self.isRepeatable, self.isOnByDefault) = (isRepeatable, isOnByDefault)
     (self.allowsEmpty, self.isCommon) = (allowsEmpty, isCommon)
     (self.commands, self.group, self.standard) = (commands, group, standard)
     (self.standsFor, self.cancels) = (standsFor, cancels)
-    (self.summary, self.manual) = (summary, manual)
+    self.summary = summary
+    self.manual = manual ?? summary.prefix(1).uppercased() + summary.dropFirst() + "."
   }
 
   static func == (left: Flag, right: Flag) -> Bool { left.name == right.name }

@@ -52,7 +52,7 @@ extension Flag {
 
   static let sseActivityTimeout = Flag(
     "activity-timeout", .duration, of: [.sse], in: .patience,
-    summary: "reconnect after this silence (never)")
+    summary: "reconnect after this silence (never)", manual: "")
 
   static let pongTimeout = Flag(
     "pong-timeout", .duration, of: [.subscribe], in: .patience, default: "30s",
@@ -67,9 +67,7 @@ extension Flag {
   ]
 
   static let quiet = Flag(
-    "quiet", letter: "q", of: .talking, in: .voice, cancels: "verbose",
-    summary: "errors only",
-    manual: "Errors only.")
+    "quiet", letter: "q", of: .talking, in: .voice, cancels: "verbose", summary: "errors only")
 
   static let verbose = Flag(
     "verbose", letter: "v", .counter, of: .talking, in: .voice, cancels: "quiet",
@@ -80,8 +78,7 @@ extension Flag {
       """)
 
   static let trace = Flag(
-    "trace", .text("FILE"), of: .dialling, in: .voice,
-    summary: "write protocol messages to FILE",
+    "trace", .text("FILE"), of: .dialling, in: .voice, summary: "write protocol messages to FILE",
     manual: """
       Write every protocol message to FILE with its time, without secrets and signatures; for `subscribe`, `sse`, of
       which it takes the heads of requests and answers, `trigger`, `channels`, `users` and `terminate`.
@@ -89,25 +86,19 @@ extension Flag {
 
   static let color = Flag(
     "color", .choice(ColorChoice.allCases.map(\.rawValue), "WHEN"), of: .printing, in: .voice,
-    default: ColorChoice.auto.rawValue,
-    summary: "auto, always or never",
+    default: ColorChoice.auto.rawValue, summary: "auto, always or never",
     manual: """
       Colour the standard output of `subscribe` and `sse`: `auto` does so on a terminal, `always`, or `never`. The
       default is `{default}`.
       """)
 
   static let help = Flag(
-    "help", letter: "h", of: .every, in: .voice, isCommon: true,
-    summary: "show help and end",
+    "help", letter: "h", of: .every, in: .voice, isCommon: true, summary: "show help and end",
     manual: "Show the help of the command and end with status 0, whatever else is given.")
 
   static let helpAll = Flag(
-    "help-all", of: .every, in: .voice, isCommon: true,
-    summary: "show every option and end",
-    manual: "The same, with every option.")
+    "help-all", of: .every, in: .voice, isCommon: true, summary: "show every option and end")
 
   static let version = Flag(
-    "version", letter: "V", of: .every, in: .voice,
-    summary: "show the version and end",
-    manual: "Print the version and end with status 0.")
+    "version", letter: "V", of: .every, in: .voice, summary: "show the version and end")
 }

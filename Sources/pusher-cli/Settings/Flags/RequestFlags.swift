@@ -8,8 +8,7 @@ extension Flag {
 
   static let header = Flag(
     "header", letter: "H", .text("HEADER"), isRepeatable: true, of: [.sse], in: .request,
-    isCommon: true,
-    summary: "send 'NAME: VALUE', or the lines of @FILE",
+    isCommon: true, summary: "send 'NAME: VALUE', or the lines of @FILE",
     manual: """
       Send the field `name: value`, or the fields that stand in a file, one a line, when HEADER is `@` and its name,
       which keeps tokens out of sight. May be repeated. Authorization and Cookie do not follow a redirect to another
@@ -18,13 +17,11 @@ extension Flag {
 
   static let method = Flag(
     "method", letter: "X", .text("METHOD"), of: [.sse], in: .request,
-    summary: "GET, or POST when there is data",
-    manual: "GET, or POST when there is data.")
+    summary: "GET, or POST when there is data")
 
   static let data = Flag(
     "data", letter: "d", .text("DATA"), allowsEmpty: true, of: [.sse], in: .request,
-    isCommon: true,
-    summary: "send DATA, @FILE, or @- for standard input",
+    isCommon: true, summary: "send DATA, @FILE, or @- for standard input",
     manual: """
       Send DATA, or what `@FILE` or `@-`, standard input, holds, as JSON when it is that, else as a form, unless
       --header names its Content-Type.
@@ -32,8 +29,7 @@ extension Flag {
 
   static let lastEventID = Flag(
     "last-event-id", .text("ID"), of: [.sse], in: .request, isCommon: true,
-    summary: "begin behind this event",
-    manual: "Begin behind this event.")
+    summary: "begin behind this event")
 
   static let stateFile = Flag(
     "state-file", .text("FILE"), of: [.sse], in: .request, isCommon: true,
@@ -62,21 +58,18 @@ extension Flag {
 
   static let triggerChannel = Flag(
     "channel", letter: "c", .text("NAME"), isRepeatable: true, of: [.trigger], in: .send,
-    isCommon: true,
-    summary: "send to channel NAME",
+    isCommon: true, summary: "send to channel NAME",
     manual: """
       Send to channel NAME, or to all connections of a user: `#server-to-user-ID`. May be repeated.
       """)
 
   static let triggerEvent = Flag(
     "event", letter: "e", .text("NAME"), of: [.trigger], in: .send, isCommon: true,
-    summary: "name of the event",
-    manual: "The event's name.")
+    summary: "name of the event")
 
   static let triggerData = Flag(
     "data", letter: "d", .text("DATA"), allowsEmpty: true, of: [.trigger], in: .send,
-    isCommon: true,
-    summary: "the data: text, @FILE, or @- for standard input",
+    isCommon: true, summary: "the data: text, @FILE, or @- for standard input",
     manual: """
       The event's data, if it is not given as an argument. In both places `@FILE` takes what a file holds and `@-`
       what standard input holds, without the last newline.
@@ -89,13 +82,11 @@ extension Flag {
 
   static let triggerSocketID = Flag(
     "socket-id", .text("ID"), of: [.trigger], in: .send, isCommon: true,
-    summary: "do not send to this connection",
-    manual: "Do not send the event to connection ID.")
+    summary: "do not send to this connection")
 
   static let triggerInfo = Flag(
     "info", .text("WORDS"), offers: ["user_count", "subscription_count"], isRepeatable: true,
-    of: [.trigger], in: .send,
-    summary: "print user_count, subscription_count too",
+    of: [.trigger], in: .send, summary: "print user_count, subscription_count too",
     manual: """
       Print what the server tells of the channels as JSON: `user_count` and `subscription_count`, repeated or with
       commas between.
@@ -103,22 +94,18 @@ extension Flag {
 
   static let batch = Flag(
     "batch", .integer(1...1000), of: [.trigger], in: .send,
-    default: "\(BatchRequest.documentedCount)",
-    summary: "with -: at most N events in a call",
+    default: "\(BatchRequest.documentedCount)", summary: "with -: at most N events in a call",
     manual: """
       With `-`: send at most N events in one call; the default is {default}, which is what Pusher Channels takes. What
       has come is sent at once, however little.
       """)
 
   static let rate = Flag(
-    "rate", .text("N"), of: [.trigger], in: .send,
-    summary: "with -: at most N events a second",
+    "rate", .text("N"), of: [.trigger], in: .send, summary: "with -: at most N events a second",
     manual: "With `-`: send at most N events a second, such as `50` or `0.5`.")
 
   static let dryRun = Flag(
-    "dry-run", of: [.trigger], in: .send,
-    summary: "show the signed request and send nothing",
-    manual: "Print the signed request instead of sending it.")
+    "dry-run", of: [.trigger], in: .send, summary: "show the signed request and send nothing")
 
   /// What `channels` asks, and what `auth`, `sign` and `verify` sign.
   static let asking: [Flag] = [
@@ -140,8 +127,7 @@ extension Flag {
 
   static let socketID = Flag(
     "socket-id", .text("ID"), of: .signing, in: .ask, isCommon: true,
-    summary: "the connection that asks",
-    manual: "The connection that asks.")
+    summary: "the connection that asks")
 
   static let signUserID = Flag(
     "user-id", .text("ID"), of: .signing, in: .ask, isCommon: true,
@@ -155,8 +141,7 @@ extension Flag {
 
   static let signData = Flag(
     "data", letter: "d", .text("BODY"), allowsEmpty: true, of: [.sign, .verify], in: .ask,
-    isCommon: true,
-    summary: "the body: text, @FILE, or @- for standard input",
+    isCommon: true, summary: "the body: text, @FILE, or @- for standard input",
     manual: """
       The body of the request or webhook, byte for byte; `@FILE` reads a file and `@-` standard input.
       """)

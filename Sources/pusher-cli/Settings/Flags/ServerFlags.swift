@@ -9,8 +9,7 @@ extension Flag {
 
   static let listen = Flag(
     "listen", .text("ADDRESS"), of: [.serve], in: .serve, isCommon: true,
-    default: "127.0.0.1:6001",
-    summary: "HOST:PORT; port 0: a free one",
+    default: "127.0.0.1:6001", summary: "HOST:PORT; port 0: a free one",
     manual: """
       Listen at ADDRESS, a host and a port with a colon between them, {default} unless given. Port 0 takes a free one;
       without a host it is 127.0.0.1. Where others can connect, `serve` wants a secret of your own.
@@ -18,18 +17,16 @@ extension Flag {
 
   static let webhookListen = Flag(
     "listen", .text("ADDRESS"), of: [.webhook], in: .serve, isCommon: true,
-    default: "127.0.0.1:6002",
-    summary: "HOST:PORT; port 0: a free one",
+    default: "127.0.0.1:6002", summary: "HOST:PORT; port 0: a free one",
     manual: "The same for `webhook`, {default} unless given.")
 
   static let portFile = Flag(
     "port-file", .text("FILE"), of: [.serve, .webhook], in: .serve, isCommon: true,
-    summary: "write the port to FILE once connections are taken",
-    manual: "Write the port to FILE once connections are taken.")
+    summary: "write the port to FILE once connections are taken")
 
   static let serveOnReady = Flag(
     "on-ready", .text("CMD"), of: [.serve], in: .serve,
-    summary: "run CMD once connections are taken")
+    summary: "run CMD once connections are taken", manual: "")
 
   static let serveTLSCert = Flag(
     "tls-cert", .text("FILE"), of: [.serve], in: .serve, isCommon: true,
@@ -38,8 +35,7 @@ extension Flag {
 
   static let serveTLSKey = Flag(
     "tls-key", .text("FILE"), of: [.serve], in: .serve, isCommon: true,
-    summary: "the certificate's private key (PEM)",
-    manual: "The certificate's private key, in PEM form.")
+    summary: "the certificate's private key (PEM)")
 
   static let clientEvents = Flag(
     "client-events", isOnByDefault: true, of: [.serve], in: .serve, isCommon: true,
@@ -58,20 +54,18 @@ extension Flag {
 
   static let serveCompression = Flag(
     "compression", isOnByDefault: true, of: [.serve], in: .serve,
-    summary: "do not agree to permessage-deflate")
+    summary: "do not agree to permessage-deflate", manual: "")
 
   static let fault = Flag(
     "fault", .text("FAULT"), offers: StagedFault.kinds, isRepeatable: true, of: [.serve],
-    in: .serve,
-    summary: "stage a fault, such as 'drop:after=3' (manual)",
+    in: .serve, summary: "stage a fault, such as 'drop:after=3' (manual)",
     manual: """
       Stage a fault, to see what an app makes of it; see `STAGED FAULTS`. May be given more than once.
       """)
 
   static let dialect = Flag(
     "dialect", .choice(Dialect.allCases.map(\.rawValue), "NAME"), of: [.serve], in: .serve,
-    default: Dialect.pusher.rawValue,
-    summary: "answer as pusher, reverb or soketi do",
+    default: Dialect.pusher.rawValue, summary: "answer as pusher, reverb or soketi do",
     manual: """
       Answer as `pusher` does, or as `reverb` or `soketi` do where they differ: the form of some messages, what is
       closed and how, when and how silent clients are asked for a sign of life, limits, which client events are passed
