@@ -44,7 +44,7 @@ extension HelpPage {
       let rows = Flags.of(command).filter { $0.group == group && (complete || $0.isCommon) }
       guard !rows.isEmpty else { continue }
       if complete {
-        lines += ["", "\(group.rawValue):"]
+        lines += ["", "\(group.heading):"]
       } else if lines.last != commonHeading, !lines.contains(commonHeading) {
         lines += ["", commonHeading]
       }

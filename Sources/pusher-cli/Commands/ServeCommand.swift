@@ -45,9 +45,9 @@ private final class ServeRun {
     self.log = log
     self.loop = loop
     startedAt = loop.now
-    readiness = Readiness(command: settings.onReady, loop: loop, diagnostics: diagnostics)
+    readiness = Readiness(command: settings.listen.onReady, loop: loop, diagnostics: diagnostics)
     server = try Server(
-      options: settings.serverOptions, random: SecureRandom.generator, loop: loop
+      options: settings.server, random: SecureRandom.generator, loop: loop
     ) { event in
       log?.add(event)
       if event.isProblem {
@@ -65,7 +65,7 @@ private final class ServeRun {
       signal = number
       end()
     }
-    if let path = settings.portFile, let reason = PortFile.write(server.port, to: path) {
+    if let path = settings.listen.portFile, let reason = PortFile.write(server.port, to: path) {
       diagnostics.error("--port-file: cannot write '\(path)': \(reason)")
       return .output
     }
@@ -107,18 +107,15 @@ private final class ServeRun {
         + "\(server.connectionCount) connections")
   }
 
-  private var place: String {
-    let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
-    return "\(host):\(server.port)"
-  }
+  private var place: String { settings.listen.place(server.port) }
 
   /// Says where the server is, and what stands for what nobody gave.
   private func announce() {
-    let isSecure = settings.certificate != nil
+    let isSecure = settings.isSecure
     let scheme = isSecure ? "wss" : "ws"
-    for app in settings.apps {
+    for app in settings.server.applications {
       let socket = "\(scheme)://\(place)/app/\(app.key)"
-      let name = settings.apps.count > 1 ? "app '\(app.id)', " : ""
+      let name = settings.server.applications.count > 1 ? "app '\(app.id)', " : ""
       diagnostics.notice(
         "listening on \(isSecure ? "https" : "http")://\(place) (\(name)\(socket))")
     }
@@ -148,46 +145,22 @@ extension ServerLogEvent {
 }
 
 extension ServeSettings {
-  /// What the server is made of.
-  fileprivate var serverOptions: ServerOptions {
-    var options = ServerOptions(applications: apps)
-    options.service = service
-    options.faults = faults
-    options.dialect = dialect
-    options.limits = dialect.limits
-    options.limits.allOutput = maxQueued
-    options.acceptsCompression = acceptsCompression
-    options.host = host
-    options.port = UInt16(clamping: port)
-    options.certificateFile = certificate?.certificate
-    options.keyFile = certificate?.key
-    options.access = access
-    options.hasAuthEndpoints = hasAuthEndpoints
-    options.webhooks.trust = trust
-    options.webhooks.delay = webhookDelay
-    return options
-  }
-}
-
-extension ServeSettings {
   /// Lines for a `.env` file that lead an application here, under the names that Laravel and this program read.
   ///
   /// A block for each app; of several, each has its id as a comment above it.
   func environmentBlock(port: UInt16) -> String {
-    apps.map { block($0, port: port) }.joined(separator: "\n")
+    server.applications.map { block($0, port: port) }.joined(separator: "\n")
   }
 
   private func block(_ app: Application, port: UInt16) -> String {
-    // Nobody can connect to "any address".
-    let reachable = ["0.0.0.0": "127.0.0.1", "::": "::1"][host] ?? host
     let values = [
       ("BROADCAST_CONNECTION", "pusher"), ("PUSHER_APP_ID", app.id), ("PUSHER_APP_KEY", app.key),
-      ("PUSHER_APP_SECRET", app.secret), ("PUSHER_HOST", reachable),
-      ("PUSHER_PORT", String(port)), ("PUSHER_SCHEME", certificate == nil ? "http" : "https"),
+      ("PUSHER_APP_SECRET", app.secret), ("PUSHER_HOST", listen.reachable),
+      ("PUSHER_PORT", String(port)), ("PUSHER_SCHEME", isSecure ? "https" : "http"),
       ("PUSHER_APP_CLUSTER", "mt1"),
     ]
     let lines = values.map { "\($0.0)=\(Self.quoted($0.1))\n" }.joined()
-    return (apps.count > 1 ? "# app \(app.id)\n" : "") + lines
+    return (server.applications.count > 1 ? "# app \(app.id)\n" : "") + lines
   }
 
   /// A value as shells and readers of `.env` files take it.

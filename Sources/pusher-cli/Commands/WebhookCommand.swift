@@ -43,11 +43,11 @@ private final class WebhookRun {
     self.loop = loop
     startedAt = loop.now
     isTerminal = descriptor.isTerminal
-    readiness = Readiness(command: settings.onReady, loop: loop, diagnostics: diagnostics)
+    readiness = Readiness(command: settings.listen.onReady, loop: loop, diagnostics: diagnostics)
     output = OutputQueue(descriptor: descriptor, limit: Self.queueLimit)
     let inbox = WebhookInbox(key: settings.key, secret: settings.secret.revealed)
     receiver = try WebhookReceiver(
-      loop: loop, host: settings.host, port: UInt16(clamping: settings.port), inbox: inbox
+      loop: loop, host: settings.listen.host, port: settings.listen.port, inbox: inbox
     ) { [unowned self] outcome in take(outcome) }
   }
 
@@ -95,13 +95,13 @@ private final class WebhookRun {
   /// Says where webhooks are taken, and answers it; `nil` when the port file cannot be written.
   private func announce() -> String? {
     guard let port = receiver?.port else { return nil }
-    let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
-    if let path = settings.portFile, let reason = PortFile.write(port, to: path) {
+    let place = "http://\(settings.listen.place(port))"
+    if let path = settings.listen.portFile, let reason = PortFile.write(port, to: path) {
       diagnostics.error("--port-file: cannot write '\(path)': \(reason)")
       return nil
     }
-    diagnostics.notice("listening for webhooks on http://\(host):\(port)")
-    return "http://\(host):\(port)"
+    diagnostics.notice("listening for webhooks on \(place)")
+    return place
   }
 
   private func limit(_ timeout: Duration) {

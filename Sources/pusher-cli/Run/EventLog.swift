@@ -26,11 +26,11 @@ final class EventLog {
     self.loop = loop
     self.diagnostics = diagnostics
     hasTimestamps = settings.hasTimestamps
-    text = MessageText(service: settings.service)
+    text = MessageText(service: settings.server.service)
     output = OutputQueue(descriptor: descriptor, limit: Self.queueLimit)
     var style = EventLineStyle()
     style.forTerminal = descriptor.isTerminal
-    writer = EventLineWriter(output: output.buffer, service: settings.service, style: style)
+    writer = EventLineWriter(output: output.buffer, service: settings.server.service, style: style)
     output.onFailure = { [weak self] in self?.outputFailed($0) }
     loop.add(output)
     loop.beforeWait { [weak self] in self?.flush() }

@@ -79,18 +79,14 @@ struct Environment: Sendable {
   }
 
   private var pusher: CredentialSource {
-    var source = CredentialSource()
-    source.key = first("PUSHER_APP_KEY", "PUSHER_KEY")
-    source.secret = secret("PUSHER_APP_SECRET", "PUSHER_SECRET")
-    if source.secret == nil, let path = self["PUSHER_APP_SECRET_FILE"] {
-      source.secret = .file(path: path, origin: "PUSHER_APP_SECRET_FILE")
+    let file = first("PUSHER_APP_SECRET_FILE").map {
+      SecretOrigin.file(path: $0.value, origin: $0.origin)
     }
-    source.appID = first("PUSHER_APP_ID")
-    source.cluster = first("PUSHER_APP_CLUSTER", "PUSHER_CLUSTER")
-    source.host = first("PUSHER_HOST")
-    source.port = first("PUSHER_PORT")
-    source.scheme = first("PUSHER_SCHEME")
-    return source
+    return CredentialSource(
+      key: first("PUSHER_APP_KEY", "PUSHER_KEY"),
+      secret: secret("PUSHER_APP_SECRET", "PUSHER_SECRET") ?? file,
+      appID: first("PUSHER_APP_ID"), cluster: first("PUSHER_APP_CLUSTER", "PUSHER_CLUSTER"),
+      host: first("PUSHER_HOST"), port: first("PUSHER_PORT"), scheme: first("PUSHER_SCHEME"))
   }
 
   /// The HTTP API of a Reverb behind a proxy has an address of its own.
@@ -98,11 +94,9 @@ struct Environment: Sendable {
     func either(_ member: String) -> Setting? {
       (isAPI ? first("REVERB_INTERNAL_" + member) : nil) ?? first("REVERB_" + member)
     }
-    var source = CredentialSource()
-    source.key = first("REVERB_APP_KEY")
-    source.secret = secret("REVERB_APP_SECRET")
-    source.appID = first("REVERB_APP_ID")
-    source.host = either("HOST")
+    var source = CredentialSource(
+      key: first("REVERB_APP_KEY"), secret: secret("REVERB_APP_SECRET"),
+      appID: first("REVERB_APP_ID"), host: either("HOST"))
     guard !source.isEmpty else { return source }
     source.port = either("PORT")
     source.scheme = either("SCHEME")
@@ -112,10 +106,9 @@ struct Environment: Sendable {
 
   /// A soketi started from these variables listens on this machine, without TLS.
   private var soketi: CredentialSource {
-    var source = CredentialSource()
-    source.key = first("SOKETI_DEFAULT_APP_KEY")
-    source.secret = secret("SOKETI_DEFAULT_APP_SECRET")
-    source.appID = first("SOKETI_DEFAULT_APP_ID")
+    var source = CredentialSource(
+      key: first("SOKETI_DEFAULT_APP_KEY"), secret: secret("SOKETI_DEFAULT_APP_SECRET"),
+      appID: first("SOKETI_DEFAULT_APP_ID"))
     guard !source.isEmpty else { return source }
     source.host = Setting(origin: "SOKETI_DEFAULT_APP_KEY", value: "127.0.0.1")
     source.port = first("SOKETI_PORT") ?? Setting(origin: "SOKETI_PORT", value: "6001")
@@ -152,15 +145,11 @@ struct Environment: Sendable {
 extension CredentialSource {
   /// The address and credentials `pusher-cli serve` starts with.
   static var local: CredentialSource {
-    var source = CredentialSource()
-    source.key = Setting(origin: "--local", value: "local")
-    source.secret = .text(Secret("local"))
-    // The official server libraries take digits only.
-    source.appID = Setting(origin: "--local", value: "1")
-    source.host = Setting(origin: "--local", value: "127.0.0.1")
-    source.port = Setting(origin: "--local", value: "6001")
-    source.scheme = Setting(origin: "--local", value: "http")
-    return source
+    func setting(_ value: String) -> Setting { Setting(origin: "--local", value: value) }
+    // The official server libraries take digits only as an id.
+    return CredentialSource(
+      key: setting("local"), secret: .text(Secret("local")), appID: setting("1"),
+      host: setting("127.0.0.1"), port: setting("6001"), scheme: setting("http"))
   }
 
   /// The parts of a `PUSHER_URL`; nil unless scheme, key, secret, host and app id are all there.

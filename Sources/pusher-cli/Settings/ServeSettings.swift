@@ -3,122 +3,78 @@ internal import PusherServer
 
 /// Everything `serve` needs to know, checked.
 struct ServeSettings: CommandSettings {
-  /// A name or address, IPv6 without brackets.
-  var host: String
-  /// The port to listen on; 0 takes a free one.
-  var port: Int
-  /// Where to write the port, so that scripts can wait for it.
-  var portFile: String?
-  /// A command to run once connections are taken.
-  var onReady: String?
-  /// At least one, with distinct ids and keys.
-  var apps: [Application]
+  var listen: ListenSettings
+  /// What the server is made of: at least one app, with distinct ids and keys.
+  var server: ServerOptions
   /// Which of app id, key and secret nobody gave, and what they are; to be announced.
   var defaulted: [String]
-  var certificate: CertificateFiles?
-  /// How long it is held back from webhooks that somebody has left.
-  var webhookDelay: Duration
-  /// Where trusted certificates are, for webhooks.
-  var trust: TLSEnvironment
-  /// Whether clients may compress what they send.
-  var acceptsCompression: Bool
-  /// Which pages may speak to the server, and by which names it may be asked for.
-  var access: AccessPolicy
-  /// Whether clients' questions at `/pusher/auth` and its kin are answered.
-  var hasAuthEndpoints: Bool
-  /// Bytes that may wait for all clients together.
-  var maxQueued: Int
   var logsEvents: Bool
   /// Whether the lines of the log carry the time.
   var hasTimestamps: Bool
   /// Whether a block for a `.env` file is printed.
   var printsEnvironment: Bool
-  /// What goes wrong on purpose.
-  var faults: [StagedFault]
-  /// Whose answers it gives.
-  var dialect: Dialect
-  /// What clients and server call things.
-  var service: Service
   var common: CommonSettings
-}
-
-/// A server's certificate and its private key, as PEM files.
-struct CertificateFiles: Equatable, Sendable {
-  var certificate: String
-  var key: String
 }
 
 extension ServeSettings {
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
-    (host, port) = try Self.address(typed.word(.listen))
+    listen = try reader.listening()
     if let path = typed.text(.apps) {
-      apps = try reader.servedApps(path)
+      server = ServerOptions(applications: try reader.servedApps(path))
       defaulted = []
     } else {
-      (apps, defaulted) = try reader.servedApp(isLocal: Self.isLoopback(host), listen: host)
+      let (app, defaulted) = try reader.servedApp(listen)
+      server = ServerOptions(applications: [app])
+      self.defaulted = defaulted
     }
-    portFile = typed.text(.portFile)
-    onReady = typed.text(.onReady)
-    certificate = try reader.servedCertificate()
-    webhookDelay = typed.time(.webhookDelay)
-    trust = TLSEnvironment(reader.environment.variables)
-    access = try Self.access(typed, isLocal: Self.isLoopback(host))
-    hasAuthEndpoints = typed.choice(.authEndpoints) ?? Self.isLoopback(host)
-    maxQueued = typed.bytes(.maxQueued)
-    acceptsCompression = typed.isOn(.compression)
+    (server.host, server.port) = (listen.host, listen.port)
+    try typed.require(.tlsKey, with: .tlsCert)
+    try typed.require(.tlsCert, with: .tlsKey)
+    server.certificateFile = try reader.readable(.tlsCert)
+    server.keyFile = try reader.readable(.tlsKey)
+    server.webhooks.delay = typed.time(.webhookDelay)
+    server.webhooks.trust = TLSEnvironment(reader.environment.variables)
+    server.access = try Self.access(typed, isLocal: listen.isLoopback)
+    server.hasAuthEndpoints = typed.choice(.authEndpoints) ?? listen.isLoopback
+    server.acceptsCompression = typed.isOn(.compression)
     logsEvents = typed.isOn(.logEvents)
     hasTimestamps = typed.isOn(.timestamps)
     printsEnvironment = typed.isOn(.printEnv)
     if logsEvents, printsEnvironment {
       throw UsageError("--log-events and --print-env both print on standard output; give one")
     }
-    faults = try Self.faults(typed)
-    dialect = try reader.choice(.dialect)
+    server.faults = try Self.faults(typed)
+    server.dialect = try reader.choice(.dialect)
+    server.limits = server.dialect.limits
+    server.limits.allOutput = typed.bytes(.maxQueued)
+    server.service = reader.service
     if let flag = [Flag.host, .port].first(where: { typed.text($0) != nil }) {
       reader.warn(
         "\(flag.spelling) is for the commands that connect; serve listens where --listen says")
     }
-    service = reader.service
-    if !dialect.sendsWebhooks, apps.contains(where: { !$0.webhooks.isEmpty }) {
+    if !server.dialect.sendsWebhooks, server.applications.contains(where: { !$0.webhooks.isEmpty })
+    {
       reader.warn(
-        "\(dialect.name) has no webhooks; with --dialect \(dialect) they are sent all the same")
+        "\(server.dialect.name) has no webhooks; with --dialect \(server.dialect) they are sent all the same"
+      )
     }
     common = reader.common
   }
 
-  /// `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, the last on this machine only.
-  static func address(_ text: String) throws(UsageError) -> (String, Int) {
-    let fault = UsageError(
-      "--listen: '\(text)' is not of the form HOST:PORT, such as 127.0.0.1:6001")
-    guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { throw fault }
-    let digits = String(text[text.index(after: colon)...])
-    guard !digits.isEmpty, let port = Quantities.integer(digits), port <= 65_535 else {
-      throw fault
-    }
-    var host = text[..<colon]
-    if host.hasPrefix("["), host.hasSuffix("]") {
-      host = host.dropFirst().dropLast()
-      guard !host.isEmpty else { throw fault }
-    } else if host.contains(":") {
-      throw fault
-    }
-    guard host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/@?#".utf8.contains($0) }) else {
-      throw fault
-    }
-    return (host.isEmpty ? "127.0.0.1" : String(host), port)
-  }
+  /// Whether clients speak TLS with it.
+  var isSecure: Bool { server.certificateFile != nil }
 
   /// The options with which other commands reach the server, listening on `port`, and its first app.
   func localOptions(port: UInt16) -> String {
     let local = CredentialSource.local
     var options = ["--local"]
-    // Any address is this machine's too.
-    let reached = ["0.0.0.0": "127.0.0.1", "::": "::1"][host] ?? host
-    if reached != local.host?.value { options.append("--host \(reached)") }
+    if listen.reachable != local.host?.value { options.append("--host \(listen.reachable)") }
     if "\(port)" != local.port?.value { options.append("--port \(port)") }
-    if certificate != nil { options.append("--scheme https") }
-    if let key = apps.first?.key, key != local.key?.value { options.append("--key \(key)") }
+    if isSecure { options.append("--scheme https") }
+    if let key = server.applications.first?.key, key != local.key?.value {
+      options.append("--key \(key)")
+    }
     return options.joined(separator: " ")
   }
 
@@ -156,32 +112,15 @@ extension ServeSettings {
     }
     return access
   }
-
-  /// Whether nobody but this machine can connect to an address.
-  static func isLoopback(_ host: String) -> Bool {
-    if host == "localhost" || host == "::1" { return true }
-    // A name may begin so too; only an address cannot lead elsewhere.
-    return host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == 0x2E || $0 &- 0x30 < 10 }
-  }
 }
 
 extension SettingsReader {
-  /// The certificate that clients are shown, with its key.
-  fileprivate func servedCertificate() throws(UsageError) -> CertificateFiles? {
-    try typed.require(.tlsKey, with: .tlsCert)
-    try typed.require(.tlsCert, with: .tlsKey)
-    guard let certificate = try readable(.tlsCert), let key = try readable(.tlsKey) else {
-      return nil
-    }
-    return CertificateFiles(certificate: certificate, key: key)
-  }
-
   /// The app that options and environment name, and what of it nobody gave.
   ///
   /// - Throws: ``UsageError`` also for an address that others can reach, when the secret is the one that everybody knows.
   fileprivate mutating func servedApp(
-    isLocal: Bool, listen host: String
-  ) throws(UsageError) -> (apps: [Application], defaulted: [String]) {
+    _ listen: ListenSettings
+  ) throws(UsageError) -> (app: Application, defaulted: [String]) {
     let source = try environment.source(forKey: typed.text(.key), isAPI: true)
     let local = CredentialSource.local
     var withKey = source
@@ -191,9 +130,9 @@ extension SettingsReader {
     let appID = typedID ?? source.appID
     if let appID { try requireWord(appID, what: "app id") }
     let secret = try secret(source)
-    guard secret != nil || isLocal else {
+    guard secret != nil || listen.isLoopback else {
       throw UsageError(
-        "--listen: others may reach \(host), and without a secret of its own the app would have "
+        "--listen: others may reach \(listen.host), and without a secret of its own the app would have "
           + "'local': give --secret-file, or PUSHER_APP_KEY and PUSHER_APP_SECRET")
     }
     var app = try servedDefaults()
@@ -205,7 +144,7 @@ extension SettingsReader {
       key == local.key ? "key 'local'" : nil,
       secret == nil ? "secret 'local'" : nil,
     ].compactMap { $0 }
-    return ([app], defaulted)
+    return (app, defaulted)
   }
 
   /// The apps of a file.

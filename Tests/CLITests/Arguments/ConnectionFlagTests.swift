@@ -65,6 +65,6 @@ struct ConnectionFlagTests {
       try serve("--host 0.0.0.0").warnings.map(\.text) == [
         "--host is for the commands that connect; serve listens where --listen says"
       ])
-    #expect(try serve("--port 80").host == "127.0.0.1")
+    #expect(try serve("--port 80").listen.host == "127.0.0.1")
   }
 }

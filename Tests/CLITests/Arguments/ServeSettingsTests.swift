@@ -6,12 +6,12 @@ import Testing
 @Suite struct `Settings of serve` {
   @Test func `defaults are local and told`() throws {
     let settings = try serve()
-    #expect(settings.host == "127.0.0.1")
-    #expect(settings.port == 6001)
+    #expect(settings.server.host == "127.0.0.1")
+    #expect(settings.server.port == 6001)
     #expect(identity(settings) == ["1", "local", "local"])
     #expect(settings.defaulted == ["app id '1'", "key 'local'", "secret 'local'"])
-    #expect(settings.apps[0].allowsClientEvents)
-    #expect(settings.hasAuthEndpoints)
+    #expect(settings.server.applications[0].allowsClientEvents)
+    #expect(settings.server.hasAuthEndpoints)
     #expect(settings.warnings == [])
   }
 
@@ -28,7 +28,7 @@ import Testing
     let typed = try serve("--key k --app-id 1 --secret-file s --no-client-events", files: files)
     #expect(identity(typed) == ["1", "k", "secret"])
     #expect(typed.defaulted == [])
-    #expect(!typed.apps[0].allowsClientEvents)
+    #expect(!typed.server.applications[0].allowsClientEvents)
     let environment = ["PUSHER_APP_KEY": "pk", "PUSHER_APP_ID": "7", "PUSHER_APP_SECRET": "ps"]
     let found = try serve("", environment)
     #expect(identity(found) == ["7", "pk", "ps"])
@@ -40,8 +40,8 @@ import Testing
   ])
   func `an address to listen on`(text: String, host: String, port: Int) throws {
     let settings = try serve("--listen " + text)
-    #expect(settings.host == host)
-    #expect(settings.port == port)
+    #expect(settings.server.host == host)
+    #expect(settings.server.port == port)
   }
 
   @Test(arguments: ["6001", "h", "h:", "h:x", "h:65536", "::1:80", "[]:1", "http://h:1"])
@@ -57,19 +57,19 @@ import Testing
     #expect(message.contains("give --secret-file, or PUSHER_APP_KEY"))
     let own = ["PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "mine"]
     let settings = try serve("--listen " + address, own)
-    #expect(!settings.hasAuthEndpoints && settings.warnings == [])
+    #expect(!settings.server.hasAuthEndpoints && settings.warnings == [])
     #expect(
       try serve("--auth-endpoints --listen " + address, own)
-        .hasAuthEndpoints)
+        .server.hasAuthEndpoints)
   }
 
   @Test func `clients may compress unless told otherwise`() throws {
-    #expect(try serve().acceptsCompression)
-    #expect(try !serve("--no-compression").acceptsCompression)
+    #expect(try serve().server.acceptsCompression)
+    #expect(try !serve("--no-compression").server.acceptsCompression)
   }
 
   @Test func `the endpoints can be switched off on this machine`() throws {
-    #expect(try !serve("--no-auth-endpoints").hasAuthEndpoints)
+    #expect(try !serve("--no-auth-endpoints").server.hasAuthEndpoints)
   }
 
   @Test func `origins and hosts are allowed by name`() throws {
@@ -77,11 +77,11 @@ import Testing
       "--allow-origin https://A.example --allow-origin http://192.168.1.5:3000/ --allow-origin null "
         + "--allow-origin file:// --allow-host Dev.Example --allow-host ::2 --allow-host [fe80::1]")
     #expect(
-      settings.access.origins.allowed.map(\.description).sorted() == [
+      settings.server.access.origins.allowed.map(\.description).sorted() == [
         "file://", "http://192.168.1.5:3000", "https://a.example", "null",
       ])
     #expect(
-      settings.access.hosts.allowed.map(\.description).sorted() == [
+      settings.server.access.hosts.allowed.map(\.description).sorted() == [
         "[::2]", "[fe80::1]", "dev.example",
       ])
     for wrong in ["a.example", "https://a.example/x", "*", "https://*.example", "https://"] {
@@ -97,16 +97,16 @@ import Testing
   }
 
   @Test func `only a server of this machine alone minds by which name it is asked for`() throws {
-    #expect(try !serve("--listen 127.0.0.1:1").access.hosts.isPublic)
-    #expect(try !serve("--listen localhost:1").access.hosts.isPublic)
+    #expect(try !serve("--listen 127.0.0.1:1").server.access.hosts.isPublic)
+    #expect(try !serve("--listen localhost:1").server.access.hosts.isPublic)
     let own = ["PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "mine"]
-    #expect(try serve("--listen 0.0.0.0:1", own).access.hosts.isPublic)
+    #expect(try serve("--listen 0.0.0.0:1", own).server.access.hosts.isPublic)
   }
 
   @Test func `webhooks go to URLs of http and https`() throws {
     let settings = try serve("--webhook http://a/x --webhook https://b --webhook-delay 1ms")
-    #expect(settings.apps[0].webhooks.map(\.host) == ["a", "b"])
-    #expect(settings.webhookDelay == .milliseconds(1))
+    #expect(settings.server.applications[0].webhooks.map(\.host) == ["a", "b"])
+    #expect(settings.server.webhooks.delay == .milliseconds(1))
     #expect(
       refusal { _ = try serve("--webhook ws://a") }
         == "--webhook: a webhook goes to http:// or https://")
@@ -123,13 +123,12 @@ import Testing
     let files = PretendFiles(contents: ["c": "", "k": ""])
     #expect(refusal { _ = try serve("--tls-cert c", files: files) } == "--tls-cert needs --tls-key")
     #expect(refusal { _ = try serve("--tls-key k", files: files) } == "--tls-key needs --tls-cert")
-    #expect(
-      try serve("--tls-cert c --tls-key k", files: files).certificate
-        == CertificateFiles(certificate: "c", key: "k"))
+    let server = try serve("--tls-cert c --tls-key k", files: files).server
+    #expect([server.certificateFile, server.keyFile] == ["c", "k"])
   }
 
   private func identity(_ settings: ServeSettings) -> [String] {
-    settings.apps.flatMap { [$0.id, $0.key, $0.secret] }
+    settings.server.applications.flatMap { [$0.id, $0.key, $0.secret] }
   }
 }
 
@@ -144,7 +143,7 @@ struct AppsFileTests {
       #"[{"id":1,"key":"a","secret":"x"},{"id":"two","key":"b","secret":"y","enabled":false,"#
         + #""client_events":true,"subscription_counts":true,"webhooks":["http://h/b"]}]"#,
       "--no-client-events --webhook http://h/all"
-    ).apps
+    ).server.applications
     #expect(apps.map(\.id) == ["1", "two"])
     #expect(apps.map(\.key) == ["a", "b"])
     #expect(apps.map(\.secret) == ["x", "y"])

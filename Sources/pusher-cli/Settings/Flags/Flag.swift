@@ -18,18 +18,25 @@ struct Flag: Equatable, Sendable {
     case choice([String], String)
   }
 
-  /// The headings of the help.
-  enum Group: String, CaseIterable, Sendable {
-    case receive = "Events"
-    case print = "Output"
-    case send = "Event"
-    case request = "Request"
-    case ask = "Question"
-    case serve = "Server"
-    case connection = "Connection"
-    case authorization = "Authorisation"
-    case patience = "Waiting and reconnecting"
-    case voice = "Messages"
+  /// What flags are about, in the order of the help.
+  enum Group: CaseIterable, Sendable {
+    case receive, print, send, request, ask, serve, connection, authorization, patience, voice
+
+    /// What the help puts above them.
+    var heading: String {
+      switch self {
+      case .receive: "Events"
+      case .print: "Output"
+      case .send: "Event"
+      case .request: "Request"
+      case .ask: "Question"
+      case .serve: "Server"
+      case .connection: "Connection"
+      case .authorization: "Authorisation"
+      case .patience: "Waiting and reconnecting"
+      case .voice: "Messages"
+      }
+    }
   }
 
   /// The long name, without hyphens.

@@ -1,0 +1,58 @@
+/// Where a command takes connections, and who is told when it does.
+struct ListenSettings: Equatable, Sendable {
+  /// A name or address, IPv6 without brackets.
+  var host: String
+  /// 0 takes a free one.
+  var port: UInt16
+  /// Where to write the port, so that scripts can wait for it.
+  var portFile: String?
+  /// A command to run once connections are taken.
+  var onReady: String?
+
+  /// Reads `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, the last on this machine only.
+  init(parsing text: String) throws(UsageError) {
+    let fault = UsageError(
+      "--listen: '\(text)' is not of the form HOST:PORT, such as 127.0.0.1:6001")
+    guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { throw fault }
+    let digits = String(text[text.index(after: colon)...])
+    guard !digits.isEmpty, let port = Quantities.integer(digits).flatMap(UInt16.init(exactly:))
+    else {
+      throw fault
+    }
+    var host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      host = host.dropFirst().dropLast()
+      guard !host.isEmpty else { throw fault }
+    } else if host.contains(":") {
+      throw fault
+    }
+    guard host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/@?#".utf8.contains($0) }) else {
+      throw fault
+    }
+    self.host = host.isEmpty ? "127.0.0.1" : String(host)
+    self.port = port
+  }
+
+  /// Whether nobody but this machine can connect.
+  var isLoopback: Bool {
+    if host == "localhost" || host == "::1" { return true }
+    // A name may begin so too; only an address cannot lead elsewhere.
+    return host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == 0x2E || $0 &- 0x30 < 10 }
+  }
+
+  /// The host for those who connect from this machine: "any address" is its own too.
+  var reachable: String { ["0.0.0.0": "127.0.0.1", "::": "::1"][host] ?? host }
+
+  /// `HOST:PORT` with the port that was taken.
+  func place(_ port: UInt16) -> String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+}
+
+extension SettingsReader {
+  /// What was typed about listening.
+  func listening() throws(UsageError) -> ListenSettings {
+    var settings = try ListenSettings(parsing: typed.word(.listen))
+    settings.portFile = typed.text(.portFile)
+    settings.onReady = typed.text(.onReady)
+    return settings
+  }
+}
