@@ -48,7 +48,7 @@ enum ManyOfThem {
       _ = session.receive(buffer.view, at: now)
       while let output = session.nextOutput() {
         guard case .authorize(let request) = output else { continue }
-        session.authorized(request, .success(PusherAuth(auth: "k:s")), at: now)
+        session.authorized(request, .success(Authorization(PusherAuth(auth: "k:s"))), at: now)
       }
     }
     func member(_ number: Int) -> JSONValue {

@@ -4,7 +4,7 @@ extension TidyRules {
   /// Where names of channels, events and users, and ids, are dealt with.
   private static func dealsWithNames(_ source: TidySource) -> Bool {
     source.target == "PusherServer"
-      || source.isCore("Channels", "Client", "Feed", "Signing", "Face", "API")
+      || source.isCore("Channels", "Feed", "Signing", "Face", "API")
   }
 
   /// Files whose tables by text hold nothing that a peer or a user names: variables, headers, settings, or a public
@@ -40,7 +40,7 @@ struct TidyNameTests {
     "var a: Set<String> = []", "let a = Dictionary<String, Int>()",
   ])
   func `text as a name is refused where names are dealt with`(text: String) {
-    let rooms = ["PusherServer", "PusherCore/Channels", "PusherCore/Client", "PusherCore/API"]
+    let rooms = ["PusherServer", "PusherCore/Channels", "PusherCore/Face", "PusherCore/API"]
     for room in rooms + ["PusherCore/HTTP", "pusher-cli"] {
       let found = TidyRules.namesByEquivalence(TidySource("Sources/\(room)/A.swift", text))
       #expect(found.count == (rooms.contains(room) ? 1 : 0), "\(room)")

@@ -12,7 +12,8 @@ extension TidyRules {
   static let rooms: [String: [[String]]] = [
     "PusherCore": [
       ["Time"], ["Bytes"], ["JSON"], ["Crypto", "Compression", "TLS"], ["HTTP"],
-      ["WebSocket", "EventStream"], ["Channels"], ["Transport"], ["Client"], ["API"],
+      ["WebSocket", "EventStream"], ["Channels"], ["Transport"], ["Feed"], ["Signing"],
+      ["Face"], ["API"],
     ],
     "PusherServer": [
       ["Hub"], ["Dialects"], ["Wire"], ["API"], ["Webhooks"], ["Faults"], ["Server"],

@@ -87,7 +87,7 @@ enum TidyRules {
     case "TLS": return ["CSystemOpenSSL"]
     case "Compression": return ["CSystemZlib"]
     case "Transport": return ["Glibc", "Darwin", "Synchronization"]
-    case "Client", "Feed", "Signing", "Face", "API": return ["Synchronization"]
+    case "Feed", "Signing", "Face", "API": return ["Synchronization"]
     default: return []
     }
   }

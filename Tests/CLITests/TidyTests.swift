@@ -31,7 +31,7 @@ struct TidyCallTests {
     ("Sources/PusherCore/HTTP/A.swift", "internal import CSystemOpenSSL"),
     ("Sources/PusherCore/Transport/A.swift", "internal import CSystemZlib"),
     ("Sources/PusherCore/TLS/A.swift", "internal import CSystemSodium"),
-    ("Sources/PusherCore/Client/A.swift", "#if canImport(Glibc)\ninternal import Glibc\n#endif"),
+    ("Sources/PusherCore/Face/A.swift", "#if canImport(Glibc)\ninternal import Glibc\n#endif"),
     ("Sources/PusherServer/A.swift", "import struct Darwin.timespec"),
     ("Sources/PusherCore/API/A.swift", "import PusherServer"),
   ])
@@ -70,7 +70,7 @@ struct TidyCallTests {
     "// ContinuousClock is refused",
   ])
   func `time and randomness from an argument are fine`(text: String) {
-    let source = TidySource("Sources/PusherCore/Client/A.swift", text)
+    let source = TidySource("Sources/PusherCore/Face/A.swift", text)
     #expect(TidyRules.clocksAndRandomness(source).isEmpty)
   }
 

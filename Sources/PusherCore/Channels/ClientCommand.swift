@@ -7,11 +7,11 @@ package struct ClientCommand: Sendable {
   }
 
   /// `pusher:subscribe`; `auth` and `channel_data` go out byte for byte as they were signed.
-  package func subscribe(channel: String, auth: PusherAuth?) -> String {
+  package func subscribe(channel: String, auth: Authorization?) -> String {
     var data: [JSONValue.Member] = [.init("channel", .string(channel))]
     if let auth {
       data.append(.init("auth", .string(auth.auth)))
-      if let channelData = auth.channelData {
+      if let channelData = auth.data {
         data.append(.init("channel_data", .string(channelData)))
       }
     }
@@ -19,11 +19,11 @@ package struct ClientCommand: Sendable {
   }
 
   /// `pusher:signin`; both parts go out byte for byte as they were signed.
-  package func signIn(_ user: PusherUserAuth) -> String {
+  package func signIn(_ user: Authorization) -> String {
     message(
       "signin",
       .object([
-        .init("auth", .string(user.auth)), .init("user_data", .string(user.userData)),
+        .init("auth", .string(user.auth)), .init("user_data", .string(user.data ?? "")),
       ]))
   }
 

@@ -1,18 +1,5 @@
-/// What to do after a connection is lost.
-enum ReconnectDecision: Equatable {
-  /// Trying again unchanged cannot help.
-  case stop
-  /// Wait first, longer each time.
-  case backOff
-  /// Try again at once.
-  case atOnce
-}
-
 /// The close-code ranges of the protocol page, section "Connection closure".
 enum ClosePolicy {
-  /// A connection that lived this long was a good one: it earns an immediate second try, and a fresh count.
-  static let stableAfter: Duration = .seconds(5)
-
   /// What `loss` asks for.
   ///
   /// - Parameters:
@@ -54,6 +41,6 @@ enum ClosePolicy {
 
   static func isStable(_ lived: Duration?) -> Bool {
     guard let lived else { return false }
-    return lived >= stableAfter
+    return lived >= Reconnector.stableAfter
   }
 }

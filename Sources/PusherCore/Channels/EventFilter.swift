@@ -3,12 +3,12 @@
 /// A pattern may be written as a framework shows the name: the dot or backslash that Laravel Echo puts in front of a name
 /// that is whole (`.order.created`, `\App\Events\OrderShipped`) is not part of what the server sends, so that a
 /// pattern which begins with one fits the name with it and without it.
-public struct EventFilter: Sendable, Equatable {
+package struct EventFilter: Sendable, Equatable {
   private let included: [Glob]
   private let excluded: [Glob]
 
   /// Wanted is what fits one of `included` (everything, when empty) and none of `excluded`.
-  public init(include included: [String] = [], exclude excluded: [String] = []) {
+  package init(include included: [String] = [], exclude excluded: [String] = []) {
     self.included = included.flatMap(Self.globs)
     self.excluded = excluded.flatMap(Self.globs)
   }
@@ -27,10 +27,10 @@ public struct EventFilter: Sendable, Equatable {
   }
 
   /// Whether every event passes.
-  public var passesAll: Bool { included.isEmpty && excluded.isEmpty }
+  package var passesAll: Bool { included.isEmpty && excluded.isEmpty }
 
   /// Whether an event of this name is wanted.
-  public func passes(_ name: String) -> Bool {
+  package func passes(_ name: String) -> Bool {
     (included.isEmpty || included.contains { $0.matches(name) })
       && !excluded.contains { $0.matches(name) }
   }

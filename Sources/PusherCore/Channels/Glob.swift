@@ -2,7 +2,7 @@
 ///
 /// A backslash stands for itself, since names of PHP classes hold it, and so does `\\`, which is how JSON writes one.
 /// What is special elsewhere is taken as it is inside a set: `[*]`. An unclosed `[` stands for itself.
-public struct Glob: Sendable, Equatable {
+package struct Glob: Sendable, Equatable {
   private enum Element: Sendable, Equatable {
     case any
     case one
@@ -21,7 +21,7 @@ public struct Glob: Sendable, Equatable {
   private let elements: [Element]
 
   /// The pattern that `text` spells; every text is a pattern.
-  public init(_ text: String) {
+  package init(_ text: String) {
     let scalars = Array(text.unicodeScalars)
     var elements: [Element] = []
     var index = 0
@@ -66,7 +66,7 @@ public struct Glob: Sendable, Equatable {
   }
 
   /// Whether the whole of `name` fits the pattern; letters of different case differ.
-  public func matches(_ name: String) -> Bool {
+  package func matches(_ name: String) -> Bool {
     let scalars = name.unicodeScalars
     var position = scalars.startIndex
     var element = 0

@@ -13,37 +13,37 @@ public struct PusherPresenceChannelMember: Sendable, Equatable {
 }
 
 /// How much of a presence channel's list is kept, whatever the server sends.
-public struct PresenceLimits: Sendable, Equatable {
+package struct PresenceLimits: Sendable, Equatable {
   /// Members of one channel.
-  public var members = 100_000
+  package var members = 100_000
   /// Bytes of their ids and of what is known of them, as JSON.
-  public var bytes = 16 << 20
+  package var bytes = 16 << 20
 
   /// The limits; those of the program unless changed.
-  public init() {}
+  package init() {}
 }
 
 /// Who is in a presence channel, in the order in which they came.
 ///
 /// What is known of a member is kept as JSON text and read when it is asked for, so that a list costs as much memory as
 /// its message. What passes the limits is left out.
-public struct PresenceRoster: Sendable, Equatable {
+package struct PresenceRoster: Sendable, Equatable {
   private var infos = OrderedTable<String>()
   private var byteCount = 0
   private let limits: PresenceLimits
   /// Whether members were left out.
-  public private(set) var isCut = false
+  package private(set) var isCut = false
 
   /// Nobody.
-  public init(limits: PresenceLimits = PresenceLimits()) {
+  package init(limits: PresenceLimits = PresenceLimits()) {
     self.limits = limits
   }
 
   /// How many members there are.
-  public var count: Int { infos.count }
+  package var count: Int { infos.count }
 
   /// The members in the order in which they came.
-  public var members: [PusherPresenceChannelMember] {
+  package var members: [PusherPresenceChannelMember] {
     infos.elements.map {
       PusherPresenceChannelMember(userId: $0.name, userInfo: Self.value($0.value))
     }
@@ -53,7 +53,7 @@ public struct PresenceRoster: Sendable, Equatable {
   var ids: [String] { infos.elements.map(\.name) }
 
   /// The member with this id.
-  public subscript(id: String) -> PusherPresenceChannelMember? {
+  package subscript(id: String) -> PusherPresenceChannelMember? {
     infos[id].map { PusherPresenceChannelMember(userId: id, userInfo: Self.value($0)) }
   }
 

@@ -63,15 +63,13 @@ extension Session {
     guard rekeying.append(envelope.message) else { return false }
     subscriptions[channel]?.rekeying = rekeying
     subscriptions[channel]?.rekeyedAt = now
-    emit(
-      .authorize(
-        AuthorizationRequest(channel: channel, socketID: socketID, generation: generation)))
+    ask(.channel(channel), socketID)
     return true
   }
 
   /// The answer to that question: what waited is opened, or reported.
   mutating func rekeyed(
-    _ channel: String, _ rekeying: Rekeying, _ result: Result<PusherAuth, AuthorizationFailure>
+    _ channel: String, _ rekeying: Rekeying, _ result: Authorization.Result
   ) {
     subscriptions[channel]?.rekeying = nil
     let key: ChannelKey
@@ -122,7 +120,7 @@ extension Session {
   }
 
   /// The key that an authorisation for an encrypted channel brings.
-  static func key(of auth: PusherAuth) throws(AuthorizationFailure) -> ChannelKey {
+  static func key(of auth: Authorization) throws(AuthorizationFailure) -> ChannelKey {
     guard let secret = auth.sharedSecret else {
       throw .unusable("the answer has no \"shared_secret\", which encrypted channels need")
     }
@@ -130,15 +128,6 @@ extension Session {
       return try ChannelKey(sharedSecret: secret)
     } catch {
       throw .unusable("\"shared_secret\" is \(error)")
-    }
-  }
-}
-
-extension AuthorizationFailure {
-  /// The reason in words.
-  package var reason: String {
-    switch self {
-    case .refused(_, let reason), .unavailable(_, let reason), .unusable(let reason): reason
     }
   }
 }

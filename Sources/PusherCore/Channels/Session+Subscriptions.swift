@@ -1,8 +1,5 @@
 /// The part of the session that joins channels and keeps them joined.
 extension Session {
-  /// How often a signature is asked for before a channel that never was joined is given up.
-  private static let authorizationTries = 3
-
   /// Wants a channel from now on, over every reconnect; nothing happens when it is wanted already.
   package mutating func subscribe(_ channel: String, at now: Instant) {
     guard subscriptions[channel] == nil else { return }
@@ -43,7 +40,7 @@ extension Session {
   /// Starts to join one channel on a fresh connection.
   mutating func begin(_ channel: String, at now: Instant) {
     guard let subscription = subscriptions[channel], subscription.state == .waiting else { return }
-    subscriptions[channel]?.authorizationAttempts = 0
+    subscriptions[channel]?.signatures.restart()
     if subscription.kind.needsAuthorization {
       askForAuthorization(channel)
     } else {
@@ -54,12 +51,15 @@ extension Session {
   private mutating func askForAuthorization(_ channel: String) {
     guard let socketID else { return }
     subscriptions[channel]?.state = .authorizing
-    emit(
-      .authorize(
-        AuthorizationRequest(channel: channel, socketID: socketID, generation: generation)))
+    ask(.channel(channel), socketID)
   }
 
-  private mutating func request(_ channel: String, auth: PusherAuth?, at now: Instant) {
+  /// Asks the signer about a channel or the user.
+  mutating func ask(_ subject: AuthorizationRequest.Subject, _ socketID: String) {
+    emit(.authorize(AuthorizationRequest(subject, socketID: socketID, generation: generation)))
+  }
+
+  private mutating func request(_ channel: String, auth: Authorization?, at now: Instant) {
     let deadline = now.advanced(by: options.connectTimeout)
     subscriptions[channel]?.remark = nil
     subscriptions[channel]?.state = .requested(until: deadline)
@@ -68,21 +68,19 @@ extension Session {
 
   /// The answer to an ``SessionOutput/authorize(_:)``; ignored when the connection has changed since.
   package mutating func authorized(
-    _ request: AuthorizationRequest, _ result: Result<PusherAuth, AuthorizationFailure>,
-    at now: Instant
+    _ request: AuthorizationRequest, _ result: Authorization.Result, at now: Instant
   ) {
-    guard request.generation == generation, let subscription = subscriptions[request.channel]
-    else { return }
-    if let rekeying = subscription.rekeying {
-      return rekeyed(request.channel, rekeying, result)
-    }
+    guard request.generation == generation else { return }
+    guard let channel = request.channel else { return authenticated(result, at: now) }
+    guard let subscription = subscriptions[channel] else { return }
+    if let rekeying = subscription.rekeying { return rekeyed(channel, rekeying, result) }
     guard subscription.state == .authorizing else { return }
     do throws(AuthorizationFailure) {
       let auth = try result.get()
       if subscription.kind == .encrypted {
-        subscriptions[request.channel]?.key = try Self.key(of: auth)
+        subscriptions[channel]?.key = try Self.key(of: auth)
       }
-      self.request(request.channel, auth: auth, at: now)
+      self.request(channel, auth: auth, at: now)
     } catch {
       authorizationFailed(subscription, error, at: now)
     }
@@ -92,38 +90,15 @@ extension Session {
     _ subscription: Subscription, _ failure: AuthorizationFailure, at now: Instant
   ) {
     let channel = subscription.channel
-    switch failure {
-    case .refused(let status, let message):
-      fail(
-        channel, SubscriptionFailure(type: "AuthError", message: message, status: status), at: now)
-    case .unusable(let message) where subscription.wasSubscribed:
-      // The endpoint has answered properly before: what came now is some stranger's page.
-      authorizationUnavailable(subscription, status: nil, message, at: now)
-    case .unusable(let message):
-      fail(channel, SubscriptionFailure(type: "AuthError", message: message, fault: .peer), at: now)
-    case .unavailable(let status, let message):
-      authorizationUnavailable(subscription, status: status, message, at: now)
+    var signatures = subscription.signatures
+    let verdict = signatures.failed(failure, options.reconnect.backoff, random: &random)
+    subscriptions[channel]?.signatures = signatures
+    switch verdict {
+    case .failed(let failure): fail(channel, failure, at: now)
+    case .askAgain(let delay, let reason):
+      subscriptions[channel]?.state = .delayed(until: now.advanced(by: delay))
+      report(.authorizationDelayed(channel: channel, reason: reason, retryIn: delay))
     }
-  }
-
-  /// Asks again after a while, for ever once the channel has been joined.
-  private mutating func authorizationUnavailable(
-    _ subscription: Subscription, status: Int?, _ message: String, at now: Instant
-  ) {
-    let channel = subscription.channel
-    let attempt = subscription.authorizationAttempts + 1
-    // A forwarder that runs for months must outlive a deploy of the app that signs for it.
-    guard subscription.wasSubscribed || attempt < Self.authorizationTries else {
-      let fault: Fault = status == nil ? .network : .peer
-      let failure = SubscriptionFailure(
-        type: "AuthError", message: message, status: status, fault: fault)
-      fail(channel, failure, at: now)
-      return
-    }
-    let delay = options.reconnect.backoff.delay(attempt: attempt - 1, random: nextRandom())
-    subscriptions[channel]?.authorizationAttempts = attempt
-    subscriptions[channel]?.state = .delayed(until: now.advanced(by: delay))
-    report(.authorizationDelayed(channel: channel, reason: message, retryIn: delay))
   }
 
   /// The server confirmed a channel, with the members of a presence channel in `message`.
@@ -131,15 +106,13 @@ extension Session {
     guard var subscription = subscriptions[channel] else { return }
     let isNews = subscription.state != .subscribed
     if case .requested(let until) = subscription.state {
-      let sent = until.advanced(by: .zero - options.connectTimeout)
-      roundTrip = max(roundTrip, sent.duration(to: now))
+      delivery.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
     } else if isNews {
       return
     }
     let former = subscription.roster
     subscription.state = .subscribed
-    subscription.wasSubscribed = true
-    subscription.authorizationAttempts = 0
+    subscription.signatures.noteConfirmed()
     if subscription.kind == .presence {
       let envelope = try? Envelope(message)
       subscription.roster =
@@ -197,21 +170,18 @@ extension Session {
     {
       if case .delayed = subscription.state {
         askForAuthorization(channel)
-      } else if !subscription.wasSubscribed, let remark = subscription.remark {
+      } else if !subscription.signatures.haveWorked, let remark = subscription.remark {
         let time = options.connectTimeout.inWords
         fail(
           channel, .unclear("no confirmation within \(time); the server said: \(remark)"), at: now)
-      } else if subscription.wasSubscribed || options.reconnect.mode == .always {
+      } else if subscription.signatures.haveWorked || options.reconnect.mode == .always {
         // The channel is in order, so it is the connection that does not work.
         emit(.abort)
         let time = options.connectTimeout.inWords
         lost(.dropped("no answer to the subscription of \(channel) within \(time)"), at: now)
         return
       } else {
-        let failure = SubscriptionFailure(
-          type: "Timeout", message: "no answer within \(options.connectTimeout.inWords)",
-          fault: .network)
-        fail(channel, failure, at: now)
+        fail(channel, .timeout(options.connectTimeout), at: now)
       }
     }
   }

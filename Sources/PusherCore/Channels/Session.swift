@@ -19,7 +19,7 @@ package struct Session {
 
   let options: SessionOptions
   let command: ClientCommand
-  private var random: any RandomNumberGenerator
+  var random: any RandomNumberGenerator
   private(set) var phase = Phase.idle
   /// Counts connections, so that late answers can be told from fresh ones.
   private(set) var generation = 0
@@ -30,50 +30,29 @@ package struct Session {
   private(set) var isReadingPaused = false
   /// The code of the last `pusher:error` on this connection.
   var lastError: Int?
-  /// Attempts in a row that did not lead to a stable connection.
-  private var attempts = 0
-  private var wasEverConnected = false
-  /// By when all that the server had sent was handed out, as far as this side can know.
-  private var lastDelivery: Instant?
-  /// The longest time between a subscription and its answer on this connection: messages are under way for less.
-  var roundTrip = Duration.zero
-  /// Since when events may have been lost.
-  private var gapStart: Instant?
-  /// Until when the last gap lasted.
-  private var lastGapEnd: Instant?
+  private var reconnector: Reconnector
+  var delivery = Delivery()
   /// Where the last decrypted event stands.
   let plainText = ByteBuffer()
-  private var outputs: [SessionOutput] = []
-  private var outputIndex = 0
+  private var outbox = Outbox<SessionOutput>()
 
   /// - Parameter random: Where back-off jitter comes from.
   package init(options: SessionOptions, random: any RandomNumberGenerator) {
     self.options = options
     self.random = random
     command = ClientCommand(service: options.service)
+    reconnector = Reconnector(options.reconnect)
   }
 
   /// The next thing to do; `nil` when all is done.
-  package mutating func nextOutput() -> SessionOutput? {
-    guard outputIndex < outputs.count else {
-      outputs.removeAll(keepingCapacity: true)
-      outputIndex = 0
-      return nil
-    }
-    outputIndex += 1
-    return outputs[outputIndex - 1]
-  }
+  package mutating func nextOutput() -> SessionOutput? { outbox.take() }
 
   mutating func emit(_ output: SessionOutput) {
-    outputs.append(output)
+    outbox.append(output)
   }
 
   mutating func report(_ event: SessionEvent) {
-    outputs.append(.report(event))
-  }
-
-  mutating func nextRandom() -> UInt64 {
-    random.next()
+    outbox.append(.report(event))
   }
 
   /// Whether there is a connection on which subscriptions can be made.
@@ -110,7 +89,7 @@ package struct Session {
   private mutating func dial(at now: Instant) {
     generation += 1
     lastError = nil
-    roundTrip = .zero
+    delivery.roundTrip = .zero
     phase = .connecting(until: now.advanced(by: options.connectTimeout))
     emit(.dial)
   }
@@ -126,11 +105,11 @@ package struct Session {
     end(.asked)
   }
 
-  private mutating func end(_ reason: SessionEnd) {
+  private mutating func end(_ reason: ConnectionEnd) {
     phase = .ended
     keepalive = nil
     generation += 1
-    report(.ended(reason))
+    report(.connection(.ended(reason)))
   }
 
   /// The greeting came.
@@ -141,8 +120,8 @@ package struct Session {
     }
     let timeout = min(options.activityTimeout, activityTimeout ?? options.activityTimeout)
     phase = .connected(socketID: socketID, since: now)
-    wasEverConnected = true
-    lastDelivery = now
+    reconnector.noteOpen()
+    delivery.last = now
     keepalive = Keepalive(activityTimeout: timeout, pongTimeout: options.pongTimeout, at: now)
     keepalive?.setPaused(isReadingPaused, at: now)
     report(.connected(socketID: socketID, activityTimeout: timeout))
@@ -156,7 +135,7 @@ package struct Session {
     switch phase {
     case .connected(_, let since):
       lived = since.duration(to: now)
-      if subscriptions.isAnySubscribed { gapStart = gapStart ?? startOfLoss(at: now) }
+      if subscriptions.isAnySubscribed { reconnector.openGap(at: delivery.startOfLoss(at: now)) }
     case .connecting: break
     case .idle, .waiting, .ended: return
     }
@@ -166,7 +145,7 @@ package struct Session {
     if signIn.state != .unwanted { signIn.state = .waiting }
     // One that was given up from this side has proved nothing, however long that took.
     if case .dropped = loss { lived = nil }
-    if ClosePolicy.isStable(lived) { attempts = 0 }
+    if ClosePolicy.isStable(lived) { reconnector.noteStable() }
     let code = ClosePolicy.effectiveCode(loss, lastError: lastError)
     let decision = ClosePolicy.decide(loss, lastError: lastError, lived: lived)
     retry(after: decision, loss, code: code, at: now)
@@ -179,35 +158,20 @@ package struct Session {
     giveUp(rekeying, channel, "the connection was lost before a new key came")
   }
 
-  /// The earliest time at which the server may have sent something that never was handed out.
-  ///
-  /// What it sent before the last message that came had arrived with it, except for what was under way meanwhile.
-  private func startOfLoss(at now: Instant) -> Instant {
-    let start = (lastDelivery ?? now).advanced(by: .zero - roundTrip)
-    return max(start, lastGapEnd ?? start)
-  }
-
   private mutating func retry(
     after decision: ReconnectDecision, _ loss: ConnectionLoss, code: Int?, at now: Instant
   ) {
-    let policy = options.reconnect
-    let mayRetry = policy.mode == .always || policy.mode == .automatic && wasEverConnected
-    let isExhausted = attempts >= policy.maximumAttempts ?? .max
-    guard decision != .stop, mayRetry, !isExhausted else {
-      report(.disconnected(loss, code: code, retryIn: nil, attempt: attempts))
-      let gaveUp = decision != .stop && mayRetry
-      end(
-        gaveUp ? .retriesExhausted(loss, code: code, attempts: attempts) : .lost(loss, code: code))
-      return
-    }
-    let delay: Duration =
-      decision == .atOnce ? .zero : policy.delay(attempt: attempts, random: nextRandom(), loss)
-    attempts += 1
-    report(.disconnected(loss, code: code, retryIn: delay, attempt: attempts))
-    if delay == .zero, !isReadingPaused, !options.announcesRetries {
-      dial(at: now)
-    } else {
-      phase = .waiting(until: now.advanced(by: delay))
+    let verdict = reconnector.lost(decision, retryAfter: loss.retryAfter, random: &random)
+    let attempts = reconnector.attempts
+    var delay: Duration?
+    if case .retry(let time) = verdict { delay = time }
+    report(
+      .connection(.disconnected(loss, code: code, retryIn: delay, attempt: attempts)))
+    switch verdict {
+    case .retry(.zero) where !isReadingPaused && !options.announcesRetries: dial(at: now)
+    case .retry(let delay): wait(until: now.advanced(by: delay))
+    case .stop: end(.lost(loss, code: code))
+    case .giveUp: end(.retriesExhausted(loss, code: code, attempts: attempts))
     }
   }
 
@@ -218,12 +182,11 @@ package struct Session {
 
   /// Once every channel is settled, tells since when events may have been lost.
   mutating func closeGapIfSettled(at now: Instant) {
-    guard let start = gapStart, subscriptions.areAllSettled else { return }
-    gapStart = nil
+    guard reconnector.isGapOpen, subscriptions.areAllSettled else { return }
     // Of channels that nobody wants any more nothing was lost.
-    guard !subscriptions.isEmpty else { return }
-    lastGapEnd = now
-    report(.gap(from: start, to: now))
+    guard !subscriptions.isEmpty else { return reconnector.forgetGap() }
+    guard let start = reconnector.closeGap(at: now) else { return }
+    report(.connection(.gap(from: start, to: now)))
   }
 
   /// Bytes came from the server.
@@ -233,7 +196,7 @@ package struct Session {
 
   /// Every message that had come by `now` was handed out: a loss later than that can have taken none of them.
   package mutating func noteDelivery(at now: Instant) {
-    lastDelivery = now
+    delivery.last = now
   }
 
   /// Tells that the owner stopped reading the socket, or reads again.
@@ -256,7 +219,7 @@ package struct Session {
   /// The upgrade of the present attempt is asked for elsewhere.
   package mutating func redirected(status: Int, to place: String) {
     guard case .connecting = phase else { return }
-    report(.redirected(status: status, to: place))
+    report(.connection(.redirected(status: status, to: place)))
   }
 
   /// Looks at the time; `stage` is what an attempt to connect waits for now, for the message if it is given up.
@@ -281,5 +244,26 @@ package struct Session {
       }
       if tickSignIn(at: now) { tickSubscriptions(at: now) }
     }
+  }
+}
+
+/// What is known of the time that messages need, which tells where a gap begins.
+struct Delivery {
+  /// By when all that the server had sent was handed out, as far as this side can know.
+  var last: Instant?
+  /// The longest time between a question to the server and its answer on this connection: messages are under way for
+  /// less.
+  var roundTrip = Duration.zero
+
+  /// The server has answered a question that was asked at `sent`.
+  mutating func noteAnswer(to sent: Instant, at now: Instant) {
+    roundTrip = max(roundTrip, sent.duration(to: now))
+  }
+
+  /// The earliest time at which the server may have sent something that never was handed out.
+  ///
+  /// What it sent before the last message that came had arrived with it, except for what was under way meanwhile.
+  func startOfLoss(at now: Instant) -> Instant {
+    (last ?? now).advanced(by: .zero - roundTrip)
   }
 }

@@ -12,19 +12,6 @@ public struct PusherUserAuth: Sendable, Equatable {
   }
 }
 
-/// A question to whoever may sign: the user of one socket.
-public struct UserAuthenticationRequest: Sendable, Equatable {
-  /// The socket for which the answer is valid, and for no other.
-  public let socketID: String
-  /// Which connection asks; an answer to an earlier one is of no use.
-  let generation: Int
-
-  package init(socketID: String, generation: Int) {
-    self.socketID = socketID
-    self.generation = generation
-  }
-}
-
 /// The channel on which a user's own events come.
 public enum UserChannel {
   /// How the names of such channels begin.
@@ -59,10 +46,7 @@ struct SignIn: Equatable {
   }
 
   var state = State.unwanted
-  /// Signatures asked for in vain, in a row.
-  var attempts = 0
-  /// Whether the server has ever confirmed it.
-  var wasDone = false
+  var signatures = SignatureAttempts()
   /// The channel that was subscribed to for the user.
   var channel: String?
 

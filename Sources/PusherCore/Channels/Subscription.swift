@@ -20,10 +20,7 @@ struct Subscription: Equatable {
   let channel: String
   let kind: ChannelKind
   var state: State = .waiting
-  /// Signatures asked for in vain, in a row.
-  var authorizationAttempts = 0
-  /// Whether the server has ever confirmed it.
-  var wasSubscribed = false
+  var signatures = SignatureAttempts()
   /// What the server said about it while its answer was due, and what may be a refusal.
   var remark: String?
   /// The key of an encrypted channel, as the last authorisation brought it.

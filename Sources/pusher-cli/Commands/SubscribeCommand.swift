@@ -4,36 +4,23 @@ internal import PusherCore
 enum SubscribeCommand {
   /// Prints events until the end that was asked for, or one that cannot be helped.
   static func run(_ settings: SubscribeSettings, diagnostics: Diagnostics) -> ExitStatus {
-    guard let descriptor = OutputDescriptor() else {
-      diagnostics.error("standard output is closed; there is nowhere to print events")
-      return .output
-    }
-    do {
+    PrintingRun.start(diagnostics) { loop, descriptor in
       let limits = [settings.printing.timeout, settings.printing.idleTimeout].compactMap(\.self)
       LocalServerWait.run(settings.connection, atMost: limits.min(), diagnostics)
-      let loop = try EventLoop()
-      let run = try SubscribeRun(
-        settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
-      return run.start()
-    } catch {
-      // Nothing has been dialled yet: what fails here are the files and addresses that were given.
-      if let error = error as? UsageError {
-        diagnostics.usage(error)
-      } else {
-        diagnostics.error("\(error)")
-      }
-      return ExitStatus(Cause(starting: error))
+      return try SubscribeRun(
+        settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics
+      ).start()
     }
   }
 }
 
-/// One run of `subscribe`: the client, its printer, and what is told of both.
+/// One run of `subscribe`: the feed, its printer, and what is told of both.
 final class SubscribeRun {
   private let settings: SubscribeSettings
-  private let run: PrintingRun
-  private let client: ChannelsClient
+  let run: PrintingRun
+  private let feed: ChannelsFeed
   private let printer: EventPrinter
-  private let lifecycle: Lifecycle
+  private let channels: ChannelsLifecycle
   /// What is still to be joined on the present connection.
   private var missing: NameSet
   /// What no connection of this run has joined yet.
@@ -56,29 +43,31 @@ final class SubscribeRun {
     printer = EventPrinter(
       settings: settings.printing, service: service, output: run.output.buffer,
       isTerminal: descriptor.isTerminal, wallTime: SystemClock.wall)
-    client = try ChannelsClient(
-      loop: loop, configuration: try settings.clientConfiguration(service: service),
+    feed = try ChannelsFeed(
+      loop: loop, destination: try settings.destination(service: service),
+      settings: WebSocketSettings(
+        subprotocols: settings.subprotocols,
+        compressionOffer: settings.offersCompression ? PerMessageDeflate.offer : nil),
       options: settings.sessionOptions(
         service: service, longestSilence: run.readiness.manager.longestSilence),
-      authorizer: try settings.authorizer(loop: loop),
-      authenticator: try settings.authenticator(loop: loop), tap: printer)
-    lifecycle = Lifecycle(
+      signer: try settings.signer(loop: loop), tap: printer)
+    channels = ChannelsLifecycle(
       settings: settings, diagnostics: diagnostics, printer: printer, startedAt: loop.now)
     if diagnostics.showsMessages { printer.disableFastWay() }
   }
 
   func start() -> ExitStatus {
-    client.delegate = self
+    feed.delegate = self
     run.readiness.manager.status("connecting to \(settings.connection.host)")
-    if settings.userSignIn != .unwanted { client.signIn() }
-    for channel in settings.channels { client.subscribe(channel) }
-    return run.run(client, printer, observer: self)
+    if settings.userSignIn != .unwanted { feed.signIn() }
+    for channel in settings.channels { feed.subscribe(channel) }
+    return run.run(feed, printer, owner: self)
   }
 }
 
-extension ChannelsClient: EventFeed {}
+extension SubscribeRun: PrintingRunOwner {
+  var lifecycle: Lifecycle { channels }
 
-extension SubscribeRun: PrintingRunObserver {
   var obstacle: Obstacle? {
     let isSignedIn = wasSignedIn || settings.userSignIn == .unwanted
     if neverSubscribed.isEmpty, isSignedIn { return nil }
@@ -95,51 +84,39 @@ extension SubscribeRun: PrintingRunObserver {
   }
 
   func roundEnded() {
-    lifecycle.flushPendingError()
+    channels.flushPendingError()
   }
 
-  func endBegins() {}
-
-  func printStatus(events: Int, queued: Int, at now: Instant) {
-    lifecycle.printStatus(events: events, queued: queued, at: now)
+  func noted(_ event: ConnectionEvent) {
+    guard case .disconnected(let loss, let code, _, _) = event else { return }
+    lastLoss = (loss, code)
+    run.readiness.manager.status("connection to \(settings.connection.host) lost")
   }
 
-  func outputEnded() {}
-
-  func printExit(_ status: Int32, reason: String, events: Int) {
-    lifecycle.printExit(status, reason: reason, events: events)
-  }
+  func status(of end: ConnectionEnd) -> ExitStatus { ExitStatus(end) }
 }
 
-extension SubscribeRun: ChannelsClientDelegate {
-  func clientTapIsFull(_ client: ChannelsClient) {
-    run.finishEvent()
-  }
-
-  func client(
-    _ client: ChannelsClient, received event: Envelope, named name: String?, at now: Instant
-  ) {
+extension SubscribeRun: ChannelsFeedDelegate {
+  func feed(received event: Envelope, named name: String?, at now: Instant) {
     // After the end nothing more is printed, but the goodbye goes on.
     guard !run.isEnding else { return }
     printer.print(event, named: name)
     run.finishEvent()
   }
 
-  func client(_ client: ChannelsClient, reports event: SessionEvent, at now: Instant) {
+  func feed(reports event: SessionEvent, at now: Instant) {
     guard !run.isEnding else { return }
-    lifecycle.report(event, at: now)
+    channels.report(event)
     if printer.isDone { return run.end(.status(.success, reason: "count")) }
     tellOutside(event)
     switch event {
     case .connected: wasConnected = true
-    case .disconnected(let loss, let code, _, _): lastLoss = (loss, code)
     case .subscribed(let channel, _): neverSubscribed.remove(channel)
     case .signedIn: wasSignedIn = true
     case .subscriptionFailed(_, let failure):
       run.end(.status(ExitStatus(Cause(failure)), reason: "subscription refused"))
     case .signInFailed(let failure):
       run.end(.status(ExitStatus(Cause(failure)), reason: "sign-in refused"))
-    case .ended(let reason): run.end(.status(ExitStatus(reason), reason: "connection"))
     default: break
     }
   }
@@ -156,7 +133,6 @@ extension SubscribeRun: ChannelsClientDelegate {
       missing.remove(channel)
       becomeReady()
     case .signedIn: becomeReady()
-    case .disconnected: manager.status("connection to \(host) lost")
     default: break
     }
   }
@@ -166,15 +142,5 @@ extension SubscribeRun: ChannelsClientDelegate {
     let channels =
       settings.channels.count == 1 ? "1 channel" : "\(settings.channels.count) channels"
     run.readiness.become("subscribed to \(channels) of \(settings.connection.host)")
-  }
-
-  func clientClosed(_ client: ChannelsClient) {}
-
-  func client(_ client: ChannelsClient, receives message: ByteView) {
-    lifecycle.trace(received: message)
-  }
-
-  func client(_ client: ChannelsClient, sends message: String) {
-    lifecycle.trace(sent: message)
   }
 }

@@ -68,31 +68,14 @@ final class EventPrinter: Printer {
     printLifecycle(event: event, channel: channel, data: data)
   }
 
-  /// Prints a line about the connection or a subscription; it does not count and is not filtered.
-  func printLifecycle(event: String, channel: String?, data: JSONValue) {
-    stamp()
-    if let template {
-      return write(template) { field in
-        switch field {
-        case .event: event
-        case .channel: channel
-        case .data, .wire: Self.text(of: data)
-        default: nil
-        }
-      } line: {
-        writer.write(event: event, channel: channel, data: data)
-      }
-    }
-    switch format {
-    case .json: writer.write(event: event, channel: channel, data: data)
-    case .pretty, .raw: text.write(event: event, channel: channel, data: data, at: burstTime)
-    }
+  override func writeLine(event: String, channel: String?, data: JSONValue) {
+    writer.write(event: event, channel: channel, data: data)
   }
 }
 
-extension EventPrinter: MessageTap {
+extension EventPrinter: FeedTap {
   /// Prints an application event of the usual shape by the fast way.
-  func take(_ message: ByteView) -> TapVerdict {
+  func take(message: ByteView) -> TapVerdict {
     guard usesFastWay, !isDone else { return .declined }
     if hasTimestamps { stamp() }
     switch writer.writeFast(message, filter: filter) {

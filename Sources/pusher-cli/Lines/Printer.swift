@@ -76,6 +76,30 @@ class Printer {
     }
   }
 
+  /// Prints a line about the connection or a channel; it does not count and is not filtered.
+  final func printLifecycle(event: String, channel: String?, data: JSONValue) {
+    stamp()
+    if let template {
+      return write(template) { field in
+        switch field {
+        case .event: event
+        case .channel: channel
+        case .data, .wire: Self.text(of: data)
+        default: nil
+        }
+      } line: {
+        writeLine(event: event, channel: channel, data: data)
+      }
+    }
+    switch format {
+    case .json: writeLine(event: event, channel: channel, data: data)
+    case .pretty, .raw: text.write(event: event, channel: channel, data: data, at: burstTime)
+    }
+  }
+
+  /// Writes the JSON line of something that no server has said.
+  func writeLine(event: String, channel: String?, data: JSONValue) {}
+
   /// Data as the template's `%d` shows it.
   static func text(of data: JSONValue) -> String {
     if case .string(let text) = data { return text }

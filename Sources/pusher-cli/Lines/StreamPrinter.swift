@@ -56,24 +56,8 @@ final class StreamPrinter: Printer {
     }
   }
 
-  /// Prints a line about the stream; it does not count and is not filtered.
-  func printLifecycle(event: String, data: JSONValue) {
-    stamp()
-    if let template {
-      return write(template) { field in
-        switch field {
-        case .event: event
-        case .data, .wire: Self.text(of: data)
-        default: nil
-        }
-      } line: {
-        writer.write(event: event, data: data)
-      }
-    }
-    switch format {
-    case .json: writer.write(event: event, data: data)
-    case .pretty, .raw: text.write(event: event, channel: nil, data: data, at: burstTime)
-    }
+  override func writeLine(event: String, channel: String?, data: JSONValue) {
+    writer.write(event: event, data: data)
   }
 
   private func data(of event: EventStreamEvent) -> JSONValue {

@@ -37,21 +37,14 @@ enum Cause: CaseIterable, Sendable {
 extension ExitStatus {
   init(_ cause: Cause) { self = cause.status }
 
-  /// The status for a session that ended by itself, which is that of its last loss.
-  init(_ end: SessionEnd) {
-    switch end {
-    case .asked: self = .success
-    case .lost(let loss, let code), .retriesExhausted(let loss, let code, _):
-      self.init(Cause(loss, code: code))
-    }
-  }
-
-  /// The status for an event source that ended by itself; `endsWithStream` when a stream that is over is the end.
-  init(_ end: EventSourceEnd, endsWithStream: Bool) {
+  /// The status for a feed that ended by itself, which is that of its last loss; `endsWithStream` when a stream that is
+  /// over is the end.
+  init(_ end: ConnectionEnd, endsWithStream: Bool = false) {
     switch end {
     case .asked, .finished: self = .success
-    case .lost(.ended) where endsWithStream: self = .success
-    case .lost(let error), .retriesExhausted(let error, _): self.init(Cause(error))
+    case .lost(.ended, _) where endsWithStream: self = .success
+    case .lost(let loss, let code), .retriesExhausted(let loss, let code, _):
+      self.init(Cause(loss, code: code))
     }
   }
 }
@@ -77,18 +70,12 @@ extension Cause {
     case nil:
       switch loss {
       case .refused(let status, _, _): self.init(httpStatus: status)
-      case .violation: self = .brokenProtocol
-      case .closed, .network, .untrusted, .handshakeTimeout, .noPong, .dropped: self = .unreachable
+      case .notAnEventStream, .violation, .limit: self = .brokenProtocol
+      case .invalidRequest: self = .settings
+      case .closed, .ended, .endedUnmarked, .network, .untrusted, .handshakeTimeout, .noPong,
+        .silent, .dropped:
+        self = .unreachable
       }
-    }
-  }
-
-  init(_ error: EventSourceError) {
-    switch error {
-    case .refused(let status, _, _): self.init(httpStatus: status)
-    case .notAnEventStream, .violation, .limit: self = .brokenProtocol
-    case .invalidRequest: self = .settings
-    case .ended, .closed, .network, .untrusted, .silent, .openingTimeout: self = .unreachable
     }
   }
 

@@ -1,213 +1,100 @@
 internal import PusherCore
 
-/// Tells what happens to the connection and its channels: to people on stderr, and with `-L` as lines on stdout.
-final class Lifecycle {
-  private let settings: SubscribeSettings
-  private let diagnostics: Diagnostics
-  private let printer: EventPrinter
-  /// A `pusher:error` that nothing has explained yet; most are followed by what they led to.
-  private var pendingError: String?
-  /// The last `pusher:error` of this connection that had a code, in words.
-  private var lastError: (code: Int, text: String)?
-  /// The events left out that the user has been told of; further names are told of with `-v` only.
-  private var namesLeftOut: Set<String> = []
-  private static let mostNames = 16
-  private let hints: Hints
-  /// Whom the present connection is to; a redirect changes it.
-  private var host: String
-
+/// Tells what happens to a feed's connection: to people on stderr, and with `-L` as lines on stdout.
+///
+/// What both protocols say alike stands here; each adds its words.
+class Lifecycle {
+  let diagnostics: Diagnostics
+  private let printer: Printer
+  private let printsLines: Bool
   private let startedAt: Instant
-  /// Where the connection stands, for whoever asks.
-  private var state = "connecting"
+  /// Where the connection stands, for the answer to a question.
+  final var state = "connecting"
   private var reconnects = 0
-  private var hasBeenConnected = false
+  /// Whether a connection has stood before: the way to the server is right then.
+  final var hasBeenOpen = false
 
   init(
-    settings: SubscribeSettings, diagnostics: Diagnostics, printer: EventPrinter,
-    startedAt: Instant
+    _ settings: PrintSettings, diagnostics: Diagnostics, printer: Printer, startedAt: Instant
   ) {
-    self.startedAt = startedAt
-    self.settings = settings
+    printsLines = settings.printsLifecycle
     self.diagnostics = diagnostics
     self.printer = printer
-    hints = Hints(connection: settings.connection, subprotocols: settings.subprotocols)
-    host = settings.connection.host
+    self.startedAt = startedAt
   }
 
-  private var key: String { Diagnostics.shortened(key: settings.connection.key) }
+  // MARK: The words of a protocol
+
+  /// The connection stands.
+  func opened() {}
+
+  /// The server sent the request elsewhere.
+  func redirected(to place: String) {}
+
+  /// The connection is gone; a new one begins at the first place again.
+  func closed() {}
+
+  /// Why a connection ended; `code` explains it where the protocol has codes.
+  func words(_ loss: ConnectionLoss, _ code: Int?) -> String { "\(loss)" }
+
+  /// Says that a new attempt follows.
+  func retrying(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration) {}
+
+  /// The number that explains a loss.
+  func number(_ loss: ConnectionLoss, _ code: Int?) -> Int? { code }
+
+  /// Says that events come again after so long.
+  func back(after length: Duration) {}
+
+  /// Why the last connection ended, and what to do.
+  func explained(_ loss: ConnectionLoss, _ code: Int?) -> String { "\(loss)" }
+
+  /// Whether the end of the connection is the end that was wanted.
+  func isGoodEnd(_ loss: ConnectionLoss) -> Bool { false }
+
+  // MARK: What is told of every connection
 
   /// Says and prints one happening.
-  func report(_ event: SessionEvent, at now: Instant) {
+  final func report(_ event: ConnectionEvent, at now: Instant) {
     switch event {
-    case .connected(let socketID, let timeout): connected(socketID, timeout)
-    case .subscribed(let channel, let presence):
-      let members = presence.map { " (\($0.count) there)" } ?? ""
-      diagnostics.info("subscribed to \(channel)\(members)")
-      // The list is made only for those who want to see it.
-      let list = settings.printing.printsLifecycle ? presence : nil
-      line(
-        name("subscription_succeeded"), channel, list.map { [.init("presence", $0.json)] } ?? [])
-    case .subscriptionFailed(let channel, let failure): subscriptionFailed(channel, failure)
-    case .authorizationDelayed(let channel, let reason, let delay):
-      diagnostics.warning(
-        "authorisation for \(channel) failed (\(reason)); asking again in \(delay.inWords)")
-    case .signedIn(let userID, let userData):
-      diagnostics.info("signed in as user \(userID)")
-      line(name("signin_success"), nil, [.init("user_data", userData)])
-    case .signInFailed(let failure): signInFailed(failure)
-    case .signInDelayed(let reason, let delay):
-      diagnostics.warning(
-        "authentication of the user failed (\(reason)); asking again in \(delay.inWords)")
-    case .watchlist(let isOnline, let userIDs):
-      printer.print(
-        event: name(isOnline ? "online" : "offline"), channel: nil,
-        data: .object([.init("user_ids", .array(userIDs.map(JSONValue.string)))]))
-    case .membersLeftOut(let channel, let limits):
-      diagnostics.warning(
-        "\(channel) has more members than are kept, \(limits.members) or "
-          + "\(Quantities.words(size: limits.bytes)); its list leaves the others out (--max-members N)"
-      )
-    case .memberAdded(let channel, let member):
-      printer.print(event: name("member_added"), channel: channel, data: member.json)
-    case .memberRemoved(let channel, let member):
-      printer.print(event: name("member_removed"), channel: channel, data: member.json)
-    case .error(let code, let message): error(code, message)
+    case .opened:
+      state = "connected"
+      hasBeenOpen = true
+      opened()
     case .redirected(let status, let place):
       diagnostics.info("redirected (\(status)) to \(place)")
-      host = (try? HTTPURL(parsing: place))?.host ?? host
+      redirected(to: place)
+    case .reconnectionTime(let time):
+      diagnostics.debug("the stream asks to wait \(time.inWords) before a new attempt")
     case .disconnected(let loss, let code, let delay, let attempt):
       disconnected(loss, code, delay, attempt)
     case .gap(let from, let to): gap(from, to, at: now)
-    case .decryptionFailed(let channel, let event, let data, let reason):
-      undecrypted(channel, event, data, reason)
-    case .unknownInternalEvent(let name, let channel): leftOut(name, channel)
-    case .malformed(let reason, let bytes): malformed(reason, bytes)
-    case .ended(let reason): ended(reason)
+    case .ended(let end): ended(end)
     }
-  }
-
-  private func connected(_ socketID: String, _ timeout: Duration) {
-    lastError = nil
-    hasBeenConnected = true
-    state = "connected"
-    let way = settings.connection.proxy(to: host).map { " through proxy \($0)" } ?? ""
-    diagnostics.info("connected to \(host)\(way), socket \(socketID)")
-    line(
-      name("connection_established"), nil,
-      [
-        .init("socket_id", .string(socketID)),
-        .init("activity_timeout", .integer(Int(timeout.components.seconds))),
-        .init("host", .string(host)),
-      ])
-  }
-
-  /// What the service calls one of the protocol's events.
-  private func name(_ event: String) -> String {
-    settings.connection.service.eventPrefix + event
-  }
-
-  private func signInFailed(_ failure: SubscriptionFailure) {
-    pendingError = nil
-    let message = Redaction.redact(failure.message)
-    var hint = ""
-    if case .secret = settings.userSignIn, failure.status == 401 {
-      hint = " (does the secret belong to key \(key)?)"
-    }
-    diagnostics.error("sign-in refused: \(message)\(hint)")
-    line(
-      name("signin_error"), nil,
-      [
-        .init("type", .string(failure.type)), .init("error", .string(message)),
-        .init("status", failure.status.map(JSONValue.integer) ?? .null),
-      ])
-  }
-
-  private func line(_ event: String, _ channel: String?, _ data: [JSONValue.Member]) {
-    guard settings.printing.printsLifecycle else { return }
-    printer.printLifecycle(event: event, channel: channel, data: .object(data))
-  }
-
-  private func subscriptionFailed(_ channel: String, _ failure: SubscriptionFailure) {
-    pendingError = nil
-    let message = Redaction.redact(failure.message)
-    var hint = ""
-    let isAboutSecret =
-      failure.status == 401
-      || failure.status == nil && failure.type == "SubscriptionError"
-        && ChannelKind(channelName: channel).needsAuthorization
-    if case .secret = settings.authorization, isAboutSecret {
-      hint = " (does the secret belong to key \(key)?)"
-    }
-    diagnostics.error("\(channel) refused: \(message)\(hint)")
-    line(
-      name("subscription_error"), channel,
-      [
-        .init("type", .string(failure.type)), .init("error", .string(message)),
-        .init("status", failure.status.map(JSONValue.integer) ?? .null),
-      ])
-  }
-
-  private func error(_ code: Int?, _ text: String) {
-    let message = Redaction.redact(text)
-    flushPendingError()
-    let said = "the server reports error \(code.map { "\($0): " } ?? "")\(message)"
-    pendingError = said
-    if let code { lastError = (code, said) }
-    line(
-      name("error"), nil,
-      [.init("code", code.map(JSONValue.integer) ?? .null), .init("message", .string(message))])
-  }
-
-  /// Says the last `pusher:error` if it led to nothing that has been said since.
-  func flushPendingError() {
-    guard let text = pendingError else { return }
-    pendingError = nil
-    diagnostics.warning(text)
   }
 
   private func disconnected(
     _ loss: ConnectionLoss, _ code: Int?, _ delay: Duration?, _ attempt: Int
   ) {
-    pendingError = nil
-    state = "disconnected"
-    host = settings.connection.host
+    state = delay == nil ? "disconnected" : "reconnecting"
+    closed()
     if let delay {
       reconnects += 1
-      state = "reconnecting"
-      let when = delay == .zero ? "now" : "in \(delay.inWords)"
-      diagnostics.warning("connection lost (\(words(loss, code))); retrying \(when)")
+      retrying(loss, code, in: delay)
     }
     line(
       "pusher-cli:disconnected", nil,
       [
-        .init("code", code.map(JSONValue.integer) ?? .null),
+        .init("code", number(loss, code).map(JSONValue.integer) ?? .null),
         .init("reason", .string(words(loss, code))),
         .init("retry_in", delay.map { .number($0.secondsText) } ?? .null),
         .init("attempt", .integer(attempt)),
       ])
   }
 
-  /// Why a connection ended: a socket that drops after an error says less than the error did.
-  private func words(_ loss: ConnectionLoss, _ code: Int?) -> String {
-    if case .closed(code, _) = loss { return "\(loss)" }
-    guard let code, let lastError, lastError.code == code else { return "\(loss)" }
-    return lastError.text
-  }
-
-  private func undecrypted(_ channel: String, _ event: String, _ data: String?, _ reason: String) {
-    diagnostics.warning("\(event) on \(channel) cannot be decrypted: \(Redaction.redact(reason))")
-    line(
-      "pusher-cli:decryption_failed", channel,
-      [
-        .init("event", .string(event)), .init("reason", .string(Redaction.redact(reason))),
-        .init("data", data.map(JSONValue.string) ?? .null),
-      ])
-  }
-
   private func gap(_ from: Instant, _ to: Instant, at now: Instant) {
     let length = from.duration(to: to)
-    diagnostics.warning(
-      "back after \(length.inWords); events sent meanwhile are lost (Pusher Channels keeps none)")
+    back(after: length)
     let wall = SystemClock.wall()
     line(
       "pusher-cli:gap", nil,
@@ -218,45 +105,31 @@ final class Lifecycle {
       ])
   }
 
-  /// Says each name once, since it may come with every event for as long as this version is in use.
-  private func leftOut(_ name: String, _ channel: String?) {
-    let place = channel.map { " on \($0)" } ?? ""
-    let text = "left out \(name)\(place): the service's own, and not known to this version"
-    let isNew = namesLeftOut.count < Self.mostNames && namesLeftOut.insert(name).inserted
-    isNew ? diagnostics.warning(text) : diagnostics.info(text)
-  }
-
-  private func malformed(_ reason: String, _ bytes: [UInt8]) {
-    diagnostics.warning("left out a message that is no Pusher event (\(reason))")
-    line(
-      "pusher-cli:bad_frame", nil,
-      [.init("reason", .string(reason)), .init("base64", .string(Base64.encode(bytes)))])
-  }
-
-  private func ended(_ reason: SessionEnd) {
-    switch reason {
+  private func ended(_ end: ConnectionEnd) {
+    switch end {
     case .asked: break
+    case .finished: diagnostics.info("the server has nothing more (HTTP 204)")
+    case .lost(let loss, _) where isGoodEnd(loss): diagnostics.info("\(loss)")
     case .lost(let loss, let code): diagnostics.error(explained(loss, code))
     case .retriesExhausted(let loss, let code, let attempts):
       diagnostics.error("gave up after \(attempts) attempts: \(explained(loss, code))")
     }
   }
 
-  /// Why the last connection ended, and what to do; where one has stood before, the way to it is right.
-  private func explained(_ loss: ConnectionLoss, _ code: Int?) -> String {
-    let text = words(loss, code)
-    return hasBeenConnected
-      ? text + hints.hint(loss, code: code) : hints.explained(text, loss, code: code)
+  /// Prints a line of `-L`.
+  final func line(_ event: String, _ channel: String?, _ data: [JSONValue.Member]) {
+    guard printsLines else { return }
+    printer.printLifecycle(event: event, channel: channel, data: .object(data))
   }
 
   /// Answers the question how things are, whatever the verbosity.
-  func printStatus(events: Int, queued: Int, at now: Instant) {
+  final func printStatus(events: Int, queued: Int, at now: Instant) {
     diagnostics.answerStatus(
       state, startedAt: startedAt, events: events, reconnects: reconnects, queued: queued, at: now)
   }
 
   /// The last line of a run with `-L`.
-  func printExit(_ status: Int32, reason: String, events: Int) {
+  final func printExit(_ status: Int32, reason: String, events: Int) {
     line(
       "pusher-cli:exit", nil,
       [
@@ -265,22 +138,9 @@ final class Lifecycle {
       ])
   }
 
-  /// Shows a frame that came, for `-vv`.
-  func trace(received message: ByteView) {
-    diagnostics.debug("< \(Redaction.redact(message.text))")
-  }
-
-  /// Shows a frame that goes out, for `-vv`.
-  func trace(sent message: String) {
-    diagnostics.debug("> \(Redaction.redact(message))")
-  }
-}
-
-extension PusherPresenceChannelMember {
-  /// The member as the protocol writes it.
-  fileprivate var json: JSONValue {
-    let id = JSONValue.Member("user_id", .string(userId))
-    return .object(userInfo == .null ? [id] : [id, .init("user_info", userInfo)])
+  /// Shows what goes out or comes in, for `-vv`.
+  final func trace(_ text: @autoclosure () -> String, isSent: Bool) {
+    diagnostics.debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
   }
 }
 

@@ -6,21 +6,6 @@ internal import PusherCore
   internal import Darwin
 #endif
 
-/// Where a run's events come from.
-protocol EventFeed: AnyObject {
-  /// Whether no socket is left.
-  var isClosed: Bool { get }
-  /// Set while nobody takes what is received.
-  var isPaused: Bool { get set }
-  /// When the server was heard last, whatever it said; `nil` before that.
-  var heardAt: Instant? { get }
-  func connect()
-  /// Ends politely.
-  func disconnect()
-  /// Drops what is left after ``disconnect()``.
-  func abort()
-}
-
 /// What keeps a run from getting any event.
 struct Obstacle {
   /// What there is not, such as `no connection`.
@@ -32,18 +17,43 @@ struct Obstacle {
 }
 
 /// What a command adds to a run.
-protocol PrintingRunObserver: AnyObject {
+protocol PrintingRunOwner: FeedDelegate {
+  var run: PrintingRun { get }
+  /// Tells people, and programs by `-L`, what happens.
+  var lifecycle: Lifecycle { get }
   /// What has kept the run from getting any event from its beginning on; `nil` once nothing did.
   var obstacle: Obstacle? { get }
+  /// Something happened to the connection, and has been told.
+  func noted(_ event: ConnectionEvent)
+  /// How a run ends whose feed has ended by itself.
+  func status(of end: ConnectionEnd) -> ExitStatus
   /// Everything that had come was handed out, and as much of it written as went.
   func roundEnded()
-  func printStatus(events: Int, queued: Int, at now: Instant)
   /// Nothing more will be written; the process is about to end, maybe by a signal.
   func outputEnded()
   /// The end begins: what was not handed out until now will not be printed.
   func endBegins()
-  /// The run is about to end; the last chance to print. `status` is what shells show.
-  func printExit(_ status: Int32, reason: String, events: Int)
+}
+
+extension PrintingRunOwner {
+  func feedTapIsFull() {
+    run.finishEvent()
+  }
+
+  func feed(reports event: ConnectionEvent, at now: Instant) {
+    guard !run.isEnding else { return }
+    lifecycle.report(event, at: now)
+    noted(event)
+    if case .ended(let end) = event { run.end(.status(status(of: end), reason: "connection")) }
+  }
+
+  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
+    lifecycle.trace(text(), isSent: isSent)
+  }
+
+  func feedClosed() {}
+  func outputEnded() {}
+  func endBegins() {}
 }
 
 /// One run of a command that prints events: the feed, the printer, the output and the clock on one loop.
@@ -61,10 +71,10 @@ final class PrintingRun {
   let readiness: Readiness
   private let settings: PrintSettings
   private let diagnostics: Diagnostics
-  private var feed: (any EventFeed)?
+  private var feed: (any Feed)?
   private var printer: Printer?
   /// Kept until the process ends; a weak reference would slow every use of it.
-  private var observer: (any PrintingRunObserver)?
+  private var owner: (any PrintingRunOwner)?
   private var signals: Signals?
   private var timers: [LoopTimer] = []
   private var idleTimer: LoopTimer?
@@ -91,17 +101,39 @@ final class PrintingRun {
     readiness = Readiness(command: settings.onReady, loop: loop, diagnostics: diagnostics)
   }
 
-  /// Prints what comes from `feed`, which the caller has made its delegate, until the end; answers how it went.
+  /// Makes a command's run on a loop of its own and lets it go; answers how it went.
+  static func start(
+    _ diagnostics: Diagnostics, _ body: (EventLoop, OutputDescriptor) throws -> ExitStatus
+  ) -> ExitStatus {
+    guard let descriptor = OutputDescriptor() else {
+      diagnostics.error("standard output is closed; there is nowhere to print events")
+      return .output
+    }
+    do {
+      return try body(try EventLoop(), descriptor)
+    } catch {
+      // Nothing has been dialled yet: what fails here are the files and addresses that were given.
+      if let error = error as? UsageError {
+        diagnostics.usage(error)
+      } else {
+        diagnostics.error("\(error)")
+      }
+      return ExitStatus(Cause(starting: error))
+    }
+  }
+
+  /// Prints what comes from `feed`, whose delegate the caller is, until the end; answers how it went.
   func run(
-    _ feed: any EventFeed, _ printer: Printer, observer: any PrintingRunObserver
+    _ feed: any Feed, _ printer: Printer, owner: any PrintingRunOwner
   ) -> ExitStatus {
     self.feed = feed
     self.printer = printer
-    self.observer = observer
+    self.owner = owner
     Signals.ignoreBrokenPipes()
     signals = Signals(
       onQuestion: { [unowned self] in
-        observer.printStatus(events: printer.count, queued: output.buffer.count, at: loop.now)
+        owner.lifecycle.printStatus(
+          events: printer.count, queued: output.buffer.count, at: loop.now)
       },
       { [unowned self] number in end(.signal(number)) })
     if let signals { loop.add(signals) }
@@ -139,7 +171,7 @@ final class PrintingRun {
   /// The end by --timeout: what was asked for, unless events were counted, or there never could be any.
   private func timeIsUp(_ time: String) {
     guard ending == nil else { return }
-    let obstacle = observer?.obstacle
+    let obstacle = owner?.obstacle
     let reason = obstacle?.reason.map { ": \($0)" } ?? ""
     if let wanted = settings.count {
       let why = obstacle.map { " (\($0.what)\(reason))" } ?? othersCame
@@ -193,7 +225,7 @@ final class PrintingRun {
       countAtLastRound = count
       if let idle = settings.idleTimeout { idleTimer?.deadline = loop.now.advanced(by: idle) }
     }
-    observer?.roundEnded()
+    owner?.roundEnded()
     guard ending == nil else { return stopIfDone() }
     adjustReading()
   }
@@ -224,7 +256,7 @@ final class PrintingRun {
     if isOver || !succeeds { printExit() }
     printer?.stop()
     readiness.manager.stopping()
-    observer?.endBegins()
+    owner?.endBegins()
     feed?.isPaused = false
     feed?.disconnect()
     after(Self.closeTime) { run in
@@ -241,9 +273,9 @@ final class PrintingRun {
     hasPrintedExit = true
     switch ending {
     case .status(let status, let reason):
-      observer?.printExit(status.rawValue, reason: reason, events: count)
+      owner?.lifecycle.printExit(status.rawValue, reason: reason, events: count)
     case .signal(let number):
-      observer?.printExit(128 + number, reason: Signals.name(number), events: count)
+      owner?.lifecycle.printExit(128 + number, reason: Signals.name(number), events: count)
     }
   }
 
@@ -276,7 +308,7 @@ final class PrintingRun {
 
   private func conclude() -> ExitStatus {
     output.flush()
-    observer?.outputEnded()
+    owner?.outputEnded()
     switch ending {
     case .status(let status, _):
       // What was asked for has not come about when the last of it could not be written.

@@ -5,7 +5,7 @@ extension SubscribeSettings {
   /// Where and how to connect.
   ///
   /// - Throws: ``HTTPError`` for a host or path that no URL can hold.
-  func clientConfiguration(service: Service) throws(HTTPError) -> ClientConfiguration {
+  func destination(service: Service) throws(HTTPError) -> Destination {
     let target = service.socketTarget(
       key: PercentEncoding.encode(connection.key), prefix: connection.path,
       clientName: "swift-pusher-cli", version: Version.current)
@@ -13,78 +13,80 @@ extension SubscribeSettings {
     let url = HTTPURL(
       scheme: connection.isSecure ? .wss : .ws, host: connection.host, port: connection.port,
       path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : nil)
-    return ClientConfiguration(
-      url: url, subprotocols: subprotocols, routing: connection.routing, tls: connection.tls,
-      trust: connection.trust,
-      offersCompression: offersCompression)
+    return Destination(
+      url: url, routing: connection.routing, tls: connection.tls, trust: connection.trust)
   }
 
   /// How the session behaves; `longestSilence` is how long the server may be silent before it is asked for a sign of
   /// life, whatever else was said of that.
   func sessionOptions(service: Service, longestSilence: Duration? = nil) -> SessionOptions {
-    let mode: ReconnectPolicy.Mode =
-      switch feed.reconnect {
-      case .auto: .automatic
-      case .always: .always
-      case .never: .never
-      }
     let silence = feed.activityTimeout ?? .seconds(120)
-    // A longest wait below a second is a wish for quick retries, but no licence to spin.
+    // A longest wait below a second asks for quick retries, but the program must not spin.
     let floor = min(.seconds(1), max(.milliseconds(10), feed.retryMaxDelay))
     var options = SessionOptions(
       service: service, activityTimeout: min(silence, longestSilence ?? silence),
       pongTimeout: pongTimeout, connectTimeout: connection.connectTimeout,
       reconnect: ReconnectPolicy(
-        mode: mode, maximumAttempts: feed.maxRetries,
+        mode: feed.reconnect.mode, maximumAttempts: feed.maxRetries,
         backoff: Backoff(floor: floor, ceiling: feed.retryMaxDelay)))
     options.presence.members = maxMembers
     return options
   }
 
-  /// Who signs for private and presence channels.
+  /// Signs for private and presence channels, and for the user.
   ///
   /// - Throws: ``UsageError`` for user information that is not JSON.
-  func authorizer(loop: EventLoop) throws -> any ChannelAuthorizer {
-    switch authorization {
-    case .unavailable: return NoAuthorizer()
-    case .secret(let secret, let member, let encryptionKey):
-      let signature = SubscriptionSignature(key: connection.key, secret: secret.revealed)
-      return InlineAuthorizer(
-        signature: signature, member: member.map(\.presence), masterKey: encryptionKey?.masterKey)
-    case .endpoint(let endpoint): return AuthorizationQueue(try asking(endpoint, loop: loop))
-    case .command(let command):
-      return AuthorizationQueue(
-        CommandAuthorizer(loop: loop, command: command, timeout: connection.connectTimeout))
-    }
+  func signer(loop: EventLoop) throws -> any Signer {
+    let user: any Signer =
+      switch userSignIn {
+      case .unwanted: NoSigner()
+      case .secret(let secret, let userData):
+        SecretSigner(signature: signature(secret), userData: userData)
+      case .endpoint(let endpoint): try asking(endpoint, loop: loop)
+      case .command(let command): running(command, loop: loop)
+      }
+    let channels: any Signer =
+      switch authorization {
+      case .unavailable: NoSigner()
+      case .secret(let secret, let member, let encryptionKey):
+        SecretSigner(
+          signature: signature(secret), member: member, masterKey: encryptionKey?.masterKey)
+      case .endpoint(let endpoint): SigningQueue(try asking(endpoint, loop: loop))
+      case .command(let command): SigningQueue(running(command, loop: loop))
+      }
+    return SplitSigner(channels: channels, user: user)
   }
 
-  /// Who signs for the user.
-  func authenticator(loop: EventLoop) throws -> any UserAuthenticator {
-    switch userSignIn {
-    case .unwanted: return NoAuthorizer()
-    case .secret(let secret, let userData):
-      let signature = SubscriptionSignature(key: connection.key, secret: secret.revealed)
-      return InlineAuthenticator(signature: signature, userData: userData)
-    case .endpoint(let endpoint): return try asking(endpoint, loop: loop)
-    case .command(let command):
-      return CommandAuthorizer(loop: loop, command: command, timeout: connection.connectTimeout)
-    }
+  private func signature(_ secret: Secret) -> SubscriptionSignature {
+    SubscriptionSignature(key: connection.key, secret: secret.revealed)
   }
 
-  private func asking(
-    _ endpoint: AuthorizationEndpoint, loop: EventLoop
-  ) throws -> EndpointAuthorizer {
-    try EndpointAuthorizer(
-      loop: loop, url: try HTTPURL(parsing: endpoint.url),
-      headers: HTTPHeaders(endpoint.headers.map { ($0.name, $0.value) }),
-      parameters: endpoint.parameters.map { ($0.name, $0.value) }, routing: connection.routing,
-      tls: connection.endpointTLS, trust: connection.trust, timeout: connection.connectTimeout)
+  private func running(_ command: String, loop: EventLoop) -> CommandSigner {
+    CommandSigner(
+      loop: loop, command: command,
+      variables: .init(channel: "PUSHER_CLI_CHANNEL", socketID: "PUSHER_CLI_SOCKET_ID"),
+      timeout: connection.connectTimeout)
+  }
+
+  private func asking(_ endpoint: AuthorizationEndpoint, loop: EventLoop) throws -> EndpointSigner {
+    try EndpointSigner(
+      loop: loop,
+      destination: Destination(
+        url: try HTTPURL(parsing: endpoint.url),
+        headers: HTTPHeaders(endpoint.headers.map { ($0.name, $0.value) }),
+        routing: connection.routing, tls: connection.endpointTLS, trust: connection.trust),
+      parameters: endpoint.parameters.map { ($0.name, $0.value) },
+      timeout: connection.connectTimeout)
   }
 }
 
-extension PresenceMember {
-  /// The member as the library knows it.
-  fileprivate var presence: InlineAuthorizer.Member {
-    InlineAuthorizer.Member(userID: userID, userInfo: userInfo)
+extension ReconnectMode {
+  /// The same for the library.
+  var mode: ReconnectPolicy.Mode {
+    switch self {
+    case .auto: .automatic
+    case .always: .always
+    case .never: .never
+    }
   }
 }

@@ -12,12 +12,8 @@ enum Authorization: Equatable, Sendable {
   case command(String)
 }
 
-/// Whom other members of a presence channel see.
-struct PresenceMember: Equatable, Sendable {
-  var userID: String
-  /// JSON text, as it was given.
-  var userInfo: String?
-}
+/// The user whom other members of a presence channel see.
+typealias PresenceMember = SecretSigner.Member
 
 /// The application's own authorisation address.
 struct AuthorizationEndpoint: Equatable, Sendable {

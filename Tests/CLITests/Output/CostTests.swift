@@ -65,7 +65,7 @@ import Testing
     withView(Array(greeting.utf8)) { _ = session.receive($0, at: now) }
     while let output = session.nextOutput() {
       if case .authorize(let request) = output {
-        session.authorized(request, .success(PusherAuth(auth: "k:s")), at: now)
+        session.authorized(request, .success(Authorization(PusherAuth(auth: "k:s"))), at: now)
       }
     }
     withView(bytes) { _ = session.receive($0, at: now) }
@@ -81,7 +81,7 @@ import Testing
       settings: settings, service: .pusher, output: ByteBuffer(), isTerminal: true,
       wallTime: SystemClock.wall)
     withView(bytes) {
-      _ = printer.take($0)
+      _ = printer.take(message: $0)
       if let envelope = try? Envelope($0) {
         printer.print(envelope)
         printer.print(envelope, named: "ab")

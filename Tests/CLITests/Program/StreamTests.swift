@@ -91,7 +91,7 @@ struct StreamTests {
     #expect(ids.values == [nil, "1", "2"])
     try program.errorLine(
       containing: "closed the connection without marking the stream's end; asking again in 0 s")
-    try program.errorLine(containing: "behind event 1")
+    try program.errorLine(containing: "after event 1")
     try program.errorLine(containing: "warning: the connection ended in the middle of the stream")
   }
 

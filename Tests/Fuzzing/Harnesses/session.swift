@@ -93,43 +93,26 @@ private struct SessionWalk {
 
   /// Answers the last question about the user.
   private mutating func answerUser(_ body: [UInt8]) {
-    guard let request = rules.userRequests.last else { return }
-    let result: Result<PusherUserAuth, AuthorizationFailure>
-    switch body.first {
-    case UInt8(ascii: "!"): result = .failure(.refused(status: 403, text(body)))
-    case UInt8(ascii: "?"): result = .failure(.unavailable(status: nil, text(body)))
-    default:
-      result = withView(body) { view in
-        do throws(AuthorizationFailure) {
-          return .success(try AuthorizationAnswer.parseUser(view))
-        } catch {
-          return .failure(error)
-        }
-      }
-    }
-    session.authenticated(request, result, at: now)
+    guard let request = rules.requests.last(where: { $0.subject == .user }) else { return }
+    session.authorized(request, Self.answer(to: request, body), at: now)
   }
 
   /// Answers one of the last questions with what a signer's body says.
   private mutating func answer(_ rest: [UInt8]) {
-    let recent = rules.requests.suffix(4)
+    let recent = rules.requests.filter { $0.subject != .user }.suffix(4)
     guard let choice = rest.first, !recent.isEmpty else { return }
     let request = recent[recent.startIndex + Int(choice) % recent.count]
-    let body = Array(rest.dropFirst())
-    let result: Result<PusherAuth, AuthorizationFailure>
+    session.authorized(request, Self.answer(to: request, Array(rest.dropFirst())), at: now)
+  }
+
+  private static func answer(
+    to request: AuthorizationRequest, _ body: [UInt8]
+  ) -> Authorization.Result {
     switch body.first {
-    case UInt8(ascii: "!"): result = .failure(.refused(status: 403, text(body)))
-    case UInt8(ascii: "?"): result = .failure(.unavailable(status: nil, text(body)))
-    default:
-      result = withView(body) { view in
-        do throws(AuthorizationFailure) {
-          return .success(try AuthorizationAnswer.parse(view))
-        } catch {
-          return .failure(error)
-        }
-      }
+    case UInt8(ascii: "!"): .failure(.refused(status: 403, text(body)))
+    case UInt8(ascii: "?"): .failure(.unavailable(status: nil, text(body)))
+    default: Authorization.result(of: body, to: request)
     }
-    session.authorized(request, result, at: now)
   }
 
   /// Lets time pass, with a tick at each deadline on the way.
@@ -163,7 +146,6 @@ private struct SessionWalk {
 /// What must be true of the outputs of any session.
 private struct SessionRules {
   private(set) var requests: [AuthorizationRequest] = []
-  private(set) var userRequests: [UserAuthenticationRequest] = []
   var isPaused = false
   private var isDialled = false
   private var isConnected = false
@@ -194,9 +176,6 @@ private struct SessionRules {
     case .authorize(let request):
       require(isConnected, "asked without a connection")
       requests.append(request)
-    case .authenticate(let request):
-      require(isConnected, "asked for the user without a connection")
-      userRequests.append(request)
     case .deliver(let message):
       require(isConnected, "an event without a connection")
       withView(message) { view in
@@ -213,15 +192,15 @@ private struct SessionRules {
     case .connected:
       require(isDialled && !isConnected, "connected twice")
       isConnected = true
-    case .disconnected:
+    case .connection(.disconnected):
       require(isDialled, "lost what was not there")
       (isDialled, isConnected) = (false, false)
-    case .ended:
+    case .connection(.ended):
       (isDialled, isConnected, hasEnded) = (false, false, true)
     case .subscribed, .subscriptionFailed, .authorizationDelayed, .signedIn, .signInFailed,
       .signInDelayed:
       require(isConnected, "\(event) without a connection")
-    case .gap(let from, let to):
+    case .connection(.gap(let from, let to)):
       require(isConnected && from <= to && from >= lastGap ?? from, "a gap out of order")
       lastGap = to
     default: break

@@ -77,13 +77,14 @@ import Testing
       command.subscribe(channel: "c", auth: nil)
         == #"{"event":"pusher:subscribe","data":{"channel":"c"}}"#)
     #expect(
-      command.subscribe(channel: "private-c", auth: PusherAuth(auth: "KEY:HEX"))
+      command.subscribe(channel: "private-c", auth: Authorization(PusherAuth(auth: "KEY:HEX")))
         == #"{"event":"pusher:subscribe","data":{"channel":"private-c","auth":"KEY:HEX"}}"#)
     let data = "{ \"user_id\" : 7,\n\"n\":\"é\\u00e9/\" }"
     #expect(
       command.subscribe(
         channel: "presence-c",
-        auth: PusherAuth(auth: "KEY:HEX", channelData: data, sharedSecret: "never sent"))
+        auth: Authorization(
+          PusherAuth(auth: "KEY:HEX", channelData: data, sharedSecret: "never sent")))
         == #"{"event":"pusher:subscribe","data":{"channel":"presence-c","auth":"KEY:HEX","channel_data":"{ \"user_id\" : 7,\n\"n\":\"é\\u00e9/\" }"}}"#
     )
   }

@@ -59,7 +59,8 @@ import Testing
     _ = harness.perform { $0.connect(at: $1) }
     #expect(harness.error(code: code) == [.report(.error(code: code, message: "no"))])
     let outputs = harness.advance(.seconds(10))
-    guard case .disconnected(.handshakeTimeout, code, _?, 1) = outputs.events.first else {
+    guard case .connection(.disconnected(.handshakeTimeout, code, _?, 1)) = outputs.events.first
+    else {
       Issue.record("\(outputs)")
       return
     }

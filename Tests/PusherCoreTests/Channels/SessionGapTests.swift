@@ -9,7 +9,7 @@ import Testing
     harness.advance(.seconds(2))
     harness.greet()
     let events = harness.succeed("c").events
-    for case .gap(let from, let to) in events { return (from, to) }
+    for case .connection(.gap(let from, let to)) in events { return (from, to) }
     return nil
   }
 

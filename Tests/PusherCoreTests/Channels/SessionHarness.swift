@@ -80,7 +80,7 @@ struct SessionHarness {
   mutating func answer(
     _ request: AuthorizationRequest, _ result: Result<PusherAuth, AuthorizationFailure>
   ) -> [SessionOutput] {
-    perform { $0.authorized(request, result, at: $1) }
+    perform { $0.authorized(request, result.map(Authorization.init), at: $1) }
   }
 
   /// Lets time pass, with a tick at each deadline on the way; a minute without one is one without outputs.
@@ -129,7 +129,7 @@ extension [SessionOutput] {
 
   /// After what time the next dial follows, as the last loss was reported.
   var retry: (delay: Duration?, attempt: Int)? {
-    for case .disconnected(_, _, let delay, let attempt) in events.reversed() {
+    for case .connection(.disconnected(_, _, let delay, let attempt)) in events.reversed() {
       return (delay, attempt)
     }
     return nil
@@ -139,8 +139,27 @@ extension [SessionOutput] {
     events.compactMap { if case .subscriptionFailed(_, let failure) = $0 { failure } else { nil } }
   }
 
-  var end: SessionEnd? {
-    for case .ended(let end) in events { return end }
+  var end: ConnectionEnd? {
+    for case .connection(.ended(let end)) in events { return end }
     return nil
   }
+}
+
+/// What happens to the connection, as the session reports it.
+extension SessionEvent {
+  static func redirected(status: Int, to place: String) -> SessionEvent {
+    .connection(.redirected(status: status, to: place))
+  }
+
+  static func disconnected(
+    _ loss: ConnectionLoss, code: Int?, retryIn: Duration?, attempt: Int
+  ) -> SessionEvent {
+    .connection(.disconnected(loss, code: code, retryIn: retryIn, attempt: attempt))
+  }
+
+  static func gap(from start: Instant, to end: Instant) -> SessionEvent {
+    .connection(.gap(from: start, to: end))
+  }
+
+  static func ended(_ end: ConnectionEnd) -> SessionEvent { .connection(.ended(end)) }
 }

@@ -126,7 +126,6 @@ private struct SessionObserver {
     case .send: #expect(isConnected, "sent without a connection")
     case .answerPing: #expect(isConnected || isDialled, "answered without a connection")
     case .close, .deliver: #expect(isConnected)
-    case .authenticate: #expect(isConnected)
     case .authorize(let request):
       #expect(isConnected)
       requests.append(request)
@@ -141,13 +140,13 @@ private struct SessionObserver {
     case .connected:
       #expect(isDialled && !isConnected)
       isConnected = true
-    case .disconnected:
+    case .connection(.disconnected):
       #expect(isDialled)
       (isDialled, isConnected) = (false, false)
-    case .ended:
+    case .connection(.ended):
       (isDialled, isConnected, hasEnded) = (false, false, true)
     case .subscribed, .subscriptionFailed, .authorizationDelayed: #expect(isConnected)
-    case .gap(let from, let to):
+    case .connection(.gap(let from, let to)):
       #expect(isConnected && from <= to && from >= lastGap ?? from)
       lastGap = to
     default: break

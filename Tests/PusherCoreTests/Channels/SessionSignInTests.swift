@@ -17,18 +17,18 @@ struct SessionSignInTests {
     return harness
   }
 
-  private func question(in outputs: [SessionOutput]) throws -> UserAuthenticationRequest {
-    for case .authenticate(let request) in outputs { return request }
+  private func question(in outputs: [SessionOutput]) throws -> AuthorizationRequest {
+    for case .authorize(let request) in outputs where request.subject == .user { return request }
     throw Missing()
   }
 
   private struct Missing: Error {}
 
   private func answer(
-    _ harness: inout SessionHarness, _ request: UserAuthenticationRequest,
+    _ harness: inout SessionHarness, _ request: AuthorizationRequest,
     _ result: Result<PusherUserAuth, AuthorizationFailure> = .success(user)
   ) -> [SessionOutput] {
-    harness.perform { $0.authenticated(request, result, at: $1) }
+    harness.perform { $0.authorized(request, result.map(Authorization.init), at: $1) }
   }
 
   /// Connected, and asked by the server to wait for the answer to the sign-in.
@@ -72,7 +72,7 @@ struct SessionSignInTests {
     #expect(harness.receive(Self.success).contains(SessionHarness.subscribe("#server-to-user-7")))
     #expect(
       harness.succeed("#server-to-user-7").events.contains {
-        if case .gap = $0 { true } else { false }
+        if case .connection(.gap) = $0 { true } else { false }
       })
   }
 
@@ -236,7 +236,7 @@ struct SessionSignInTests {
       #"{"event":"pusher:error","channel":"a","data":{"code":4301,"message":"too fast"}}"#)
     #expect(outputs == [.report(.error(code: 4301, message: "too fast"))])
     let lost = harness.lose(.network("gone")).events
-    guard case .disconnected(_, let code, _, _) = lost.first else {
+    guard case .connection(.disconnected(_, let code, _, _)) = lost.first else {
       Issue.record("\(lost)")
       return
     }

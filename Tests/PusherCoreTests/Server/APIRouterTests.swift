@@ -45,7 +45,8 @@ struct APIRouterTests {
       key: hub.application.key, secret: hub.application.secret
     ).signIn(socketID: "1.1", userData: userData)
     client.send(
-      ClientCommand(service: .pusher).signIn(PusherUserAuth(auth: auth, userData: userData)))
+      ClientCommand(service: .pusher).signIn(
+        Authorization(PusherUserAuth(auth: auth, userData: userData))))
     _ = client.texts()
     return client
   }

@@ -53,7 +53,7 @@ final class HubClient {
     let application = hub.application
     let auth = SubscriptionSignature(key: application.key, secret: application.secret)
       .authorize(socketID: session.socketID, channel: channel, channelData: channelData)
-    send(ClientCommand(service: .pusher).subscribe(channel: channel, auth: auth))
+    send(ClientCommand(service: .pusher).subscribe(channel: channel, auth: Authorization(auth)))
   }
 
   /// Advances the clock and lets the session look at it.

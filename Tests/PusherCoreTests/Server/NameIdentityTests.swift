@@ -82,7 +82,8 @@ import Testing
       let auth = SubscriptionSignature(key: application.key, secret: application.secret)
         .signIn(socketID: client.session.socketID, userData: userData)
       client.send(
-        ClientCommand(service: .pusher).signIn(PusherUserAuth(auth: auth, userData: userData)))
+        ClientCommand(service: .pusher).signIn(
+          Authorization(PusherUserAuth(auth: auth, userData: userData))))
       return client
     }
     #expect(hub.users.sessions(of: Self.one).count == 1)

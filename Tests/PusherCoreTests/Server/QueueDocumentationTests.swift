@@ -15,7 +15,8 @@ struct QueueDocumentationTests {
   /// The rooms whose state lives as long as a connection or longer.
   private static let rooms = [
     "PusherServer", "PusherCore/WebSocket", "PusherCore/EventStream", "PusherCore/Channels",
-    "PusherCore/Transport", "PusherCore/Client", "PusherCore/TLS", "PusherCore/HTTP",
+    "PusherCore/Transport", "PusherCore/Feed", "PusherCore/Signing", "PusherCore/Face",
+    "PusherCore/TLS", "PusherCore/HTTP",
     "PusherCore/Compression", "PusherCore/API", "PusherCore/JSON", "pusher-cli/Lines",
     "pusher-cli/Run", "pusher-cli/Commands",
   ]
@@ -112,7 +113,7 @@ struct QueueDocumentationTests {
       "WebhookReceiver.bodyLimit": WebhookReceiver.bodyLimit,
       "HTTPHeadLimits.bytes": heads.bytes, "HTTPHeadLimits.headers": heads.headers,
       "WebSocketLimits.message": sockets.message,
-      "AuthorizationQueue.width": AuthorizationQueue.width,
+      "SigningQueue.width": SigningQueue.width,
       "PusherChannel.clientEventLimit": PusherChannel.clientEventLimit,
       "RedirectTrail.limit": RedirectTrail.limit,
     ]

@@ -159,7 +159,7 @@ final class LoopSocket: SocketStreamDelegate {
     let application = Application.forTests()
     let auth = SubscriptionSignature(key: application.key, secret: secret ?? application.secret)
       .authorize(socketID: socketID, channel: channel, channelData: channelData)
-    send(ClientCommand(service: .pusher).subscribe(channel: channel, auth: auth))
+    send(ClientCommand(service: .pusher).subscribe(channel: channel, auth: Authorization(auth)))
   }
 
   func close() {

@@ -18,7 +18,8 @@ struct UserTests {
       key: application.key, secret: secret ?? application.secret
     ).signIn(socketID: client.session.socketID, userData: userData)
     client.send(
-      ClientCommand(service: .pusher).signIn(PusherUserAuth(auth: auth, userData: userData)))
+      ClientCommand(service: .pusher).signIn(
+        Authorization(PusherUserAuth(auth: auth, userData: userData))))
   }
 
   @Test func `the documented signature is accepted`() {

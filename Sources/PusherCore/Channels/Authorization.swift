@@ -1,0 +1,180 @@
+/// A question to the signer: whether this socket may join a channel, or who its user is.
+package struct AuthorizationRequest: Sendable, Equatable {
+  /// What the answer is about.
+  package enum Subject: Sendable, Equatable {
+    case channel(String)
+    case user
+  }
+
+  package let subject: Subject
+  /// The socket for which the answer is valid, and for no other.
+  package let socketID: String
+  /// Which connection asks; an answer to an earlier one is of no use.
+  let generation: Int
+
+  package init(_ subject: Subject, socketID: String, generation: Int) {
+    self.subject = subject
+    self.socketID = socketID
+    self.generation = generation
+  }
+
+  /// The channel to join; `nil` when the question is about the user.
+  package var channel: String? {
+    if case .channel(let name) = subject { name } else { nil }
+  }
+}
+
+/// The answer to an ``AuthorizationRequest``, sent byte for byte as it was signed.
+package struct Authorization: Sendable, Equatable {
+  package typealias Result = Swift.Result<Authorization, AuthorizationFailure>
+
+  /// `KEY:HEX`.
+  package let auth: String
+  /// The member's JSON on presence channels, the user's JSON for a sign-in.
+  package let data: String?
+  /// The base64 of an encrypted channel's key.
+  package let sharedSecret: String?
+
+  package init(_ auth: PusherAuth) {
+    self.auth = auth.auth
+    data = auth.channelData
+    sharedSecret = auth.sharedSecret
+  }
+
+  package init(_ user: PusherUserAuth) {
+    auth = user.auth
+    data = user.userData
+    sharedSecret = nil
+  }
+}
+
+/// Why there is no authorisation.
+package enum AuthorizationFailure: Error, Sendable, Equatable {
+  /// The answer was no, with the HTTP status when there is one.
+  case refused(status: Int?, String)
+  /// The signer is out of reach or overloaded; asking again may help.
+  case unavailable(status: Int?, String)
+  /// The answer is not what the protocol asks for.
+  case unusable(String)
+
+  /// The reason in words.
+  package var reason: String {
+    switch self {
+    case .refused(_, let reason), .unavailable(_, let reason), .unusable(let reason): reason
+    }
+  }
+}
+
+/// How often a signature for a channel or a user was asked for, and whether that ever led anywhere.
+struct SignatureAttempts: Equatable {
+  /// How often one is asked for before what never worked is given up.
+  private static let limit = 3
+
+  /// What a failure leads to.
+  enum Verdict {
+    case failed(SubscriptionFailure)
+    case askAgain(in: Duration, reason: String)
+  }
+
+  /// Signatures asked for in vain, in a row.
+  private var inVain = 0
+  /// Whether the server has ever confirmed what was signed.
+  private(set) var haveWorked = false
+
+  /// A fresh connection begins a new count.
+  mutating func restart() {
+    inVain = 0
+  }
+
+  /// The server confirmed it.
+  mutating func noteConfirmed() {
+    haveWorked = true
+    inVain = 0
+  }
+
+  /// Weighs one failure: a no is the end, and what is out of reach is asked again, for ever once it has worked.
+  mutating func failed(
+    _ failure: AuthorizationFailure, _ backoff: Backoff,
+    random: inout any RandomNumberGenerator
+  ) -> Verdict {
+    let status: Int?
+    switch failure {
+    case .refused(let status, let message):
+      return .failed(SubscriptionFailure(type: "AuthError", message: message, status: status))
+    case .unusable(let message) where !haveWorked:
+      return .failed(SubscriptionFailure(type: "AuthError", message: message, fault: .peer))
+    // The endpoint has answered properly before: what came now is some stranger's page.
+    case .unusable: status = nil
+    case .unavailable(let number, _): status = number
+    }
+    inVain += 1
+    // A forwarder that runs for months must outlive a deploy of the app that signs for it.
+    guard haveWorked || inVain < Self.limit else {
+      return .failed(
+        SubscriptionFailure(
+          type: "AuthError", message: failure.reason, status: status,
+          fault: status == nil ? .network : .peer))
+    }
+    return .askAgain(
+      in: backoff.delay(attempt: inVain - 1, random: random.next()), reason: failure.reason)
+  }
+}
+
+/// Reads what an authorisation endpoint or command answers: `{"auth":"KEY:HEX","channel_data"?:String,…}`.
+///
+/// The object may be the `data` of another, as frameworks wrap every answer: `{"data":{"auth":…}}`.
+///
+/// Source: Pusher's page "Authorizing users", and the shapes of real servers.
+package enum AuthorizationAnswer {
+  /// The token in `body`.
+  ///
+  /// - Throws: ``AuthorizationFailure/unusable(_:)`` that says what is missing or of the wrong kind; in particular a
+  ///   `channel_data` that is an object, which cannot be repaired because the signature covers its exact bytes.
+  package static func parse(_ body: ByteView) throws(AuthorizationFailure) -> PusherAuth {
+    let (value, auth) = try object(body)
+    let channelData = value["channel_data"] ?? .null
+    guard channelData == .null || channelData.text != nil else {
+      throw .unusable("\"channel_data\" must be the JSON text that was signed, not an object")
+    }
+    return PusherAuth(
+      auth: auth, channelData: channelData.text, sharedSecret: value["shared_secret"]?.text)
+  }
+
+  /// The user in `body`: `{"auth":"KEY:HEX","user_data":String}`.
+  ///
+  /// - Throws: ``AuthorizationFailure/unusable(_:)`` that says what is missing or of the wrong kind.
+  package static func parseUser(_ body: ByteView) throws(AuthorizationFailure) -> PusherUserAuth {
+    let (value, auth) = try object(body)
+    guard let userData = value["user_data"]?.text else {
+      throw .unusable("the answer has no \"user_data\" with the JSON text that was signed")
+    }
+    return PusherUserAuth(auth: auth, userData: userData)
+  }
+
+  /// The object in `body` that has the answer, and its `auth`.
+  private static func object(
+    _ body: ByteView
+  ) throws(AuthorizationFailure) -> (JSONValue, auth: String) {
+    let value: JSONValue
+    do {
+      value = try JSONParser.parse(body)
+    } catch {
+      throw .unusable(body.isEmpty ? "the answer is empty" : "the answer is \(error)")
+    }
+    guard case .object = value else { throw .unusable("the answer is not a JSON object") }
+    if value["auth"] == nil, let wrapped = value["data"], wrapped["auth"] != nil {
+      return (wrapped, try auth(of: wrapped))
+    }
+    return (value, try auth(of: value))
+  }
+
+  private static func auth(of value: JSONValue) throws(AuthorizationFailure) -> String {
+    guard let auth = value["auth"]?.text else {
+      throw .unusable("the answer has no \"auth\" string")
+    }
+    guard auth.contains(":") else {
+      throw .unusable("\"auth\" is not of the form KEY:SIGNATURE")
+    }
+    return auth
+  }
+}

@@ -1,0 +1,197 @@
+/// What the client's own thread tells the outside.
+extension ClientDriver: ChannelsFeedDelegate {
+  func feedTapIsFull() {}
+
+  func feed(received event: Envelope, named name: String?, at now: Instant) {
+    guard let dispatcher = run?.dispatcher, dispatcher.isLive else { return }
+    let isCount = name == publicName("subscription_count")
+    let count = isCount ? noteSubscriptionCount(event, dispatcher) : nil
+    dispatcher.dispatch(event, named: name)
+    if let count, let channel = event.channelName {
+      delegate?.subscriptionCountChanged(channelName: channel, count: count)
+    }
+  }
+
+  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
+    log(isSent ? "sent: \(Self.masked(text()))" : "received: \(text())")
+  }
+
+  func feedClosed() {
+    guard let run else { return }
+    self.run = nil
+    if let goodbye = run.goodbye { loop.remove(goodbye) }
+    run.noteLost()
+    let wasEstablished = run.isEstablished
+    let isChanged = connection.change(to: .disconnected, generation: run.generation)
+    switch run.end {
+    case .asked, .finished, nil:
+      if let veto = run.veto {
+        log("not connected again: \(veto)")
+      } else if wasEstablished {
+        delegate?.connectionDidDisconnect(connection, error: nil, willAttemptReconnect: false)
+      }
+    case .lost(let loss, _), .retriesExhausted(let loss, _, _):
+      log("disconnected for good: \(loss)")
+      if isChanged { lost(loss, run, willAttemptReconnect: false) }
+    }
+  }
+
+  func feed(reports event: ConnectionEvent, at now: Instant) {
+    guard let run else { return }
+    switch event {
+    case .disconnected(let loss, _, let delay, _): disconnected(run, loss, retryIn: delay)
+    case .ended(let end): run.end = end
+    case .gap(let start, let end):
+      guard run.dispatcher.isLive else { return }
+      delegate?.connectionMayHaveMissedEvents(connection, during: start.duration(to: end))
+    case .opened, .redirected, .reconnectionTime: break
+    }
+  }
+
+  func feed(reports event: SessionEvent, at now: Instant) {
+    guard let run else { return }
+    if case .connected(let socketID, _) = event { return connected(run, socketID) }
+    if run.dispatcher.isLive { report(event, run) }
+  }
+
+  private func connected(_ run: ClientRun, _ socketID: String) {
+    run.isEstablished = true
+    log("connected as socket \(socketID)")
+    guard
+      connection.change(to: .connected, generation: run.generation, socketId: socketID)
+    else { return }
+    delegate?.connectionDidConnect(connection)
+  }
+
+  private func disconnected(_ run: ClientRun, _ loss: ConnectionLoss, retryIn delay: Duration?) {
+    run.noteLost()
+    guard let delay else { return }
+    log("connection lost: \(loss)")
+    var planned: Duration? = delay
+    if let delegate {
+      planned = delegate.connectionWillReconnect(connection, afterDelay: delay)
+    }
+    if planned != nil {
+      connection.change(to: .reconnecting, generation: run.generation)
+    } else {
+      run.veto = loss
+    }
+    if run.dispatcher.isLive { lost(loss, run, willAttemptReconnect: planned != nil) }
+    run.isEstablished = false
+    guard let planned else { return run.feed.disconnect() }
+    if planned != delay { run.feed.retry(in: planned) }
+  }
+
+  private func lost(_ loss: ConnectionLoss, _ run: ClientRun, willAttemptReconnect: Bool) {
+    if run.isEstablished {
+      delegate?.connectionDidDisconnect(
+        connection, error: loss, willAttemptReconnect: willAttemptReconnect)
+    } else {
+      delegate?.connectionDidFail(
+        connection, error: loss, willAttemptReconnect: willAttemptReconnect)
+    }
+  }
+
+  /// Tells what happened to channels.
+  private func report(_ event: SessionEvent, _ run: ClientRun) {
+    switch event {
+    case .signedIn, .signInFailed, .signInDelayed, .watchlist: reportUser(event, run)
+    case .subscribed(let name, let roster): subscribed(run, name, roster)
+    case .subscriptionFailed(let name, let failure): failed(run, name, failure)
+    case .membersLeftOut(let name, let limits):
+      log(
+        "\(name) has more members than the \(limits.members), or \(limits.bytes) bytes, that are kept"
+      )
+    case .memberAdded(let name, let member):
+      (run.dispatcher.channels[name] as? PusherPresenceChannel)?.noteAdded(member)
+      run.dispatcher.dispatch(publicName("member_added"), channel: name) {
+        Self.json(member)
+      }
+    case .memberRemoved(let name, let member):
+      (run.dispatcher.channels[name] as? PusherPresenceChannel)?.noteRemoved(member)
+      run.dispatcher.dispatch(publicName("member_removed"), channel: name) {
+        Self.json(member)
+      }
+    case .error(let code, let message):
+      log("error \(code.map(String.init) ?? "without code"): \(message)")
+      delegate?.receivedError(error: PusherError(message: message, code: code))
+      run.dispatcher.dispatch(publicName("error"), channel: nil) {
+        ["code": code.map(JSONValue.integer) ?? .null, "message": .string(message)]
+      }
+    case .authorizationDelayed(let name, let reason, let delay):
+      log("authorisation of \(name) is asked for again in \(delay.inWords): \(reason)")
+    case .decryptionFailed(let name, let event, let data, let reason):
+      log("event \(event) on \(name) could not be decrypted: \(reason)")
+      delegate?.failedToDecryptEvent(eventName: event, channelName: name, data: data)
+    case .unknownInternalEvent(let name, let channel):
+      log(
+        "event \(name)\(channel.map { " on \($0)" } ?? "") was left out: this version does not know it"
+      )
+    case .malformed(let reason, _): log("a message was left out: \(reason)")
+    default: break
+    }
+  }
+
+  private func subscribed(_ run: ClientRun, _ name: String, _ roster: PresenceRoster?) {
+    guard let channel = run.dispatcher.channels[name] else { return }
+    channel.noteSubscribed()
+    if UserChannel.userID(channelName: name) != nil { return }
+    if let roster, let presence = channel as? PusherPresenceChannel {
+      presence.noteMembers(roster, myId: run.signer.memberID(of: name))
+      presence.delegate?.presenceChannelDidSubscribe(presence)
+    }
+    run.dispatcher.dispatch(publicName("subscription_succeeded"), channel: name) {
+      guard let roster else { return .object([]) }
+      return ["presence": roster.json]
+    }
+    // Behind the handlers, as PusherSwift has it: who binds from here on gets nothing that was before.
+    delegate?.subscribedToChannel(name: name)
+    flush(channel)
+  }
+
+  private func failed(_ run: ClientRun, _ name: String, _ failure: SubscriptionFailure) {
+    log("subscription of \(name) failed: \(failure.message)")
+    if UserChannel.userID(channelName: name) != nil { return userFailed(failure, run) }
+    run.dispatcher.channels[name]?.noteFailed(failure)
+    let answer = run.signer.takeAnswer(about: name)
+    delegate?.failedToSubscribeToChannel(
+      name: name, response: answer?.response, data: answer?.body, error: failure)
+    run.dispatcher.dispatch(publicName("subscription_error"), channel: name) {
+      [
+        "type": .string(failure.type), "error": .string(failure.message),
+        "status": failure.status.map(JSONValue.integer) ?? .null,
+      ]
+    }
+  }
+
+  private func noteSubscriptionCount(
+    _ event: Envelope, _ dispatcher: EventDispatcher
+  ) -> Int? {
+    guard let name = event.channelName, let channel = dispatcher.channels[name],
+      let count = event.data["subscription_count"]?.integer
+    else { return nil }
+    channel.noteSubscriptionCount(count)
+    return count
+  }
+
+  func publicName(_ name: String) -> String {
+    connection.options.service.eventPrefix + name
+  }
+
+  private static func json(_ member: PusherPresenceChannelMember) -> JSONValue {
+    ["user_id": .string(member.userId), "user_info": member.userInfo]
+  }
+
+  /// A message without what proves who may do something.
+  private static func masked(_ message: String) -> String {
+    guard case .object(var members)? = try? JSONParser.parse(message),
+      let place = members.firstIndex(where: { $0.name == "data" }),
+      case .object(var data) = members[place].value
+    else { return message }
+    for index in data.indices where data[index].name == "auth" {
+      data[index].value = "(left out)"
+    }
+    members[place].value = .object(data)
+    return JSONValue.object(members).jsonText
+  }
+}

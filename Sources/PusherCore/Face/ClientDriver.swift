@@ -1,0 +1,236 @@
+/// What runs on a client's own thread: carries out orders, and tells what comes of them.
+final class ClientDriver {
+  /// How long a closing handshake may take before the socket is dropped.
+  private static let goodbyeTime = Duration.seconds(1)
+
+  let loop: EventLoop
+  let connection: PusherConnection
+  /// The client of the last `connect()`, until it has ended.
+  var run: ClientRun?
+  /// Clients that are closing while another may already be connecting.
+  private var retired: [ObjectIdentifier: RetiredClient] = [:]
+  private var isShuttingDown = false
+
+  /// One call of `connect()`, over any number of reconnects.
+  final class ClientRun {
+    let generation: Int
+    let feed: ChannelsFeed
+    let dispatcher: EventDispatcher
+    let signer: MethodSigner
+    private let user: UserState
+    /// Whether the server has greeted the present socket.
+    var isEstablished = false
+    /// Why the client is about to end, when it was this side that ended it.
+    var veto: ConnectionLoss?
+    var end: ConnectionEnd?
+    var goodbye: LoopTimer?
+
+    init(
+      generation: Int, feed: ChannelsFeed, dispatcher: EventDispatcher, signer: MethodSigner,
+      user: UserState
+    ) {
+      self.generation = generation
+      self.feed = feed
+      self.dispatcher = dispatcher
+      self.signer = signer
+      self.user = user
+    }
+
+    /// The socket is gone, and with it whatever the server had confirmed.
+    func noteLost() {
+      for channel in dispatcher.channels.elements { channel.noteLost() }
+      user.noteLost()
+    }
+  }
+
+  /// The whole life of a client's thread.
+  static func run(_ connection: PusherConnection) {
+    do throws(TransportError) {
+      let driver = ClientDriver(loop: try EventLoop(), connection: connection)
+      connection.state.withLock { $0.wakeUp = driver.loop.wakeUp }
+      driver.loop.beforeWait { [unowned driver] in driver.beginRound() }
+      driver.loop.run()
+      connection.state.withLock { $0.wakeUp = nil }
+    } catch {
+      connection.threadFailed("\(error)")
+    }
+  }
+
+  private init(loop: EventLoop, connection: PusherConnection) {
+    self.loop = loop
+    self.connection = connection
+  }
+
+  var delegate: (any PusherDelegate)? { connection.delegate }
+
+  private func beginRound() {
+    run?.dispatcher.beginRound()
+    while true {
+      let orders = connection.takeOrders()
+      if orders.isEmpty { break }
+      for order in orders {
+        connection.deliverChanges()
+        carryOut(order)
+      }
+    }
+    if isShuttingDown, retired.isEmpty { loop.stop() }
+  }
+
+  private func carryOut(_ order: ClientOrder) {
+    switch order {
+    case .connect(let generation): connect(generation)
+    case .disconnect: disconnect()
+    case .subscribe(let channel): subscribe(channel)
+    case .unsubscribe(let channel): unsubscribe(channel)
+    case .flush(let channel): flush(channel)
+    case .answered(let question, let answer): run?.signer.answer(question, answer)
+    case .signIn: run?.feed.signIn()
+    case .refuse(let channel, let failure):
+      delegate?.failedToSubscribeToChannel(
+        name: channel.name, response: nil, data: nil, error: failure)
+    case .trim: run?.dispatcher.trim()
+    case .shutDown:
+      isShuttingDown = true
+      retire()
+    }
+  }
+
+  // MARK: Connecting
+
+  private func connect(_ generation: Int) {
+    retire()
+    guard connection.state.withLock({ $0.generation == generation }) else { return }
+    if let delegate, !delegate.connectionWillConnect(connection) {
+      connection.change(to: .disconnected, generation: generation)
+      return
+    }
+    do throws(PusherConfigurationError) {
+      let run = try make(generation)
+      self.run = run
+      if connection.userState.isWanted { run.feed.signIn() }
+      for channel in connection.wantedChannels.elements.sorted(by: { $0.serial < $1.serial }) {
+        run.dispatcher.channels[channel.name] = channel
+        run.feed.subscribe(channel.name)
+      }
+      run.feed.connect()
+    } catch {
+      connection.change(to: .disconnected, generation: generation)
+      log("cannot connect: \(error)")
+      delegate?.connectionDidFail(connection, error: error, willAttemptReconnect: false)
+    }
+  }
+
+  private func make(_ generation: Int) throws(PusherConfigurationError) -> ClientRun {
+    let options = connection.options
+    let retries = connection.state.withLock { $0.retries }
+    let destination = try options.destination(key: connection.key)
+    let session = try options.sessionOptions(retries)
+    let dispatcher = EventDispatcher(connection: connection, generation: generation)
+    let signer = MethodSigner(
+      loop: loop, connection: connection, dispatcher: dispatcher, routing: destination.routing)
+    let feed: ChannelsFeed
+    do throws(TLSError) {
+      feed = try ChannelsFeed(
+        loop: loop, destination: destination, options: session, signer: SigningQueue(signer),
+        tap: dispatcher)
+    } catch {
+      throw .tls("\(error)")
+    }
+    feed.delegate = self
+    return ClientRun(
+      generation: generation, feed: feed, dispatcher: dispatcher, signer: signer,
+      user: connection.userState)
+  }
+
+  /// Ends the present client in the background, so that another can take its place.
+  private func retire() {
+    guard let run else { return }
+    self.run = nil
+    run.noteLost()
+    if let goodbye = run.goodbye { loop.remove(goodbye) }
+    guard !run.feed.isClosed else { return }
+    let feed = run.feed
+    let key = ObjectIdentifier(feed)
+    let timer = LoopTimer(deadline: loop.now.advanced(by: Self.goodbyeTime)) { feed.abort() }
+    loop.add(timer)
+    let last = RetiredClient { [unowned self] in
+      loop.remove(timer)
+      retired[key] = nil
+      if isShuttingDown, retired.isEmpty { loop.stop() }
+    }
+    retired[key] = last
+    feed.delegate = last
+    feed.disconnect()
+  }
+
+  private func disconnect() {
+    guard let run else {
+      return finish(generation: connection.state.withLock { $0.generation })
+    }
+    let feed = run.feed
+    let timer = LoopTimer(deadline: loop.now.advanced(by: Self.goodbyeTime)) { feed.abort() }
+    run.goodbye = timer
+    loop.add(timer)
+    feed.disconnect()
+  }
+
+  /// Nothing is left of a connection that was given up.
+  private func finish(generation: Int) {
+    let isWanted = connection.state.withLock {
+      $0.generation == generation && $0.connectionState != .disconnecting
+    }
+    if !isWanted { connection.change(to: .disconnected, generation: generation) }
+  }
+
+  // MARK: Channels
+
+  private func subscribe(_ channel: PusherChannel) {
+    guard let run, connection.channel(channel.name) === channel else { return }
+    let known = run.dispatcher.channels[channel.name]
+    if known === channel, channel.failure == nil { return }
+    channel.noteAsked()
+    if known != nil { run.feed.unsubscribe(channel.name) }
+    run.dispatcher.channels[channel.name] = channel
+    run.feed.subscribe(channel.name)
+  }
+
+  private func unsubscribe(_ channel: PusherChannel) {
+    guard let run, run.dispatcher.channels[channel.name] === channel else { return }
+    run.dispatcher.channels[channel.name] = nil
+    run.feed.unsubscribe(channel.name)
+  }
+
+  /// Sends the client events that waited for `channel`.
+  func flush(_ channel: PusherChannel) {
+    guard let run, run.dispatcher.channels[channel.name] === channel else { return }
+    let events = channel.takeUnsent()
+    for (index, event) in events.enumerated() where !run.feed.trigger(event) {
+      channel.putBack(events[index...])
+      return
+    }
+  }
+
+  // MARK: Words
+
+  /// Tells the delegate what goes on.
+  func log(_ message: @autoclosure () -> String) {
+    guard let delegate else { return }
+    delegate.debugLog(message: message())
+  }
+}
+
+/// Waits for the end of a feed that nobody wants any more.
+private final class RetiredClient: ChannelsFeedDelegate {
+  private let whenClosed: () -> Void
+
+  init(whenClosed: @escaping () -> Void) {
+    self.whenClosed = whenClosed
+  }
+
+  func feedClosed() { whenClosed() }
+  func feedTapIsFull() {}
+  func feed(received event: Envelope, named name: String?, at now: Instant) {}
+  func feed(reports event: SessionEvent, at now: Instant) {}
+  func feed(reports event: ConnectionEvent, at now: Instant) {}
+  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {}
+}

@@ -1,0 +1,144 @@
+/// What runs on an event source's own thread: carries out its tasks, and tells what comes of them.
+final class EventSourceDriver {
+  private let loop: EventLoop
+  private let core: EventSourceCore
+  private var feed: EventStreamFeed?
+  private var generation = 0
+
+  /// The whole life of a source's thread.
+  static func run(_ core: EventSourceCore) {
+    do throws(TransportError) {
+      let driver = EventSourceDriver(loop: try EventLoop(), core: core)
+      core.threadBegan(driver.loop.wakeUp)
+      driver.loop.beforeWait { [unowned driver] in driver.beginRound() }
+      driver.loop.run()
+    } catch {
+      core.threadFailed(.network("\(error)"))
+    }
+  }
+
+  private init(loop: EventLoop, core: EventSourceCore) {
+    self.loop = loop
+    self.core = core
+  }
+
+  private func beginRound() {
+    while true {
+      let tasks = core.takeTasks()
+      if tasks.isEmpty { return }
+      for task in tasks { carryOut(task) }
+    }
+  }
+
+  private func carryOut(_ task: EventSourceCore.Task) {
+    switch task {
+    case .connect(let generation, let lastEventID):
+      drop()
+      connect(generation, lastEventID)
+    case .disconnect:
+      let status = feed?.lastStatus
+      drop()
+      core.completed(nil, status: status, shouldReconnect: false, nil)
+    case .shutDown:
+      drop()
+      loop.stop()
+    }
+  }
+
+  private func drop() {
+    feed?.delegate = nil
+    feed?.disconnect()
+    feed = nil
+  }
+
+  private func connect(_ generation: Int, _ lastEventID: String) {
+    self.generation = generation
+    do {
+      let feed = try make(lastEventID)
+      self.feed = feed
+      feed.delegate = self
+      feed.connect()
+    } catch {
+      core.completed(
+        generation, status: nil, shouldReconnect: false, .invalidRequest("\(error)"))
+    }
+  }
+
+  private func make(_ lastEventID: String) throws -> EventStreamFeed {
+    let settings = core.settings
+    let url = try HTTPURL(parsing: core.url)
+    guard url.scheme == .http || url.scheme == .https else {
+      throw HTTPError.invalidURL("its scheme is neither http nor https")
+    }
+    let destination = Destination(
+      url: url,
+      headers: HTTPHeaders(core.headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }),
+      tls: TLSConfiguration(caFile: settings.caFile))
+    let request = EventStreamSettings(
+      method: settings.method, body: settings.body,
+      acceptsCompression: settings.acceptsCompression,
+      limits: EventStreamLimits(
+        line: settings.maximumEventSize + 64, event: settings.maximumEventSize))
+    let options = EventSourceOptions(
+      reconnect: settings.reconnect, reconnectionTime: settings.reconnectionTime,
+      connectTimeout: settings.connectTimeout, silenceTimeout: settings.silenceTimeout)
+    return try EventStreamFeed(
+      loop: loop, destination: destination, settings: request, options: options,
+      lastEventID: lastEventID, tap: Tap(self))
+  }
+
+  /// Hands events to the driver, which the feed must not keep.
+  private final class Tap: FeedTap {
+    private unowned let driver: EventSourceDriver
+
+    init(_ driver: EventSourceDriver) {
+      self.driver = driver
+    }
+
+    func take(event: EventStreamEvent) -> TapVerdict {
+      driver.received(event)
+      return .taken
+    }
+  }
+
+  private func received(_ event: EventStreamEvent) {
+    guard let feed else { return }
+    let message = EventSourceMessage(
+      id: event.lastEventID.isEmpty ? nil : event.lastEventID.text, event: event.type.text,
+      data: event.data.text)
+    core.received(message, retryTime: feed.reconnectionTime.inMilliseconds, generation)
+    // A handler may have asked for something; it is done before the next event.
+    beginRound()
+  }
+}
+
+extension EventSourceDriver: FeedDelegate {
+  func feed(reports event: ConnectionEvent, at now: Instant) {
+    switch event {
+    case .opened: core.opened(generation)
+    case .reconnectionTime(let time): core.noteRetryTime(time.inMilliseconds, generation)
+    case .disconnected(_, _, .some, _): core.reconnecting(generation)
+    case .ended(let end): ended(end, status: feed?.lastStatus)
+    case .redirected, .disconnected, .gap: break
+    }
+  }
+
+  private func ended(_ end: ConnectionEnd, status: Int?) {
+    switch end {
+    case .asked: break
+    case .finished: core.completed(generation, status: status, shouldReconnect: false, nil)
+    case .lost(let loss, _), .retriesExhausted(let loss, _, _):
+      core.completed(
+        generation, status: status, shouldReconnect: !loss.endsEventSource,
+        loss == .ended ? nil : loss)
+    }
+  }
+
+  func feedTapIsFull() {}
+  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {}
+  func feedClosed() {}
+}
+
+extension Duration {
+  fileprivate var inMilliseconds: Int { Int(wholeNanoseconds / 1_000_000) }
+}

@@ -1,0 +1,167 @@
+internal import Synchronization
+
+/// What any thread may want of the client's own.
+enum ClientOrder: Sendable {
+  /// Connect anew, for this call of `connect()`.
+  case connect(generation: Int)
+  case disconnect
+  case subscribe(PusherChannel)
+  case unsubscribe(PusherChannel)
+  /// Send the client events that wait.
+  case flush(PusherChannel)
+  /// An ``Authorizer`` or ``Authenticator`` has answered the question with this number.
+  case answered(question: Int, Authorization?)
+  /// Tell the server who the user is.
+  case signIn
+  /// The channel cannot be subscribed; only the delegate has to be told.
+  case refuse(PusherChannel, SubscriptionFailure)
+  /// Let go of handlers that were unbound.
+  case trim
+  case shutDown
+
+  /// Whether nobody would know of it unless it waited for a thread.
+  fileprivate var outlivesIdleness: Bool {
+    if case .refuse = self { true } else { false }
+  }
+}
+
+extension PusherConnection {
+  /// Has the client's thread carry out `order`, in the order of calls.
+  ///
+  /// Before the first `connect()` there is no thread, and that call looks at everything that is wanted by itself; so all
+  /// that waits for it is what the delegate has yet to be told.
+  func post(_ order: ClientOrder) {
+    let wakeUp = state.withLock { state -> WakeUp? in
+      guard !state.isShutDown, state.hasThread || order.outlivesIdleness else { return nil }
+      state.orders.append(order)
+      // Who finds orders waiting need not wake anybody again.
+      return state.orders.count == 1 ? state.wakeUp : nil
+    }
+    wakeUp?.signal()
+  }
+
+  /// Takes what was posted.
+  func takeOrders() -> [ClientOrder] {
+    state.withLock { state in
+      defer { state.orders = [] }
+      return state.orders
+    }
+  }
+
+  /// Has handlers that were unbound let go of, where a thread might still hold them.
+  func trim() {
+    guard state.withLock({ $0.hasThread }) else { return }
+    post(.trim)
+  }
+
+  // MARK: Connecting
+
+  /// Connects from any state but `connecting` and `connected`; while waiting to reconnect, at once.
+  func connect() {
+    let needsThread = state.withLock { state -> Bool? in
+      switch state.connectionState {
+      case .connecting, .connected: return nil
+      case .disconnected, .disconnecting, .reconnecting: break
+      }
+      guard !state.isShutDown else { return nil }
+      state.generation += 1
+      liveGeneration.store(state.generation, ordering: .relaxed)
+      Self.change(&state, to: .connecting)
+      defer { state.hasThread = true }
+      return !state.hasThread
+    }
+    guard let needsThread else { return }
+    if needsThread { startThread() }
+    post(.connect(generation: state.withLock { $0.generation }))
+  }
+
+  /// Ends from any state.
+  func disconnect() {
+    let isNeeded = state.withLock { state -> Bool in
+      switch state.connectionState {
+      case .disconnected, .disconnecting: return false
+      case .connecting, .connected, .reconnecting: break
+      }
+      liveGeneration.store(0, ordering: .relaxed)
+      Self.change(&state, to: .disconnecting)
+      return true
+    }
+    if isNeeded { post(.disconnect) }
+  }
+
+  private func startThread() {
+    guard !DetachedThread.start({ [self] in ClientDriver.run(self) }) else { return }
+    threadFailed("the system gave no thread")
+  }
+
+  /// There is no thread to call back on: what is to be told, is told on this one.
+  func threadFailed(_ reason: String) {
+    let delegate = state.withLock { state in
+      state.hasThread = false
+      state.orders = []
+      state.wakeUp = nil
+      liveGeneration.store(0, ordering: .relaxed)
+      Self.change(&state, to: .disconnected)
+      return state.delegate
+    }
+    deliverChanges()
+    delegate?.connectionDidFail(
+      self, error: PusherConfigurationError.system(reason), willAttemptReconnect: false)
+  }
+
+  /// Ends everything; nothing works afterwards.
+  func shutDown() {
+    let (channels, wakeUp) = state.withLock { state in
+      // Without a thread nobody would ever take the orders, and they hold the channels, which hold the connection.
+      state.orders = state.hasThread ? state.orders + [.shutDown] : []
+      state.isShutDown = true
+      liveGeneration.store(0, ordering: .relaxed)
+      Self.change(&state, to: .disconnected)
+      state.changes = []
+      state.socketId = nil
+      defer { state.channels = NameTable() }
+      return (state.channels, state.wakeUp)
+    }
+    for channel in channels.elements { channel.end() }
+    bindings.unbindAll()
+    userState.end()
+    userDataFetcher = nil
+    wakeUp?.signal()
+  }
+
+  // MARK: State
+
+  static func change(_ state: inout Status, to new: ConnectionState) {
+    guard state.connectionState != new else { return }
+    state.changes.append(StateChange(old: state.connectionState, new: new))
+    state.connectionState = new
+  }
+
+  /// Changes the state for what the attempt `generation` has led to, unless something else is wanted by now.
+  @discardableResult
+  func change(to new: ConnectionState, generation: Int, socketId: String? = nil) -> Bool {
+    let isCurrent = state.withLock { state in
+      guard state.generation == generation, !state.isShutDown,
+        new == .disconnected || state.connectionState != .disconnecting
+      else { return false }
+      state.socketId = socketId
+      if new == .disconnected { liveGeneration.store(0, ordering: .relaxed) }
+      Self.change(&state, to: new)
+      return true
+    }
+    deliverChanges()
+    return isCurrent
+  }
+
+  /// Tells the delegate how the state has changed; only on the callback thread.
+  func deliverChanges() {
+    while true {
+      let (changes, delegate) = state.withLock { state in
+        defer { state.changes = [] }
+        return (state.changes, state.delegate)
+      }
+      if changes.isEmpty { return }
+      for change in changes { delegate?.changedConnectionState(from: change.old, to: change.new) }
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/// What a feed of channels tells its owner, on the loop's thread.
+package protocol ChannelsFeedDelegate: FeedDelegate {
+  /// An event for the user that the tap declined, under `name` when that differs from the message's own.
+  func feed(received event: Envelope, named name: String?, at now: Instant)
+
+  /// Something happened to a channel, the user or the protocol; what happens to the connection goes to
+  /// ``FeedDelegate/feed(reports:at:)``.
+  func feed(reports event: SessionEvent, at now: Instant)
+}
+
+/// Answers whether a socket may join a channel, and who its user is.
+package protocol Signer: AnyObject {
+  typealias Completion = (Authorization.Result) -> Void
+
+  /// Answers on the loop's thread, at once or later, exactly once unless cancelled.
+  func sign(_ request: AuthorizationRequest, completion: @escaping Completion)
+
+  /// Forgets every open question; their completions are not called.
+  func cancelAll()
+}
+
+extension AuthorizationFailure {
+  /// A server that could choose any text would have us sign whatever it likes: a call of the HTTP API, say.
+  static let foreignSocketID = AuthorizationFailure.unusable(
+    "the server's socket id is not two numbers with a dot, so nothing is signed for it")
+}
+
+/// The feed of a Pusher service: a session over WebSocket connections, with a signer.
+package final class ChannelsFeed: Feed {
+  package let loop: EventLoop
+  package var session: Session
+  package var connection: WebSocketFeedConnection?
+  package var state = FeedState()
+  private let destination: Destination
+  private let settings: WebSocketSettings
+  private let tls: TLSContext?
+  private let signer: any Signer
+  private let tap: any FeedTap
+  /// The owner, kept until the feed is closed.
+  ///
+  /// It is no weak reference because those slow every event.
+  package var delegate: (any ChannelsFeedDelegate)?
+
+  /// A feed that has not dialled yet.
+  ///
+  /// - Throws: ``TLSError`` when the trust roots cannot be read.
+  package init(
+    loop: EventLoop, destination: Destination, settings: WebSocketSettings = WebSocketSettings(),
+    options: SessionOptions, signer: any Signer, tap: any FeedTap
+  ) throws(TLSError) {
+    self.loop = loop
+    self.destination = destination
+    self.settings = settings
+    self.signer = signer
+    self.tap = tap
+    tls = try destination.tlsContext()
+    session = Session(options: options, random: SecureRandom.generator)
+  }
+
+  package func subscribe(_ channel: String) {
+    perform { $0.subscribe(channel, at: $1) }
+  }
+
+  package func unsubscribe(_ channel: String) {
+    perform { $0.unsubscribe(channel, at: $1) }
+  }
+
+  /// Tells the server who the user is, on this connection and every later one; the user's events come on the
+  /// ``UserChannel``.
+  package func signIn() {
+    perform { $0.signIn(at: $1) }
+  }
+
+  /// Sends a client event; answers false while its channel is not subscribed.
+  package func trigger(_ event: ClientEvent) -> Bool {
+    var isSent = false
+    perform { session, _ in isSent = session.trigger(event) }
+    return isSent
+  }
+
+  /// Moves the attempt to connect that is waited for.
+  package func retry(in delay: Duration) {
+    perform { $0.retry(in: delay, at: $1) }
+  }
+
+  // MARK: Feed
+
+  package var owner: (any FeedDelegate)? { delegate }
+
+  package func forgetOwner() {
+    delegate = nil
+  }
+
+  package func makeConnection() -> WebSocketFeedConnection {
+    WebSocketFeedConnection(
+      loop: loop, destination: destination, settings: settings, tls: tls, tap: tap, delegate: self)
+  }
+
+  package func dial(_ connection: WebSocketFeedConnection) {
+    connection.start()
+  }
+
+  package func forgetQuestions() {
+    signer.cancelAll()
+  }
+
+  package func perform(_ output: SessionOutput) {
+    switch output {
+    case .dial: dial()
+    case .close: closeConnection()
+    case .abort: dropConnection()
+    case .report(.connection(let event)): report(event)
+    case .report(let event): delegate?.feed(reports: event, at: loop.now)
+    case .send(let text):
+      delegate?.feed(exchanged: text, isSent: true)
+      connection?.send(text)
+    case .answerPing(let text):
+      if connection?.answerPing(text) == true { delegate?.feed(exchanged: text, isSent: true) }
+    case .authorize(let request): authorize(request)
+    case .deliver(let message): deliver(message)
+    }
+  }
+
+  private func authorize(_ request: AuthorizationRequest) {
+    // A signer, here, at an endpoint or in a command, is asked for ids alone.
+    guard SocketID.isValid(request.socketID) else {
+      return perform { $0.authorized(request, .failure(.foreignSocketID), at: $1) }
+    }
+    signer.sign(request) { [unowned self] result in
+      perform { $0.authorized(request, result, at: $1) }
+    }
+  }
+
+  private func deliver(_ message: [UInt8]) {
+    let buffer = ByteBuffer(capacity: message.count)
+    buffer.append(message)
+    withExtendedLifetime(buffer) {
+      guard let envelope = try? Envelope(buffer.view, isDecrypted: true) else { return }
+      delegate?.feed(received: envelope, named: nil, at: loop.now)
+    }
+  }
+}
+
+extension ChannelsFeed: WebSocketFeedConnectionDelegate {
+  package func connectionDelivered(at now: Instant) {
+    session.noteDelivery(at: now)
+  }
+
+  package func connectionReceived(text: ByteView, at now: Instant) {
+    delegate?.feed(exchanged: text.text, isSent: false)
+    switch session.receive(text, at: now) {
+    case .event(let envelope, let name):
+      delegate?.feed(received: envelope, named: name, at: now)
+    case .handled: drain()
+    }
+  }
+
+  package func connectionReceived(binary: ByteView, at now: Instant) {
+    perform { session, now in session.receivedBinary(binary, at: now) }
+  }
+}

@@ -1,0 +1,110 @@
+/// The feed of an event stream: an event-source session over HTTP.
+///
+/// Every event goes to the tap.
+package final class EventStreamFeed: Feed {
+  package let loop: EventLoop
+  package var session: EventSourceSession
+  package var connection: EventStreamFeedConnection?
+  package var state = FeedState()
+  private let destination: Destination
+  private let settings: EventStreamSettings
+  private let tls: TLSContext?
+  private let tap: any FeedTap
+  private let parser: EventStreamParser
+  /// What the session was told of the wait before a new attempt, in milliseconds.
+  private var knownReconnectionTime: Int?
+  /// The status of the last answer that came, whatever its type; `nil` before the first.
+  package private(set) var lastStatus: Int?
+  /// The owner, kept until the feed is closed.
+  package var delegate: (any FeedDelegate)?
+
+  /// A feed that has not dialled yet; it begins after the event `lastEventID`, else after the one that the
+  /// destination's fields name.
+  ///
+  /// - Throws: ``TLSError`` when the trust roots cannot be read.
+  package init(
+    loop: EventLoop, destination: Destination, settings: EventStreamSettings,
+    options: EventSourceOptions, lastEventID: String = "", tap: any FeedTap
+  ) throws(TLSError) {
+    self.loop = loop
+    self.destination = destination
+    self.settings = settings
+    self.tap = tap
+    // Among the fields it says where to begin; sent with every request it would bring the same events again.
+    let first = lastEventID.isEmpty ? destination.headers["Last-Event-ID"] : lastEventID
+    parser = EventStreamParser(limits: settings.limits, lastEventID: first ?? "")
+    tls = try destination.tlsContext()
+    session = EventSourceSession(options: options, random: SecureRandom.generator)
+  }
+
+  /// The ID of the last event that came; empty when there is none.
+  package var lastEventID: String { parser.lastEventID }
+
+  /// The same in place, for the time of the call.
+  package func withLastEventID(_ body: (ByteView) -> Void) {
+    body(parser.lastEventIDView)
+  }
+
+  /// The wait before a new attempt: the one that the stream has named last, or the option's.
+  package var reconnectionTime: Duration {
+    parser.reconnectionTime.map { .milliseconds($0) } ?? session.reconnectionTime
+  }
+
+  // MARK: Feed
+
+  package var owner: (any FeedDelegate)? { delegate }
+
+  package func forgetOwner() {
+    delegate = nil
+  }
+
+  package func makeConnection() -> EventStreamFeedConnection {
+    parser.reset()
+    return EventStreamFeedConnection(
+      loop: loop, destination: destination, settings: settings, tls: tls, parser: parser,
+      tap: tap, delegate: self)
+  }
+
+  package func dial(_ connection: EventStreamFeedConnection) {
+    connection.start()
+  }
+
+  package func forgetQuestions() {}
+
+  package func perform(_ output: EventSourceOutput) {
+    switch output {
+    case .dial: dial()
+    case .abort: dropConnection()
+    case .report(let event): report(event)
+    }
+  }
+}
+
+extension EventStreamFeed: EventStreamFeedConnectionDelegate {
+  package func connectionExchanged(head: String, isRequest: Bool) {
+    delegate?.feed(exchanged: head, isSent: isRequest)
+  }
+
+  package func connectionAnswered(status: Int) {
+    lastStatus = status
+  }
+
+  package func connectionOpened(at now: Instant) {
+    perform { $0.opened(at: $1) }
+  }
+
+  package func connectionFinished(at now: Instant) {
+    connection = nil
+    perform { session, _ in session.finished() }
+  }
+
+  package func connectionReceivedEvent() {
+    session.noteEvent()
+  }
+
+  package func connectionDelivered(at now: Instant) {
+    guard let time = parser.reconnectionTime, time != knownReconnectionTime else { return }
+    knownReconnectionTime = time
+    perform { session, _ in session.setReconnectionTime(milliseconds: time) }
+  }
+}

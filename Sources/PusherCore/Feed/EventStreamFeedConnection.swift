@@ -1,0 +1,228 @@
+/// What a connection for an event stream tells its owner.
+package protocol EventStreamFeedConnectionDelegate: FeedConnectionDelegate {
+  /// A head went out or came in, to be shown as a trace; its secrets are left out.
+  func connectionExchanged(head: String, isRequest: Bool)
+  /// A head came that is the answer, not a word on the way to it.
+  func connectionAnswered(status: Int)
+  /// The answer is an event stream.
+  func connectionOpened(at now: Instant)
+  /// The server answered 204; the connection is over.
+  func connectionFinished(at now: Instant)
+  /// The stream has brought an event.
+  func connectionReceivedEvent()
+}
+
+/// One request for an event stream, its redirects, and the stream that answers it.
+package final class EventStreamFeedConnection: FeedConnection {
+  package let loop: EventLoop
+  package var state = FeedConnectionState()
+  package let input = ByteBuffer(capacity: FeedConnectionState.readSize + 16_384)
+  /// Nothing is sent on an open stream.
+  package let output = ByteBuffer()
+  private let destination: Destination
+  private let settings: EventStreamSettings
+  private let tls: TLSContext?
+  private let parser: EventStreamParser
+  private let tap: any FeedTap
+  private var dropsBody = false
+  private var body: HTTPBodyReader?
+  private var decoder: ContentDecoder?
+  /// The body before it is decompressed.
+  private let encoded = ByteBuffer()
+  private var isSecure = false
+  /// The body cannot be read on.
+  private var isBroken = false
+  private var hasReceivedEvent = false
+  /// The owner, kept until the end.
+  ///
+  /// It is no weak reference because those slow every event.
+  private var delegate: (any EventStreamFeedConnectionDelegate)?
+
+  /// A connection whose stream goes through `parser`, which must be at the beginning of a stream.
+  init(
+    loop: EventLoop, destination: Destination, settings: EventStreamSettings, tls: TLSContext?,
+    parser: EventStreamParser, tap: any FeedTap, delegate: any EventStreamFeedConnectionDelegate
+  ) {
+    self.loop = loop
+    self.destination = destination
+    self.settings = settings
+    self.tls = tls
+    self.parser = parser
+    self.tap = tap
+    self.delegate = delegate
+  }
+
+  /// Dials; every answer comes from inside the loop.
+  func start() {
+    start(to: destination, tls: tls, isUpgrade: false)
+  }
+
+  package var owner: (any FeedConnectionDelegate)? { delegate }
+  package var openStage: ConnectionStage? { nil }
+
+  package func forgetOwner() {
+    delegate = nil
+  }
+
+  package func close() {
+    abort()
+  }
+
+  package func outputHasRoom(at now: Instant) {}
+
+  // MARK: The request and the answer's head
+
+  package func request(_ trail: RedirectTrail, over route: Route) throws(ConnectionLoss) -> [UInt8]
+  {
+    let request = settings.request(
+      trail, headers: destination.headers, dropsBody: dropsBody, lastEventID: parser.lastEventID)
+    let bytes: [UInt8]
+    do throws(HTTPError) {
+      bytes = try request.encode(over: route)
+    } catch {
+      throw .invalidRequest("\(error)")
+    }
+    delegate?.connectionExchanged(
+      head: "\(request.method) \(request.url.path)\(Self.shown(request.headers))",
+      isRequest: true)
+    return bytes
+  }
+
+  package func openingReceived(_ head: HTTPResponseHead) {
+    delegate?.connectionExchanged(
+      head: "\(head.status) \(head.reason)\(Self.shown(head.headers))", isRequest: false)
+    delegate?.connectionAnswered(status: head.status)
+  }
+
+  package func openingRedirected(status: Int, to place: String, at now: Instant) {
+    // RFC 9110 sections 15.4.2 to 15.4.4: what browsers make of a POST, and what 303 means for everything.
+    if status == 303 || (status == 301 || status == 302) && settings.method == "POST" {
+      dropsBody = true
+    }
+    delegate?.connectionRedirected(status: status, to: place, at: now)
+  }
+
+  package func opening(_ opening: Opening, answered head: HTTPResponseHead, at now: Instant) {
+    if head.status == 204 {
+      let delegate = delegate
+      abort()
+      delegate?.connectionFinished(at: now)
+      return
+    }
+    do throws(ConnectionLoss) {
+      try accept(head)
+    } catch {
+      return end(error, at: now)
+    }
+    isSecure = opening.isSecure
+    open(opening, at: now)
+    delegate?.connectionOpened(at: now)
+    drain(at: now)
+  }
+
+  /// Makes ready for the body.
+  ///
+  /// - Throws: ``ConnectionLoss`` for every answer but an event stream.
+  private func accept(_ head: HTTPResponseHead) throws(ConnectionLoss) {
+    guard head.status == 200 else { throw ConnectionLoss(refusal: head, at: SystemClock.wall()) }
+    let type = head.headers["Content-Type"]
+    let essence = type.map { ASCII.trimmed($0.prefix { $0 != ";" }) }
+    guard let essence, ASCII.equalIgnoringCase(essence, "text/event-stream") else {
+      throw .notAnEventStream(contentType: type)
+    }
+    let codings = head.headers.tokens("Content-Encoding").filter { $0 != "identity" }
+    if let coding = codings.first {
+      decoder = codings.count == 1 ? ContentDecoder(coding: coding) : nil
+      guard decoder != nil else {
+        let names = codings.joined(separator: ", ")
+        throw .violation("its content coding is neither gzip nor deflate: \(names)")
+      }
+    }
+    do throws(HTTPError) {
+      body = try HTTPBodyReader(head, requestMethod: settings.method, limit: .max)
+    } catch {
+      throw .violation("\(error)")
+    }
+  }
+
+  /// The fields as a trace shows them: without the values that may be secrets.
+  private static func shown(_ headers: HTTPHeaders) -> String {
+    let harmless = [
+      "accept", "accept-encoding", "cache-control", "connection", "content-encoding",
+      "content-length", "content-type", "date", "last-event-id", "retry-after", "server",
+      "transfer-encoding", "user-agent", "vary", "via",
+    ]
+    return headers.fields.map { field in
+      " | \(field.name): \(harmless.contains(field.name.lowercased()) ? field.value : "…")"
+    }.joined()
+  }
+
+  // MARK: The stream
+
+  package func streamEnded(at now: Instant) {
+    if body?.isComplete == true { return broke(.ended, at: now) }
+    guard body?.endsWithConnection == true else {
+      return broke(.network("the connection ended in the middle of the stream"), at: now)
+    }
+    // TLS closes with an alert of its own, without which the stream has thrown an error instead.
+    broke(isSecure ? .ended : .endedUnmarked, at: now)
+  }
+
+  package func drain(at now: Instant) {
+    guard isOpen, let delegate, !state.isDraining else { return }
+    state.isDraining = true
+    defer { state.isDraining = false }
+    do throws(EventStreamError) {
+      while !isPaused {
+        if let event = try parser.next() {
+          if !hasReceivedEvent {
+            hasReceivedEvent = true
+            delegate.connectionReceivedEvent()
+          }
+          if tap.take(event: event) == .takenAndFull { delegate.connectionTapIsFull() }
+          // A handler may have ended the connection.
+          guard isOpen else { return }
+        } else if !fill() {
+          if body?.isComplete == true { state.breakdown = state.breakdown ?? .ended }
+          if let loss = state.breakdown {
+            return end(parser.isInsideEvent ? loss.insideEvent : loss, at: now)
+          }
+          return delegate.connectionDelivered(at: now)
+        }
+      }
+    } catch {
+      end(.limit("\(error)"), at: now)
+    }
+  }
+
+  /// Moves what has come towards the parser; whether anything reached it.
+  ///
+  /// What stands before a mistake of the body still counts.
+  private func fill() -> Bool {
+    guard !isBroken else { return false }
+    let before = parser.input.count
+    do {
+      try moveBody()
+    } catch is ContentDecoder.InvalidData {
+      bodyBroke("the body is not what its content coding says")
+    } catch {
+      bodyBroke("\(error)")
+    }
+    return parser.input.count > before
+  }
+
+  private func moveBody() throws {
+    guard let decoder else {
+      _ = try body?.read(from: input, into: parser.input)
+      return
+    }
+    if encoded.isEmpty { _ = try body?.read(from: input, into: encoded) }
+    _ = try decoder.decode(
+      from: encoded, into: parser.input, atMost: FeedConnectionState.readSize)
+  }
+
+  private func bodyBroke(_ what: String) {
+    isBroken = true
+    state.breakdown = .violation(what)
+  }
+}

@@ -1,0 +1,190 @@
+/// A protocol's state machine, as a feed drives it; each says more of these functions where it declares them.
+package protocol FeedSession {
+  /// What the machine wants done.
+  associatedtype Output
+
+  var deadline: Instant? { get }
+  mutating func nextOutput() -> Output?
+  mutating func connect(at now: Instant)
+  mutating func disconnect(at now: Instant)
+  mutating func tick(at now: Instant, stage: ConnectionStage?)
+  mutating func noteActivity(at now: Instant)
+  mutating func setReadingPaused(_ paused: Bool, at now: Instant)
+  mutating func redirected(status: Int, to place: String)
+  mutating func lost(_ loss: ConnectionLoss, at now: Instant)
+}
+
+extension Session: FeedSession {}
+extension EventSourceSession: FeedSession {}
+
+/// What a feed tells its owner, on the loop's thread, whatever its protocol.
+package protocol FeedDelegate: AnyObject {
+  /// The tap has answered ``TapVerdict/takenAndFull``: time to pause the feed, or to end it.
+  func feedTapIsFull()
+  /// Something happened to the connection.
+  func feed(reports event: ConnectionEvent, at now: Instant)
+  /// The session has ended and the socket, if there was one, is closed.
+  func feedClosed()
+  /// A message or a head comes in or goes out, to be shown as a trace; what is sent may hold a signature.
+  func feed(exchanged text: @autoclosure () -> String, isSent: Bool)
+}
+
+/// What every feed keeps besides its session and its connection.
+package struct FeedState {
+  fileprivate var isDraining = false
+  fileprivate var hasEnded = false
+  fileprivate var isPaused = false
+  fileprivate(set) var isClosed = false
+  fileprivate(set) var heardAt: Instant?
+
+  package init() {}
+}
+
+/// A session that is driven on an event loop, over any number of connections.
+///
+/// It belongs to the loop's thread. What is common to both protocols stands in the extension; a protocol adds how an
+/// output of its session is performed and what a connection is.
+package protocol Feed: LoopSource, FeedConnectionDelegate {
+  associatedtype Machine: FeedSession
+  associatedtype Connection: FeedConnection
+
+  var loop: EventLoop { get }
+  var session: Machine { get set }
+  var connection: Connection? { get set }
+  var state: FeedState { get set }
+  /// The owner, kept until the feed is closed.
+  var owner: (any FeedDelegate)? { get }
+
+  /// A connection that has not dialled yet.
+  func makeConnection() -> Connection
+  func dial(_ connection: Connection)
+  func perform(_ output: Machine.Output)
+  /// Whatever was asked for a connection that is gone, or about to go, need not be answered any more.
+  func forgetQuestions()
+  func forgetOwner()
+}
+
+extension Feed {
+  /// Whether the session has ended and no socket is left.
+  package var isClosed: Bool { state.isClosed }
+
+  /// When the server was heard last, whatever it said; `nil` before that.
+  package var heardAt: Instant? { state.heardAt }
+
+  /// Dials for the first time.
+  package func connect() {
+    loop.add(self)
+    perform { $0.connect(at: $1) }
+  }
+
+  /// Ends from any state, with a goodbye where the protocol has one and there is a socket.
+  package func disconnect() {
+    perform { $0.disconnect(at: $1) }
+  }
+
+  /// Drops what is left of the socket after ``disconnect()``, when the goodbye takes too long.
+  package func abort() {
+    disconnect()
+    dropConnection()
+  }
+
+  /// Set while nobody takes what is received: the socket is then left unread.
+  package var isPaused: Bool {
+    get { state.isPaused }
+    set {
+      guard newValue != state.isPaused else { return }
+      state.isPaused = newValue
+      session.setReadingPaused(newValue, at: loop.now)
+      if newValue {
+        connection?.isPaused = true
+      } else {
+        connection?.resume()
+      }
+    }
+  }
+
+  /// One input for the session, then everything that follows from it.
+  package func perform(_ input: (inout Machine, Instant) -> Void) {
+    input(&session, loop.now)
+    drain()
+  }
+
+  package func drain() {
+    // Performing an output may be an input again; the outermost call drains for all.
+    guard !state.isDraining else { return }
+    state.isDraining = true
+    defer { state.isDraining = false }
+    while let output = session.nextOutput() { perform(output) }
+  }
+
+  // MARK: What both protocols do for their sessions
+
+  package func dial() {
+    dropConnection()
+    let connection = makeConnection()
+    connection.isPaused = isPaused
+    self.connection = connection
+    dial(connection)
+  }
+
+  package func closeConnection() {
+    forgetQuestions()
+    connection?.close()
+  }
+
+  package func dropConnection() {
+    forgetQuestions()
+    connection?.abort()
+    connection = nil
+    closeIfEnded()
+  }
+
+  package func report(_ event: ConnectionEvent) {
+    owner?.feed(reports: event, at: loop.now)
+    guard case .ended = event else { return }
+    state.hasEnded = true
+    closeIfEnded()
+  }
+
+  package func closeIfEnded() {
+    guard state.hasEnded, connection == nil, !isClosed else { return }
+    state.isClosed = true
+    loop.remove(self)
+    let owner = owner
+    forgetOwner()
+    owner?.feedClosed()
+  }
+
+  // MARK: The clock
+
+  package var interest: LoopInterest { LoopInterest(deadline: session.deadline) }
+
+  package func ready(_ events: PollEvents, at now: Instant) {}
+
+  package func expired(at now: Instant) {
+    let stage = connection?.stage
+    perform { $0.tick(at: $1, stage: stage) }
+  }
+
+  // MARK: The connection
+
+  package func connectionReceivedBytes(at now: Instant) {
+    state.heardAt = now
+    session.noteActivity(at: now)
+  }
+
+  package func connectionRedirected(status: Int, to place: String, at now: Instant) {
+    perform { session, _ in session.redirected(status: status, to: place) }
+  }
+
+  package func connectionTapIsFull() {
+    owner?.feedTapIsFull()
+  }
+
+  package func connectionEnded(_ loss: ConnectionLoss, at now: Instant) {
+    forgetQuestions()
+    connection = nil
+    perform { $0.lost(loss, at: $1) }
+    closeIfEnded()
+  }
+}

@@ -1,0 +1,97 @@
+/// Where a server is, the way to it, and what it is told first.
+package struct Destination: Sendable {
+  /// The whole URL; its scheme decides about TLS.
+  package var url: HTTPURL
+  /// Sent with the request; fields for the first server alone do not follow a redirect elsewhere.
+  package var headers: HTTPHeaders
+  /// Which way leads to the server.
+  package var routing: Routing
+  package var tls: TLSConfiguration
+  /// Where the environment says that authorities are found.
+  package var trust: TLSEnvironment
+
+  package init(
+    url: HTTPURL, headers: HTTPHeaders = HTTPHeaders(), routing: Routing = Routing(),
+    tls: TLSConfiguration = TLSConfiguration(), trust: TLSEnvironment = TLSEnvironment()
+  ) {
+    self.url = url
+    self.headers = headers
+    self.routing = routing
+    self.tls = tls
+    self.trust = trust
+  }
+
+  /// What secure connections are made with; `nil` for a URL that is not secure.
+  ///
+  /// - Throws: ``TLSError`` when the trust roots cannot be read.
+  func tlsContext() throws(TLSError) -> TLSContext? {
+    url.isSecure ? try TLSContext.client(tls, environment: trust) : nil
+  }
+}
+
+/// What a WebSocket connection is asked for with, besides its ``Destination``.
+package struct WebSocketSettings: Sendable {
+  /// Offered with the upgrade, the one liked best first; most servers want none.
+  package var subprotocols: [String]
+  /// What is offered of permessage-deflate, in the words of `Sec-WebSocket-Extensions`; `nil` for nothing.
+  package var compressionOffer: String?
+  package var limits: WebSocketLimits
+
+  package init(
+    subprotocols: [String] = [], compressionOffer: String? = PerMessageDeflate.offer,
+    limits: WebSocketLimits = WebSocketLimits()
+  ) {
+    self.subprotocols = subprotocols
+    self.compressionOffer = compressionOffer
+    self.limits = limits
+  }
+}
+
+/// What an event stream is asked for with, besides its ``Destination``, whose user information becomes Basic
+/// authorisation and whose fields take the place of those that an event stream needs.
+package struct EventStreamSettings: Sendable {
+  package var method: String
+  package var body: [UInt8]
+  /// Whether the server is told that it may compress.
+  package var acceptsCompression: Bool
+  package var limits: EventStreamLimits
+
+  package init(
+    method: String = "GET", body: [UInt8] = [], acceptsCompression: Bool = false,
+    limits: EventStreamLimits = EventStreamLimits()
+  ) {
+    self.method = method
+    self.body = body
+    self.acceptsCompression = acceptsCompression
+    self.limits = limits
+  }
+
+  /// The request for the stream after `lastEventID` (HTML section 9.2.3), as the trail leads it.
+  ///
+  /// After a redirect that is answered by a new request only (RFC 9110 section 15.4), a body is left out.
+  func request(
+    _ trail: RedirectTrail, headers: HTTPHeaders, dropsBody: Bool, lastEventID: String
+  ) -> HTTPExchange.Request {
+    var fields = HTTPHeaders()
+    var given = trail.headers(headers)
+    given.remove("Last-Event-ID")
+    func add(_ name: String, _ value: String) {
+      if given[name] == nil { fields.append(name, value) }
+    }
+    add("Accept", "text/event-stream")
+    // As browsers do: their cache mode "no-store" sends this (Fetch section 4.5).
+    add("Cache-Control", "no-cache")
+    if acceptsCompression { add("Accept-Encoding", "gzip, deflate") }
+    // An ID that no field can hold cannot be sent back.
+    if !lastEventID.isEmpty, lastEventID.utf8.allSatisfy(ASCII.isFieldValue) {
+      add("Last-Event-ID", lastEventID)
+    }
+    for field in given.fields {
+      let isOfBody = field.name.lowercased().begins(with: "content-")
+      if !(dropsBody && isOfBody) { fields.append(field.name, field.value) }
+    }
+    return HTTPExchange.Request(
+      method: dropsBody ? "GET" : method, url: trail.url, headers: fields,
+      body: dropsBody ? [] : body)
+  }
+}

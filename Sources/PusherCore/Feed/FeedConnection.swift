@@ -1,0 +1,188 @@
+/// What a connection tells its owner, whatever it carries.
+package protocol FeedConnectionDelegate: AnyObject {
+  /// Bytes came in, of whatever kind.
+  func connectionReceivedBytes(at now: Instant)
+  /// The server sent the request elsewhere, and that place is dialled now.
+  func connectionRedirected(status: Int, to place: String, at now: Instant)
+  /// Everything that had come by `now` was handed out.
+  func connectionDelivered(at now: Instant)
+  /// The tap wants no more for now.
+  func connectionTapIsFull()
+  /// The connection is over; it says nothing more.
+  func connectionEnded(_ loss: ConnectionLoss, at now: Instant)
+}
+
+/// What every connection keeps of its stream.
+package struct FeedConnectionState {
+  /// How much is read at a time; also what one burst may cost before the output is flushed.
+  static let readSize = 256 << 10
+
+  /// Until there is a stream.
+  fileprivate(set) var opening: Opening?
+  /// Once the opening has led to one.
+  fileprivate(set) var stream: SocketStream?
+  fileprivate(set) var isOver = false
+  fileprivate var isPaused = false
+  /// Why nothing more will come, while what has come is still to be handed out.
+  var breakdown: ConnectionLoss?
+  var isDraining = false
+  /// Whether bytes may wait in the socket since a time when it was left unread.
+  fileprivate(set) var isBehind = false
+  /// When bytes last came.
+  fileprivate(set) var lastRead: Instant?
+  fileprivate var isSecure = false
+}
+
+/// One connection of a feed: an opening, then a stream that is read, handed out and ended.
+///
+/// It is used once and belongs to the loop's thread. What is common to all kinds of connection stands in the extension;
+/// a kind adds what it asks for and how bytes become events.
+package protocol FeedConnection: SocketStreamDelegate, OpeningDelegate {
+  var loop: EventLoop { get }
+  var state: FeedConnectionState { get set }
+  /// Where bytes of the stream go.
+  var input: ByteBuffer { get }
+  /// What waits to be sent.
+  var output: ByteBuffer { get }
+  /// Tells the owner, until the end.
+  var owner: (any FeedConnectionDelegate)? { get }
+
+  /// Forgets the owner, which is told nothing more.
+  func forgetOwner()
+  /// Hands out everything that is complete, until there is no more or nobody wants more.
+  func drain(at now: Instant)
+  /// The other side has ended the stream properly.
+  func streamEnded(at now: Instant)
+  /// There is room for output again.
+  func outputHasRoom(at now: Instant)
+  /// Ends politely where the protocol knows how, else like ``abort()``.
+  func close()
+  /// What is waited for while the stream is open and nothing has come on it; `nil` for nothing.
+  var openStage: ConnectionStage? { get }
+}
+
+extension FeedConnection {
+  /// Whether there is an open stream.
+  package var isOpen: Bool { state.stream != nil && !state.isOver }
+
+  /// Whether there ever was one.
+  package var wasOpen: Bool { state.stream != nil }
+
+  /// How far the attempt to connect has come; `nil` after it.
+  package var stage: ConnectionStage? { state.isOver ? nil : state.opening?.stage ?? openStage }
+
+  /// Set to leave what comes unread, for as long as nobody takes what was read.
+  package var isPaused: Bool {
+    get { state.isPaused }
+    set {
+      state.isPaused = newValue
+      if newValue { state.isBehind = true }
+      state.opening?.isPaused = newValue
+      state.stream?.wantsRead = !newValue
+    }
+  }
+
+  /// Dials; every answer comes from inside the loop.
+  package func start(to destination: Destination, tls: TLSContext?, isUpgrade: Bool) {
+    let opening = Opening(
+      loop: loop, to: destination, tls: tls, isUpgrade: isUpgrade, isPaused: state.isPaused,
+      input: input, delegate: self)
+    state.opening = opening
+    opening.start()
+  }
+
+  /// The opening has led to a stream, which is read from here on.
+  package func open(_ opening: Opening, at now: Instant) {
+    state.isSecure = opening.isSecure
+    state.stream = opening.handOver(to: self)
+    state.stream?.wantsRead = !state.isPaused
+    state.opening = nil
+    state.lastRead = now
+  }
+
+  /// Drops the connection without a word and without a report.
+  package func abort() {
+    state.isOver = true
+    forgetOwner()
+    state.opening?.abort()
+    state.opening = nil
+    state.stream?.close()
+  }
+
+  /// Goes on with what was read before a pause.
+  package func resume() {
+    isPaused = false
+    drain(at: loop.now)
+  }
+
+  package func end(_ loss: ConnectionLoss, at now: Instant) {
+    guard !state.isOver else { return }
+    let owner = owner
+    abort()
+    owner?.connectionEnded(loss, at: now)
+  }
+
+  /// Nothing more will come: what has come still counts, also when nobody wants it just now.
+  package func broke(_ loss: ConnectionLoss, at now: Instant) {
+    guard isOpen else { return end(loss, at: now) }
+    guard state.breakdown == nil else { return }
+    state.breakdown = loss
+    state.stream?.close()
+    drain(at: now)
+  }
+
+  package func flush() {
+    guard state.breakdown == nil, !output.isEmpty else { return }
+    do throws(TransportError) {
+      try state.stream?.write(from: output)
+    } catch {
+      broke(ConnectionLoss(error), at: loop.now)
+    }
+  }
+
+  // MARK: The opening
+
+  package func openingRedirected(status: Int, to place: String, at now: Instant) {
+    owner?.connectionRedirected(status: status, to: place, at: now)
+  }
+
+  package func openingReceivedBytes(at now: Instant) {
+    owner?.connectionReceivedBytes(at: now)
+  }
+
+  package func openingReceived(_ head: HTTPResponseHead) {}
+
+  package func openingFailed(_ loss: ConnectionLoss, at now: Instant) {
+    end(loss, at: now)
+  }
+
+  // MARK: The stream
+
+  package func streamOpened(_ stream: SocketStream, at now: Instant) {}
+
+  package func streamReadable(_ stream: SocketStream, at now: Instant) {
+    do throws(TransportError) {
+      switch try stream.read(into: input, atMost: FeedConnectionState.readSize) {
+      case .wouldBlock: state.isBehind = false
+      case .bytes(let count):
+        // TLS gives a record at a time, and tells that there is no more by a read that gives nothing.
+        if !state.isSecure, count < FeedConnectionState.readSize { state.isBehind = false }
+        state.lastRead = now
+        owner?.connectionReceivedBytes(at: now)
+        drain(at: now)
+      case .end: streamEnded(at: now)
+      }
+    } catch {
+      broke(ConnectionLoss(error), at: now)
+    }
+  }
+
+  package func streamWritable(_ stream: SocketStream, at now: Instant) {
+    flush()
+    outputHasRoom(at: now)
+  }
+
+  package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
+    broke(ConnectionLoss(error), at: now)
+  }
+}

@@ -1,0 +1,203 @@
+/// What decides about an opening: the connection that it is for.
+package protocol OpeningDelegate: AnyObject {
+  /// What an opening asks for, sent to where `trail` leads.
+  ///
+  /// - Throws: ``ConnectionLoss`` for a request that cannot be made.
+  func request(_ trail: RedirectTrail, over route: Route) throws(ConnectionLoss) -> [UInt8]
+  /// The request goes elsewhere, and that place is dialled next.
+  func openingRedirected(status: Int, to place: String, at now: Instant)
+  /// Bytes came, of whatever kind.
+  func openingReceivedBytes(at now: Instant)
+  /// A head came that is the answer, not a word on the way to it, and no redirect that is followed.
+  ///
+  /// The owner takes the stream and what has come after the head by ``Opening/handOver(to:)``, or ends the opening.
+  func opening(_ opening: Opening, answered head: HTTPResponseHead, at now: Instant)
+  /// Every head that comes, redirects too.
+  func openingReceived(_ head: HTTPResponseHead)
+  /// There will be no stream.
+  func openingFailed(_ loss: ConnectionLoss, at now: Instant)
+}
+
+/// The beginning of every connection, from the dial to an open stream: name, proxy, TLS, request, redirects, head.
+///
+/// It is used once and belongs to the loop's thread.
+package final class Opening {
+  private let loop: EventLoop
+  private let destination: Destination
+  /// Whether an upgrade is asked for, and not a document.
+  private let isUpgrade: Bool
+  private var tls: TLSContext?
+  private var trail: RedirectTrail
+  private var stream: SocketStream?
+  private var isAsking = false
+  private let input: ByteBuffer
+  private let output = ByteBuffer()
+  private var headParser = HTTPHeadParser(limits: HTTPHeadLimits())
+  /// The owner, until the opening is over.
+  private var delegate: (any OpeningDelegate)?
+  /// Set to leave what comes unread.
+  var isPaused: Bool {
+    didSet { stream?.wantsRead = !isPaused }
+  }
+
+  init(
+    loop: EventLoop, to destination: Destination, tls: TLSContext?, isUpgrade: Bool,
+    isPaused: Bool, input: ByteBuffer, delegate: any OpeningDelegate
+  ) {
+    self.loop = loop
+    self.destination = destination
+    self.tls = tls
+    self.isUpgrade = isUpgrade
+    self.isPaused = isPaused
+    self.input = input
+    self.delegate = delegate
+    trail = RedirectTrail(url: destination.url)
+  }
+
+  /// Whether the stream is, or would be, encrypted.
+  var isSecure: Bool { trail.url.isSecure }
+
+  /// How far it has come.
+  var stage: ConnectionStage {
+    stream?.stage
+      ?? (isUpgrade ? .upgrading(received: input.count) : .asking(received: input.count))
+  }
+
+  private var route: Route { destination.routing.route(to: trail.url) }
+
+  /// Dials; every answer comes from inside the loop.
+  func start() {
+    let stream = SocketStream.connect(
+      loop: loop, to: route, tls: trail.url.isSecure ? tls : nil, delegate: self)
+    stream.wantsRead = !isPaused
+    stream.readsOnWhenBroken = true
+    self.stream = stream
+  }
+
+  /// Drops everything without a word.
+  func abort() {
+    delegate = nil
+    stream?.close()
+    stream = nil
+  }
+
+  /// Gives the stream away; the opening is over.
+  func handOver(to next: any SocketStreamDelegate) -> SocketStream? {
+    defer { stream = nil }
+    delegate = nil
+    stream?.delegate = next
+    return stream
+  }
+
+  private func fail(_ loss: ConnectionLoss, at now: Instant) {
+    let delegate = delegate
+    abort()
+    delegate?.openingFailed(loss, at: now)
+  }
+
+  /// The socket broke.
+  private func broke(_ error: TransportError, at now: Instant) {
+    let loss = ConnectionLoss(error)
+    if isUpgrade, isAsking, input.isEmpty, case .network(let what, nil) = loss {
+      return fail(.network(what, .noAnswer), at: now)
+    }
+    fail(loss, at: now)
+  }
+
+  private func flush(at now: Instant) {
+    guard !output.isEmpty else { return }
+    do throws(TransportError) {
+      try stream?.write(from: output)
+    } catch {
+      broke(error, at: now)
+    }
+  }
+
+  private func inputEnded(at now: Instant) {
+    let what =
+      switch (input.isEmpty, isUpgrade) {
+      case (true, true): "before it answered the upgrade"
+      case (true, false): "before it answered"
+      case (false, true): "in the middle of its answer to the upgrade"
+      case (false, false): "in the middle of its answer"
+      }
+    fail(
+      .network("the server closed the connection \(what)", input.isEmpty ? .noAnswer : nil),
+      at: now)
+  }
+
+  /// Takes the head when it is whole.
+  private func readHead(at now: Instant) {
+    if let foreign = ForeignProtocol(input.view) { return fail(ConnectionLoss(foreign), at: now) }
+    let head: HTTPResponseHead
+    do throws(HTTPError) {
+      guard let next = try headParser.finalResponse(from: input) else { return }
+      head = next
+    } catch {
+      return fail(.violation("\(error)"), at: now)
+    }
+    delegate?.openingReceived(head)
+    if let refusal = route.refusal(head) { return fail(ConnectionLoss(refusal), at: now) }
+    if RedirectTrail.isRedirect(head.status), let location = head.headers["Location"] {
+      return redirect(to: location, status: head.status, at: now)
+    }
+    delegate?.opening(self, answered: head, at: now)
+  }
+
+  private func redirect(to location: String, status: Int, at now: Instant) {
+    do {
+      try trail.follow(location: location)
+      if trail.url.isSecure && tls == nil {
+        tls = try TLSContext.client(destination.tls, environment: destination.trust)
+      }
+    } catch let error as RedirectError {
+      return fail(.refused(status: status, reason: "\(error)"), at: now)
+    } catch {
+      return fail(.network("\(error)"), at: now)
+    }
+    stream?.close()
+    stream = nil
+    input.removeAll()
+    output.removeAll()
+    headParser = HTTPHeadParser(limits: HTTPHeadLimits())
+    isAsking = false
+    delegate?.openingRedirected(status: status, to: trail.url.place, at: now)
+    // The owner may have ended it.
+    if delegate != nil { start() }
+  }
+}
+
+extension Opening: SocketStreamDelegate {
+  package func streamOpened(_ stream: SocketStream, at now: Instant) {
+    guard let delegate else { return }
+    do throws(ConnectionLoss) {
+      output.append(try delegate.request(trail, over: route))
+      isAsking = true
+      flush(at: now)
+    } catch {
+      fail(error, at: now)
+    }
+  }
+
+  package func streamReadable(_ stream: SocketStream, at now: Instant) {
+    do throws(TransportError) {
+      switch try stream.read(into: input, atMost: FeedConnectionState.readSize) {
+      case .wouldBlock: break
+      case .bytes:
+        delegate?.openingReceivedBytes(at: now)
+        readHead(at: now)
+      case .end: inputEnded(at: now)
+      }
+    } catch {
+      broke(error, at: now)
+    }
+  }
+
+  package func streamWritable(_ stream: SocketStream, at now: Instant) {
+    flush(at: now)
+  }
+
+  package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
+    broke(error, at: now)
+  }
+}

@@ -1,0 +1,75 @@
+/// Asks a shell command, which prints what an endpoint would answer.
+///
+/// A status other than 0 is a no.
+package final class CommandSigner: Signer {
+  /// The environment variables in which the command finds the question; about a user only the socket's id.
+  package struct Variables: Sendable {
+    package var channel: String
+    package var socketID: String
+
+    package init(channel: String, socketID: String) {
+      self.channel = channel
+      self.socketID = socketID
+    }
+  }
+
+  private let loop: EventLoop
+  private let command: String
+  private let variables: Variables
+  private let timeout: Duration
+  private var processes: [Int: ChildProcess] = [:]
+  private var nextProcess = 0
+
+  /// - Parameters:
+  ///   - command: A line for `/bin/sh -c`.
+  ///   - timeout: How long it may take before it is ended.
+  package init(loop: EventLoop, command: String, variables: Variables, timeout: Duration) {
+    self.loop = loop
+    self.command = command
+    self.variables = variables
+    self.timeout = timeout
+  }
+
+  package func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
+    var environment = [(variables.socketID, request.socketID)]
+    if let channel = request.channel { environment.append((variables.channel, channel)) }
+    let number = nextProcess
+    nextProcess += 1
+    let question = ChildProcess.Command(line: command, environment: environment, timeout: timeout)
+    let finish = { (result: Result<ChildProcess.Output, ChildProcess.Failure>) in
+      completion(Self.body(result).flatMap { Authorization.result(of: $0, to: request) })
+    }
+    do throws(ChildProcess.Failure) {
+      processes[number] = try ChildProcess(loop: loop, command: question, at: loop.now) {
+        [unowned self] result, _ in
+        processes[number] = nil
+        finish(result)
+      }
+    } catch {
+      finish(.failure(error))
+    }
+  }
+
+  package func cancelAll() {
+    for process in processes.values { process.cancel(at: loop.now) }
+    processes.removeAll()
+  }
+
+  private static func body(
+    _ result: Result<ChildProcess.Output, ChildProcess.Failure>
+  ) -> Result<[UInt8], AuthorizationFailure> {
+    switch result {
+    case .success(let output) where output.status == 0: .success(output.bytes)
+    case .success(let output):
+      .failure(.refused(status: nil, "the command ended with status \(output.status)"))
+    case .failure(.timeout(let time)):
+      .failure(.unavailable(status: nil, "the command took longer than \(time.inWords)"))
+    case .failure(.busy(let reason)):
+      // Others give back what is short, and a healthy run must outlive that.
+      .failure(.unavailable(status: nil, "\(ChildProcess.Failure.busy(reason: reason))"))
+    case .failure(.start(let reason)):
+      .failure(.refused(status: nil, "\(ChildProcess.Failure.start(reason: reason))"))
+    case .failure(let failure): .failure(.unusable("\(failure)"))
+    }
+  }
+}

@@ -1,0 +1,138 @@
+/// Asks the application's own endpoint, as pusher-js does: a form with `socket_id` and `channel_name`, for users with
+/// `socket_id` alone.
+///
+/// Source: Pusher's page "Authorizing users", and what the official libraries accept.
+package final class EndpointSigner: Signer {
+  private let calls: EndpointCalls
+  private let url: HTTPURL
+  private let headers: HTTPHeaders
+  private let parameters: [(String, String)]
+
+  /// - Parameters:
+  ///   - destination: Where the endpoint is, and what is sent with each question besides the form's own fields.
+  ///   - parameters: Form fields after `socket_id` and `channel_name`.
+  ///   - timeout: For one answer, from the name's resolution to its last byte.
+  ///
+  /// - Throws: ``TLSError`` when the URL is secure and the trust roots cannot be read.
+  package init(
+    loop: EventLoop, destination: Destination, parameters: [(String, String)], timeout: Duration
+  ) throws(TLSError) {
+    calls = EndpointCalls(
+      loop: loop, routing: destination.routing, tls: destination.tls, trust: destination.trust,
+      timeout: timeout)
+    url = destination.url
+    headers = destination.headers
+    self.parameters = parameters
+    _ = try calls.context(for: url)
+  }
+
+  package func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
+    calls.ask(question(Self.form(request) + parameters), about: request, completion: completion)
+  }
+
+  package func cancelAll() {
+    calls.cancelAll()
+  }
+
+  /// The fields that all Pusher libraries send.
+  static func form(_ request: AuthorizationRequest) -> [(String, String)] {
+    [("socket_id", request.socketID)] + (request.channel.map { [("channel_name", $0)] } ?? [])
+  }
+
+  private func question(_ form: [(String, String)]) -> HTTPExchange.Request {
+    var fields = headers
+    if fields["Content-Type"] == nil {
+      fields.append("Content-Type", "application/x-www-form-urlencoded")
+    }
+    if fields["Accept"] == nil { fields.append("Accept", "application/json") }
+    return HTTPExchange.Request(
+      method: "POST", url: url, headers: fields, body: Array(PercentEncoding.form(form).utf8))
+  }
+}
+
+/// The calls of an endpoint that are under way.
+///
+/// 200 and 201 are a yes; what is temporary by ``HTTPStatus`` means "later"; every other status is a no.
+final class EndpointCalls {
+  private let loop: EventLoop
+  private let routing: Routing
+  private let tls: TLSConfiguration
+  private let trust: TLSEnvironment
+  private let timeout: Duration
+  private var exchanges: [Int: HTTPExchange] = [:]
+  private var lastNumber = 0
+  private var context: TLSContext?
+
+  init(
+    loop: EventLoop, routing: Routing, tls: TLSConfiguration, trust: TLSEnvironment,
+    timeout: Duration
+  ) {
+    self.loop = loop
+    self.routing = routing
+    self.tls = tls
+    self.trust = trust
+    self.timeout = timeout
+  }
+
+  /// Sends `call`, which asks for `request`; `whenAnswered` sees an answer before its meaning goes to `completion`.
+  func ask(
+    _ call: HTTPExchange.Request, about request: AuthorizationRequest,
+    whenAnswered: @escaping (HTTPExchange.Response) -> Void = { _ in },
+    completion: @escaping Signer.Completion
+  ) {
+    lastNumber += 1
+    let number = lastNumber
+    do {
+      exchanges[number] = try HTTPExchange(
+        loop: loop, request: call, routing: routing, tls: try context(for: call.url),
+        timeout: timeout
+      ) { [unowned self] result, _ in
+        exchanges[number] = nil
+        if case .success(let response) = result { whenAnswered(response) }
+        completion(Self.body(result).flatMap { Authorization.result(of: $0, to: request) })
+      }
+    } catch {
+      completion(.failure(.refused(status: nil, "the endpoint cannot be asked: \(error)")))
+    }
+  }
+
+  func cancelAll() {
+    for exchange in exchanges.values { exchange.cancel() }
+    exchanges.removeAll()
+  }
+
+  func context(for url: HTTPURL) throws(TLSError) -> TLSContext? {
+    guard url.isSecure else { return nil }
+    if let context { return context }
+    let made = try TLSContext.client(tls, environment: trust)
+    context = made
+    return made
+  }
+
+  /// The body of an answer that is a yes.
+  private static func body(
+    _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>
+  ) -> Result<[UInt8], AuthorizationFailure> {
+    switch result {
+    case .failure(.http(.endedEarly)):
+      return .failure(
+        .unavailable(status: nil, "the endpoint ended the connection inside its answer"))
+    case .failure(.http(let error)):
+      return .failure(.unusable("the endpoint's answer is broken: \(error)"))
+    case .failure(let failure): return .failure(.unavailable(status: nil, "\(failure)"))
+    case .success(let response):
+      let status = response.head.status
+      switch status {
+      case 200, 201: return .success(response.body)
+      case _ where HTTPStatus.isTemporary(status):
+        return .failure(.unavailable(status: status, "the endpoint answered HTTP \(status)"))
+      case 300...399:
+        let place = response.head.headers["Location"] ?? "nowhere"
+        return .failure(
+          .refused(status: status, "the endpoint answered HTTP \(status), a redirect to \(place)"))
+      default:
+        return .failure(.refused(status: status, "the endpoint answered HTTP \(status)"))
+      }
+    }
+  }
+}

@@ -1,0 +1,81 @@
+/// Signs with the app's secret, in this process.
+package final class SecretSigner: Signer {
+  /// The user whom other members of a presence channel see.
+  package struct Member: Sendable, Equatable {
+    package var userID: String
+    /// JSON text; `nil` when nothing is told.
+    package var userInfo: String?
+
+    package init(userID: String, userInfo: String? = nil) {
+      self.userID = userID
+      self.userInfo = userInfo
+    }
+  }
+
+  private let signature: SubscriptionSignature
+  private let member: Member?
+  private let masterKey: EncryptionMasterKey?
+  private let userData: String?
+
+  /// - Parameters:
+  ///   - signature: Holds the app's key and secret.
+  ///   - member: Joins presence channels; without one the socket's id is the user's, as with PusherSwift, so that each
+  ///     connection is a member of its own.
+  ///   - masterKey: Makes the keys of encrypted channels, which cannot be joined without it.
+  ///   - userData: The JSON of the user who signs in: `id`, and if wanted `user_info` and `watchlist`.
+  package init(
+    signature: SubscriptionSignature, member: Member? = nil,
+    masterKey: EncryptionMasterKey? = nil, userData: String? = nil
+  ) {
+    self.signature = signature
+    self.member = member
+    self.masterKey = masterKey
+    self.userData = userData
+  }
+
+  package func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
+    do throws(AuthorizationFailure) {
+      guard SocketID.isValid(request.socketID) else { throw .foreignSocketID }
+      completion(.success(try answer(request)))
+    } catch {
+      completion(.failure(error))
+    }
+  }
+
+  private func answer(
+    _ request: AuthorizationRequest
+  ) throws(AuthorizationFailure) -> Authorization {
+    guard let channel = request.channel else {
+      guard let userData else { throw .refused(status: nil, "the user's data was not given") }
+      let auth = signature.signIn(socketID: request.socketID, userData: userData)
+      return Authorization(PusherUserAuth(auth: auth, userData: userData))
+    }
+    let kind = ChannelKind(channelName: channel)
+    var channelData: String?
+    if kind == .presence {
+      do throws(JSONError) {
+        channelData = try Self.channelData(member ?? Member(userID: request.socketID))
+      } catch {
+        throw .refused(status: nil, "the user information is \(error)")
+      }
+    }
+    var auth = signature.authorize(
+      socketID: request.socketID, channel: channel, channelData: channelData)
+    if kind == .encrypted {
+      guard let masterKey else { throw .refused(status: nil, "no encryption key was given") }
+      auth.sharedSecret = masterKey.sharedSecret(channel: channel)
+    }
+    return Authorization(auth)
+  }
+
+  package func cancelAll() {}
+
+  /// The `channel_data` of a member: `{"user_id":…,"user_info":…}`.
+  private static func channelData(_ member: Member) throws(JSONError) -> String {
+    var members: [JSONValue.Member] = [.init("user_id", .string(member.userID))]
+    if let userInfo = member.userInfo {
+      members.append(.init("user_info", try JSONParser.parse(userInfo)))
+    }
+    return JSONWriter.text(.object(members))
+  }
+}

@@ -1,0 +1,47 @@
+/// Answers for clients that have no means to sign.
+package final class NoSigner: Signer {
+  package init() {}
+
+  package func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
+    let what = request.channel == nil ? "sign users in" : "authorise"
+    completion(.failure(.refused(status: nil, "no way to \(what) was given")))
+  }
+
+  package func cancelAll() {}
+}
+
+/// Gives the questions about the user to another signer than those about channels.
+package final class SplitSigner: Signer {
+  private let channels: any Signer
+  private let user: any Signer
+
+  package init(channels: any Signer, user: any Signer) {
+    self.channels = channels
+    self.user = user
+  }
+
+  package func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
+    (request.channel == nil ? user : channels).sign(request, completion: completion)
+  }
+
+  package func cancelAll() {
+    channels.cancelAll()
+    user.cancelAll()
+  }
+}
+
+extension Authorization {
+  /// What a whole body that an endpoint or a command gave answers to `request`.
+  static func result(of body: [UInt8], to request: AuthorizationRequest) -> Result {
+    let buffer = ByteBuffer(capacity: body.count)
+    buffer.append(body)
+    do throws(AuthorizationFailure) {
+      switch request.subject {
+      case .channel: return .success(Authorization(try AuthorizationAnswer.parse(buffer.view)))
+      case .user: return .success(Authorization(try AuthorizationAnswer.parseUser(buffer.view)))
+      }
+    } catch {
+      return .failure(error)
+    }
+  }
+}

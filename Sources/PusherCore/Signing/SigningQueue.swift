@@ -1,0 +1,60 @@
+/// Asks another signer a few questions at a time, so that hundreds of channels do not mean hundreds of sockets or
+/// processes at once.
+package final class SigningQueue: Signer {
+  /// How many questions are open at a time.
+  package static let width = 16
+
+  private struct Question {
+    let request: AuthorizationRequest
+    let completion: Completion
+  }
+
+  private let signer: any Signer
+  private var waiting: [Question] = []
+  /// Where the next question stands in `waiting`.
+  private var next = 0
+  private var open = 0
+  private var isAsking = false
+  /// Counts the cancellations, after which what was open no longer counts.
+  private var generation = 0
+
+  /// - Parameter signer: Answers; it must call no completion after ``cancelAll()``.
+  package init(_ signer: any Signer) {
+    self.signer = signer
+  }
+
+  package func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
+    waiting.append(Question(request: request, completion: completion))
+    ask()
+  }
+
+  package func cancelAll() {
+    generation += 1
+    waiting.removeAll()
+    next = 0
+    open = 0
+    signer.cancelAll()
+  }
+
+  private func ask() {
+    // An answer may come at once, and bring the next question with it: the outermost call asks for all.
+    guard !isAsking else { return }
+    isAsking = true
+    defer { isAsking = false }
+    while open < Self.width, next < waiting.count {
+      let question = waiting[next]
+      next += 1
+      open += 1
+      let generation = generation
+      signer.sign(question.request) { [unowned self] result in
+        if generation == self.generation { open -= 1 }
+        question.completion(result)
+        ask()
+      }
+    }
+    if next == waiting.count {
+      waiting.removeAll()
+      next = 0
+    }
+  }
+}

@@ -1,0 +1,134 @@
+/// When a lost connection is dialled again.
+public struct ReconnectPolicy: Sendable, Equatable {
+  /// Which losses are followed by a new attempt.
+  public enum Mode: Sendable, Equatable {
+    /// The first connection must come about; later losses are mended.
+    case automatic
+    /// The first attempt, too, is repeated until it works.
+    case always
+    /// Any loss is the end.
+    case never
+  }
+
+  /// Which losses are followed by a new attempt.
+  public var mode: Mode
+  /// How many attempts in a row may fail, counted anew once a connection has proved stable; `nil` for no limit.
+  public var maximumAttempts: Int?
+  /// The wait before each attempt.
+  public var backoff: Backoff
+
+  /// A policy; without arguments the one of the program.
+  public init(
+    mode: Mode = .automatic, maximumAttempts: Int? = nil, backoff: Backoff = Backoff()
+  ) {
+    self.mode = mode
+    self.maximumAttempts = maximumAttempts
+    self.backoff = backoff
+  }
+}
+
+/// What a loss asks for.
+enum ReconnectDecision: Equatable {
+  /// Trying again unchanged cannot help.
+  case stop
+  /// Wait first, longer each time.
+  case backOff
+  /// Try again at once.
+  case atOnce
+}
+
+/// Decides whether and when a lost connection is dialled again, and remembers since when events may be missing.
+///
+/// Both protocols use it: what a loss asks for is theirs to say, what follows from that stands here.
+struct Reconnector {
+  /// What follows from a loss.
+  enum Verdict: Equatable {
+    case retry(in: Duration)
+    /// The loss is the end: it cannot be mended, or the mode allows no new attempt.
+    case stop
+    /// So many attempts were allowed, and all failed.
+    case giveUp
+  }
+
+  /// A connection that lasted so long was a good one: it earns a quick second try, and a fresh count.
+  static let stableAfter: Duration = .seconds(5)
+  /// The least time between two attempts when the server names the wait.
+  private static let shortestNamedWait: Duration = .milliseconds(10)
+
+  let policy: ReconnectPolicy
+  /// The wait before a new attempt as an event stream names it (HTML section 9.2.3); `nil` where no server can.
+  ///
+  /// The first attempt then waits exactly so long, within the policy's ceiling, and no later one less.
+  var namedWait: Duration?
+  /// Attempts in a row that did not lead to a stable connection.
+  private(set) var attempts = 0
+  private var wasEverOpen = false
+  /// Since when events may have been lost.
+  private var gapStart: Instant?
+  /// Until when the last gap lasted.
+  private var lastGapEnd: Instant?
+
+  init(_ policy: ReconnectPolicy, namedWait: Duration? = nil) {
+    self.policy = policy
+    self.namedWait = namedWait
+  }
+
+  /// There is a connection.
+  mutating func noteOpen() {
+    wasEverOpen = true
+  }
+
+  /// The connection that was lost had been a good one: attempts are counted anew.
+  mutating func noteStable() {
+    attempts = 0
+  }
+
+  /// Takes a loss; `retryAfter` is how long the server wants to be left alone, `random` draws the jitter.
+  mutating func lost(
+    _ decision: ReconnectDecision, retryAfter: Duration?, random: inout any RandomNumberGenerator
+  ) -> Verdict {
+    guard decision != .stop, policy.mode == .always || policy.mode == .automatic && wasEverOpen
+    else { return .stop }
+    guard attempts < policy.maximumAttempts ?? .max else { return .giveUp }
+    var delay = Duration.zero
+    if decision == .backOff {
+      delay = max(wait(&random), min(retryAfter ?? .zero, policy.backoff.ceiling))
+    }
+    attempts += 1
+    return .retry(in: delay)
+  }
+
+  private func wait(_ random: inout any RandomNumberGenerator) -> Duration {
+    guard let namedWait else {
+      return policy.backoff.delay(attempt: attempts, random: random.next())
+    }
+    let ceiling = policy.backoff.ceiling
+    let floor = max(Self.shortestNamedWait, min(namedWait, ceiling))
+    if attempts == 0 { return floor }
+    return Backoff(floor: floor, ceiling: ceiling)
+      .delay(attempt: attempts - 1, random: random.next())
+  }
+
+  // MARK: The gap
+
+  /// Whether events may have been lost since a connection broke.
+  var isGapOpen: Bool { gapStart != nil }
+
+  /// Events may be missing from `start` on; an earlier gap that is still open counts from its own start.
+  mutating func openGap(at start: Instant) {
+    gapStart = gapStart ?? max(start, lastGapEnd ?? start)
+  }
+
+  /// Nothing was lost after all.
+  mutating func forgetGap() {
+    gapStart = nil
+  }
+
+  /// Events come again; answers since when they had not, if a gap was open.
+  mutating func closeGap(at now: Instant) -> Instant? {
+    guard let start = gapStart else { return nil }
+    gapStart = nil
+    lastGapEnd = now
+    return start
+  }
+}

@@ -1,0 +1,213 @@
+internal import PusherCore
+
+/// Tells what happens to the connection of `subscribe` and to its channels.
+final class ChannelsLifecycle: Lifecycle {
+  private let settings: SubscribeSettings
+  private let printer: EventPrinter
+  /// A `pusher:error` that nothing has explained yet; most are followed by what they led to.
+  private var pendingError: String?
+  /// The last `pusher:error` of this connection that had a code, in words.
+  private var lastError: (code: Int, text: String)?
+  /// The events left out that the user has been told of; further names are told of with `-v` only.
+  private var namesLeftOut: Set<String> = []
+  private static let mostNames = 16
+  private let hints: Hints
+  /// The server of the present connection; a redirect changes it.
+  private var host: String
+
+  init(
+    settings: SubscribeSettings, diagnostics: Diagnostics, printer: EventPrinter,
+    startedAt: Instant
+  ) {
+    self.settings = settings
+    self.printer = printer
+    hints = Hints(connection: settings.connection, subprotocols: settings.subprotocols)
+    host = settings.connection.host
+    super.init(
+      settings.printing, diagnostics: diagnostics, printer: printer, startedAt: startedAt)
+  }
+
+  private var key: String { Diagnostics.shortened(key: settings.connection.key) }
+
+  /// Says and prints one happening.
+  func report(_ event: SessionEvent) {
+    switch event {
+    case .connected(let socketID, let timeout): connected(socketID, timeout)
+    case .subscribed(let channel, let presence):
+      let members = presence.map { " (\($0.count) there)" } ?? ""
+      diagnostics.info("subscribed to \(channel)\(members)")
+      // The list is made only for those who want to see it.
+      let list = settings.printing.printsLifecycle ? presence : nil
+      line(
+        name("subscription_succeeded"), channel, list.map { [.init("presence", $0.json)] } ?? [])
+    case .subscriptionFailed(let channel, let failure): subscriptionFailed(channel, failure)
+    case .authorizationDelayed(let channel, let reason, let delay):
+      diagnostics.warning(
+        "authorisation for \(channel) failed (\(reason)); asking again in \(delay.inWords)")
+    case .signedIn(let userID, let userData):
+      diagnostics.info("signed in as user \(userID)")
+      line(name("signin_success"), nil, [.init("user_data", userData)])
+    case .signInFailed(let failure): signInFailed(failure)
+    case .signInDelayed(let reason, let delay):
+      diagnostics.warning(
+        "authentication of the user failed (\(reason)); asking again in \(delay.inWords)")
+    case .watchlist(let isOnline, let userIDs):
+      printer.print(
+        event: name(isOnline ? "online" : "offline"), channel: nil,
+        data: .object([.init("user_ids", .array(userIDs.map(JSONValue.string)))]))
+    case .membersLeftOut(let channel, let limits):
+      diagnostics.warning(
+        "\(channel) has more members than are kept, \(limits.members) or "
+          + "\(Quantities.words(size: limits.bytes)); its list leaves the others out (--max-members N)"
+      )
+    case .memberAdded(let channel, let member):
+      printer.print(event: name("member_added"), channel: channel, data: member.json)
+    case .memberRemoved(let channel, let member):
+      printer.print(event: name("member_removed"), channel: channel, data: member.json)
+    case .error(let code, let message): error(code, message)
+    case .decryptionFailed(let channel, let event, let data, let reason):
+      undecrypted(channel, event, data, reason)
+    case .unknownInternalEvent(let name, let channel): leftOut(name, channel)
+    case .malformed(let reason, let bytes): malformed(reason, bytes)
+    case .connection: break
+    }
+  }
+
+  private func connected(_ socketID: String, _ timeout: Duration) {
+    lastError = nil
+    hasBeenOpen = true
+    state = "connected"
+    let way = settings.connection.proxy(to: host).map { " through proxy \($0)" } ?? ""
+    diagnostics.info("connected to \(host)\(way), socket \(socketID)")
+    line(
+      name("connection_established"), nil,
+      [
+        .init("socket_id", .string(socketID)),
+        .init("activity_timeout", .integer(Int(timeout.components.seconds))),
+        .init("host", .string(host)),
+      ])
+  }
+
+  /// What the service calls one of the protocol's events.
+  private func name(_ event: String) -> String {
+    settings.connection.service.eventPrefix + event
+  }
+
+  private func signInFailed(_ failure: SubscriptionFailure) {
+    var isSigned = false
+    if case .secret = settings.userSignIn { isSigned = failure.status == 401 }
+    refused("sign-in", "signin_error", nil, failure, isAboutSecret: isSigned)
+  }
+
+  private func subscriptionFailed(_ channel: String, _ failure: SubscriptionFailure) {
+    let isAboutSecret =
+      failure.status == 401
+      || failure.status == nil && failure.type == "SubscriptionError"
+        && ChannelKind(channelName: channel).needsAuthorization
+    var isSigned = false
+    if case .secret = settings.authorization { isSigned = isAboutSecret }
+    refused(channel, "subscription_error", channel, failure, isAboutSecret: isSigned)
+  }
+
+  /// Says that the server or the signer said no to `what`; with a hint when our own signature may be wrong.
+  private func refused(
+    _ what: String, _ event: String, _ channel: String?, _ failure: SubscriptionFailure,
+    isAboutSecret: Bool
+  ) {
+    pendingError = nil
+    let message = Redaction.redact(failure.message)
+    let hint = isAboutSecret ? " (does the secret belong to key \(key)?)" : ""
+    diagnostics.error("\(what) refused: \(message)\(hint)")
+    line(
+      name(event), channel,
+      [
+        .init("type", .string(failure.type)), .init("error", .string(message)),
+        .init("status", failure.status.map(JSONValue.integer) ?? .null),
+      ])
+  }
+
+  private func error(_ code: Int?, _ text: String) {
+    let message = Redaction.redact(text)
+    flushPendingError()
+    let said = "the server reports error \(code.map { "\($0): " } ?? "")\(message)"
+    pendingError = said
+    if let code { lastError = (code, said) }
+    line(
+      name("error"), nil,
+      [.init("code", code.map(JSONValue.integer) ?? .null), .init("message", .string(message))])
+  }
+
+  /// Says the last `pusher:error` if it led to nothing that has been said since.
+  func flushPendingError() {
+    guard let text = pendingError else { return }
+    pendingError = nil
+    diagnostics.warning(text)
+  }
+
+  override func redirected(to place: String) {
+    host = (try? HTTPURL(parsing: place))?.host ?? host
+  }
+
+  override func retrying(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration) {
+    let when = delay == .zero ? "now" : "in \(delay.inWords)"
+    diagnostics.warning("connection lost (\(words(loss, code))); retrying \(when)")
+  }
+
+  override func closed() {
+    // A loss is told of in its own words, so nothing is left of an error before it.
+    pendingError = nil
+    host = settings.connection.host
+  }
+
+  /// Why a connection ended: a socket that drops after an error says less than the error did.
+  override func words(_ loss: ConnectionLoss, _ code: Int?) -> String {
+    if case .closed(code, _) = loss { return "\(loss)" }
+    guard let code, let lastError, lastError.code == code else { return "\(loss)" }
+    return lastError.text
+  }
+
+  private func undecrypted(_ channel: String, _ event: String, _ data: String?, _ reason: String) {
+    diagnostics.warning("\(event) on \(channel) cannot be decrypted: \(Redaction.redact(reason))")
+    line(
+      "pusher-cli:decryption_failed", channel,
+      [
+        .init("event", .string(event)), .init("reason", .string(Redaction.redact(reason))),
+        .init("data", data.map(JSONValue.string) ?? .null),
+      ])
+  }
+
+  override func back(after length: Duration) {
+    diagnostics.warning(
+      "back after \(length.inWords); events sent meanwhile are lost (Pusher Channels keeps none)")
+  }
+
+  /// Says each name once, since it may come with every event for as long as this version is in use.
+  private func leftOut(_ name: String, _ channel: String?) {
+    let place = channel.map { " on \($0)" } ?? ""
+    let text = "left out \(name)\(place): the service's own, and not known to this version"
+    let isNew = namesLeftOut.count < Self.mostNames && namesLeftOut.insert(name).inserted
+    isNew ? diagnostics.warning(text) : diagnostics.info(text)
+  }
+
+  private func malformed(_ reason: String, _ bytes: [UInt8]) {
+    diagnostics.warning("left out a message that is no Pusher event (\(reason))")
+    line(
+      "pusher-cli:bad_frame", nil,
+      [.init("reason", .string(reason)), .init("base64", .string(Base64.encode(bytes)))])
+  }
+
+  /// Why the last connection ended, and what to do; where one has stood before, the way to it is right.
+  override func explained(_ loss: ConnectionLoss, _ code: Int?) -> String {
+    let text = words(loss, code)
+    return hasBeenOpen
+      ? text + hints.hint(loss, code: code) : hints.explained(text, loss, code: code)
+  }
+}
+
+extension PusherPresenceChannelMember {
+  /// The member as the protocol writes it.
+  fileprivate var json: JSONValue {
+    let id = JSONValue.Member("user_id", .string(userId))
+    return .object(userInfo == .null ? [id] : [id, .init("user_info", userInfo)])
+  }
+}
