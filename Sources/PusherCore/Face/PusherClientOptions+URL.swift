@@ -51,14 +51,8 @@ extension PusherClientOptions {
   }
 
   private func checkedPath() throws(PusherConfigurationError) -> String {
-    var path = path ?? ""
-    while path.ends(with: "/") { path.removeLast() }
-    guard !path.isEmpty else { return "" }
-    if !path.begins(with: "/") { path = "/" + path }
-    let isLegal = path.utf8.allSatisfy {
-      $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
-    }
-    guard isLegal else { throw .invalidPath(path) }
+    let text = path ?? ""
+    guard let path = HTTPURL.prefix(text) else { throw .invalidPath(text) }
     return path
   }
 
@@ -70,7 +64,7 @@ extension PusherClientOptions {
     let mode: ReconnectPolicy.Mode =
       !autoReconnect ? .never : retriesFirstConnection ? .always : .automatic
     let ceiling = retries.maximumGap ?? .seconds(120)
-    // A longest gap below the floor is a wish for quick retries, but no licence to spin.
+    // A longest gap below the floor asks for quick retries, but the client must not spin.
     let floor = min(retries.floor, max(.milliseconds(10), ceiling))
     var options = SessionOptions(
       service: service, activityTimeout: activityTimeout ?? .seconds(120),

@@ -43,11 +43,12 @@ package struct HTTPURL: Sendable, Equatable {
   /// What stands in front of a server's paths: `text` with a slash at its beginning and none at its end; empty for
   /// nothing.
   ///
-  /// `nil` for what cannot stand in a path: blanks, `?`, `#`, anything beyond ASCII.
+  /// `nil` for what cannot stand in a path, blanks, `?`, `#`, anything beyond ASCII, and for a whole URL, which is a
+  /// mistake and may hold a password.
   package static func prefix(_ text: String) -> String? {
-    guard text.utf8.allSatisfy({ ASCII.isVisible($0) && !"?#".utf8.contains($0) }) else {
-      return nil
-    }
+    guard text.utf8.allSatisfy({ ASCII.isVisible($0) && !"?#".utf8.contains($0) }),
+      text.firstRange(of: "://") == nil
+    else { return nil }
     let parts = text.utf8.reversed().drop { $0 == UInt8(ascii: "/") }
     let path = String(decoding: parts.reversed(), as: UTF8.self)
     return path.isEmpty || path.utf8.first == UInt8(ascii: "/") ? path : "/" + path
