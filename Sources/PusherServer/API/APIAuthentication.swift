@@ -1,15 +1,12 @@
 internal import PusherCore
 
-/// Checks who makes an API call.
-struct APIAuthentication {
-  let method: String
-  let target: RequestTarget
-  let body: [UInt8]
-  let pathPrefix: String
-  let dialect: Dialect
-
+// Who makes an API call.
+extension APIRouter {
   /// The refusal; `nil` when the call is the app's own.
-  func refusal(for application: Application, seconds: Int64) -> HTTPAnswer? {
+  func refusal(
+    _ request: HTTPRequestReader.Request, _ target: RequestTarget, for application: Application,
+    seconds: Int64
+  ) -> HTTPAnswer? {
     guard let key = target["auth_key"], let given = target["auth_signature"] else {
       return .refusal(401, "auth_key and auth_signature are needed to make this call")
     }
@@ -19,12 +16,17 @@ struct APIAuthentication {
     guard target["auth_version"] == APIRequestSignature.version else {
       return .refusal(401, "auth_version is not \(APIRequestSignature.version)")
     }
-    if let refusal = timestampRefusal(seconds) { return refusal }
-    if let refusal = bodyRefusal { return refusal }
+    if let refusal = timestampRefusal(target, seconds) ?? bodyRefusal(target, request.body) {
+      return refusal
+    }
+    let pathPrefix = applications.pathPrefix
     // With a prefix, some libraries sign the path as they send it, others without what a proxy strips.
-    let paths = pathPrefix.isEmpty ? [target.path] : [target.path, unprefixedPath]
+    let paths =
+      pathPrefix.isEmpty
+      ? [target.path] : [target.path, target.path.dropping(prefix: pathPrefix) ?? target.path]
     let texts = paths.map {
-      APIRequestSignature.stringToSign(method: method, path: $0, parameters: target.parameters)
+      APIRequestSignature.stringToSign(
+        method: request.head.method, path: $0, parameters: target.parameters)
     }
     let isValid = texts.contains {
       APIRequestSignature.isValid(given, of: $0, secret: application.secret)
@@ -37,14 +39,12 @@ struct APIAuthentication {
         + "but you sent \(JSONWriter.text(.string(given)))")
   }
 
-  private var unprefixedPath: String { target.path.dropping(prefix: pathPrefix) ?? target.path }
-
-  private func timestampRefusal(_ seconds: Int64) -> HTTPAnswer? {
+  private func timestampRefusal(_ target: RequestTarget, _ seconds: Int64) -> HTTPAnswer? {
     guard let text = target["auth_timestamp"], let timestamp = Int64(text) else {
       return .refusal(401, "auth_timestamp is not a number of seconds since 1970")
     }
     let tolerance = APIRequestSignature.timestampTolerance
-    guard dialect.checksTimestamps else { return nil }
+    guard dialect.has(.checksTimestamps) else { return nil }
     guard (seconds - tolerance...seconds + tolerance).contains(timestamp) else {
       return .refusal(
         401,
@@ -54,7 +54,7 @@ struct APIAuthentication {
     return nil
   }
 
-  private var bodyRefusal: HTTPAnswer? {
+  private func bodyRefusal(_ target: RequestTarget, _ body: [UInt8]) -> HTTPAnswer? {
     let digest = APIRequestSignature.bodyDigest(body)
     guard let given = target["body_md5"] else {
       return body.isEmpty ? nil : .refusal(401, "body_md5 is needed for a call with a body")

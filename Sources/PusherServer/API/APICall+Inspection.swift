@@ -7,7 +7,7 @@ extension APICall {
     let prefix = target["filter_by_prefix"] ?? ""
     let info = ChannelInfo(target["info"])
     let isMixed = info.asks(for: "user_count") && !prefix.begins(with: "presence-")
-    guard !isMixed || !dialect.refusesMissingCounts else {
+    guard !isMixed || !dialect.has(.refusesMissingCounts) else {
       throw .refusal(400, "user_count needs a filter_by_prefix that begins with presence-")
     }
     let members = hub.occupiedChannels.filter { $0.begins(with: prefix) }.map { name in
@@ -22,7 +22,7 @@ extension APICall {
     try check(name)
     let info = ChannelInfo(target["info"])
     let isMissing = info.asks(for: "user_count") && dialect.answers.kind(of: name) != .presence
-    guard !isMissing || !dialect.refusesMissingCounts else {
+    guard !isMissing || !dialect.has(.refusesMissingCounts) else {
       throw .refusal(400, "user_count is only known of presence channels")
     }
     if let all = dialect.answers.attributes(of: name, in: hub) { return .object(all) }
@@ -34,7 +34,7 @@ extension APICall {
   func users(_ name: String, _ target: RequestTarget) throws(HTTPAnswer) -> JSONValue {
     try check(name)
     if let refusal = dialect.answers.refusal(ofUsersOf: name, in: hub) { throw refusal }
-    let showsInfo = dialect.tellsUserInfo && target["with_user_info"] == "1"
+    let showsInfo = dialect.has(.tellsUserInfo) && target["with_user_info"] == "1"
     let users = hub.members(of: name).members.map { member in
       let info = showsInfo ? member.info : nil
       return JSONValue.object(
@@ -46,12 +46,14 @@ extension APICall {
   /// What is asked for and known of a channel.
   func attributes(of channel: String, _ info: ChannelInfo) -> [JSONValue.Member] {
     var members: [JSONValue.Member] = []
-    let isCounted = dialect.countsEmptyChannels || hub.subscriptionCount(channel) > 0
+    let isCounted = dialect.has(.countsEmptyChannels) || hub.subscriptionCount(channel) > 0
     let isPresence = dialect.answers.kind(of: channel) == .presence
     if info.asks(for: "user_count"), isPresence, isCounted {
       members.append(.init("user_count", .integer(hub.members(of: channel).count)))
     }
-    if info.asks(for: "subscription_count"), isCounted, !isPresence || dialect.countsMembersTwice {
+    if info.asks(for: "subscription_count"), isCounted,
+      !isPresence || dialect.has(.countsMembersTwice)
+    {
       members.append(.init("subscription_count", .integer(hub.subscriptionCount(channel))))
     }
     if info.asks(for: "cache"), let (data, timeLeft) = hub.cached(channel, at: now) {

@@ -17,7 +17,7 @@ extension APICall {
     if let refusal = dialect.answers.refusal(ofEvent: value) { throw refusal }
     let event = try checkedEvent(value)
     publish(event)
-    guard !event.info.isEmpty, dialect.answersInfo else { return dialect.done }
+    guard !event.info.isEmpty, dialect.has(.answersInfo) else { return dialect.done }
     let channels = event.channels.map { channel in
       JSONValue.Member(
         channel, .object(attributes(of: channel, event.info)))
@@ -45,7 +45,7 @@ extension APICall {
       }
     }
     for event in events { publish(event) }
-    guard events.contains(where: { !$0.info.isEmpty }), dialect.answersInfo else {
+    guard events.contains(where: { !$0.info.isEmpty }), dialect.has(.answersInfo) else {
       return dialect.batchDone
     }
     let entries = events.map { event in
@@ -107,7 +107,7 @@ extension APICall {
   }
 
   private func checkedSocketID(_ value: JSONValue?) throws(HTTPAnswer) -> String? {
-    guard let value, value != .null, dialect.checksExcludedSocket else { return value?.text }
+    guard let value, value != .null, dialect.has(.checksExcludedSocket) else { return value?.text }
     guard let id = value.text, SocketID.isValid(id) else {
       throw .refusal(400, "Invalid socket_id: it is two numbers with a dot")
     }
@@ -116,7 +116,7 @@ extension APICall {
 
   private func checkedData(_ data: JSONValue?) throws(HTTPAnswer) -> JSONValue {
     if let refusal = dialect.answers.refusal(ofData: data) { throw refusal }
-    guard let data, data.text != nil || dialect.acceptsEveryData else {
+    guard let data, data.text != nil || dialect.has(.acceptsEveryData) else {
       throw .refusal(400, "data must be a string; an object is sent as the string of its JSON")
     }
     let count = data.text?.utf8.count ?? JSONWriter.text(data).utf8.count

@@ -4,7 +4,7 @@ package import PusherCore
 ///
 /// Source: Pusher's page "HTTP API reference".
 package struct APIRouter {
-  private let applications: Applications
+  let applications: Applications
 
   package init(_ applications: Applications) {
     self.applications = applications
@@ -17,7 +17,7 @@ package struct APIRouter {
     dialect.answers.worded(plainAnswer(request, seconds: seconds, at: now))
   }
 
-  private var dialect: Dialect { applications.dialect }
+  var dialect: Dialect { applications.dialect }
 
   private func plainAnswer(
     _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
@@ -35,10 +35,7 @@ package struct APIRouter {
     }
     guard head.method == method else { return .refusal(head.method, allow: method) }
     guard let hub = place.hub else { return .refusal(404, "Unknown app: \(place.app)") }
-    let authentication = APIAuthentication(
-      method: head.method, target: target, body: request.body, pathPrefix: applications.pathPrefix,
-      dialect: dialect)
-    if let refusal = authentication.refusal(for: hub.application, seconds: seconds) {
+    if let refusal = refusal(request, target, for: hub.application, seconds: seconds) {
       return refusal
     }
     guard hub.application.isEnabled else { return .refusal(403, "The app is disabled") }
@@ -57,7 +54,8 @@ package struct APIRouter {
     if segments[0] == "apps" {
       return (segments[1], applications.hub(id: segments[1]), Array(segments.dropFirst(2)))
     }
-    guard dialect.findsAppByKey, segments[0] == "users", segments[2] == "terminate_connections"
+    guard dialect.has(.findsAppByKey), segments[0] == "users",
+      segments[2] == "terminate_connections"
     else {
       return nil
     }
@@ -82,7 +80,7 @@ package struct APIRouter {
       return ("GET", { call throws(HTTPAnswer) in try call.channel(path[1], target) })
     case ("channels", 3, "users"):
       return ("GET", { call throws(HTTPAnswer) in try call.users(path[1], target) })
-    case ("connections", 1, _) where dialect.countsConnections:
+    case ("connections", 1, _) where dialect.has(.countsConnections):
       return ("GET", { .object([.init("connections", .integer($0.hub.connectionCount))]) })
     default: return nil
     }

@@ -3,7 +3,9 @@ internal import PusherCore
 extension Dialect {
   /// Laravel Reverb.
   package static let reverb: Dialect = {
-    var dialect = Dialect.compatible("reverb", name: "Reverb", ReverbAnswers())
+    var dialect = Dialect.compatible(
+      "reverb", name: "Reverb", ReverbAnswers(),
+      [.pingsWithFrames, .answersInfo, .countsConnections])
     dialect.limits.pingInterval = .seconds(60)
     dialect.limits.pongTimeout = .seconds(60)
     dialect.limits.clientMessage = 10_000
@@ -17,19 +19,11 @@ extension Dialect {
     dialect.shapes.embedsErrors = true
     dialect.shapes.ping = nil
     dialect.shapes.pong = nil
-    dialect.sendsWebhooks = false
     dialect.mistakes[.uselessMessage] = .words(.generic, "Invalid message format")
     dialect.mistakes[.clientEvent] = .words(.generic, "Invalid message format")
     dialect.mistakes[.notMember] = .words(
       .unauthorized, "The client is not a member of the specified channel.")
-    dialect.knowsSignIn = false
-    dialect.sendsCloseFrames = false
-    dialect.pingsWithFrames = true
     dialect.batchDone = .object([.init("batch", .object([]))])
-    dialect.countsConnections = true
-    dialect.checksTimestamps = false
-    dialect.countsEmptyChannels = false
-    dialect.countsMembersTwice = false
     return dialect
   }()
 }
@@ -78,26 +72,16 @@ private struct ReverbAnswers: DialectAnswers {
 
   func refusal(ofEvent event: JSONValue) -> HTTPAnswer? {
     var report = FieldReport()
-    report.requireText("name", event)
-    report.requireText("data", event)
-    report.require("channels", orElse: "channel", in: event, isArray: true)
-    report.require("channel", orElse: "channels", in: event, isArray: false)
-    report.allowText("socket_id", event)
-    report.allowText("info", event)
+    report.check(event, mayHaveChannels: true)
     return report.refusal
   }
 
   func refusal(ofBatch body: JSONValue) -> HTTPAnswer? {
     var report = FieldReport()
     report.requireArray("batch", body)
-    let events = body["batch"]?.elements ?? []
-    for (index, event) in events.enumerated() {
+    for (index, event) in (body["batch"]?.elements ?? []).enumerated() {
       report.place = "batch.\(index)."
-      report.requireText("name", event)
-      report.requireText("data", event)
-      report.require("channel", orElse: "channels", in: event, isArray: false)
-      report.allowText("socket_id", event)
-      report.allowText("info", event)
+      report.check(event, mayHaveChannels: false)
     }
     return report.refusal
   }
@@ -113,7 +97,16 @@ private struct FieldReport {
     messages.isEmpty ? nil : .json(.object(messages), status: 422)
   }
 
-  mutating func requireText(_ name: String, _ value: JSONValue) {
+  mutating func check(_ event: JSONValue, mayHaveChannels: Bool) {
+    requireText("name", event)
+    requireText("data", event)
+    if mayHaveChannels { require("channels", orElse: "channel", in: event, isArray: true) }
+    require("channel", orElse: "channels", in: event, isArray: false)
+    allowText("socket_id", event)
+    allowText("info", event)
+  }
+
+  private mutating func requireText(_ name: String, _ value: JSONValue) {
     guard let field = value[name], !Self.isEmpty(field) else { return add(name, "is required") }
     if field.text == nil { add(name, "must be a string") }
   }
@@ -124,7 +117,7 @@ private struct FieldReport {
   }
 
   /// Of two fields one must be there.
-  mutating func require(
+  private mutating func require(
     _ name: String, orElse other: String, in value: JSONValue, isArray: Bool
   ) {
     let isMissing = value[name].map(Self.isEmpty) ?? true
@@ -139,7 +132,7 @@ private struct FieldReport {
     }
   }
 
-  mutating func allowText(_ name: String, _ value: JSONValue) {
+  private mutating func allowText(_ name: String, _ value: JSONValue) {
     guard let field = value[name], field.text == nil else { return }
     add(name, "must be a string")
   }

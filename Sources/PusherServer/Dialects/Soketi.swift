@@ -2,7 +2,12 @@ internal import PusherCore
 
 extension Dialect {
   package static let soketi: Dialect = {
-    var dialect = Dialect.compatible("soketi", name: "soketi", SoketiAnswers())
+    var dialect = Dialect.compatible(
+      "soketi", name: "soketi", SoketiAnswers(),
+      [
+        .sendsWebhooks, .knowsSignIn, .sendsCloseFrames, .checksTimestamps, .countsEmptyChannels,
+        .countsMembersTwice, .tellsUserInfo, .acceptsEveryData,
+      ])
     dialect.limits.ownSilence = .seconds(120)
     // Room for the longest data in its envelope, and for a batch of it.
     dialect.limits.clientMessage = 1 << 20
@@ -19,9 +24,6 @@ extension Dialect {
     dialect.connectionQuota = .overCapacity
     dialect.done = .object([.init("ok", .bool(true))])
     dialect.batchDone = dialect.done
-    dialect.answersInfo = false
-    dialect.tellsUserInfo = true
-    dialect.acceptsEveryData = true
     return dialect
   }()
 }

@@ -42,79 +42,47 @@ struct SubscriptionRefusal: Error, Equatable {
   var cause = Cause.other
 }
 
-/// A client's claim that its app lets it join a channel.
-struct SubscriptionClaim {
-  let socketID: String
-  let channel: String
-  /// `KEY:HEX`.
-  let auth: String
-  let channelData: String?
-
-  /// Checks key and signature.
-  func verify(for application: Application) throws(SubscriptionRefusal) {
+// What clients claim to be allowed, and to be; each claim comes with `auth`, which is `KEY:HEX`.
+extension Application {
+  /// Checks the claim to join a channel: key and signature.
+  func verify(
+    _ auth: String, socketID: String, channel: String, channelData: String?
+  ) throws(SubscriptionRefusal) {
     let colon = auth.firstIndex(of: ":")
-    let key = colon.map { String(auth[..<$0]) } ?? auth
-    guard key.isSame(as: application.key), colon != nil else {
+    let named = colon.map { String(auth[..<$0]) } ?? auth
+    guard named.isSame(as: key), colon != nil else {
       throw SubscriptionRefusal(
-        reason: "Invalid key in subscription auth data: '\(key)'", cause: .unauthorized)
+        reason: "Invalid key in subscription auth data: '\(named)'", cause: .unauthorized)
     }
-    let expected = application.signature.authorize(
+    let expected = signature.authorize(
       socketID: socketID, channel: channel, channelData: channelData)
-    guard Digest.equalInConstantTime(Array(auth.utf8), Array(expected.auth.utf8)) else {
-      let signed = "\(socketID):\(channel)" + (channelData.map { ":\($0)" } ?? "")
-      let given = auth.dropping(prefix: key + ":") ?? ""
-      throw SubscriptionRefusal(
-        reason: "Invalid signature: Expected HMAC SHA256 hex digest of \(signed), but got \(given)",
-        cause: .unauthorized)
+    if let reason = Self.problem(
+      auth, expected: expected.auth,
+      of: "\(socketID):\(channel)" + (channelData.map { ":\($0)" } ?? ""))
+    {
+      throw SubscriptionRefusal(reason: reason, cause: .unauthorized)
     }
   }
 
-  /// Who joins a presence channel; without `channel_data` it is the user who is signed in.
-  ///
-  /// With `keepsNumbers` an id that the app wrote as a number stays one.
-  func member(
-    limits: ServerLimits, user: SignedInUser?, keepsNumbers: Bool
-  ) throws(SubscriptionRefusal) -> Member {
-    guard let channelData else {
-      if let user { return user.member }
-      throw SubscriptionRefusal(
-        reason: "presence channels need channel_data with a user_id, or a signed-in user")
-    }
-    guard channelData.utf8.count <= limits.channelData else {
-      throw SubscriptionRefusal(
-        reason: "channel_data has at most \(limits.channelData) bytes, "
-          + "this one \(channelData.utf8.count)", cause: .longMember)
-    }
-    guard let data = try? JSONParser.parse(channelData),
-      let id = data["user_id"], let userID = id.identifier, !userID.isEmpty
-    else {
-      throw SubscriptionRefusal(reason: "channel_data is not a JSON object with a user_id")
-    }
-    guard userID.count <= limits.userID else {
-      throw SubscriptionRefusal(
-        reason: "a user_id has at most \(limits.userID) characters, this one \(userID.count)")
-    }
-    return Member(userID: userID, info: data["user_info"], id: keepsNumbers ? id : .string(userID))
+  /// Why a signature is not the one that is expected; `nil` when it is.
+  private static func problem(_ auth: String, expected: String, of signed: String) -> String? {
+    guard !Digest.equalInConstantTime(Array(auth.utf8), Array(expected.utf8)) else { return nil }
+    let given = auth.drop { $0 != ":" }.dropFirst()
+    return "Invalid signature: Expected HMAC SHA256 hex digest of \(signed), but got \(given)"
   }
-}
 
-/// A client's claim to be somebody.
-struct SignInClaim {
-  let socketID: String
-  /// `KEY:HEX`.
-  let auth: String
-  let userData: String
-
-  /// Checks signature and content.
+  /// Who signs in, once signature and content of the claim are checked.
   func user(
-    for application: Application, limits: ServerLimits
+    _ auth: String, socketID: String, userData: String, limits: ServerLimits
   ) throws(SubscriptionRefusal) -> SignedInUser {
-    let expected = application.signature.signIn(socketID: socketID, userData: userData)
-    guard Digest.equalInConstantTime(Array(auth.utf8), Array(expected.utf8)) else {
-      let given = auth.drop { $0 != ":" }.dropFirst()
-      throw refusal(
-        "Invalid signature: Expected HMAC SHA256 hex digest of "
-          + "\(socketID)::user::\(userData), but got \(given)")
+    func refusal(_ reason: String) -> SubscriptionRefusal {
+      SubscriptionRefusal(reason: reason, code: .unauthorized)
+    }
+    let expected = signature.signIn(socketID: socketID, userData: userData)
+    if let reason = Self.problem(
+      auth, expected: expected, of: "\(socketID)::user::\(userData)")
+    {
+      throw refusal(reason)
     }
     guard userData.utf8.count <= limits.userData else {
       throw refusal(
@@ -133,8 +101,38 @@ struct SignInClaim {
     return SignedInUser(
       member: Member(userID: id, info: data["user_info"]), watchlist: watchlist)
   }
+}
 
-  private func refusal(_ reason: String) -> SubscriptionRefusal {
-    SubscriptionRefusal(reason: reason, code: .unauthorized)
+extension Member {
+  /// Who joins a presence channel; without `channel_data` it is the user who is signed in.
+  ///
+  /// With `keepsNumbers` an id that the app wrote as a number stays one.
+  init(
+    _ channelData: String?, user: SignedInUser?, limits: ServerLimits, keepsNumbers: Bool
+  ) throws(SubscriptionRefusal) {
+    guard let channelData else {
+      guard let user else {
+        throw SubscriptionRefusal(
+          reason: "presence channels need channel_data with a user_id, or a signed-in user")
+      }
+      self = user.member
+      return
+    }
+    guard channelData.utf8.count <= limits.channelData else {
+      throw SubscriptionRefusal(
+        reason: "channel_data has at most \(limits.channelData) bytes, "
+          + "this one \(channelData.utf8.count)", cause: .longMember)
+    }
+    guard let data = try? JSONParser.parse(channelData),
+      let id = data["user_id"], let userID = id.identifier, !userID.isEmpty
+    else {
+      throw SubscriptionRefusal(reason: "channel_data is not a JSON object with a user_id")
+    }
+    guard userID.count <= limits.userID else {
+      throw SubscriptionRefusal(
+        reason: "a user_id has at most \(limits.userID) characters, this one \(userID.count)")
+    }
+    self.init(
+      userID: userID, info: data["user_info"], id: keepsNumbers ? id : .string(userID))
   }
 }

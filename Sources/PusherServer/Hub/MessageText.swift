@@ -26,23 +26,21 @@ package struct MessageText: Sendable {
 
   /// The first message: the socket may be used now.
   package func connectionEstablished(socketID: String, activityTimeout: Duration) -> String {
-    let data = JSONValue.object([
+    let data = embedded([
       .init("socket_id", .string(socketID)),
       .init("activity_timeout", .integer(Int(activityTimeout.components.seconds))),
     ])
-    return message(service.eventPrefix + "connection_established", data: embedded(data))
+    return message(service.eventPrefix + "connection_established", data: data)
   }
 
   /// An error; `code` is `null` for refusals that Pusher gives no number, `channel` names what was refused.
   package func error(code: PusherCode?, message text: String, channel: String? = nil) -> String {
-    let data = JSONValue.object([
-      .init("code", code.map { .integer($0.rawValue) } ?? .null),
-      .init("message", .string(text)),
-    ])
-    guard !shapes.embedsErrors else {
-      return message(service.eventPrefix + "error", data: embedded(data))
-    }
-    return message(service.eventPrefix + "error", channel: channel, data: data)
+    let data: [JSONValue.Member] = [
+      .init("code", code.map { .integer($0.rawValue) } ?? .null), .init("message", .string(text)),
+    ]
+    return shapes.embedsErrors
+      ? message(service.eventPrefix + "error", data: embedded(data))
+      : message(service.eventPrefix + "error", channel: channel, data: .object(data))
   }
 
   /// The answer to a subscription that is not accepted, where that is no error.
@@ -56,7 +54,7 @@ package struct MessageText: Sendable {
 
   /// The answer to a subscription; `members` for presence channels.
   package func subscriptionSucceeded(channel: String, members: MemberList?) -> String {
-    let presence = members.map { embedded(.object([.init("presence", $0.json)])) }
+    let presence = members.map { embedded([.init("presence", $0.json)]) }
     return message(
       service.internalPrefix + "subscription_succeeded", channel: channel,
       data: presence ?? shapes.subscriptionSucceeded)
@@ -66,15 +64,12 @@ package struct MessageText: Sendable {
   package func memberAdded(channel: String, member: Member) -> String {
     var data = [JSONValue.Member("user_id", member.id)]
     if let info = member.info { data.append(.init("user_info", info)) }
-    return message(
-      service.internalPrefix + "member_added", channel: channel, data: embedded(.object(data)))
+    return told("member_added", channel, data)
   }
 
   /// A user's last connection has left.
   package func memberRemoved(channel: String, userID: JSONValue) -> String {
-    let data = JSONValue.object([.init("user_id", userID)])
-    return message(
-      service.internalPrefix + "member_removed", channel: channel, data: embedded(data))
+    told("member_removed", channel, [.init("user_id", userID)])
   }
 
   /// An event of the application, or of another client; `data` goes out as the sender gave it.
@@ -100,9 +95,7 @@ package struct MessageText: Sendable {
         .init("name", .string($0.0)), .init("user_ids", .array($0.1.map(JSONValue.string))),
       ])
     }
-    return message(
-      service.internalPrefix + "watchlist_events",
-      data: embedded(.object([.init("events", .array(events))])))
+    return told("watchlist_events", nil, [.init("events", .array(events))])
   }
 
   /// A cache channel has no event to begin with.
@@ -112,13 +105,18 @@ package struct MessageText: Sendable {
 
   /// How many connections are subscribed.
   package func subscriptionCount(channel: String, count: Int) -> String {
-    message(
-      service.internalPrefix + "subscription_count", channel: channel,
-      data: embedded(.object([.init("subscription_count", .integer(count))])))
+    told("subscription_count", channel, [.init("subscription_count", .integer(count))])
   }
 
-  private func embedded(_ value: JSONValue) -> JSONValue {
-    .string(JSONWriter.text(value))
+  private func embedded(_ members: [JSONValue.Member]) -> JSONValue {
+    .string(JSONWriter.text(.object(members)))
+  }
+
+  /// A message of the server's own, whose data is a string that holds an object.
+  private func told(
+    _ name: String, _ channel: String?, _ members: [JSONValue.Member]
+  ) -> String {
+    message(service.internalPrefix + name, channel: channel, data: embedded(members))
   }
 
   private func message(

@@ -101,14 +101,14 @@ package enum AccessRefusal: Sendable, Hashable, CustomStringConvertible {
   case host(String)
 
   package var description: String {
-    switch self {
-    case .origin(let text): "a page of '\(Self.cut(text))'"
-    case .host(let text): "a request for host '\(Self.cut(text))'"
-    }
-  }
-
-  /// The beginning of a text of any length.
-  private static func cut(_ text: String) -> String {
-    text.utf8.count > 100 ? String(decoding: text.utf8.prefix(100), as: UTF8.self) + "…" : text
+    let (what, text) =
+      switch self {
+      case .origin(let origin): ("a page of", origin)
+      case .host(let host): ("a request for host", host)
+      }
+    // The beginning of a text of any length.
+    let isLong = text.utf8.count > 100
+    return
+      "\(what) '\(isLong ? String(decoding: text.utf8.prefix(100), as: UTF8.self) + "…" : text)'"
   }
 }

@@ -69,7 +69,7 @@ extension ClientSession {
     switch ending {
     case .drop:
       noteFault("the connection is dropped")
-      drop(reason: "dropped by a staged fault", at: now)
+      finish(reason: "dropped by a staged fault", at: now)
     case .close(let code):
       noteFault("the connection is closed with \(code)")
       close(CloseCode(rawValue: code), reason: "a staged fault", at: now)

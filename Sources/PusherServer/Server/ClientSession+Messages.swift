@@ -39,7 +39,7 @@ extension ClientSession {
   // MARK: The user
 
   private func signIn(auth: String, userData: String, at now: Instant) {
-    guard context.dialect.knowsSignIn else {
+    guard context.dialect.has(.knowsSignIn) else {
       complain("sign-in is not known", .uselessMessage, at: now)
       return
     }
@@ -49,8 +49,8 @@ extension ClientSession {
       return
     }
     do throws(SubscriptionRefusal) {
-      let claim = SignInClaim(socketID: socketID, auth: auth, userData: userData)
-      let user = try claim.user(for: hub.application, limits: hub.limits)
+      let user = try hub.application.user(
+        auth, socketID: socketID, userData: userData, limits: hub.limits)
       hub.signIn(self, as: user, userData: userData, auth: auth, at: now)
     } catch {
       hub.log(.signInRefused(socketID: socketID, reason: error.reason))
@@ -93,7 +93,7 @@ extension ClientSession {
       throw SubscriptionRefusal(reason: "\(channel) is only for a user who is signed in")
     }
     let isSecond = subscriptions.contains(channel)
-    guard !isSecond || dialect.acceptsSecondSubscription else {
+    guard !isSecond || dialect.has(.acceptsSecondSubscription) else {
       throw SubscriptionRefusal(reason: "Existing subscription to channel \(channel)")
     }
     guard isSecond || subscriptions.count < hub.limits.subscriptions else {
@@ -106,12 +106,11 @@ extension ClientSession {
       throw SubscriptionRefusal(
         reason: "Invalid signature: refused by a staged fault", cause: .unauthorized)
     }
-    let claim = SubscriptionClaim(
-      socketID: socketID, channel: channel, auth: auth, channelData: channelData)
-    try claim.verify(for: hub.application)
+    try hub.application.verify(
+      auth, socketID: socketID, channel: channel, channelData: channelData)
     guard kind == .presence else { return nil }
-    let member = try claim.member(
-      limits: hub.limits, user: user, keepsNumbers: dialect.keepsNumbers)
+    let member = try Member(
+      channelData, user: user, limits: hub.limits, keepsNumbers: dialect.has(.keepsNumbers))
     guard hub.hasRoom(for: member.userID, in: channel) else {
       throw SubscriptionRefusal(
         reason: "a presence channel has at most \(hub.limits.presenceMembers) members",

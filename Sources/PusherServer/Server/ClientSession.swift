@@ -107,7 +107,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
       case .closed(let code, let reason):
         finish(code: code.map { Int($0.rawValue) }, reason: reason, at: now)
       case .failed(let error):
-        finish(code: nil, reason: error.description, at: now)
+        finish(reason: error.description, at: now)
       }
     }
     if !connection.output.isEmpty { context.ledger.touch(self) }
@@ -117,12 +117,12 @@ package final class ClientSession: HubSession, ConnectionSocket {
   package func inputEnded(at now: Instant) {
     connection.inputEnded()
     receive(at: now)
-    finish(code: nil, reason: "the connection ended", at: now)
+    finish(reason: "the connection ended", at: now)
   }
 
   /// The socket broke; nothing can be sent.
   package func lost(reason: String, at now: Instant) {
-    finish(code: nil, reason: reason, at: now)
+    finish(reason: reason, at: now)
     connection.output.removeAll()
     noteOutput()
   }
@@ -135,21 +135,21 @@ package final class ClientSession: HubSession, ConnectionSocket {
       switch heartbeat.tick(at: now) {
       case .none: break
       case .sendPing: sendPing(at: now)
-      case .lost where faults.isBlackhole: drop(reason: "lost in a staged black hole", at: now)
-      case .lost where !context.dialect.sendsCloseFrames:
+      case .lost where faults.isBlackhole: finish(reason: "lost in a staged black hole", at: now)
+      case .lost where !context.dialect.has(.sendsCloseFrames):
         let reason = "Pong reply not received in time"
         send(hub.text.error(code: .pongNotReceived, message: reason), at: now)
-        drop(reason: reason, at: now)
+        finish(reason: reason, at: now)
       case .lost: close(.pongNotReceived, reason: "Pong reply not received", at: now)
       }
     case .closing(let until):
-      if now >= until { finish(code: nil, reason: "the close frame was not answered", at: now) }
+      if now >= until { finish(reason: "the close frame was not answered", at: now) }
     case .finished: break
     }
   }
 
   private func sendPing(at now: Instant) {
-    guard usesControlFrames, context.dialect.pingsWithFrames, !faults.isBlackhole else {
+    guard usesControlFrames, context.dialect.has(.pingsWithFrames), !faults.isBlackhole else {
       send(hub.text.ping, at: now)
       return
     }
@@ -232,11 +232,6 @@ package final class ClientSession: HubSession, ConnectionSocket {
     close(.unauthorized, reason: "the app has ended the user's connections", at: now)
   }
 
-  /// Ends the connection without a close frame, once what waits is sent.
-  func drop(reason: String, at now: Instant) {
-    finish(code: nil, reason: reason, at: now)
-  }
-
   func close(_ code: CloseCode, reason: String, at now: Instant) {
     guard isOpen else { return }
     connection.close(code, reason: reason)
@@ -244,7 +239,8 @@ package final class ClientSession: HubSession, ConnectionSocket {
     leaveAll(code: Int(code.rawValue), reason: reason, at: now)
   }
 
-  private func finish(code: Int?, reason: String, at now: Instant) {
+  /// Ends the connection without a close frame of ours, once what waits is sent.
+  func finish(code: Int? = nil, reason: String, at now: Instant) {
     let wasOpen = isOpen
     guard !isFinished else { return }
     state = .finished

@@ -224,11 +224,7 @@ extension Server: ReceptionOwner {
   /// What a request is answered that comes from a foreign page or asks for a foreign name; `nil` for all others.
   private func accessRefusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
     guard let refusal = options.access.refusal(head) else { return nil }
-    switch refusals.note(refusal) {
-    case .tell: report(.accessRefused(refusal, isLast: false))
-    case .tellLast: report(.accessRefused(refusal, isLast: true))
-    case .silence: break
-    }
+    if let isLast = refusals.note(refusal) { report(.accessRefused(refusal, isLast: isLast)) }
     return refusal.answer
   }
 
@@ -260,7 +256,7 @@ extension Server: ReceptionOwner {
     do throws(ServerHandshake.Refusal) {
       let (head, negotiated) = try ServerHandshake.respond(
         to: request, supportedSubprotocol: { $0.begins(with: "pusher-channels-protocol-") },
-        deflate: options.acceptsCompression && options.dialect.knowsCompression)
+        deflate: options.acceptsCompression && options.dialect.has(.knowsCompression))
       connection = WebSocketConnection(
         role: .server, deflate: negotiated.deflate, limits: options.limits.webSocket,
         random: NoRandom(), input: carrier.input)

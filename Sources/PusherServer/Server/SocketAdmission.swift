@@ -28,7 +28,7 @@ package enum SocketAdmission {
       self = .refused(.applicationDisabled, reason: "The app is disabled")
       return
     }
-    let checksVersions = applications.dialect.checksVersions
+    let checksVersions = applications.dialect.has(.checksVersions)
     if checksVersions, let version = target["version"], !Self.isVersion(version) {
       self = .refused(.invalidVersion, reason: "Invalid version string: '\(version)'")
       return
@@ -73,7 +73,7 @@ final class RefusedSocket: ConnectionSocket {
     applications: Applications, at now: Instant
   ) {
     self.connection = connection
-    let sendsCloseFrames = applications.dialect.sendsCloseFrames
+    let sendsCloseFrames = applications.dialect.has(.sendsCloseFrames)
     let limits = applications.limits
     let isKept = !sendsCloseFrames && code == .overQuota
     // Reverb keeps a connection for which it has no room; here it ends when a live one would be asked for a sign of life.

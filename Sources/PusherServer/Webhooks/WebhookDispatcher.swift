@@ -68,7 +68,7 @@ final class WebhookDispatcher {
   private var delayed: DelayedNotices
   private let senders: [WebhookSender]
   private let loop: EventLoop
-  private var timer: LoopTimer?
+  private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.sendDue() }
 
   /// `nil` for an app without webhooks.
   init?(
@@ -83,8 +83,6 @@ final class WebhookDispatcher {
         loop: loop, url: url, application: application, tls: tls, policy: policy, report: report,
         onIdle: onIdle)
     }
-    let timer = LoopTimer(deadline: nil) { [weak self] in self?.sendDue() }
-    self.timer = timer
     loop.add(timer)
   }
 
@@ -92,7 +90,7 @@ final class WebhookDispatcher {
   func take(_ notices: [WebhookNotice], at now: Instant) {
     guard !notices.isEmpty else { return }
     send(notices.compactMap { delayed.take($0, at: now) })
-    timer?.deadline = delayed.deadline
+    timer.deadline = delayed.deadline
   }
 
   /// Whether nothing waits; what is held back does.
@@ -101,19 +99,19 @@ final class WebhookDispatcher {
   /// Sends what waits and what is held back, for the server ends: nobody comes back any more.
   func finish() {
     send(delayed.takeDue(at: Instant(nanoseconds: .max)))
-    timer?.deadline = nil
+    timer.deadline = nil
     for sender in senders { sender.finish() }
   }
 
   /// Gives up what waits, and tells how much that is.
   func close() {
-    timer.map(loop.remove)
+    loop.remove(timer)
     for sender in senders { sender.close() }
   }
 
   private func sendDue() {
     send(delayed.takeDue(at: loop.now))
-    timer?.deadline = delayed.deadline
+    timer.deadline = delayed.deadline
   }
 
   private func send(_ notices: [WebhookNotice]) {

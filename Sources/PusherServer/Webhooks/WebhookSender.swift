@@ -49,7 +49,7 @@ final class WebhookSender {
   private var isBusy = false
   private var isFinishing = false
   private var dropped = 0
-  private let timer: LoopTimer
+  private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.attempt() }
 
   /// What an answer may hold; nobody reads it.
   private static let answerLimit = 65_536
@@ -68,14 +68,7 @@ final class WebhookSender {
     self.onIdle = onIdle
     connection = HTTPConnection(
       loop: loop, tls: tls, timeout: policy.timeout, bodyLimit: Self.answerLimit)
-    let door = Door()
-    timer = LoopTimer(deadline: nil) { door.sender?.attempt() }
-    door.sender = self
     loop.add(timer)
-  }
-
-  private final class Door {
-    weak var sender: WebhookSender?
   }
 
   /// Where the webhooks go, without what may be secret in it.

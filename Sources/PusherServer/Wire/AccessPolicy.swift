@@ -109,13 +109,6 @@ extension AccessRefusal {
 
 /// Tells refusals without letting those who are refused fill the log: each origin and host once, and only so many.
 package struct RefusalReport {
-  package enum Telling: Equatable {
-    case tell
-    /// This one is told, and that no further ones will be.
-    case tellLast
-    case silence
-  }
-
   /// How many are told.
   package static let limit = 20
 
@@ -123,9 +116,9 @@ package struct RefusalReport {
 
   package init() {}
 
-  /// Notes a refusal, and says whether it is told.
-  package mutating func note(_ refusal: AccessRefusal) -> Telling {
-    guard told.count < Self.limit, told.insert(refusal).inserted else { return .silence }
-    return told.count == Self.limit ? .tellLast : .tell
+  /// Notes a refusal; `nil` when it is not told, else whether it is the last that is.
+  package mutating func note(_ refusal: AccessRefusal) -> Bool? {
+    guard told.count < Self.limit, told.insert(refusal).inserted else { return nil }
+    return told.count == Self.limit
   }
 }

@@ -34,8 +34,8 @@ final class Reception {
   private var table: [ObjectIdentifier: ServerConnection] = [:]
   /// Those who have sent more requests than were answered.
   private var turns: [ServerConnection] = []
-  private var turnTimer: LoopTimer?
-  private var scanTimer: LoopTimer?
+  private lazy var turnTimer = LoopTimer(deadline: nil) { [weak self] in self?.takeTurns() }
+  private lazy var scanTimer = LoopTimer(deadline: nil) { [weak self] in self?.scan() }
 
   /// How exact the deadlines of connections are kept.
   private static let scanInterval = Duration.seconds(1)
@@ -54,11 +54,7 @@ final class Reception {
     }
     address = listener.address
     door.reception = self
-    let turn = LoopTimer(deadline: nil) { [weak self] in self?.takeTurns() }
-    let scan = LoopTimer(deadline: nil) { [weak self] in self?.scan() }
-    for timer in [turn, scan] { loop.add(timer) }
-    turnTimer = turn
-    scanTimer = scan
+    for timer in [turnTimer, scanTimer] { loop.add(timer) }
   }
 
   /// What lets the listener call a reception that is not complete when the listener is made.
@@ -79,7 +75,7 @@ final class Reception {
 
   /// Nobody comes any more.
   func end() {
-    for timer in [turnTimer, scanTimer] { timer.map(loop.remove) }
+    for timer in [turnTimer, scanTimer] { loop.remove(timer) }
   }
 
   private func accept(
@@ -106,7 +102,7 @@ final class Reception {
   /// Lets a connection answer its next request in the next round.
   func giveTurn(_ connection: ServerConnection) {
     turns.append(connection)
-    turnTimer?.deadline = LoopInterest.immediately
+    turnTimer.deadline = LoopInterest.immediately
   }
 
   private func takeTurns() {
@@ -121,7 +117,7 @@ final class Reception {
   }
 
   private func armScan(at now: Instant) {
-    guard let scanTimer, scanTimer.deadline == nil else { return }
+    guard scanTimer.deadline == nil else { return }
     scanTimer.deadline = now.advanced(by: Self.scanInterval)
   }
 
