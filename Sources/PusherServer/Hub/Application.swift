@@ -37,3 +37,140 @@ package struct Application: Sendable, Equatable, CustomStringConvertible, Custom
   /// What signs subscriptions and sign-ins for the app.
   var signature: SubscriptionSignature { SubscriptionSignature(key: key, secret: secret) }
 }
+
+/// Why the server closes a connection or refuses something, as the protocol numbers it.
+///
+/// Source: the protocol page, section "Error codes".
+package enum PusherCode: Int, Sendable {
+  /// No app has the key.
+  case unknownApplication = 4001
+  case applicationDisabled = 4003
+  case overQuota = 4004
+  case pathNotFound = 4005
+  case invalidVersion = 4006
+  case unsupportedProtocol = 4007
+  /// A sign-in that is refused, or a user whose connections the app ends.
+  case unauthorized = 4009
+  /// Also for a client that does not read what it is sent.
+  case overCapacity = 4100
+  /// The client shall reconnect at once.
+  case generic = 4200
+  case pongNotReceived = 4201
+  case clientEventRate = 4301
+
+  var closeCode: CloseCode { CloseCode(rawValue: UInt16(clamping: rawValue)) }
+}
+
+/// Why a subscription or a sign-in is not accepted.
+struct SubscriptionRefusal: Error, Equatable {
+  /// What it is about, where servers tell that apart.
+  enum Cause {
+    /// The app has not allowed it.
+    case unauthorized
+    case longName
+    case name
+    case fullChannel
+    case longMember
+    case other
+  }
+
+  let reason: String
+  /// `nil` where Pusher gives no number.
+  var code: PusherCode?
+  var cause = Cause.other
+}
+
+// What clients claim to be allowed, and to be; each claim comes with `auth`, which is `KEY:HEX`.
+extension Application {
+  /// Checks the claim to join a channel: key and signature.
+  func verify(
+    _ auth: String, socketID: String, channel: String, channelData: String?
+  ) throws(SubscriptionRefusal) {
+    let colon = auth.firstIndex(of: ":")
+    let named = colon.map { String(auth[..<$0]) } ?? auth
+    guard named.isSame(as: key), colon != nil else {
+      throw SubscriptionRefusal(
+        reason: "Invalid key in subscription auth data: '\(named)'", cause: .unauthorized)
+    }
+    let expected = signature.authorize(
+      socketID: socketID, channel: channel, channelData: channelData)
+    if let reason = Self.problem(
+      auth, expected: expected.auth,
+      of: "\(socketID):\(channel)" + (channelData.map { ":\($0)" } ?? ""))
+    {
+      throw SubscriptionRefusal(reason: reason, cause: .unauthorized)
+    }
+  }
+
+  /// Why a signature is not the one that is expected; `nil` when it is.
+  private static func problem(_ auth: String, expected: String, of signed: String) -> String? {
+    guard !Digest.equalInConstantTime(Array(auth.utf8), Array(expected.utf8)) else { return nil }
+    let given = auth.drop { $0 != ":" }.dropFirst()
+    return "Invalid signature: Expected HMAC SHA256 hex digest of \(signed), but got \(given)"
+  }
+
+  /// Who signs in, once signature and content of the claim are checked.
+  func user(
+    _ auth: String, socketID: String, userData: String, limits: ServerLimits
+  ) throws(SubscriptionRefusal) -> SignedInUser {
+    func refusal(_ reason: String) -> SubscriptionRefusal {
+      SubscriptionRefusal(reason: reason, code: .unauthorized)
+    }
+    let expected = signature.signIn(socketID: socketID, userData: userData)
+    if let reason = Self.problem(
+      auth, expected: expected, of: "\(socketID)::user::\(userData)")
+    {
+      throw refusal(reason)
+    }
+    guard userData.utf8.count <= limits.userData else {
+      throw refusal(
+        "user_data has at most \(limits.userData) bytes, this one \(userData.utf8.count)")
+    }
+    guard let data = try? JSONParser.parse(userData), let id = data["id"]?.identifier, !id.isEmpty
+    else { throw refusal("user_data is not a JSON object with an id") }
+    guard id.count <= limits.userID else {
+      throw refusal("a user's id has at most \(limits.userID) characters, this one \(id.count)")
+    }
+    let watchlist = (data["watchlist"]?.elements ?? []).compactMap(\.identifier)
+    guard watchlist.count <= limits.watchlist else {
+      throw refusal(
+        "a watchlist has at most \(limits.watchlist) users, this one \(watchlist.count)")
+    }
+    return SignedInUser(
+      member: Member(userID: id, info: data["user_info"]), watchlist: watchlist)
+  }
+}
+
+extension Member {
+  /// Who joins a presence channel; without `channel_data` it is the user who is signed in.
+  ///
+  /// With `keepsNumbers` an id that the app wrote as a number stays one.
+  init(
+    _ channelData: String?, user: SignedInUser?, limits: ServerLimits, keepsNumbers: Bool
+  ) throws(SubscriptionRefusal) {
+    guard let channelData else {
+      guard let user else {
+        throw SubscriptionRefusal(
+          reason: "presence channels need channel_data with a user_id, or a signed-in user")
+      }
+      self = user.member
+      return
+    }
+    guard channelData.utf8.count <= limits.channelData else {
+      throw SubscriptionRefusal(
+        reason: "channel_data has at most \(limits.channelData) bytes, "
+          + "this one \(channelData.utf8.count)", cause: .longMember)
+    }
+    guard let data = try? JSONParser.parse(channelData),
+      let id = data["user_id"], let userID = id.identifier, !userID.isEmpty
+    else {
+      throw SubscriptionRefusal(reason: "channel_data is not a JSON object with a user_id")
+    }
+    guard userID.count <= limits.userID else {
+      throw SubscriptionRefusal(
+        reason: "a user_id has at most \(limits.userID) characters, this one \(userID.count)")
+    }
+    self.init(
+      userID: userID, info: data["user_info"], id: keepsNumbers ? id : .string(userID))
+  }
+}

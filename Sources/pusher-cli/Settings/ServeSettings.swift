@@ -53,7 +53,8 @@ extension ServeSettings {
       reader.warn(
         "\(flag.spelling) is for the commands that connect; serve listens where --listen says")
     }
-    if !server.dialect.has(.sendsWebhooks), server.applications.contains(where: { !$0.webhooks.isEmpty })
+    if !server.dialect.has(.sendsWebhooks),
+      server.applications.contains(where: { !$0.webhooks.isEmpty })
     {
       reader.warn(
         "\(server.dialect.name) has no webhooks; with --dialect \(server.dialect) they are sent all the same"
