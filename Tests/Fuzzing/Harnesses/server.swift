@@ -98,7 +98,8 @@ private final class Town {
     ).authorize(
       socketID: client.session.socketID, channel: channel,
       channelData: parts.count > 1 ? parts[1] : nil)
-    client.wire.send(text: ClientCommand(service: .pusher).subscribe(channel: channel, auth: auth))
+    let command = ClientCommand(service: .pusher)
+    client.wire.send(text: command.subscribe(channel: channel, auth: Authorization(auth)))
     client.session.connection.receive(client.wire.output.array)
     client.wire.output.consume(client.wire.output.count)
     client.session.receive(at: now)
@@ -109,7 +110,7 @@ private final class Town {
     let auth = SubscriptionSignature(key: hub.application.key, secret: hub.application.secret)
       .signIn(socketID: client.session.socketID, userData: userData)
     let user = PusherUserAuth(auth: auth, userData: userData)
-    client.wire.send(text: ClientCommand(service: .pusher).signIn(user))
+    client.wire.send(text: ClientCommand(service: .pusher).signIn(Authorization(user)))
     client.session.connection.receive(client.wire.output.array)
     client.wire.output.consume(client.wire.output.count)
     client.session.receive(at: now)
