@@ -22,8 +22,8 @@ struct Main {
     let early = Diagnostics(verbosity: .normal, environment: environment)
     do throws(UsageError) {
       switch try Invocation(words) {
-      case .page(let page, let status): return HelpCommand.run(page, status: status, early)
-      case .version: return HelpCommand.version(early)
+      case .page(let page, let status): return early.print(page.text, status)
+      case .version: return early.print(Version.line)
       case .completion(let script): return early.print(script.text)
       case .subscribe(let typed): return try run(SubscribeCommand.run, typed, environment)
       case .sse(let typed): return try run(StreamCommand.run, typed, environment)

@@ -65,29 +65,17 @@ final class ServiceManager {
   }
 
   /// Gives a sign of life twice as often as the manager wants one, while the loop goes round.
-  func watch(_ loop: EventLoop) {
-    guard address != nil, watchdogInterval != nil else { return }
-    tell("WATCHDOG=1")
-    rearm(loop) { [unowned self] in watch(loop) }
-  }
-
-  /// The same, but only if the server was heard since the last sign: `heardAt` is when it was heard last.
-  func watch(_ loop: EventLoop, heardAt: @escaping () -> Instant?) {
-    guard address != nil, watchdogInterval != nil else { return }
-    if let heard = heardAt(), heard != lastHeard {
-      lastHeard = heard
-      tell("WATCHDOG=1")
-    }
-    rearm(loop) { [unowned self] in watch(loop, heardAt: heardAt) }
-  }
-
-  private func rearm(_ loop: EventLoop, _ action: @escaping () -> Void) {
-    guard let watchdogInterval else { return }
-    let timer = watchdog ?? LoopTimer(deadline: nil, action: action)
-    if watchdog == nil {
-      watchdog = timer
-      loop.add(timer)
-    }
+  ///
+  /// - Parameter heardAt: When the server was heard last: without news of it there is no sign.
+  func watch(_ loop: EventLoop, heardAt: (() -> Instant?)? = nil) {
+    guard address != nil, let watchdogInterval else { return }
+    let heard = heardAt?()
+    if heardAt == nil || heard != nil && heard != lastHeard { tell("WATCHDOG=1") }
+    lastHeard = heard ?? lastHeard
+    let timer =
+      watchdog ?? LoopTimer(deadline: nil) { [unowned self] in watch(loop, heardAt: heardAt) }
+    if watchdog == nil { loop.add(timer) }
+    watchdog = timer
     timer.deadline = loop.now.advanced(by: watchdogInterval)
   }
 

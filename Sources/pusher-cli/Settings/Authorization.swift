@@ -43,7 +43,7 @@ extension SettingsReader {
     try refuseContradictions()
     if let url = typed.text(.authEndpoint) { return .endpoint(try endpoint(url)) }
     if let command = typed.text(.authCommand) { return .command(command) }
-    let guarded = channels.first(where: ChannelNames.needsAuthorization)
+    let guarded = channels.first { ChannelKind(channelName: $0).needsAuthorization }
     guard guarded != nil || typed.text(.secretFile) != nil else { return .unavailable }
     guard let secret = try secret(source) else {
       throw UsageError(

@@ -32,10 +32,7 @@ struct CredentialSource: Equatable, Sendable {
   var requiredHost: String?
 
   /// Whether it says anything at all.
-  var isEmpty: Bool {
-    key == nil && secret == nil && appID == nil && cluster == nil
-      && host == nil && port == nil && scheme == nil
-  }
+  var isEmpty: Bool { self == CredentialSource() }
 }
 
 /// The environment, in which an empty variable counts as unset: Laravel ships `PUSHER_HOST=`.

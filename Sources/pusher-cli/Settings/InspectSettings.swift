@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// Everything `channels`, `users` and `terminate` need to know, checked.
 struct InspectSettings: CommandSettings {
   /// What is asked of the HTTP API.
@@ -32,10 +34,11 @@ extension InspectSettings {
   private static func call(
     _ typed: TypedArguments, _ reader: inout SettingsReader, _ info: [String]
   ) throws(UsageError) -> Call {
+    let asksUsers = info.contains { $0 == "user_count" }
     switch (typed.command, typed.operands.first) {
     case (.users, let name?):
       let channel = try reader.channels([name])[0]
-      guard ChannelNames.isPresence(channel) else {
+      guard ChannelKind(channelName: channel) == .presence else {
         throw UsageError("'\(channel)' has no users: only channels that begin with presence- do")
       }
       return .users(channel: channel)
@@ -47,14 +50,13 @@ extension InspectSettings {
         throw UsageError("--prefix is for the list; '\(name)' is one channel")
       }
       let channel = try reader.channels([name])[0]
-      guard !info.contains(where: { $0 == "user_count" }) || ChannelNames.isPresence(channel) else {
+      guard !asksUsers || ChannelKind(channelName: channel) == .presence else {
         throw UsageError("user_count is known of channels that begin with presence- alone")
       }
       return .channel(channel)
     case (_, nil):
       let prefix = typed.text(.prefix)
-      guard !info.contains(where: { $0 == "user_count" }) || prefix?.hasPrefix("presence-") == true
-      else {
+      guard !asksUsers || prefix?.hasPrefix("presence-") == true else {
         throw UsageError("--info user_count needs --prefix presence-")
       }
       if info.contains(where: { $0 == "cache" }) {

@@ -44,7 +44,7 @@ extension SignSettings {
     switch typed.command {
     case .auth:
       task = .authorize
-      subject = try Self.claim(words.popFirst(), typed, &reader)
+      subject = try reader.claim(words.popFirst())
     default:
       let kinds = ["channel", "user", "request", "webhook"]
       guard let kind = words.popFirst() else {
@@ -57,8 +57,8 @@ extension SignSettings {
         throw UsageError(
           "cannot \(typed.command.rawValue) a '\(kind)'\(clause)", helpFor: typed.command)
       }
-      subject = try Self.subject(kind, &words, typed, &reader)
-      task = typed.command == .sign ? .sign : .verify(try Self.signature(kind, typed))
+      subject = try reader.subject(kind, &words)
+      task = typed.command == .sign ? .sign : .verify(try reader.signature(kind))
     }
     if let extra = words.first {
       throw UsageError("one argument too many: '\(extra)'", helpFor: typed.command)
@@ -72,18 +72,19 @@ extension SignSettings {
     (key, secret) = try reader.signer()
     common = reader.common
   }
+}
 
-  private static func subject(
-    _ kind: String, _ words: inout ArraySlice<String>, _ typed: TypedArguments,
-    _ reader: inout SettingsReader
-  ) throws(UsageError) -> Subject {
+extension SettingsReader {
+  fileprivate mutating func subject(
+    _ kind: String, _ words: inout ArraySlice<String>
+  ) throws(UsageError) -> SignSettings.Subject {
     switch kind {
     case "channel":
       guard let name = words.popFirst() else {
         throw UsageError("no channel: give one", helpFor: typed.command)
       }
-      return try claim(name, typed, &reader)
-    case "user": return try claim(nil, typed, &reader)
+      return try claim(name)
+    case "user": return try claim(nil)
     case "request":
       guard let method = words.popFirst(), let target = words.popFirst() else {
         throw UsageError(
@@ -93,9 +94,9 @@ extension SignSettings {
       guard target.hasPrefix("/") else {
         throw UsageError("'\(target)' is not a path; it begins with / and has no host")
       }
-      return .request(method: method.uppercased(), target: target, body: try body(typed, &reader))
+      return .request(method: method.uppercased(), target: target, body: try body())
     default:
-      guard let body = try body(typed, &reader) else {
+      guard let body = try body() else {
         throw UsageError("no body: give --data, with @FILE or @- as it came")
       }
       return .webhook(body: body)
@@ -103,25 +104,24 @@ extension SignSettings {
   }
 
   /// What a socket claims: a place on a channel, or to be a user.
-  private static func claim(
-    _ channel: String?, _ typed: TypedArguments, _ reader: inout SettingsReader
-  ) throws(UsageError) -> Subject {
-    guard let socketID = try reader.socketID() else {
+  fileprivate mutating func claim(_ channel: String?) throws(UsageError) -> SignSettings.Subject {
+    guard let socketID = try socketID() else {
       throw UsageError("no socket: give --socket-id")
     }
-    let info = try reader.userInfo()
+    let info = try userInfo()
     guard let channel else {
       guard let id = typed.text(.userID) else {
         throw UsageError("no channel and no user: give a channel, or --user-id to sign in")
       }
       return .user(
-        socketID: socketID, userData: member(id, info, idName: "id", infoName: "user_info"))
+        socketID: socketID, userData: Self.member(id, info, idName: "id", infoName: "user_info"))
     }
-    let name = try reader.channels([channel])[0]
-    guard ChannelNames.needsAuthorization(name) else {
+    let name = try channels([channel])[0]
+    let kind = ChannelKind(channelName: name)
+    guard kind.needsAuthorization else {
       throw UsageError("'\(name)' is a public channel, which needs no signature")
     }
-    guard ChannelNames.isPresence(name) else {
+    guard kind == .presence else {
       guard typed.text(.userID) == nil else {
         throw UsageError("--user-id is for presence channels and for signing in")
       }
@@ -132,7 +132,7 @@ extension SignSettings {
     }
     return .channel(
       name, socketID: socketID,
-      channelData: member(id, info, idName: "user_id", infoName: "user_info"))
+      channelData: Self.member(id, info, idName: "user_id", infoName: "user_info"))
   }
 
   private static func member(
@@ -142,16 +142,12 @@ extension SignSettings {
     return start + (info.map { ",\"\(infoName)\":\($0)}" } ?? "}")
   }
 
-  private static func body(
-    _ typed: TypedArguments, _ reader: inout SettingsReader
-  ) throws(UsageError) -> String? {
+  private mutating func body() throws(UsageError) -> String? {
     guard let data = typed.text(.data) else { return nil }
-    return try reader.textOrFile(data, "--data", limit: bodyLimit, dropsNewline: false)
+    return try textOrFile(data, "--data", limit: SignSettings.bodyLimit, dropsNewline: false)
   }
 
-  private static func signature(_ kind: String, _ typed: TypedArguments) throws(UsageError)
-    -> String?
-  {
+  fileprivate func signature(_ kind: String) throws(UsageError) -> String? {
     let given = typed.text(.signature)
     if kind == "request" {
       guard given == nil else {
