@@ -61,7 +61,7 @@ private struct Claim {
       token = auth.auth
       extra = data.map { [.init("channel_data", .string($0))] } ?? []
       if let key = settings.encryptionKey {
-        let secret = key.masterKey.sharedSecret(channel: channel)
+        let secret = key.sharedSecret(channel: channel)
         extra.append(.init("shared_secret", .string(secret)))
       }
     case .user(let socketID, let data):

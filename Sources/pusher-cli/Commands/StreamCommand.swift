@@ -159,9 +159,6 @@ extension StreamSettings {
 
   fileprivate var options: EventSourceOptions {
     EventSourceOptions(
-      reconnect: ReconnectPolicy(
-        mode: feed.reconnect.mode, maximumAttempts: feed.maxRetries,
-        backoff: Backoff(floor: .zero, ceiling: feed.retryMaxDelay)),
-      connectTimeout: network.connectTimeout, silenceTimeout: feed.activityTimeout)
+      reconnect: feed.policy(floor: .zero), connectTimeout: network.connectTimeout, silenceTimeout: feed.activityTimeout)
   }
 }

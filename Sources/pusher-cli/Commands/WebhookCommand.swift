@@ -5,12 +5,8 @@ internal import PusherServer
 enum WebhookCommand {
   /// Prints until a signal comes, or until the end that was asked for.
   static func run(_ settings: WebhookSettings, diagnostics: Diagnostics) -> ExitStatus {
-    guard let descriptor = OutputDescriptor() else {
-      diagnostics.error("standard output is closed; there is nowhere to print events")
-      return .output
-    }
-    return diagnostics.outcome {
-      try WebhookRun(settings, descriptor, loop: EventLoop(), diagnostics).run()
+    PrintingRun.start(diagnostics) { loop, descriptor in
+      try WebhookRun(settings, descriptor, loop: loop, diagnostics).run()
     }
   }
 }

@@ -1,11 +1,5 @@
 internal import PusherCore
 
-#if canImport(Glibc)
-  internal import Glibc
-#else
-  internal import Darwin
-#endif
-
 /// What keeps a run from getting any event.
 struct Obstacle {
   /// What there is not, such as `no connection`.
@@ -75,7 +69,6 @@ final class PrintingRun {
   private var printer: Printer?
   /// Kept until the process ends; a weak reference would slow every use of it.
   private var owner: (any PrintingRunOwner)?
-  private var signals: Signals?
   private var timers: [LoopTimer] = []
   private var idleTimer: LoopTimer?
   private var ending: Ending?
@@ -109,17 +102,7 @@ final class PrintingRun {
       diagnostics.error("standard output is closed; there is nowhere to print events")
       return .output
     }
-    do {
-      return try body(try EventLoop(), descriptor)
-    } catch {
-      // Nothing has been dialled yet: what fails here are the files and addresses that were given.
-      if let error = error as? UsageError {
-        diagnostics.usage(error)
-      } else {
-        diagnostics.error("\(error)")
-      }
-      return ExitStatus(Cause(starting: error))
-    }
+    return diagnostics.outcome { try body(EventLoop(), descriptor) }
   }
 
   /// Prints what comes from `feed`, whose delegate the caller is, until the end; answers how it went.
@@ -129,14 +112,12 @@ final class PrintingRun {
     self.feed = feed
     self.printer = printer
     self.owner = owner
-    Signals.ignoreBrokenPipes()
-    signals = Signals(
-      onQuestion: { [unowned self] in
-        owner.lifecycle.printStatus(
-          events: printer.count, queued: output.buffer.count, at: loop.now)
-      },
-      { [unowned self] number in end(.signal(number)) })
-    if let signals { loop.add(signals) }
+    Signals.watch(loop) { [unowned self] in
+      owner.lifecycle.printStatus(
+        events: printer.count, queued: output.buffer.count, at: loop.now)
+    } onSignal: { [unowned self] number in
+      end(.signal(number))
+    }
     loop.add(output)
     output.onFailure = { [unowned self] in outputFailed($0) }
     loop.beforeWait { [unowned self] in finishRound() }
@@ -299,7 +280,7 @@ final class PrintingRun {
 
   private func outputFailed(_ failure: OutputQueue.Failure) {
     switch failure {
-    case .readerGone: end(.signal(SIGPIPE))
+    case .readerGone: end(.signal(Signals.brokenPipe))
     case .system:
       diagnostics.error("cannot write to standard output: \(failure.reason)")
       end(.status(.output, reason: "output"))

@@ -119,7 +119,9 @@ final class Signals: LoopSource {
   }
 
   /// Ends the process as a filter ends whose reader has gone.
-  static func dieOfBrokenPipe() -> Never { die(of: SIGPIPE) }
+  static func dieOfBrokenPipe() -> Never { die(of: brokenPipe) }
+
+  static let brokenPipe = SIGPIPE
 
   /// Makes writes to a pipe without a reader fail instead of killing; the program ends by SIGPIPE when it is ready.
   static func ignoreBrokenPipes() {

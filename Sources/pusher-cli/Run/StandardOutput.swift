@@ -39,6 +39,9 @@ extension Diagnostics {
       return try body()
     } catch let failure as APICaller.Failure {
       return failure.status
+    } catch let error as UsageError {
+      usage(error)
+      return .usage
     } catch {
       // Nothing has been sent or served yet: what fails so are files, addresses and what this machine has.
       self.error("\(error)")

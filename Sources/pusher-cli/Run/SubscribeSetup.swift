@@ -26,9 +26,7 @@ extension SubscribeSettings {
     var options = SessionOptions(
       service: service, activityTimeout: min(silence, longestSilence ?? silence),
       pongTimeout: pongTimeout, connectTimeout: connection.connectTimeout,
-      reconnect: ReconnectPolicy(
-        mode: feed.reconnect.mode, maximumAttempts: feed.maxRetries,
-        backoff: Backoff(floor: floor, ceiling: feed.retryMaxDelay)))
+      reconnect: feed.policy(floor: floor))
     options.presence.members = maxMembers
     return options
   }
@@ -50,7 +48,7 @@ extension SubscribeSettings {
       case .unavailable: NoSigner()
       case .secret(let secret, let member, let encryptionKey):
         SecretSigner(
-          signature: signature(secret), member: member, masterKey: encryptionKey?.masterKey)
+          signature: signature(secret), member: member, masterKey: encryptionKey)
       case .endpoint(let endpoint): SigningQueue(try asking(endpoint, loop: loop))
       case .command(let command): SigningQueue(running(command, loop: loop))
       }
@@ -77,16 +75,5 @@ extension SubscribeSettings {
         routing: connection.routing, tls: connection.endpointTLS, trust: connection.trust),
       parameters: endpoint.parameters.map { ($0.name, $0.value) },
       timeout: connection.connectTimeout)
-  }
-}
-
-extension ReconnectMode {
-  /// The same for the library.
-  var mode: ReconnectPolicy.Mode {
-    switch self {
-    case .auto: .automatic
-    case .always: .always
-    case .never: .never
-    }
   }
 }

@@ -5,7 +5,7 @@ enum Authorization: Equatable, Sendable {
   /// Only public channels are subscribed to.
   case unavailable
   /// Signed here, as this member on presence channels, with this key on encrypted ones.
-  case secret(Secret, PresenceMember?, EncryptionKey? = nil)
+  case secret(Secret, PresenceMember?, EncryptionMasterKey? = nil)
   /// Asked from the application, as pusher-js does.
   case endpoint(AuthorizationEndpoint)
   /// Printed by a shell command.

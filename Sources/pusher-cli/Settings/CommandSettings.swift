@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// Everything that a command needs to know, checked.
 protocol CommandSettings: Equatable, Sendable {
   var common: CommonSettings { get }
@@ -38,6 +40,21 @@ struct FeedSettings: Equatable, Sendable {
   /// The silence after which a channels server is pinged, if it allows more, and after which a stream is asked for again.
   var activityTimeout: Duration?
   var common: CommonSettings
+}
+
+extension FeedSettings {
+  /// When a lost connection is dialled again, with the least wait.
+  func policy(floor: Duration) -> ReconnectPolicy {
+    let mode: ReconnectPolicy.Mode =
+      switch reconnect {
+      case .auto: .automatic
+      case .always: .always
+      case .never: .never
+      }
+    return ReconnectPolicy(
+      mode: mode, maximumAttempts: maxRetries,
+      backoff: Backoff(floor: floor, ceiling: retryMaxDelay))
+  }
 }
 
 /// The settings of `subscribe` and `sse`: what both share reads as if it were their own.

@@ -17,11 +17,6 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
   var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The master key of encrypted channels, checked; no description shows it.
-struct EncryptionKey: Equatable, Sendable {
-  let masterKey: EncryptionMasterKey
-}
-
 extension SettingsReader {
   /// The variable that holds the key when no option names a file.
   static let encryptionKeyVariable = "PUSHER_ENCRYPTION_MASTER_KEY"
@@ -35,7 +30,7 @@ extension SettingsReader {
   /// - Throws: ``UsageError`` when it is missing, or not the base64 of 32 bytes; the message shows nothing of it.
   mutating func encryptionKey(
     for channel: String?, orIfThere isWelcome: Bool = false
-  ) throws(UsageError) -> EncryptionKey? {
+  ) throws(UsageError) -> EncryptionMasterKey? {
     let path = typed.text(.encryptionKeyFile)
     let isThere = environment[Self.encryptionKeyVariable] != nil
     guard channel != nil || path != nil || isWelcome && isThere else { return nil }
@@ -53,7 +48,7 @@ extension SettingsReader {
           + Self.encryptionKeyVariable)
     }
     do throws(EncryptionKeyError) {
-      return EncryptionKey(masterKey: try EncryptionMasterKey(base64: text))
+      return try EncryptionMasterKey(base64: text)
     } catch {
       throw UsageError("\(origin): the key is \(error)")
     }
@@ -64,13 +59,12 @@ extension TriggerRequest {
   /// The same event, encrypted when its channel wants that.
   ///
   /// - Throws: ``MissingEncryptionKey`` for an encrypted channel without a key, and ``TriggerError``.
-  func encrypted(with key: EncryptionKey?) throws -> TriggerRequest {
+  func encrypted(with key: EncryptionMasterKey?) throws -> TriggerRequest {
     guard let channel = channels.first(where: { ChannelKind(channelName: $0) == .encrypted }) else {
       return self
     }
     guard let key else { throw MissingEncryptionKey(channel: channel) }
-    return try encrypted(
-      with: key.masterKey, nonce: SecureRandom.bytes(SecretBox.nonceLength))
+    return try encrypted(with: key, nonce: SecureRandom.bytes(SecretBox.nonceLength))
   }
 }
 

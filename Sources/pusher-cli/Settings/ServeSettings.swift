@@ -162,7 +162,7 @@ extension SettingsReader {
     for text in typed.texts(.webhook) {
       app.webhooks.append(try Application.webhook(text, "--webhook"))
     }
-    app.masterKey = try encryptionKey(for: nil, orIfThere: true)?.masterKey
+    app.masterKey = try encryptionKey(for: nil, orIfThere: true)
     return app
   }
 }

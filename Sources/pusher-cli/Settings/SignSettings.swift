@@ -28,7 +28,7 @@ struct SignSettings: CommandSettings {
   var subject: Subject
   var task: Task
   /// Makes the key that goes with the authorisation for an encrypted channel.
-  var encryptionKey: EncryptionKey?
+  var encryptionKey: EncryptionMasterKey?
   /// Seconds since 1970 for a request; nil for now.
   var timestamp: Int64?
   var common: CommonSettings

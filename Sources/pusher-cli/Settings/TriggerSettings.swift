@@ -15,7 +15,7 @@ struct TriggerSettings: CommandSettings {
   /// Each once, in the order typed; none for lines that go where they say.
   var channels: [String]
   /// Encrypts the data for encrypted channels.
-  var encryptionKey: EncryptionKey?
+  var encryptionKey: EncryptionMasterKey?
   /// The connection that does not get the event.
   var socketID: String?
   /// What the answer shall tell about the channels.
