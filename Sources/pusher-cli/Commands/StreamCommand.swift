@@ -159,6 +159,7 @@ extension StreamSettings {
 
   fileprivate var options: EventSourceOptions {
     EventSourceOptions(
-      reconnect: feed.policy(floor: .zero), connectTimeout: network.connectTimeout, silenceTimeout: feed.activityTimeout)
+      reconnect: feed.policy(floor: .zero), connectTimeout: network.connectTimeout,
+      silenceTimeout: feed.activityTimeout)
   }
 }

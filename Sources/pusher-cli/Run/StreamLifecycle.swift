@@ -20,7 +20,9 @@ final class StreamLifecycle: Lifecycle {
   }
 
   override func opened() {
-    let proxy = settings.network.routing.route(to: settings.url).proxy.map { " through proxy \($0)" }
+    let proxy = settings.network.routing.route(to: settings.url).proxy.map {
+      " through proxy \($0)"
+    }
     diagnostics.info("connected to \(place)\(proxy ?? "")")
     let id = lastEventID()
     line(
