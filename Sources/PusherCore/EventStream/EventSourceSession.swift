@@ -163,8 +163,11 @@ package struct EventSourceSession {
     case .connecting: break
     case .idle, .waiting, .ended: return
     }
+    var isRefusal = false
+    if case .refused = loss { isRefusal = true }
     let verdict = reconnector.lost(
-      loss.endsEventSource ? .stop : .backOff, retryAfter: loss.retryAfter, random: &random)
+      loss.endsEventSource ? .stop : .backOff, isRefusal: isRefusal, retryAfter: loss.retryAfter,
+      random: &random)
     var delay: Duration?
     if case .retry(let time) = verdict { delay = time }
     let attempts = reconnector.attempts

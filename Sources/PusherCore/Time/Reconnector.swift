@@ -16,6 +16,8 @@ public struct ReconnectPolicy: Sendable, Equatable {
   public var maximumAttempts: Int?
   /// The wait before each attempt.
   public var backoff: Backoff
+  /// Whether a refusal counts as a loss like others, though trying again unchanged seldom helps.
+  package var retriesRefusals = false
 
   /// A policy; without arguments the one of the program.
   public init(
@@ -84,9 +86,14 @@ struct Reconnector {
   }
 
   /// Takes a loss; `retryAfter` is how long the server wants to be left alone, `random` draws the jitter.
+  ///
+  /// - Parameter isRefusal: Whether to stop would be because somebody said no.
   mutating func lost(
-    _ decision: ReconnectDecision, retryAfter: Duration?, random: inout any RandomNumberGenerator
+    _ wanted: ReconnectDecision, isRefusal: Bool, retryAfter: Duration?,
+    random: inout any RandomNumberGenerator
   ) -> Verdict {
+    let decision =
+      wanted == .stop && isRefusal && policy.retriesRefusals ? ReconnectDecision.backOff : wanted
     guard decision != .stop, policy.mode == .always || policy.mode == .automatic && wasEverOpen
     else { return .stop }
     guard attempts < policy.maximumAttempts ?? .max else { return .giveUp }

@@ -25,6 +25,8 @@ final class SubscribeRun {
   private var missing: NameSet
   /// What no connection of this run has joined yet.
   private var neverSubscribed: NameSet
+  /// What was refused last.
+  private var refused = NameSet([])
   private var wasConnected = false
   private var wasSignedIn = false
   /// Why the last connection was lost, or never came to be.
@@ -111,10 +113,18 @@ extension SubscribeRun: ChannelsFeedDelegate {
     tellOutside(event)
     switch event {
     case .connected: wasConnected = true
-    case .subscribed(let channel, _): neverSubscribed.remove(channel)
+    case .subscribed(let channel, _):
+      neverSubscribed.remove(channel)
+      refused.remove(channel)
     case .signedIn: wasSignedIn = true
-    case .subscriptionFailed(_, let failure):
-      run.end(.status(ExitStatus(Cause(failure)), reason: "subscription refused"))
+    case .subscriptionFailed(let channel, let failure):
+      refused.insert(channel)
+      guard settings.feed.goesOnAfterRefusals, isAnythingLeft else {
+        return run.end(.status(ExitStatus(Cause(failure)), reason: "subscription refused"))
+      }
+      neverSubscribed.remove(channel)
+      missing.remove(channel)
+      becomeReady()
     case .signInFailed(let failure):
       run.end(.status(ExitStatus(Cause(failure)), reason: "sign-in refused"))
     default: break
@@ -135,6 +145,11 @@ extension SubscribeRun: ChannelsFeedDelegate {
     case .signedIn: becomeReady()
     default: break
     }
+  }
+
+  /// Whether events may come that no refusal keeps out.
+  private var isAnythingLeft: Bool {
+    settings.userSignIn != .unwanted || !settings.channels.allSatisfy(refused.contains)
   }
 
   private func becomeReady() {

@@ -117,7 +117,12 @@ final class ChannelsLifecycle: Lifecycle {
     pendingError = nil
     let message = Redaction.redact(failure.message)
     let hint = isAboutSecret ? " (does the secret belong to key \(key)?)" : ""
-    diagnostics.error("\(what) refused: \(message)\(hint)")
+    let text = "\(what) refused: \(message)\(hint)"
+    if channel != nil, settings.feed.goesOnAfterRefusals {
+      diagnostics.warning(text)
+    } else {
+      diagnostics.error(text)
+    }
     line(
       name(event), channel,
       [

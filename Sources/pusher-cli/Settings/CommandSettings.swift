@@ -39,6 +39,8 @@ struct FeedSettings: Equatable, Sendable {
   var retryMaxDelay: Duration
   /// The silence after which a channels server is pinged, if it allows more, and after which a stream is asked for again.
   var activityTimeout: Duration?
+  /// Whether a refusal is no reason to end.
+  var goesOnAfterRefusals = false
   var common: CommonSettings
 }
 
@@ -51,9 +53,11 @@ extension FeedSettings {
       case .always: .always
       case .never: .never
       }
-    return ReconnectPolicy(
+    var policy = ReconnectPolicy(
       mode: mode, maximumAttempts: maxRetries,
       backoff: Backoff(floor: floor, ceiling: retryMaxDelay))
+    policy.retriesRefusals = goesOnAfterRefusals
+    return policy
   }
 }
 

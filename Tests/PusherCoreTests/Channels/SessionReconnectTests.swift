@@ -30,6 +30,15 @@ import Testing
     #expect(harness.advance(.seconds(3600)) == [])
   }
 
+  @Test func `a refusal is followed like any loss where the policy wants that`() {
+    var policy = ReconnectPolicy()
+    policy.retriesRefusals = true
+    for loss in [ConnectionLoss.closed(code: 4001, reason: ""), .refused(status: 403, reason: "")] {
+      var harness = connected(for: .seconds(60), SessionOptions(reconnect: policy))
+      #expect((harness.lose(loss).retry?.delay ?? .zero) >= .seconds(1))
+    }
+  }
+
   @Test(arguments: [4100, 4150, 4199, 4300, 4301, 1000, 1001, 1006, 1011])
   func `a close between 4100 and 4199, or with a code of WebSocket, is followed after a while`(
     code: Int

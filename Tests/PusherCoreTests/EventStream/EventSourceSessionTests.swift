@@ -64,6 +64,24 @@ struct EventSourceSessionTests {
     }
   }
 
+  @Test
+  func `a refusal is followed like any loss where the policy wants that, and nothing else is`() {
+    let rig = EventSourceRig(maximumAttempts: 1, retriesRefusals: true)
+    rig.open()
+    #expect(rig.lose(Self.refused) != nil)
+    rig.dial()
+    #expect(rig.lose(Self.refused) == nil)
+    #expect(rig.last == .report(.ended(.retriesExhausted(Self.refused, code: nil, attempts: 1))))
+    for error in [ConnectionLoss.violation("x"), .limit("x")] {
+      let rig = EventSourceRig(retriesRefusals: true)
+      rig.open()
+      #expect(rig.lose(error) == nil)
+    }
+    let first = EventSourceRig(retriesRefusals: true)
+    _ = first.perform { $0.connect(at: $1) }
+    #expect(first.lose(Self.refused) == nil)
+  }
+
   @Test func `the first attempt must work unless every one is repeated`() {
     let rig = EventSourceRig()
     _ = rig.perform { $0.connect(at: $1) }
@@ -151,12 +169,14 @@ private final class EventSourceRig {
   private(set) var last: EventSourceOutput?
 
   init(
-    mode: ReconnectPolicy.Mode = .automatic, maximumAttempts: Int? = nil, silence: Duration? = nil
+    mode: ReconnectPolicy.Mode = .automatic, maximumAttempts: Int? = nil, silence: Duration? = nil,
+    retriesRefusals: Bool = false
   ) {
+    var policy = ReconnectPolicy(mode: mode, maximumAttempts: maximumAttempts)
+    policy.retriesRefusals = retriesRefusals
     session = EventSourceSession(
       options: EventSourceOptions(
-        reconnect: ReconnectPolicy(mode: mode, maximumAttempts: maximumAttempts),
-        silenceTimeout: silence),
+        reconnect: policy, silenceTimeout: silence),
       random: SeededGenerator(seed: 3))
   }
 
