@@ -40,7 +40,7 @@ struct FeedSettings: Equatable, Sendable {
   /// The silence after which a channels server is pinged, if it allows more, and after which a stream is asked for again.
   var activityTimeout: Duration?
   /// Whether a refusal is no reason to end.
-  var goesOnAfterRefusals = false
+  var goesOnAfterRefusals: Bool
   var common: CommonSettings
 }
 
@@ -99,6 +99,7 @@ extension SettingsReader {
     return FeedSettings(
       printing: try printing(), reconnect: isRepeated ? try choice(.reconnect) : .never,
       maxRetries: typed.integer(.maxRetries), retryMaxDelay: typed.time(.retryMaxDelay),
-      activityTimeout: typed.duration(.activityTimeout), common: common)
+      activityTimeout: typed.duration(.activityTimeout),
+      goesOnAfterRefusals: typed.isOn(.keepGoing), common: common)
   }
 }

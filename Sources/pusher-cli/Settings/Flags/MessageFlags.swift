@@ -1,7 +1,7 @@
 extension Flag {
   /// How long to try.
   static let waiting: [Flag] = [
-    .connectTimeout, .reconnect, .maxRetries, .retryMaxDelay, .activityTimeout,
+    .connectTimeout, .reconnect, .keepGoing, .maxRetries, .retryMaxDelay, .activityTimeout,
     .sseActivityTimeout, .pongTimeout,
   ]
 
@@ -25,6 +25,14 @@ extension Flag {
       any of them, or in the middle of an event, is a loss. `sse` with another method than GET, or with --data, is not
       repeated unless this option says so. Refusals are never retried, except a request answered with HTTP 408, 425,
       429 or 500 to 599, which counts as a loss. The default is `{default}`.
+      """)
+
+  static let keepGoing = Flag(
+    "keep-going", of: .printing, in: .patience, summary: "go on after a refusal",
+    manual: """
+      Go on after a refusal. A channel that is refused, at the start or after a reconnect, is warned of and left out, and
+      the run ends only when none is left. A connection or an event stream that is refused is tried again like one that
+      was lost, as --reconnect and --max-retries say.
       """)
 
   static let maxRetries = Flag(
