@@ -1,11 +1,5 @@
 internal import PusherCore
 
-#if canImport(Glibc)
-  internal import Glibc
-#else
-  internal import Darwin
-#endif
-
 /// Arguments and environment in, exit status out; nothing else.
 @main
 struct Main {
@@ -15,7 +9,7 @@ struct Main {
     ProcessMemory.hide()
     Signals.outliveQuestions()
     let words = Array(CommandLine.arguments.dropFirst())
-    exit(run(words, environment: Environment.ofProcess()).rawValue)
+    Signals.end(run(words, environment: Environment.ofProcess()))
   }
 
   private static func run(_ words: [String], environment: [String: String]) -> ExitStatus {

@@ -123,6 +123,9 @@ final class Signals: LoopSource {
 
   static let brokenPipe = SIGPIPE
 
+  /// Ends the process as it was decided, without a signal.
+  static func end(_ status: ExitStatus) -> Never { exit(status.rawValue) }
+
   /// Makes writes to a pipe without a reader fail instead of killing; the program ends by SIGPIPE when it is ready.
   static func ignoreBrokenPipes() {
     signal(SIGPIPE, SIG_IGN)
