@@ -57,17 +57,10 @@ final class APICalls: Sendable {
     case stop(APICall)
   }
 
-  private struct Status {
-    var orders: [Order] = []
-    var hasThread = false
-    /// Set once the thread's loop runs.
-    var wakeUp: WakeUp?
-  }
-
-  private let status = Locked(Status())
+  private let thread = Locked(ThreadOrders<Order>())
 
   /// Whether there is a thread at the moment.
-  var hasThread: Bool { status.withLock { $0.hasThread } }
+  var hasThread: Bool { thread.withLock { $0.hasThread } }
 
   /// What comes of a call; when the task is cancelled that is ``PusherAPIError/cancelled``, at once.
   func outcome(of call: APICall) async -> APICall.Outcome {
@@ -82,49 +75,38 @@ final class APICalls: Sendable {
   }
 
   private func post(_ order: Order) {
-    let (wakeUp, needsThread) = status.withLock { status -> (WakeUp?, Bool) in
-      if case .stop = order, !status.hasThread { return (nil, false) }
-      status.orders.append(order)
-      defer { status.hasThread = true }
-      // Who finds orders waiting need not wake anybody again.
-      return (status.orders.count == 1 ? status.wakeUp : nil, !status.hasThread)
+    let (wakeUp, needsThread) = thread.withLock { thread -> (WakeUp?, Bool) in
+      if case .stop = order, !thread.hasThread { return (nil, false) }
+      defer { thread.hasThread = true }
+      return (thread.post(order), !thread.hasThread)
     }
     wakeUp?.signal()
-    if needsThread, !DetachedThread.start({ [self] in run() }) {
-      fail(.unreachable("the system gave no thread"))
-    }
-  }
-
-  /// The whole life of the thread.
-  private func run() {
-    do throws(TransportError) {
-      let driver = APICallDriver(loop: try EventLoop(), calls: self)
-      status.withLock { $0.wakeUp = driver.loop.wakeUp }
-      driver.run()
-    } catch {
-      fail(.unreachable("\(error)"))
+    guard needsThread else { return }
+    LoopThread.start { [self] loop in
+      thread.withLock { $0.wakeUp = loop.wakeUp }
+      APICallDriver(loop: loop, calls: self).run()
+    } failed: { [self] in
+      fail(.unreachable($0))
     }
   }
 
   /// There is no thread: what was asked meanwhile fails.
   private func fail(_ error: PusherAPIError) {
-    let orders = status.withLock { status -> [Order] in
-      let orders = status.orders
-      status = Status()
-      return orders
+    let orders = thread.withLock { thread in
+      defer { thread = ThreadOrders() }
+      return thread.take()
     }
     for case .begin(let call) in orders { call.end(.failure(error)) }
   }
 
   /// Takes what was posted; `nil` when there was nothing and the thread, being idle, shall end.
   func takeOrders(isIdle: Bool) -> [Order]? {
-    status.withLock { status in
-      if status.orders.isEmpty, isIdle {
-        status = Status()
+    thread.withLock { thread in
+      if thread.isEmpty, isIdle {
+        thread = ThreadOrders()
         return nil
       }
-      defer { status.orders = [] }
-      return status.orders
+      return thread.take()
     }
   }
 }

@@ -43,22 +43,15 @@ final class ClientDriver {
     }
   }
 
-  /// The whole life of a client's thread.
-  static func run(_ connection: PusherConnection) {
-    do throws(TransportError) {
-      let driver = ClientDriver(loop: try EventLoop(), connection: connection)
-      connection.state.withLock { $0.wakeUp = driver.loop.wakeUp }
-      driver.loop.beforeWait { [unowned driver] in driver.beginRound() }
-      driver.loop.run()
-      connection.state.withLock { $0.wakeUp = nil }
-    } catch {
-      connection.threadFailed("\(error)")
-    }
-  }
-
-  private init(loop: EventLoop, connection: PusherConnection) {
+  init(loop: EventLoop, connection: PusherConnection) {
     self.loop = loop
     self.connection = connection
+  }
+
+  /// The whole life of a client's thread.
+  func work() {
+    loop.beforeWait { [unowned self] in beginRound() }
+    loop.run()
   }
 
   var delegate: (any PusherDelegate)? { connection.delegate }

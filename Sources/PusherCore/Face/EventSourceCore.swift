@@ -21,10 +21,7 @@ final class EventSourceCore: Sendable {
     var messageHandlers: [MessageHandler] = []
     var listeners = NameTable<[MessageHandler]>()
     var streams: [ObjectIdentifier: EventSourceMessages.Buffer] = [:]
-    fileprivate var tasks: [Task] = []
-    fileprivate var hasThread = false
-    /// Set once the thread's loop runs.
-    fileprivate var wakeUp: WakeUp?
+    fileprivate var thread = ThreadOrders<Task>()
   }
 
   let url: String
@@ -41,71 +38,60 @@ final class EventSourceCore: Sendable {
   }
 
   func connect(lastEventID: String?) {
-    let needsThread = state.withLock { state -> Bool in
-      guard state.readyState == .closed else { return false }
+    let (wakeUp, needsThread) = state.withLock { state -> (WakeUp?, Bool) in
+      guard state.readyState == .closed else { return (nil, false) }
       state.readyState = .connecting
       state.generation += 1
       state.lastEventID = lastEventID
-      state.tasks.append(
-        .connect(generation: state.generation, lastEventID: lastEventID ?? ""))
-      let needsThread = !state.hasThread
-      state.hasThread = true
-      return needsThread
+      defer { state.thread.hasThread = true }
+      let task = Task.connect(generation: state.generation, lastEventID: lastEventID ?? "")
+      return (state.thread.post(task), !state.thread.hasThread)
     }
-    guard needsThread else { return wake() }
-    if !DetachedThread.start({ [self] in EventSourceDriver.run(self) }) {
-      threadFailed(.network("the system has no thread left"))
+    wakeUp?.signal()
+    guard needsThread else { return }
+    LoopThread.start { [self] loop in
+      state.withLock { $0.thread.wakeUp = loop.wakeUp }
+      EventSourceDriver(loop: loop, core: self).work()
+    } failed: { [self] in
+      threadFailed(.network($0))
     }
   }
 
   /// There is no thread to ask for the stream; another `connect` may have more luck.
   func threadFailed(_ error: EventSourceError) {
     let generation = state.withLock { state in
-      state.hasThread = false
-      state.tasks.removeAll()
+      state.thread = ThreadOrders()
       return state.generation
     }
     completed(generation, status: nil, shouldReconnect: false, error)
   }
 
   func disconnect() {
-    state.withLock { state in
-      guard state.readyState != .closed else { return }
+    let wakeUp = state.withLock { state -> WakeUp? in
+      guard state.readyState != .closed else { return nil }
       state.readyState = .closed
       state.generation += 1
-      state.tasks.append(.disconnect)
+      return state.thread.post(.disconnect)
     }
-    wake()
+    wakeUp?.signal()
   }
 
   func shutDown() {
-    let streams = state.withLock { state in
+    let (streams, wakeUp) = state.withLock { state in
       state.generation += 1
       state.readyState = .closed
-      if state.hasThread { state.tasks.append(.shutDown) }
       defer { state.streams.removeAll() }
-      return Array(state.streams.values)
+      return (
+        Array(state.streams.values), state.thread.hasThread ? state.thread.post(.shutDown) : nil
+      )
     }
     for stream in streams { stream.finish() }
-    wake()
-  }
-
-  private func wake() {
-    state.withLock { $0.wakeUp }?.signal()
+    wakeUp?.signal()
   }
 
   // MARK: From the source's thread
 
-  func threadBegan(_ wakeUp: WakeUp) {
-    state.withLock { $0.wakeUp = wakeUp }
-  }
-
-  func takeTasks() -> [Task] {
-    state.withLock { state in
-      defer { state.tasks.removeAll() }
-      return state.tasks
-    }
-  }
+  func takeTasks() -> [Task] { state.withLock { $0.thread.take() } }
 
   func opened(_ generation: Int) {
     let handlers = state.withLock { state -> [@Sendable () -> Void] in

@@ -5,21 +5,15 @@ final class EventSourceDriver {
   private var feed: EventStreamFeed?
   private var generation = 0
 
-  /// The whole life of a source's thread.
-  static func run(_ core: EventSourceCore) {
-    do throws(TransportError) {
-      let driver = EventSourceDriver(loop: try EventLoop(), core: core)
-      core.threadBegan(driver.loop.wakeUp)
-      driver.loop.beforeWait { [unowned driver] in driver.beginRound() }
-      driver.loop.run()
-    } catch {
-      core.threadFailed(.network("\(error)"))
-    }
-  }
-
-  private init(loop: EventLoop, core: EventSourceCore) {
+  init(loop: EventLoop, core: EventSourceCore) {
     self.loop = loop
     self.core = core
+  }
+
+  /// The whole life of a source's thread.
+  func work() {
+    loop.beforeWait { [unowned self] in beginRound() }
+    loop.run()
   }
 
   private func beginRound() {

@@ -32,25 +32,20 @@ extension PusherConnection {
   /// that waits for it is what the delegate has yet to be told.
   func post(_ order: ClientOrder) {
     let wakeUp = state.withLock { state -> WakeUp? in
-      guard !state.isShutDown, state.hasThread || order.outlivesIdleness else { return nil }
-      state.orders.append(order)
-      // Who finds orders waiting need not wake anybody again.
-      return state.orders.count == 1 ? state.wakeUp : nil
+      guard !state.isShutDown, state.thread.hasThread || order.outlivesIdleness else {
+        return nil
+      }
+      return state.thread.post(order)
     }
     wakeUp?.signal()
   }
 
   /// Takes what was posted.
-  func takeOrders() -> [ClientOrder] {
-    state.withLock { state in
-      defer { state.orders = [] }
-      return state.orders
-    }
-  }
+  func takeOrders() -> [ClientOrder] { state.withLock { $0.thread.take() } }
 
   /// Has handlers that were unbound let go of, where a thread might still hold them.
   func trim() {
-    guard state.withLock({ $0.hasThread }) else { return }
+    guard state.withLock({ $0.thread.hasThread }) else { return }
     post(.trim)
   }
 
@@ -67,8 +62,8 @@ extension PusherConnection {
       state.generation += 1
       liveGeneration.store(state.generation, ordering: .relaxed)
       Self.change(&state, to: .connecting)
-      defer { state.hasThread = true }
-      return !state.hasThread
+      defer { state.thread.hasThread = true }
+      return !state.thread.hasThread
     }
     guard let needsThread else { return }
     if needsThread { startThread() }
@@ -90,16 +85,19 @@ extension PusherConnection {
   }
 
   private func startThread() {
-    guard !DetachedThread.start({ [self] in ClientDriver.run(self) }) else { return }
-    threadFailed("the system gave no thread")
+    LoopThread.start { [self] loop in
+      state.withLock { $0.thread.wakeUp = loop.wakeUp }
+      ClientDriver(loop: loop, connection: self).work()
+      state.withLock { $0.thread.wakeUp = nil }
+    } failed: { [self] in
+      threadFailed($0)
+    }
   }
 
   /// There is no thread to call back on: what is to be told, is told on this one.
   func threadFailed(_ reason: String) {
     let delegate = state.withLock { state in
-      state.hasThread = false
-      state.orders = []
-      state.wakeUp = nil
+      state.thread = ThreadOrders()
       liveGeneration.store(0, ordering: .relaxed)
       Self.change(&state, to: .disconnected)
       return state.delegate
@@ -113,14 +111,15 @@ extension PusherConnection {
   func shutDown() {
     let (channels, wakeUp) = state.withLock { state in
       // Without a thread nobody would ever take the orders, and they hold the channels, which hold the connection.
-      state.orders = state.hasThread ? state.orders + [.shutDown] : []
+      let wakeUp = state.thread.post(.shutDown)
+      if !state.thread.hasThread { state.thread = ThreadOrders() }
       state.isShutDown = true
       liveGeneration.store(0, ordering: .relaxed)
       Self.change(&state, to: .disconnected)
       state.changes = []
       state.socketId = nil
       defer { state.channels = NameTable() }
-      return (state.channels, state.wakeUp)
+      return (state.channels, wakeUp)
     }
     for channel in channels.elements { channel.end() }
     bindings.unbindAll()

@@ -19,12 +19,9 @@ public final class PusherConnection: Sendable {
     var connectionState = ConnectionState.disconnected
     /// Counts the calls of `connect()`, so that what an earlier one led to can be told apart.
     var generation = 0
-    var hasThread = false
-    /// Set once the thread's loop runs.
-    var wakeUp: WakeUp?
     var isShutDown = false
     /// What the callback thread has yet to do.
-    var orders: [ClientOrder] = []
+    var thread = ThreadOrders<ClientOrder>()
     /// State changes that the delegate has yet to be told.
     var changes: [StateChange] = []
     var channels = NameTable<PusherChannel>()
