@@ -21,7 +21,9 @@ PUSHER_CLI_TEST_PYTHON=$(scripts/python-peers.sh)
 # Leaks of the test runner itself would fail the run. A crash must not wait for Swift's own backtrace, which can hang.
 ASAN_OPTIONS=detect_leaks=0
 SWIFT_BACKTRACE=enable=no
-export PUSHER_CLI_TEST_PYTHON ASAN_OPTIONS SWIFT_BACKTRACE
+# Some tests cannot be run under a sanitizer, and ask which one it is.
+PUSHER_CLI_SANITIZER=$sanitizer
+export PUSHER_CLI_TEST_PYTHON ASAN_OPTIONS SWIFT_BACKTRACE PUSHER_CLI_SANITIZER
 
 "$swift" build --build-tests --scratch-path ".build-$sanitizer" --sanitize="$sanitizer" </dev/null
 

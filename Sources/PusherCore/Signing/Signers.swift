@@ -32,7 +32,9 @@ package final class SplitSigner: Signer {
 
 extension Authorization {
   /// What a whole body that an endpoint or a command gave answers to `request`.
-  static func result(of body: [UInt8], to request: AuthorizationRequest) -> Result {
+  package static func result(
+    of body: [UInt8], to request: AuthorizationRequest
+  ) -> Result {
     let buffer = ByteBuffer(capacity: body.count)
     buffer.append(body)
     do throws(AuthorizationFailure) {

@@ -37,6 +37,8 @@ final class ServerConnection: SocketStreamDelegate {
     case socket(any ConnectionSocket)
     /// The last answer is given; what still comes is dropped, because a closed socket would take the answer back.
     case lingering
+
+    var isHTTP: Bool { if case .http = self { true } else { false } }
   }
 
   /// How much is read before others have their turn.
@@ -73,8 +75,6 @@ final class ServerConnection: SocketStreamDelegate {
   var socket: (any ConnectionSocket)? {
     if case .socket(let socket) = phase { socket } else { nil }
   }
-
-  private var output: ByteBuffer { socket?.connection.output ?? answers }
 
   /// What waits for a socket's client.
   var waitingBytes: Int { socket?.connection.output.count ?? 0 }
@@ -191,7 +191,9 @@ final class ServerConnection: SocketStreamDelegate {
   /// Sends what waits, and ends what has ended.
   func flush(at now: Instant) {
     guard let stream, stream.isOpen else { return }
-    let output = output
+    // Asked for once: a flush is what every event costs for every subscriber.
+    let socket = socket
+    let output = socket?.connection.output ?? answers
     do throws(TransportError) {
       try stream.write(from: output)
     } catch {
@@ -202,15 +204,8 @@ final class ServerConnection: SocketStreamDelegate {
     guard output.isEmpty else { return }
     // What a burst took is given back.
     if output.capacity > Self.readSize { output.removeAll() }
+    let isOver = socket?.isFinished ?? (phase.isHTTP && closesWhenSent)
     if isOver && !stream.wantsWrite { ended(nil, at: now) }
-  }
-
-  private var isOver: Bool {
-    switch phase {
-    case .http: closesWhenSent
-    case .socket(let socket): socket.isFinished
-    case .lingering: false
-    }
   }
 
   /// Nothing more can or shall be sent.

@@ -98,12 +98,12 @@ struct BadStream: Sendable, CustomStringConvertible {
           + String(repeating: "data: " + String(repeating: "x", count: 99) + "\n", count: 11)
       ), status: 5, message: "an event's data is larger than 1024 bytes", printed: event),
     BadStream(
-      description: "a stream that stalls", options: ["--idle-timeout", "300ms"],
+      description: "a stream that stalls", options: ["--idle-timeout", "3s"],
       answer: stream("data: 1\n\ndata: 2\n"), status: 124,
-      message: "timed out: no event for 0.3 s", printed: event),
+      message: "timed out: no event for 3 s", printed: event),
     BadStream(
-      description: "silence", options: ["--activity-timeout", "200ms", "--reconnect", "never"],
-      answer: stream("data: 1\n\n"), status: 4, message: "nothing came for 0.2 s", printed: event),
+      description: "silence", options: ["--activity-timeout", "2s", "--reconnect", "never"],
+      answer: stream("data: 1\n\n"), status: 4, message: "nothing came for 2 s", printed: event),
     BadStream(
       description: "the end of a stream, when it may not be repeated",
       options: ["--max-retries", "0"],

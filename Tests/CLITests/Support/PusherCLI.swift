@@ -10,13 +10,16 @@ enum PusherCLI {
     return folder.appending(path: "pusher-cli").path
   }()
 
-  /// What every child has: where programs are, and a home without settings.
+  /// What every child has: where programs are, a home without settings, and what a sanitizer is told.
   static let environment: [String: String] = {
     let own = ProcessInfo.processInfo.environment
+    let sanitizer = own.filter {
+      ["ASAN_OPTIONS", "TSAN_OPTIONS", "SWIFT_BACKTRACE"].contains($0.key)
+    }
     return [
       "PATH": own["PATH"] ?? "/usr/bin:/bin", "HOME": NSTemporaryDirectory(),
       "TMPDIR": NSTemporaryDirectory(),
-    ]
+    ].merging(sanitizer) { $1 }
   }()
 
   /// Starts the program with these arguments; `environment` is added to ``environment``.

@@ -83,6 +83,10 @@ extension ProgramResult {
 }
 
 extension PusherCLI {
+  /// Whether the program bears a limit on the size of files: ThreadSanitizer's own memory is a file to the system.
+  static let bearsFileLimits =
+    ProcessInfo.processInfo.environment["PUSHER_CLI_SANITIZER"] != "thread"
+
   /// Starts the program with a limit on the size of the files that it writes, in units of 512 bytes.
   static func limited(blocks: Int, _ arguments: [String], output: ChildProgram.Output) throws
     -> ChildProgram
