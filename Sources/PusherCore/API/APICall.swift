@@ -22,7 +22,7 @@ final class APICall: Sendable {
   /// Whether there is nothing more to be done.
   var isOver: Bool { status.withLock { $0.outcome != nil } }
 
-  /// Who waits; false when the call was ended before, and then nobody waits any more.
+  /// Sets the task that waits; false when the call has already ended, and then no task waits.
   func attach(_ continuation: CheckedContinuation<Outcome, Never>) -> Bool {
     let outcome = status.withLock { status -> Outcome? in
       if status.outcome == nil { status.continuation = continuation }
@@ -46,7 +46,7 @@ final class APICall: Sendable {
 
 /// Carries out all calls of the process on one thread, which lives as long as there are any.
 final class APICalls: Sendable {
-  /// Those of every ``PusherAPI``.
+  /// The calls of every ``PusherAPI``.
   static let shared = APICalls()
 
   /// How many calls have a connection at a time; others wait for one, and the wait counts as part of their time.
@@ -62,7 +62,7 @@ final class APICalls: Sendable {
   /// Whether there is a thread at the moment.
   var hasThread: Bool { thread.withLock { $0.hasThread } }
 
-  /// What comes of a call; when the task is cancelled that is ``PusherAPIError/cancelled``, at once.
+  /// The result of a call; ``PusherAPIError/cancelled`` at once when the task is cancelled.
   func outcome(of call: APICall) async -> APICall.Outcome {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -90,7 +90,7 @@ final class APICalls: Sendable {
     }
   }
 
-  /// There is no thread: what was asked meanwhile fails.
+  /// There is no thread: the calls made meanwhile fail.
   private func fail(_ error: PusherAPIError) {
     let orders = thread.withLock { thread in
       defer { thread = ThreadOrders() }

@@ -3,9 +3,9 @@ final class APICallDriver {
   let loop: EventLoop
   private let calls: APICalls
   private var open: [ObjectIdentifier: HTTPExchange] = [:]
-  /// Calls for which there is no room yet, in their order.
+  /// Calls that wait for a connection, in their order.
   private var waiting: [Waiting] = []
-  /// The authorities that were read last, and for whom.
+  /// The certificate authorities that were read last, and for which options.
   private var trust: (caFile: String?, environment: TLSEnvironment, context: TLSContext)?
 
   private struct Waiting {

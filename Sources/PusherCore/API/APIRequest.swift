@@ -28,12 +28,12 @@ package struct APIRequest: Sendable, Equatable {
     self.body = body
   }
 
-  /// The call with the parameters that prove who makes it.
+  /// The call with the parameters that authenticate it.
   ///
   /// - Parameters:
   ///   - key: The app's key.
   ///   - secret: The app's secret; it does not appear in the result.
-  ///   - timestamp: Seconds since 1970; servers refuse what is more than 600 s off.
+  ///   - timestamp: Seconds since 1970; servers refuse a time that is more than 600 s off.
   ///   - signedPath: The path that is signed when a proxy strips a prefix from ``path``.
   package func signed(
     key: String, secret: String, timestamp: Int64, signedPath: String? = nil
@@ -60,7 +60,7 @@ package struct SignedAPIRequest: Sendable, Equatable {
   /// The parameters with the signature, escaped.
   package let query: String
   package let body: [UInt8]?
-  /// What was signed, to show it to somebody who wonders why a signature was refused; it holds no secret.
+  /// The text that was signed, which helps to find out why a signature was refused; it holds no secret.
   package let stringToSign: String
 
   /// What the request line names.

@@ -1,6 +1,6 @@
 /// Signs and checks calls of the HTTP API.
 ///
-/// Signed is `METHOD`, path and parameters, each on a line of its own; the parameters are sorted by their
+/// The signed text is `METHOD`, path and parameters, each on its own line; the parameters are sorted by their
 /// lower-cased names and written as `name=value` without any escaping, `auth_signature` left out. Source: Pusher's page
 /// "HTTP API", section "Authentication".
 package enum APIRequestSignature {
@@ -27,7 +27,7 @@ package enum APIRequestSignature {
     Hex.encode(Digest.hmacSHA256(Array(text.utf8), key: Array(secret.utf8)))
   }
 
-  /// Whether `signature` is that of `text`, in a time that does not tell where it differs.
+  /// Whether `signature` is that of `text`, in constant time.
   package static func isValid(_ signature: String, of text: String, secret: String) -> Bool {
     Digest.equalInConstantTime(Array(signature.utf8), Array(sign(text, secret: secret).utf8))
   }

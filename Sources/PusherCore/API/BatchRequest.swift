@@ -19,7 +19,7 @@ package struct BatchRequest: Sendable, Equatable {
       self.socketID = socketID
     }
 
-    /// Throws what every server refuses.
+    /// Throws for what every server refuses.
     package func check() throws(TriggerError) {
       try TriggerRequest(name: name, channels: [channel], data: data, socketID: socketID).check()
     }

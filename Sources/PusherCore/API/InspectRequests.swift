@@ -1,4 +1,4 @@
-/// The calls that ask who is where, and the one that ends a user's connections.
+/// The calls that read channels and users, and the one that ends a user's connections.
 ///
 /// Source: Pusher's page "HTTP API reference". `prefix` is "" or a path that begins with a slash.
 extension APIRequest {

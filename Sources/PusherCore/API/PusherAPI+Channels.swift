@@ -8,7 +8,7 @@ extension PusherAPI {
     public var userCount: Int?
     /// How many subscriptions there are, when `subscription_count` was asked for and the app allows it.
     public var subscriptionCount: Int?
-    /// All that came, for attributes that have no name here.
+    /// The whole answer, for attributes that have no property here.
     public var attributes: JSONValue
 
     init(_ attributes: JSONValue, isOccupied: Bool) {
@@ -40,7 +40,7 @@ extension PusherAPI {
   /// - Parameters:
   ///   - name: The name with its prefix.
   ///   - info: `user_count`, on presence channels alone, and `subscription_count`.
-  /// - Throws: ``PusherAPIError``; ``PusherAPIError/invalid(_:)`` for what no channel is called.
+  /// - Throws: ``PusherAPIError``; ``PusherAPIError/invalid(_:)`` for a text that is not a channel name.
   public func channel(
     _ name: String, info: [String] = []
   ) async throws(PusherAPIError) -> ChannelState {
@@ -53,7 +53,7 @@ extension PusherAPI {
 
   /// The ids of a presence channel's users: `GET /apps/ID/channels/NAME/users`.
   ///
-  /// - Throws: ``PusherAPIError``; ``PusherAPIError/invalid(_:)`` for a name that is no presence channel's.
+  /// - Throws: ``PusherAPIError``; ``PusherAPIError/invalid(_:)`` for a name that is not a presence channel's.
   public func users(of channel: String) async throws(PusherAPIError) -> [String] {
     try Self.check(channel: channel)
     guard ChannelKind(channelName: channel) == .presence else {
@@ -66,7 +66,7 @@ extension PusherAPI {
 
   /// Ends all connections of a user who is signed in: `POST /apps/ID/users/UID/terminate_connections`.
   ///
-  /// - Throws: ``PusherAPIError``; ``PusherAPIError/invalid(_:)`` for an id that no user has.
+  /// - Throws: ``PusherAPIError``; ``PusherAPIError/invalid(_:)`` for a text that is not a user id.
   public func terminateConnections(userId: String) async throws(PusherAPIError) {
     try Self.check(user: userId)
     _ = try await send(.terminate(user: userId, appID: appID, prefix: options.path))
@@ -76,7 +76,7 @@ extension PusherAPI {
   /// user's own channel.
   ///
   /// - Parameters:
-  ///   - userId: The user's id; a user who is not signed in gets nothing, and that is no error.
+  ///   - userId: The user's id; a user who is not signed in gets nothing, which is not an error.
   ///   - eventName: 1 to 200 bytes of UTF-8.
   ///   - data: What the user's handlers get as data, byte for byte; usually JSON.
   /// - Throws: ``PusherAPIError``.
@@ -100,7 +100,7 @@ extension PusherAPI {
     }
   }
 
-  /// A 200 of somebody who does not speak this API.
+  /// A 200 from a server that does not speak this API.
   private static func lacking(_ name: String, _ answer: JSONValue) -> PusherAPIError {
     .unexpected(status: 200, "the answer has no \"\(name)\"")
   }
@@ -135,9 +135,10 @@ extension PusherAPI {
   ///
   /// Events of encrypted channels are encrypted with ``Options/encryptionMasterKey``.
   ///
-  /// - Parameter events: At least one; how many there may be is the server's to say.
+  /// - Parameter events: At least one; the server decides how many are allowed.
   /// - Returns: The answer's JSON, mostly an empty object.
-  /// - Throws: ``PusherAPIError``: ``PusherAPIError/invalid(_:)`` before anything is sent, else what became of the call.
+  /// - Throws: ``PusherAPIError``: ``PusherAPIError/invalid(_:)`` before anything is sent, else for the failure of the
+  ///   call.
   @discardableResult
   public func triggerBatch(_ events: [Event]) async throws(PusherAPIError) -> JSONValue {
     guard !events.isEmpty else { throw .invalid("a batch needs an event") }

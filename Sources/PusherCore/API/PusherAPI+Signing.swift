@@ -1,14 +1,14 @@
-/// Answers for authorisation endpoints: what the app's server signs for its clients. Nothing is sent.
+/// Answers for authorisation endpoints: signatures for the app's clients; nothing is sent.
 extension PusherAPI {
   /// Lets a socket into a private, presence or encrypted channel.
   ///
   /// - Parameters:
   ///   - channelName: The name with its prefix.
-  ///   - socketID: What the client sent as `socket_id`; it is checked, since a client could have anything signed otherwise.
-  ///   - member: Who joins, on presence channels, which need one.
+  ///   - socketID: The client's `socket_id`; it is checked, because a client could otherwise get any text signed.
+  ///   - member: The member that subscribes; presence channels need one.
   /// - Returns: What the endpoint answers; ``PusherAuth/jsonText`` is its body.
-  /// - Throws: ``PusherAPIError/invalid(_:)``: for a name or socket id that is none, a presence channel without a member,
-  ///   a public channel, and an encrypted channel without ``Options/encryptionMasterKey``.
+  /// - Throws: ``PusherAPIError/invalid(_:)``: for an invalid name or socket id, a presence channel without a member, a
+  ///   public channel, and an encrypted channel without ``Options/encryptionMasterKey``.
   public func authorizeChannel(
     _ channelName: String, socketID: String, member: PusherPresenceChannelMember? = nil
   ) throws(PusherAPIError) -> PusherAuth {
@@ -41,10 +41,10 @@ extension PusherAPI {
   /// Tells who the user of a socket is.
   ///
   /// - Parameters:
-  ///   - socketID: What the client sent as `socket_id`; it is checked.
+  ///   - socketID: The client's `socket_id`; it is checked.
   ///   - userData: An object with `id` and, if wanted, `user_info` and `watchlist`.
   /// - Returns: What the endpoint answers; ``PusherUserAuth/jsonText`` is its body.
-  /// - Throws: ``PusherAPIError/invalid(_:)`` for a socket id that is none and for a user without an id.
+  /// - Throws: ``PusherAPIError/invalid(_:)`` for an invalid socket id and for a user without an id.
   public func authenticateUser(
     socketID: String, userData: JSONValue
   ) throws(PusherAPIError) -> PusherUserAuth {

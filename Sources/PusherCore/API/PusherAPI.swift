@@ -1,9 +1,9 @@
-/// The HTTP API of a service, for those who know the app's secret: sends events to channels and users, tells who is
-/// where, signs for clients and checks webhooks.
+/// The HTTP API of a service, for programs that have the app's secret: sends events, lists channels and users, signs
+/// for clients and checks webhooks.
 ///
-/// It stands on its own: no connection is needed, and each call makes its own. It can be used from any thread. All calls of
-/// the process share one thread, which lives while there are any; at most 64 have a connection at a time, and the wait of
-/// the others counts as part of their ``Options/timeout``. A call whose task is cancelled throws
+/// It stands on its own: no connection is needed, and each call makes its own. It can be used from any thread. All
+/// calls of the process share one thread, which lives while there are any; at most 64 have a connection at a time. The
+/// others wait, and that wait counts towards ``Options/timeout``. A call whose task is cancelled throws
 /// ``PusherAPIError/cancelled`` at once, and its connection is closed; the server may have carried it out all the same.
 public struct PusherAPI: Sendable {
   /// The app's id, as it stands in the API's paths.
@@ -19,7 +19,7 @@ public struct PusherAPI: Sendable {
     public var host: PusherHost?
     /// 1 to 65535; `nil` for 443 with TLS and 80 without.
     public var port: Int?
-    /// What stands before `/apps/ID` in the path; empty for nothing.
+    /// The path before `/apps/ID`; may be empty.
     public var path: String
     /// Whether the connection is encrypted.
     public var useTLS: Bool
@@ -29,11 +29,11 @@ public struct PusherAPI: Sendable {
     public var timeout: Duration
     /// The most bytes of UTF-8 that an event's data may have: 10,240, as Pusher documents; `nil` leaves it to the server.
     public var maximumDataLength: Int?
-    /// Whose hosts and names are meant.
+    /// The service, which decides hosts and event names.
     public var service: Service
-    /// Encrypts what goes to encrypted channels, and makes their keys for clients; `nil` sends data as it is.
+    /// Encrypts events for encrypted channels, and makes the channels' keys for clients; `nil` sends data as it is.
     public var encryptionMasterKey: EncryptionMasterKey?
-    /// Proxies, and the environment's variables that shall count; nothing of either unless given.
+    /// Proxies, and the environment variables to use; neither unless given.
     public var network: PusherNetwork
 
     /// Options; without arguments those of Pusher's default cluster.
@@ -87,9 +87,10 @@ public struct PusherAPI: Sendable {
   ///   - channels: 1 to 100 names.
   ///   - data: What subscribers get as data, byte for byte; usually JSON.
   ///   - socketID: The socket that gets nothing, mostly the one whose user caused the event.
-  ///   - info: What the answer shall tell about the channels: `user_count`, `subscription_count`.
+  ///   - info: What the answer should tell about the channels: `user_count`, `subscription_count`.
   /// - Returns: The answer's JSON, mostly an empty object.
-  /// - Throws: ``PusherAPIError``: ``PusherAPIError/invalid(_:)`` before anything is sent, else what became of the call.
+  /// - Throws: ``PusherAPIError``: ``PusherAPIError/invalid(_:)`` before anything is sent, else for the failure of the
+  ///   call.
   @discardableResult
   public func trigger(
     _ eventName: String, channels: [String], data: String, socketID: String? = nil,
@@ -109,7 +110,7 @@ public struct PusherAPI: Sendable {
     }
   }
 
-  /// What goes to an encrypted channel, encrypted if there is a key.
+  /// The data for an encrypted channel, encrypted if there is a key.
   func encrypted(_ trigger: TriggerRequest) throws(PusherAPIError) -> TriggerRequest {
     guard let key = options.encryptionMasterKey else { return trigger }
     return try valid {
@@ -117,7 +118,7 @@ public struct PusherAPI: Sendable {
     }
   }
 
-  /// What `make` makes; what it finds wrong with the call is the caller's mistake.
+  /// The result of `make`; its errors count as the caller's mistakes.
   func valid<Value>(_ make: () throws -> Value) throws(PusherAPIError) -> Value {
     do {
       return try make()
@@ -163,17 +164,17 @@ public struct PusherAPI: Sendable {
   }
 }
 
-/// Why a call of the HTTP API did not do what it should.
+/// Why a call of the HTTP API failed.
 public enum PusherAPIError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The call can be right for no server; nothing was sent.
+  /// Every server would refuse the call; nothing was sent.
   case invalid(String)
-  /// 401, 403: the signature, the time or the app were not accepted.
+  /// 401, 403: the server did not accept the signature, the time or the app.
   case refused(status: Int, String)
   /// Another 4xx: the call itself is wrong.
   case rejected(status: Int, String)
   /// 429 and 5xx: the same call may succeed later.
   case unavailable(status: Int, String)
-  /// Any other status: nobody there speaks this API.
+  /// Any other status: the server does not speak this API.
   case unexpected(status: Int, String)
   /// There was no answer.
   case unreachable(String)
@@ -196,6 +197,6 @@ extension PusherAPI: CustomStringConvertible, CustomReflectable {
   /// The app, without its secret.
   public var description: String { "API of app \(appID)" }
 
-  /// Nothing, so that no dump shows the secret.
+  /// Empty, so that no dump shows the secret.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,4 +1,4 @@
-/// A webhook whose signature was that of its body.
+/// A webhook whose signature was checked.
 ///
 /// Source: Pusher's page "Webhooks".
 public struct PusherWebhook: Sendable, Equatable {
@@ -20,7 +20,7 @@ public struct PusherWebhook: Sendable, Equatable {
   /// The events in their order.
   public var events: [Event]
 
-  /// Reads a body that was checked.
+  /// Reads a body whose signature was checked.
   fileprivate init(_ body: [UInt8]) throws(PusherWebhookError) {
     guard let text = String(validating: body, as: UTF8.self),
       let value = try? JSONParser.parse(text), let elements = value["events"]?.elements
@@ -39,13 +39,13 @@ public struct PusherWebhook: Sendable, Equatable {
   }
 }
 
-/// Why a webhook is not to be believed, or not to be read.
+/// Why a webhook cannot be trusted, or cannot be read.
 public enum PusherWebhookError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// `X-Pusher-Key` is missing or another app's.
+  /// `X-Pusher-Key` is missing or belongs to another app.
   case foreignKey
   /// `X-Pusher-Signature` is missing or not that of the body.
   case badSignature
-  /// The body was signed, but is not what the page describes.
+  /// The signature is right, but the body has another form than the page describes.
   case malformed(String)
 
   /// What is wrong, in the words of a message to the user.
@@ -61,7 +61,7 @@ public enum PusherWebhookError: Error, Sendable, Equatable, CustomStringConverti
 extension PusherAPI {
   /// Checks a webhook and takes it apart.
   ///
-  /// The signature is checked, in a time that does not tell where it differs, before the body is looked at.
+  /// The signature is checked, in constant time, before the body is looked at.
   ///
   /// - Parameters:
   ///   - body: The request's body, byte for byte.

@@ -4,7 +4,7 @@ package struct TriggerRequest: Sendable, Equatable {
   package static let maximumChannels = 100
   /// How many bytes of UTF-8 an event's name may have.
   package static let maximumNameLength = 200
-  /// How many bytes of UTF-8 Pusher takes as data; other servers have other limits, so that theirs decides.
+  /// How many bytes of UTF-8 Pusher takes as data; other servers have other limits, so the server decides.
   package static let documentedDataLength = 10_240
 
   package var name: String
@@ -13,7 +13,7 @@ package struct TriggerRequest: Sendable, Equatable {
   package var data: String
   /// The socket that gets nothing, mostly the one whose user caused the event.
   package var socketID: String?
-  /// What the answer shall tell about the channels: `user_count`, `subscription_count`.
+  /// What the answer should tell about the channels: `user_count`, `subscription_count`.
   package var info: [String]
 
   package init(
@@ -58,7 +58,7 @@ package struct TriggerRequest: Sendable, Equatable {
     return request
   }
 
-  /// Throws what every server refuses.
+  /// Throws for what every server refuses.
   func check() throws(TriggerError) {
     if let problem = EventName.problem(in: name) { throw .invalidName(problem) }
     guard !channels.isEmpty else { throw .noChannel }
@@ -71,13 +71,13 @@ package struct TriggerRequest: Sendable, Equatable {
       }
     }
     let isEncrypted = channels.contains { ChannelKind(channelName: $0) == .encrypted }
-    // Each encrypted channel has a key of its own, so that no data fits two of them.
+    // Each encrypted channel has its own key, so the same data cannot go to two of them.
     guard !isEncrypted || channels.count == 1 else { throw .encryptedAmongOthers }
     if let socketID, !SocketID.isValid(socketID) { throw .invalidSocketID(socketID) }
   }
 }
 
-/// Why a trigger is not even sent: always the caller's fault.
+/// Why an event is not sent: always the caller's fault.
 package enum TriggerError: Error, Equatable, Sendable, CustomStringConvertible {
   case invalidName(String)
   case noChannel

@@ -10,7 +10,7 @@ package enum WebhookSignature {
     Hex.encode(Digest.hmacSHA256(body, key: Array(secret.utf8)))
   }
 
-  /// Whether `signature` is that of `body`, in a time that does not tell where it differs.
+  /// Whether `signature` is that of `body`, in constant time.
   package static func isValid(_ signature: String, of body: [UInt8], secret: String) -> Bool {
     Digest.equalInConstantTime(Array(signature.utf8), Array(sign(body, secret: secret).utf8))
   }

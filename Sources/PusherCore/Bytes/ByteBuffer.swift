@@ -1,10 +1,9 @@
 /// A queue of bytes in one growing allocation: written at the end, read in place at the front.
 ///
-/// Transports read from a descriptor straight into it, machines walk it without copying. Behind the last
-/// byte there are always ``padding`` readable bytes, so that wide loads need no end checks. It belongs to one
-/// thread.
+/// Transports read from a descriptor straight into it, and machines walk it without copying. After the last byte there
+/// are always ``padding`` readable bytes, so that wide loads need no end checks. It belongs to one thread.
 @safe package final class ByteBuffer {
-  /// Readable bytes behind the last byte of any view.
+  /// Readable bytes after the last byte of any view.
   package static let padding = 64
 
   private var base: UnsafeMutablePointer<UInt8>
@@ -48,7 +47,7 @@
     }
   }
 
-  /// Drops all bytes and gives back memory that an unusually large message took.
+  /// Drops all bytes and frees the memory of an unusually large message.
   package func removeAll() {
     start = 0
     end = 0

@@ -26,7 +26,8 @@ extension StringProtocol {
     return nil
   }
 
-  /// The pieces between all places where the bytes of `needle` stand, from left to right; one more than there are such.
+  /// The pieces between all places where the bytes of `needle` stand, from left to right; one more than there are
+  /// needles.
   package func pieces(separatedBy needle: StaticString) -> [SubSequence] {
     var pieces: [SubSequence] = []
     var start = startIndex
@@ -38,7 +39,7 @@ extension StringProtocol {
     return pieces
   }
 
-  /// The lines that are not empty: they end with LF, CR or both, not with what else Unicode calls a newline.
+  /// The lines that are not empty: they end with LF, CR or both, not with the other newlines of Unicode.
   package var lines: [SubSequence] {
     utf8.split { $0 == 0x0A || $0 == 0x0D }.map { self[$0.startIndex..<$0.endIndex] }
   }
@@ -54,7 +55,7 @@ extension StringProtocol {
     return utf8.count >= length && utf8.suffix(length).elementsEqual(suffix.utf8)
   }
 
-  /// What follows the bytes of `prefix`; `nil` when the text does not begin with them.
+  /// The text after `prefix`; `nil` when the text does not begin with them.
   package func dropping(prefix: String) -> String? {
     guard begins(with: prefix) else { return nil }
     return String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self)

@@ -1,8 +1,8 @@
-/// A window on bytes that stand in somebody else's buffer.
+/// A window on bytes in a buffer that something else owns.
 ///
-/// The bytes stay valid until the owner of the buffer is next asked to receive, advance or clear; a view is
-/// therefore passed down a call, and never kept. At least ``ByteBuffer/padding`` bytes behind `count` belong to
-/// the same allocation, so a wide load that begins inside the view never leaves it.
+/// The bytes stay valid until the owner of the buffer is next asked to receive, advance or clear; a view is therefore
+/// passed down a call, and never kept. At least ``ByteBuffer/padding`` bytes after the view belong to the same
+/// allocation, so a wide load that begins inside the view never leaves it.
 @safe package struct ByteView {
   /// The first byte; meaningless when `count` is 0.
   package let base: UnsafeMutablePointer<UInt8>

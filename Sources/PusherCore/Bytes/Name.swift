@@ -1,8 +1,8 @@
 /// A name or an id as a key: the same as another only when its bytes are.
 ///
-/// Text that `String` holds for equal, such as é as one character and as e with an accent, stands for two channels, events
-/// or users to every server. Tables by name are ``NameTable`` and ``NameSet``, and names are compared by
-/// ``Swift/String/isSame(as:)``, never by `==`.
+/// `String` holds texts for equal that are different names to every server, such as é as one character and as e with an
+/// accent. Tables by name are ``NameTable`` and ``NameSet``, and names are compared by ``Swift/String/isSame(as:)``,
+/// never by `==`.
 package struct Name: Hashable, Sendable {
   package let text: String
 

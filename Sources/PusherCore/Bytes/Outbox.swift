@@ -1,4 +1,4 @@
-/// What a state machine has for its owner, handed out one by one in the order in which it came about.
+/// The outputs of a state machine, handed to its owner one by one in their order.
 struct Outbox<Output> {
   private var outputs: [Output] = []
   private var next = 0

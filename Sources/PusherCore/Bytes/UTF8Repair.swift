@@ -1,8 +1,8 @@
 /// Makes UTF-8 of any bytes, as the UTF-8 decoder of the Encoding standard does.
 ///
-/// Each longest beginning of a character that does not go on, and each byte that begins none, becomes one U+FFFD.
+/// Each longest incomplete character, and each byte that cannot begin a character, becomes one U+FFFD.
 package enum UTF8Repair {
-  /// Appends `bytes` to `buffer`, mended; `false`, with part of them appended, when more than `limit` would come of it.
+  /// Appends `bytes` to `buffer`, mended; `false`, with part of them appended, when the result would exceed `limit`.
   ///
   /// The result has at most three times as many bytes.
   package static func append(_ bytes: ByteView, to buffer: ByteBuffer, limit: Int) -> Bool {

@@ -1,9 +1,9 @@
 /// A UTF-8 check that may be fed in pieces (RFC 3629 section 4): overlong forms, surrogates and values above
 /// U+10FFFF are refused at the first byte that makes them certain.
 ///
-/// After a refusal the validator is of no further use; make a new one.
+/// After a refusal the validator cannot be used again.
 package struct UTF8Validator: Sendable {
-  /// Continuation bytes that the sequence begun still wants.
+  /// Continuation bytes that the current sequence still needs.
   private var wanted = 0
   /// The least and the greatest value that the next continuation byte may have.
   private var low: UInt8 = 0x80

@@ -1,4 +1,4 @@
-/// A question to the signer: whether this socket may join a channel, or who its user is.
+/// A question to the signer: whether this socket may subscribe to a channel, or who its user is.
 package struct AuthorizationRequest: Sendable, Equatable {
   /// What the answer is about.
   package enum Subject: Sendable, Equatable {
@@ -18,7 +18,7 @@ package struct AuthorizationRequest: Sendable, Equatable {
     self.generation = generation
   }
 
-  /// The channel to join; `nil` when the question is about the user.
+  /// The channel to subscribe to; `nil` when the question is about the user.
   package var channel: String? {
     if case .channel(let name) = subject { name } else { nil }
   }
@@ -52,7 +52,7 @@ package struct Authorization: Sendable, Equatable {
 package enum AuthorizationFailure: Error, Sendable, Equatable {
   /// The answer was no, with the HTTP status when there is one.
   case refused(status: Int?, String)
-  /// The signer is out of reach or overloaded; asking again may help.
+  /// The signer cannot be reached or is overloaded; asking again may help.
   case unavailable(status: Int?, String)
   /// The answer is not what the protocol asks for.
   case unusable(String)
@@ -65,20 +65,20 @@ package enum AuthorizationFailure: Error, Sendable, Equatable {
   }
 }
 
-/// How often a signature for a channel or a user was asked for, and whether that ever led anywhere.
+/// Counts the requests for a signature, and remembers whether one ever succeeded.
 struct SignatureAttempts: Equatable {
-  /// How often one is asked for before what never worked is given up.
+  /// How many requests may fail before one that never succeeded is given up.
   private static let limit = 3
 
-  /// What a failure leads to.
+  /// What to do after a failure.
   enum Verdict {
     case failed(SubscriptionFailure)
     case askAgain(in: Duration, reason: String)
   }
 
-  /// Signatures asked for in vain, in a row.
+  /// Requests that failed, in a row.
   private var inVain = 0
-  /// Whether the server has ever confirmed what was signed.
+  /// Whether the server has ever confirmed a signature.
   private(set) var haveWorked = false
 
   /// A fresh connection begins a new count.
@@ -92,7 +92,8 @@ struct SignatureAttempts: Equatable {
     inVain = 0
   }
 
-  /// Weighs one failure: a no is the end, and what is out of reach is asked again, for ever once it has worked.
+  /// Decides about one failure: a refusal is final; a signer that cannot be reached is asked again, without a limit
+  /// once it has worked.
   mutating func failed(
     _ failure: AuthorizationFailure, _ backoff: Backoff,
     random: inout any RandomNumberGenerator
@@ -103,7 +104,7 @@ struct SignatureAttempts: Equatable {
       return .failed(SubscriptionFailure(type: "AuthError", message: message, status: status))
     case .unusable(let message) where !haveWorked:
       return .failed(SubscriptionFailure(type: "AuthError", message: message, fault: .peer))
-    // The endpoint has answered properly before: what came now is some stranger's page.
+    // The endpoint has answered properly before, so this answer came from something else, such as a proxy's page.
     case .unusable: status = nil
     case .unavailable(let number, _): status = number
     }
@@ -122,7 +123,7 @@ struct SignatureAttempts: Equatable {
 
 /// Reads what an authorisation endpoint or command answers: `{"auth":"KEY:HEX","channel_data"?:String,…}`.
 ///
-/// The object may be the `data` of another, as frameworks wrap every answer: `{"data":{"auth":…}}`.
+/// The object may be the `data` of another, as some frameworks wrap every answer: `{"data":{"auth":…}}`.
 ///
 /// Source: Pusher's page "Authorizing users", and the shapes of real servers.
 package enum AuthorizationAnswer {
@@ -151,7 +152,7 @@ package enum AuthorizationAnswer {
     return PusherUserAuth(auth: auth, userData: userData)
   }
 
-  /// The object in `body` that has the answer, and its `auth`.
+  /// The object in `body` that holds the answer, and its `auth`.
   private static func object(
     _ body: ByteView
   ) throws(AuthorizationFailure) -> (JSONValue, auth: String) {

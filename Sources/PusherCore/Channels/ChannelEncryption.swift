@@ -27,11 +27,11 @@ extension EncryptionMasterKey: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What is wrong with a key; the message holds nothing of it.
+/// What is wrong with a key; the message shows nothing of the key.
 public enum EncryptionKeyError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The text is not base64.
   case notBase64
-  /// So many bytes, of which only so many can be a key.
+  /// The key has the first number of bytes, and needs the second.
   case wrongLength(Int, expected: Int)
 
   /// What is wrong, in the words of a message to the user.
@@ -52,7 +52,7 @@ public enum EncryptionKeyError: Error, Sendable, Equatable, CustomStringConverti
   }
 }
 
-/// The key of one encrypted channel: opens what events carry as `data`, and makes it.
+/// The key of one encrypted channel: decrypts and encrypts the `data` of events.
 ///
 /// `data` is `{"nonce":BASE64,"ciphertext":BASE64}`, a ``SecretBox`` whose nonce is drawn anew for each event.
 package struct ChannelKey: Sendable, Equatable {
@@ -71,7 +71,7 @@ package struct ChannelKey: Sendable, Equatable {
 
   /// What an event's `data` holds.
   ///
-  /// - Throws: ``DecryptionError`` that tells a wrong key from data that no key could open.
+  /// - Throws: ``DecryptionError``, which distinguishes a wrong key from data that no key can decrypt.
   package func open(_ data: JSONValue) throws(DecryptionError) -> [UInt8] {
     let nonce = try Self.bytes("nonce", of: data)
     let ciphertext = try Self.bytes("ciphertext", of: data)
@@ -108,7 +108,7 @@ package struct ChannelKey: Sendable, Equatable {
 
 /// Why an event could not be decrypted.
 package enum DecryptionError: Error, Equatable, CustomStringConvertible {
-  /// No key would open it.
+  /// No key can decrypt it.
   case malformed(String)
   /// It was made with another key, or tampered with.
   case wrongKey

@@ -6,7 +6,7 @@ public enum ChannelKind: Sendable, Equatable {
   /// `private-encrypted-`: the events are encrypted from end to end.
   case encrypted
 
-  /// The kind that the prefix of `name` stands for.
+  /// The kind of channel, by the prefix of `name`.
   public init(channelName name: String) {
     if name.begins(with: "private-encrypted-") {
       self = .encrypted
@@ -36,7 +36,7 @@ public enum ChannelName {
       .contains { name.begins(with: $0) }
   }
 
-  /// Why a name cannot be a channel's; `nil` when it can.
+  /// Why a text is not a channel name; `nil` when it is one.
   ///
   /// Legal are the characters `A-Z a-z 0-9 _ - = @ , . ;` and, at the front, the `#` of user channels.
   public static func problem(in name: String) -> String? {

@@ -27,12 +27,12 @@ package struct ClientCommand: Sendable {
       ]))
   }
 
-  /// `pusher:unsubscribe`; the protocol knows no answer to it.
+  /// `pusher:unsubscribe`; the protocol has no answer to it.
   package func unsubscribe(channel: String) -> String {
     message("unsubscribe", .object([.init("channel", .string(channel))]))
   }
 
-  /// An event of the user's own; its name is never translated.
+  /// A client event; its name is never translated.
   package func clientEvent(_ event: ClientEvent) -> String {
     JSONWriter.text(
       .object([

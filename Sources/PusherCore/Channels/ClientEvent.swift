@@ -36,9 +36,9 @@ package struct ClientEvent: Sendable, Equatable {
   }
 }
 
-/// Why a client event is not even sent.
+/// Why a client event is not sent.
 public enum ClientEventError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Nothing stands behind `client-`.
+  /// Nothing follows `client-`.
   case emptyName
   /// The name, `client-` included, has more bytes of UTF-8 than the limit.
   case nameTooLong(bytes: Int, limit: Int)
@@ -46,9 +46,9 @@ public enum ClientEventError: Error, Sendable, Equatable, CustomStringConvertibl
   case wrongKind(channel: String, ChannelKind)
   /// The data has more bytes of JSON than the limit.
   case dataTooLong(bytes: Int, limit: Int)
-  /// So many events wait already for the channel to be subscribed.
+  /// This many events already wait for the subscription.
   case queueFull(channel: String, limit: Int)
-  /// The channel was unsubscribed, or never could be subscribed.
+  /// The channel was unsubscribed, or cannot be subscribed to.
   case notSubscribed(channel: String)
 
   /// What is wrong, in the words of a message to the user.

@@ -1,11 +1,10 @@
 /// The close-code ranges of the protocol page, section "Connection closure".
 enum ClosePolicy {
-  /// What `loss` asks for.
+  /// Decides what follows from `loss`.
   ///
   /// - Parameters:
   ///   - lastError: The code of the last `pusher:error` on the connection. Some servers (Reverb) send only that and
-  ///     drop the socket, or leave it open without a greeting, so it counts when no close frame brings a 4xxx
-  ///     code of its own.
+  ///     drop the socket, or leave it open without a greeting, so it counts when no close frame brings a 4xxx code.
   ///   - lived: How long the connection was established; `nil` when it never was.
   static func decide(
     _ loss: ConnectionLoss, lastError: Int?, lived: Duration?

@@ -14,12 +14,13 @@ package struct Envelope {
   package private(set) var userIDToken: ByteView?
   /// The value of `data` as it stands in the message, quotes included; `nil` when absent or `null`.
   package private(set) var dataToken: ByteView?
-  /// Of a decrypted event whose content is no text, the content as base64 between its quotes.
+  /// The content of a decrypted event that is not text, as base64 between its quotes.
   package private(set) var base64Token: ByteView?
 
   /// Reads the message.
   ///
-  /// - Parameter isDecrypted: Whether the message was made by ``decrypted(_:into:)``; only there is `data_base64` ours.
+  /// - Parameter isDecrypted: Whether the message was made by ``decrypted(_:into:)``; only then does `data_base64` come
+  ///   from us.
   ///
   /// - Throws: ``JSONError`` when the bytes are not one JSON object with an `event` that is a string.
   package init(_ message: ByteView, isDecrypted: Bool = false) throws(JSONError) {
@@ -89,7 +90,7 @@ package struct Envelope {
 extension Envelope {
   /// The same event with `plain` as its data, written into `buffer`, which must outlive it.
   ///
-  /// Bytes that are no UTF-8 text become `data_base64`, and `data` is `null`.
+  /// Bytes that are not UTF-8 become `data_base64`, and `data` is `null`.
   func decrypted(_ plain: [UInt8], into buffer: ByteBuffer) -> Envelope {
     let content = ByteBuffer(capacity: plain.count)
     content.append(plain)
@@ -110,7 +111,7 @@ extension Envelope {
       }
     }
     buffer.append(UInt8(ascii: "}"))
-    // What was put together here is such a message; without it the event would go out as it came.
+    // The text made here always parses; if it did not, the event would go out unchanged.
     return (try? Envelope(buffer.view, isDecrypted: true)) ?? self
   }
 
@@ -120,12 +121,12 @@ extension Envelope {
   /// The channel's name, if the message has one.
   package var channelName: String? { channelToken.map(JSONString.decode) }
 
-  /// What stands between the quotes of `data` when it is a string, as nearly every server sends it.
+  /// The text between the quotes of `data` when it is a string, as nearly every server sends it.
   package var dataString: ByteView? { dataToken.flatMap(Self.unquoted) }
 
   /// `data` as a value: of a string that holds JSON the inner value, of any other string the string itself.
   ///
-  /// Missing and `null` data are ``JSONValue/null``; what is nested too deep for a value is the string of its JSON.
+  /// Missing and `null` data are ``JSONValue/null``; data that is nested too deep is a string of its JSON.
   package var data: JSONValue {
     guard let dataToken else { return .null }
     guard let inner = dataString else {

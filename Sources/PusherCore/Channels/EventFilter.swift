@@ -1,19 +1,19 @@
-/// Which events are wanted, by the names under which they are printed.
+/// Selects events by their printed names.
 ///
-/// A pattern may be written as a framework shows the name: the dot or backslash that Laravel Echo puts in front of a name
-/// that is whole (`.order.created`, `\App\Events\OrderShipped`) is not part of what the server sends, so that a
-/// pattern which begins with one fits the name with it and without it.
+/// A pattern may be written as a framework shows the name. Laravel Echo puts a dot or a backslash before a complete
+/// name (`.order.created`, `\App\Events\OrderShipped`), which the server does not send. So a pattern with this mark
+/// matches the name with and without it.
 package struct EventFilter: Sendable, Equatable {
   private let included: [Glob]
   private let excluded: [Glob]
 
-  /// Wanted is what fits one of `included` (everything, when empty) and none of `excluded`.
+  /// A wanted name matches one of `included` (or `included` is empty) and none of `excluded`.
   package init(include included: [String] = [], exclude excluded: [String] = []) {
     self.included = included.flatMap(Self.globs)
     self.excluded = excluded.flatMap(Self.globs)
   }
 
-  /// What a pattern may mean: itself, and itself without the mark of a whole name.
+  /// The pattern itself, and the pattern without the mark of a complete name.
   private static func globs(_ pattern: String) -> [Glob] {
     let bytes = pattern.utf8
     guard let first = bytes.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "\\") else {
@@ -21,7 +21,7 @@ package struct EventFilter: Sendable, Equatable {
     }
     let isDoubled = first == UInt8(ascii: "\\") && bytes.dropFirst().first == first
     let rest = bytes.dropFirst(isDoubled ? 2 : 1)
-    // A mark alone is no whole name.
+    // A mark alone is not a name.
     return rest.isEmpty
       ? [Glob(pattern)] : [Glob(pattern), Glob(String(decoding: rest, as: UTF8.self))]
   }
@@ -43,9 +43,9 @@ package final class FilterMemory {
     let passes: Bool
   }
 
-  /// How many names are remembered; a stream of more names is matched anew each time.
+  /// How many names are remembered; further names are matched each time.
   private static let capacity = 1024
-  /// Longer names, which no server of the field allows, are matched anew each time.
+  /// Longer names, which no known server allows, are matched each time.
   private static let longestName = 256
 
   private let filter: EventFilter

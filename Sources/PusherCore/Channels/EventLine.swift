@@ -16,12 +16,12 @@ package final class EventLineWriter {
     transcoder = EventTranscoder(protocolPrefix: service.commonPrefix)
   }
 
-  /// The time that the lines from here on carry, as RFC 3339 text; `nil` leaves it out.
+  /// The time that the following lines carry, as RFC 3339 text; `nil` leaves it out.
   package func setReceivedAt(_ time: String?) {
     parts.setReceivedAt(time)
   }
 
-  /// What became of a message that was offered to the fast way.
+  /// What happened to a message that was offered to the fast path.
   package enum FastResult {
     case written
     /// The event is not wanted; nothing was written.
@@ -30,7 +30,7 @@ package final class EventLineWriter {
     case unusual
   }
 
-  /// Whether lines can be written by the fast way at all.
+  /// Whether lines can be written by the fast path at all.
   package var hasFastWay: Bool {
     parts.hasFastWay
   }
@@ -76,13 +76,13 @@ package final class EventLineWriter {
     parts.end()
   }
 
-  /// Writes an event that we speak ourselves.
+  /// Writes an event of our own.
   package func write(event: String, channel: String?, data: JSONValue) {
     parts.begin()
     parts.writeEvent { JSONString.encode(event, into: $0, forTerminal: style.forTerminal) }
     scratch.removeAll()
     if let channel {
-      // The name may be one that a server made up: escaped here, it cannot end the string early.
+      // A server may have chosen the name: escaped here, it cannot end the string early.
       JSONString.encode(channel, into: scratch)
       writeChannel(scratch.view[1..<(scratch.count - 1)])
     } else {

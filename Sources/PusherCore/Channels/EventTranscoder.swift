@@ -1,13 +1,13 @@
-/// The fast way from a Pusher message to its JSON line: one fused pass, for the shape that servers really send.
+/// The fast path from a Pusher message to its JSON line: one fused pass, for the shape that servers usually send.
 ///
-/// It handles `{"event":E,"channel":C,"data":"JSON"}` and the order event, data, channel, where E and C hold no
-/// escape and the data string holds JSON. Everything else, protocol events and encrypted channels among it, is
-/// `nil`: the caller goes the general way, which gives the same line for whatever both can do.
+/// It handles `{"event":E,"channel":C,"data":"JSON"}` and the order event, data, channel, where E and C hold no escape
+/// and the data string holds JSON. For everything else, including protocol events and encrypted channels, the result is
+/// `nil`: the caller takes the general path, which writes the same line.
 package struct EventTranscoder: Sendable {
   private let protocolPrefix: UInt64
   private let protocolMask: UInt64
 
-  /// What one line needs beyond the bytes of its message.
+  /// The bytes that a line needs beyond those of its message.
   package static let overhead = 64
 
   /// - Parameter protocolPrefix: How the names of the service's own events begin, such as `pusher`; the first 8
@@ -23,7 +23,7 @@ package struct EventTranscoder: Sendable {
     protocolMask = mask
   }
 
-  /// A line that stands at the output's tail and is not yet part of it.
+  /// A line that was written at the output's tail, but not committed.
   package struct Line {
     /// The line's length, its terminator included.
     package let count: Int
@@ -31,7 +31,7 @@ package struct EventTranscoder: Sendable {
     package let event: Range<Int>
   }
 
-  /// Writes the line at the output's tail, terminated by `terminator`; the caller commits or forgets it.
+  /// Writes the line at the output's tail, terminated by `terminator`; the caller commits or drops it.
   ///
   /// The output must have `message.count` + ``overhead`` bytes reserved.
   @inline(__always)
@@ -40,7 +40,7 @@ package struct EventTranscoder: Sendable {
   )
     -> Line?
   {
-    // The NUL that stops every scan takes the place of whatever follows the message, and is taken back.
+    // A NUL that stops every scan replaces the byte after the message; that byte is restored.
     let end = unsafe message.base + message.count
     let behind = unsafe end.pointee
     unsafe end.pointee = 0
@@ -65,7 +65,7 @@ package struct EventTranscoder: Sendable {
     cursor.copyShort(8)
     cursor.copyShort(2)
     let name = cursor.word64()
-    // Names of the protocol, and those of our own lines, are looked at on the general way.
+    // Names of the protocol, and those of our own lines, take the general path.
     guard name & protocolMask != protocolPrefix, name != Constant.reserved else { return nil }
     let start = unsafe cursor.output - tail
     guard Self.copyPlainString(&cursor) else { return nil }
@@ -87,7 +87,7 @@ package struct EventTranscoder: Sendable {
     guard copyChannel(&channel) else { return false }
     unsafe cursor.output = channel.output
     guard Self.copyData(&cursor) else { return false }
-    // The data must end exactly where the channel member begins: then the two searches agree.
+    // The data must end exactly where the channel member begins: otherwise the two searches disagree.
     return unsafe cursor.input + 1 == UnsafePointer(message.base + start)
       && channel.byte == 0x7D && channel.input + 1 == end
   }

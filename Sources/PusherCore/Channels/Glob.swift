@@ -1,7 +1,7 @@
 /// A shell pattern for event names: `*` any text, `?` one character, `[a-z]` and `[!a-z]` one of a set.
 ///
-/// A backslash stands for itself, since names of PHP classes hold it, and so does `\\`, which is how JSON writes one.
-/// What is special elsewhere is taken as it is inside a set: `[*]`. An unclosed `[` stands for itself.
+/// A backslash stands for itself, because names of PHP classes contain it; so does `\\`, as JSON writes it. Inside a
+/// set every other character is literal: `[*]`. An unclosed `[` stands for itself.
 package struct Glob: Sendable, Equatable {
   private enum Element: Sendable, Equatable {
     case any
@@ -65,12 +65,12 @@ package struct Glob: Sendable, Equatable {
     return (.set(ranges, negated: negated), index)
   }
 
-  /// Whether the whole of `name` fits the pattern; letters of different case differ.
+  /// Whether the whole of `name` matches the pattern; case matters.
   package func matches(_ name: String) -> Bool {
     let scalars = name.unicodeScalars
     var position = scalars.startIndex
     var element = 0
-    // Where to go on after the last `*`, when what follows it does not fit here.
+    // Where to continue after the last `*` when the rest does not match here.
     var retry: (element: Int, position: String.UnicodeScalarView.Index)?
     while position < scalars.endIndex {
       if element < elements.count, elements[element] == .any {

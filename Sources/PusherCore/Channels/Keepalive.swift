@@ -1,4 +1,4 @@
-/// Notices a connection that is dead although nobody said so.
+/// Detects a connection that is dead without a close.
 ///
 /// After the activity timeout without a byte it asks for a ping; when the pong timeout passes too, the connection
 /// is lost. Any byte received counts as a sign of life. Source: the protocol page, section "Ping and pong messages".
@@ -16,7 +16,7 @@ struct Keepalive {
   private(set) var lastActivity: Instant
   private var pingSent: Instant?
   /// While the reader of the output stalls we do not read, so silence proves nothing; pings still go out, because
-  /// servers drop clients that say nothing.
+  /// servers drop silent clients.
   private(set) var isPaused = false
 
   init(activityTimeout: Duration, pongTimeout: Duration, at now: Instant) {
@@ -38,7 +38,7 @@ struct Keepalive {
     noteActivity(at: now)
   }
 
-  /// When ``tick(at:)`` has something to do.
+  /// When to call ``tick(at:)``.
   var deadline: Instant {
     guard let pingSent else { return lastActivity.advanced(by: activityTimeout) }
     return pingSent.advanced(by: isPaused ? activityTimeout : pongTimeout)

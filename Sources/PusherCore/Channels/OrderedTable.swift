@@ -3,7 +3,7 @@
 struct OrderedTable<Value> {
   private var places = NameTable<Int>()
   private var names: [String] = []
-  /// `nil` where a value was removed; the gaps are closed once they are more than the values.
+  /// `nil` where a value was removed; the gaps are closed once they outnumber the values.
   private var values: [Value?] = []
 
   /// How many values there are.

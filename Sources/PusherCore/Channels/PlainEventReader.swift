@@ -1,16 +1,16 @@
-/// The fast way from a Pusher message to its parts, for the shape that servers really send.
+/// The fast path from a Pusher message to its parts, for the shape that servers usually send.
 ///
-/// It takes `{"event":E,"channel":C,"data":"TEXT"}` and the order event, data, channel, where E and C hold no escape, and
-/// TEXT only those of quote, backslash and slash. Everything else, protocol events and encrypted channels among it, is
-/// `nil`: the caller goes the general way by ``Envelope``, which finds the same parts.
+/// It takes `{"event":E,"channel":C,"data":"TEXT"}` and the order event, data, channel, where E and C hold no escape,
+/// and TEXT only those of quote, backslash and slash. For everything else, including protocol events and encrypted
+/// channels, the result is `nil`: the caller takes the general path by ``Envelope``, which finds the same parts.
 package struct PlainEventReader: Sendable {
-  /// What a message holds.
+  /// The parts of a message.
   package struct Parts {
     /// The event's name, in the message.
     package let event: ByteView
     /// The channel's name, in the message.
     package let channel: ByteView
-    /// What the data string stands for, in the buffer that was given.
+    /// The content of the data string, in the given buffer.
     package let data: ByteView
   }
 
@@ -18,7 +18,7 @@ package struct PlainEventReader: Sendable {
   private let protocolMask: UInt64
 
   /// - Parameter protocolPrefix: How the names of the service's own events begin, such as `pusher`; the first 8 bytes
-  ///   count. When it is empty, every message goes the general way.
+  ///   count. When it is empty, every message goes the general path.
   package init(protocolPrefix: String) {
     var word: UInt64 = 0
     var mask: UInt64 = 0
@@ -30,13 +30,13 @@ package struct PlainEventReader: Sendable {
     protocolMask = mask
   }
 
-  /// The parts, or `nil` for the general way; `buffer` is overwritten, and the parts last until either is written to.
+  /// The parts, or `nil` for the general path; `buffer` is overwritten, and the parts last until either is written to.
   ///
-  /// The byte behind the message is changed for a moment.
+  /// The byte after the message is changed for a moment.
   package func read(_ message: ByteView, buffer: ByteBuffer) -> Parts? {
     buffer.removeAll()
     buffer.reserve(message.count + 32)
-    // The NUL that stops every scan takes the place of whatever follows the message, and is taken back.
+    // A NUL that stops every scan replaces the byte after the message; that byte is restored.
     let end = unsafe message.base + message.count
     let behind = unsafe end.pointee
     unsafe end.pointee = 0
@@ -90,7 +90,7 @@ package struct PlainEventReader: Sendable {
     return unsafe ByteView(base: UnsafeMutablePointer(mutating: start), count: count)
   }
 
-  /// Steps over `,"data":"TEXT"` and writes what TEXT stands for.
+  /// Steps over `,"data":"TEXT"` and writes TEXT without its escapes.
   @inline(__always)
   private static func copyData(_ cursor: inout FusedCursor) -> Bool {
     guard cursor.word64() == Constant.dataKey, cursor.peek(8) == 0x22 else { return false }

@@ -1,9 +1,9 @@
-// The list that comes with a subscription, read where it stands.
+// Reads the member list of a subscription in place.
 extension PresenceRoster {
   /// The members that the data of a `subscription_succeeded` lists, a string of JSON or JSON.
   ///
-  /// Tolerated are the shapes that servers send: a hash that is a list (PHP's empty or consecutive arrays), ids that
-  /// are numbers, missing information, missing ids. What cannot be read is left out.
+  /// It accepts what servers send: a hash that is a list (PHP's empty or consecutive arrays), ids that are numbers,
+  /// missing information, missing ids. Members that cannot be read are left out.
   init(_ envelope: Envelope, limits: PresenceLimits) {
     self.init(limits: limits)
     guard let token = envelope.dataToken else { return }

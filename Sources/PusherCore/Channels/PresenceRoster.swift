@@ -5,18 +5,18 @@ public struct PusherPresenceChannelMember: Sendable, Equatable {
   /// What the app told about the user; ``JSONValue/null`` when nothing.
   public var userInfo: JSONValue
 
-  /// A member and what is known of it.
+  /// A member and its information.
   public init(userId: String, userInfo: JSONValue = .null) {
     self.userId = userId
     self.userInfo = userInfo
   }
 }
 
-/// How much of a presence channel's list is kept, whatever the server sends.
+/// The limits of a presence channel's member list.
 package struct PresenceLimits: Sendable, Equatable {
   /// Members of one channel.
   package var members = 100_000
-  /// Bytes of their ids and of what is known of them, as JSON.
+  /// Bytes of their ids and their information, as JSON.
   package var bytes = 16 << 20
 
   /// The limits; those of the program unless changed.
@@ -25,8 +25,8 @@ package struct PresenceLimits: Sendable, Equatable {
 
 /// Who is in a presence channel, in the order in which they came.
 ///
-/// What is known of a member is kept as JSON text and read when it is asked for, so that a list costs as much memory as
-/// its message. What passes the limits is left out.
+/// A member's information is kept as JSON text and parsed on demand, so that a list costs as much memory as its
+/// message. Members past the limits are left out.
 package struct PresenceRoster: Sendable, Equatable {
   private var infos = OrderedTable<String>()
   private var byteCount = 0
@@ -63,13 +63,13 @@ package struct PresenceRoster: Sendable, Equatable {
     (try? JSONParser.parse(json)) ?? .null
   }
 
-  /// Adds a member, or renews what is known of one; answers whether it is new and was kept.
+  /// Adds a member, or replaces its information; answers whether it is new and was kept.
   @discardableResult
   mutating func insert(_ id: String, _ info: JSONValue) -> Bool {
     insert(id, json: JSONWriter.text(info))
   }
 
-  /// The same with what is known as JSON text.
+  /// The same with the information as JSON text.
   @discardableResult
   mutating func insert(_ id: String, json: String) -> Bool {
     let former = infos[id]
@@ -83,7 +83,7 @@ package struct PresenceRoster: Sendable, Equatable {
     return former == nil
   }
 
-  /// Removes a member; answers what was known of it, `nil` for one that was never seen.
+  /// Removes a member; answers its information, `nil` for an unknown member.
   mutating func remove(_ id: String) -> PusherPresenceChannelMember? {
     guard let info = infos[id] else { return nil }
     infos[id] = nil

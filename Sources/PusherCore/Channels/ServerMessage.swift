@@ -12,18 +12,18 @@ enum ServerMessage: Equatable {
   case watchlist([WatchlistChange])
   case memberAdded(channel: String, member: PusherPresenceChannelMember)
   case memberRemoved(channel: String, userID: String)
-  /// What a channel says about itself, passed on under its public name.
+  /// An event of the channel itself, passed on under its public name.
   case channelNotice(name: String)
   /// An event of the application.
   case application
   /// A protocol event that this version does not know.
   case unknown(name: String)
-  /// One that this version does not know, of those that libraries translate and never show.
+  /// An internal event that this version does not know; libraries translate such events and never show them.
   case unknownInternal(name: String)
-  /// A protocol event without what it needs.
+  /// A protocol event that lacks a member it needs.
   case malformed(String)
 
-  /// Who of a user's watchlist has come or gone.
+  /// Users of the watchlist who came online or went offline.
   struct WatchlistChange: Equatable {
     let isOnline: Bool
     let userIDs: [String]
@@ -66,7 +66,7 @@ enum ServerMessage: Equatable {
     guard known.contains(name) else {
       switch name {
       case "watchlist_events": return .watchlist(watchlist(envelope.data))
-      // So pusher-fake refuses a channel.
+      // pusher-fake refuses a channel this way.
       case "subscription_error": return subscriptionError(envelope)
       default: return .unknownInternal(name: service.internalPrefix + name)
       }
@@ -98,7 +98,7 @@ enum ServerMessage: Equatable {
       return .malformed("connection_established without a socket_id")
     }
     let seconds = data["activity_timeout"]?.integer
-    // A timeout of zero or less would mean a ping storm; a day is longer than any server waits.
+    // A timeout of zero or less would cause a ping storm; no server waits longer than a day.
     let timeout = seconds.flatMap { (1...86_400).contains($0) ? Duration.seconds($0) : nil }
     return .connectionEstablished(socketID: socketID, activityTimeout: timeout)
   }
@@ -130,7 +130,7 @@ enum ServerMessage: Equatable {
     return value.text.flatMap { try? JSONParser.parse($0) } ?? value
   }
 
-  /// The changes that are understood; what is not is left out.
+  /// The changes that can be read; others are left out.
   private static func watchlist(_ data: JSONValue) -> [WatchlistChange] {
     (data["events"]?.elements ?? []).compactMap { event in
       guard let name = event["name"]?.text, name == "online" || name == "offline" else {

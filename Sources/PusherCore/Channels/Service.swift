@@ -1,4 +1,4 @@
-/// What a Pusher-protocol service calls things: data, so that no code branches on whose service it is.
+/// The names and hosts of a Pusher-protocol service, as data, so that no code branches on the service.
 public struct Service: Sendable, Equatable {
   /// How the names of the events begin that client and service exchange, such as `pusher:`.
   public var eventPrefix: String
@@ -8,18 +8,18 @@ public struct Service: Sendable, Equatable {
   public var clusterHost: String
   /// The HTTP API host of a cluster: `CLUSTER` stands for its name.
   public var clusterAPIHost: String
-  /// The cluster when none is named, for services where every app is in one.
+  /// The default cluster, for services where every app is in a cluster.
   public var defaultCluster: String
-  /// The host of socket and HTTP API when no cluster is named; `nil` when the default cluster's are meant.
+  /// The host of socket and HTTP API when no cluster is named; `nil` for those of the default cluster.
   public var defaultHost: String?
-  /// Where libraries ask for authorisation when they are told no other place.
+  /// The default path of the authorisation endpoint.
   public var authorizationPath: String
-  /// Where libraries ask who the user is when they are told no other place.
+  /// The default path of the user authentication endpoint.
   public var userAuthenticationPath: String
   /// The protocol's version number, sent as `protocol`.
   public var protocolVersion: Int
 
-  /// A service that calls things so.
+  /// A service with these names and hosts.
   public init(
     eventPrefix: String, internalPrefix: String, clusterHost: String, clusterAPIHost: String,
     defaultCluster: String, protocolVersion: Int, defaultHost: String? = nil,
@@ -81,7 +81,7 @@ extension Service {
     pattern.pieces(separatedBy: "CLUSTER").joined(separator: cluster)
   }
 
-  /// What both prefixes begin with: an event that does not begin so is the application's.
+  /// The common beginning of both prefixes; an event with another beginning is the application's.
   package var commonPrefix: String {
     var common = ""
     for (left, right) in zip(eventPrefix, internalPrefix) {

@@ -1,8 +1,8 @@
-/// The part of the session that sends what the user says, and lets the owner decide about retries.
+/// The part of the session that sends client events, and lets the owner move a retry.
 extension Session {
   /// Sends a client event; answers false, and sends nothing, while its channel is not subscribed.
   ///
-  /// The queue of those that wait is the owner's: it has to outlive the session, which is used for one ``connect(at:)``.
+  /// The owner queues events that wait, because the queue outlives the session, which serves one ``connect(at:)``.
   package mutating func trigger(_ event: ClientEvent) -> Bool {
     guard isConnected, subscriptions[event.channel]?.state == .subscribed else { return false }
     emit(.send(command.clientEvent(event)))

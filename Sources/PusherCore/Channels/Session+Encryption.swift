@@ -1,6 +1,6 @@
-/// Events of an encrypted channel that wait for a key that was asked for anew, in their order.
+/// Events of an encrypted channel that wait for a new key, in their order.
 struct Rekeying: Equatable {
-  /// As many bytes may wait; what comes beyond them is reported as lost.
+  /// How many bytes may wait; further events are reported as lost.
   static let limit = 1 << 20
 
   private(set) var messages: [[UInt8]] = []
@@ -15,12 +15,12 @@ struct Rekeying: Equatable {
   }
 }
 
-/// The part of the session that opens the events of encrypted channels.
+/// The part of the session that decrypts the events of encrypted channels.
 ///
-/// A key that does not open an event may have been replaced by the app: authorisation is asked for once, what comes
-/// meanwhile waits behind the event, and what the new key does not open either is reported.
+/// If a key does not decrypt an event, the app may have replaced the key. Then the session asks for authorisation once;
+/// later events wait. It reports the events that the new key does not decrypt either.
 extension Session {
-  /// What becomes of an application's event: itself, or on an encrypted channel what it holds.
+  /// Handles an application's event, which is decrypted on an encrypted channel.
   mutating func deliver(_ envelope: Envelope, at now: Instant) -> Received {
     guard let token = envelope.channelToken, Self.mayBeEncrypted(token),
       let channel = envelope.channelName, ChannelKind(channelName: channel) == .encrypted
@@ -46,12 +46,12 @@ extension Session {
     }
   }
 
-  /// A look that costs the other channels nothing; escapes hide what a name begins with.
+  /// A cheap check for the other channels; escapes can hide the beginning of a name.
   private static func mayBeEncrypted(_ token: ByteView) -> Bool {
     token.begins(with: "private-encrypted-") || JSONCursor(token).plainRun() < token.count
   }
 
-  /// Asks for authorisation again, unless that helped nothing just now.
+  /// Asks for authorisation again, unless that has just failed to help.
   private mutating func askForNewKey(
     _ channel: String, _ envelope: Envelope, at now: Instant
   ) -> Bool {
@@ -67,7 +67,7 @@ extension Session {
     return true
   }
 
-  /// The answer to that question: what waited is opened, or reported.
+  /// The answer: waiting events are decrypted, or reported.
   mutating func rekeyed(
     _ channel: String, _ rekeying: Rekeying, _ result: Authorization.Result
   ) {
@@ -106,7 +106,7 @@ extension Session {
     let buffer = ByteBuffer(capacity: message.count)
     buffer.append(message)
     withExtendedLifetime(buffer) {
-      // It was one when it was put aside.
+      // It was valid when it was put aside.
       if let envelope = try? Envelope(buffer.view) { body(envelope) }
     }
   }

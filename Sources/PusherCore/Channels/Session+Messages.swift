@@ -1,8 +1,8 @@
 /// The part of the session that reads what the server says.
 extension Session {
-  /// What a message turned out to be.
+  /// The kind of a message.
   package enum Received {
-    /// The protocol's own business; see the outputs.
+    /// A protocol message; see the outputs.
     case handled
     /// An event for the user, under `name` when that differs from the message's own.
     case event(Envelope, name: String?)
@@ -10,9 +10,8 @@ extension Session {
 
   /// Reads one text message.
   ///
-  /// A message that is not a JSON object with an event's name is reported as malformed and otherwise ignored; it
-  /// does not end the connection, as no library of the field does that. What a socket still had to say after it was
-  /// given up is ignored.
+  /// A message that is not a JSON object with an event's name is reported as malformed and otherwise ignored; it does
+  /// not end the connection, as in other libraries. Messages of a connection that was given up are ignored.
   package mutating func receive(_ message: ByteView, at now: Instant) -> Received {
     guard hasSocket else { return .handled }
     let envelope: Envelope
@@ -52,7 +51,7 @@ extension Session {
     case .error(let code, let message, let channel):
       report(.error(code: code, message: message))
       if case .connecting = phase, let code, (4000..<4100).contains(code) {
-        // Reverb sends this and leaves the socket open: waiting for more would only run into the deadline.
+        // Reverb sends this and leaves the socket open: waiting would only end at the deadline.
         emit(.abort)
         lost(.closed(code: code, reason: message), at: now)
         return
@@ -60,7 +59,7 @@ extension Session {
       let isPaidFor =
         channel == nil && refusedSignIn(code: code, message: message, at: now)
         || refused(code: code, message: message, channel: channel, at: now)
-      // An error that a channel or the sign-in has paid for does not explain why the socket drops later.
+      // An error that was the answer for a channel or the sign-in does not explain a later drop of the socket.
       if let code, !isPaidFor { lastError = code }
     case .ping: emit(.answerPing(command.pong))
     case .pong: break

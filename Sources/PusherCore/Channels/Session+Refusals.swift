@@ -1,16 +1,16 @@
 /// The part of the session that finds out which channel an error of the server refuses.
 ///
-/// No two servers say it alike: soketi names the channel in a message of its own, sockudo beside the error, Pusher and
-/// ipe somewhere in its text, Reverb not at all.
+/// Servers do this in different ways: soketi names the channel in a message of its own, sockudo beside the error,
+/// Pusher and ipe somewhere in its text, Reverb not at all.
 extension Session {
-  /// A channel's name in an error's text may be followed by so many signs that end sentences.
+  /// How many punctuation marks may follow a channel's name in an error's text.
   private static let longestPunctuation = 3
 
-  /// Takes a `pusher:error` for the refusal that it is; answers whether it is one.
+  /// Handles a `pusher:error` that is a refusal; answers whether it is one.
   ///
-  /// Certain are an error beside a channel's name, one about a signature, which answers the first question without an
-  /// answer where it names no channel, and one that names an unanswered channel in words of a refusal. What may be one is
-  /// kept: it explains why no answer comes.
+  /// These errors are refusals: one with a channel's name beside it; one about a signature, which belongs to the first
+  /// unanswered channel if it names none; one whose text names an unanswered channel and speaks of a refusal. An error
+  /// that may be a refusal is kept, since it can explain a missing answer.
   mutating func refused(
     code: Int?, message: String, channel: String?, at now: Instant
   ) -> Bool {
@@ -34,7 +34,7 @@ extension Session {
     return true
   }
 
-  /// What is said of a refusal without words.
+  /// The message for a refusal without a text.
   static let noReason = "the server gives no reason"
 
   /// The words of a refusal, as far as their letters are the same in upper and lower case.
@@ -43,7 +43,7 @@ extension Session {
       || message.holds("nvalid") || message.holds("allowed")
   }
 
-  /// Keeps what may be the answer about a channel: that named one, or the only one that is unanswered.
+  /// Keeps an error that may be the answer about a channel: the named one, or the only unanswered one.
   private mutating func noteRemark(_ message: String, about channel: String?) {
     guard !message.isEmpty, let channel = channel ?? subscriptions.onlyRequest,
       subscriptions.isRequest(channel)
@@ -53,7 +53,7 @@ extension Session {
 
   /// The unanswered channel that a text names, the longest of several.
   ///
-  /// A name counts only as a whole, since one channel's name may be a part of another's.
+  /// A name counts only as a whole word, because one name may be part of another.
   private func channelNamed(in message: String) -> String? {
     let words = message.utf8.split { !ChannelName.isLegal($0) }
     var longest: String?
@@ -64,7 +64,7 @@ extension Session {
     return longest
   }
 
-  /// The unanswered channel that a word is, perhaps with signs behind it that a name may hold too.
+  /// The unanswered channel that a word names, perhaps followed by punctuation that names can contain too.
   private func unansweredChannel(in word: Substring.UTF8View) -> String? {
     var word = word
     for _ in 0...Self.longestPunctuation {

@@ -1,7 +1,7 @@
 /// The part of the session that tells the server who the user is: `pusher:signin`.
 ///
-/// It comes before the channels of each connection, since some channels are only for users who are signed in and since
-/// an error that names nobody is then easily told apart. Source: Pusher's page "Authenticating users".
+/// It comes before the subscriptions of each connection: some channels are only for users who are signed in, and an
+/// error that names no channel then belongs to the sign-in. Source: Pusher's page "Authenticating users".
 extension Session {
   /// Wants the user signed in from now on, over every reconnect; tries again after a failure.
   package mutating func signIn(at now: Instant) {
@@ -10,7 +10,7 @@ extension Session {
     beginSignIn()
   }
 
-  /// The user that is signed in on the present connection.
+  /// The user that is signed in on this connection.
   package var userID: String? { signIn.userID }
 
   /// Asks who the user is, when that is wanted.
@@ -43,7 +43,7 @@ extension Session {
     }
   }
 
-  /// The server knows the user now: the channel of the user's own events is joined, then all others.
+  /// The server confirmed the user: the session subscribes to the user's own channel, then to all others.
   mutating func signedIn(_ userData: JSONValue, at now: Instant) {
     guard case .requested(let until) = signIn.state else { return }
     delivery.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
@@ -63,7 +63,7 @@ extension Session {
     beginChannels(at: now)
   }
 
-  /// Gives the sign-in up on this connection; the channels that need none are joined.
+  /// Gives the sign-in up on this connection, and subscribes to the channels that do not need it.
   mutating func signInFailed(_ failure: SubscriptionFailure, at now: Instant) {
     guard signIn.isPending else { return }
     signIn.state = .failed
@@ -91,7 +91,7 @@ extension Session {
     if case .delayed = signIn.state {
       askForAuthentication()
     } else if signIn.signatures.haveWorked || options.reconnect.mode == .always {
-      // It has worked before, so it is the connection that does not.
+      // It has worked before, so the connection is at fault.
       emit(.abort)
       let time = options.connectTimeout.inWords
       lost(.dropped("no answer to the sign-in within \(time)"), at: now)

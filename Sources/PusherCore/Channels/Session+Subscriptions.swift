@@ -1,4 +1,4 @@
-/// The part of the session that joins channels and keeps them joined.
+/// The part of the session that subscribes to channels and keeps them subscribed.
 extension Session {
   /// Wants a channel from now on, over every reconnect; nothing happens when it is wanted already.
   package mutating func subscribe(_ channel: String, at now: Instant) {
@@ -7,7 +7,7 @@ extension Session {
     if isConnected, !signIn.isPending { begin(channel, at: now) }
   }
 
-  /// Wants a channel no longer, whatever its state.
+  /// Stops wanting a channel, in any state.
   package mutating func unsubscribe(_ channel: String, at now: Instant) {
     guard let subscription = subscriptions[channel] else { return }
     subscriptions[channel] = nil
@@ -19,7 +19,7 @@ extension Session {
     closeGapIfSettled(at: now)
   }
 
-  /// Who is in a presence channel, as far as is kept.
+  /// The members of a presence channel that are kept.
   package func roster(of channel: String) -> PresenceRoster? { subscriptions[channel]?.roster }
 
   /// The channels that are wanted, in the order in which they were asked for.
@@ -30,14 +30,14 @@ extension Session {
     isConnected && subscriptions.areAllSubscribed && (signIn.state == .unwanted || userID != nil)
   }
 
-  /// Starts to join every channel that waits, once the user is signed in if that is wanted.
+  /// Starts to subscribe to every waiting channel; if a sign-in is wanted, after it.
   mutating func beginChannels(at now: Instant) {
     guard !signIn.isPending else { return }
     for channel in channels { begin(channel, at: now) }
     closeGapIfSettled(at: now)
   }
 
-  /// Starts to join one channel on a fresh connection.
+  /// Starts to subscribe to one channel on a fresh connection.
   mutating func begin(_ channel: String, at now: Instant) {
     guard let subscription = subscriptions[channel], subscription.state == .waiting else { return }
     subscriptions[channel]?.signatures.restart()
@@ -128,7 +128,7 @@ extension Session {
     closeGapIfSettled(at: now)
   }
 
-  /// Who came and who went while nobody told us.
+  /// Members that came or left while there was no connection.
   private mutating func reportChanges(
     _ channel: String, _ former: PresenceRoster, _ roster: PresenceRoster
   ) {
@@ -175,7 +175,7 @@ extension Session {
         fail(
           channel, .unclear("no confirmation within \(time); the server said: \(remark)"), at: now)
       } else if subscription.signatures.haveWorked || options.reconnect.mode == .always {
-        // The channel is in order, so it is the connection that does not work.
+        // The channel has worked before, so the connection is at fault.
         emit(.abort)
         let time = options.connectTimeout.inWords
         lost(.dropped("no answer to the subscription of \(channel) within \(time)"), at: now)

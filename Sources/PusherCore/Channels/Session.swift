@@ -3,10 +3,10 @@
 /// Rules of this machine:
 /// - It does no I/O, reads no clock and draws no random number of its own: time is an argument, jitter comes from
 ///   the generator it was given.
-/// - Every input is legal in every phase; one that makes no sense there does nothing.
+/// - Every input is legal in every phase; an input without a meaning there does nothing.
 /// - After each input the owner drains ``nextOutput()`` until it is `nil`, performs the outputs in that order, and
 ///   calls ``tick(at:)`` when ``deadline`` has come.
-/// - There is one connection at a time, and answers that belong to an earlier one are ignored.
+/// - There is one connection at a time; answers for an earlier one are ignored.
 package struct Session {
   enum Phase: Equatable {
     case idle
@@ -21,7 +21,7 @@ package struct Session {
   let command: ClientCommand
   var random: any RandomNumberGenerator
   private(set) var phase = Phase.idle
-  /// Counts connections, so that late answers can be told from fresh ones.
+  /// Counts connections, so that late answers can be recognised.
   private(set) var generation = 0
   var subscriptions = SubscriptionTable()
   var signIn = SignIn()
@@ -64,7 +64,7 @@ package struct Session {
     return socketID
   }
 
-  /// When ``tick(at:)`` has something to do.
+  /// When to call ``tick(at:)``.
   package var deadline: Instant? {
     switch phase {
     case .idle, .ended: nil
@@ -129,7 +129,7 @@ package struct Session {
     beginChannels(at: now)
   }
 
-  /// The connection, or the attempt to get one, came to nothing.
+  /// The connection was lost, or the attempt to connect failed.
   package mutating func lost(_ loss: ConnectionLoss, at now: Instant) {
     var lived: Duration?
     switch phase {
@@ -143,7 +143,7 @@ package struct Session {
     generation += 1
     for channel in channels { abandon(channel) }
     if signIn.state != .unwanted { signIn.state = .waiting }
-    // One that was given up from this side has proved nothing, however long that took.
+    // A connection that this side gave up has not proved stable, however long it lasted.
     if case .dropped = loss { lived = nil }
     if ClosePolicy.isStable(lived) { reconnector.noteStable() }
     let code = ClosePolicy.effectiveCode(loss, lastError: lastError)
@@ -176,15 +176,15 @@ package struct Session {
     }
   }
 
-  /// Dials at another time than was planned.
+  /// Moves the planned dial to another time.
   mutating func wait(until time: Instant) {
     phase = .waiting(until: time)
   }
 
-  /// Once every channel is settled, tells since when events may have been lost.
+  /// Reports the gap once every channel is settled.
   mutating func closeGapIfSettled(at now: Instant) {
     guard reconnector.isGapOpen, subscriptions.areAllSettled else { return }
-    // Of channels that nobody wants any more nothing was lost.
+    // Channels that are no longer wanted lost nothing.
     guard !subscriptions.isEmpty else { return reconnector.forgetGap() }
     guard let start = reconnector.closeGap(at: now) else { return }
     report(.connection(.gap(from: start, to: now)))
@@ -195,15 +195,15 @@ package struct Session {
     keepalive?.noteActivity(at: now)
   }
 
-  /// Every message that had come by `now` was handed out: a loss later than that can have taken none of them.
+  /// Every message received by `now` was handed out, so a later loss cannot affect it.
   package mutating func noteDelivery(at now: Instant) {
     delivery.last = now
   }
 
   /// Tells that the owner stopped reading the socket, or reads again.
   ///
-  /// Silence proves nothing meanwhile, no answer is late, and nothing is dialled: a connection on which nobody listens
-  /// would only run into its deadlines. Afterwards every answer gets its whole time again.
+  /// Until it reads again, silence proves nothing, answers are not late and nothing is dialled. Then every answer gets
+  /// its full time again.
   package mutating func setReadingPaused(_ paused: Bool, at now: Instant) {
     guard paused != isReadingPaused else { return }
     isReadingPaused = paused
@@ -217,13 +217,13 @@ package struct Session {
     subscriptions.renewRequests(until: deadline)
   }
 
-  /// The upgrade of the present attempt is asked for elsewhere.
+  /// The upgrade of this attempt was redirected.
   package mutating func redirected(status: Int, to place: String) {
     guard case .connecting = phase else { return }
     report(.connection(.redirected(status: status, to: place)))
   }
 
-  /// Looks at the time; `stage` is what an attempt to connect waits for now, for the message if it is given up.
+  /// Looks at the time; `stage` is what a connection attempt waits for, for the message if it is given up.
   package mutating func tick(at now: Instant, stage: ConnectionStage? = nil) {
     switch phase {
     case .idle, .ended: return
@@ -248,22 +248,21 @@ package struct Session {
   }
 }
 
-/// What is known of the time that messages need, which tells where a gap begins.
+/// Estimates how long messages are under way, which decides where a gap begins.
 struct Delivery {
-  /// By when all that the server had sent was handed out, as far as this side can know.
+  /// When all messages received so far were last known to be handed out.
   var last: Instant?
-  /// The longest time between a question to the server and its answer on this connection: messages are under way for
-  /// less.
+  /// The longest time from a question to its answer on this connection; no message is under way for longer.
   var roundTrip = Duration.zero
 
-  /// The server has answered a question that was asked at `sent`.
+  /// The server answered a question that was sent at `sent`.
   mutating func noteAnswer(to sent: Instant, at now: Instant) {
     roundTrip = max(roundTrip, sent.duration(to: now))
   }
 
-  /// The earliest time at which the server may have sent something that never was handed out.
+  /// The earliest time at which the server may have sent a message that was not handed out.
   ///
-  /// What it sent before the last message that came had arrived with it, except for what was under way meanwhile.
+  /// Messages sent before the last received one arrived before it, except those still under way.
   func startOfLoss(at now: Instant) -> Instant {
     (last ?? now).advanced(by: .zero - roundTrip)
   }

@@ -1,4 +1,4 @@
-/// What the outside learns from a session, in the order in which it happened.
+/// What a session reports, in the order in which it happened.
 package enum SessionEvent: Sendable, Equatable {
   /// The server greeted the socket.
   case connected(socketID: String, activityTimeout: Duration)
@@ -6,40 +6,39 @@ package enum SessionEvent: Sendable, Equatable {
   case subscribed(channel: String, presence: PresenceRoster?)
   /// A subscription failed; it is not tried again on this connection.
   case subscriptionFailed(channel: String, SubscriptionFailure)
-  /// Authorisation is out of reach for the moment and is asked for again.
+  /// The signer cannot be reached now and is asked again.
   case authorizationDelayed(channel: String, reason: String, retryIn: Duration)
   /// The server knows the user; events for the user come on ``UserChannel``.
   case signedIn(userID: String, userData: JSONValue)
-  /// The sign-in failed; it is not tried again on this connection, and the channels are joined without it.
+  /// The sign-in failed; it is not tried again on this connection, and the channels are subscribed without it.
   case signInFailed(SubscriptionFailure)
-  /// Whoever signs for the user is out of reach for the moment and is asked again.
+  /// The signer for the user cannot be reached now and is asked again.
   case signInDelayed(reason: String, retryIn: Duration)
   /// Users of the user's watchlist came online, or went offline.
   case watchlist(isOnline: Bool, userIDs: [String])
-  /// A presence channel has more members than are kept; said once for each list.
+  /// A presence channel has more members than are kept; reported once for each list.
   case membersLeftOut(channel: String, PresenceLimits)
   case memberAdded(channel: String, PusherPresenceChannelMember)
   case memberRemoved(channel: String, PusherPresenceChannelMember)
   /// A `pusher:error`; by itself it ends nothing.
   case error(code: Int?, message: String)
-  /// What happens to any connection; a gap ends when every channel is back.
+  /// An event of the connection; a gap ends when every channel is subscribed again.
   case connection(ConnectionEvent)
   /// An event of an encrypted channel whose data, ciphertext as it came, cannot be decrypted; it was left out.
   case decryptionFailed(channel: String, event: String, data: String?, reason: String)
-  /// An event under one of the names that services keep for what libraries translate, and that this version does not
-  /// know; it was left out.
+  /// An internal event of the service that this version does not know; it was left out.
   case unknownInternalEvent(name: String, channel: String?)
-  /// A message that is not what the protocol allows; it was left out.
+  /// A message that breaks the protocol; it was left out.
   case malformed(reason: String, bytes: [UInt8])
 }
 
-/// Why a channel could not be joined.
+/// Why a channel could not be subscribed.
 public struct SubscriptionFailure: Error, Sendable, Equatable {
   /// `AuthError`, `Timeout`, or what the server calls it.
   public var type: String
   /// What went wrong, in the server's or the signer's words.
   public var message: String
-  /// The HTTP status that explains it, if one does.
+  /// The HTTP status that explains it, if any.
   public var status: Int?
   /// Who has to act.
   public var fault: Fault
@@ -59,7 +58,7 @@ public struct SubscriptionFailure: Error, Sendable, Equatable {
   }
 }
 
-/// What the owner of a session has to do, in this order.
+/// What the owner of a session has to do, in the order of the outputs.
 package enum SessionOutput: Sendable, Equatable {
   /// Dial the server and upgrade.
   case dial

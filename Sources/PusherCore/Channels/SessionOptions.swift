@@ -1,6 +1,6 @@
-/// What a session needs to know before it begins.
+/// The settings of a session.
 package struct SessionOptions: Sendable {
-  /// What the service calls things.
+  /// The names that the service uses.
   package var service: Service
   /// Silence after which a ping is sent; the server's own value counts when it is shorter.
   package var activityTimeout: Duration
@@ -12,7 +12,7 @@ package struct SessionOptions: Sendable {
   package var reconnect: ReconnectPolicy
   /// How much of each presence channel's list is kept.
   package var presence = PresenceLimits()
-  /// Whether even an attempt that follows at once is first waited for, so that the owner can still move or stop it.
+  /// Whether a retry without a wait is still planned first, so that the owner can move or stop it.
   package var announcesRetries = false
 
   /// Options; without arguments those of the protocol page.

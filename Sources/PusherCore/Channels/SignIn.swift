@@ -29,7 +29,7 @@ public enum UserChannel {
   }
 }
 
-/// How far the user's sign-in has come on the present connection.
+/// The state of the user's sign-in on this connection.
 struct SignIn: Equatable {
   enum State: Equatable {
     case unwanted
@@ -39,7 +39,7 @@ struct SignIn: Equatable {
     case authenticating
     /// A signature will be asked for again at this time.
     case delayed(until: Instant)
-    /// The server was asked, and should have answered by this time.
+    /// The server was asked, and has until this time to answer.
     case requested(until: Instant)
     case done(userID: String)
     case failed
@@ -62,7 +62,7 @@ struct SignIn: Equatable {
     if case .done(let userID) = state { userID } else { nil }
   }
 
-  /// When something is due; an answer that nobody reads is not late.
+  /// When something is due; answers are not late while nothing is read.
   func deadline(ignoringRequests: Bool) -> Instant? {
     switch state {
     case .delayed(let until): until

@@ -1,6 +1,6 @@
-/// The form of socket ids: two numbers with a dot between, never taken as numbers because some exceed 32 bits.
+/// The form of socket ids: two numbers with a dot between, never parsed as numbers because some exceed 32 bits.
 package enum SocketID {
-  /// Longer ones, which no server gives out, are none: commands get the id as a variable.
+  /// No server gives out longer ids, and commands get the id as a variable, so a longer text is refused.
   private static let longest = 100
 
   /// Whether `text` has the form `^\d+\.\d+$`.

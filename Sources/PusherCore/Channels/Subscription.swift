@@ -1,13 +1,13 @@
-/// One channel that is wanted, and how far it has come on the present connection.
+/// One wanted channel, and its state on this connection.
 struct Subscription: Equatable {
   enum State: Equatable {
-    /// There is no connection, or its turn has not come.
+    /// There is no connection, or the request waits its turn.
     case waiting
     /// A signature was asked for.
     case authorizing
     /// A signature will be asked for again at this time.
     case delayed(until: Instant)
-    /// The server was asked, and should have answered by this time.
+    /// The server was asked, and has until this time to answer.
     case requested(until: Instant)
     /// The server confirmed it.
     case subscribed
@@ -21,15 +21,15 @@ struct Subscription: Equatable {
   let kind: ChannelKind
   var state: State = .waiting
   var signatures = SignatureAttempts()
-  /// What the server said about it while its answer was due, and what may be a refusal.
+  /// An error that came while the answer was due, and may be the refusal.
   var remark: String?
   /// The key of an encrypted channel, as the last authorisation brought it.
   var key: ChannelKey?
-  /// Set while a key that failed is asked for anew.
+  /// Set while a new key is asked for.
   var rekeying: Rekeying?
-  /// When that was last done without success.
+  /// When a new key last did not help.
   var rekeyedAt: Instant?
-  /// Who is there, on presence channels; kept over a loss, to tell who came and went meanwhile.
+  /// The members of a presence channel; kept over a loss, to report changes afterwards.
   var roster: PresenceRoster?
 
   init(channel: String) {

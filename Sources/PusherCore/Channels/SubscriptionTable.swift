@@ -1,6 +1,6 @@
-/// The channels that are wanted, in the order in which they were asked for, with what has to be known of all of them.
+/// The wanted channels in the order in which they were asked for, with counters and queues over all of them.
 ///
-/// Counters and queues follow every change of a state, so that no question walks through ten thousand channels.
+/// Counters and queues follow every change of state, so that no query walks through ten thousand channels.
 struct SubscriptionTable {
   /// By when something is due, valid as long as the channel's state says the same.
   private struct Appointment {
@@ -16,7 +16,7 @@ struct SubscriptionTable {
   private var firstRequest = 0
   /// Authorisations that will be asked for again: a heap with the earliest on top.
   private var delays: [Appointment] = []
-  /// How many entries were looked at, all told: what tests hold to a line.
+  /// How many entries were visited in total; tests limit it.
   private(set) var looks = 0
 
   var count: Int { table.count }
@@ -78,7 +78,7 @@ struct SubscriptionTable {
 
   // MARK: Deadlines
 
-  /// The earliest time at which a channel needs attention; an answer that nobody reads is not late.
+  /// The earliest time at which a channel needs attention; answers are not late while nothing is read.
   func deadline(ignoringRequests: Bool) -> Instant? {
     let request = firstRequest < requests.count ? requests[firstRequest].time : nil
     return Instant.earliest(ignoringRequests ? nil : request, delays.first?.time)
@@ -105,17 +105,17 @@ struct SubscriptionTable {
     requests[firstRequest...].first { isCurrent($0) && isGuardedRequest($0.channel) }?.channel
   }
 
-  /// Whether the server still owes the answer about a channel that needed a signature.
+  /// Whether a channel that needed a signature still waits for its answer.
   func isGuardedRequest(_ channel: String) -> Bool {
     isRequest(channel) && table[channel]?.kind.needsAuthorization == true
   }
 
-  /// Whether the server still owes the answer about a channel.
+  /// Whether a channel still waits for its answer.
   func isRequest(_ channel: String) -> Bool {
     if case .requested = table[channel]?.state { true } else { false }
   }
 
-  /// The channel about which alone the server owes an answer.
+  /// The only channel that still waits for an answer, if there is only one.
   var onlyRequest: String? {
     var unanswered = requests[firstRequest...].lazy.filter(isCurrent).map(\.channel).makeIterator()
     guard let only = unanswered.next(), unanswered.next() == nil else { return nil }

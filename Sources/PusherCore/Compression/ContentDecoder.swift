@@ -2,9 +2,10 @@ internal import CSystemZlib
 
 /// Undoes the content codings gzip and deflate of an HTTP body (RFC 9110 section 8.4.1), piece by piece.
 ///
-/// A few compressed bytes may stand for very many: a call gives a bounded number, and the rest waits in the input.
+/// A few compressed bytes may expand to very many: each call produces a bounded number, and the rest waits in the
+/// input.
 ///
-/// Safe although it holds a pointer: the pointer is owned here alone, never handed out, and freed in `deinit`.
+/// Safe although it holds a pointer: only this object owns the pointer; it is never handed out, and freed in `deinit`.
 /// It must be a pointer because zlib remembers the address of its stream.
 @safe package final class ContentDecoder {
   /// The body is not what its coding says.
@@ -12,7 +13,7 @@ internal import CSystemZlib
 
   private let stream: UnsafeMutablePointer<z_stream>
   private let isDeflate: Bool
-  /// Whether the first bytes have told what zlib is to expect.
+  /// Whether the first bytes have decided the format for zlib.
   private var hasBegun = false
   private var hasEnded = false
 
@@ -32,7 +33,7 @@ internal import CSystemZlib
     unsafe stream.deallocate()
   }
 
-  /// Appends what the front of `input` stands for, at most about `atMost` bytes, and drops what was used.
+  /// Decodes the front of `input` into at most about `atMost` bytes, and drops the input it used.
   ///
   /// Answers whether anything was appended. When it was, there may be more without new input.
   package func decode(

@@ -5,7 +5,7 @@ internal import CSystemZlib
 ///
 /// One object serves one direction of one connection. Between messages the window is kept until ``reset()``.
 ///
-/// Safe although it holds a pointer: the pointer is owned here alone, never handed out, and freed in `deinit`.
+/// Safe although it holds a pointer: only this object owns the pointer; it is never handed out, and freed in `deinit`.
 @safe package final class Deflater {
   /// The windows that zlib can write raw.
   ///

@@ -5,10 +5,10 @@ internal import CSystemZlib
 /// One object serves one direction of one connection. Between messages the window is kept, as context takeover
 /// wants, until ``reset()``. A message may be fed in pieces of any size.
 ///
-/// Safe although it holds a pointer: the pointer is owned here alone, never handed out, and freed in `deinit`.
+/// Safe although it holds a pointer: only this object owns the pointer; it is never handed out, and freed in `deinit`.
 /// It must be a pointer because zlib remembers the address of its stream.
 @safe package final class Inflater {
-  /// Why a message cannot be inflated; the inflater is of no further use.
+  /// Why a message cannot be inflated; the inflater cannot be used again.
   package enum Failure: Error, Equatable {
     /// The bytes are not DEFLATE data, reach back past the window, or end inside a block.
     case invalidData

@@ -43,7 +43,7 @@ package enum Digest {
     }
   }
 
-  /// Whether two signatures are equal, in a time that does not depend on where they differ.
+  /// Whether two signatures are equal, compared in constant time.
   ///
   /// Unequal lengths are unequal signatures; the lengths themselves are not secret.
   package static func equalInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {

@@ -1,15 +1,15 @@
 internal import CSystemOpenSSL
 
-/// The memory of this process, which holds secrets: whether it gets into core dumps and before debuggers of the same user.
+/// Keeps this process's memory, which holds secrets, out of core dumps and away from debuggers of the same user.
 ///
 /// Source: prctl(2), PR_SET_DUMPABLE; where there is none, core dumps are limited to nothing.
 package enum ProcessMemory {
-  /// From now on nothing is dumped or shown; commands that are started are not touched by it.
+  /// Hides the memory from now on; commands that are started are not affected.
   package static func hide() {
     pusher_set_dumpable(0)
   }
 
-  /// Runs `body` while the process may look into its own `/proc/self`, which one that is hidden may not.
+  /// Runs `body` while the process may read its own `/proc/self`, which a hidden process may not.
   package static func whileShown<Result>(_ body: () -> Result) -> Result {
     guard pusher_get_dumpable() == 0 else { return body() }
     pusher_set_dumpable(1)

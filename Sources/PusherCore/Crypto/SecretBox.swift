@@ -1,16 +1,16 @@
 internal import CSystemSodium
 
-/// Encryption with one key for both sides, whose tampering shows: NaCl's secretbox (XSalsa20 and Poly1305), computed by
+/// Authenticated encryption with one key for both sides: NaCl's secretbox (XSalsa20 and Poly1305), computed by
 /// libsodium.
 ///
-/// The library is started with the first box, so that who needs none does not pay for it. Source: the NaCl page
+/// The library is started with the first box, so that runs without one do not pay for it. Source: the NaCl page
 /// "Secret-key authenticated encryption".
 package struct SecretBox: Sendable {
   /// Bytes of a key.
   package static let keyLength = 32
   /// Bytes of a nonce, which must never serve twice under one key.
   package static let nonceLength = 24
-  /// By how many bytes a box is longer than what is in it; the tag stands first.
+  /// By how many bytes a box is longer than its content; the tag stands first.
   package static let tagLength = 16
 
   private static let isReady = sodium_init() >= 0
@@ -24,8 +24,8 @@ package struct SecretBox: Sendable {
     self.key = key
   }
 
-  /// What is in `box`; `nil` when box, nonce and key do not belong together, or the nonce has not
-  /// ``nonceLength`` bytes.
+  /// The content of `box`; `nil` when box, nonce and key do not belong together, or the nonce has not ``nonceLength``
+  /// bytes.
   package func open(_ box: [UInt8], nonce: [UInt8]) -> [UInt8]? {
     guard box.count >= Self.tagLength, nonce.count == Self.nonceLength else { return nil }
     let length = box.count - Self.tagLength
@@ -56,7 +56,7 @@ package struct SecretBox: Sendable {
 }
 
 extension SecretBox: Equatable {
-  /// Whether both have the same key, in a time that does not depend on where the keys differ.
+  /// Whether both have the same key, compared in constant time.
   package static func == (left: SecretBox, right: SecretBox) -> Bool {
     Digest.equalInConstantTime(left.key, right.key)
   }

@@ -1,12 +1,12 @@
-/// When an event source asks again, and how long it waits for what.
+/// When an event source reconnects, and its time limits.
 package struct EventSourceOptions: Sendable {
   /// When a lost stream is asked for again; the back-off's ceiling also bounds what the server asks for.
   package var reconnect: ReconnectPolicy
   /// The wait before a new attempt until the server names one (`retry:`).
   package var reconnectionTime: Duration
-  /// From the name's resolution to the answer's head, redirects included; events may take as long as they like.
+  /// From the name's resolution to the answer's head, redirects included; events have no time limit.
   package var connectTimeout: Duration
-  /// A stream on which nothing comes for this time, not even a comment, is given up and asked for again.
+  /// A stream that is silent for this time, without even a comment, is closed and requested again.
   package var silenceTimeout: Duration?
 
   package init(
@@ -22,7 +22,7 @@ package struct EventSourceOptions: Sendable {
 
 /// What the owner of an ``EventSourceSession`` has to do.
 package enum EventSourceOutput: Equatable, Sendable {
-  /// Ask for the stream from after the last event that came.
+  /// Request the stream after the last event that came.
   case dial
   /// Drop the connection.
   case abort
@@ -101,13 +101,13 @@ package struct EventSourceSession {
     outbox.append(.report(.ended(reason)))
   }
 
-  /// The request goes elsewhere.
+  /// The request was redirected.
   package mutating func redirected(status: Int, to place: String) {
     guard case .connecting = phase else { return }
     outbox.append(.report(.redirected(status: status, to: place)))
   }
 
-  /// The server has answered with an event stream.
+  /// The server answered with an event stream.
   package mutating func opened(at now: Instant) {
     guard case .connecting = phase else { return }
     phase = .open(since: now)
@@ -125,12 +125,12 @@ package struct EventSourceSession {
     end(.finished)
   }
 
-  /// Bytes came, of whatever kind.
+  /// Bytes came in.
   package mutating func noteActivity(at now: Instant) {
     lastActivity = now
   }
 
-  /// An event came: the stream is worth something, so a loss of it begins a new count.
+  /// An event came: the stream works, so a later loss begins a new count of attempts.
   package mutating func noteEvent() {
     hasReceivedEvent = true
   }
@@ -142,7 +142,7 @@ package struct EventSourceSession {
     outbox.append(.report(.reconnectionTime(time)))
   }
 
-  /// Tells that the owner stopped reading, or reads again; silence proves nothing meanwhile, and nothing is dialled.
+  /// Tells that the owner stopped reading, or reads again; until then silence proves nothing, and nothing is dialled.
   package mutating func setReadingPaused(_ paused: Bool, at now: Instant) {
     isPaused = paused
     guard !paused else { return }
@@ -152,7 +152,7 @@ package struct EventSourceSession {
     }
   }
 
-  /// The stream, or the attempt to get one, is over.
+  /// The stream, or the attempt to open one, has ended.
   package mutating func lost(_ loss: ConnectionLoss, at now: Instant) {
     switch phase {
     case .open(let since):
@@ -180,7 +180,7 @@ package struct EventSourceSession {
     }
   }
 
-  /// Looks at the time; `stage` is what an attempt to connect waits for now, for the message if it is given up.
+  /// Looks at the time; `stage` is what a connection attempt waits for, for the message if it is given up.
   package mutating func tick(at now: Instant, stage: ConnectionStage? = nil) {
     guard !isPaused, let deadline, now >= deadline else { return }
     switch phase {
@@ -199,8 +199,7 @@ package struct EventSourceSession {
 extension ConnectionLoss {
   /// Whether an event source asks no more after it (section 9.2.3 of the standard, "fail" against "reestablish").
   ///
-  /// Beside what the standard repeats, it asks again after the statuses with which a server says that it is in trouble
-  /// just now.
+  /// Unlike the standard, it also reconnects after statuses that say that the server cannot answer now.
   var endsEventSource: Bool {
     switch self {
     case .refused(let status, _, let wait):
@@ -212,7 +211,7 @@ extension ConnectionLoss {
     }
   }
 
-  /// The same end where it has cut an event in two, which a proper end says nothing of.
+  /// The same loss when the end cut an event in two, which a proper end does not report.
   var insideEvent: ConnectionLoss {
     guard self == .ended || self == .endedUnmarked else { return self }
     return .network("the stream ended in the middle of an event, which is not printed")

@@ -1,4 +1,4 @@
-/// How much of an event stream is kept in memory at most.
+/// The limits of an event stream in memory.
 package struct EventStreamLimits: Sendable, Equatable {
   /// Bytes of one line, its end not counted.
   package var line: Int
@@ -11,7 +11,7 @@ package struct EventStreamLimits: Sendable, Equatable {
   }
 }
 
-/// What ends the reading of an event stream; the standard itself knows no error.
+/// Why reading an event stream ends; the standard itself has no errors.
 package enum EventStreamError: Error, Equatable, CustomStringConvertible {
   /// A line has more bytes than the limit.
   case lineTooLong(limit: Int)

@@ -4,9 +4,9 @@ package struct EventStreamEvent {
   package let type: ByteView
   /// The data lines with a line feed between them; UTF-8.
   ///
-  /// It lies in a ``ByteBuffer``, and the byte behind it may be overwritten for a moment.
+  /// It lies in a ``ByteBuffer``, and the byte after it may be overwritten for a moment.
   package let data: ByteView
-  /// The last event ID as it is since this event, whether the event named it or an earlier one; UTF-8, may be empty.
+  /// The last event ID after this event, set by this event or an earlier one; UTF-8, may be empty.
   package let lastEventID: ByteView
 
   /// The same event under another type.

@@ -8,7 +8,7 @@ package final class EventStreamLineWriter {
   private let parts: EventLineParts
   private let terminator: UInt8
 
-  /// What a line needs beyond the bytes of its event, and what the copying may write past its end.
+  /// The bytes that a line needs beyond those of its event, including what copying may write past its end.
   private static let overhead = 96
 
   package init(output: ByteBuffer, style: EventLineStyle) {
@@ -18,7 +18,7 @@ package final class EventStreamLineWriter {
     terminator = style.terminator
   }
 
-  /// The time that the lines from here on carry, as RFC 3339 text; `nil` leaves it out.
+  /// The time that the following lines carry, as RFC 3339 text; `nil` leaves it out.
   package func setReceivedAt(_ time: String?) {
     parts.setReceivedAt(time)
   }
@@ -29,7 +29,7 @@ package final class EventStreamLineWriter {
     writeGeneral(event)
   }
 
-  /// Writes one event in as many steps as it takes; ``write(_:)`` gives the same bytes.
+  /// Writes one event by the general path; ``write(_:)`` gives the same bytes.
   package func writeGeneral(_ event: EventStreamEvent) {
     parts.begin()
     parts.writeEvent { JSONString.encode(event.type, into: $0, forTerminal: style.forTerminal) }
@@ -42,7 +42,7 @@ package final class EventStreamLineWriter {
     parts.end()
   }
 
-  /// Writes an event that we speak ourselves.
+  /// Writes an event of our own.
   package func write(event: String, data: JSONValue) {
     parts.begin()
     parts.writeEvent { JSONString.encode(event, into: $0, forTerminal: style.forTerminal) }
@@ -99,7 +99,7 @@ package final class EventStreamLineWriter {
     unsafe copy(text, to: &end) { $0.copyPlainValue() }
   }
 
-  /// Copies with a NUL behind the text, which stops every scan; it must be the end that was reached.
+  /// Copies with a NUL after the text, which stops every scan; the scan must have reached that end.
   @inline(__always)
   private static func copy(
     _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>,

@@ -1,8 +1,8 @@
 /// Reads an event stream (HTML Living Standard section 9.2, server-sent events): bytes in, events out.
 ///
-/// It does no I/O and knows no time. The owner writes what came into ``input`` and asks for events until there is
-/// none; lines are walked in place, and the data of a one-line event is never copied. Nothing that a server sends is
-/// an error except what goes past a limit; bytes that are not UTF-8 become U+FFFD, as the standard's decoder does it.
+/// It does no I/O and knows no time. The owner writes received bytes into ``input`` and asks for events until there is
+/// none. Lines are walked in place, and the data of a one-line event is never copied. Only passing a limit is an error;
+/// bytes that are not UTF-8 become U+FFFD, as in the standard's decoder.
 package final class EventStreamParser {
   /// Where the stream's bytes go.
   package let input: ByteBuffer
@@ -24,25 +24,24 @@ package final class EventStreamParser {
 
   /// The last event ID, for a reconnection; empty when there is none.
   ///
-  /// It is what the last complete event left. The standard would have a new stream begin with an empty one, so
-  /// that a lost connection could lose the place in the stream; as browsers do, it is kept until an event changes it.
+  /// The last complete event set it. In the standard a new stream begins with an empty ID, so a lost connection could
+  /// lose the place in the stream. As in browsers, it is kept until an event changes it.
   package var lastEventID: String { lastEventIDView.text }
 
   /// The same in place, until the next event.
   package var lastEventIDView: ByteView { reader.lastID.view }
 
-  /// Whether what has come ends inside an event, which an end of the stream would cost (section 9.2.6).
+  /// Whether the input ends inside an event, which would be lost if the stream ended now (section 9.2.6).
   package var isInsideEvent: Bool { reader.isInsideEvent }
 
-  /// Drops what is left of a stream that has ended, its incomplete last event too; a new stream may begin.
+  /// Drops the rest of a stream that has ended, including an incomplete last event; a new stream may begin.
   package func reset() {
     reader.reset()
   }
 
   /// The next event that is complete; `nil` when more bytes are needed.
   ///
-  /// - Throws: ``EventStreamError`` for a line or an event past its limit; the parser is then of no further use
-  ///   until it is ``reset()``.
+  /// - Throws: ``EventStreamError`` for a line or an event past its limit; the parser then needs a ``reset()``.
   package func next() throws(EventStreamError) -> EventStreamEvent? {
     try reader.next()
   }

@@ -5,9 +5,9 @@ struct EventStreamReader {
   /// See ``EventStreamParser/reconnectionTime``.
   private(set) var reconnectionTime: Int?
 
-  /// How many bytes at the front of the input are done with, and are dropped when nothing points to them any more.
+  /// How many bytes at the front of the input are processed; they are dropped when nothing points to them.
   private var position = 0
-  /// How far the line at ``position`` is known to hold no end.
+  /// How far the line at ``position`` was searched for its end.
   private var scanned = 0
   private var isAtStart = true
   /// Whether a line feed at ``position`` belongs to the CR before it.
@@ -27,7 +27,7 @@ struct EventStreamReader {
   private let newID = ByteBuffer(capacity: 64)
   private var hasNewID = false
   let lastID = ByteBuffer(capacity: 64)
-  /// Whether the last call gave an event, whose bytes are now to be let go.
+  /// Whether the last call gave an event, whose bytes can now be dropped.
   private var hasGivenEvent = false
 
   init(input: ByteBuffer, limits: EventStreamLimits, lastEventID: String) {
@@ -98,7 +98,7 @@ struct EventStreamReader {
     return true
   }
 
-  /// Lets go of the input that the last event stood in.
+  /// Drops the input of the last event.
   private mutating func letGo() {
     hasGivenEvent = false
     clearEvent()
@@ -118,7 +118,7 @@ struct EventStreamReader {
     if !type.isEmpty { type.removeAll() }
   }
 
-  /// Drops the lines that were read; what the event has of them is kept apart.
+  /// Drops the lines that were read; the event's data in them is copied first.
   private mutating func keepForLater(_ view: ByteView) {
     if let single {
       data.append(view[single])
@@ -182,7 +182,7 @@ extension EventStreamReader {
     // Other names say nothing, and neither does a line that begins with a colon, a comment.
   }
 
-  /// Where the value stands when the line's field is called `name`: behind the colon and one space, or nowhere.
+  /// Where the value stands when the line's field is called `name`: after the colon and one space, or nowhere.
   @inline(__always)
   private static func value(
     of name: StaticString, in line: Range<Int>, _ view: ByteView
@@ -222,7 +222,7 @@ extension EventStreamReader {
       data.append(view[first])
       single = nil
     }
-    // The value may still grow when it is mended; that is checked as it does.
+    // Repairing may lengthen the value; the limit is checked meanwhile.
     guard data.count + 1 + range.count <= limits.event else {
       throw .eventTooLarge(limit: limits.event)
     }
@@ -269,20 +269,20 @@ extension EventStreamReader {
     if !value.isEmpty { reconnectionTime = milliseconds }
   }
 
-  /// Whether a part of the input is UTF-8; names and ids are short and ASCII, and that is seen at once.
+  /// Whether a part of the input is UTF-8; names and ids are mostly short and ASCII, so that is tried first.
   @inline(__always)
   private static func isValid(_ range: Range<Int>, of view: ByteView) -> Bool {
     if range.count <= 16, isShortASCII(range, of: view) { return true }
     return UTF8Validator.isValid(view[range])
   }
 
-  /// Whether up to 16 bytes are all ASCII; the loads may reach into the padding behind the view.
+  /// Whether up to 16 bytes are all ASCII; the loads may reach into the padding after the view.
   @inline(__always)
   private static func isShortASCII(_ range: Range<Int>, of view: ByteView) -> Bool {
     let bytes = unsafe UnsafeRawPointer(view.base + range.lowerBound)
     let first = unsafe bytes.loadUnaligned(as: UInt64.self)
     let second = unsafe bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
-    // A shift by 64 or more gives zero: the bytes behind the range are taken out.
+    // A shift by 64 or more gives zero: the bytes after the range are masked out.
     let high: UInt64 = 0x8080_8080_8080_8080
     let mask = high >> UInt64(max(0, 64 &- 8 &* range.count))
     let secondMask = high >> UInt64(max(0, 128 &- 8 &* range.count))

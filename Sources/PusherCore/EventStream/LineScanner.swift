@@ -1,11 +1,11 @@
 /// Finds the ends of lines in an event stream: LF, CR, or both together (HTML section 9.2.5).
 enum LineScanner {
-  /// Where the first CR or LF stands in `view` at or behind `start`; its count when there is none.
+  /// Where the first CR or LF stands in `view` at or after `start`; its count when there is none.
   @inline(__always)
   static func lineEnd(in view: ByteView, from start: Int) -> Int {
     var index = start
     while index < view.count {
-      // Wide loads may reach into the padding behind the view; what is found there does not count.
+      // Wide loads may reach into the padding after the view; matches there do not count.
       let bytes = unsafe UnsafeRawPointer(view.base + index)
       let first = unsafe bytes.loadUnaligned(as: UInt64.self)
       let second = unsafe bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
@@ -28,7 +28,7 @@ enum LineScanner {
     return mask == 0 ? nil : min(index &+ mask.trailingZeroBitCount &>> 3, view.count)
   }
 
-  /// Not zero when a byte is below 0x10, which hardly any but a line's end is; cheaper than asking for those two.
+  /// Not zero when a byte is below 0x10, which is mostly a line's end; cheaper than a test for CR and LF.
   @inline(__always)
   private static func low(_ word: UInt64) -> UInt64 {
     (word &- 0x1010_1010_1010_1010) & ~word & 0x8080_8080_8080_8080

@@ -1,4 +1,4 @@
-/// What lets handlers written for PusherSwift 7, which take `Any?`, be bound as they are.
+/// Binds handlers that were written for PusherSwift 7 and take `Any?`.
 ///
 /// The overloads stand in an extension of a protocol so that a closure that does not name its parameter's type still gets
 /// the class's own: a ``JSONValue`` or a ``PusherEvent``. They hand over what `JSONSerialization` would: dictionaries, arrays,
@@ -7,7 +7,7 @@
 public protocol AnyDataHandlers: Sendable {}
 
 extension AnyDataHandlers where Self: PusherChannel {
-  /// Has the data of the channel's events of one name handed to `callback`, as PusherSwift 7 does.
+  /// Calls `callback` with the data of the channel's events of one name, as PusherSwift 7 does.
   @_disfavoredOverload
   @discardableResult
   public func bind(
@@ -17,7 +17,7 @@ extension AnyDataHandlers where Self: PusherChannel {
     return bindings.bind(to: eventName) { callback($0.value(parsed: parses)?.untyped) }
   }
 
-  /// The same for a handler written behind the call.
+  /// The same with a trailing closure.
   @discardableResult
   public func bind(
     eventName: String, eventCallback: @escaping @Sendable (Any?) -> Void
@@ -27,10 +27,10 @@ extension AnyDataHandlers where Self: PusherChannel {
 }
 
 extension AnyDataHandlers where Self: Pusher {
-  /// Has the message of every event handed to `callback`, as PusherSwift 7 does.
+  /// Calls `callback` with the message of every event, as PusherSwift 7 does.
   ///
-  /// It is a dictionary with `event` and, where the event has them, `channel`, `data` and `user_id`. What `data` holds stands
-  /// in it as well, under names that are not taken: the page of PusherSwift 7 reads it there.
+  /// It is a dictionary with `event` and, where the event has them, `channel`, `data` and `user_id`. The members of
+  /// `data` are in it as well, under names that are free: PusherSwift 7's page reads them there.
   @_disfavoredOverload
   @discardableResult
   public func bind(callback: @escaping @Sendable (Any?) -> Void) -> PusherBinding {
@@ -49,13 +49,13 @@ extension AnyDataHandlers where Self: Pusher {
     bind(callback: callback)
   }
 
-  /// The same for a handler written behind the call.
+  /// The same with a trailing closure.
   @discardableResult
   public func bind(eventCallback: @escaping @Sendable (Any?) -> Void) -> PusherBinding {
     bind(callback: eventCallback)
   }
 
-  /// Has the data of every event of one name handed to `eventCallback`, whatever its channel.
+  /// Calls `eventCallback` with the data of every event of one name on any channel.
   @discardableResult
   public func bind(
     eventName: String, eventCallback: @escaping @Sendable (Any?) -> Void

@@ -1,18 +1,18 @@
-/// Who answers whether a socket may join a private or presence channel.
+/// How subscriptions to private and presence channels are authorised.
 public enum AuthMethod: Sendable {
   /// A URL that is asked by `POST` with the form `socket_id=…&channel_name=…`, as all Pusher libraries do.
   ///
-  /// One without a path is asked for the service's own, ``Service/authorizationPath``.
+  /// A URL without a path gets the service's default, ``Service/authorizationPath``.
   case endpoint(authEndpoint: String)
-  /// The same with a request of one's own.
+  /// The same with your own request.
   case authRequestBuilder(authRequestBuilder: any AuthRequestBuilderProtocol)
-  /// The app's secret: subscriptions are signed in this process, and it must not leave the app's owner.
+  /// The app's secret: subscriptions are signed in this process. Never ship the secret to users.
   ///
-  /// For encrypted channels ``PusherClientOptions/encryptionMasterKey`` is needed besides.
+  /// Encrypted channels also need ``PusherClientOptions/encryptionMasterKey``.
   case inline(secret: String)
   /// Any other way to a signature.
   case authorizer(authorizer: any Authorizer)
-  /// Nobody: private and presence channels fail with a clear error.
+  /// No method: private and presence channels fail with a clear error.
   case noMethod
 }
 
@@ -31,21 +31,21 @@ extension AuthMethod: CustomStringConvertible, CustomDebugStringConvertible, Cus
   /// The same as ``description``.
   public var debugDescription: String { description }
 
-  /// Nothing, so that no dump shows the secret.
+  /// Empty, so that no dump shows the secret.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// Makes the request that asks for a channel's authorisation.
 public protocol AuthRequestBuilderProtocol: Sendable {
-  /// The request for one channel and one socket, or `nil` when the channel is not to be joined.
+  /// The request for one channel and one socket, or `nil` to refuse the channel.
   ///
   /// It is called on the callback thread for every subscription and again after every reconnect.
   func requestFor(socketID: String, channelName: String) -> AuthRequest?
 }
 
-/// Gets a channel's authorisation in a way of its own.
+/// Gets a channel's authorisation by your own code.
 public protocol Authorizer: Sendable {
-  /// Answers with the authorisation, or `nil` when the channel is not to be joined.
+  /// Answers with the authorisation, or `nil` to refuse the channel.
   ///
   /// It is called on the callback thread for every subscription and again after every reconnect. The completion
   /// handler may be called on any thread, at once or later; the first call counts, and one that comes after
@@ -55,7 +55,7 @@ public protocol Authorizer: Sendable {
     completionHandler: @escaping @Sendable (PusherAuth?) -> Void)
 }
 
-/// An HTTP request that asks for a channel's authorisation: what PusherSwift has `URLRequest` for.
+/// An HTTP request that asks for a channel's authorisation; it takes the place of PusherSwift's `URLRequest`.
 public struct AuthRequest: Sendable, Equatable {
   /// A header field.
   public struct Field: Sendable, Equatable {
@@ -80,7 +80,7 @@ public struct AuthRequest: Sendable, Equatable {
   /// What is sent as the request's body.
   public var httpBody: String?
 
-  /// A request; a URL that cannot be asked makes the subscription fail, with the reason.
+  /// A request; an invalid URL makes the subscription fail with the reason.
   public init(
     url: String, httpMethod: String = "POST", headers: [Field] = [], httpBody: String? = nil
   ) {
@@ -95,7 +95,7 @@ public struct AuthRequest: Sendable, Equatable {
     headers.first { $0.name.lowercased() == name.lowercased() }?.value
   }
 
-  /// Adds a field behind those that are there.
+  /// Adds a field after the others.
   public mutating func addValue(_ value: String, forHTTPHeaderField name: String) {
     headers.append(Field(name, value))
   }
@@ -108,7 +108,7 @@ public struct AuthRequest: Sendable, Equatable {
 }
 
 extension AuthRequest {
-  /// The question as all Pusher libraries ask it.
+  /// The request as all Pusher libraries send it.
   static func form(url: String, _ fields: [(String, String)]) -> AuthRequest {
     AuthRequest(
       url: url,
@@ -119,7 +119,7 @@ extension AuthRequest {
       httpBody: PercentEncoding.form(fields))
   }
 
-  /// `endpoint`, with `path` behind it when it has none of its own.
+  /// `endpoint`, with `path` added when it has no path.
   static func url(_ endpoint: String, path: String) -> String {
     guard let mark = endpoint.firstRange(of: "://") else { return endpoint }
     let place = endpoint[mark.upperBound...]

@@ -1,4 +1,4 @@
-/// What the client's own thread tells the outside.
+/// What the client's thread tells the delegate and the handlers.
 extension ClientDriver: ChannelsFeedDelegate {
   func feedTapIsFull() {}
 
@@ -144,7 +144,7 @@ extension ClientDriver: ChannelsFeedDelegate {
       guard let roster else { return .object([]) }
       return ["presence": roster.json]
     }
-    // Behind the handlers, as PusherSwift has it: who binds from here on gets nothing that was before.
+    // After the handlers, as in PusherSwift: a handler that is bound now gets no earlier event.
     delegate?.subscribedToChannel(name: name)
     flush(channel)
   }
@@ -182,7 +182,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     ["user_id": .string(member.userId), "user_info": member.userInfo]
   }
 
-  /// A message without what proves who may do something.
+  /// A message without its signatures.
   private static func masked(_ message: String) -> String {
     guard case .object(var members)? = try? JSONParser.parse(message),
       let place = members.firstIndex(where: { $0.name == "data" }),

@@ -1,6 +1,6 @@
 /// What the client's own thread tells about the user.
 extension ClientDriver {
-  /// Tells how a sign-in went, and who of the watchlist came and went.
+  /// Reports the result of a sign-in and changes of the watchlist.
   func reportUser(_ event: SessionEvent, _ run: ClientRun) {
     switch event {
     case .signedIn(let userID, let userData): signedIn(run, userID, userData)

@@ -1,4 +1,4 @@
-/// What runs on a client's own thread: carries out orders, and tells what comes of them.
+/// Runs on a client's own thread: carries out orders and reports their results.
 final class ClientDriver {
   /// How long a closing handshake may take before the socket is dropped.
   private static let goodbyeTime = Duration.seconds(1)
@@ -20,7 +20,7 @@ final class ClientDriver {
     private let user: UserState
     /// Whether the server has greeted the present socket.
     var isEstablished = false
-    /// Why the client is about to end, when it was this side that ended it.
+    /// Why the client is about to end, when this side ended it.
     var veto: ConnectionLoss?
     var end: ConnectionEnd?
     var goodbye: LoopTimer?
@@ -36,7 +36,7 @@ final class ClientDriver {
       self.user = user
     }
 
-    /// The socket is gone, and with it whatever the server had confirmed.
+    /// The socket is gone, and everything the server had confirmed with it.
     func noteLost() {
       for channel in dispatcher.channels.elements { channel.noteLost() }
       user.noteLost()
@@ -167,7 +167,7 @@ final class ClientDriver {
     feed.disconnect()
   }
 
-  /// Nothing is left of a connection that was given up.
+  /// A connection that was given up counts for nothing.
   private func finish(generation: Int) {
     let isWanted = connection.state.withLock {
       $0.generation == generation && $0.connectionState != .disconnecting
@@ -212,7 +212,7 @@ final class ClientDriver {
   }
 }
 
-/// Waits for the end of a feed that nobody wants any more.
+/// Waits for the end of a feed that is no longer wanted.
 private final class RetiredClient: ChannelsFeedDelegate {
   private let whenClosed: () -> Void
 

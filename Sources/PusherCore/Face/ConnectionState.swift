@@ -1,4 +1,4 @@
-/// How a connection stands, in the order and with the numbers that PusherSwift gives the states.
+/// The state of a connection, in PusherSwift's order and with its numbers.
 public enum ConnectionState: Int, Sendable, CaseIterable {
   /// The first connection since `connect()` is being made.
   case connecting
@@ -6,7 +6,7 @@ public enum ConnectionState: Int, Sendable, CaseIterable {
   case connected
   /// `disconnect()` was called, and the socket is being closed.
   case disconnecting
-  /// There is no connection, and none will be made without another `connect()`.
+  /// There is no connection; only another `connect()` makes one.
   case disconnected
   /// The connection, or an attempt to get one, was lost, and another attempt follows or is under way.
   case reconnecting

@@ -32,7 +32,7 @@ final class EventHandler: Sendable {
     self.onUnbind = onUnbind
   }
 
-  /// Hands over an event, unless the handler was unbound since the event began to be handed out.
+  /// Calls the handler with an event, unless it was unbound meanwhile.
   @inline(__always)
   func receive(_ event: PusherEvent) {
     if isBound.load(ordering: .relaxed) { call(event) }
@@ -46,9 +46,9 @@ final class EventHandler: Sendable {
 
 /// The handlers of a client or of a channel.
 struct BindingTable {
-  /// Those that want every event.
+  /// Handlers of every event.
   private(set) var all: [EventHandler] = []
-  /// Those that want the events of one name.
+  /// Handlers of the events of one name.
   private(set) var named = NameTable<[EventHandler]>()
 
   var isEmpty: Bool { all.isEmpty && named.isEmpty }
@@ -61,7 +61,7 @@ struct BindingTable {
     }
   }
 
-  /// Takes one handler out; with a name only where that is what it was bound to.
+  /// Removes one handler; with a name only if it was bound to that name.
   mutating func remove(_ binding: PusherBinding, named name: String?) -> EventHandler? {
     if let name { return Self.remove(binding, from: &named, name) }
     if let place = all.firstIndex(where: { $0.binding == binding }) {
@@ -88,15 +88,17 @@ struct BindingTable {
   }
 }
 
-/// A ``BindingTable`` that any thread may change and the callback thread reads without a lock as long as nobody does.
+/// A ``BindingTable`` that any thread may change, and that the callback thread reads without a lock while it does not
+/// change.
 ///
-/// What is taken out is always handed to the caller: the last reference to a user's closure must not go under the lock.
+/// Removed handlers are always handed to the caller: the last reference to a user's closure must not be released under
+/// the lock.
 final class BindingList: Sendable {
   private let table = Locked(BindingTable())
   /// Counts the changes.
   private let changes = Atomic<UInt>(0)
 
-  /// What was read, and when.
+  /// The last copy, and the change it belongs to.
   struct Snapshot {
     fileprivate(set) var table = BindingTable()
     fileprivate var changes = UInt.max
@@ -156,7 +158,7 @@ final class BindingList: Sendable {
     let former = snapshot.table
     snapshot.table = table.withLock { $0 }
     snapshot.changes = now
-    // The last reference to a handler goes here, where no lock is held.
+    // The last reference to a handler is released here, outside the lock.
     withExtendedLifetime(former) {}
   }
 }

@@ -45,7 +45,7 @@ final class EventDispatcher: FeedTap {
     return .taken
   }
 
-  /// Whether this is an event that means to the session nothing at all.
+  /// Whether the session does not need to see this event.
   private func isPlain(_ envelope: Envelope) -> Bool {
     let name = envelope.eventToken
     if name.begins(with: protocolPrefix) || name.isEscaped { return false }
@@ -56,7 +56,7 @@ final class EventDispatcher: FeedTap {
   /// Whether events are still wanted of this connection; `disconnect()` ends that at once.
   var isLive: Bool { connection.liveGeneration.load(ordering: .relaxed) == generation }
 
-  /// A round of the loop begins: what is read next has another time, and handlers that were unbound may go.
+  /// A round of the loop begins: the next events get a new time, and unbound handlers are released.
   func beginRound() {
     timeReceived = nil
   }
@@ -93,14 +93,14 @@ final class EventDispatcher: FeedTap {
     for handler in table.all { handler.receive(event) }
   }
 
-  /// Hands out an event that came the general way, under the name it is shown by.
+  /// Hands out an event of the general path, under its public name.
   func dispatch(_ envelope: Envelope, named name: String?) {
     dispatch(
       PusherEvent(
         envelope, eventName: name ?? envelope.eventName, timeReceived: now))
   }
 
-  /// Hands out an event of this side's own making, which is only made if anybody wants it.
+  /// Hands out an event that this side makes, only if a handler wants it.
   func dispatch(_ name: String, channel channelName: String?, data: () -> JSONValue) {
     guard isWanted(name, channelName) else { return }
     dispatch(
@@ -108,7 +108,7 @@ final class EventDispatcher: FeedTap {
         eventName: name, channelName: channelName, data: data().jsonText, timeReceived: now))
   }
 
-  /// Hands out what is no channel's to the handlers of one list.
+  /// Hands out an event without a channel to the handlers of one list.
   func dispatch(_ name: String, to bindings: BindingList, data: JSONValue) {
     var snapshot = BindingList.Snapshot()
     bindings.refresh(&snapshot)
@@ -183,7 +183,7 @@ extension ByteView {
     return true
   }
 
-  /// Whether both hold the same bytes; the wide loads stay within the padding behind each view.
+  /// Whether both hold the same bytes; the wide loads stay within the padding after each view.
   @inline(__always)
   fileprivate func holdsSame(as other: ByteView) -> Bool {
     guard count == other.count else { return false }

@@ -11,7 +11,7 @@
 /// is held meanwhile. A handler that blocks holds up everything of this source but loses nothing: what comes meanwhile
 /// waits in the socket. Handlers do not throw.
 ///
-/// **Reconnecting.** A stream that ends or is lost is asked for again, behind the last event that had an ID, as
+/// **Reconnecting.** A stream that ends or is lost is requested again, after the last event that had an ID, as
 /// ``EventSourceSettings/reconnect`` says; with the mode ``ReconnectPolicy/Mode/never`` the owner decides in
 /// ``onComplete(_:)``.
 ///
@@ -22,9 +22,9 @@ public final class EventSource: Sendable {
   /// A source that is not connected yet.
   ///
   /// - Parameters:
-  ///   - url: An `http` or `https` URL; one that is none fails when connecting.
-  ///   - headers: Sent with every request; those for another server than the first's eyes do not follow a redirect. A
-  ///     `Last-Event-ID` says where to begin, as `connect(lastEventId:)` does, and gives way to the events' own.
+  ///   - url: An `http` or `https` URL; any other text fails when connecting.
+  ///   - headers: Sent with every request. Authorization and Cookie do not follow a redirect to another server. A
+  ///     `Last-Event-ID` says where to begin, as `connect(lastEventId:)` does; the ids of events replace it.
   ///   - settings: Everything else.
   public init(
     url: String, headers: [String: String] = [:],
@@ -45,10 +45,10 @@ public final class EventSource: Sendable {
   public var retryTime: Int { core.state.withLock { $0.retryTime } }
   /// The ID of the last event that came; `nil` when none has had one since `connect`.
   public var lastEventId: String? { core.state.withLock { $0.lastEventID } }
-  /// How the source stands.
+  /// The state of the source.
   public var readyState: EventSourceState { core.state.withLock { $0.readyState } }
 
-  /// Asks for the stream, behind the event `lastEventId` if one is given.
+  /// Requests the stream, after the event `lastEventId` if one is given.
   ///
   /// It returns at once. Nothing happens unless the source is closed.
   public func connect(lastEventId: String? = nil) {
@@ -65,12 +65,12 @@ public final class EventSource: Sendable {
     core.state.withLock { $0.listeners.names.sorted() }
   }
 
-  /// Has `handler` called whenever a stream begins, after each reconnect too.
+  /// Calls `handler` whenever a stream begins, also after each reconnect.
   public func onOpen(_ handler: @escaping @Sendable () -> Void) {
     core.state.withLock { $0.openHandlers.append(handler) }
   }
 
-  /// Has `handler` called when the source is closed and asks no more.
+  /// Calls `handler` when the source is closed and does not reconnect.
   ///
   /// It gets the status of the last answer, if there was one; whether the standard would have the source ask again; and
   /// what went wrong, if anything did. After ``disconnect()`` there is no error; after 204 the status says why.
@@ -83,14 +83,14 @@ public final class EventSource: Sendable {
     core.state.withLock { $0.completeHandlers.append(handler) }
   }
 
-  /// Has `handler` called for each event of the type `message`, which is that of events without one.
+  /// Calls `handler` for each event of the type `message`, the type of events that name none.
   public func onMessage(
     _ handler: @escaping @Sendable (_ id: String?, _ event: String?, _ data: String?) -> Void
   ) {
     core.state.withLock { $0.messageHandlers.append(handler) }
   }
 
-  /// Has `handler` called for each event of this type; a type may have several handlers.
+  /// Calls `handler` for each event of this type; a type may have several handlers.
   public func addEventListener(
     _ event: String,
     handler: @escaping @Sendable (_ id: String?, _ event: String?, _ data: String?) -> Void
@@ -111,19 +111,19 @@ public final class EventSource: Sendable {
   }
 }
 
-/// How an event source stands, with the numbers of the standard.
+/// The state of an event source, with the numbers of the standard.
 public enum EventSourceState: Int, Sendable, CaseIterable {
   /// The stream is asked for, or will be after a wait.
   case connecting = 0
   /// Events may come.
   case open = 1
-  /// There is no stream, and none will be asked for without another `connect`.
+  /// There is no stream; only another `connect` requests one.
   case closed = 2
 }
 
 /// One event as the library's users get it.
 public struct EventSourceMessage: Sendable, Equatable {
-  /// The last event ID, whether this event named it or an earlier one; `nil` when there is none.
+  /// The last event ID, set by this event or an earlier one; `nil` when there is none.
   public let id: String?
   /// The type, `message` for an event that names none.
   public let event: String
@@ -131,7 +131,7 @@ public struct EventSourceMessage: Sendable, Equatable {
   public let data: String
 }
 
-/// How an ``EventSource`` asks and how long it waits.
+/// The request and the time limits of an ``EventSource``.
 public struct EventSourceSettings: Sendable {
   /// GET unless set.
   public var method = "GET"
@@ -141,13 +141,13 @@ public struct EventSourceSettings: Sendable {
   public var reconnect = ReconnectPolicy()
   /// The wait before a new attempt until the stream names one.
   public var reconnectionTime = Duration.seconds(3)
-  /// A stream on which nothing comes for this time, not even a comment, is given up and asked for again.
+  /// A stream that is silent for this time, without even a comment, is closed and requested again.
   public var silenceTimeout: Duration?
-  /// From the name's resolution to the answer's head, redirects included; its events may take as long as they like.
+  /// From the name's resolution to the answer's head, redirects included; events have no time limit.
   public var connectTimeout = Duration.seconds(10)
-  /// Bytes of one event's data at most; a larger one ends the source.
+  /// The most bytes of one event's data; a larger event ends the source.
   public var maximumEventSize = 16 << 20
-  /// Whether the server is told that it may compress; some hold events back for that.
+  /// Whether the server may compress; some servers hold events back for that.
   public var acceptsCompression = false
   /// A file with the certificates to trust (PEM), in place of the system's.
   public var caFile: String?
@@ -156,5 +156,5 @@ public struct EventSourceSettings: Sendable {
   public init() {}
 }
 
-/// Why an event stream ended, or never came to be: what ends any connection.
+/// Why an event stream ended or could not be opened.
 public typealias EventSourceError = ConnectionLoss

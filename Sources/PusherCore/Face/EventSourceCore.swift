@@ -14,7 +14,7 @@ final class EventSourceCore: Sendable {
     var readyState = EventSourceState.closed
     var retryTime: Int
     var lastEventID: String?
-    /// Counts the calls of `connect`, so that what an earlier one led to can be told apart.
+    /// Counts the calls of `connect`, so that results of an earlier call can be recognised.
     var generation = 0
     var openHandlers: [@Sendable () -> Void] = []
     var completeHandlers: [CompleteHandler] = []
@@ -57,7 +57,7 @@ final class EventSourceCore: Sendable {
     }
   }
 
-  /// There is no thread to ask for the stream; another `connect` may have more luck.
+  /// There is no thread for the stream; another `connect` may succeed.
   func threadFailed(_ error: EventSourceError) {
     let generation = state.withLock { state in
       state.thread = ThreadOrders()
@@ -110,7 +110,7 @@ final class EventSourceCore: Sendable {
     state.withLock { if $0.generation == generation { $0.retryTime = time } }
   }
 
-  /// Hands one event to everybody who wants it.
+  /// Hands one event to all its handlers.
   func received(_ message: EventSourceMessage, retryTime: Int, _ generation: Int) {
     let (handlers, streams) = state.withLock {
       state -> ([MessageHandler], [EventSourceMessages.Buffer]) in

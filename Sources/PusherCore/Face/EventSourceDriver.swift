@@ -1,4 +1,4 @@
-/// What runs on an event source's own thread: carries out its tasks, and tells what comes of them.
+/// Runs on an event source's own thread: carries out its tasks and reports their results.
 final class EventSourceDriver {
   private let loop: EventLoop
   private let core: EventSourceCore
@@ -101,7 +101,7 @@ final class EventSourceDriver {
       id: event.lastEventID.isEmpty ? nil : event.lastEventID.text, event: event.type.text,
       data: event.data.text)
     core.received(message, retryTime: feed.reconnectionTime.inMilliseconds, generation)
-    // A handler may have asked for something; it is done before the next event.
+    // A handler may have given an order; it is carried out before the next event.
     beginRound()
   }
 }

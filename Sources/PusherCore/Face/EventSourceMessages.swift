@@ -36,7 +36,7 @@ public struct EventSourceMessages: AsyncSequence, Sendable {
       of: EventSourceMessage.self, bufferingPolicy: .bufferingNewest(Swift.max(limit, 1)))
     let buffer = Buffer(continuation)
     let key = ObjectIdentifier(buffer)
-    // Set before the buffer is known to anybody: the sequence may be given up at once.
+    // Set before the buffer is known to anybody: the sequence may be released at once.
     continuation.onTermination = { [weak core] _ in
       _ = core?.state.withLock { $0.streams.removeValue(forKey: key) != nil }
     }

@@ -1,4 +1,4 @@
-/// Answers as the user's ``AuthMethod`` and ``UserAuthMethod`` say; it belongs to the callback thread.
+/// Signs by the user's ``AuthMethod`` and ``UserAuthMethod``; it belongs to the callback thread.
 final class MethodSigner: Signer {
   private let connection: PusherConnection
   private let dispatcher: EventDispatcher
@@ -22,7 +22,7 @@ final class MethodSigner: Signer {
     questions = OpenQuestions(loop: loop, timeout: options.connectTimeout)
   }
 
-  /// Under which id the last authorisation lets this client into a presence channel.
+  /// The member id of the last authorisation for each presence channel.
   func memberID(of channel: String) -> String? { memberIDs[channel] }
 
   /// What the endpoint said about a channel that failed.

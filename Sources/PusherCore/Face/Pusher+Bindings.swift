@@ -1,6 +1,6 @@
 /// Events of any channel.
 extension Pusher {
-  /// Has every event handed to `eventCallback`, whatever its channel, the service's own among them.
+  /// Calls `eventCallback` for every event on any channel, including the service's own.
   ///
   /// Errors of the server come as events called `pusher:error`.
   @discardableResult
@@ -8,7 +8,7 @@ extension Pusher {
     connection.bindings.bind(to: nil, eventCallback)
   }
 
-  /// Has every event of one name handed to `eventCallback`, whatever its channel.
+  /// Calls `eventCallback` for every event of one name on any channel.
   @discardableResult
   public func bind(
     eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void
@@ -16,7 +16,7 @@ extension Pusher {
     connection.bindings.bind(to: eventName, eventCallback)
   }
 
-  /// Has the whole message of every event handed to `callback`, as before PusherSwift 8.
+  /// Calls `callback` with the whole message of every event, as before PusherSwift 8.
   ///
   /// It is an object with `event` and, where the event has them, `channel`, `data` and `user_id`; `data` is a value, or
   /// its text where it is not JSON or ``PusherClientOptions/attemptToReturnJSONObject`` is off.
@@ -53,14 +53,14 @@ extension Pusher {
 
   /// All events of the client as a sequence, from now until the client is gone.
   ///
-  /// - Parameter buffering: What happens to events that come faster than they are taken.
+  /// - Parameter buffering: What happens to events that come faster than they are read.
   public func events(buffering: PusherEvents.Buffering = .newest(1024)) -> PusherEvents {
     PusherEvents(connection.bindings, buffering)
   }
 }
 
 extension PusherEvent {
-  /// The message for handlers that want no event.
+  /// The message for handlers that do not take an event.
   func message(parsed: Bool) -> JSONValue {
     var members: [JSONValue.Member] = [.init("event", .string(eventName))]
     if let channelName { members.append(.init("channel", .string(channelName))) }

@@ -26,7 +26,7 @@ public final class Pusher: AnyDataHandlers {
   /// A client that is not connected yet.
   ///
   /// - Parameters:
-  ///   - key: The app's key; one that is empty fails when connecting.
+  ///   - key: The app's key; an empty one fails when connecting.
   ///   - options: Everything else.
   public init(key: String, options: PusherClientOptions = PusherClientOptions()) {
     connection = PusherConnection(key: key, options: options)
@@ -39,7 +39,7 @@ public final class Pusher: AnyDataHandlers {
   /// The app's key.
   public var key: String { connection.key }
 
-  /// Who is told what happens: the same as the connection's ``PusherConnection/delegate``.
+  /// The delegate: the same as the connection's ``PusherConnection/delegate``.
   public weak var delegate: (any PusherDelegate)? {
     get { connection.delegate }
     set { connection.delegate = newValue }
@@ -47,8 +47,8 @@ public final class Pusher: AnyDataHandlers {
 
   /// Connects, and subscribes to every wanted channel once there is a connection.
   ///
-  /// It returns at once; what comes of it is told to the delegate. Nothing happens while the client is connecting or
-  /// connected; while it waits to reconnect, the next attempt is made at once.
+  /// It returns at once; the delegate learns the result. Nothing happens while the client is connecting or connected;
+  /// while it waits to reconnect, the next attempt is made at once.
   public func connect() {
     connection.connect()
   }
@@ -72,16 +72,16 @@ public final class Pusher: AnyDataHandlers {
 
   /// Wants a channel: it is subscribed as soon as there is a connection, and again after each reconnect.
   ///
-  /// A name that no channel can have (more than 200 bytes, or other characters than `A-Z a-z 0-9 _ - = @ , . ;`) is not
-  /// sent: ``PusherChannel/failure`` tells so at once, and the delegate later. Asking for a channel whose subscription
-  /// failed makes another attempt; asking for one that is subscribed changes nothing.
+  /// An invalid name (more than 200 bytes, or other characters than `A-Z a-z 0-9 _ - = @ , . ;`) is not sent:
+  /// ``PusherChannel/failure`` tells so at once, and the delegate later. Asking for a channel whose subscription failed
+  /// makes another attempt; asking for one that is subscribed changes nothing.
   ///
   /// - Parameters:
   ///   - channelName: The name with its prefix; with `presence-` the result is a ``PusherPresenceChannel``.
-  ///   - auth: An authorisation that was got elsewhere; it is good for one socket, and afterwards the
+  ///   - auth: An authorisation from elsewhere; it is good for one socket, and afterwards the
   ///     ``PusherClientOptions/authMethod`` is asked.
-  ///   - onMemberAdded: Told who joins, on presence channels.
-  ///   - onMemberRemoved: Told who leaves, on presence channels.
+  ///   - onMemberAdded: Called when a member joins a presence channel.
+  ///   - onMemberRemoved: Called when a member leaves a presence channel.
   @discardableResult
   public func subscribe(
     _ channelName: String, auth: PusherAuth? = nil,
@@ -133,12 +133,12 @@ public final class Pusher: AnyDataHandlers {
   /// The channels that the server has confirmed on the present connection.
   public var subscribedChannels: [PusherChannel] { connection.channels.subscribed }
 
-  /// Leaves a channel and drops its bindings; nothing happens when it is not wanted.
+  /// Unsubscribes from a channel and drops its bindings; nothing happens when it is not wanted.
   public func unsubscribe(_ channelName: String) {
     if let channel = connection.channel(channelName) { connection.unsubscribe(channel) }
   }
 
-  /// Leaves all channels and drops their bindings; those of the client stay.
+  /// Unsubscribes from all channels and drops their bindings; those of the client stay.
   public func unsubscribeAll() {
     connection.unsubscribeAll()
   }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A channel that was subscribed to, or shall be.
+/// A channel that is subscribed, or will be.
 ///
 /// It can be used from any thread. It and its bindings survive the loss of a connection, `disconnect()` and `connect()`;
 /// unsubscribing ends it: its bindings are dropped, and subscribing again makes another object.
@@ -13,7 +13,7 @@ public class PusherChannel: AnyDataHandlers, @unchecked Sendable {
 
   /// The channel's name, prefix included.
   public let name: String
-  /// What the name's prefix stands for.
+  /// The kind of channel, by the name's prefix.
   public let type: ChannelKind
   let connection: PusherConnection
   /// Tells in which order channels were made.
@@ -31,8 +31,8 @@ public class PusherChannel: AnyDataHandlers, @unchecked Sendable {
     var unsent: [ClientEvent] = []
   }
 
-  /// - Parameter failure: Why the channel never can be subscribed.
-  /// - Parameter bindings: Whose events these are, when they outlive the channel.
+  /// - Parameter failure: Why the channel cannot be subscribed.
+  /// - Parameter bindings: The bindings of these events, when they outlive the channel.
   init(
     name: String, connection: PusherConnection, failure: SubscriptionFailure? = nil,
     bindings: BindingList = BindingList()
@@ -61,19 +61,19 @@ public class PusherChannel: AnyDataHandlers, @unchecked Sendable {
   /// Why the channel is not subscribed, when the last attempt failed.
   public var failure: SubscriptionFailure? { state.withLock { $0.failure } }
 
-  /// Leaves the channel and drops its bindings and the client events that still wait.
+  /// Unsubscribes from the channel, and drops its bindings and the client events that still wait.
   public func unsubscribe() {
     connection.unsubscribe(self)
   }
 
   // MARK: For the client
 
-  /// What a later `subscribe` brings.
+  /// What a later `subscribe` changes.
   func renew(auth: PusherAuth?) {
     state.withLock { $0.auth = auth ?? $0.auth }
   }
 
-  /// The authorisation that was given to `subscribe`; it is good for one socket, so it is taken once.
+  /// The authorisation that was given to `subscribe`; it is good for one socket, so it is used once.
   func takeAuth() -> PusherAuth? {
     state.withLock { state in
       defer { state.auth = nil }
@@ -130,7 +130,7 @@ public class PusherChannel: AnyDataHandlers, @unchecked Sendable {
     }
   }
 
-  /// Puts back what could not be sent after all.
+  /// Puts back events that could not be sent.
   func putBack(_ events: ArraySlice<ClientEvent>) {
     state.withLock { state in
       if state.isWanted { state.unsent.insert(contentsOf: events, at: 0) }
@@ -171,13 +171,13 @@ extension PusherChannel {
 // MARK: Bindings
 
 extension PusherChannel {
-  /// Has every event of the channel handed to `eventCallback`.
+  /// Calls `eventCallback` for every event of the channel.
   @discardableResult
   public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
     bindings.bind(to: nil, eventCallback)
   }
 
-  /// Has the channel's events of one name handed to `eventCallback`.
+  /// Calls `eventCallback` for the channel's events of one name.
   ///
   /// Also the service's own, such as `pusher:subscription_succeeded`, `pusher:member_added` and `pusher:cache_miss`.
   @discardableResult
@@ -187,7 +187,7 @@ extension PusherChannel {
     bindings.bind(to: eventName, eventCallback)
   }
 
-  /// Has the data of the channel's events of one name handed to `callback`, as before PusherSwift 8.
+  /// Calls `callback` with the data of the channel's events of one name, as before PusherSwift 8.
   ///
   /// The data is a value, or its text where it is not JSON or ``PusherClientOptions/attemptToReturnJSONObject`` is off.
   @_disfavoredOverload
@@ -226,7 +226,7 @@ extension PusherChannel {
 
   /// All events of the channel as a sequence, from now until the channel is unsubscribed.
   ///
-  /// - Parameter buffering: What happens to events that come faster than they are taken.
+  /// - Parameter buffering: What happens to events that come faster than they are read.
   public func events(
     buffering: PusherEvents.Buffering = .newest(1024)
   ) -> PusherEvents {
@@ -235,7 +235,7 @@ extension PusherChannel {
 }
 
 extension PusherEvent {
-  /// The data for handlers that want no event: parsed if that is wished and possible.
+  /// The data for handlers that do not take an event: parsed if wanted and possible.
   func value(parsed: Bool) -> JSONValue? {
     guard let data else { return nil }
     guard parsed else { return .string(data) }

@@ -1,4 +1,4 @@
-/// From options to what the machines want to know.
+/// Turns options into the settings of the machines.
 extension PusherClientOptions {
   /// What the client calls itself in the socket's URL.
   static let clientName = "swift-pusher-core"
@@ -56,7 +56,7 @@ extension PusherClientOptions {
     return path
   }
 
-  /// How the session behaves, with what the connection's own properties say about retries.
+  /// The session's options, with the retry settings of the connection's own properties.
   func sessionOptions(_ retries: RetrySettings) throws(PusherConfigurationError) -> SessionOptions {
     for time in [activityTimeout, connectTimeout, retries.pongTimeout] {
       if let time, time <= .zero { throw .invalidTimeout(time) }
@@ -64,7 +64,7 @@ extension PusherClientOptions {
     let mode: ReconnectPolicy.Mode =
       !autoReconnect ? .never : retriesFirstConnection ? .always : .automatic
     let ceiling = retries.maximumGap ?? .seconds(120)
-    // A longest gap below the floor asks for quick retries, but the client must not spin.
+    // A longest gap below the floor asks for quick retries, but the client must still wait.
     let floor = min(retries.floor, max(.milliseconds(10), ceiling))
     var options = SessionOptions(
       service: service, activityTimeout: activityTimeout ?? .seconds(120),
@@ -77,7 +77,7 @@ extension PusherClientOptions {
   }
 }
 
-/// What can be set about retries on the connection itself.
+/// The retry settings of the connection.
 struct RetrySettings: Sendable {
   /// The shortest wait before an attempt.
   var floor = Duration.seconds(1)

@@ -1,13 +1,13 @@
-/// What a ``Pusher`` needs to know besides its key; every part has a default.
+/// The settings of a ``Pusher`` besides its key; every part has a default.
 ///
-/// The options are read when `connect()` is called; what cannot work is then told to the delegate as a
-/// ``PusherConfigurationError``, before anything is sent.
+/// The options are read when `connect()` is called; the delegate then gets a ``PusherConfigurationError`` for settings
+/// that cannot work, before anything is sent.
 public struct PusherClientOptions: Sendable {
-  /// Who signs subscriptions to private and presence channels.
+  /// How subscriptions to private and presence channels are signed.
   public var authMethod: AuthMethod
-  /// Who tells who the user is, for ``PusherUser/signIn()``.
+  /// How the user is authenticated, for ``PusherUser/signIn()``.
   public var userAuthMethod: UserAuthMethod
-  /// Makes the keys of encrypted channels, with ``AuthMethod/inline(secret:)``; the other methods bring them along.
+  /// Makes the keys of encrypted channels, with ``AuthMethod/inline(secret:)``; the other methods bring the keys.
   public var encryptionMasterKey: EncryptionMasterKey?
   /// Whether handlers bound with `callback:` get data as a parsed ``JSONValue``; else they get its text.
   public var attemptToReturnJSONObject: Bool
@@ -17,17 +17,17 @@ public struct PusherClientOptions: Sendable {
   public var host: PusherHost?
   /// 1 to 65535; `nil` for 443 with TLS and 80 without.
   public var port: Int?
-  /// What stands before `/app/KEY` in the URL's path; `nil` or empty for nothing.
+  /// The URL's path before `/app/KEY`; may be `nil` or empty.
   public var path: String?
   /// Whether the connection is encrypted.
   public var useTLS: Bool
-  /// The silence after which the server is asked for a sign of life; the server's own value counts when it is shorter.
+  /// The silence after which the server is pinged; the server's own value counts when it is shorter.
   public var activityTimeout: Duration?
-  /// Whose names for things are used; ``Service/pusher`` unless the service renames them.
+  /// The service, with its names and hosts; ``Service/pusher`` by default.
   public var service: Service
   /// A PEM file with the only authorities to trust, the service's and the endpoints'; `nil` for the system's.
   public var caFile: String?
-  /// Proxies, and the environment's variables that shall count; nothing of either unless given.
+  /// Proxies, and the environment variables to use; neither unless given.
   public var network: PusherNetwork
   /// How long connecting may take, from the name's resolution to the server's greeting, and each answer to a
   /// subscription; also how long an endpoint or an ``Authorizer`` may take.
@@ -68,23 +68,23 @@ public struct PusherClientOptions: Sendable {
   }
 }
 
-/// Why the options of a client, or its surroundings, do not let it connect: nothing was sent.
+/// Why a client cannot connect with its options or on this machine; nothing was sent.
 public enum PusherConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The key is empty.
   case missingKey
-  /// The host, or the cluster, is not what can stand in a URL; with the reason.
+  /// The host or the cluster cannot stand in a URL; with the reason.
   case invalidHost(String, reason: String)
   /// The port is not from 1 to 65535.
   case invalidPort(Int)
-  /// The path has a character that no path has.
+  /// The path has an invalid character.
   case invalidPath(String)
   /// A timeout is zero or less.
   case invalidTimeout(Duration)
-  /// A proxy's URL is none; the message holds no part of it.
+  /// A proxy's URL is invalid; the message shows no part of it.
   case invalidProxy(String)
   /// The trust roots cannot be read.
   case tls(String)
-  /// The system gave no thread or no pipe.
+  /// The system could not make a thread or a pipe.
   case system(String)
 
   /// What is wrong, in the words of a message to the user.

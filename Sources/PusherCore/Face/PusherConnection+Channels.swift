@@ -4,7 +4,7 @@ extension PusherConnection {
 
   func channel(_ name: String) -> PusherChannel? { state.withLock { $0.channels[name] } }
 
-  /// What `subscribe` was called with, beside the name.
+  /// The arguments of `subscribe` besides the name.
   struct Wish {
     var auth: PusherAuth?
     var onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)?
@@ -34,9 +34,9 @@ extension PusherConnection {
     return channel
   }
 
-  /// A presence channel, whatever its name: one with another prefix fails.
+  /// A presence channel; a name with another prefix makes one that fails.
   func subscribePresence(_ name: String, _ wish: Wish) -> PusherPresenceChannel {
-    // Another kind of channel must not even be asked for.
+    // A channel of another kind must not be requested.
     if ChannelKind(channelName: name) == .presence,
       let channel = subscribe(name, wish) as? PusherPresenceChannel
     {

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What any thread may want of the client's own.
+/// An order from any thread to the client's own.
 enum ClientOrder: Sendable {
   /// Connect anew, for this call of `connect()`.
   case connect(generation: Int)
@@ -19,17 +19,17 @@ enum ClientOrder: Sendable {
   case trim
   case shutDown
 
-  /// Whether nobody would know of it unless it waited for a thread.
+  /// Whether it must wait for a thread, because it would be lost otherwise.
   fileprivate var outlivesIdleness: Bool {
     if case .refuse = self { true } else { false }
   }
 }
 
 extension PusherConnection {
-  /// Has the client's thread carry out `order`, in the order of calls.
+  /// Lets the client's thread carry out `order`, in the order of calls.
   ///
-  /// Before the first `connect()` there is no thread, and that call looks at everything that is wanted by itself; so all
-  /// that waits for it is what the delegate has yet to be told.
+  /// Before the first `connect()` there is no thread. That call looks at all wanted channels itself, so only reports
+  /// for the delegate wait for it.
   func post(_ order: ClientOrder) {
     let wakeUp = state.withLock { state -> WakeUp? in
       guard !state.isShutDown, state.thread.hasThread || order.outlivesIdleness else {
@@ -43,7 +43,7 @@ extension PusherConnection {
   /// Takes what was posted.
   func takeOrders() -> [ClientOrder] { state.withLock { $0.thread.take() } }
 
-  /// Has handlers that were unbound let go of, where a thread might still hold them.
+  /// Lets the thread release unbound handlers that it may still hold.
   func trim() {
     guard state.withLock({ $0.thread.hasThread }) else { return }
     post(.trim)
@@ -94,7 +94,7 @@ extension PusherConnection {
     }
   }
 
-  /// There is no thread to call back on: what is to be told, is told on this one.
+  /// There is no callback thread, so the delegate is called on this one.
   func threadFailed(_ reason: String) {
     let delegate = state.withLock { state in
       state.thread = ThreadOrders()
@@ -110,7 +110,7 @@ extension PusherConnection {
   /// Ends everything; nothing works afterwards.
   func shutDown() {
     let (channels, wakeUp) = state.withLock { state in
-      // Without a thread nobody would ever take the orders, and they hold the channels, which hold the connection.
+      // Without a thread the orders would never be taken, and they hold the channels, which hold the connection.
       let wakeUp = state.thread.post(.shutDown)
       if !state.thread.hasThread { state.thread = ThreadOrders() }
       state.isShutDown = true
@@ -136,7 +136,7 @@ extension PusherConnection {
     state.connectionState = new
   }
 
-  /// Changes the state for what the attempt `generation` has led to, unless something else is wanted by now.
+  /// Changes the state after the attempt `generation`, unless a newer call has replaced it.
   @discardableResult
   func change(to new: ConnectionState, generation: Int, socketId: String? = nil) -> Bool {
     let isCurrent = state.withLock { state in

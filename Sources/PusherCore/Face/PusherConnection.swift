@@ -14,15 +14,15 @@ public final class PusherConnection: Sendable {
   /// The ``Status/generation`` whose events are handed out, 0 for none; read for every event.
   let liveGeneration = Atomic<Int>(0)
 
-  /// What all threads share.
+  /// The state that all threads share.
   struct Status {
     var connectionState = ConnectionState.disconnected
-    /// Counts the calls of `connect()`, so that what an earlier one led to can be told apart.
+    /// Counts the calls of `connect()`, so that results of an earlier call can be recognised.
     var generation = 0
     var isShutDown = false
-    /// What the callback thread has yet to do.
+    /// Orders for the callback thread.
     var thread = ThreadOrders<ClientOrder>()
-    /// State changes that the delegate has yet to be told.
+    /// State changes that wait to be told to the delegate.
     var changes: [StateChange] = []
     var channels = NameTable<PusherChannel>()
     var socketId: String?
@@ -42,7 +42,7 @@ public final class PusherConnection: Sendable {
     state = Locked(Status())
   }
 
-  /// How the connection stands now.
+  /// The state of the connection.
   public var connectionState: ConnectionState { state.withLock { $0.connectionState } }
 
   /// The server's name for the socket; `nil` while there is none.
@@ -51,14 +51,14 @@ public final class PusherConnection: Sendable {
   /// The channels that are wanted.
   public var channels: PusherChannels { PusherChannels(self) }
 
-  /// Who is told what happens; referred to weakly, so somebody else must hold it.
+  /// The delegate; referred to weakly, so you must keep it.
   public weak var delegate: (any PusherDelegate)? {
     get { state.withLock { $0.delegate } }
     set { state.withLock { $0.delegate = newValue } }
   }
 
-  /// Tells whom other members of presence channels see, with ``AuthMethod/inline(secret:)``; without it the socket's id
-  /// is the user's.
+  /// Names this client's member on presence channels, with ``AuthMethod/inline(secret:)``; without it the socket's id
+  /// is the member's.
   ///
   /// It is called on the callback thread, for each subscription of a presence channel.
   public var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)? {
@@ -68,7 +68,7 @@ public final class PusherConnection: Sendable {
         defer { state.userDataFetcher = newValue }
         return state.userDataFetcher
       }
-      // What the former closure holds goes here, where no lock is held.
+      // The former closure is released here, outside the lock.
       withExtendedLifetime(former) {}
     }
   }
@@ -108,7 +108,7 @@ public final class PusherConnection: Sendable {
     set { state.withLock { $0.retries.pongTimeout = newValue } }
   }
 
-  /// The time of so many seconds, up to a year; what is no number counts as none.
+  /// The duration of `seconds`, up to a year; a value that is not a number counts as zero.
   private static func duration(_ seconds: Double) -> Duration {
     seconds.isFinite ? .seconds(min(max(seconds, 0), 31_536_000)) : .seconds(120)
   }

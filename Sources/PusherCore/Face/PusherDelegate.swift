@@ -1,7 +1,7 @@
-/// What a client tells about its connection and channels; every method has a default that does nothing.
+/// Learns what happens to a client's connection and channels; every method has a default that does nothing.
 ///
 /// All calls come on the client's callback thread, one at a time and in the order in which things happened; see
-/// ``Pusher`` for what that means. The client refers to its delegate weakly.
+/// ``Pusher``. The client refers to its delegate weakly.
 public protocol PusherDelegate: PusherDelegateSignatures, Sendable {
   /// The state changed.
   func changedConnectionState(from old: ConnectionState, to new: ConnectionState)
@@ -40,7 +40,7 @@ public protocol PusherDelegate: PusherDelegateSignatures, Sendable {
   /// The server told how many subscriptions a channel has.
   func subscriptionCountChanged(channelName: String, count: Int)
 
-  /// What goes on inside, in words for a developer; signatures and shared secrets are left out.
+  /// Messages for a developer; signatures and shared secrets are left out.
   func debugLog(message: String)
 
   /// The server sent a `pusher:error`; by itself it ends nothing.
@@ -64,16 +64,16 @@ public protocol PusherDelegate: PusherDelegateSignatures, Sendable {
   func connectionDidDisconnect(
     _ connection: PusherConnection, error: ConnectionLoss?, willAttemptReconnect: Bool)
 
-  /// An attempt to connect came to nothing.
+  /// An attempt to connect failed.
   ///
   /// - Parameters:
   ///   - connection: The connection that did not come about.
-  ///   - error: A ``ConnectionLoss``, or a ``PusherConfigurationError`` when nothing could even be sent.
+  ///   - error: A ``ConnectionLoss``, or a ``PusherConfigurationError`` when nothing could be sent.
   ///   - willAttemptReconnect: Whether another attempt follows without further calls.
   func connectionDidFail(
     _ connection: PusherConnection, error: any Error, willAttemptReconnect: Bool)
 
-  /// Another attempt is planned after `delay`: answers the delay that shall be kept, or `nil` to stay disconnected.
+  /// Another attempt is planned after `delay`: return the delay to use, or `nil` to stay disconnected.
   func connectionWillReconnect(_ connection: PusherConnection, afterDelay delay: Duration)
     -> Duration?
 
@@ -83,7 +83,7 @@ public protocol PusherDelegate: PusherDelegateSignatures, Sendable {
   /// A request that asks who the user is, is about to be sent, and may be changed.
   func willAuthenticateUser(request: inout AuthRequest)
 
-  /// All channels are back after a reconnect; what was sent within the time before was missed.
+  /// All channels are subscribed again after a reconnect; events sent within this time were missed.
   func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration)
 }
 
@@ -155,16 +155,16 @@ public struct PusherError: Error, Sendable, Equatable, CustomStringConvertible {
   public var description: String { code.map { "\(message) (\($0))" } ?? message }
 }
 
-/// What a presence channel tells about its members, for those who prefer a delegate to closures.
+/// Learns of a presence channel's members, as an alternative to closures.
 ///
 /// The calls come on the client's callback thread; the channel refers to its delegate weakly.
 public protocol PusherPresenceChannelDelegate: AnyObject, Sendable {
   /// The channel was subscribed, and its members are known.
   func presenceChannelDidSubscribe(_ channel: PusherPresenceChannel)
-  /// Somebody came.
+  /// A member joined.
   func presenceChannel(
     _ channel: PusherPresenceChannel, memberAdded member: PusherPresenceChannelMember)
-  /// Somebody left.
+  /// A member left.
   func presenceChannel(
     _ channel: PusherPresenceChannel, memberRemoved member: PusherPresenceChannelMember)
 }

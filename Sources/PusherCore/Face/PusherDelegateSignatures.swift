@@ -1,9 +1,9 @@
-/// What makes a method of a delegate that would never be called an error when it is compiled.
+/// Makes the compiler refuse a delegate's method that would never be called.
 ///
-/// Each method of ``PusherDelegate`` has a default, so one that a class writes with other types would be silently left
-/// alone. Here the same methods stand with any types: what a class has written decides them, and where they are not those
-/// of the protocol, only a check that is unavailable is left, whose message says what to write. The names that methods
-/// had before PusherSwift 5 are found the same way. There is nothing here to implement.
+/// Each method of ``PusherDelegate`` has a default, so a method with other types would be ignored silently. Here the
+/// same methods stand with any types. A class's own methods decide the types; if these differ from the protocol's, only
+/// an unavailable check fits, and its message says what to write. The names that methods had before PusherSwift 5 are
+/// found the same way. There is nothing here to implement.
 public protocol PusherDelegateSignatures: AnyObject {
   associatedtype FailedName
   associatedtype FailedResponse
@@ -93,7 +93,7 @@ public protocol PusherDelegateSignatures: AnyObject {
   static func checkFailedFormer()
 }
 
-/// What serves as the written signature of methods that nobody writes.
+/// Stands in for methods that the class does not write.
 extension PusherDelegateSignatures {
   /// Never called.
   public func willAuthorizeChannel(_ channel: PusherChannel, request: Never) {}

@@ -4,13 +4,13 @@ public struct PusherEvent: Sendable {
   public let eventName: String
   /// The channel's name; `nil` for events that belong to no channel.
   public let channelName: String?
-  /// What came as data, byte for byte: what the string of a usual message holds, or the JSON of any other value.
+  /// The data, byte for byte: the content of the string in a usual message, or the JSON of any other value.
   ///
-  /// `nil` when there was none, or `null`.
+  /// `nil` when it was missing or `null`.
   public let data: String?
   /// When the bytes of the message were read from the socket; messages that came together have the same time.
   public let timeReceived: WallTime
-  /// The message, for those with anything unusual; the usual shape has no more than its name, channel and data string.
+  /// The message, for events of an unusual shape; the usual shape has only name, channel and data string.
   private let original: Original?
 
   /// A message as it came.
@@ -36,7 +36,7 @@ public struct PusherEvent: Sendable {
 
   /// An event of any shape.
   ///
-  /// - Parameter eventName: The name that is shown, which need not be the message's own.
+  /// - Parameter eventName: The public name, which may differ from the message's own.
   init(_ envelope: Envelope, eventName: String, timeReceived: WallTime) {
     self.eventName = eventName
     self.timeReceived = timeReceived
@@ -51,7 +51,7 @@ public struct PusherEvent: Sendable {
   /// - Parameters:
   ///   - eventName: The event's name.
   ///   - channelName: The channel's name, if it has one.
-  ///   - data: What stands in the data string, usually JSON; not checked.
+  ///   - data: The content of the data string, usually JSON; not checked.
   ///   - userId: Who sent it, on presence channels.
   ///   - timeReceived: When it came; 1970 unless told.
   public init(
@@ -80,15 +80,15 @@ public struct PusherEvent: Sendable {
 extension PusherEvent {
   /// ``data`` as a value; `nil` when there is none or it is not JSON.
   ///
-  /// It is made anew each time, so keep it rather than ask twice.
+  /// It is parsed each time, so keep it.
   public var jsonObject: JSONValue? {
     data.flatMap { try? JSONParser.parse($0) }
   }
 
-  /// Who sent a client event on a presence channel, vouched for by the server; `nil` on other events.
+  /// The member that sent a client event on a presence channel, as the server says; `nil` for other events.
   public var userId: String? { original?.userId }
 
-  /// A member of the message as it came, such as `data` or what a server adds of its own; `nil` when there is none.
+  /// A member of the message as it came, such as `data` or one that a server adds; `nil` when there is none.
   public func property(withKey key: String) -> JSONValue? {
     guard let original else {
       return JSONValue.object(Self.members(eventName, channelName, data))[key]

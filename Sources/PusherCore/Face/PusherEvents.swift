@@ -2,16 +2,16 @@ internal import Synchronization
 
 /// The events of a client or of a channel as a sequence.
 ///
-/// Each sequence has a buffer of its own, which bounds what a slow reader may cost: when it is full, events are dropped as
-/// ``Buffering`` says, and ``droppedCount`` tells how many. It ends when its channel is unsubscribed, when `unbindAll()`
-/// drops it, and when its client is gone. A reader that stops, by `break` or because its task is cancelled, and lets go of
-/// the sequence costs nothing from then on. It is for one reader: two that iterate share the events between them.
+/// Each sequence has a buffer of its own, which bounds what a slow reader may cost: when it is full, events are dropped
+/// as ``Buffering`` says, and ``droppedCount`` tells how many. It ends when its channel is unsubscribed, when
+/// `unbindAll()` drops it, and when its client is gone. A reader that stops, by `break` or cancellation, and releases
+/// the sequence costs nothing from then on. A sequence is for one reader: two readers would share its events.
 public struct PusherEvents: AsyncSequence, Sendable {
-  /// What happens to events that come faster than they are taken.
+  /// What happens to events that come faster than they are read.
   public enum Buffering: Sendable, Equatable {
-    /// The latest so many are kept; the oldest is dropped for one more.
+    /// The latest events are kept, up to this number; a new one replaces the oldest.
     case newest(Int)
-    /// The first so many are kept; one more is dropped.
+    /// The first events are kept, up to this number; a new one is dropped.
     case oldest(Int)
   }
 
@@ -25,7 +25,7 @@ public struct PusherEvents: AsyncSequence, Sendable {
     let count = Atomic<Int>(0)
   }
 
-  /// A sequence of what is handed to the handlers of `list`.
+  /// A sequence of the events for the handlers of `list`.
   init(_ list: BindingList, _ buffering: Buffering) {
     let policy: AsyncStream<PusherEvent>.Continuation.BufferingPolicy =
       switch buffering {
@@ -42,7 +42,7 @@ public struct PusherEvents: AsyncSequence, Sendable {
       }
     }
     let handler = EventHandler(binding, call, onUnbind: { continuation.finish() })
-    // Set before the handler is known to anybody: the sequence may be given up at once.
+    // Set before the handler is known to anybody: the sequence may be released at once.
     continuation.onTermination = { [weak list] _ in list?.unbind(binding) }
     list.insert(handler, for: nil)
     self.stream = stream

@@ -1,4 +1,4 @@
-/// Where the service is: a host of one's own, or a cluster of the service.
+/// Where the service is: your own host, or a cluster of the service.
 public enum PusherHost: Sendable, Equatable {
   /// A name or an address, without scheme, port and path; an IPv6 address with or without its brackets.
   case host(String)

@@ -1,6 +1,6 @@
-/// What stands between a client and its servers: proxies, and where the system keeps its authorities.
+/// The way to servers: proxies, and where the system keeps its authorities.
 ///
-/// Nothing of the process's environment is read by the library itself; whoever wants it to count hands it over:
+/// The library itself does not read the process's environment. Hand it over if you want it to count:
 ///
 /// ```swift
 /// let network = PusherNetwork(environment: ProcessInfo.processInfo.environment)
@@ -8,7 +8,7 @@
 /// ```
 public struct PusherNetwork: Sendable, Equatable {
   /// The proxy for every server, authorisation endpoints included: `http://`, `socks5h://` or `socks5://`, then
-  /// `[USER[:PASSWORD]@]HOST[:PORT]`; empty for none, whatever the environment says, and `nil` to leave it to that.
+  /// `[USER[:PASSWORD]@]HOST[:PORT]`; empty for none, whatever the environment says, and `nil` to use the environment.
   public var proxy: String?
   /// Variables by their names.
   ///
@@ -23,9 +23,10 @@ public struct PusherNetwork: Sendable, Equatable {
     self.environment = environment
   }
 
-  /// The ways to servers.
+  /// The routes to servers.
   ///
-  /// - Throws: ``PusherConfigurationError/invalidProxy(_:)`` for what is no proxy's URL; no part of the text is repeated.
+  /// - Throws: ``PusherConfigurationError/invalidProxy(_:)`` for an invalid proxy URL; the message repeats no part of
+  ///   it.
   func routing() throws(PusherConfigurationError) -> Routing {
     do throws(RoutingError) {
       return try Routing(proxy: proxy, environment: environment)
@@ -42,6 +43,6 @@ extension PusherNetwork: CustomStringConvertible, CustomReflectable {
   /// Whether there is a proxy; not which, since its URL may hold a password.
   public var description: String { proxy == nil ? "network" : "network with a proxy" }
 
-  /// Nothing, so that no dump shows a password or the environment.
+  /// Empty, so that no dump shows a password or the environment.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

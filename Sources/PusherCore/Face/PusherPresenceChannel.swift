@@ -1,7 +1,7 @@
-/// A channel that tells who else is there.
+/// A channel that lists its members.
 ///
-/// Members are known once the channel is subscribed. After a reconnect the list is replaced by the server's, and who came
-/// and went meanwhile is told like any other coming and going.
+/// Members are known once the channel is subscribed. After a reconnect the server's list replaces it, and the
+/// differences are reported like any other change.
 public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
   private let presence = Locked(Presence())
 
@@ -19,10 +19,10 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
   /// How many members there are.
   public var memberCount: Int { presence.withLock { $0.roster.count } }
 
-  /// The id under which this client is in the channel; `nil` before it was subscribed.
+  /// This client's member id; `nil` before the channel is subscribed.
   public var myId: String? { presence.withLock { $0.myId } }
 
-  /// This client's own member; `nil` before the channel was subscribed.
+  /// This client's own member; `nil` before the channel is subscribed.
   public func me() -> PusherPresenceChannelMember? {
     presence.withLock { presence in presence.myId.flatMap { presence.roster[$0] } }
   }
@@ -32,7 +32,7 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
     presence.withLock { $0.roster[userId] }
   }
 
-  /// Who is told of coming and going, beside the closures given to `subscribe`; referred to weakly.
+  /// The delegate for members that come and leave, beside the closures given to `subscribe`; referred to weakly.
   public weak var delegate: (any PusherPresenceChannelDelegate)? {
     get { presence.withLock { $0.delegate } }
     set { presence.withLock { $0.delegate = newValue } }
@@ -40,7 +40,7 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
 
   // MARK: For the client
 
-  /// Replaces the closures for which there is another.
+  /// Replaces the closures for which a new one is given.
   func setHandlers(
     onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)?,
     onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)?
@@ -51,7 +51,7 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
       if let onMemberRemoved { presence.onMemberRemoved = onMemberRemoved }
       return former
     }
-    // What the former closures hold goes here, where no lock is held.
+    // The former closures are released here, outside the lock.
     withExtendedLifetime(former) {}
   }
 

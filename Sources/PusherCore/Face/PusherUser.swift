@@ -1,4 +1,4 @@
-/// The user of a client's connection: signing in, the user's own events, and who of the watchlist is there.
+/// The user of a client's connection: signing in, the user's own events, and the watchlist.
 ///
 /// ```swift
 /// pusher.user.bind(eventName: "invoice-paid") { event in show(event.data) }
@@ -6,8 +6,7 @@
 /// pusher.user.signIn()
 /// ```
 ///
-/// It can be used from any thread, and names the same user whenever it is asked for. Source: Pusher's page
-/// "Authenticating users".
+/// It can be used from any thread. Source: Pusher's page "Authenticating users".
 public struct PusherUser: Sendable {
   private let connection: PusherConnection
 
@@ -19,10 +18,10 @@ public struct PusherUser: Sendable {
 
   /// Wants the user signed in: at once or as soon as there is a connection, and again after each reconnect.
   ///
-  /// Who the user is, ``PusherClientOptions/userAuthMethod`` tells. What comes of it is told to the delegate, by
+  /// ``PusherClientOptions/userAuthMethod`` authenticates the user. The delegate learns the result by
   /// ``PusherDelegate/signedIn(userId:userData:)`` or ``PusherDelegate/failedToSignIn(response:data:error:)``. After a
-  /// failure another call makes another attempt; nothing happens while the user is signed in. Channels are joined
-  /// after the sign-in, whatever came of it.
+  /// failure another call makes another attempt; nothing happens while the user is signed in. Channels are subscribed
+  /// after the sign-in, even if it fails.
   public func signIn() {
     state.noteAsked()
     connection.post(.signIn)
@@ -34,7 +33,7 @@ public struct PusherUser: Sendable {
   /// The user's id; `nil` while the user is not signed in.
   public var userId: String? { state.status.withLock { $0.userId } }
 
-  /// What was signed, as the server gave it back: `id`, and if the app tells them `user_info` and `watchlist`.
+  /// The signed data, as the server returned it: `id`, and if the app tells them `user_info` and `watchlist`.
   ///
   /// `nil` while the user is not signed in.
   public var userData: JSONValue? { state.status.withLock { $0.userData } }
@@ -42,18 +41,18 @@ public struct PusherUser: Sendable {
   /// Why the user is not signed in, when the last attempt failed.
   public var failure: SubscriptionFailure? { state.status.withLock { $0.failure } }
 
-  /// The users whose coming and going this user is told.
+  /// The users that this user watches.
   public var watchlist: PusherWatchlist { PusherWatchlist(connection) }
 
   // MARK: Bindings, which outlive connections and users
 
-  /// Has every event that is sent to the user handed to `eventCallback`.
+  /// Calls `eventCallback` for every event that is sent to the user.
   @discardableResult
   public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
     state.bindings.bind(to: nil, eventCallback)
   }
 
-  /// Has the user's events of one name handed to `eventCallback`.
+  /// Calls `eventCallback` for the user's events of one name.
   @discardableResult
   public func bind(
     eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void
@@ -88,13 +87,13 @@ public struct PusherUser: Sendable {
 
   /// All events of the user as a sequence, from now until the client is gone.
   ///
-  /// - Parameter buffering: What happens to events that come faster than they are taken.
+  /// - Parameter buffering: What happens to events that come faster than they are read.
   public func events(buffering: PusherEvents.Buffering = .newest(1024)) -> PusherEvents {
     PusherEvents(state.bindings, buffering)
   }
 }
 
-/// The users whose coming and going a signed-in user is told: those that the app names in the user's data as `watchlist`.
+/// The users that a signed-in user watches: those in the user's data as `watchlist`.
 public struct PusherWatchlist: Sendable {
   private let connection: PusherConnection
 
@@ -104,7 +103,7 @@ public struct PusherWatchlist: Sendable {
 
   private var bindings: BindingList { connection.userState.watchlist }
 
-  /// Has every change handed to `eventCallback`.
+  /// Calls `eventCallback` for every change.
   @discardableResult
   public func bind(
     eventCallback: @escaping @Sendable (PusherWatchlistEvent) -> Void
@@ -112,7 +111,7 @@ public struct PusherWatchlist: Sendable {
     bindings.bind(to: nil) { eventCallback(PusherWatchlistEvent($0)) }
   }
 
-  /// Has the changes of one kind, `online` or `offline`, handed to `eventCallback`; there are no others.
+  /// Calls `eventCallback` for the changes of one kind, `online` or `offline`; there are no others.
   @discardableResult
   public func bind(
     eventName: String, eventCallback: @escaping @Sendable (PusherWatchlistEvent) -> Void
@@ -132,11 +131,11 @@ public struct PusherWatchlist: Sendable {
   }
 }
 
-/// Users of the watchlist who came or went.
+/// Users of the watchlist who came online or went offline.
 public struct PusherWatchlistEvent: Sendable, Equatable {
   /// `online` or `offline`.
   public var name: String
-  /// Who came or went; after a sign-in and after a reconnect everybody of the watchlist is named once.
+  /// The users; after a sign-in and after a reconnect every user of the watchlist is named once.
   public var userIds: [String]
 
   /// A change, for tests of handlers.
@@ -145,17 +144,17 @@ public struct PusherWatchlistEvent: Sendable, Equatable {
     self.userIds = userIds
   }
 
-  /// Whether they came.
+  /// Whether they came online.
   public var isOnline: Bool { name == "online" }
 
-  /// What the session reports, on its way to the handlers.
+  /// Hands reports of the session to the handlers.
   fileprivate init(_ event: PusherEvent) {
     name = event.eventName
     userIds = (event.jsonObject?["user_ids"]?.elements ?? []).compactMap(\.text)
   }
 }
 
-/// What a client knows of its user.
+/// A client's user and its state.
 final class UserState: Sendable {
   let bindings = BindingList()
   let watchlist = BindingList()

@@ -1,18 +1,18 @@
-/// Who answers who the user of a socket is.
+/// How the user of a socket is authenticated.
 public enum UserAuthMethod: Sendable {
-  /// A URL that is asked by `POST` with the form `socket_id=…`; one without a path is asked for the service's own,
+  /// A URL that is asked by `POST` with the form `socket_id=…`; a URL without a path gets the service's default,
   /// ``Service/userAuthenticationPath``.
   ///
   /// The answer is `{"auth":"KEY:HEX","user_data":"JSON"}`. The delegate can change the request:
   /// ``PusherDelegate/willAuthenticateUser(request:)``.
   case endpoint(authEndpoint: String)
-  /// The app's secret: the user's data is signed in this process, and the secret must not leave the app's owner.
+  /// The app's secret: the user's data is signed in this process. Never ship the secret to users.
   ///
   /// The data is an object with `id` and, if wanted, `user_info` and `watchlist`.
   case inline(secret: String, userData: JSONValue)
   /// Any other way to a signature.
   case authenticator(authenticator: any Authenticator)
-  /// Nobody: signing in fails with a clear error.
+  /// No method: signing in fails with a clear error.
   case noMethod
 }
 
@@ -30,11 +30,11 @@ extension UserAuthMethod: CustomStringConvertible, CustomDebugStringConvertible,
   /// The same as ``description``.
   public var debugDescription: String { description }
 
-  /// Nothing, so that no dump shows the secret.
+  /// Empty, so that no dump shows the secret.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Gets a user's authentication in a way of its own.
+/// Gets a user's authentication by your own code.
 public protocol Authenticator: Sendable {
   /// Answers with the user's authentication, or `nil` when there is no user.
   ///

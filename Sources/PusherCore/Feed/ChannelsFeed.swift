@@ -1,4 +1,4 @@
-/// What a feed of channels tells its owner, on the loop's thread.
+/// The owner of a channels' feed, called on the loop's thread.
 package protocol ChannelsFeedDelegate: FeedDelegate {
   /// An event for the user that the tap declined, under `name` when that differs from the message's own.
   func feed(received event: Envelope, named name: String?, at now: Instant)
@@ -20,7 +20,7 @@ package protocol Signer: AnyObject {
 }
 
 extension AuthorizationFailure {
-  /// A server that could choose any text would have us sign whatever it likes: a call of the HTTP API, say.
+  /// A server that could choose any text could make us sign anything, such as a call of the HTTP API.
   static let foreignSocketID = AuthorizationFailure.unusable(
     "the server's socket id is not two numbers with a dot, so nothing is signed for it")
 }
@@ -38,7 +38,7 @@ package final class ChannelsFeed: Feed {
   private let tap: any FeedTap
   /// The owner, kept until the feed is closed.
   ///
-  /// It is no weak reference because those slow every event.
+  /// It is not a weak reference, because that would slow every event.
   package var delegate: (any ChannelsFeedDelegate)?
 
   /// A feed that has not dialled yet.
@@ -65,8 +65,7 @@ package final class ChannelsFeed: Feed {
     perform { $0.unsubscribe(channel, at: $1) }
   }
 
-  /// Tells the server who the user is, on this connection and every later one; the user's events come on the
-  /// ``UserChannel``.
+  /// Signs the user in, on this connection and every later one; the user's events come on the ``UserChannel``.
   package func signIn() {
     perform { $0.signIn(at: $1) }
   }
@@ -78,7 +77,7 @@ package final class ChannelsFeed: Feed {
     return isSent
   }
 
-  /// Moves the attempt to connect that is waited for.
+  /// Moves the planned attempt to connect.
   package func retry(in delay: Duration) {
     perform { $0.retry(in: delay, at: $1) }
   }
@@ -122,7 +121,7 @@ package final class ChannelsFeed: Feed {
   }
 
   private func authorize(_ request: AuthorizationRequest) {
-    // A signer, here, at an endpoint or in a command, is asked for ids alone.
+    // Only a valid socket id goes to the signer.
     guard SocketID.isValid(request.socketID) else {
       return perform { $0.authorized(request, .failure(.foreignSocketID), at: $1) }
     }

@@ -1,28 +1,28 @@
-// What a failure of each layer means for a connection.
+// Maps the failures of each layer to the loss of a connection.
 extension ConnectionLoss {
   init(_ foreign: ForeignProtocol) {
     self = foreign == .tls ? .network("\(foreign)", .onlyTLS) : .violation("\(foreign)")
   }
 
-  /// What a failure of the transport means for the connection.
+  /// Maps a failure of the transport.
   package init(_ error: TransportError) {
     switch error {
     case .tls(let error):
       self =
         error.trustProblem.map { .untrusted("\(error)", $0) }
         ?? .network("\(error)", error.networkProblem)
-    // Which family is missing, a reason of ours says by itself.
+    // Our own reason already names the missing family.
     case .resolve(_, let reason) where !reason.begins(with: "it has no IP"):
       self = .network("\(error)", .unknownName)
     case .proxy(_, let proxyError) where proxyError.isDoubtful: self = .network("\(error)", .proxy)
     case .timeout(.handshaking): self = .network("\(error)", .handshakeSilent)
-    // That the connection is lost, the message about a loss says by itself.
+    // The message about a loss already says that the connection is lost.
     case .reset(let reason): self = .network(reason)
     default: self = .network("\(error)")
     }
   }
 
-  /// What a broken WebSocket rule, or an end without a close frame, means for the connection.
+  /// Maps a broken WebSocket rule, or an end without a close frame.
   init(_ error: WebSocketError) {
     switch error {
     case .endedWithoutCloseFrame(let insideMessage):
@@ -32,7 +32,7 @@ extension ConnectionLoss {
     }
   }
 
-  /// What an answer with another status than the one that is asked for means; `now` gives a date in it its meaning.
+  /// Maps an answer with an unexpected status; `now` is needed for a date in Retry-After.
   init(refusal head: HTTPResponseHead, at now: WallTime) {
     let isLost = RedirectTrail.isRedirect(head.status)
     self = .refused(
@@ -40,7 +40,7 @@ extension ConnectionLoss {
       retryAfter: head.headers["Retry-After"].flatMap { RetryAfter.parse($0, now: now) })
   }
 
-  /// What an answer other than a proper 101 means for the connection; `now` gives a date in it its meaning.
+  /// Maps an answer other than a proper 101; `now` is needed for a date in Retry-After.
   init(upgradeFailure error: any Error, at now: WallTime) {
     switch error {
     case HandshakeError.refused(let head): self.init(refusal: head, at: now)
@@ -60,7 +60,7 @@ extension TLSError {
     }
   }
 
-  /// Who did not trust whom, when that is what failed.
+  /// Which side did not trust the other, if trust failed.
   fileprivate var trustProblem: TrustProblem? {
     switch self {
     case .certificate: .certificate

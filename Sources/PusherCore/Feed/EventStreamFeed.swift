@@ -11,15 +11,15 @@ package final class EventStreamFeed: Feed {
   private let tls: TLSContext?
   private let tap: any FeedTap
   private let parser: EventStreamParser
-  /// What the session was told of the wait before a new attempt, in milliseconds.
+  /// The last `retry:` that the session was told, in milliseconds.
   private var knownReconnectionTime: Int?
-  /// The status of the last answer that came, whatever its type; `nil` before the first.
+  /// The status of the last answer, of any type; `nil` before the first.
   package private(set) var lastStatus: Int?
   /// The owner, kept until the feed is closed.
   package var delegate: (any FeedDelegate)?
 
-  /// A feed that has not dialled yet; it begins after the event `lastEventID`, else after the one that the
-  /// destination's fields name.
+  /// A feed that has not dialled yet; it begins after the event `lastEventID`, else after the event in the
+  /// destination's fields.
   ///
   /// - Throws: ``TLSError`` when the trust roots cannot be read.
   package init(
@@ -30,7 +30,7 @@ package final class EventStreamFeed: Feed {
     self.destination = destination
     self.settings = settings
     self.tap = tap
-    // Among the fields it says where to begin; sent with every request it would bring the same events again.
+    // The field says where to begin; if every request sent it, the same events would come again.
     let first = lastEventID.isEmpty ? destination.headers["Last-Event-ID"] : lastEventID
     parser = EventStreamParser(limits: settings.limits, lastEventID: first ?? "")
     tls = try destination.tlsContext()
@@ -40,7 +40,7 @@ package final class EventStreamFeed: Feed {
   /// The ID of the last event that came; empty when there is none.
   package var lastEventID: String { parser.lastEventID }
 
-  /// The same in place, for the time of the call.
+  /// The same in place, valid during the call.
   package func withLastEventID(_ body: (ByteView) -> Void) {
     body(parser.lastEventIDView)
   }

@@ -1,8 +1,8 @@
-/// What a connection for an event stream tells its owner.
+/// The owner of a connection for an event stream.
 package protocol EventStreamFeedConnectionDelegate: FeedConnectionDelegate {
   /// A head went out or came in, to be shown as a trace; its secrets are left out.
   func connectionExchanged(head: String, isRequest: Bool)
-  /// A head came that is the answer, not a word on the way to it.
+  /// The head of the final answer came.
   func connectionAnswered(status: Int)
   /// The answer is an event stream.
   func connectionOpened(at now: Instant)
@@ -30,12 +30,12 @@ package final class EventStreamFeedConnection: FeedConnection {
   /// The body before it is decompressed.
   private let encoded = ByteBuffer()
   private var isSecure = false
-  /// The body cannot be read on.
+  /// The rest of the body cannot be read.
   private var isBroken = false
   private var hasReceivedEvent = false
   /// The owner, kept until the end.
   ///
-  /// It is no weak reference because those slow every event.
+  /// It is not a weak reference, because that would slow every event.
   private var delegate: (any EventStreamFeedConnectionDelegate)?
 
   /// A connection whose stream goes through `parser`, which must be at the beginning of a stream.
@@ -52,7 +52,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     self.delegate = delegate
   }
 
-  /// Dials; every answer comes from inside the loop.
+  /// Dials; every report comes from inside the loop.
   func start() {
     start(to: destination, tls: tls, isUpgrade: false)
   }
@@ -95,7 +95,7 @@ package final class EventStreamFeedConnection: FeedConnection {
   }
 
   package func openingRedirected(status: Int, to place: String, at now: Instant) {
-    // RFC 9110 sections 15.4.2 to 15.4.4: what browsers make of a POST, and what 303 means for everything.
+    // RFC 9110 sections 15.4.2 to 15.4.4: browsers turn a POST into a GET, and 303 does so for every method.
     if status == 303 || (status == 301 || status == 302) && settings.method == "POST" {
       dropsBody = true
     }
@@ -120,7 +120,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     drain(at: now)
   }
 
-  /// Makes ready for the body.
+  /// Prepares to read the body.
   ///
   /// - Throws: ``ConnectionLoss`` for every answer but an event stream.
   private func accept(_ head: HTTPResponseHead) throws(ConnectionLoss) {
@@ -164,7 +164,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     guard body?.endsWithConnection == true else {
       return broke(.network("the connection ended in the middle of the stream"), at: now)
     }
-    // TLS closes with an alert of its own, without which the stream has thrown an error instead.
+    // TLS closes with an alert; without it the stream has thrown an error already.
     broke(isSecure ? .ended : .endedUnmarked, at: now)
   }
 
@@ -195,9 +195,9 @@ package final class EventStreamFeedConnection: FeedConnection {
     }
   }
 
-  /// Moves what has come towards the parser; whether anything reached it.
+  /// Moves received bytes to the parser; answers whether any arrived.
   ///
-  /// What stands before a mistake of the body still counts.
+  /// Bytes before a mistake of the body still count.
   private func fill() -> Bool {
     guard !isBroken else { return false }
     let before = parser.input.count

@@ -1,6 +1,6 @@
-/// A protocol's state machine, as a feed drives it; each says more of these functions where it declares them.
+/// A protocol's state machine, as a feed drives it; each machine documents these functions further.
 package protocol FeedSession {
-  /// What the machine wants done.
+  /// What the machine asks its owner to do.
   associatedtype Output
 
   var deadline: Instant? { get }
@@ -17,7 +17,7 @@ package protocol FeedSession {
 extension Session: FeedSession {}
 extension EventSourceSession: FeedSession {}
 
-/// What a feed tells its owner, on the loop's thread, whatever its protocol.
+/// The owner of a feed of any protocol, called on the loop's thread.
 package protocol FeedDelegate: AnyObject {
   /// The tap has answered ``TapVerdict/takenAndFull``: time to pause the feed, or to end it.
   func feedTapIsFull()
@@ -25,7 +25,7 @@ package protocol FeedDelegate: AnyObject {
   func feed(reports event: ConnectionEvent, at now: Instant)
   /// The session has ended and the socket, if there was one, is closed.
   func feedClosed()
-  /// A message or a head comes in or goes out, to be shown as a trace; what is sent may hold a signature.
+  /// A message or a head came in or goes out, for a trace; sent messages may hold a signature.
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool)
 }
 
@@ -42,8 +42,8 @@ package struct FeedState {
 
 /// A session that is driven on an event loop, over any number of connections.
 ///
-/// It belongs to the loop's thread. What is common to both protocols stands in the extension; a protocol adds how an
-/// output of its session is performed and what a connection is.
+/// It belongs to the loop's thread. The extension holds what both protocols share; a protocol adds its outputs and its
+/// kind of connection.
 package protocol Feed: LoopSource, FeedConnectionDelegate {
   associatedtype Machine: FeedSession
   associatedtype Connection: FeedConnection
@@ -59,7 +59,7 @@ package protocol Feed: LoopSource, FeedConnectionDelegate {
   func makeConnection() -> Connection
   func dial(_ connection: Connection)
   func perform(_ output: Machine.Output)
-  /// Whatever was asked for a connection that is gone, or about to go, need not be answered any more.
+  /// Open questions of a connection that is gone, or about to go, need no answer.
   func forgetQuestions()
   func forgetOwner()
 }
@@ -68,7 +68,7 @@ extension Feed {
   /// Whether the session has ended and no socket is left.
   package var isClosed: Bool { state.isClosed }
 
-  /// When the server was heard last, whatever it said; `nil` before that.
+  /// When the last bytes of the server came; `nil` before the first.
   package var heardAt: Instant? { state.heardAt }
 
   /// Dials for the first time.
@@ -77,18 +77,18 @@ extension Feed {
     perform { $0.connect(at: $1) }
   }
 
-  /// Ends from any state, with a goodbye where the protocol has one and there is a socket.
+  /// Ends from any state, with a close frame if the protocol has one and there is a socket.
   package func disconnect() {
     perform { $0.disconnect(at: $1) }
   }
 
-  /// Drops what is left of the socket after ``disconnect()``, when the goodbye takes too long.
+  /// Drops the socket when the closing handshake of ``disconnect()`` takes too long.
   package func abort() {
     disconnect()
     dropConnection()
   }
 
-  /// Set while nobody takes what is received: the socket is then left unread.
+  /// Set while received events cannot be taken: the socket is then left unread.
   package var isPaused: Bool {
     get { state.isPaused }
     set {
@@ -103,14 +103,14 @@ extension Feed {
     }
   }
 
-  /// One input for the session, then everything that follows from it.
+  /// Gives the session one input, then performs all its outputs.
   package func perform(_ input: (inout Machine, Instant) -> Void) {
     input(&session, loop.now)
     drain()
   }
 
   package func drain() {
-    // Performing an output may be an input again; the outermost call drains for all.
+    // Performing an output may cause another input; the outermost call performs them all.
     guard !state.isDraining else { return }
     state.isDraining = true
     defer { state.isDraining = false }

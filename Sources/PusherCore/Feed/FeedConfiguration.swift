@@ -1,10 +1,10 @@
-/// Where a server is, the way to it, and what it is told first.
+/// Where a server is, the route to it, and the fields of the request.
 package struct Destination: Sendable {
   /// The whole URL; its scheme decides about TLS.
   package var url: HTTPURL
-  /// Sent with the request; fields for the first server alone do not follow a redirect elsewhere.
+  /// Sent with the request; Authorization and Cookie do not follow a redirect to another server.
   package var headers: HTTPHeaders
-  /// Which way leads to the server.
+  /// The routes to servers.
   package var routing: Routing
   package var tls: TLSConfiguration
   /// Where the environment says that authorities are found.
@@ -21,7 +21,7 @@ package struct Destination: Sendable {
     self.trust = trust
   }
 
-  /// What secure connections are made with; `nil` for a URL that is not secure.
+  /// The TLS context for secure connections; `nil` for a URL that is not secure.
   ///
   /// - Throws: ``TLSError`` when the trust roots cannot be read.
   func tlsContext() throws(TLSError) -> TLSContext? {
@@ -29,11 +29,11 @@ package struct Destination: Sendable {
   }
 }
 
-/// What a WebSocket connection is asked for with, besides its ``Destination``.
+/// The request of a WebSocket connection, besides its ``Destination``.
 package struct WebSocketSettings: Sendable {
-  /// Offered with the upgrade, the one liked best first; most servers want none.
+  /// Offered with the upgrade, the preferred one first; most servers want none.
   package var subprotocols: [String]
-  /// What is offered of permessage-deflate, in the words of `Sec-WebSocket-Extensions`; `nil` for nothing.
+  /// The offer of permessage-deflate, as in `Sec-WebSocket-Extensions`; `nil` for none.
   package var compressionOffer: String?
   package var limits: WebSocketLimits
 
@@ -47,12 +47,12 @@ package struct WebSocketSettings: Sendable {
   }
 }
 
-/// What an event stream is asked for with, besides its ``Destination``, whose user information becomes Basic
-/// authorisation and whose fields take the place of those that an event stream needs.
+/// The request of an event stream, besides its ``Destination``; the user information there becomes Basic authorisation,
+/// and its fields replace the standard ones.
 package struct EventStreamSettings: Sendable {
   package var method: String
   package var body: [UInt8]
-  /// Whether the server is told that it may compress.
+  /// Whether the server may compress.
   package var acceptsCompression: Bool
   package var limits: EventStreamLimits
 
@@ -66,7 +66,7 @@ package struct EventStreamSettings: Sendable {
     self.limits = limits
   }
 
-  /// The request for the stream after `lastEventID` (HTML section 9.2.3), as the trail leads it.
+  /// The request for the stream after `lastEventID` (HTML section 9.2.3), to where the trail leads.
   ///
   /// After a redirect that is answered by a new request only (RFC 9110 section 15.4), a body is left out.
   func request(
@@ -79,7 +79,7 @@ package struct EventStreamSettings: Sendable {
       if given[name] == nil { fields.append(name, value) }
     }
     add("Accept", "text/event-stream")
-    // As browsers do: their cache mode "no-store" sends this (Fetch section 4.5).
+    // As browsers do in the cache mode "no-store" (Fetch section 4.5).
     add("Cache-Control", "no-cache")
     if acceptsCompression { add("Accept-Encoding", "gzip, deflate") }
     // An ID that no field can hold cannot be sent back.

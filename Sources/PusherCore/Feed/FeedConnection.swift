@@ -1,10 +1,10 @@
-/// What a connection tells its owner, whatever it carries.
+/// The owner of a connection of any kind.
 package protocol FeedConnectionDelegate: AnyObject {
   /// Bytes came in, of whatever kind.
   func connectionReceivedBytes(at now: Instant)
-  /// The server sent the request elsewhere, and that place is dialled now.
+  /// The server redirected the request, and the new place is dialled now.
   func connectionRedirected(status: Int, to place: String, at now: Instant)
-  /// Everything that had come by `now` was handed out.
+  /// Everything received by `now` was handed out.
   func connectionDelivered(at now: Instant)
   /// The tap wants no more for now.
   func connectionTapIsFull()
@@ -12,7 +12,7 @@ package protocol FeedConnectionDelegate: AnyObject {
   func connectionEnded(_ loss: ConnectionLoss, at now: Instant)
 }
 
-/// What every connection keeps of its stream.
+/// The stream of a connection and its reading.
 package struct FeedConnectionState {
   /// How much is read at a time; also what one burst may cost before the output is flushed.
   static let readSize = 256 << 10
@@ -23,7 +23,7 @@ package struct FeedConnectionState {
   fileprivate(set) var stream: SocketStream?
   fileprivate(set) var isOver = false
   fileprivate var isPaused = false
-  /// Why nothing more will come, while what has come is still to be handed out.
+  /// Why nothing more will come, while received bytes are still handed out.
   var breakdown: ConnectionLoss?
   var isDraining = false
   /// Whether bytes may wait in the socket since a time when it was left unread.
@@ -35,8 +35,8 @@ package struct FeedConnectionState {
 
 /// One connection of a feed: an opening, then a stream that is read, handed out and ended.
 ///
-/// It is used once and belongs to the loop's thread. What is common to all kinds of connection stands in the extension;
-/// a kind adds what it asks for and how bytes become events.
+/// It is used once and belongs to the loop's thread. The extension holds what all kinds share; a kind adds its request
+/// and how bytes become events.
 package protocol FeedConnection: SocketStreamDelegate, OpeningDelegate {
   var loop: EventLoop { get }
   var state: FeedConnectionState { get set }
@@ -49,15 +49,15 @@ package protocol FeedConnection: SocketStreamDelegate, OpeningDelegate {
 
   /// Forgets the owner, which is told nothing more.
   func forgetOwner()
-  /// Hands out everything that is complete, until there is no more or nobody wants more.
+  /// Hands out all complete events, until none is left or the owner wants no more.
   func drain(at now: Instant)
   /// The other side has ended the stream properly.
   func streamEnded(at now: Instant)
   /// There is room for output again.
   func outputHasRoom(at now: Instant)
-  /// Ends politely where the protocol knows how, else like ``abort()``.
+  /// Ends with a close frame if the protocol has one, else like ``abort()``.
   func close()
-  /// What is waited for while the stream is open and nothing has come on it; `nil` for nothing.
+  /// What an open stream still waits for at its beginning; `nil` for nothing.
   var openStage: ConnectionStage? { get }
 }
 
@@ -68,10 +68,10 @@ extension FeedConnection {
   /// Whether there ever was one.
   package var wasOpen: Bool { state.stream != nil }
 
-  /// How far the attempt to connect has come; `nil` after it.
+  /// The stage of the attempt to connect; `nil` after it.
   package var stage: ConnectionStage? { state.isOver ? nil : state.opening?.stage ?? openStage }
 
-  /// Set to leave what comes unread, for as long as nobody takes what was read.
+  /// Set to leave the socket unread while received events cannot be taken.
   package var isPaused: Bool {
     get { state.isPaused }
     set {
@@ -82,7 +82,7 @@ extension FeedConnection {
     }
   }
 
-  /// Dials; every answer comes from inside the loop.
+  /// Dials; every report comes from inside the loop.
   package func start(to destination: Destination, tls: TLSContext?, isUpgrade: Bool) {
     let opening = Opening(
       loop: loop, to: destination, tls: tls, isUpgrade: isUpgrade, isPaused: state.isPaused,
@@ -100,7 +100,7 @@ extension FeedConnection {
     state.lastRead = now
   }
 
-  /// Drops the connection without a word and without a report.
+  /// Drops the connection silently and without a report.
   package func abort() {
     state.isOver = true
     forgetOwner()
@@ -122,7 +122,7 @@ extension FeedConnection {
     owner?.connectionEnded(loss, at: now)
   }
 
-  /// Nothing more will come: what has come still counts, also when nobody wants it just now.
+  /// Nothing more will come; received events still count, also while they cannot be taken.
   package func broke(_ loss: ConnectionLoss, at now: Instant) {
     guard isOpen else { return end(loss, at: now) }
     guard state.breakdown == nil else { return }
@@ -165,7 +165,7 @@ extension FeedConnection {
       switch try stream.read(into: input, atMost: FeedConnectionState.readSize) {
       case .wouldBlock: state.isBehind = false
       case .bytes(let count):
-        // TLS gives a record at a time, and tells that there is no more by a read that gives nothing.
+        // TLS gives one record at a time; only an empty read tells that no more is there.
         if !state.isSecure, count < FeedConnectionState.readSize { state.isBehind = false }
         state.lastRead = now
         owner?.connectionReceivedBytes(at: now)

@@ -1,4 +1,4 @@
-/// Takes events off a feed before anybody else reads them: the hot path.
+/// Takes events off a feed before the session reads them: the hot path.
 ///
 /// A tap must not refer to the feed it is given to; the feed keeps it. Each protocol has its own kind of event, and the
 /// other is never asked about.
@@ -17,10 +17,10 @@ extension FeedTap {
 
 /// What a tap did with an event.
 package enum TapVerdict {
-  /// It was an application's event, and is dealt with.
+  /// It was an application's event, and is done.
   case taken
-  /// The same, and no more should be handed out until the feed's owner says so.
+  /// The same, and the feed must pause until its owner resumes it.
   case takenAndFull
-  /// A message goes the general way; an event of an event stream is dropped.
+  /// A message takes the general path; an event of an event stream is dropped.
   case declined
 }

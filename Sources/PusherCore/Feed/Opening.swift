@@ -1,14 +1,14 @@
-/// What decides about an opening: the connection that it is for.
+/// The owner of an opening: the connection that it is for.
 package protocol OpeningDelegate: AnyObject {
-  /// What an opening asks for, sent to where `trail` leads.
+  /// The request of an opening, sent to where `trail` leads.
   ///
   /// - Throws: ``ConnectionLoss`` for a request that cannot be made.
   func request(_ trail: RedirectTrail, over route: Route) throws(ConnectionLoss) -> [UInt8]
-  /// The request goes elsewhere, and that place is dialled next.
+  /// The request was redirected, and the new place is dialled next.
   func openingRedirected(status: Int, to place: String, at now: Instant)
-  /// Bytes came, of whatever kind.
+  /// Bytes came in.
   func openingReceivedBytes(at now: Instant)
-  /// A head came that is the answer, not a word on the way to it, and no redirect that is followed.
+  /// The head of the final answer came, not an interim one or a redirect that is followed.
   ///
   /// The owner takes the stream and what has come after the head by ``Opening/handOver(to:)``, or ends the opening.
   func opening(_ opening: Opening, answered head: HTTPResponseHead, at now: Instant)
@@ -65,7 +65,7 @@ package final class Opening {
 
   private var route: Route { destination.routing.route(to: trail.url) }
 
-  /// Dials; every answer comes from inside the loop.
+  /// Dials; every report comes from inside the loop.
   func start() {
     let stream = SocketStream.connect(
       loop: loop, to: route, tls: trail.url.isSecure ? tls : nil, delegate: self)
@@ -74,7 +74,7 @@ package final class Opening {
     self.stream = stream
   }
 
-  /// Drops everything without a word.
+  /// Drops everything silently.
   func abort() {
     delegate = nil
     stream?.close()

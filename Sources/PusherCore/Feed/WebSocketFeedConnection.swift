@@ -1,4 +1,4 @@
-/// What a WebSocket connection tells its owner.
+/// The owner of a WebSocket connection.
 package protocol WebSocketFeedConnectionDelegate: FeedConnectionDelegate {
   /// A complete text message that the tap declined; the view lasts for this call.
   func connectionReceived(text: ByteView, at now: Instant)
@@ -24,7 +24,7 @@ package final class WebSocketFeedConnection: FeedConnection {
   private let nothing = ByteBuffer(capacity: 1)
   /// The owner, kept until the end.
   ///
-  /// It is no weak reference because those slow every call on the hot path.
+  /// It is not a weak reference, because that would slow every call on the hot path.
   private var delegate: (any WebSocketFeedConnectionDelegate)?
   private var hasReceivedMessage = false
   /// The answer to the latest ping, held back because the output was full.
@@ -43,7 +43,7 @@ package final class WebSocketFeedConnection: FeedConnection {
     self.delegate = delegate
   }
 
-  /// Dials; every answer comes from inside the loop.
+  /// Dials; every report comes from inside the loop.
   package func start() {
     start(to: destination, tls: tls, isUpgrade: true)
   }
@@ -68,13 +68,13 @@ package final class WebSocketFeedConnection: FeedConnection {
     flush()
   }
 
-  /// Answers a ping of the server, now or once it has read enough of what waits for it.
+  /// Answers a ping of the server, now or once the output has room.
   ///
   /// - Returns: Whether the answer is on its way.
   func answerPing(_ text: String) -> Bool {
     guard isOpen, let socket else { return false }
     guard socket.output.count <= Self.answerThreshold else {
-      // As with the pings of WebSocket, of several only the latest need be answered (RFC 6455 section 5.5.3).
+      // As with WebSocket pings, only the latest of several needs an answer (RFC 6455 section 5.5.3).
       owedAnswer = text
       return false
     }
@@ -121,8 +121,8 @@ package final class WebSocketFeedConnection: FeedConnection {
     }
   }
 
-  /// The refusal of a server that answers once more after it has agreed to the upgrade, as one does whose application
-  /// fails there.
+  /// The second answer of a server that agreed to the upgrade and then refuses it, as happens when its application
+  /// fails.
   private func secondAnswer() -> ConnectionLoss? {
     guard !hasReceivedMessage, input.view.begins(with: "HTTP/1.") else { return nil }
     var parser = HTTPHeadParser(limits: HTTPHeadLimits())
@@ -163,7 +163,7 @@ package final class WebSocketFeedConnection: FeedConnection {
       case .ping, .pong: break
       case .closed(let code, let reason):
         flush()
-        // What the server sent before its goodbye has come.
+        // Everything that the server sent before its close frame has come.
         if let lastRead = state.lastRead { delegate.connectionDelivered(at: lastRead) }
         end(.closed(code: code.map { Int($0.rawValue) }, reason: reason), at: now)
       case .failed(let error):

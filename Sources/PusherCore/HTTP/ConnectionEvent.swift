@@ -1,16 +1,16 @@
-/// What happens to the connection of a session, in the words that both protocols share.
+/// What happens to the connection of a session of either protocol.
 package enum ConnectionEvent: Equatable, Sendable {
   /// An event stream has begun; a channels' connection reports its socket instead.
   case opened
-  /// The server sent the request elsewhere, and it is asked for there; the URL has no query.
+  /// The server redirected the request, which is sent there now; the URL has no query.
   case redirected(status: Int, to: String)
-  /// An event stream has named the wait before a new attempt.
+  /// An event stream named the wait before a new attempt.
   case reconnectionTime(Duration)
   /// The connection is gone; a new one is dialled after `retryIn`, or none when that is `nil`.
   ///
   /// `code` is the 4xxx code of the Pusher protocol that explains it, `attempt` counts from 1.
   case disconnected(ConnectionLoss, code: Int?, retryIn: Duration?, attempt: Int)
-  /// Events come again; those between the two times may be lost.
+  /// Events come again; events between the two times may be lost.
   case gap(from: Instant, to: Instant)
   /// The session is over.
   case ended(ConnectionEnd)
@@ -18,12 +18,12 @@ package enum ConnectionEvent: Equatable, Sendable {
 
 /// How a session ended.
 package enum ConnectionEnd: Equatable, Sendable {
-  /// This side wanted it.
+  /// This side ended it.
   case asked
   /// The server answered 204: there is nothing more to come, now or later.
   case finished
-  /// The loss cannot be mended by trying again; with the 4xxx code that says why.
+  /// Trying again cannot help; with the 4xxx code that says why.
   case lost(ConnectionLoss, code: Int?)
-  /// So many attempts in a row failed, the last one by this.
+  /// This many attempts in a row failed; with the last loss.
   case retriesExhausted(ConnectionLoss, code: Int?, attempts: Int)
 }

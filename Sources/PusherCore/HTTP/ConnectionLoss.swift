@@ -10,29 +10,27 @@ public enum Fault: Sendable, Equatable {
   case us
 }
 
-/// Why a connection ended, or never came to be: a WebSocket's or an event stream's.
+/// Why a connection ended or could not be made: a WebSocket's or an event stream's.
 public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible {
   /// The server closed the socket, with the code and reason of its close frame; no code when it sent none.
   case closed(code: Int?, reason: String)
-  /// The server ended the event stream, as it may; the next one begins where this one has stopped.
+  /// The server ended the event stream, as it may; the next stream continues there.
   case ended
-  /// The server closed the connection of an event stream whose end nothing marks: it may be whole or not.
+  /// The server closed the connection of an event stream without an end mark: it may be incomplete.
   ///
   /// That is so where an answer has neither chunks nor a length, and the connection no TLS (RFC 9112 section 6.3).
   case endedUnmarked
-  /// The server answered with another status than the one that is asked for, and may ask to wait before the next
-  /// attempt.
+  /// The server answered with an unexpected status, and may ask to wait before the next attempt.
   case refused(status: Int, reason: String, retryAfter: Duration? = nil)
   /// The answer is of another type than `text/event-stream`; `nil` when it names none.
   case notAnEventStream(contentType: String?)
-  /// The server broke a rule of a protocol, or sent the request somewhere it may not go.
+  /// The server broke a rule of a protocol, or sent a redirect that must not be followed.
   case violation(String)
   /// Name service, connection or TLS failed, or the connection was lost; the text says what, to whom.
   case network(String, NetworkProblem? = nil)
   /// One side did not accept the other's certificate.
   case untrusted(String, TrustProblem = .certificate)
-  /// No `connection_established`, or no head of an event stream, within this time, and what was still waited for then,
-  /// if that is known.
+  /// No `connection_established`, or no head of an event stream, within this time; with the stage, if it is known.
   case handshakeTimeout(Duration, ConnectionStage? = nil)
   /// No answer to a ping within this time.
   case noPong(Duration)
@@ -42,7 +40,7 @@ public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible 
   case limit(String)
   /// The connection was given up from this side.
   case dropped(String)
-  /// The request cannot be made as it was asked for.
+  /// The request cannot be made.
   case invalidRequest(String)
 
   /// Who has to act.
@@ -82,7 +80,7 @@ public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible 
     }
   }
 
-  /// How long the server wants to be left alone.
+  /// The wait that the server asks for.
   var retryAfter: Duration? {
     guard case .refused(_, _, let wait) = self else { return nil }
     return wait
@@ -94,9 +92,9 @@ public enum ConnectionStage: Sendable, Equatable {
   /// The name is being looked up.
   case resolving
   case connecting
-  /// The proxy of this URL is being connected to.
+  /// The proxy of this URL is being dialled.
   case reachingProxy(String)
-  /// The proxy of this URL was asked for a way to the server.
+  /// The proxy of this URL was asked to connect.
   case tunnelling(proxy: String)
   /// The TLS handshake goes on.
   case securing
@@ -107,7 +105,7 @@ public enum ConnectionStage: Sendable, Equatable {
   /// An event stream was asked for, and so many bytes of the answer's head have come.
   case asking(received: Int)
 
-  /// What did not happen, as the beginning of a message that goes on with the time.
+  /// The beginning of the message; the time follows.
   var inWords: String {
     switch self {
     case .resolving: "the host name was not resolved"
@@ -126,7 +124,7 @@ public enum ConnectionStage: Sendable, Equatable {
   }
 }
 
-/// What of the network failed, where that tells a user what to look at.
+/// The part of the network that failed, if that helps a user.
 public enum NetworkProblem: Sendable, Equatable {
   /// The server's name has no address.
   case unknownName
@@ -136,21 +134,21 @@ public enum NetworkProblem: Sendable, Equatable {
   case handshakeClosed
   /// The other side fell silent inside the TLS handshake.
   case handshakeSilent
-  /// What came in place of a TLS handshake is none.
+  /// The bytes that came are not a TLS handshake.
   case notTLS
-  /// What came in place of an HTTP answer belongs to TLS.
+  /// The bytes that came belong to TLS, not HTTP.
   case onlyTLS
   /// The other side ended the connection before it answered.
   case noAnswer
 }
 
-/// What kept one side from trusting the other.
+/// Why one side did not trust the other.
 public enum TrustProblem: Sendable, Equatable {
   /// The server's certificate is expired, for another host, or otherwise not fit.
   case certificate
-  /// Nobody who is trusted vouches for the server's certificate.
+  /// No trusted authority signed the server's certificate.
   case unknownAuthority
-  /// The server's public key is none of those that were pinned.
+  /// The server's public key is not one of the pinned keys.
   case publicKey
   /// The server wants a certificate of ours, or did not accept the one it got.
   case clientCertificate

@@ -1,4 +1,4 @@
-/// What speaks on a port where HTTP/1 was expected.
+/// The protocol on a port where HTTP/1 was expected.
 package enum ForeignProtocol: Equatable, Sendable, CustomStringConvertible {
   case tls
   case ssh
@@ -6,9 +6,9 @@ package enum ForeignProtocol: Equatable, Sendable, CustomStringConvertible {
   /// Something else, and how its first line begins.
   case unknown(String)
 
-  /// What `answer` is instead of an HTTP/1 answer; `nil` while it may still become one.
+  /// The protocol of `answer` if it is not HTTP/1; `nil` while it may still be.
   ///
-  /// A line that goes on after `HTTP/` is the parser's business.
+  /// The parser checks a line that begins with `HTTP/`.
   package init?(_ answer: ByteView) {
     let status = Array("HTTP/".utf8)
     let common = min(answer.count, status.count)

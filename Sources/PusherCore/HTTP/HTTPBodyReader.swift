@@ -36,7 +36,7 @@ package struct HTTPBodyReader: Sendable {
   /// The body of a request, which has none unless a field says so; at most `limit` bytes of it.
   package init(_ head: HTTPRequestHead, limit: Int = 16 << 20) throws(HTTPError) {
     self.limit = limit
-    // RFC 9112 section 6.1: a sender that says HTTP/1.0 and chunked does not know what it says.
+    // RFC 9112 section 6.1: HTTP/1.0 has no chunks, so the framing is faulty.
     framing = try Self.framing(head.headers, allowsChunks: head.minorVersion >= 1) ?? .complete
     try checkCount()
   }
@@ -47,7 +47,7 @@ package struct HTTPBodyReader: Sendable {
   /// Whether only the end of the connection ends the body.
   package var endsWithConnection: Bool { framing == .untilClose }
 
-  /// Moves what has come from `source` to `body`; `true` when the body is complete.
+  /// Moves received bytes from `source` to `body`; `true` when the body is complete.
   ///
   /// What follows the body stays in `source`. Trailer fields are dropped.
   package mutating func read(
@@ -122,7 +122,7 @@ package struct HTTPBodyReader: Sendable {
     return true
   }
 
-  /// The size in hexadecimal; an extension behind `;` is skipped (RFC 9112 section 7.1.1).
+  /// The size in hexadecimal; an extension after `;` is skipped (RFC 9112 section 7.1.1).
   private func chunkSize(_ line: ByteView) throws(HTTPError) -> Int {
     var size = 0
     var index = 0
@@ -144,7 +144,7 @@ package struct HTTPBodyReader: Sendable {
     throw .bodyTooLarge(limit: limit)
   }
 
-  /// What the fields say about the body's end; `nil` when they say nothing.
+  /// How the fields mark the body's end; `nil` when they do not.
   private static func framing(
     _ headers: HTTPHeaders, allowsChunks: Bool
   ) throws(HTTPError) -> Framing? {

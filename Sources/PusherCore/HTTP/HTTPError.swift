@@ -1,5 +1,4 @@
-/// What is wrong with an HTTP message or a URL: the peer's fault when it was parsed, the caller's when it was
-/// about to be written.
+/// What is wrong with an HTTP message or a URL: the peer's fault when parsing, the caller's when writing.
 package enum HTTPError: Error, Equatable, CustomStringConvertible {
   /// The head is longer than the limit, in bytes.
   case headTooLarge(limit: Int)
@@ -20,7 +19,7 @@ package enum HTTPError: Error, Equatable, CustomStringConvertible {
   case hostMissing
   /// More than one Host field.
   case hostRepeated
-  /// A Host field that holds no host, or more than that and a port.
+  /// A Host field that is not a host with an optional port.
   case invalidHost
   case invalidContentLength
   /// Several Content-Length values that differ.
@@ -31,13 +30,13 @@ package enum HTTPError: Error, Equatable, CustomStringConvertible {
   case invalidChunk
   /// A chunk's size line is longer than the limit, in bytes.
   case chunkLineTooLong(limit: Int)
-  /// The fields behind the last chunk are longer than the limit, in bytes.
+  /// The fields after the last chunk are longer than the limit, in bytes.
   case trailersTooLarge(limit: Int)
   /// The body is longer than the limit, in bytes.
   case bodyTooLarge(limit: Int)
   /// The connection ended inside a head or a body.
   case endedEarly
-  /// A method, target, name or value that may not be written; names the part, never its value.
+  /// An invalid method, target, name or value to write; names the part, never its value.
   case invalidPart(String)
   case invalidURL(String)
 

@@ -34,7 +34,7 @@ package struct HTTPRequestHead: Sendable, Equatable {
 package struct HTTPResponseHead: Sendable, Equatable {
   /// Three digits, 100 to 999.
   package var status: Int
-  /// The words behind the status; may be empty.
+  /// The words after the status; may be empty.
   package var reason: String
   package var headers: HTTPHeaders
   /// 1 for HTTP/1.1, 0 for HTTP/1.0.

@@ -13,10 +13,11 @@ package struct HTTPHeadLimits: Sendable, Equatable {
 
 /// Parses request and response heads (RFC 9112 sections 2 to 5) in place.
 ///
-/// Requests are read strictly, because leniency lets two readers see two messages (section 11.2): a line that ends with
-/// LF alone and a folded field are errors. Answers have one reader, and both are read as curl and Node do (sections 2.2
-/// and 5.2). A blank before a colon and a control character in a value are errors in both. The static functions begin anew at each call; a
-/// value of this type remembers how far it has looked, so that a head that comes byte by byte is walked once.
+/// Requests are read strictly, because two lenient readers may see different messages (section 11.2): a line that ends
+/// with LF alone and a folded field are errors. Answers have one reader, and both are read as curl and Node do
+/// (sections 2.2 and 5.2). A blank before a colon and a control character in a value are errors in both. The static
+/// functions begin anew at each call; a value of this type remembers how far it has looked, so that a head that comes
+/// byte by byte is scanned once.
 package struct HTTPHeadParser: Sendable {
   private let limits: HTTPHeadLimits
   private var scanned = 0
@@ -68,7 +69,7 @@ package struct HTTPHeadParser: Sendable {
   }
 
   /// As ``response(from:)``, past the interim answers, which only say that the answer is still to come (RFC 9110
-  /// section 15.2); 101 is the last word of HTTP and none of them.
+  /// section 15.2); 101 is final.
   package mutating func finalResponse(
     from buffer: ByteBuffer
   ) throws(HTTPError) -> HTTPResponseHead? {

@@ -16,12 +16,12 @@ package struct HTTPHeaders: Sendable, Equatable {
   package var count: Int { fields.count }
   package var isEmpty: Bool { fields.isEmpty }
 
-  /// Adds a field behind the others, also when one of that name is there.
+  /// Adds a field after the others, also when one of that name is there.
   package mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
 
-  /// Puts one field in the place of all of that name.
+  /// Replaces all fields of that name by one.
   package mutating func replace(_ name: String, with value: String) {
     remove(name)
     append(name, value)
@@ -55,7 +55,7 @@ package struct HTTPHeaders: Sendable, Equatable {
   }
 }
 
-/// What HTTP's grammar asks of single characters (RFC 9110 section 5.6).
+/// HTTP's rules for single characters (RFC 9110 section 5.6).
 package enum ASCII {
   /// Whether two texts are equal when the letters A to Z count as a to z.
   static func equalIgnoringCase(_ left: String, _ right: String) -> Bool {

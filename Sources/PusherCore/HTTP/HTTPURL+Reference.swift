@@ -1,4 +1,4 @@
-// References inside a URL's world, such as a Location field holds (RFC 3986 section 5).
+// References relative to a URL, as in a Location field (RFC 3986 section 5).
 extension HTTPURL {
   /// The URL that `reference` means when it is read at this one: absolute, or relative to scheme, host or path.
   ///

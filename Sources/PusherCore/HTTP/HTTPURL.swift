@@ -20,9 +20,9 @@ package struct HTTPURL: Sendable, Equatable {
   package var port: Int
   /// Begins with `/`.
   package var path: String
-  /// What stands behind `?`, still encoded.
+  /// The part after `?`, still encoded.
   package var query: String?
-  /// What stands before `@`, still encoded; a secret.
+  /// The part before `@`, still encoded; a secret.
   package var userInfo: String?
 
   /// A URL from parts that are already in the form of the properties.
@@ -40,11 +40,10 @@ package struct HTTPURL: Sendable, Equatable {
 
   package var isSecure: Bool { scheme.isSecure }
 
-  /// What stands in front of a server's paths: `text` with a slash at its beginning and none at its end; empty for
-  /// nothing.
+  /// A prefix for a server's paths: `text` with a slash at its beginning and none at its end; may be empty.
   ///
-  /// `nil` for what cannot stand in a path, blanks, `?`, `#`, anything beyond ASCII, and for a whole URL, which is a
-  /// mistake and may hold a password.
+  /// `nil` for a text that cannot stand in a path, such as blanks, `?`, `#`, anything beyond ASCII, and for a whole
+  /// URL, which is a mistake and may hold a password.
   package static func prefix(_ text: String) -> String? {
     guard text.utf8.allSatisfy({ ASCII.isVisible($0) && !"?#".utf8.contains($0) }),
       text.firstRange(of: "://") == nil

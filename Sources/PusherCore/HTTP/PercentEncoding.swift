@@ -24,7 +24,7 @@ package enum PercentEncoding {
     decode(text[...], blank: nil)
   }
 
-  /// As ``decode(_:)``, for a form or a query: there libraries write a blank as `+`.
+  /// As ``decode(_:)``, for a form or a query, where a blank is written as `+`.
   package static func decodeForm(_ text: Substring) -> String? {
     decode(text, blank: UInt8(ascii: "+"))
   }

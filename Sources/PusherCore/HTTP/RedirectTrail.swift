@@ -1,6 +1,6 @@
 /// Follows the redirects of one request (RFC 9110 section 15.4): where to go next, and when to stop.
 ///
-/// It does no I/O: the owner hands in each redirect's status and Location, and dials what it is told to.
+/// It does no I/O: the owner hands in each redirect's status and Location, and dials ``url``.
 package struct RedirectTrail: Sendable, Equatable {
   /// How many redirects of one request are followed.
   package static let limit = 5
@@ -9,7 +9,7 @@ package struct RedirectTrail: Sendable, Equatable {
   package private(set) var url: HTTPURL
   /// How many redirects led there.
   package private(set) var count = 0
-  /// Whether a hop led to another scheme, host or port, so that credentials for the first must stay behind.
+  /// Whether a redirect led to another scheme, host or port, so that credentials must not be sent any more.
   package private(set) var hasLeftOrigin = false
 
   /// The trail's beginning; its scheme decides whether the trail stays with `ws` and `wss` or `http` and `https`.
@@ -50,7 +50,7 @@ package struct RedirectTrail: Sendable, Equatable {
     count += 1
   }
 
-  /// The fields of a request to ``url``: those for the first origin's eyes are left out elsewhere.
+  /// The fields of a request to ``url``: Authorization and Cookie are left out at another origin.
   package func headers(_ headers: HTTPHeaders) -> HTTPHeaders {
     guard hasLeftOrigin else { return headers }
     let secret = ["authorization", "cookie", "proxy-authorization", "host"]
@@ -58,7 +58,7 @@ package struct RedirectTrail: Sendable, Equatable {
       headers.fields.filter { !secret.contains($0.name.lowercased()) }.map { ($0.name, $0.value) })
   }
 
-  /// A Location as a message may show it: no user information, no query, not endless.
+  /// A Location as a message may show it: without user information and query, and shortened.
   private static func shown(_ location: String) -> String {
     let text = location.prefix { $0 != "?" && $0 != "#" }
     let tail = text.utf8.lastIndex(of: UInt8(ascii: "@")).map { text[$0...].dropFirst() } ?? text
@@ -72,7 +72,7 @@ package enum RedirectError: Error, Equatable, CustomStringConvertible {
   case tooMany(limit: Int, location: String)
   /// From an encrypted connection to one that is not.
   case insecure(from: HTTPURL.Scheme, place: String)
-  /// The Location is no URL that can be dialled.
+  /// The Location is not a URL that can be dialled.
   case invalid(reason: String)
 
   package var description: String {

@@ -1,8 +1,8 @@
 /// JSON inside a JSON string, unescaped and validated in one pass: the shape of nearly every Pusher event's `data`.
 ///
 /// `{\"id\":1}` on the wire becomes `{"id":1}` in the line. The functions answer `false` at the first thing that is
-/// unusual, valid or not (white space other than the blank, half surrogate pairs, control escapes, nesting deeper
-/// than 62); the caller then takes back what was written and goes the general way, ``JSONCompactor``.
+/// unusual, valid or not (white space other than the blank, half surrogate pairs, control escapes, nesting deeper than
+/// 62); the caller then takes back the output and takes the general path, ``JSONCompactor``.
 extension FusedCursor {
   /// Copies one value; the reading position is then at the quote that ends the outer string.
   @inline(__always)
@@ -36,7 +36,7 @@ extension FusedCursor {
     }
   }
 
-  /// What follows a value.
+  /// The rest after a value.
   private enum Next {
     case value
     case end

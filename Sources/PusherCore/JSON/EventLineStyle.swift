@@ -2,7 +2,7 @@
 package struct EventLineStyle: Sendable {
   /// Leaves `data` the string that was on the wire.
   package var rawData = false
-  /// The byte behind each line: LF, or NUL.
+  /// The byte after each line: LF or NUL.
   package var terminator: UInt8 = 0x0A
   /// Escapes DEL and the C1 controls too.
   package var forTerminal = false
@@ -36,7 +36,7 @@ final class EventLineParts {
   let style: EventLineStyle
   /// `{"received_at":"…"` when lines carry the time, else empty.
   private(set) var prefix: [UInt8] = []
-  /// Whether a line can be written by a fast way at all.
+  /// Whether a line can be written by a fast path at all.
   let hasFastWay: Bool
 
   init(output: ByteBuffer, style: EventLineStyle) {
@@ -45,12 +45,13 @@ final class EventLineParts {
     hasFastWay = !style.rawData && !style.forTerminal && style.palette == nil
   }
 
-  /// The time that the lines from here on carry, as RFC 3339 text; `nil` leaves it out.
+  /// The time that the following lines carry, as RFC 3339 text; `nil` leaves it out.
   func setReceivedAt(_ time: String?) {
     prefix = time.map { Array(#"{"received_at":"\#($0)""#.utf8) } ?? []
   }
 
-  /// Puts the prefix before a line that was written ``prefix`` behind the output's tail, whose `{` becomes `,`.
+  /// Puts the prefix before a line that was written at a distance of ``prefix`` after the output's tail; its `{`
+  /// becomes `,`.
   func writePrefix(before start: UnsafeMutablePointer<UInt8>) {
     guard !prefix.isEmpty else { return }
     unsafe prefix.withUnsafeBufferPointer { bytes in

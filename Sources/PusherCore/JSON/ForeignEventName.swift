@@ -1,11 +1,11 @@
-/// Keeps our own lines apart from events of the same names: what begins with `pusher-cli:` is said by us alone.
+/// Keeps our own lines apart from events of the same names: only we print names that begin with `pusher-cli:`.
 ///
-/// A server may give its events any name. One that begins so is printed with `foreign:` before it, so that no line with
-/// a name of ours was made by anybody else.
+/// A server may give its events any name. A name with this beginning is printed with `foreign:` before it, so that
+/// every line with a name of ours is ours.
 package enum ForeignEventName {
   /// How the names of our own lines begin.
   package static let reserved: StaticString = "pusher-cli:"
-  /// What is put before a name of others that begins so.
+  /// The mark before a foreign name that begins so.
   package static let mark = "foreign:"
 
   /// Whether a name, its escapes undone, begins as ours do.
@@ -22,7 +22,7 @@ package enum ForeignEventName {
       return nil
     }
     guard !needsMark(token) else { return mark + JSONString.decode(token) }
-    // Escapes may spell the same name; those of a long name that is none cost a copy and no more.
+    // Escapes may spell the same name; for a long name the check costs one copy.
     guard JSONCursor(token).plainRun() < token.count else { return nil }
     let name = JSONString.decode(token)
     return name.utf8.starts(with: "\(reserved)".utf8) ? mark + name : nil

@@ -41,7 +41,7 @@ package struct JSONCompactor {
   }
 
   private mutating func copyValue() throws(JSONError) {
-    // How what is open is closed stands here, since the stack may be small.
+    // The ends of open containers are kept here, since the stack may be small.
     var closings: [UInt8] = []
     var isFirst = try copyScalarOrOpening(&closings)
     while let closing = closings.last {
@@ -63,7 +63,7 @@ package struct JSONCompactor {
     }
   }
 
-  /// Copies a scalar, or what opens a container; true for the latter.
+  /// Copies a scalar, or the opening of a container; true for the latter.
   private mutating func copyScalarOrOpening(_ closings: inout [UInt8]) throws(JSONError) -> Bool {
     let first = cursor.offset
     switch cursor.byte {

@@ -1,6 +1,6 @@
 /// A reading position in JSON text, with the checks that every reader of the grammar shares.
 ///
-/// It never reads past the view. The text must be UTF-8; whoever received it has checked that.
+/// It never reads past the view. The text must be UTF-8; the receiver has checked it.
 struct JSONCursor {
   let view: ByteView
   private(set) var offset = 0
@@ -16,7 +16,7 @@ struct JSONCursor {
     @inline(__always) get { offset < view.count ? unsafe view.base[offset] : 0 }
   }
 
-  /// The byte `distance` further on, or 0 behind the end.
+  /// The byte `distance` further on, or 0 after the end.
   @inline(__always)
   func peek(_ distance: Int) -> UInt8 {
     offset + distance < view.count ? unsafe view.base[offset + distance] : 0
@@ -27,7 +27,7 @@ struct JSONCursor {
     offset += count
   }
 
-  /// What to throw at this position.
+  /// The error for this position.
   var failure: JSONError { atEnd ? .endsEarly : .unexpected(offset: offset) }
 
   mutating func skipWhitespace() {
@@ -104,7 +104,7 @@ struct JSONCursor {
     }
   }
 
-  /// How many bytes from here on need no attention inside a string: no quote, backslash or control character.
+  /// How many bytes from here on are plain inside a string: no quote, backslash or control character.
   @inline(__always)
   func plainRun() -> Int {
     var length = 0

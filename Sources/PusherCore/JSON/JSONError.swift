@@ -1,12 +1,12 @@
 /// Why some bytes are not one JSON value.
 public enum JSONError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// Something other than what the grammar allows stands at `offset`, in bytes.
+  /// The grammar does not allow the byte at `offset`.
   case unexpected(offset: Int)
   /// The text ends in the middle of a value.
   case endsEarly
   /// Arrays and objects are nested deeper than `limit`.
   case tooDeep(limit: Int)
-  /// The object has no member of this name, or not of the kind that it must be.
+  /// The object has no member of this name and kind.
   case missing(member: String)
 
   /// What is wrong, in the words of a message to the user.

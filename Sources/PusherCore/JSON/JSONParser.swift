@@ -5,7 +5,7 @@ package enum JSONParser {
   /// - Throws: ``JSONError`` with the place, or the depth limit of 250 when it is passed.
   package static func parse(_ view: ByteView) throws(JSONError) -> JSONValue {
     var cursor = JSONCursor(view)
-    // What is open stands here and not on the stack, which may be small.
+    // Open containers are kept here and not on the stack, which may be small.
     var open: [Container] = []
     while true {
       cursor.skipWhitespace()

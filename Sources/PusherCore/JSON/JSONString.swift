@@ -52,8 +52,8 @@ package enum JSONString {
 
   /// Appends `text` as a JSON string with its quotes.
   ///
-  /// Escaped are quote, backslash and the control characters below U+0020; with `forTerminal` also DEL and the
-  /// C1 controls, so that foreign text cannot drive a terminal. Nothing else is touched. `text` must be UTF-8.
+  /// Escaped are quote, backslash and the control characters below U+0020; with `forTerminal` also DEL and the C1
+  /// controls, so that foreign text cannot drive a terminal. Nothing else changes. `text` must be UTF-8.
   package static func encode(_ text: ByteView, into buffer: ByteBuffer, forTerminal: Bool = false) {
     buffer.append(UInt8(ascii: "\""))
     var cursor = JSONCursor(text)
@@ -106,8 +106,8 @@ package enum JSONString {
     }
   }
 
-  /// Appends text that holds no C0 control, with DEL, the C1 controls (U+0080 to U+009F), line separators and the marks
-  /// that turn the direction of text written as escapes: what foreign text could drive or deceive a terminal with.
+  /// Appends text that holds no C0 control, and escapes what could drive or deceive a terminal: DEL, the C1 controls
+  /// (U+0080 to U+009F), line separators and the marks that turn the direction of text.
   package static func appendForTerminal(_ text: ByteView, into buffer: ByteBuffer) {
     var index = 0
     while index < text.count {

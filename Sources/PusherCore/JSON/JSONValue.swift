@@ -1,4 +1,4 @@
-/// A JSON value (RFC 8259) that keeps what a round trip would lose: the order of members and numbers as written.
+/// A JSON value (RFC 8259) that keeps the order of members and numbers as written.
 public enum JSONValue: Sendable, Equatable {
   case null
   case bool(Bool)
@@ -27,7 +27,7 @@ public enum JSONValue: Sendable, Equatable {
 extension JSONValue {
   /// Whether both hold the same, members in the same order.
   ///
-  /// What is still to be compared stands in a list and not on the stack, which may be small.
+  /// The values to compare are kept in a list and not on the stack, which may be small.
   public static func == (left: JSONValue, right: JSONValue) -> Bool {
     var pairs = [(left, right)]
     while let (left, right) = pairs.popLast() {
@@ -50,8 +50,8 @@ extension JSONValue {
     return true
   }
 
-  /// The value of the last member called `name`, as JavaScript reads it; `nil` when there is none or this is
-  /// no object.
+  /// The value of the last member called `name`, as JavaScript reads it; `nil` when there is none or this is not an
+  /// object.
   public subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members.last { $0.name.isSame(as: name) }?.value

@@ -7,7 +7,7 @@ package enum JSONWriter {
     guard var open = Container(value) else {
       return writeScalar(value, into: buffer, forTerminal)
     }
-    // What is open stands here and not on the stack, which may be small.
+    // Open containers are kept here and not on the stack, which may be small.
     var outer: [Container] = []
     buffer.append(open.opening)
     while true {

@@ -1,8 +1,8 @@
 /// JSON as it stands, copied and validated in one pass: the usual data of a server-sent event.
 ///
-/// White space outside strings goes, as ``JSONCompactor`` does it. The functions answer `false` at the first thing
-/// that is unusual, valid or not (half surrogate pairs, nesting deeper than 62); the caller then takes back what was
-/// written and goes the general way.
+/// White space outside strings goes, as ``JSONCompactor`` does it. The functions answer `false` at the first thing that
+/// is unusual, valid or not (half surrogate pairs, nesting deeper than 62); the caller then takes back the output and
+/// takes the general path.
 extension FusedCursor {
   /// Copies one value and the white space around it; the reading position is then at what follows.
   @inline(__always)
@@ -46,7 +46,7 @@ extension FusedCursor {
     }
   }
 
-  /// Copies text up to the first byte that a JSON string must escape, or the NUL behind it.
+  /// Copies text up to the first byte that a JSON string must escape, or the NUL after it.
   @inline(__always)
   mutating func copyUnescaped() {
     while copyPlainRun() {}

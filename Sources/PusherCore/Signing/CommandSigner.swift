@@ -1,6 +1,6 @@
-/// Asks a shell command, which prints what an endpoint would answer.
+/// Asks a shell command, which prints the JSON of an endpoint's answer.
 ///
-/// A status other than 0 is a no.
+/// A status other than 0 is a refusal.
 package final class CommandSigner: Signer {
   /// The environment variables in which the command finds the question; about a user only the socket's id.
   package struct Variables: Sendable {
@@ -65,7 +65,7 @@ package final class CommandSigner: Signer {
     case .failure(.timeout(let time)):
       .failure(.unavailable(status: nil, "the command took longer than \(time.inWords)"))
     case .failure(.busy(let reason)):
-      // Others give back what is short, and a healthy run must outlive that.
+      // The shortage may pass, and a healthy run must outlive it.
       .failure(.unavailable(status: nil, "\(ChildProcess.Failure.busy(reason: reason))"))
     case .failure(.start(let reason)):
       .failure(.refused(status: nil, "\(ChildProcess.Failure.start(reason: reason))"))

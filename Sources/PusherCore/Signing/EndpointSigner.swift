@@ -52,7 +52,7 @@ package final class EndpointSigner: Signer {
 
 /// The calls of an endpoint that are under way.
 ///
-/// 200 and 201 are a yes; what is temporary by ``HTTPStatus`` means "later"; every other status is a no.
+/// 200 and 201 grant it; a status that is temporary by ``HTTPStatus`` means "later"; every other status is a refusal.
 final class EndpointCalls {
   private let loop: EventLoop
   private let routing: Routing
@@ -109,7 +109,7 @@ final class EndpointCalls {
     return made
   }
 
-  /// The body of an answer that is a yes.
+  /// The body of an answer that grants it.
   private static func body(
     _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>
   ) -> Result<[UInt8], AuthorizationFailure> {

@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// What was asked of the user's own code and has yet to be answered; it belongs to the loop's thread.
+/// The open questions to the user's own code; it belongs to the loop's thread.
 final class OpenQuestions {
   private struct Question {
     let completion: Signer.Completion
-    /// Who was asked, in the words of a message.
+    /// Whom the question went to, for messages.
     let name: String
     let timer: LoopTimer
   }
@@ -18,7 +18,7 @@ final class OpenQuestions {
     self.timeout = timeout
   }
 
-  /// The number of a new question, by which its answer finds it; `name` says in a message who was asked.
+  /// The number of a new question, by which its answer finds it; `name` says in messages what was asked.
   func open(_ name: String, _ completion: @escaping Signer.Completion) -> Int {
     let number = QuestionNumber.next()
     let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [unowned self] in
@@ -30,7 +30,7 @@ final class OpenQuestions {
     return number
   }
 
-  /// Late and second answers are ignored; `nil` is a no.
+  /// Late and second answers are ignored; `nil` is a refusal.
   func answer(_ number: Int, _ answer: Authorization?) {
     guard let name = open[number]?.name else { return }
     finish(
@@ -50,7 +50,7 @@ final class OpenQuestions {
   }
 }
 
-/// Numbers that no two questions of the process share: an answer for an earlier connection must find none.
+/// Numbers that no two questions of the process share: an answer for an earlier connection must not match.
 private enum QuestionNumber {
   private static let last = Atomic<Int>(0)
 

@@ -1,6 +1,6 @@
 /// Signs with the app's secret, in this process.
 package final class SecretSigner: Signer {
-  /// The user whom other members of a presence channel see.
+  /// This client's user on presence channels.
   package struct Member: Sendable, Equatable {
     package var userID: String
     /// JSON text; `nil` when nothing is told.
@@ -19,9 +19,9 @@ package final class SecretSigner: Signer {
 
   /// - Parameters:
   ///   - signature: Holds the app's key and secret.
-  ///   - member: Joins presence channels; without one the socket's id is the user's, as with PusherSwift, so that each
-  ///     connection is a member of its own.
-  ///   - masterKey: Makes the keys of encrypted channels, which cannot be joined without it.
+  ///   - member: Its user on presence channels; without one the socket's id is the user's, as with PusherSwift, so that
+  ///     each connection is its own member.
+  ///   - masterKey: Makes the keys of encrypted channels, which cannot be subscribed to without it.
   ///   - userData: The JSON of the user who signs in: `id`, and if wanted `user_info` and `watchlist`.
   package init(
     signature: SubscriptionSignature, member: Member? = nil,

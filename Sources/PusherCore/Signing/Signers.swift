@@ -10,7 +10,7 @@ package final class NoSigner: Signer {
   package func cancelAll() {}
 }
 
-/// Gives the questions about the user to another signer than those about channels.
+/// Uses one signer for channels and another for the user.
 package final class SplitSigner: Signer {
   private let channels: any Signer
   private let user: any Signer
@@ -31,7 +31,7 @@ package final class SplitSigner: Signer {
 }
 
 extension Authorization {
-  /// What a whole body that an endpoint or a command gave answers to `request`.
+  /// The answer to `request` in a whole body from an endpoint or a command.
   package static func result(
     of body: [UInt8], to request: AuthorizationRequest
   ) -> Result {

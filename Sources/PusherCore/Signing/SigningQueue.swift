@@ -15,7 +15,7 @@ package final class SigningQueue: Signer {
   private var next = 0
   private var open = 0
   private var isAsking = false
-  /// Counts the cancellations, after which what was open no longer counts.
+  /// Counts the cancellations; answers to questions before the last one do not count.
   private var generation = 0
 
   /// - Parameter signer: Answers; it must call no completion after ``cancelAll()``.
@@ -37,7 +37,7 @@ package final class SigningQueue: Signer {
   }
 
   private func ask() {
-    // An answer may come at once, and bring the next question with it: the outermost call asks for all.
+    // An answer may come at once and allow the next question: the outermost call asks them all.
     guard !isAsking else { return }
     isAsking = true
     defer { isAsking = false }

@@ -1,8 +1,8 @@
 internal import CSystemOpenSSL
 
-// Pinned keys: besides, or in place of, a chain to an authority the server's own key has to be a known one.
+// Pinned keys: the server's key must be a known one, besides or instead of a trusted chain.
 extension TLSEngine {
-  /// Refuses a peer whose public key is none of the pinned ones; without pins everyone passes.
+  /// Refuses a peer whose public key is not pinned; without pins every peer passes.
   func checkPins() throws(TLSError) {
     guard !context.pins.isEmpty else { return }
     guard let certificate = unsafe SSL_get1_peer_certificate(connection) else {

@@ -1,7 +1,6 @@
 internal import CSystemOpenSSL
 
-// Who the other side has to be: the name or address that is asked for and checked, and the words for a certificate
-// that does not fit.
+// Checks the other side's name or address, and explains a certificate that does not fit.
 extension TLSEngine {
   /// Asks for `peerName` and has certificates checked against it (RFC 6066 section 3, RFC 9525 section 6).
   func expectPeer() throws(TLSError) {
@@ -38,7 +37,7 @@ extension TLSEngine {
     return name.hasSuffix(".") ? String(name.dropLast()) : name
   }
 
-  /// OpenSSL's question whether to go on with the chain: the first objection is noted, and stands.
+  /// OpenSSL's callback for each problem of the chain: the first one is kept.
   private static func note(_ accepted: Int32, _ store: OpaquePointer?) -> Int32 {
     let index = SSL_get_ex_data_X509_STORE_CTX_idx()
     guard accepted != 1,
@@ -124,7 +123,7 @@ extension TLSEngine {
 
 // Our own certificate, when the other side asks for one.
 extension TLSEngine {
-  /// OpenSSL's word that the peer asks for a certificate; 1 goes on with what there is.
+  /// OpenSSL's callback when the peer asks for a certificate; 1 continues with what there is.
   static func noteRequest(_ connection: OpaquePointer?) -> Int32 {
     guard let connection = unsafe connection, unsafe SSL_is_server(connection) == 0,
       let here = unsafe SSL_get_ex_data(connection, 0)
@@ -134,7 +133,7 @@ extension TLSEngine {
     return 1
   }
 
-  /// What an alert says of our certificate, or of its absence, if the peer asked for one and the alert is of that kind.
+  /// The meaning of an alert for our certificate or its absence, if the peer asked for one.
   func refusalOfCertificate(_ cause: OpenSSLErrors.Entry) -> TLSError? {
     guard wasAskedForCertificate, cause.library == ERR_LIB_SSL else { return nil }
     // The alerts of RFC 8446 section 6.2 from handshake_failure to unknown_ca, and certificate_required.

@@ -1,10 +1,10 @@
-/// What the user may say about TLS; the defaults verify against the system's authorities.
+/// The user's TLS settings; the defaults verify against the system's authorities.
 package struct TLSConfiguration: Sendable, Equatable {
   /// A PEM file of the only authorities to trust; `nil` for the system's.
   package var caFile: String?
   /// Accepts every certificate, for whatever name.
   package var insecure: Bool
-  /// A PEM file with the certificate to show when the server asks, and the chain behind it.
+  /// A PEM file with the certificate to show when the server asks, and its chain after it.
   package var certificateFile: String?
   /// The PEM file of its key; `nil` when the key stands in ``certificateFile``.
   package var keyFile: String?
@@ -22,7 +22,7 @@ package struct TLSConfiguration: Sendable, Equatable {
     self.pins = pins
   }
 
-  /// The same for another server: whom it trusts, without what is shown to this one and known of this one's key.
+  /// The same for another server: its trust, without this server's client certificate and pins.
   package var forAnotherServer: TLSConfiguration {
     TLSConfiguration(caFile: caFile, insecure: insecure)
   }
@@ -40,7 +40,7 @@ package struct TLSEnvironment: Sendable, Equatable {
     self.certificateDirectories = certificateDirectories
   }
 
-  /// What an environment says.
+  /// The values of an environment.
   package init(_ variables: [String: String]) {
     self.init(
       certificateFile: variables["SSL_CERT_FILE"], certificateDirectories: variables["SSL_CERT_DIR"]

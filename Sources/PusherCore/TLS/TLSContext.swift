@@ -1,13 +1,13 @@
 internal import CSystemOpenSSL
 
-/// What the connections of one role share: trusted authorities, own certificate, lowest version (TLS 1.2).
+/// Shared by the connections of one role: trusted authorities, own certificate, lowest version (TLS 1.2).
 ///
 /// Making one costs a few milliseconds, so it is made once and kept for reconnects.
 @safe package final class TLSContext {
   let pointer: OpaquePointer
   /// Whether connections of this context wait for a ClientHello.
   let isServer: Bool
-  /// What the peer's public key has to be one of; empty for any.
+  /// The allowed public keys of the peer; empty for any.
   let pins: Set<PublicKeyPin>
   /// Whether there is a certificate to show.
   private(set) var hasCertificate = false
@@ -47,8 +47,8 @@ internal import CSystemOpenSSL
 
   /// A context for connections that we open.
   ///
-  /// Trusted are `configuration.caFile` alone, else what the environment names, else the system's store.
-  /// Unreadable files throw ``TLSError/file(path:reason:)``.
+  /// It trusts `configuration.caFile` alone, else the environment's authorities, else the system's store. Unreadable
+  /// files throw ``TLSError/file(path:reason:)``.
   package static func client(
     _ configuration: TLSConfiguration, environment: TLSEnvironment = TLSEnvironment()
   ) throws(TLSError) -> TLSContext {

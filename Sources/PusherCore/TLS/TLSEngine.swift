@@ -7,11 +7,11 @@ internal import CSystemOpenSSL
 /// sends what ``drain(into:)`` gives, also after an error, because an alert may wait there. An engine that has
 /// failed repeats its error.
 @safe package final class TLSEngine {
-  /// What ``read(into:atMost:)`` found.
+  /// The result of ``read(into:atMost:)``.
   package enum ReadResult: Equatable {
     /// So many bytes of plaintext were appended.
     case bytes(Int)
-    /// More ciphertext has to come first.
+    /// More ciphertext must come first.
     case needsInput
     /// The other side has closed properly (close_notify); nothing follows.
     case closed
@@ -31,9 +31,9 @@ internal import CSystemOpenSSL
   /// Whether the peer asked for a certificate of ours.
   var wasAskedForCertificate = false
 
-  /// False as long as a read or handshake may go on with what has been received already.
+  /// False as long as a read or handshake can go on with bytes that have already come.
   ///
-  /// While it is false a wait for the socket would wait for bytes that are here already.
+  /// While it is false, do not wait for the socket.
   package private(set) var needsInput = false
 
   /// A connection of `context`'s role.
@@ -110,7 +110,7 @@ internal import CSystemOpenSSL
 
   /// Appends up to `atMost` bytes of plaintext to `buffer`, as many as the received ciphertext gives.
   ///
-  /// An error that comes behind good bytes is thrown by the next call.
+  /// An error after good bytes is thrown by the next call.
   package func read(into buffer: ByteBuffer, atMost: Int) throws(TLSError) -> ReadResult {
     if let failure { throw failure }
     precondition(isEstablished && atMost > 0, "read before the handshake was done")

@@ -4,23 +4,23 @@ internal import CSystemOpenSSL
 package enum TLSError: Error, Equatable, CustomStringConvertible {
   /// The user's fault: a file with certificates or a key cannot be used.
   case file(path: String, reason: String)
-  /// The machine's fault: nowhere a certificate authority to trust.
+  /// The machine's fault: it has no certificate authority to trust.
   case noTrustStore(searched: [String])
   /// This library's or OpenSSL's fault: a call that only fails without memory or on a wrong setting.
   case setup(reason: String)
   /// The other side's certificate was not accepted; `subject` names the certificate of the chain that failed.
   case certificate(reason: String, subject: String?)
-  /// Nobody who is trusted vouches for the other side's certificate; `subject` as with ``certificate(reason:subject:)``.
+  /// No trusted authority signed the other side's certificate; `subject` as with ``certificate(reason:subject:)``.
   case unknownAuthority(reason: String, subject: String?)
-  /// The other side's public key, `seen`, is none of those that were pinned.
+  /// The other side's public key, `seen`, is not one of the pinned keys.
   case publicKey(seen: PublicKeyPin, subject: String?)
-  /// The other side asked for a certificate of ours, and did not accept that there was none or the one it got.
+  /// The other side asked for our certificate, and did not accept the one it got or its absence.
   case clientCertificate(given: Bool, reason: String)
-  /// The two sides found no common ground.
+  /// The two sides could not agree on version or cipher.
   case handshake(reason: String)
   /// The other side ended the connection before the handshake was done.
   case handshakeClosed(reason: String)
-  /// What the other side says is no TLS.
+  /// The other side does not speak TLS.
   case notTLS(reason: String)
   /// The network's or the other side's fault: the stream ended without the closing alert, so data may be missing.
   case cutShort
@@ -63,7 +63,7 @@ enum OpenSSLErrors {
     let text: String
   }
 
-  /// Forgets what earlier calls left behind, so that the next failure is told by its own entries.
+  /// Drops the entries of earlier calls, so that the next failure is explained by its own.
   static func clear() {
     ERR_clear_error()
   }
@@ -79,7 +79,7 @@ enum OpenSSLErrors {
     }
   }
 
-  /// The queue's cause in words; empties the queue.
+  /// The cause in words; empties the queue.
   static func cause() -> String {
     drain().first.map(words) ?? "no reason given"
   }
@@ -98,7 +98,7 @@ enum OpenSSLErrors {
     case (ERR_LIB_SSL, SSL_R_UNSUPPORTED_PROTOCOL),
       (ERR_LIB_SSL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION):
       "the other side speaks no TLS 1.2 or newer (\(entry.text))"
-    // What our refusal to ask for a passphrase comes to; the number is built from macros that are not imported.
+    // The code of our refusal to ask for a passphrase; the number is built from macros that are not imported.
     case _ where entry.text == "interrupted or cancelled":
       "the key is protected by a passphrase"
     default:
@@ -106,7 +106,7 @@ enum OpenSSLErrors {
     }
   }
 
-  /// Whether the entry says that what came is no TLS.
+  /// Whether the entry says that the bytes were not TLS.
   static func isForeign(_ entry: Entry) -> Bool {
     entry.library == ERR_LIB_SSL
       && (entry.reason == SSL_R_WRONG_VERSION_NUMBER || entry.reason == SSL_R_HTTP_REQUEST)

@@ -1,7 +1,7 @@
 /// How long to wait before each new attempt: full-jitter exponential back-off between a floor and a ceiling.
 ///
-/// Attempt n waits a time drawn evenly from `floor` to `floor`·2ⁿ⁺¹, the upper end capped at `ceiling`. A crowd of
-/// clients that lost the same server so comes back spread out, and nobody comes back at once.
+/// Attempt n waits a time drawn evenly from `floor` to `floor`·2ⁿ⁺¹, the upper end capped at `ceiling`. So clients that
+/// lost the same server come back spread out, and none comes back at once.
 public struct Backoff: Sendable, Equatable {
   /// The shortest wait.
   public var floor: Duration

@@ -2,7 +2,7 @@
 public struct ReconnectPolicy: Sendable, Equatable {
   /// Which losses are followed by a new attempt.
   public enum Mode: Sendable, Equatable {
-    /// The first connection must come about; later losses are mended.
+    /// The first connection must work; later losses are retried.
     case automatic
     /// The first attempt, too, is repeated until it works.
     case always
@@ -16,7 +16,7 @@ public struct ReconnectPolicy: Sendable, Equatable {
   public var maximumAttempts: Int?
   /// The wait before each attempt.
   public var backoff: Backoff
-  /// Whether a refusal counts as a loss like others, though trying again unchanged seldom helps.
+  /// Whether a refusal counts as a loss, although trying again unchanged seldom helps.
   package var retriesRefusals = false
 
   /// A policy; without arguments the one of the program.
@@ -41,18 +41,18 @@ enum ReconnectDecision: Equatable {
 
 /// Decides whether and when a lost connection is dialled again, and remembers since when events may be missing.
 ///
-/// Both protocols use it: what a loss asks for is theirs to say, what follows from that stands here.
+/// Both protocols use it: they say what a loss asks for, and this type decides what follows.
 struct Reconnector {
   /// What follows from a loss.
   enum Verdict: Equatable {
     case retry(in: Duration)
     /// The loss is the end: it cannot be mended, or the mode allows no new attempt.
     case stop
-    /// So many attempts were allowed, and all failed.
+    /// All allowed attempts failed.
     case giveUp
   }
 
-  /// A connection that lasted so long was a good one: it earns a quick second try, and a fresh count.
+  /// A connection that lasted this long was stable: a quick retry follows, and attempts are counted anew.
   static let stableAfter: Duration = .seconds(5)
   /// The least time between two attempts when the server names the wait.
   private static let shortestNamedWait: Duration = .milliseconds(10)
@@ -80,14 +80,14 @@ struct Reconnector {
     wasEverOpen = true
   }
 
-  /// The connection that was lost had been a good one: attempts are counted anew.
+  /// The lost connection was stable: attempts are counted anew.
   mutating func noteStable() {
     attempts = 0
   }
 
-  /// Takes a loss; `retryAfter` is how long the server wants to be left alone, `random` draws the jitter.
+  /// Takes a loss; `retryAfter` is the wait that the server asks for, `random` draws the jitter.
   ///
-  /// - Parameter isRefusal: Whether to stop would be because somebody said no.
+  /// - Parameter isRefusal: Whether the loss is a refusal.
   mutating func lost(
     _ wanted: ReconnectDecision, isRefusal: Bool, retryAfter: Duration?,
     random: inout any RandomNumberGenerator

@@ -3,7 +3,7 @@
 /// Standard error is ours. The command leads a process group of its own, so that a whole pipeline can be ended; it cannot ask
 /// anything on the terminal.
 package final class ChildProcess: LoopSource {
-  /// What a command has come to.
+  /// The result of a command.
   package struct Output: Equatable, Sendable {
     package let bytes: [UInt8]
     /// The exit status; 128 and the signal's number for a command that a signal ended, as shells count.
@@ -19,7 +19,7 @@ package final class ChildProcess: LoopSource {
   package enum Failure: Error, Equatable, CustomStringConvertible {
     /// The command could not be started.
     case start(reason: String)
-    /// The command cannot be started now: descriptors, processes, threads or memory are short for the moment.
+    /// The command cannot be started now: descriptors, processes, threads or memory are short.
     case busy(reason: String)
     /// The command was ended, because it took longer than this.
     case timeout(Duration)
@@ -45,7 +45,7 @@ package final class ChildProcess: LoopSource {
     package var input: [UInt8]
     /// The most bytes of standard output.
     package var outputLimit: Int
-    /// Whether standard output goes where our standard error goes, and not to us.
+    /// Whether standard output goes to our standard error, and not to us.
     package var outputsToErrors: Bool
     /// How long it may take; `nil` for as long as it likes.
     package var timeout: Duration?
@@ -64,7 +64,7 @@ package final class ChildProcess: LoopSource {
     }
   }
 
-  /// How long a command that was asked to end (SIGTERM) has before it is killed.
+  /// How long a command may take to end after SIGTERM before it is killed.
   package static let grace = Duration.seconds(2)
 
   private let loop: EventLoop
@@ -161,8 +161,8 @@ package final class ChildProcess: LoopSource {
     }
   }
 
-  /// Has a thread wait for the end, which has no descriptor to poll; collecting stays here, so that the number of the
-  /// process cannot come to mean another one while we may still send it a signal.
+  /// Lets a thread wait for the end, which has no descriptor to poll; collecting stays here, so that the process id
+  /// stays valid while we may still send a signal.
   private func watch() {
     let number = process
     let wakeUp = loop.wakeUp
@@ -179,7 +179,7 @@ package final class ChildProcess: LoopSource {
     loop.children.removeValue(forKey: child)?.finish(at: loop.now)
   }
 
-  /// The command has ended: what it wrote is in the pipe, whoever else may still hold that open.
+  /// The command has ended: its output is in the pipe, even if another process keeps the pipe open.
   private func finish(at now: Instant) {
     readOutput(at: now)
     let ending = Syscalls.collect(process)

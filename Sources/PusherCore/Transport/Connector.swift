@@ -1,4 +1,4 @@
-/// Asks for a name's addresses and makes the attempts that a ``Dialer`` decides on, until one stands or all have failed.
+/// Looks up a name's addresses and makes the attempts of a ``Dialer``, until one succeeds or all have failed.
 final class Connector: LoopSource {
   typealias Outcome = Result<(descriptor: Int32, peer: SocketAddress), TransportError>
 
@@ -25,11 +25,11 @@ final class Connector: LoopSource {
     resolve(at: now)
   }
 
-  /// What a deadline that passes now cuts short.
+  /// The stage in which a deadline would pass now.
   var stage: TransportError.Stage { dialer.hasAttempted ? .connecting : .resolving }
 
   var interest: LoopInterest {
-    // A failure without any attempt is told from inside the loop too.
+    // A failure without any attempt is reported from inside the loop too.
     LoopInterest(deadline: dialer.failure == nil ? dialer.deadline : LoopInterest.immediately)
   }
 

@@ -18,7 +18,7 @@ package enum AddressFamilies: Sendable, Equatable {
 ///
 /// Both families are asked for at once. IPv6 goes first if its addresses come within ``resolutionDelay`` of the others
 /// (section 3), the families take turns (section 4), and the next attempt starts when one has failed, or when one has
-/// taken ``attemptDelay`` and still goes on (section 5). The owner asks, attempts, and tells how it ends.
+/// taken ``attemptDelay`` and still goes on (section 5). The owner looks up, connects, and reports the results.
 package struct Dialer {
   /// How long addresses of the second choice wait for those of the first (RFC 8305 section 8).
   package static let resolutionDelay = Duration.milliseconds(50)
@@ -73,7 +73,7 @@ package struct Dialer {
   package mutating func resolutionFailed(
     _ family: SocketAddress.Family, reason: String, at now: Instant
   ) {
-    // IPv6 may fail for want of an IPv6 network, which says less about the name.
+    // IPv6 may fail because there is no IPv6 network, so its error says less about the name.
     if unresolved == nil || family == preference.last { unresolved = reason }
     resolved(family, [], at: now)
   }

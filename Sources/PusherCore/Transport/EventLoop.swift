@@ -24,7 +24,7 @@
     var deadline: Instant?
   }
 
-  /// A sleeping machine stops the clock of `poll` but not ours, so a wait for a deadline looks up now and then.
+  /// A sleeping machine stops the clock of `poll` but not ours, so a long wait is split.
   private static let longestWait: Int64 = 10_000
 
   private var slots: [Slot] = []
@@ -64,7 +64,7 @@
     holes += 1
   }
 
-  /// Has `hook` called before each wait, to flush what the last round has gathered.
+  /// Calls `hook` before each wait, to flush the output of the last round.
   package func beforeWait(_ hook: @escaping () -> Void) {
     hooks.append(hook)
   }
@@ -112,7 +112,7 @@
       guard let interest = slots[place].source?.interest else { continue }
       slots[place].deadline = interest.deadline
       earliest = Instant.earliest(earliest, interest.deadline)
-      // `poll` reports an end even to those who ask for nothing, and would never wait again.
+      // `poll` reports an end even if nothing is asked for, and would then never wait.
       guard interest.descriptor >= 0 && !interest.events.isEmpty else { continue }
       var events: Int32 = 0
       if interest.events.contains(.read) { events |= Int32(POLLIN) }
@@ -174,7 +174,7 @@
     }
   }
 
-  /// The slots whose deadline has passed, the earliest first: a loop that was held up keeps their order.
+  /// The slots whose deadline has passed, the earliest first: a late loop keeps their order.
   private func latePlaces(at now: Instant) -> [Int] {
     var late: [(deadline: Instant, place: Int)] = []
     for place in slots.indices {

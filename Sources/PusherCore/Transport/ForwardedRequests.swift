@@ -1,11 +1,11 @@
-// Requests that an HTTP proxy forwards (RFC 9112 section 3.2.2), and what it answers in its own name.
+// Requests that an HTTP proxy forwards (RFC 9112 section 3.2.2), and the proxy's own answers.
 extension Route {
   /// The proxy that takes the requests themselves; `nil` for none.
   package var forwarder: Proxy? { isForwarded ? proxy : nil }
 
   /// Why the proxy did not forward a request, when `answer` tells for certain that it did not.
   ///
-  /// 403 and 5xx may be the server's as well as the proxy's, and are left to their reader.
+  /// 403 and 5xx may come from the server or the proxy; the caller decides.
   package func refusal(_ answer: HTTPResponseHead) -> TransportError? {
     guard let proxy = forwarder else { return nil }
     if answer.status == 407 {

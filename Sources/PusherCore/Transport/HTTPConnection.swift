@@ -14,13 +14,13 @@ package final class HTTPConnection {
   /// How many connections were made.
   package private(set) var connectionCount = 0
 
-  /// Methods that may be sent again when nobody knows whether the first time had an effect (RFC 9110 section 9.2.2).
+  /// Methods that may be sent again when the first request may have had an effect (RFC 9110 section 9.2.2).
   private static let idempotentMethods: Set = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]
 
   /// - Parameters:
-  ///   - loop: Whose thread all happens on.
-  ///   - routing: Which way leads to the server.
-  ///   - tls: What URLs with `https` are asked with; needed for these alone.
+  ///   - loop: The loop that everything runs on.
+  ///   - routing: The routes to servers.
+  ///   - tls: The TLS context for `https` URLs; needed for these only.
   ///   - timeout: For one request, from the name's resolution to the answer's last byte.
   ///   - bodyLimit: The most bytes of an answer's body.
   package init(
@@ -116,7 +116,7 @@ extension HTTPConnection: SocketStreamDelegate {
   package func streamOpened(_ stream: SocketStream, at now: Instant) {}
   package func streamWritable(_ stream: SocketStream, at now: Instant) {}
 
-  /// Nothing is asked, so what comes is an end or is meant for nobody.
+  /// No request is open, so any input is an end or an error.
   package func streamReadable(_ stream: SocketStream, at now: Instant) {
     stream.close()
     if idle === stream { idle = nil }

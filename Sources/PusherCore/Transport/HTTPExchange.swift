@@ -3,7 +3,7 @@
 ///
 /// Redirects are not followed: the answer is handed on as it is.
 package final class HTTPExchange {
-  /// What to ask.
+  /// The request.
   package struct Request: Sendable {
     package var method: String
     package var url: HTTPURL
@@ -46,7 +46,7 @@ package final class HTTPExchange {
     }
   }
 
-  /// What was answered.
+  /// An answer.
   package struct Response: Sendable, Equatable {
     package let head: HTTPResponseHead
     package let body: [UInt8]
@@ -94,10 +94,10 @@ package final class HTTPExchange {
   /// Starts `request`; `completion` is called once, on the loop's thread and from inside the loop.
   ///
   /// - Parameters:
-  ///   - loop: Whose thread all happens on.
-  ///   - request: What to ask; one that cannot be encoded throws.
-  ///   - routing: Which way leads to the server.
-  ///   - tls: What a URL with `https` is asked with; needed for these alone.
+  ///   - loop: The loop that everything runs on.
+  ///   - request: The request; one that cannot be encoded throws.
+  ///   - routing: The routes to servers.
+  ///   - tls: The TLS context for `https` URLs; needed for these only.
   ///   - timeout: For everything from the name's resolution to the answer's last byte.
   ///   - bodyLimit: The most bytes of the answer's body.
   ///   - idle: An open connection to the right server on which nothing is under way.
@@ -123,7 +123,7 @@ package final class HTTPExchange {
     if let idle {
       idle.delegate = self
       stream = idle
-      // Not from here: answers come from inside the loop, and so do failures.
+      // Later: answers and failures are reported from inside the loop.
       let start = LoopTimer(deadline: LoopInterest.immediately) { [weak self] in self?.begin() }
       starter = start
       loop.add(start)
@@ -158,7 +158,7 @@ package final class HTTPExchange {
     itself = nil
   }
 
-  /// Takes what has come; true when the answer is complete.
+  /// Reads received bytes; true when the answer is complete.
   private func parse() throws(HTTPError) -> Bool {
     if head == nil {
       if let foreign = ForeignProtocol(input.view) { throw .foreign(foreign) }
@@ -216,7 +216,7 @@ extension HTTPExchange: SocketStreamDelegate {
     do throws(TransportError) {
       result = try stream.read(into: input, atMost: 16_384)
     } catch {
-      // A server that refuses a request unread may break off behind its words: they count all the same.
+      // A server that refuses a request unread may break off after its answer, which counts all the same.
       if let head, head.status >= 400, reader?.endsWithConnection == true {
         complete(at: now)
       } else {

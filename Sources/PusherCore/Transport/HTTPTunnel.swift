@@ -1,6 +1,6 @@
-/// Asks an HTTP proxy for a way to a server: `CONNECT` (RFC 9110 section 9.3.6), with Basic credentials (RFC 7617).
+/// Asks an HTTP proxy to connect to a server: `CONNECT` (RFC 9110 section 9.3.6), with Basic credentials (RFC 7617).
 ///
-/// A machine without I/O: send ``request()``, then offer what comes until ``receive(from:)`` is true.
+/// A machine without I/O: send ``request()``, then offer received bytes until ``receive(from:)`` is true.
 package struct HTTPTunnel {
   /// How much head a proxy may send, interim answers included one by one.
   package static let limits = HTTPHeadLimits(bytes: 16_384, headers: 128)

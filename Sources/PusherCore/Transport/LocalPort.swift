@@ -1,7 +1,7 @@
-/// A look at a port of this machine: whether anybody listens there.
+/// Finds out whether a server listens on a port of this machine.
 package enum LocalPort {
-  /// Waits in steps of 20 ms until somebody listens at `port` of `host`, `time` at most; returns at once for a host that
-  /// is no IPv4 address of this machine (127.0.0.0/8).
+  /// Waits in steps of 20 ms until a server listens at `port` of `host`, for at most `time`; returns at once for a host
+  /// that is not an IPv4 address of this machine (127.0.0.0/8).
   ///
   /// Only a refused connection is waited out. It blocks the thread.
   package static func wait(host: String, port: UInt16, atMost time: Duration) {
@@ -14,7 +14,7 @@ package enum LocalPort {
 
   private static let interval: UInt32 = 20
 
-  /// Whether `host`, an IPv4 address of this machine, answers that nobody listens at `port`; false for other hosts.
+  /// Whether `host`, an IPv4 address of this machine, refuses connections to `port`; false for other hosts.
   package static func isRefused(host: String, port: UInt16) -> Bool {
     let octets = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
     guard octets.count == 4, octets[0] == 127, !octets.contains(nil) else { return false }

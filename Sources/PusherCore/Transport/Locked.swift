@@ -7,7 +7,7 @@
 /// A value that one thread at a time may use.
 ///
 /// It is the system's own lock rather than the standard library's `Mutex`, whose waiting part ThreadSanitizer cannot
-/// see on Linux: it would report races that are none, and the real ones would drown among them.
+/// see on Linux: it would report false races that hide the real ones.
 @safe package final class Locked<Value>: @unchecked Sendable {
   // Sendable because the value is only ever reached under the lock.
   private let lock: UnsafeMutablePointer<pthread_mutex_t>
@@ -27,7 +27,7 @@
     unsafe lock.deallocate()
   }
 
-  /// Runs `body` with the value; it must not call back to anybody who may want the same lock.
+  /// Runs `body` with the value; `body` must not take the same lock again.
   package func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {

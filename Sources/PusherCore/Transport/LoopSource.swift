@@ -1,4 +1,4 @@
-/// What a source waits for, and what it is told has come.
+/// What a source waits for, and what is ready.
 package struct PollEvents: OptionSet, Sendable, Hashable {
   package let rawValue: UInt8
 
@@ -10,11 +10,11 @@ package struct PollEvents: OptionSet, Sendable, Hashable {
   package static let read = PollEvents(rawValue: 1)
   /// Writing would not block.
   package static let write = PollEvents(rawValue: 2)
-  /// The other end is gone; for those who neither read nor write but want to know.
+  /// The other end is gone; for sources that neither read nor write.
   package static let hangUp = PollEvents(rawValue: 4)
 }
 
-/// What a source wants before the next wait.
+/// A source's request for the next wait.
 package struct LoopInterest: Sendable, Equatable {
   /// -1 for none.
   package var descriptor: Int32

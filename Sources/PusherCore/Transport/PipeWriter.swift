@@ -1,4 +1,4 @@
-/// Writes bytes to a pipe as its reader takes them, then closes it; a reader that does not want them all is no error.
+/// Writes bytes to a pipe as its reader takes them, then closes it; a reader that stops early is not an error.
 final class PipeWriter: LoopSource {
   private let loop: EventLoop
   private var descriptor: Int32

@@ -1,4 +1,4 @@
-/// A second look at a port on which talking failed: which of TLS and plain HTTP it speaks.
+/// Probes a port after a failure: whether it speaks TLS or plain HTTP.
 ///
 /// It has a loop of its own and blocks the thread; it is for the end of a run, to explain what went wrong.
 package final class PortProbe {
@@ -47,7 +47,7 @@ package final class PortProbe {
 
 extension PortProbe: SocketStreamDelegate {
   package func streamOpened(_ stream: SocketStream, at now: Instant) {
-    // Only a handshake that is done was looked for where there is one.
+    // With TLS only a finished handshake was wanted.
     guard stream.tls == nil else { return end(true) }
     let head = HTTPRequestHead(
       method: "HEAD", target: "/",
@@ -73,7 +73,7 @@ extension PortProbe: SocketStreamDelegate {
 
   package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
     switch error {
-    // What fails here, fails inside TLS.
+    // An error here is an error of TLS.
     case .tls(.handshakeClosed), .tls(.notTLS): end(false)
     case .tls: end(true)
     default: end(false)

@@ -1,4 +1,4 @@
-/// A proxy that makes connections for others.
+/// A proxy that connects to servers for us.
 package struct Proxy: Sendable, Equatable {
   /// How it is spoken to.
   package enum Kind: String, Sendable {
@@ -68,7 +68,7 @@ extension Proxy: CustomStringConvertible {
   }
 }
 
-/// Who asks a proxy; no description shows any of it.
+/// The credentials for a proxy; no description shows them.
 package struct ProxyCredentials: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
   package let user: String
   package let password: String
@@ -101,7 +101,7 @@ package struct ProxyCredentials: Sendable, Equatable, CustomStringConvertible, C
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Why a text is no proxy's URL.
+/// Why a text is not a proxy URL.
 package struct ProxyURLError: Error, Equatable, CustomStringConvertible {
   package let description: String
 

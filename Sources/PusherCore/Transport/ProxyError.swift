@@ -1,20 +1,20 @@
-/// Why a proxy gave no way to the server; written to follow the proxy's name in a sentence.
+/// Why a proxy did not connect to the server; written to follow the proxy's name in a sentence.
 package enum ProxyError: Error, Equatable, CustomStringConvertible {
   /// There is no connection to the proxy itself.
   case unreachable(String)
-  /// An HTTP proxy's answer other than a yes.
+  /// An HTTP proxy's answer with another status than 2xx.
   case refused(destination: String, status: Int, reason: String)
-  /// It wants to know who asks, and nothing was given.
+  /// It wants credentials, and none were given.
   case credentialsMissing
   /// It does not take these credentials.
   case credentialsRefused
-  /// It takes no credentials of the kind that we have.
+  /// It does not take our kind of credentials.
   case unsupportedAuthentication(offered: String)
-  /// A SOCKS proxy's no.
+  /// A SOCKS proxy's refusal.
   case socksRefused(destination: String, SOCKSReply)
   /// The server's name cannot be written in the proxy's protocol.
   case invalidName(String)
-  /// What it answered is not what its protocol says.
+  /// Its answer breaks its protocol.
   case invalidAnswer(String)
   /// The connection ended before the answer was complete.
   case endedEarly
@@ -23,11 +23,11 @@ package enum ProxyError: Error, Equatable, CustomStringConvertible {
   /// The deadline passed before the answer was complete.
   case timedOut
 
-  /// Whether this may be no proxy at all.
+  /// Whether the server may not be a proxy.
   package var isDoubtful: Bool {
     switch self {
     case .unreachable, .invalidAnswer, .endedEarly, .lost, .timedOut: true
-    // What web servers answer to CONNECT.
+    // A web server's answer to CONNECT.
     case .refused(_, let status, _): [400, 404, 405, 501].contains(status)
     default: false
     }

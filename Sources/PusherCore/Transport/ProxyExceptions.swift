@@ -1,8 +1,8 @@
-/// The servers that no proxy is used for: what `NO_PROXY` says.
+/// The servers to reach without a proxy, as in `NO_PROXY`.
 ///
 /// Entries are separated by commas or blanks. A name stands for itself and every name below it, with or without a dot
-/// (or `*.`) in front; an address for itself, `ADDRESS/BITS` for a network; `*` for everything. `:PORT` behind an entry
-/// limits it to that port. What is none of these matches nothing. Loopback addresses are no exceptions by themselves.
+/// (or `*.`) in front; an address for itself, `ADDRESS/BITS` for a network; `*` for everything. `:PORT` after an entry
+/// limits it to that port. Any other entry matches nothing. Loopback addresses are not exceptions by themselves.
 package struct ProxyExceptions: Sendable, Equatable {
   private enum Place: Sendable, Equatable {
     case everything

@@ -1,4 +1,4 @@
-/// The talk with a proxy of either kind until the way to the server is open, as one machine without I/O.
+/// The negotiation with a proxy of either kind until the server can be reached; a machine without I/O.
 package struct ProxyNegotiation {
   private enum Tunnel {
     case http(HTTPTunnel)
@@ -9,7 +9,7 @@ package struct ProxyNegotiation {
   /// What is to be sent.
   package let output = ByteBuffer(capacity: 512)
 
-  /// Begins the talk; ``output`` holds its first bytes.
+  /// Begins the negotiation; ``output`` holds its first bytes.
   ///
   /// - Parameters:
   ///   - host: The server, which the proxy looks up unless it gets the address.

@@ -4,8 +4,8 @@
   internal import Darwin
 #endif
 
-/// Turns names into addresses by `getaddrinfo`, which knows the system's rules but may hang for a minute: each
-/// question has a thread of its own, and one that hangs keeps nobody from going on.
+/// Turns names into addresses by `getaddrinfo`, which knows the system's rules but may hang for a minute: each query
+/// has its own thread, so one that hangs does not delay others.
 package final class Resolver {
   package typealias Answer = Result<[SocketAddress], TransportError>
 
@@ -22,7 +22,7 @@ package final class Resolver {
     self.wakeUp = wakeUp
   }
 
-  /// The address that `host` spells, which needs no question; `nil` when it is a name.
+  /// The address that `host` spells, which needs no look-up; `nil` when it is a name.
   package static func literal(_ host: String, port: UInt16) -> SocketAddress? {
     guard case .success(let addresses) = ask(host, port: port, flags: AI_NUMERICHOST) else {
       return nil
@@ -32,8 +32,8 @@ package final class Resolver {
 
   /// Asks for the addresses of `host`, of one family or of both.
   ///
-  /// `completion` is called once on the loop's thread, later, with the addresses in the order the system prefers
-  /// (RFC 6724), or with an error. A name that has no address of the family asked for is answered by none.
+  /// `completion` is called once on the loop's thread, later, with the addresses in the order the system prefers (RFC
+  /// 6724), or with an error. For a name without an address of the family the list is empty.
   package func resolve(
     _ host: String, port: UInt16, family: SocketAddress.Family? = nil,
     completion: @escaping (Answer) -> Void

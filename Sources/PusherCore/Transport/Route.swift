@@ -1,14 +1,14 @@
-/// The way to a server: its name and port, who makes the connection, and over which kinds of address.
+/// The way to a server: its name and port, the proxy, and the kinds of address.
 package struct Route: Sendable, Equatable {
   /// A name, or an address without brackets.
   package var host: String
   package var port: UInt16
-  /// Who connects for us; `nil` for nobody.
+  /// The proxy; `nil` for none.
   package var proxy: Proxy?
   /// Whether the proxy takes the requests themselves and makes connections of its own for them, as HTTP proxies do for
-  /// `http` (RFC 9112 section 3.2.2); else it is asked for a way to the server.
+  /// `http` (RFC 9112 section 3.2.2); else it is asked to connect to the server.
   package var isForwarded = false
-  /// For the connection that is made from here, be it to the server or to the proxy.
+  /// For our own connection, to the server or to the proxy.
   package var families: AddressFamilies
 
   package init(
@@ -21,7 +21,7 @@ package struct Route: Sendable, Equatable {
   }
 }
 
-/// Which way leads to which server: what a user or the environment says of proxies and addresses.
+/// The routes to servers: the user's and the environment's proxies and kinds of address.
 package struct Routing: Sendable, Equatable {
   /// For `https` and `wss`.
   package var secureProxy: Proxy?
@@ -45,13 +45,14 @@ package struct Routing: Sendable, Equatable {
   /// What an environment says: `HTTPS_PROXY` or `HTTP_PROXY` by the server's scheme, else `ALL_PROXY`, and `NO_PROXY`, each
   /// in lower case first; an empty one counts as unset.
   ///
-  /// Beside `REQUEST_METHOD` only `http_proxy` counts: a CGI server puts a request's field "Proxy" into `HTTP_PROXY`, where
-  /// a stranger has written it.
+  /// Beside `REQUEST_METHOD` only `http_proxy` counts: a CGI server puts a request's field "Proxy" into `HTTP_PROXY`,
+  /// which anybody can set.
   ///
   /// - Parameters:
-  ///   - proxy: The proxy for every server, whatever the environment says; empty for none, `nil` to leave it to that.
+  ///   - proxy: The proxy for every server, whatever the environment says; empty for none, `nil` to use the
+  ///     environment.
   ///   - origin: What an error calls `proxy`.
-  /// - Throws: ``RoutingError`` for what is no proxy's URL.
+  /// - Throws: ``RoutingError`` for an invalid proxy URL.
   package init(
     proxy: String? = nil, calledBy origin: String = "proxy", environment: [String: String]
   ) throws(RoutingError) {
@@ -92,7 +93,7 @@ package struct Routing: Sendable, Equatable {
   }
 }
 
-/// An option or a variable that is to name a proxy and does not; no part of its text is repeated.
+/// An option or variable with an invalid proxy URL; the message repeats no part of it.
 package struct RoutingError: Error, Equatable, CustomStringConvertible {
   package let origin: String
   package let reason: ProxyURLError

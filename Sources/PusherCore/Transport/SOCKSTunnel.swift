@@ -1,6 +1,6 @@
-/// Asks a SOCKS 5 proxy for a way to a server (RFC 1928), with user name and password where it wants them (RFC 1929).
+/// Asks a SOCKS 5 proxy to connect to a server (RFC 1928), with user name and password where it wants them (RFC 1929).
 ///
-/// A machine without I/O: send what ``greeting()`` and ``receive(from:sending:)`` give, offer what comes.
+/// A machine without I/O: send the bytes of ``greeting()`` and ``receive(from:sending:)``, and offer received bytes.
 package struct SOCKSTunnel {
   /// The longest name that the protocol can write.
   package static let nameLimit = 255
@@ -100,7 +100,7 @@ package struct SOCKSTunnel {
     state = .asked
   }
 
-  /// How long the reply is (RFC 1928 section 6), once that is known; a no throws as soon as it is read.
+  /// How long the reply is (RFC 1928 section 6), once that is known; a refusal throws as soon as it is read.
   private func replyLength(_ reply: ByteView) throws(ProxyError) -> Int? {
     guard reply.count >= 1 else { return nil }
     guard reply[0] == 5 else { throw .invalidAnswer("its reply is not of SOCKS 5") }

@@ -4,7 +4,7 @@ package protocol SocketStreamDelegate: AnyObject {
   func streamOpened(_ stream: SocketStream, at now: Instant)
   /// ``SocketStream/read(into:atMost:)`` has something to give, be it the end or an error.
   func streamReadable(_ stream: SocketStream, at now: Instant)
-  /// What a write had left over has gone out; the rest may follow.
+  /// All pending bytes were written; more may follow.
   func streamWritable(_ stream: SocketStream, at now: Instant)
   /// The stream never opened, or broke outside a read or write; it is closed. Errors that a read or write has thrown
   /// are not repeated here.
@@ -13,10 +13,10 @@ package protocol SocketStreamDelegate: AnyObject {
 
 /// A TCP connection, with TLS where asked for: name → address → connection → proxy → handshake → open.
 ///
-/// Nothing blocks and nothing is called back before the loop runs. Whoever makes a stream keeps it and closes it; the
+/// Nothing blocks and nothing is called back before the loop runs. The maker of a stream keeps it and closes it; the
 /// loop keeps it too, until it is closed or has failed.
 package final class SocketStream {
-  /// What ``read(into:atMost:)`` found.
+  /// The result of ``read(into:atMost:)``.
   package enum ReadResult: Equatable {
     /// So many bytes were appended.
     case bytes(Int)
@@ -38,10 +38,10 @@ package final class SocketStream {
   }
 
   package weak var delegate: (any SocketStreamDelegate)?
-  /// False holds the other side back: no reading, so its window fills.
+  /// False stops reading, which slows the other side.
   package var wantsRead = true
-  /// Whether what the other side has sent before it broke off is still read once writing fails: an end then throws
-  /// why, and until then what is written is thrown away.
+  /// Whether received bytes are still read after writing fails: until the end, which then throws the reason, writes are
+  /// dropped.
   package var readsOnWhenBroken = false
   /// Why writing failed.
   var outputFailure: TransportError?
@@ -49,7 +49,7 @@ package final class SocketStream {
   package var wantsWrite: Bool { callerHasMore || !outgoing.isEmpty }
   /// Whether reading and writing are allowed.
   package var isOpen: Bool { if case .open = state { true } else { false } }
-  /// What a stream that is not open yet does.
+  /// The stage of a stream that is not open yet.
   var stage: ConnectionStage? {
     switch state {
     case .starting, .resolving: .resolving
@@ -62,7 +62,7 @@ package final class SocketStream {
     case .open, .closed: nil
     }
   }
-  /// Whom the socket is connected to, once it is: the server, or the proxy.
+  /// The peer's address once connected: the server's or the proxy's.
   package internal(set) var peer: SocketAddress?
 
   let loop: EventLoop
@@ -74,7 +74,7 @@ package final class SocketStream {
   /// Ciphertext that the socket did not take yet.
   let outgoing = ByteBuffer(capacity: 64)
   var callerHasMore = false
-  /// What came from the proxy, and behind its answer already from the server; not read by anybody yet.
+  /// Unread bytes from the proxy, and from the server after the proxy's answer.
   var early: ByteBuffer?
   /// No more bytes will come from the socket.
   var inputIsOver = false
@@ -125,7 +125,7 @@ package final class SocketStream {
 
   /// Ends the stream: the closing alert of TLS if it can go out at once, then the socket.
   ///
-  /// Closing again does nothing. What a write has left over is lost, so a polite owner waits until ``wantsWrite`` is false.
+  /// Closing again does nothing. Unwritten bytes are lost, so the owner should wait until ``wantsWrite`` is false.
   package func close() {
     if case .open = state, let engine {
       engine.shutdown()
@@ -134,7 +134,7 @@ package final class SocketStream {
     release()
   }
 
-  /// Gives back all that the stream holds.
+  /// Releases all resources of the stream.
   func release() {
     switch state {
     case .resolving(let ticket, _): loop.resolver.cancel(ticket)

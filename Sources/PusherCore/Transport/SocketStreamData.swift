@@ -61,7 +61,7 @@ extension SocketStream {
 
   /// A read may have made TLS answer on its own account (RFC 8446 section 4.6.3).
   ///
-  /// A peer that asks again and again and reads no answer would otherwise fill the memory.
+  /// A peer that keeps asking and never reads would otherwise fill the memory.
   private func answerKeyUpdate(_ engine: TLSEngine) throws(TransportError) {
     engine.drain(into: outgoing)
     guard !outgoing.isEmpty else { return }
@@ -89,7 +89,7 @@ extension SocketStream {
     return true
   }
 
-  /// What came early, else what the socket has: 0 for its end, `nil` for nothing now.
+  /// Reads early bytes, else the socket: 0 at its end, `nil` for nothing now.
   func receive(into buffer: ByteBuffer, atMost: Int) throws(TransportError) -> Int? {
     if let early {
       let count = min(early.count, atMost)

@@ -1,4 +1,4 @@
-// The way from a route to a connected socket: dialling, and the talk with a proxy.
+// From a route to a connected socket: dialling, and the negotiation with a proxy.
 extension SocketStream {
   /// Dials, after a look-up where the proxy wants the server's address.
   func start(_ route: Route, at now: Instant) {
@@ -58,7 +58,7 @@ extension SocketStream {
     return .proxy(proxy.description, .unreachable(error.description))
   }
 
-  /// The proxy is connected, and is asked for the way to the server.
+  /// The proxy is connected, and is asked to connect to the server.
   private func tunnel(
     through proxy: Proxy, to route: Route, server: SocketAddress?, at now: Instant
   ) {
@@ -71,11 +71,11 @@ extension SocketStream {
     }
   }
 
-  /// Says what there is to say, and takes what has come.
+  /// Sends pending bytes, and reads received ones.
   func talk(_ negotiation: ProxyNegotiation, with proxy: Proxy, at now: Instant) {
     var negotiation = negotiation
     let input = early ?? ByteBuffer(capacity: 4096)
-    // Nobody else may take from it before the talk is over.
+    // Only the negotiation may read it.
     early = nil
     var isOpen = false
     do throws(TransportError) {

@@ -1,4 +1,4 @@
-// What the loop calls, and the way from a connected socket to an open stream.
+// The loop's calls, and the way from a connected socket to an open stream.
 extension SocketStream: LoopSource {
   package var interest: LoopInterest {
     switch state {
@@ -21,7 +21,7 @@ extension SocketStream: LoopSource {
     }
   }
 
-  /// Whether there may be something to give that no longer is in the socket.
+  /// Whether bytes may wait that are not in the socket any more.
   private var readsWithoutSocket: Bool {
     if early != nil { return true }
     guard let engine else { return false }
@@ -116,7 +116,7 @@ extension SocketStream: LoopSource {
         }
       } while try fill(engine, atMost: 0)
     } catch {
-      // That the connection breaks here says more than that it breaks.
+      // A break at this stage says more than its error.
       if case .reset(let reason) = error {
         fail(.tls(.handshakeClosed(reason: reason)), at: now)
       } else {

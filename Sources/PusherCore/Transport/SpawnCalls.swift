@@ -96,8 +96,8 @@ extension Syscalls {
     return descriptor
   }
 
-  /// `write` to a pipe, where a reader that has gone is `SystemError.brokenPipe` and never a signal, whatever the
-  /// program has decided about SIGPIPE: the signal is blocked in this thread for the call, and taken if it came.
+  /// `write` to a pipe, where a closed pipe throws `SystemError.brokenPipe` and never raises a signal: SIGPIPE is
+  /// blocked in this thread for the call, and taken if it came.
   static func writeQuietly(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer)
     throws(SystemError) -> Int?
   {

@@ -23,7 +23,7 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     return first.lowercased() + words.dropFirst()
   }
 
-  /// Whether something has run short that others give back: descriptors, processes, memory.
+  /// Whether a resource is short for the moment: descriptors, processes, memory.
   package var isShortage: Bool { [EAGAIN, EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(code) }
 
   package static let interrupted = SystemError(code: EINTR)
@@ -33,13 +33,13 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   package static let invalid = SystemError(code: EINVAL)
 }
 
-/// Why the outside world could not be reached, or was lost.
+/// Why a connection could not be made, or was lost.
 package enum TransportError: Error, Equatable, CustomStringConvertible {
   /// The name `host` gave no address.
   case resolve(host: String, reason: String)
   /// No connection to `address`, the last that was tried.
   case connect(address: String, reason: String)
-  /// The proxy, named without its password, did not give a way to the server.
+  /// The proxy, named without its password, did not connect to the server.
   case proxy(String, ProxyError)
   /// The deadline passed during `stage`.
   case timeout(Stage)

@@ -26,14 +26,14 @@ package final class WakeUp: Sendable {
 
   /// Makes the loop go round once more; calls before it does so count as one.
   package func signal() {
-    // A full pipe wakes the loop just as well, and there is no other failure to tell anybody of.
+    // A full pipe wakes the loop just as well, and other errors cannot happen.
     let byte: [UInt8] = [1]
     _ = unsafe byte.withUnsafeBytes { bytes in
       unsafe try? Syscalls.writeBytes(writeEnd, bytes)
     }
   }
 
-  /// Has `body` called on the loop's thread, in the order of posting.
+  /// Calls `body` on the loop's thread, in the order of posting.
   package func post(_ body: @escaping @Sendable (EventLoop) -> Void) {
     work.withLock { $0.append(body) }
     signal()

@@ -16,8 +16,8 @@ package struct ClientHandshake: Sendable {
 
   /// A handshake with `url`; `key` is 16 random bytes.
   ///
-  /// `extra` fields are sent behind the handshake's own; a Host or Authorization among them takes the place of
-  /// the one that follows from the URL. With `deflate`, compression is asked for in the words of `offers`.
+  /// `extra` fields are sent after the handshake's own; a Host or Authorization among them takes the place of the one
+  /// that follows from the URL. With `deflate`, compression is asked for in the words of `offers`.
   package init(
     url: HTTPURL, headers extra: HTTPHeaders = HTTPHeaders(), subprotocols: [String] = [],
     deflate: Bool, offers: String = PerMessageDeflate.offer, key: [UInt8]
@@ -62,7 +62,7 @@ package struct ClientHandshake: Sendable {
     return try HTTPRequestHead(method: "GET", target: url.target, headers: headers).encode()
   }
 
-  /// What the answer agrees on.
+  /// The terms of the answer.
   ///
   /// A 101 without a subprotocol is accepted although one was offered; one that was not offered is an error, and
   /// so is every extension but permessage-deflate with legal parameters.

@@ -7,7 +7,7 @@ struct FrameSender {
   /// Made with the first message that is compressed.
   private var deflater: Deflater?
   private var compressed: ByteBuffer?
-  /// Whether a close frame was written, behind which no message may follow.
+  /// Whether a close frame was written; no message may follow it.
   private(set) var hasClosed = false
   /// The latest ping that could not be answered because the output was full.
   private var owedPong: [UInt8]?

@@ -4,7 +4,7 @@ package enum HandshakeError: Error, Equatable, CustomStringConvertible {
   case refused(HTTPResponseHead)
   /// The server sent the client elsewhere, with a 3xx status.
   case redirect(location: String, status: Int)
-  /// The server said 101, but not as RFC 6455 section 4.1 wants it.
+  /// The server answered 101, but broke RFC 6455 section 4.1.
   case invalid(String)
 
   package var description: String {
@@ -18,7 +18,7 @@ package enum HandshakeError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// What a handshake agreed on.
+/// The result of a handshake.
 package struct NegotiatedWebSocket: Sendable, Equatable {
   package let subprotocol: String?
   package let deflate: PerMessageDeflateParameters?

@@ -1,4 +1,4 @@
-/// What a frame carries (RFC 6455 section 5.2); four bits.
+/// The kind of a frame (RFC 6455 section 5.2); four bits.
 package struct Opcode: RawRepresentable, Hashable, Sendable {
   package let rawValue: UInt8
 
@@ -13,7 +13,7 @@ package struct Opcode: RawRepresentable, Hashable, Sendable {
   package static let ping = Opcode(rawValue: 9)
   package static let pong = Opcode(rawValue: 10)
 
-  /// Whether the frame steers the connection and is no part of a message.
+  /// Whether it is a control frame, which is not part of a message.
   package var isControl: Bool { rawValue & 8 != 0 }
 
   /// Whether the RFC defines it.

@@ -1,4 +1,4 @@
-/// What both ends agreed on for permessage-deflate (RFC 7692 section 7.1).
+/// The agreed parameters of permessage-deflate (RFC 7692 section 7.1).
 package struct PerMessageDeflateParameters: Sendable, Equatable {
   /// How one side compresses.
   package struct Direction: Sendable, Equatable {
@@ -37,10 +37,10 @@ package struct PerMessageDeflateParameters: Sendable, Equatable {
 
 /// The negotiation of permessage-deflate in the `Sec-WebSocket-Extensions` fields.
 package enum PerMessageDeflate {
-  /// What a client offers: the server may choose every parameter.
+  /// A client's offer: the server may choose every parameter.
   package static let offer = "permessage-deflate; client_max_window_bits"
 
-  /// ``offer``, and behind it a second one for a server that only compresses for clients without memory.
+  /// ``offer``, and after it a second one for a server that only compresses for clients without memory.
   ///
   /// A server takes the first that suits it (RFC 7692 section 5), so the second one costs the others nothing.
   package static let everyOffer =
@@ -69,7 +69,7 @@ package enum PerMessageDeflate {
     return requested.parameters
   }
 
-  /// What a server agrees to: the first offer it can keep, and the field value that says so; `nil` to decline.
+  /// A server's choice: the first offer it can accept, and the field value of its answer; `nil` to decline.
   ///
   /// An offer with an invalid, unknown or repeated parameter is declined, and so is one that holds the server to a
   /// window that zlib cannot write.

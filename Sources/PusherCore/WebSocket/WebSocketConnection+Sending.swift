@@ -1,4 +1,4 @@
-/// What a connection is asked to send. Each call answers `false`, and sends nothing, once a close frame is out.
+/// The sending of messages; each call answers `false`, and sends nothing, once a close frame was sent.
 extension WebSocketConnection {
   /// Sends a text message; `text` must be UTF-8 and must not lie in the output.
   @discardableResult
@@ -37,7 +37,7 @@ extension WebSocketConnection {
     sender.sendControl(.ping, payload)
   }
 
-  /// Sends a pong nobody asked for, with at most 125 bytes; pings are answered without it.
+  /// Sends an unsolicited pong with at most 125 bytes; pings are answered without it.
   @discardableResult
   package func pong(_ payload: [UInt8] = []) -> Bool {
     sender.sendControl(.pong, payload)

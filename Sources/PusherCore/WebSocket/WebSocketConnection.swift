@@ -1,9 +1,9 @@
 /// A WebSocket connection after its handshake (RFC 6455 sections 5 to 8, RFC 7692), for either role.
 ///
-/// It has no socket: what comes from the peer is put into ``input``, what is to go to the peer is taken from
-/// ``output``, and ``next()`` is asked for events until it has none. Payloads are checked in the pieces they come
-/// in, so a violation is answered as soon as its first byte is there. After a close frame or a failure all
-/// further input is dropped. It belongs to one thread.
+/// It has no socket: the owner puts received bytes into ``input`` and sends the bytes of ``output``, and ``next()`` is
+/// asked for events until it has none. Payloads are checked in the pieces they come in, so a violation is answered as
+/// soon as its first byte is there. After a close frame or a failure all further input is dropped. It belongs to one
+/// thread.
 package final class WebSocketConnection {
   /// Which side of the connection this is; a client masks what it sends.
   package enum Role: Sendable {
@@ -35,12 +35,13 @@ package final class WebSocketConnection {
     case event(WebSocketEvent)
   }
 
-  /// What the peer sent and nobody looked at.
+  /// Received bytes that were not processed.
   package let input: ByteBuffer
   /// What waits to be sent.
   package let output: ByteBuffer
   package internal(set) var state = State.open
-  /// Whether a pong goes out by itself; otherwise whoever takes ``WebSocketEvent/ping(_:)`` sends it with ``pong(_:)``.
+  /// Whether a pong goes out by itself; otherwise the receiver of ``WebSocketEvent/ping(_:)`` sends it with
+  /// ``pong(_:)``.
   package var answersPings = true
   /// What the peer's close frame said.
   package private(set) var closeReceived: (code: CloseCode?, reason: String)?
@@ -61,7 +62,7 @@ package final class WebSocketConnection {
   /// Input memory that is kept although nothing waits in it.
   private static let keptInput = 1 << 20
 
-  /// A connection that begins with the first byte behind the handshake.
+  /// A connection that begins with the first byte after the handshake.
   ///
   /// `deflate` is what the handshake agreed on; `random` draws masks and must be unpredictable for a client;
   /// `input` may hold bytes that came with the handshake.
@@ -174,7 +175,7 @@ package final class WebSocketConnection {
     return try frame.isInPlace ? continueInPlace(frame) : continueAssembled(frame)
   }
 
-  /// What depends on role, state and negotiation; before any memory is spent on the payload.
+  /// Checks against role, state and negotiation, before any memory is spent on the payload.
   private func check(_ header: FrameHeader) throws(WebSocketError) {
     if header.isCompressed {
       guard allowsCompression, header.opcode != .continuation else { throw .reservedBits }

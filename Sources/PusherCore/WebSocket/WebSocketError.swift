@@ -1,4 +1,4 @@
-/// Why a connection failed: always something the peer sent, or its sudden end.
+/// Why a connection failed: the peer broke a rule, or ended suddenly.
 package enum WebSocketError: Error, Equatable, CustomStringConvertible {
   /// A reserved bit is set that no negotiated extension gives a meaning.
   case reservedBits
@@ -31,7 +31,7 @@ package enum WebSocketError: Error, Equatable, CustomStringConvertible {
   /// The stream ended without a close frame, maybe inside a message.
   case endedWithoutCloseFrame(insideMessage: Bool)
 
-  /// What the close frame says that answers the failure; ``CloseCode/abnormal`` when none can be sent.
+  /// The code of the close frame that answers the failure; ``CloseCode/abnormal`` when none can be sent.
   package var closeCode: CloseCode {
     switch self {
     case .invalidUTF8, .closeReasonNotUTF8, .invalidCompressedData: .invalidData

@@ -11,7 +11,7 @@ package struct WebSocketLimits: Sendable, Equatable {
   }
 }
 
-/// What a connection learns from its peer.
+/// What a peer has sent.
 ///
 /// A view lies in a ``ByteBuffer`` and stays valid until the next call of ``WebSocketConnection/next()``, as long
 /// as nothing is added to the connection's input.

@@ -19,7 +19,7 @@ package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
     case badJSON
     /// A message comes twice.
     case duplicate
-    /// A message comes behind the next one.
+    /// A message comes after the next one.
     case reorder
     /// No signature is accepted, and authorization endpoints answer with this status.
     case authFail(status: Int)

@@ -74,7 +74,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   var isOpen: Bool { if case .open = state { true } else { false } }
 
-  /// When ``tick(at:)`` has something to do.
+  /// When to call ``tick(at:)``.
   package var deadline: Instant? {
     switch state {
     case .open:

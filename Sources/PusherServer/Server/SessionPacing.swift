@@ -25,7 +25,7 @@ struct Heartbeat {
     lastMessage = now
   }
 
-  /// When ``tick(at:)`` has something to do.
+  /// When to call ``tick(at:)``.
   var deadline: Instant {
     if let ownSilence { return lastMessage.advanced(by: ownSilence) }
     return pingSent?.advanced(by: pongTimeout) ?? lastActivity.advanced(by: pingInterval)

@@ -66,7 +66,7 @@ package struct WebhookInbox: Sendable {
     package let name: String
     package let channel: String?
     package let userID: String?
-    /// The other members, as they came, behind the webhook's `time_ms`.
+    /// The other members, as they came, after the webhook's `time_ms`.
     package let data: JSONValue
   }
 

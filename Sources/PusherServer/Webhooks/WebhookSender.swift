@@ -79,7 +79,7 @@ final class WebhookSender {
     return "\(shown.isSecure ? "https" : "http")://\(shown.authority)\(shown.path)"
   }
 
-  /// Puts a webhook behind those that wait; when there are too many it is dropped.
+  /// Adds a webhook to the queue; when the queue is full it is dropped.
   func send(_ notice: WebhookNotice, milliseconds: Int64) {
     let body = notice.body(milliseconds: milliseconds)
     guard queue.count < policy.queue, queuedBytes + body.count <= policy.queuedBytes else {

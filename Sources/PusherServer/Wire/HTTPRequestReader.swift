@@ -41,8 +41,8 @@ package struct HTTPRequestReader {
 
   /// The next request; `nil` when more has to come.
   ///
-  /// Behind the head of an upgrade the input is left alone. A body that is too long throws
-  /// ``HTTPError/bodyTooLarge(limit:)`` before it is read; a Host that is missing, repeated or none throws too.
+  /// The input after the head of an upgrade stays untouched. A body that is too long throws
+  /// ``HTTPError/bodyTooLarge(limit:)`` before it is read; a Host that is missing, repeated or invalid throws too.
   package mutating func next(from input: ByteBuffer) throws(HTTPError) -> Request? {
     if pending == nil {
       guard let head = try heads.request(from: input) else { return nil }

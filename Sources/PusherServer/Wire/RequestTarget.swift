@@ -4,7 +4,7 @@ internal import PusherCore
 struct RequestTarget {
   /// The path without query, as it was sent.
   let path: String
-  /// The path's parts behind the prefix, percent-decoded; `nil` when the path does not begin with the prefix.
+  /// The path's parts after the prefix, percent-decoded; `nil` when the path does not begin with the prefix.
   let segments: [String]?
   /// The query's pairs in their order, decoded.
   let parameters: [(name: String, value: String)]

@@ -5,7 +5,7 @@ protocol ConnectionSocket: AnyObject {
   var connection: WebSocketConnection { get }
   /// Whether the connection ends once all is sent.
   var isFinished: Bool { get }
-  /// When ``tick(at:)`` has something to do.
+  /// When to call ``tick(at:)``.
   var deadline: Instant? { get }
   /// Handles what stands in the connection's input.
   func receive(at now: Instant)
@@ -222,7 +222,7 @@ final class ServerConnection: SocketStreamDelegate {
 
   // MARK: Time
 
-  /// When ``tick(at:)`` has something to do.
+  /// When to call ``tick(at:)``.
   var deadline: Instant {
     // A socket that is finished and still here does not read its last bytes.
     socket.map { $0.deadline ?? LoopInterest.immediately } ?? httpDeadline

@@ -13,7 +13,7 @@ enum CompletionScript: String, CaseIterable, Sendable {
     }
   }
 
-  /// Words behind which a command's own options are completed.
+  /// Words after which a command's own options are completed.
   private static func words(of command: Command) -> [String] {
     Command.words.filter { Command(word: $0) == command }
   }
@@ -127,7 +127,7 @@ extension CompletionScript {
   }
 
   private static func zshSpecification(_ flag: Flag) -> String {
-    // A value may follow in the same word, behind the letter or behind '='.
+    // A value may follow in the same word, after the letter or after '='.
     let names = flag.spellings.map { name in
       flag.takesValue ? name + (name.hasPrefix("--") ? "=" : "+") : name
     }

@@ -14,7 +14,7 @@ enum Invocation: Equatable {
   case webhook(TypedArguments)
   case completion(CompletionScript)
 
-  /// Reads the words behind the program's name.
+  /// Reads the words after the program's name.
   ///
   /// `-h` and `--help` win over everything, errors included, then `--version`.
   ///

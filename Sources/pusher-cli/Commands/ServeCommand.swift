@@ -127,7 +127,7 @@ private final class ServeRun {
 }
 
 extension ServerLogEvent {
-  /// What to do about it, behind a semicolon; "" where nothing can be done here.
+  /// What to do about it, after a semicolon; "" where nothing can be done here.
   fileprivate var advice: String {
     switch self {
     case .accessRefused(.origin(let text), _):

@@ -140,7 +140,7 @@ extension StreamRun: PrintingRunOwner {
   }
 }
 
-/// From settings to what the library wants to know.
+/// Turns settings into those of the library.
 extension StreamSettings {
   /// Where the stream is.
   fileprivate var destination: Destination {

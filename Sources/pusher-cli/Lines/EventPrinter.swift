@@ -15,12 +15,12 @@ final class EventPrinter: Printer {
     super.init(settings: settings, style: style, output: output, wallTime: wallTime)
   }
 
-  /// Switches the fast way off, for runs that show every message anyway.
+  /// Switches the fast path off, for runs that show every message anyway.
   func disableFastWay() {
     usesFastWay = false
   }
 
-  /// Every message now goes the general way, where the end is seen.
+  /// Every message now goes the general path, where the end is seen.
   override func stop() {
     disableFastWay()
   }
@@ -74,7 +74,7 @@ final class EventPrinter: Printer {
 }
 
 extension EventPrinter: FeedTap {
-  /// Prints an application event of the usual shape by the fast way.
+  /// Prints an application event of the usual shape by the fast path.
   func take(message: ByteView) -> TapVerdict {
     guard usesFastWay, !isDone else { return .declined }
     if hasTimestamps { stamp() }

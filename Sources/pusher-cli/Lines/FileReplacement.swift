@@ -54,7 +54,7 @@ enum FileReplacement {
     }
   }
 
-  /// Puts `bytes` in the place of the file at `path`, or makes it; what a crash leaves behind is called `draft`.
+  /// Puts `bytes` in the place of the file at `path`, or makes it; a crash may leave the file `draft`.
   ///
   /// - Parameters:
   ///   - draft: A name beside it that nobody else uses.

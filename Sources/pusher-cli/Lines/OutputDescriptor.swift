@@ -155,7 +155,7 @@ enum TornLine {
     }
     let isAppended = fcntl(descriptor, F_GETFL) & O_APPEND != 0
     let place = isAppended ? off_t(status.st_size) : lseek(descriptor, 0, SEEK_CUR)
-    // Behind the file's end there are only zeros.
+    // After the file's end there are only zeros.
     guard place > 0, place <= off_t(status.st_size) else { return .whole }
     let readable = openForReading(descriptor)
     guard readable >= 0 else { return .unknown(reason: "\(SystemError(code: errno))") }

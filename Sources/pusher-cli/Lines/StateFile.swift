@@ -6,7 +6,7 @@ internal import PusherCore
   internal import Darwin
 #endif
 
-/// The file of `--state-file`: the ID of the last event that was printed, so that the next run goes on behind it.
+/// The file of `--state-file`: the ID of the last event that was printed, so that the next run goes on after it.
 ///
 /// It is replaced as a whole, and locked for as long as this lives, so that two runs cannot share one. The lock is on
 /// the file itself: its successor is locked before it takes the file's place, and who has locked a file looks whether

@@ -119,7 +119,7 @@ final class APICaller {
 
   /// The accepted answer's body; tells of any other answer.
   ///
-  /// - Parameter remedy: What to say behind a status, if anything.
+  /// - Parameter remedy: What to say after a status, if anything.
   /// - Throws: ``Failure`` for an answer that is no acceptance.
   func accepted(
     _ answer: APIAnswer, about: String = "", remedy: (Int) -> String? = { _ in nil }

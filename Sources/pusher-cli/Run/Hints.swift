@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// What a user may do about a failure: a parenthesis behind its message, or nothing.
+/// What a user may do about a failure: a parenthesis after its message, or nothing.
 struct Hints {
   let connection: ConnectionSettings
   /// What was offered with the upgrade, as the user typed it.

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// From settings to what the library wants to know.
+/// Turns settings into those of the library.
 extension SubscribeSettings {
   /// Where and how to connect.
   ///
@@ -21,7 +21,7 @@ extension SubscribeSettings {
   /// life, whatever else was said of that.
   func sessionOptions(service: Service, longestSilence: Duration? = nil) -> SessionOptions {
     let silence = feed.activityTimeout ?? .seconds(120)
-    // A longest wait below a second asks for quick retries, but the program must not spin.
+    // A longest wait below a second asks for quick retries, but the program must still wait.
     let floor = min(.seconds(1), max(.milliseconds(10), feed.retryMaxDelay))
     var options = SessionOptions(
       service: service, activityTimeout: min(silence, longestSilence ?? silence),

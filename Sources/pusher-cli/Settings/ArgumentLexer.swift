@@ -12,9 +12,9 @@ enum Argument: Equatable {
 
 /// Splits words into flags, values and operands: `--name value`, `--name=value`, `-n5`, `-n 5`, `-qv`, `--`.
 ///
-/// Options may stand anywhere before `--`. Long names are never completed from a prefix, since a flag added
-/// later would change what such a script means. After an error the lexer goes on behind the bad word, so
-/// that a `--help` further on is still found.
+/// Options may stand anywhere before `--`. Long names are never completed from a prefix, since a flag added later would
+/// change what such a script means. After an error the lexer goes on after the bad word, so that a `--help` further on
+/// is still found.
 struct ArgumentLexer {
   private let words: [String]
   /// Whose flags to suggest and whose help to name.
@@ -96,7 +96,7 @@ struct ArgumentLexer {
     return .value(flag, try value(of: flag, written: "-\(letter)", attached: attached))
   }
 
-  /// The value behind `=`, or the next word unless that is an option itself.
+  /// The value after `=`, or the next word unless that is an option.
   private mutating func value(
     of flag: Flag, written: String, attached: String?
   ) throws(UsageError) -> String {
@@ -134,7 +134,7 @@ struct ArgumentLexer {
   }
 
   private func unknown(_ typed: String) -> UsageError {
-    // The value behind '=' stays out of the message: it may be the secret itself.
+    // The value after '=' stays out of the message: it may be the secret.
     if ["secret", "app-secret", "password"].contains(typed) {
       return mistake(
         "--\(typed) would show in ps; use --secret-file or PUSHER_APP_SECRET")

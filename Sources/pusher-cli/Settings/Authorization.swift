@@ -12,7 +12,7 @@ enum Authorization: Equatable, Sendable {
   case command(String)
 }
 
-/// The user whom other members of a presence channel see.
+/// This client's user on presence channels.
 typealias PresenceMember = SecretSigner.Member
 
 /// The application's own authorisation address.

@@ -3,7 +3,7 @@ internal import PusherCore
 /// Which server to talk to, how, and as which app.
 @dynamicMemberLookup
 struct ConnectionSettings: Equatable, Sendable {
-  /// What the service calls things.
+  /// The names that the service uses.
   var service: Service
   /// A name or address, IPv6 without brackets.
   var host: String

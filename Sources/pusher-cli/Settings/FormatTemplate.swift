@@ -31,7 +31,7 @@ struct FormatTemplate: Equatable, Sendable {
 
   /// Reads `%e`, `%%`, `\t`, `\n`, `\0` and `\\` in `text`; anything else stands for itself.
   ///
-  /// - Throws: ``UsageError`` for another letter behind `%` or `\`.
+  /// - Throws: ``UsageError`` for another letter after `%` or `\`.
   init(_ text: String) throws(UsageError) {
     var rest = text[...]
     var literal = ""

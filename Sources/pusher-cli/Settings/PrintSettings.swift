@@ -10,7 +10,7 @@ struct PrintSettings: Equatable, Sendable {
   var output: OutputFormat
   /// What is printed in place of the output format.
   var template: FormatTemplate?
-  /// The byte behind each event: newline or NUL.
+  /// The byte after each event: newline or NUL.
   var terminator: UInt8
   var hasTimestamps: Bool
   /// Whether `data` stays the string it was on the wire.

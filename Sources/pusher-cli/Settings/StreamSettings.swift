@@ -7,14 +7,14 @@ struct StreamSettings: FeedCommandSettings {
   var method: String
   var headers: [NamedValue]
   var body: [UInt8]
-  /// The event to begin behind; empty for none, nil for that of the state file.
+  /// The event to begin after; empty for none, nil for that of the state file.
   var lastEventID: String?
   /// Keeps the last event's ID from run to run.
   var stateFile: String?
 
   var network: NetworkSettings
   var feed: FeedSettings
-  /// Whether the server is told that it may compress.
+  /// Whether the server may compress.
   var acceptsCompression: Bool
   /// Bytes of one event.
   var maxEvent: Int

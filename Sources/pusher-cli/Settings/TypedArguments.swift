@@ -1,7 +1,7 @@
 /// What was typed for one command: each value checked by its kind, nothing resolved yet.
 struct TypedArguments: Equatable, Sendable {
   let command: Command
-  /// The words behind the command that are no options.
+  /// The words after the command that are not options.
   private(set) var operands: [String] = []
   /// By the names of flags.
   private var values: [String: [String]] = [:]
