@@ -1,6 +1,6 @@
 internal import PusherCore
 
-// The calls that ask who is where.
+// The calls that read channels and users.
 extension APICall {
   /// `GET /apps/ID/channels`: the occupied channels, those with a prefix if one is named.
   func channels(_ target: RequestTarget) throws(HTTPAnswer) -> JSONValue {
@@ -43,7 +43,7 @@ extension APICall {
     return .object([.init("users", .array(users))])
   }
 
-  /// What is asked for and known of a channel.
+  /// The requested information about a channel.
   func attributes(of channel: String, _ info: ChannelInfo) -> [JSONValue.Member] {
     var members: [JSONValue.Member] = []
     let isCounted = dialect.has(.countsEmptyChannels) || hub.subscriptionCount(channel) > 0
@@ -69,11 +69,11 @@ extension APICall {
   }
 }
 
-/// What a call wants to know of channels: the `info` parameter.
+/// The `info` parameter of a call.
 struct ChannelInfo {
   private let names: [String]
 
-  /// Names with commas between; unknown ones are passed over.
+  /// Names with commas between; unknown ones are ignored.
   init(_ list: String?) {
     names = (list ?? "").split(separator: ",").map { String($0.filter { $0 != " " }) }
   }

@@ -5,7 +5,7 @@ extension APICall {
   private struct Event {
     let name: String
     let channels: [String]
-    /// A string, or what else the dialect lets through.
+    /// A string, or another value that the dialect allows.
     let data: JSONValue
     let socketID: String?
     let info: ChannelInfo

@@ -1,6 +1,6 @@
 package import PusherCore
 
-/// The HTTP API: one request to one answer, and what it does to the hub.
+/// The HTTP API: turns one request into one answer, and changes the hub.
 ///
 /// Source: Pusher's page "HTTP API reference".
 package struct APIRouter {
@@ -63,7 +63,7 @@ package struct APIRouter {
     return ("with key '\(key)'", applications.hub(key: key), segments)
   }
 
-  /// What does a call below `/apps/ID`, and its method.
+  /// The function of a call below `/apps/ID`, and its method.
   private func route(
     _ path: [String], _ target: RequestTarget, _ body: [UInt8]
   ) -> (method: String, perform: (APICall) throws(HTTPAnswer) -> JSONValue)? {
@@ -87,9 +87,9 @@ package struct APIRouter {
   }
 }
 
-// Who makes a call.
+// The authentication of a call.
 extension APIRouter {
-  /// The refusal; `nil` when the call is the app's own.
+  /// The refusal; `nil` when the call is authentic.
   private func refusal(
     _ request: HTTPRequestReader.Request, _ target: RequestTarget, for application: Application,
     seconds: Int64
@@ -107,7 +107,7 @@ extension APIRouter {
       return refusal
     }
     let pathPrefix = applications.pathPrefix
-    // With a prefix, some libraries sign the path as they send it, others without what a proxy strips.
+    // With a prefix, some libraries sign the path as they send it, others the path without the prefix.
     let paths =
       pathPrefix.isEmpty
       ? [target.path] : [target.path, target.path.dropping(prefix: pathPrefix) ?? target.path]
@@ -153,7 +153,7 @@ extension APIRouter {
   }
 }
 
-/// A call that its app has made, and what it is asked of; all of it is checked before anything of it is done.
+/// An authentic call and its app; it is checked completely before it has an effect.
 struct APICall {
   let hub: Hub
   let dialect: Dialect

@@ -1,6 +1,6 @@
 package import PusherCore
 
-/// The apps of a server, and what happens at its two doors: sockets by key, API calls by id.
+/// The apps of a server, found by key for sockets and by id for API calls.
 package final class Applications {
   /// One hub an app.
   package let hubs: [Hub]

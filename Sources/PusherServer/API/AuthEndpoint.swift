@@ -1,15 +1,15 @@
 internal import PusherCore
 
-/// What an application offers its clients: `/pusher/auth` and `/pusher/user-auth`, and Laravel's `/broadcasting/auth`
-/// and `/broadcasting/user-auth`.
+/// An application's endpoints: `/pusher/auth` and `/pusher/user-auth`, and Laravel's `/broadcasting/auth` and
+/// `/broadcasting/user-auth`.
 ///
-/// It is for development: the sockets that are connected here may join every channel as whatever user they name. It
-/// signs for no others, since a signature is good wherever the app's secret is. Bodies are forms or JSON
-/// objects with `socket_id`, `channel_name`, and for who somebody is `user_id`, `user_info` and `watchlist`; who names
-/// no user is the user of its socket's id. Source: Pusher's page "Authorizing users"; the Fetch standard for CORS.
+/// It is for development: a socket that is connected here may subscribe to every channel as any user. It signs for no
+/// other sockets, since a signature is valid on every server with the app's secret. Bodies are forms or JSON objects
+/// with `socket_id`, `channel_name`, and for the user `user_id`, `user_info` and `watchlist`; without a `user_id` the
+/// socket's id is the user's. Source: Pusher's page "Authorizing users"; the Fetch standard for CORS.
 package struct AuthEndpoint {
   private let applications: Applications
-  /// The status with which a right question is refused all the same, by the name of its channel, if it has one.
+  /// The status of a staged refusal for a correct question, by the name of its channel, if it has one.
   private let refusal: (String?) -> Int?
 
   private static let channelPaths: Set = ["/pusher/auth", "/broadcasting/auth"]
@@ -20,7 +20,7 @@ package struct AuthEndpoint {
     self.refusal = refusal
   }
 
-  /// Answers a request; `nil` when its path is none of the endpoints.
+  /// Answers a request; `nil` when its path is not an endpoint.
   package func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer? {
     let head = request.head
     let path = RequestTarget.path(of: head.target)
@@ -67,7 +67,7 @@ package struct AuthEndpoint {
     return headers
   }
 
-  /// The app of the socket, which must be the one that is named, if one is.
+  /// The app of the socket; if the request names an app, it must be this one.
   private func hub(for question: Question) throws(HTTPAnswer) -> Hub {
     guard let hub = applications.hubs.first(where: { $0.hasSocket(question.socketID) }) else {
       throw .refusal(
@@ -123,10 +123,10 @@ package struct AuthEndpoint {
   }
 }
 
-/// What a client asks: the fields of a form, or the members of a JSON object.
+/// A client's question: the fields of a form, or the members of a JSON object.
 private struct Question {
   let socketID: String
-  /// In a form the values that hold an object or an array count as that, all others as strings.
+  /// In a form, values with JSON objects or arrays are parsed; all others are strings.
   let fields: JSONValue
 
   init(_ request: HTTPRequestReader.Request) throws(HTTPAnswer) {
@@ -141,13 +141,13 @@ private struct Question {
     self.socketID = socketID
   }
 
-  /// Who asks.
+  /// The user.
   var userID: String {
     guard let id = fields["user_id"]?.identifier, !id.isEmpty else { return socketID }
     return id
   }
 
-  /// Who asks, a number if it was given as one: applications with numbers for ids sign them as such.
+  /// The user's id, a number if it was given as one: applications with numeric ids sign numbers.
   var member: JSONValue {
     guard case .number = fields["user_id"], let id = fields["user_id"] else {
       return .string(userID)
@@ -163,7 +163,7 @@ private struct Question {
   }
 
   private static func form(_ body: String) throws(HTTPAnswer) -> JSONValue {
-    // A form is written as a query is.
+    // A form is encoded like a query.
     guard let form = RequestTarget("/?" + body, prefix: "") else {
       throw .refusal(400, "the form is not percent-encoded UTF-8")
     }

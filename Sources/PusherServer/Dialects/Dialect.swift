@@ -1,9 +1,8 @@
 package import PusherCore
 
-/// One of the servers of the protocol: what is a value, a limit or a yes or no where they differ.
+/// A server of the protocol: the values, limits and flags in which servers differ.
 ///
-/// Each value stands here as Pusher has it. What has to be worked out is asked of ``answers``; nothing asks for the
-/// server itself.
+/// The defaults are Pusher's. Answers that need code come from ``answers``; other code never asks which server it is.
 package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable,
   CustomStringConvertible
 {
@@ -16,26 +15,26 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable,
     ])
   package static let allCases = [pusher, reverb, soketi]
 
-  /// As options name it.
+  /// The name in options.
   package let rawValue: String
   package var description: String { rawValue }
-  /// As people write it.
+  /// The name in messages.
   package let name: String
   let answers: any DialectAnswers
   private let traits: Set<Trait>
 
-  /// The limits of such a server as it comes.
+  /// The default limits of this server.
   package var limits = ServerLimits()
   var shapes = MessageShapes()
-  /// What clients are told of mistakes for which the reason alone is not enough.
+  /// The messages for mistakes that need more than the reason.
   var mistakes: [Mistake: MistakeAnswer] = [:]
 
-  /// What says that there are as many connections as there may be.
+  /// The message for too many connections.
   var connectionQuota = PusherCode.overQuota
-  /// The kinds of channels on which events of clients are passed on.
+  /// The kinds of channels that pass on client events.
   var clientEventKinds: Set<ChannelKind> = [.private, .presence]
 
-  /// The answer to a call without a result, be it for its kind or for no wish for information.
+  /// The answer to a call without a result.
   var done = JSONValue.object([])
   var batchDone = JSONValue.object([])
 
@@ -48,7 +47,7 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable,
     self.traits = traits
   }
 
-  /// A server that speaks Pusher's protocol and is not Pusher: what all such have in common.
+  /// The common values of servers other than Pusher.
   static func compatible(
     _ rawValue: String, name: String, _ answers: any DialectAnswers, _ traits: Set<Trait>
   ) -> Dialect {
@@ -76,17 +75,17 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable,
 }
 
 extension Dialect {
-  /// What a server does and another does not.
+  /// The features in which servers differ.
   package enum Trait: Sendable {
-    /// Whether an app can be told by webhook what happens.
+    /// Whether apps can have webhooks.
     case sendsWebhooks
-    /// Whether subscribers can be told how many they are.
+    /// Whether there are subscription counts.
     case sendsSubscriptionCounts
-    /// Whether a connection says which protocol and which version of a library it speaks, and is refused for others.
+    /// Whether protocol and library version of a connection are checked.
     case checksVersions
     /// Whether a presence member's id that the app wrote as a number stays one; Pusher documents strings.
     case keepsNumbers
-    /// Whether who is subscribed may subscribe again, and gets the same answer.
+    /// Whether a second subscription to a channel succeeds.
     case acceptsSecondSubscription
     /// Whether users can sign in.
     case knowsSignIn
@@ -102,7 +101,7 @@ extension Dialect {
     case countsConnections
     /// Whether a call that ends a user's connections may leave out the app, which its key names.
     case findsAppByKey
-    /// Whether a call may not be older than ten minutes.
+    /// Whether calls older than ten minutes are refused.
     case checksTimestamps
     /// Whether a count that a channel does not have, such as that of a public channel's users, is an error.
     case refusesMissingCounts
@@ -120,19 +119,19 @@ extension Dialect {
 
   /// What is wrong with a client's message.
   enum Mistake {
-    /// It is none, or asks for what the server does not do.
+    /// It is malformed, or asks for an unknown action.
     case uselessMessage
-    /// It ends a subscription that there is not.
+    /// It ends a subscription that does not exist.
     case noSubscription
     /// Its event is for a channel that the connection is not subscribed to.
     case notMember
-    /// Its event is one of a client, and the app wants none.
+    /// It is a client event, and the app does not allow them.
     case clientEventsOff
     /// Its event is not passed on to others.
     case clientEvent
   }
 
-  /// What a client is told of a mistake.
+  /// The message to a client about a mistake.
   enum MistakeAnswer {
     /// The reason, with this code where it has none of its own.
     case code(PusherCode)
@@ -143,7 +142,7 @@ extension Dialect {
 }
 
 extension Hub {
-  /// A hub whose clients are served as this server serves them.
+  /// A hub that behaves like this server.
   package convenience init(
     application: Application, limits: ServerLimits = ServerLimits(), service: Service = .pusher,
     dialect: Dialect = .pusher

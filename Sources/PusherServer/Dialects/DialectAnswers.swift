@@ -1,33 +1,33 @@
 internal import PusherCore
 
-/// What a server answers, where more than a value differs from server to server.
+/// The answers that differ in more than a value from server to server.
 protocol DialectAnswers: ChannelNaming {
-  /// Why a name cannot be a channel's.
+  /// Why a text is not a channel name.
   func problem(inChannel name: String) -> String?
-  /// Why a name cannot be an event's.
+  /// Why a text is not an event name.
   func problem(inEvent name: String) -> String?
-  /// What a client gets whose subscription is not accepted.
+  /// The message for a refused subscription.
   func message(_ text: MessageText, _ refusal: SubscriptionRefusal, channel: String) -> String
-  /// The data of a client's event as others get it; `nil` when the event is refused.
+  /// The data of a client event as others get it; `nil` when the event is refused.
   func relayed(_ data: JSONValue?) -> JSONValue??
 
   /// A refusal of the API as this server words it.
   func worded(_ answer: HTTPAnswer) -> HTTPAnswer
-  /// Pages that are there without a signature.
+  /// Pages that need no signature.
   func page(_ path: String) -> HTTPAnswer?
-  /// What it says of a channel whatever it is asked for; `nil` for a server that answers what is asked.
+  /// Its fixed information about a channel; `nil` for a server that answers the request.
   func attributes(of channel: String, in hub: Hub) -> [JSONValue.Member]?
-  /// Why a channel's users are not told.
+  /// Why a channel's users cannot be listed.
   func refusal(ofUsersOf channel: String, in hub: Hub) -> HTTPAnswer?
   /// Why an event's data is refused beyond what Pusher refuses.
   func refusal(ofData data: JSONValue?) -> HTTPAnswer?
-  /// Why an event is refused before anything else is looked at; `nil` where that is not this server's way.
+  /// Why an event is refused before anything else is looked at; `nil` when it is not, as on most servers.
   func refusal(ofEvent event: JSONValue) -> HTTPAnswer?
-  /// Why a batch is refused before anything else is looked at; `nil` where that is not this server's way.
+  /// Why a batch is refused before anything else is looked at; `nil` when it is not, as on most servers.
   func refusal(ofBatch body: JSONValue) -> HTTPAnswer?
 }
 
-/// Pusher's answers are those that a server gives which has none of its own.
+/// Pusher's answers are the default.
 struct PusherAnswers: DialectAnswers {}
 
 extension DialectAnswers {

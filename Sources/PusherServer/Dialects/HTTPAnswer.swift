@@ -1,14 +1,14 @@
 package import PusherCore
 
-/// What an HTTP request is answered with; thrown where a call is not done.
+/// An answer to an HTTP request; thrown when a call fails.
 package struct HTTPAnswer: Error, Sendable, Equatable {
   package let status: Int
   package let body: String
   /// Whether the body is JSON; else it is a line of text.
   package let isJSON: Bool
-  /// The methods that the path knows, with status 405.
+  /// The allowed methods of the path, with status 405.
   package var allow: String?
-  /// Fields beside those that every answer has.
+  /// Fields besides those of every answer.
   package var headers = HTTPHeaders()
 
   /// JSON, with 200 unless told.
@@ -38,7 +38,7 @@ package struct HTTPAnswer: Error, Sendable, Equatable {
 }
 
 extension HTTPAnswer {
-  /// The answer to what is no request, or one that is too long.
+  /// The answer to a malformed or too long request.
   package init(_ error: HTTPError) {
     let status =
       switch error {

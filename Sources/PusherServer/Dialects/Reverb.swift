@@ -29,8 +29,7 @@ extension Dialect {
 }
 
 private struct ReverbAnswers: DialectAnswers {
-  /// It looks at the words alone, without the dash after them, and knows no encrypted channels: to it they are private
-  /// ones.
+  /// It matches prefixes without the dash after them, and treats encrypted channels as private ones.
   func kind(of channel: String) -> ChannelKind {
     if channel.begins(with: "private") { return .private }
     return channel.begins(with: "presence") ? .presence : .public
@@ -40,7 +39,7 @@ private struct ReverbAnswers: DialectAnswers {
     ["cache", "private-cache-", "presence-cache-"].contains { channel.begins(with: $0) }
   }
 
-  /// It takes all names but the empty one.
+  /// It accepts every name but the empty one.
   func problem(inChannel name: String) -> String? {
     name.isEmpty ? ChannelName.problem(in: name) : nil
   }
@@ -87,9 +86,9 @@ private struct ReverbAnswers: DialectAnswers {
   }
 }
 
-/// What is wrong with the fields of a body: one message for each, in the fields' order.
+/// The mistakes in the fields of a body: one message for each, in the fields' order.
 private struct FieldReport {
-  /// What stands before the names of fields.
+  /// The prefix of the names of fields.
   var place = ""
   private var messages: [JSONValue.Member] = []
 
@@ -116,7 +115,7 @@ private struct FieldReport {
     if field.elements == nil, field.members == nil { add(name, "must be an array") }
   }
 
-  /// Of two fields one must be there.
+  /// One of the two fields is required.
   private mutating func require(
     _ name: String, orElse other: String, in value: JSONValue, isArray: Bool
   ) {

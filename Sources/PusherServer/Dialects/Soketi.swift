@@ -71,7 +71,7 @@ private struct SoketiAnswers: DialectAnswers {
     return attributes + [.init("user_count", .integer(hub.members(of: channel).count))]
   }
 
-  /// What JavaScript takes for false is missing here.
+  /// A value that is false in JavaScript counts as missing here.
   func refusal(ofData data: JSONValue?) -> HTTPAnswer? {
     switch data {
     case nil, .null, .bool(false), .string(""): break

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// What changes the staged faults while the server runs: `/faults`, for programs of this machine.
+/// Changes the staged faults while the server runs: `/faults`, for programs of this machine.
 struct FaultControl {
   let script: FaultScript
   let peer: SocketAddress?
@@ -9,7 +9,7 @@ struct FaultControl {
 
   /// The answer to a request at the path.
   func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer {
-    // A page of a browser must not reach what only the developer may.
+    // Only the developer may change faults, not a page in a browser.
     guard let peer, LocalHost.split(peer.description)?.host.isLocal == true,
       request.head.headers["Origin"] == nil
     else { return .refusal(403, "faults are staged by programs on the server's own machine") }

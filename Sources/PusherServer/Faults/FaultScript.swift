@@ -1,8 +1,8 @@
 internal import PusherCore
 
-/// The faults that a server stages now, and whom each is still to happen to.
+/// The faults that a server stages now, and how often each will still happen.
 ///
-/// It has no socket and no clock: a session asks it of each message. It belongs to one thread.
+/// It has no socket and no clock: a session asks it about each message. It belongs to one thread.
 package final class FaultScript {
   private struct Entry {
     let id: Int
@@ -34,7 +34,7 @@ package final class FaultScript {
     entries.removeAll()
   }
 
-  /// What becomes of a message on a channel; of several faults the first that is due decides.
+  /// The fault for a message on a channel; of several the first that is due decides.
   func change(on channel: String, _ line: inout FaultLine) -> StagedFault.Kind? {
     due(.message, on: channel, &line)
   }
@@ -61,7 +61,7 @@ package final class FaultScript {
     return refusal(on: channel ?? "", &line)
   }
 
-  /// How a connection ends after a message on a channel, or after the greeting, which is on none.
+  /// How a connection ends after a message on a channel, or after the greeting, which has no channel.
   func ending(after channel: String?, _ line: inout FaultLine) -> StagedFault.Kind? {
     due(.ending, on: channel, &line)
   }
@@ -100,11 +100,11 @@ package final class FaultScript {
 /// The answer to a ping that was held back.
 struct LatePong {
   let due: Instant
-  /// What the ping frame held; `nil` for `pusher:ping`.
+  /// The payload of the ping frame; `nil` for `pusher:ping`.
   let frame: [UInt8]?
 }
 
-/// What the staged faults have done on one connection.
+/// The state of the staged faults on one connection.
 struct FaultLine {
   /// How many events have passed each fault, by its number.
   var seen: [Int: Int] = [:]
@@ -114,7 +114,7 @@ struct FaultLine {
   var held: SharedFrame?
   /// The pongs that were held back, the oldest first.
   var latePongs: [LatePong] = []
-  /// Output beyond the limit that a staged message may take.
+  /// The extra output that a staged message may use beyond the limit.
   var allowance = 0
 
   /// Pongs that are held back at most; a client that pings faster gets fewer answers.

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// A disturbance that the server stages, so that apps can be tested with it.
+/// A fault that the server stages, to test apps.
 package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
   package enum Kind: Sendable, Equatable {
     /// The connection ends without a close frame.
@@ -39,7 +39,7 @@ package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
 
   /// What it happens to.
   enum Moment {
-    /// What a connection brings ends.
+    /// The connection ends.
     case ending
     /// A message of a channel changes.
     case message
@@ -59,12 +59,12 @@ package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
   func concerns(_ name: String) -> Bool { channel?.matches(name) ?? true }
 }
 
-/// Why a text is no fault.
+/// Why a text is not a fault.
 package struct StagedFaultError: Error, Equatable, CustomStringConvertible {
   package let description: String
 }
 
-// What people write: `drop:after=3`, `close:code=4100,connections=2`.
+// The syntax: `drop:after=3`, `close:code=4100,connections=2`.
 extension StagedFault {
   /// The longest message that can be staged.
   private static let largestMessage = 64 << 20

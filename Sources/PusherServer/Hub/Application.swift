@@ -1,6 +1,6 @@
 package import PusherCore
 
-/// An app that the server serves: what a client names by its key and the HTTP API by its id.
+/// An app on the server: clients name it by its key, the HTTP API by its id.
 package struct Application: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
   package var id: String
   package var key: String
@@ -8,9 +8,9 @@ package struct Application: Sendable, Equatable, CustomStringConvertible, Custom
   package var secret: String
   /// Whether clients may send events to each other.
   package var allowsClientEvents: Bool
-  /// Whether subscribers are told how many they are.
+  /// Whether subscribers get subscription counts.
   package var sendsSubscriptionCounts = false
-  /// Who is told by webhook what happens; `http` or `https`.
+  /// The receivers of webhooks; `http` or `https`.
   package var webhooks: [HTTPURL] = []
   /// From which the endpoints derive the keys of encrypted channels.
   package var masterKey: EncryptionMasterKey?
@@ -34,7 +34,7 @@ package struct Application: Sendable, Equatable, CustomStringConvertible, Custom
   /// Empty, so that `dump` of a value that holds an app shows no secret either.
   package var customMirror: Mirror { Mirror(self, children: []) }
 
-  /// What signs subscriptions and sign-ins for the app.
+  /// Signs subscriptions and sign-ins for the app.
   var signature: SubscriptionSignature { SubscriptionSignature(key: key, secret: secret) }
 }
 
@@ -51,7 +51,7 @@ package enum PusherCode: Int, Sendable {
   case unsupportedProtocol = 4007
   /// A sign-in that is refused, or a user whose connections the app ends.
   case unauthorized = 4009
-  /// Also for a client that does not read what it is sent.
+  /// Also for a client that does not read.
   case overCapacity = 4100
   /// The client shall reconnect at once.
   case generic = 4200
@@ -63,7 +63,7 @@ package enum PusherCode: Int, Sendable {
 
 /// Why a subscription or a sign-in is not accepted.
 struct SubscriptionRefusal: Error, Equatable {
-  /// What it is about, where servers tell that apart.
+  /// The part that is wrong, for servers that tell it.
   enum Cause {
     /// The app has not allowed it.
     case unauthorized
@@ -80,9 +80,9 @@ struct SubscriptionRefusal: Error, Equatable {
   var cause = Cause.other
 }
 
-// What clients claim to be allowed, and to be; each claim comes with `auth`, which is `KEY:HEX`.
+// The claims of clients; each comes with `auth`, which is `KEY:HEX`.
 extension Application {
-  /// Checks the claim to join a channel: key and signature.
+  /// Checks the claim to subscribe to a channel: key and signature.
   func verify(
     _ auth: String, socketID: String, channel: String, channelData: String?
   ) throws(SubscriptionRefusal) {
@@ -102,14 +102,14 @@ extension Application {
     }
   }
 
-  /// Why a signature is not the one that is expected; `nil` when it is.
+  /// Why a signature is wrong; `nil` when it is right.
   private static func problem(_ auth: String, expected: String, of signed: String) -> String? {
     guard !Digest.equalInConstantTime(Array(auth.utf8), Array(expected.utf8)) else { return nil }
     let given = auth.drop { $0 != ":" }.dropFirst()
     return "Invalid signature: Expected HMAC SHA256 hex digest of \(signed), but got \(given)"
   }
 
-  /// Who signs in, once signature and content of the claim are checked.
+  /// The user of a sign-in, once signature and content of the claim are checked.
   func user(
     _ auth: String, socketID: String, userData: String, limits: ServerLimits
   ) throws(SubscriptionRefusal) -> SignedInUser {
@@ -142,7 +142,7 @@ extension Application {
 }
 
 extension Member {
-  /// Who joins a presence channel; without `channel_data` it is the user who is signed in.
+  /// The member for a presence channel; without `channel_data` it is the signed-in user.
   ///
   /// With `keepsNumbers` an id that the app wrote as a number stays one.
   init(

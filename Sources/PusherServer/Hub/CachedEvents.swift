@@ -5,7 +5,7 @@ struct CachedEvents {
   /// An event of the API, as it was published.
   struct Event: Equatable {
     let name: String
-    /// A string, or what else the publisher gave.
+    /// A string, or another value of the publisher's.
     let data: JSONValue
     /// When it is forgotten; `nil` for never.
     let expiry: Instant?
@@ -40,16 +40,16 @@ struct CachedEvents {
   }
 }
 
-/// When the number of a channel's subscribers is told: at once while they are few, else every few seconds.
+/// Decides when subscription counts are sent: at once for few subscribers, else every few seconds.
 struct SubscriptionCounts {
-  /// Above as many subscribers the count is told every ``interval``.
+  /// With more subscribers the count is sent every ``interval``.
   static let prompt = 100
   static let interval = Duration.seconds(5)
 
   private var late = NameSet()
   private var lastTime: Instant?
 
-  /// Notes a change; true when it is to be told at once.
+  /// Notes a change; true when the count must be sent at once.
   mutating func note(_ channel: String, count: Int) -> Bool {
     if count <= Self.prompt {
       late.remove(channel)
@@ -59,7 +59,7 @@ struct SubscriptionCounts {
     return false
   }
 
-  /// The channels whose count is to be told now.
+  /// The channels whose count must be sent now.
   mutating func takeDue(at now: Instant) -> [String] {
     guard !late.isEmpty else { return [] }
     if let lastTime, lastTime.duration(to: now) < Self.interval { return [] }

@@ -2,7 +2,7 @@ package import PusherCore
 
 /// One app's sockets and channels: who is where, and who gets what.
 ///
-/// It has no socket and no clock: sessions take what it sends, ``takeLog()`` tells what has happened. It belongs to one
+/// It has no socket and no clock: sessions take its messages, ``takeLog()`` returns what happened. It belongs to one
 /// thread.
 package final class Hub {
   package let application: Application
@@ -40,7 +40,7 @@ package final class Hub {
     log(.connected(socketID: session.socketID))
   }
 
-  /// Lets go of a socket, which leaves all its channels.
+  /// Removes a socket, which leaves all its channels.
   func disconnect(_ session: any HubSession, at now: Instant) {
     guard sessions.removeValue(of: session.socketID) != nil else { return }
     for channel in session.subscriptions.sorted { leave(session, channel, at: now) }
@@ -49,13 +49,13 @@ package final class Hub {
 
   // MARK: Subscriptions
 
-  /// Subscribes a socket that may: it gets the answer, the others learn of a new member.
+  /// Subscribes an authorised socket: it gets the answer, the others learn of a new member.
   func subscribe(
     _ session: any HubSession, to name: String, as member: Member?, at now: Instant
   ) {
     if channels[name] == nil { note(.init(.channelOccupied, name)) }
     var channel = channels[name] ?? HubChannel(kind: naming.kind(of: name))
-    // Taken out, so that the change below does not copy what the dictionary holds too.
+    // Taken out, so that the change below does not copy the dictionary's value.
     channels[name] = nil
     let others = channel.kind == .presence ? channel.subscribers : []
     let isNewMember = channel.add(session, as: member)
@@ -70,7 +70,7 @@ package final class Hub {
     deliver(SharedFrame(text.memberAdded(channel: name, member: member)), to: others, at: now)
   }
 
-  /// Subscribes a socket that is subscribed already: it gets the answer again, and may be somebody else from now on.
+  /// Subscribes a socket again: it gets the answer again, and may have a new user id from now on.
   func subscribeAgain(
     _ session: any HubSession, to name: String, as member: Member?, at now: Instant
   ) {
@@ -105,7 +105,7 @@ package final class Hub {
     deliver(SharedFrame(text.memberRemoved(channel: name, userID: gone.id)), to: others, at: now)
   }
 
-  /// What a new subscriber of a cache channel gets: the last event, or the news that there is none.
+  /// The message for a new subscriber of a cache channel: the last event, or a cache miss.
   private func replay(_ name: String, to session: any HubSession, at now: Instant) {
     guard let event = cache.event(of: name, at: now) else {
       session.send(text.cacheMiss(channel: name), at: now)
@@ -142,7 +142,7 @@ package final class Hub {
         details: [.init("subscription_count", .integer(subscribers.count))]))
   }
 
-  /// Tells the counts of large channels, which change too often to tell each time.
+  /// Sends the counts of large channels, which change too often to send each time.
   package func tick(at now: Instant) {
     for name in counts.takeDue(at: now) { tellCount(name, at: now) }
   }
@@ -153,7 +153,7 @@ package final class Hub {
     note(.init(.channelVacated, name))
   }
 
-  /// Whether one more user may join a presence channel; more connections of those who are there always may.
+  /// Whether one more user may join a presence channel; further connections of present users always may.
   func hasRoom(for userID: String, in name: String) -> Bool {
     guard let members = channels[name]?.members else { return true }
     return members[userID] != nil || members.count < limits.presenceMembers
@@ -220,7 +220,7 @@ package final class Hub {
     return count
   }
 
-  // MARK: What the outside asks
+  // MARK: Queries
 
   /// The names of the channels that somebody is subscribed to, sorted.
   package var occupiedChannels: [String] { channels.names.sorted() }
@@ -230,28 +230,28 @@ package final class Hub {
     channels[channel]?.subscribers.count ?? 0
   }
 
-  /// Who is in a presence channel.
+  /// The members of a presence channel.
   package func members(of channel: String) -> MemberList {
     channels[channel]?.members ?? MemberList()
   }
 
-  // MARK: What the driver collects
+  // MARK: For the driver
 
-  /// What has happened since the last call.
+  /// The log since the last call.
   package func takeLog() -> [ServerLogEvent] {
     guard !events.isEmpty else { return [] }
     defer { events.removeAll(keepingCapacity: true) }
     return events
   }
 
-  /// What the app is to be told by webhook since the last call.
+  /// The webhook notices since the last call.
   package func takeNotices() -> [WebhookNotice] {
     guard !notices.isEmpty else { return [] }
     defer { notices.removeAll(keepingCapacity: true) }
     return notices
   }
 
-  /// Notes something for the app's webhooks; users' own channels are nobody's business.
+  /// Notes something for the app's webhooks, except for users' own channels.
   private func note(_ notice: @autoclosure () -> WebhookNotice) {
     guard !application.webhooks.isEmpty else { return }
     let notice = notice()

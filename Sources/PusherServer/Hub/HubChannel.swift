@@ -1,11 +1,11 @@
 package import PusherCore
 
-/// Who a connection is, as a subscription or a sign-in named it.
+/// The user of a connection, from a subscription or a sign-in.
 package struct Member: Sendable, Equatable {
   package let userID: String
-  /// What the app tells about the user; `nil` when nothing.
+  /// The app's information about the user; `nil` for none.
   package let info: JSONValue?
-  /// The id as it is told to others: a string or a number.
+  /// The id in messages: a string or a number.
   package let id: JSONValue
 
   package init(userID: String, info: JSONValue? = nil, id: JSONValue? = nil) {
@@ -18,7 +18,7 @@ package struct Member: Sendable, Equatable {
 /// The members of a presence channel, each with as many connections as it has.
 package struct MemberList: Sendable, Equatable {
   private struct Entry: Equatable {
-    /// The member as the user's first connection told of it.
+    /// The member, as the user's first connection described it.
     let member: Member
     var connections = 1
   }
@@ -69,11 +69,11 @@ package struct MemberList: Sendable, Equatable {
   }
 }
 
-/// Who is subscribed to one channel.
+/// The subscribers of one channel.
 struct HubChannel {
   let kind: ChannelKind
   private(set) var subscribers: [any HubSession] = []
-  /// Who is there, on presence channels.
+  /// The members of a presence channel.
   private(set) var members = MemberList()
   private var places: [ObjectIdentifier: Int] = [:]
   private var userIDs: [ObjectIdentifier: String] = [:]
@@ -92,7 +92,7 @@ struct HubChannel {
     return members.join(member)
   }
 
-  /// Lets a subscriber go; the user who is no longer there with any connection.
+  /// Removes a subscriber; answers the user if this was the last connection.
   mutating func remove(_ session: any HubSession) -> Member? {
     let key = ObjectIdentifier(session)
     guard let place = places.removeValue(forKey: key) else { return nil }
@@ -104,7 +104,7 @@ struct HubChannel {
     return userIDs.removeValue(forKey: key).flatMap { members.leave($0) }
   }
 
-  /// As whom the session is subscribed to a presence channel.
+  /// The session's user on a presence channel.
   func userID(of session: any HubSession) -> String? {
     userIDs[ObjectIdentifier(session)]
   }

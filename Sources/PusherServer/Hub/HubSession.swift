@@ -5,17 +5,17 @@ protocol HubSession: AnyObject {
   var socketID: String { get }
   /// The channels it is subscribed to.
   var subscriptions: NameSet { get }
-  /// Who is signed in on it.
+  /// The user that is signed in on it.
   var user: SignedInUser? { get set }
   /// Sends one message to this client alone.
   func send(_ text: String, at now: Instant)
-  /// Sends a message that others get too; false when the client can no longer get any.
+  /// Sends a message that others get too; false when the client can get no more messages.
   func deliver(_ frame: SharedFrame, at now: Instant) -> Bool
   /// Ends the connection because the app wants its user gone.
   func terminate(at now: Instant)
 }
 
-/// What channels' names tell a hub; servers read them differently.
+/// How a hub reads channel names; servers differ.
 protocol ChannelNaming: Sendable {
   /// What a channel's name says about it.
   func kind(of channel: String) -> ChannelKind

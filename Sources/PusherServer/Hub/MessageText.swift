@@ -1,6 +1,6 @@
 package import PusherCore
 
-/// What messages hold where servers differ; as Pusher has it unless told.
+/// The parts of messages that differ from server to server; the defaults are Pusher's.
 package struct MessageShapes: Sendable {
   /// Whether the data of an error is a string that holds JSON too.
   var embedsErrors = false
@@ -88,7 +88,7 @@ package struct MessageText: Sendable {
     return message(service.eventPrefix + "signin_success", data: .object(data))
   }
 
-  /// Who of a watchlist is there, and who is not.
+  /// The online and offline users of a watchlist.
   package func watchlist(online: [String] = [], offline: [String] = []) -> String {
     let events = [("online", online), ("offline", offline)].filter { !$0.1.isEmpty }.map {
       JSONValue.object([

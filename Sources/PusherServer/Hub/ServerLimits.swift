@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// How much one peer may ask of the server, and how long it may take.
+/// The limits for one peer, in size and time.
 package struct ServerLimits: Sendable, Equatable {
   /// Sockets of all apps together; one more is refused with 4004 or 4100.
   package var connections = 10_000
@@ -36,29 +36,29 @@ package struct ServerLimits: Sendable, Equatable {
   package var clientEventsPerSecond: Int? = 10
   /// Bytes that may wait for a client that does not read; more end the connection with 4100.
   package var outputQueue = 1 << 20
-  /// Bytes that may wait for all clients together; those who read slowest are dropped for more.
+  /// Bytes that may wait for all clients together; above that the slowest readers are dropped.
   package var allOutput = 256 << 20
   /// How long a request's head, and how long its body may take to come.
   package var requestTimeout = Duration.seconds(10)
   /// How long a connection may stand between two requests.
   package var keepAliveTimeout = Duration.seconds(75)
-  /// The silence after which a client shall give a sign of life, told to it as `activity_timeout`.
+  /// The silence after which a client must send something, sent to it as `activity_timeout`.
   package var activityTimeout = Duration.seconds(120)
-  /// The silence after which a client is asked for one; `nil` for the same.
+  /// The silence after which the server pings; `nil` for the same.
   package var pingInterval: Duration?
   /// How long the answer to that may take.
   package var pongTimeout = Duration.seconds(30)
-  /// Silent clients are not asked, and a connection to which the server sends no message for so long ends with 4201.
+  /// Instead of pinging, the server ends a connection with 4201 when it has sent no message on it for this time.
   package var ownSilence: Duration?
   /// How long a client may take to answer a close frame.
   package var closeTimeout = Duration.seconds(5)
 
   package init() {}
 
-  /// What one event adds to the output at once, before the socket could take any of it.
+  /// The most output that one event adds before the socket can take any of it.
   ///
-  /// One API call may bring a hundred events to a client, so that the queue is judged after the socket took what it could;
-  /// this is what it may never exceed.
+  /// One API call may bring a hundred events to a client, so the queue is checked after the socket took what it could;
+  /// it may never exceed this.
   var outputCeiling: Int { outputQueue + (4 << 20) }
 
   /// The limits of the WebSocket connections.

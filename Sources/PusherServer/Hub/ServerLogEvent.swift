@@ -1,6 +1,6 @@
 package import PusherCore
 
-/// What happens on the server, for those who want to watch; no case holds a secret.
+/// What happens on the server, for its log; no case holds a secret.
 package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   /// A socket is established.
   case connected(socketID: String)
@@ -18,11 +18,11 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   /// A client's event was passed on to so many others, as `message`.
   case clientEvent(
     socketID: String, name: String, channel: String, message: String, recipients: Int)
-  /// Something a client sent was answered with an error.
+  /// A client's message was answered with an error.
   case clientError(socketID: String, reason: String)
   /// An API call was answered.
   case request(method: String, path: String, status: Int, reason: String)
-  /// A request was refused for the page that it came from, or for the name that it asked for.
+  /// A request was refused because of its `Origin` or its `Host`.
   ///
   /// Each of them is told once; with `isLast` no further ones are.
   case accessRefused(AccessRefusal, isLast: Bool)
@@ -39,7 +39,7 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   /// So many webhooks still waited when the server ended.
   case webhooksDiscarded(url: String, count: Int, reason: String)
 
-  /// Whether something is lost, or may be, that the server's user counts on.
+  /// Whether it is a loss that the user should know of.
   package var isProblem: Bool {
     switch self {
     case .webhookFailed, .webhookDropped, .webhooksDiscarded, .accessRefused, .queuesFull:
@@ -95,7 +95,7 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// What a request is refused for before anything else of it is looked at, as it was written.
+/// The refused `Origin` or `Host`, as it was written.
 package enum AccessRefusal: Sendable, Hashable, CustomStringConvertible {
   case origin(String)
   case host(String)

@@ -1,15 +1,15 @@
 package import PusherCore
 
-/// The user of a connection, as a sign-in told.
+/// The signed-in user of a connection.
 struct SignedInUser: Equatable {
   let member: Member
-  /// Whose coming and going the user is told.
+  /// The users that this user watches.
   let watchlist: [String]
 
   var id: String { member.userID }
 }
 
-/// Who is signed in on which connections, and who wants to know of it.
+/// The signed-in users, their connections and their watchers.
 struct SignedInUsers {
   private typealias Sessions = [ObjectIdentifier: any HubSession]
 
@@ -53,7 +53,7 @@ struct SignedInUsers {
 
 // Users and their connections.
 extension Hub {
-  /// Signs a connection in: it gets the answer and its watchlist, those who watch the user learn of it.
+  /// Signs a connection in: it gets the answer and its watchlist, and the user's watchers learn of it.
   func signIn(
     _ session: any HubSession, as user: SignedInUser, userData: String, auth: String,
     at now: Instant
@@ -72,7 +72,7 @@ extension Hub {
     }
   }
 
-  /// Lets go of a connection's user.
+  /// Signs a connection out.
   func signOut(_ session: any HubSession, at now: Instant) {
     guard let user = session.user else { return }
     session.user = nil

@@ -1,10 +1,10 @@
 package import PusherCore
 
-/// Something that an app is told by webhook.
+/// An event for an app's webhook.
 ///
 /// Source: Pusher's page "Webhooks", section "Webhook format".
 package struct WebhookNotice: Sendable, Equatable {
-  /// As Pusher calls them.
+  /// The names are Pusher's.
   package enum Kind: String, Sendable {
     /// The first subscriber has come.
     case channelOccupied = "channel_occupied"
@@ -24,7 +24,7 @@ package struct WebhookNotice: Sendable, Equatable {
   package let kind: Kind
   let channel: String
   let userID: String?
-  /// What only this kind tells.
+  /// The members of this kind only.
   private let details: [JSONValue.Member]
 
   package init(

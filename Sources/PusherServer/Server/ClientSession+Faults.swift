@@ -1,8 +1,8 @@
 internal import PusherCore
 
-// What staged faults make of what goes out.
+// Applies staged faults to the output.
 extension ClientSession {
-  /// Sends an event of a channel as the faults have it; false when the client can get nothing.
+  /// Sends an event of a channel, changed by the faults; false when the client can get nothing.
   func deliverStaged(_ frame: SharedFrame, on channel: String, at now: Instant) -> Bool {
     guard isOpen, !faults.isBlackhole else { return false }
     let change = context.faults.change(on: channel, &faults)

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-// What a client's messages do.
+// Handles a client's messages.
 extension ClientSession {
   func handle(_ message: ClientMessage, at now: Instant) {
     switch message {

@@ -1,11 +1,11 @@
 package import PusherCore
 
-/// What the clients of a server share, whatever their app is.
+/// The state that all clients of a server share.
 package final class SessionContext {
   let dialect: Dialect
-  /// What goes wrong on purpose.
+  /// The staged faults.
   package let faults: FaultScript
-  /// What waits for all of them.
+  /// The output that waits for all clients.
   package let ledger: OutputLedger
 
   package init(
@@ -31,13 +31,13 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   package let socketID: String
   package let connection: WebSocketConnection
-  /// What carries it; `nil` in tests.
+  /// Its connection; `nil` in tests.
   weak var carrier: ServerConnection?
   let hub: Hub
   let context: SessionContext
   /// The channels it is subscribed to.
   var subscriptions = NameSet()
-  /// Who is signed in on it.
+  /// The user that is signed in on it.
   var user: SignedInUser?
   /// Whether the ledger has it on its list of those with something to send.
   var isTouched = false
@@ -46,9 +46,9 @@ package final class ClientSession: HubSession, ConnectionSocket {
   /// Whether the client has sent a ping or a pong of the WebSocket.
   private var usesControlFrames = false
   private var heartbeat: Heartbeat
-  /// As how much waiting output this client stands in the ledger.
+  /// The waiting output of this client in the ledger.
   private var noted = 0
-  /// What staged faults have done here.
+  /// The state of staged faults on this connection.
   var faults = FaultLine()
 
   /// Joins the hub after the connection's handshake, and greets the client; `socketID` must be new there.
@@ -86,7 +86,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   // MARK: In
 
-  /// Handles what stands in the connection's input.
+  /// Handles the connection's input.
   package func receive(at now: Instant) {
     if faults.isBlackhole {
       connection.input.removeAll()
@@ -127,7 +127,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     noteOutput()
   }
 
-  /// Looks at the time: pings, and gives up on who does not answer.
+  /// Looks at the time: sends pings, and ends the connection when the answer is late.
   package func tick(at now: Instant) {
     switch state {
     case .open:
@@ -157,7 +157,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     context.ledger.touch(self)
   }
 
-  /// The socket took what it could; what is left tells whether the client reads.
+  /// The socket took what it could; the rest shows whether the client reads.
   package func outputSent(at now: Instant) {
     noteOutput()
     guard connection.output.count > hub.limits.outputQueue else {
@@ -178,7 +178,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     _ = deliverPlain(SharedFrame(text), at: now)
   }
 
-  /// Sends a message that others get too; false when the client can no longer get any.
+  /// Sends a message that others get too; false when the client can get no more messages.
   func deliver(_ frame: SharedFrame, at now: Instant) -> Bool {
     if let channel = frame.channel, !context.faults.isEmpty {
       return deliverStaged(frame, on: channel, at: now)
@@ -222,7 +222,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     close(code.closeCode, reason: reason, at: now)
   }
 
-  /// Tells the client to come back at once, for the server ends.
+  /// Tells the client to reconnect at once, because the server ends.
   func stop(at now: Instant) {
     close(.generic, reason: "the server is shutting down", at: now)
   }

@@ -1,7 +1,6 @@
 internal import PusherCore
 
-/// Which clients of a server have something to send, and how much waits for all of them together, so that no crowd that
-/// does not read takes the machine's memory.
+/// The clients with output, and the sum of their waiting output, which is bounded to protect the machine's memory.
 ///
 /// It belongs to the server's thread.
 package final class OutputLedger {
@@ -36,7 +35,7 @@ package final class OutputLedger {
   /// Whether there is more than there may be.
   var isFull: Bool { total > limit }
 
-  /// Notes that what waits for a client has changed by so many bytes.
+  /// Notes that a client's waiting output changed by this many bytes.
   func note(_ change: Int) {
     total += change
     guard change > 0, isFull, !isRelieving else { return }
@@ -53,7 +52,7 @@ extension Server {
 
   /// Lets all sockets take what they can; then those who read slowest are dropped, until an eighth is free again.
   ///
-  /// A single event for many healthy clients may fill the queues at once, so that nobody is dropped before the first.
+  /// The sockets come first because a single event for many healthy clients may fill the queues at once.
   func relieve() {
     let now = loop.now
     for connection in reception.connections { connection.flush(at: now) }

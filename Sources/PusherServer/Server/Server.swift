@@ -1,6 +1,6 @@
 package import PusherCore
 
-/// What a server is made of.
+/// The options of a server.
 package struct ServerOptions: Sendable, Equatable {
   /// An address without brackets, or a name of this machine.
   package var host = "127.0.0.1"
@@ -17,15 +17,15 @@ package struct ServerOptions: Sendable, Equatable {
   package var acceptsCompression = false
   package var limits = ServerLimits()
   package var webhooks = WebhookPolicy()
-  /// Which pages may speak to the server, and by which names it may be asked for.
+  /// The allowed origins and hosts.
   package var access = AccessPolicy()
-  /// Whether ``AuthEndpoint`` answers: the sockets that are connected may then join any channel.
+  /// Whether ``AuthEndpoint`` answers: the connected sockets may then subscribe to any channel.
   package var hasAuthEndpoints = false
-  /// What goes wrong on purpose from the beginning.
+  /// The staged faults at the start.
   package var faults: [StagedFault] = []
-  /// Whose answers it gives.
+  /// The dialect of its answers.
   package var dialect = Dialect.pusher
-  /// What clients and server call things.
+  /// The names of the protocol.
   package var service = Service.pusher
 
   package init(applications: [Application]) {
@@ -47,7 +47,7 @@ package final class Server {
   private var hasToldFullQueues = false
   private let log: (ServerLogEvent) -> Void
   private var whenStopped: (() -> Void)?
-  /// What ends the wait for clients, then for the receivers of webhooks, once the server stops.
+  /// Ends the wait for clients, then for the receivers of webhooks, when the server stops.
   private var stopTimer: LoopTimer?
   private var isFinishingWebhooks = false
   /// Those of the hubs, in their order.
@@ -87,7 +87,7 @@ package final class Server {
     loop.beforeWait { [weak self] in self?.deliver() }
   }
 
-  /// For those who come, and for webhooks to secure receivers.
+  /// For accepted connections, and for webhooks to secure receivers.
   private static func tlsContexts(
     _ options: ServerOptions
   ) throws(TransportError) -> (incoming: TLSContext?, outgoing: TLSContext?) {
@@ -170,7 +170,7 @@ package final class Server {
 
   // MARK: Output
 
-  /// Tells what has happened, after what the hubs have noted before it.
+  /// Logs something, after the earlier notes of the hubs.
   private func report(_ event: ServerLogEvent) {
     for hub in applications.hubs { hub.takeLog().forEach(log) }
     log(event)
@@ -183,7 +183,8 @@ package final class Server {
     report(.queuesFull(limit: options.limits.allOutput, dropped: dropped))
   }
 
-  /// Sends what the last round has brought; ends may tell others something, so that it goes on until all is told.
+  /// Sends the output of the last round; an ended client may cause messages to others, so it repeats until none is
+  /// left.
   private func deliver() {
     let now = loop.now
     while true {
@@ -221,14 +222,14 @@ extension Server: ReceptionOwner {
     report(.request(method: head.method, path: path, status: status, reason: reason))
   }
 
-  /// What a request is answered that comes from a foreign page or asks for a foreign name; `nil` for all others.
+  /// The refusal of a request with a foreign `Origin` or `Host`; `nil` for all others.
   private func accessRefusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
     guard let refusal = options.access.refusal(head) else { return nil }
     if let isLast = refusals.note(refusal) { report(.accessRefused(refusal, isLast: isLast)) }
     return refusal.answer
   }
 
-  /// The answer to a request that is no WebSocket's.
+  /// The answer to a request that is not an upgrade.
   private func route(
     _ request: HTTPRequestReader.Request, from peer: SocketAddress?, at now: Instant
   ) -> HTTPAnswer {

@@ -1,8 +1,8 @@
 internal import PusherCore
 
-/// When a silent client is asked for a sign of life, and when it counts as lost.
+/// When a silent client is pinged, and when it counts as lost.
 ///
-/// With `ownSilence` it asks nothing: the connection counts as lost when the server has sent no message for so long.
+/// With `ownSilence` it never pings: the connection counts as lost when the server has sent no message for this time.
 struct Heartbeat {
   enum Action: Equatable {
     case none
@@ -31,13 +31,13 @@ struct Heartbeat {
     return pingSent?.advanced(by: pongTimeout) ?? lastActivity.advanced(by: pingInterval)
   }
 
-  /// The client sent something, whatever it was.
+  /// The client sent something.
   mutating func noteActivity(at now: Instant) {
     lastActivity = now
     pingSent = nil
   }
 
-  /// The server sent a message; control frames are none.
+  /// The server sent a message; control frames do not count.
   mutating func noteMessage(at now: Instant) {
     lastMessage = now
   }
@@ -50,7 +50,7 @@ struct Heartbeat {
   }
 }
 
-/// Lets so many things through within any second, or any number.
+/// Lets a limited number of events through within any second, or all.
 struct RateWindow {
   private let limit: Int?
   /// When the last ones passed; the oldest stands at `next` once there are `limit`.

@@ -33,7 +33,7 @@ package enum SocketAdmission {
       self = .refused(.invalidVersion, reason: "Invalid version string: '\(version)'")
       return
     }
-    // Without a number it is a client from before there was one, or one written by hand.
+    // A client without a number is older than the parameter, or written by hand.
     if checksVersions, let version = target["protocol"], !Self.isSpoken(version) {
       self = .refused(.unsupportedProtocol, reason: "Unsupported protocol version: '\(version)'")
       return
@@ -51,7 +51,7 @@ package enum SocketAdmission {
     Int(text).map(protocolVersions.contains) ?? false
   }
 
-  /// `8`, `8.4.0`, `10.1.0-beta.2`: digits first, then what versions are made of.
+  /// `8`, `8.4.0`, `10.1.0-beta.2`: digits first, then the other characters of versions.
   private static func isVersion(_ text: String) -> Bool {
     guard let first = text.utf8.first, first &- 0x30 < 10 else { return false }
     return text.utf8.count <= 64
@@ -61,7 +61,8 @@ package enum SocketAdmission {
   }
 }
 
-/// A WebSocket that is opened only to say why it is closed: browsers show their page no status of a refused upgrade.
+/// A WebSocket that is opened only to say why it is closed: browsers do not show their pages the status of a refused
+/// upgrade.
 final class RefusedSocket: ConnectionSocket {
   let connection: WebSocketConnection
   /// Until when the client may answer the close frame.
@@ -76,7 +77,7 @@ final class RefusedSocket: ConnectionSocket {
     let sendsCloseFrames = applications.dialect.has(.sendsCloseFrames)
     let limits = applications.limits
     let isKept = !sendsCloseFrames && code == .overQuota
-    // Reverb keeps a connection for which it has no room; here it ends when a live one would be asked for a sign of life.
+    // Reverb keeps a connection for which it has no room; here it ends when a live one would be pinged.
     deadline = now.advanced(by: isKept ? limits.activityTimeout : limits.closeTimeout)
     connection.send(text: applications.text.error(code: code, message: reason))
     guard sendsCloseFrames else {

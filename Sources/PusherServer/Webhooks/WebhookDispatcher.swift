@@ -1,6 +1,6 @@
 package import PusherCore
 
-/// Holds back that somebody has left, for who comes back soon has not.
+/// Holds back departures, because a member who comes back soon has not left.
 package struct DelayedNotices {
   private struct Key: Hashable {
     let channel: Name
@@ -96,14 +96,14 @@ final class WebhookDispatcher {
   /// Whether nothing waits; what is held back does.
   var isIdle: Bool { delayed.deadline == nil && senders.allSatisfy(\.isIdle) }
 
-  /// Sends what waits and what is held back, for the server ends: nobody comes back any more.
+  /// Sends all waiting and held-back notices when the server ends.
   func finish() {
     send(delayed.takeDue(at: Instant(nanoseconds: .max)))
     timer.deadline = nil
     for sender in senders { sender.finish() }
   }
 
-  /// Gives up what waits, and tells how much that is.
+  /// Drops the waiting webhooks, and answers their number.
   func close() {
     loop.remove(timer)
     for sender in senders { sender.close() }

@@ -56,7 +56,7 @@ extension WebhookReceiver: ReceptionOwner {
   func scanned(at now: Instant) {}
 }
 
-/// What arrives as a webhook: checked, and taken apart into events.
+/// Checks a webhook and splits it into events.
 ///
 /// Source: Pusher's page "Webhooks".
 package struct WebhookInbox: Sendable {
@@ -70,7 +70,7 @@ package struct WebhookInbox: Sendable {
     package let data: JSONValue
   }
 
-  /// What to answer, and what was learnt.
+  /// The answer, and the events.
   package enum Outcome: Sendable, Equatable {
     case accepted([Event])
     /// With the status, and the reason in words.
@@ -90,7 +90,7 @@ package struct WebhookInbox: Sendable {
 
   /// Judges one request.
   ///
-  /// The signature is checked before the body is looked at: a body that nobody signed is nobody's business.
+  /// The signature is checked before the body is looked at: an unsigned body is not parsed.
   package func take(_ request: HTTPRequestReader.Request) -> Outcome {
     guard request.head.method == "POST" else {
       return .refused(405, "webhooks are sent with POST, not \(request.head.method)")

@@ -2,7 +2,7 @@ package import PusherCore
 
 /// How webhooks are sent.
 package struct WebhookPolicy: Sendable, Equatable {
-  /// How long it is held back that somebody has left.
+  /// How long departures are held back.
   package var delay = Duration.seconds(3)
   /// The wait before the second attempt; each further one is twice as long.
   package var firstRetry = Duration.seconds(1)
@@ -51,7 +51,7 @@ final class WebhookSender {
   private var dropped = 0
   private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.attempt() }
 
-  /// What an answer may hold; nobody reads it.
+  /// The limit of an answer's body, which is not read.
   private static let answerLimit = 65_536
 
   init(
@@ -84,7 +84,7 @@ final class WebhookSender {
     let body = notice.body(milliseconds: milliseconds)
     guard queue.count < policy.queue, queuedBytes + body.count <= policy.queuedBytes else {
       dropped += 1
-      // The first of a row is told at once, the number of all when there is room again.
+      // The first drop is logged at once, the total when there is room again.
       if dropped == 1 { tellDropped(notice.kind.rawValue, "\(queue.count) others wait") }
       return
     }
@@ -100,14 +100,14 @@ final class WebhookSender {
   /// Whether nothing waits.
   var isIdle: Bool { queue.isEmpty }
 
-  /// Sends what waits without a pause; the first webhook that is not taken ends that.
+  /// Sends the queue without a pause; the first webhook that is not accepted ends that.
   func finish() {
     isFinishing = true
     timer.deadline = nil
     attempt()
   }
 
-  /// Gives up what waits, and tells how much that is.
+  /// Drops the waiting webhooks, and answers their number.
   func close() {
     discard("no answer in time")
     connection.close()

@@ -1,13 +1,13 @@
 package import PusherCore
 
-/// Who may speak to the server at all, before any path, key or signature is looked at.
+/// Decides by `Origin` and `Host` who may use the server, before any path, key or signature is checked.
 package struct AccessPolicy: Sendable, Equatable {
   package var origins = OriginPolicy()
   package var hosts = HostPolicy()
 
   package init() {}
 
-  /// Why a request is refused; `nil` when it may be looked at.
+  /// Why a request is refused; `nil` when it is allowed.
   ///
   /// Of several fields of a name each must be allowed, and so must the name in a target that is a whole URL.
   package func refusal(_ head: HTTPRequestHead) -> AccessRefusal? {
@@ -19,10 +19,10 @@ package struct AccessPolicy: Sendable, Equatable {
   }
 }
 
-/// By which names the server may be asked for: against pages whose own name has been made to lead here (DNS rebinding).
+/// The allowed `Host` names, against pages whose own name was made to lead here (DNS rebinding).
 ///
-/// Such a page asks its own server, so that the browser sends no `Origin` with what only reads; but the name in the
-/// `Host` field is the page's.
+/// For such a page the request goes to its own server, so the browser sends no `Origin` when it only reads; but `Host`
+/// holds the page's name.
 package struct HostPolicy: Sendable, Equatable {
   /// Beside the local ones.
   package var allowed: Set<LocalHost>
@@ -34,7 +34,7 @@ package struct HostPolicy: Sendable, Equatable {
     self.isPublic = isPublic
   }
 
-  /// Whether the server may be asked for by this `Host`, which is empty where there is no name.
+  /// Whether this `Host` is allowed; it is empty where there is no name.
   package func allows(_ field: String) -> Bool {
     guard !isPublic, !field.isEmpty else { return true }
     guard let (host, _) = LocalHost.split(field) else { return false }
@@ -42,7 +42,7 @@ package struct HostPolicy: Sendable, Equatable {
   }
 }
 
-/// Which pages may speak to the server: the local ones, and those that are named.
+/// The pages that may use the server: local ones, and the listed origins.
 ///
 /// A browser says in `Origin` where a page comes from (RFC 6454 section 7; the Fetch standard), and no script can
 /// change it. A request without one comes from a program.
@@ -73,7 +73,7 @@ package struct OriginPolicy: Sendable, Equatable {
       let own = ["http": 80, "https": 443][scheme]
       let shown = port.flatMap { $0 == own ? nil : ":\($0)" } ?? ""
       description = "\(scheme)://\(host)\(shown)"
-      // Only pages of http come from a server; who is at another scheme is not known here.
+      // Only http pages come from a server; the owner of another scheme is unknown.
       isLocal = own != nil && host.isLocal
     }
 
@@ -90,7 +90,7 @@ package struct OriginPolicy: Sendable, Equatable {
     self.allowed = allowed
   }
 
-  /// Whether a page with this `Origin` may speak to the server; what is no origin may not.
+  /// Whether a page with this `Origin` may speak to the server; a malformed origin may not.
   package func allows(_ field: String) -> Bool {
     guard let origin = Origin(field) else { return false }
     return origin.isLocal || allowed.contains(origin)
@@ -98,7 +98,7 @@ package struct OriginPolicy: Sendable, Equatable {
 }
 
 extension AccessRefusal {
-  /// What the one who asked is told.
+  /// The message to the client.
   var answer: HTTPAnswer {
     switch self {
     case .origin: .refusal(403, "pages of this origin may not speak to this server")
@@ -107,7 +107,7 @@ extension AccessRefusal {
   }
 }
 
-/// Tells refusals without letting those who are refused fill the log: each origin and host once, and only so many.
+/// Logs refusals without letting clients fill the log: each origin and host once, and up to a limit.
 package struct RefusalReport {
   /// How many are told.
   package static let limit = 20

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// What a client asks for in one message.
+/// A client's message.
 enum ClientMessage: Equatable {
   /// `auth` is empty or absent for public channels.
   case subscribe(channel: String, auth: String, channelData: String?)
@@ -12,7 +12,7 @@ enum ClientMessage: Equatable {
   case clientEvent(name: String, channel: String, data: JSONValue?)
   /// An event of the protocol that this server does not know, or one of the application without `client-`.
   case unknown(name: String)
-  /// Not a message at all, and why.
+  /// A malformed message, and why.
   case malformed(String)
 
   /// Reads a message; `data` of the protocol's own events may be an object or a string that holds one.

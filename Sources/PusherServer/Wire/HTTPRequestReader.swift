@@ -28,7 +28,7 @@ package struct HTTPRequestReader {
   private var heads: HTTPHeadParser
   private var pending: Pending?
   private let body = ByteBuffer(capacity: 1024)
-  /// Whether the client waits for a word before it sends the body (RFC 9110 section 10.1.1).
+  /// Whether the client waits for an interim answer before it sends the body (RFC 9110 section 10.1.1).
   private var owesContinue = false
 
   package init(bodyLimit: Int) {
@@ -61,7 +61,7 @@ package struct HTTPRequestReader {
     return Request(head: head, body: body.array)
   }
 
-  /// RFC 9112 section 3.2: who sees another host than the next reader sees another request.
+  /// RFC 9112 section 3.2: readers that see different hosts see different requests.
   private static func checkHost(_ head: HTTPRequestHead) throws(HTTPError) {
     let hosts = head.headers.all("Host")
     guard hosts.count <= 1 else { throw .hostRepeated }

@@ -1,12 +1,12 @@
 internal import PusherCore
 
-/// What is served to the connections of a ``Reception``.
+/// Serves the connections of a ``Reception``.
 protocol ReceptionOwner: AnyObject {
   /// Answers a request, or makes the connection a WebSocket.
   func answer(
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> ConnectionAnswer
-  /// What came was no request, and was answered with this.
+  /// A malformed request came, and got this answer.
   func refused(_ answer: HTTPAnswer)
   /// A connection ended before it was a WebSocket or a call.
   func dropped(_ reason: String)
@@ -32,7 +32,7 @@ final class Reception {
   private let limit: Int
   private let listener: Listener
   private var table: [ObjectIdentifier: ServerConnection] = [:]
-  /// Those who have sent more requests than were answered.
+  /// Connections with more requests than answers.
   private var turns: [ServerConnection] = []
   private lazy var turnTimer = LoopTimer(deadline: nil) { [weak self] in self?.takeTurns() }
   private lazy var scanTimer = LoopTimer(deadline: nil) { [weak self] in self?.scan() }
@@ -57,7 +57,7 @@ final class Reception {
     for timer in [turnTimer, scanTimer] { loop.add(timer) }
   }
 
-  /// What lets the listener call a reception that is not complete when the listener is made.
+  /// Lets the listener call a reception that is made after the listener.
   private final class Door {
     weak var reception: Reception?
   }
@@ -73,7 +73,7 @@ final class Reception {
     for connection in connections { connection.stop(at: now) }
   }
 
-  /// Nobody comes any more.
+  /// No more connections are accepted.
   func end() {
     for timer in [turnTimer, scanTimer] { loop.remove(timer) }
   }

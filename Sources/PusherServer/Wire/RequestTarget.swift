@@ -40,7 +40,7 @@ struct RequestTarget {
     return (try? HTTPURL(parsing: target))?.authority
   }
 
-  /// Path and query, cut in bytes: a target is read for each request, and characters are dear.
+  /// Path and query, split by bytes: a target is read for each request, and characters are slow.
   private static func halves(_ target: String) -> (path: Substring, query: Substring) {
     // A proxy's form names the whole URL (RFC 9112 section 3.2.2).
     let local =

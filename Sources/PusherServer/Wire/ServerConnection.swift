@@ -1,13 +1,13 @@
 internal import PusherCore
 
-/// What a connection is after HTTP: a WebSocket that somebody speaks on.
+/// What a connection becomes after HTTP: the user of a WebSocket.
 protocol ConnectionSocket: AnyObject {
   var connection: WebSocketConnection { get }
   /// Whether the connection ends once all is sent.
   var isFinished: Bool { get }
   /// When to call ``tick(at:)``.
   var deadline: Instant? { get }
-  /// Handles what stands in the connection's input.
+  /// Handles the connection's input.
   func receive(at now: Instant)
   /// The client will send nothing more.
   func inputEnded(at now: Instant)
@@ -20,7 +20,7 @@ protocol ConnectionSocket: AnyObject {
   func lost(reason: String, at now: Instant)
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 enum ConnectionAnswer {
   /// With `isLast` the connection ends with it.
   case answer(HTTPAnswer, isLast: Bool)
@@ -35,7 +35,7 @@ final class ServerConnection: SocketStreamDelegate {
   private enum Phase {
     case http(HTTPRequestReader)
     case socket(any ConnectionSocket)
-    /// The last answer is given; what still comes is dropped, because a closed socket would take the answer back.
+    /// The last answer is given; further input is dropped, because closing the socket now could discard the answer.
     case lingering
 
     var isHTTP: Bool { if case .http = self { true } else { false } }
@@ -48,7 +48,7 @@ final class ServerConnection: SocketStreamDelegate {
   private unowned let reception: Reception
   let peer: SocketAddress?
   private var phase: Phase
-  /// What came, until it is a WebSocket's.
+  /// The input, until it belongs to a WebSocket.
   let input = ByteBuffer(capacity: 1024)
   /// The answers to HTTP requests.
   private let answers = ByteBuffer(capacity: 1024)
@@ -76,7 +76,7 @@ final class ServerConnection: SocketStreamDelegate {
     if case .socket(let socket) = phase { socket } else { nil }
   }
 
-  /// What waits for a socket's client.
+  /// The output that waits for a socket's client.
   var waitingBytes: Int { socket?.connection.output.count ?? 0 }
 
   // MARK: The stream
@@ -130,7 +130,8 @@ final class ServerConnection: SocketStreamDelegate {
 
   /// Answers one request, if one is there and the answer before has gone.
   ///
-  /// A client that sends many requests at once gets its next turn after the others, and none before it has read.
+  /// A client that sends many requests at once gets its next turn after the others, and only once it has read the
+  /// answer.
   func takeTurn(at now: Instant) {
     guard stream != nil, case .http(var reader) = phase else { return }
     guard answers.isEmpty && !closesWhenSent else {
@@ -167,7 +168,7 @@ final class ServerConnection: SocketStreamDelegate {
     case .socket(let socket):
       phase = .socket(socket)
       if reception.isClosed { stop(at: now) }
-      // What came right after the handshake.
+      // Bytes that came right after the handshake.
       socket.receive(at: now)
     case nil: closesWhenSent = true
     }
@@ -202,13 +203,13 @@ final class ServerConnection: SocketStreamDelegate {
     }
     socket?.outputSent(at: now)
     guard output.isEmpty else { return }
-    // What a burst took is given back.
+    // Memory of a burst is freed.
     if output.capacity > Self.readSize { output.removeAll() }
     let isOver = socket?.isFinished ?? (phase.isHTTP && closesWhenSent)
     if isOver && !stream.wantsWrite { ended(nil, at: now) }
   }
 
-  /// Nothing more can or shall be sent.
+  /// Nothing more will be sent.
   private func ended(_ reason: String?, at now: Instant) {
     if let socket {
       socket.lost(reason: reason ?? "the connection ended", at: now)
@@ -224,7 +225,7 @@ final class ServerConnection: SocketStreamDelegate {
 
   /// When to call ``tick(at:)``.
   var deadline: Instant {
-    // A socket that is finished and still here does not read its last bytes.
+    // A finished socket that is still here belongs to a client that does not read.
     socket.map { $0.deadline ?? LoopInterest.immediately } ?? httpDeadline
   }
 
