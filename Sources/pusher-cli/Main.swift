@@ -41,7 +41,7 @@ struct Main {
     return command(settings, try voice(settings.common, environment))
   }
 
-  /// The voice that was asked for, after it has said the warnings.
+  /// The voice for the run, after it has said the warnings.
   private static func voice(
     _ common: CommonSettings, _ environment: [String: String]
   ) throws(UsageError) -> Diagnostics {

@@ -1,4 +1,4 @@
-/// The part of the session that reads what the server says.
+/// The part of the session that reads the server's messages.
 extension Session {
   /// The kind of a message.
   package enum Received {

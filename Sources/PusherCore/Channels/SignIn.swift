@@ -1,4 +1,4 @@
-/// The answer to "who is the user of this socket?": what a sign-in carries.
+/// The authentication of a sign-in.
 public struct PusherUserAuth: Sendable, Equatable {
   /// `KEY:HEX`, sent byte for byte as signed.
   public var auth: String

@@ -1,4 +1,4 @@
-/// The answer to "may this socket join this channel?": what a subscription carries.
+/// The authorisation of a subscription.
 public struct PusherAuth: Sendable, Equatable {
   /// `KEY:HEX`, sent byte for byte as signed.
   public var auth: String

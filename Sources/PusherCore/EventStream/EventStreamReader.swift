@@ -76,7 +76,7 @@ struct EventStreamReader {
     }
   }
 
-  /// Whether data or a part of a line that is no comment waits for its end.
+  /// Whether data, or a part of a line that is not a comment, waits for its end.
   var isInsideEvent: Bool {
     let view = input.view
     let start = skipsLineFeed && view.begins(with: "\n") ? 1 : 0

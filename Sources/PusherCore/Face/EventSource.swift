@@ -23,7 +23,7 @@ public final class EventSource: Sendable {
   ///
   /// - Parameters:
   ///   - url: An `http` or `https` URL; any other text fails when connecting.
-  ///   - headers: Sent with every request. Authorization and Cookie do not follow a redirect to another server. A
+  ///   - headers: Sent with every request. credentials and Host do not follow a redirect to another server. A
   ///     `Last-Event-ID` says where to begin, as `connect(lastEventId:)` does; the ids of events replace it.
   ///   - settings: Everything else.
   public init(

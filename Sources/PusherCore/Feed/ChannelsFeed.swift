@@ -8,7 +8,7 @@ package protocol ChannelsFeedDelegate: FeedDelegate {
   func feed(reports event: SessionEvent, at now: Instant)
 }
 
-/// Answers whether a socket may join a channel, and who its user is.
+/// Answers whether a socket may subscribe to a channel, and who its user is.
 package protocol Signer: AnyObject {
   typealias Completion = (Authorization.Result) -> Void
 

@@ -2,7 +2,7 @@
 package struct Destination: Sendable {
   /// The whole URL; its scheme decides about TLS.
   package var url: HTTPURL
-  /// Sent with the request; Authorization and Cookie do not follow a redirect to another server.
+  /// Sent with the request; credentials and Host do not follow a redirect to another server.
   package var headers: HTTPHeaders
   /// The routes to servers.
   package var routing: Routing

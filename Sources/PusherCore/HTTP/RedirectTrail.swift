@@ -50,7 +50,7 @@ package struct RedirectTrail: Sendable, Equatable {
     count += 1
   }
 
-  /// The fields of a request to ``url``: Authorization and Cookie are left out at another origin.
+  /// The fields of a request to ``url``: credentials and Host are left out at another origin.
   package func headers(_ headers: HTTPHeaders) -> HTTPHeaders {
     guard hasLeftOrigin else { return headers }
     let secret = ["authorization", "cookie", "proxy-authorization", "host"]

@@ -4,7 +4,7 @@ internal import Synchronization
 final class OpenQuestions {
   private struct Question {
     let completion: Signer.Completion
-    /// Whom the question went to, for messages.
+    /// The name of the code that was asked, for messages.
     let name: String
     let timer: LoopTimer
   }

@@ -6,8 +6,8 @@
 
 /// The system calls on descriptors, one thin function each; the C original is named in each comment.
 ///
-/// An interrupted call (EINTR) is repeated, except `poll`, whose caller wants to know. On a non-blocking descriptor "would
-/// block" is no error but `nil`.
+/// An interrupted call (EINTR) is repeated, except `poll`, whose caller wants to know. On a non-blocking descriptor
+/// "would block" is not an error but `nil`.
 enum Syscalls {
   /// `read`: 0 is the end of the stream.
   static func readBytes(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer)

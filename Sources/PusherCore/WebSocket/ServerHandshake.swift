@@ -1,6 +1,6 @@
 /// A server's answer to an opening handshake (RFC 6455 section 4.2).
 package enum ServerHandshake {
-  /// Why a request is no handshake; ``response`` is the answer to send.
+  /// Why a request is not a handshake; ``response`` is the answer to send.
   package struct Refusal: Error, Equatable {
     package let response: HTTPResponseHead
   }

@@ -43,7 +43,7 @@ extension WebSocketConnection {
     sender.sendControl(.pong, payload)
   }
 
-  /// Begins the close handshake; ``next()`` goes on to deliver what the peer sends until its own close frame.
+  /// Begins the close handshake; ``next()`` goes on to deliver the peer's messages until its close frame.
   ///
   /// A code that may not be on the wire, such as ``CloseCode/noStatus``, sends a close frame without one. The
   /// reason is cut to 123 bytes. A second call does nothing.

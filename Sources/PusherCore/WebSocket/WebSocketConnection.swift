@@ -25,7 +25,7 @@ package final class WebSocketConnection {
     let header: FrameHeader
     /// Payload bytes that are unmasked and checked.
     var done: Int
-    /// Whether the payload stays in the input until it is whole, and is no part of an assembled message.
+    /// Whether the payload stays in the input until it is whole, and is not part of an assembled message.
     let isInPlace: Bool
   }
 

@@ -43,7 +43,7 @@ package struct MessageText: Sendable {
       : message(service.eventPrefix + "error", channel: channel, data: .object(data))
   }
 
-  /// The answer to a subscription that is not accepted, where that is no error.
+  /// The answer to a refused subscription, where that is not an error.
   func subscriptionError(channel: String, data: JSONValue) -> String {
     message(service.eventPrefix + "subscription_error", channel: channel, data: data)
   }

@@ -53,7 +53,7 @@ package final class Server {
   /// Those of the hubs, in their order.
   private var dispatchers: [WebhookDispatcher?] = []
 
-  /// Connections that are no sockets, beyond those that ``ServerLimits/connections`` allows.
+  /// Connections other than sockets, beyond those that ``ServerLimits/connections`` allows.
   private static let spareConnections = 256
 
   /// Listens from now on; connections are served while the loop runs.

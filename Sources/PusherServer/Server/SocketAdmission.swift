@@ -87,7 +87,7 @@ final class RefusedSocket: ConnectionSocket {
     connection.close(code.closeCode, reason: reason)
   }
 
-  /// Drops what the client sends, until it has answered.
+  /// Drops the client's messages until it has answered.
   func receive(at now: Instant) {
     while let event = connection.next() {
       switch event {

@@ -55,7 +55,7 @@ package struct OriginPolicy: Sendable, Equatable {
 
     /// Reads `SCHEME://HOST`, `SCHEME://HOST:PORT`, `file://` or `null`; `nil` for everything else.
     ///
-    /// Letters count without their case, and a scheme's own port is no port.
+    /// Letters count without their case, and a scheme's default port counts as none.
     package init?(_ text: some StringProtocol) {
       let lower = text.lowercased()
       if lower == "null" || lower == "file://" {

@@ -8,7 +8,7 @@ enum HelpPage: Equatable {
   case output
   case recipes
 
-  /// The topics that are no commands, in the order of the help.
+  /// The topics besides the commands, in the order of the help.
   static let topics: [(name: String, page: HelpPage)] = [
     ("environment", .environment), ("exit-codes", .exitCodes), ("output", .output),
     ("recipes", .recipes),

@@ -2,7 +2,7 @@ internal import PusherCore
 
 /// Runs `channels`, `users` and `terminate`: one call of the HTTP API, its answer as JSON lines.
 enum InspectCommand {
-  /// Asks and prints; the status tells what became of it.
+  /// Asks and prints; the status tells the result.
   static func run(_ settings: InspectSettings, diagnostics: Diagnostics) -> ExitStatus {
     diagnostics.outcome {
       let caller = try APICaller(settings.access, diagnostics: diagnostics)

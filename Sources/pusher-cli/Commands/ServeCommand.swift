@@ -5,7 +5,7 @@ internal import PusherServer
 enum ServeCommand {
   /// Serves until a signal comes; the status tells why it could not begin.
   static func run(_ settings: ServeSettings, diagnostics: Diagnostics) -> ExitStatus {
-    // Asked before anything else opens a descriptor, which would get the number of standard output.
+    // Checked before a new descriptor could get the number of standard output.
     let descriptor = OutputDescriptor()
     if settings.logsEvents, descriptor == nil {
       diagnostics.error("standard output is closed; there is nowhere to print events")
@@ -109,7 +109,7 @@ private final class ServeRun {
 
   private var place: String { settings.listen.place(server.port) }
 
-  /// Says where the server is, and what stands for what nobody gave.
+  /// Says where the server is, and which defaults it uses.
   private func announce() {
     let isSecure = settings.isSecure
     let scheme = isSecure ? "wss" : "ws"

@@ -2,7 +2,7 @@ internal import PusherCore
 
 /// Runs `sse`: from settings to an exit status.
 enum StreamCommand {
-  /// Prints events until the end that was asked for, or one that cannot be helped.
+  /// Prints events until the wanted end or a failure.
   static func run(_ settings: StreamSettings, diagnostics: Diagnostics) -> ExitStatus {
     PrintingRun.start(diagnostics) { loop, descriptor in
       try StreamRun(
@@ -21,7 +21,7 @@ final class StreamRun {
   private let printer: StreamPrinter
   private let state: StateKeeper?
   private var wasOpen = false
-  /// Why the last stream was lost, or never came to be.
+  /// Why the last stream was lost or could not be opened.
   private var lastLoss: ConnectionLoss?
 
   init(

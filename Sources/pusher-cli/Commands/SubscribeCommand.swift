@@ -2,7 +2,7 @@ internal import PusherCore
 
 /// Runs `subscribe`: from settings to an exit status.
 enum SubscribeCommand {
-  /// Prints events until the end that was asked for, or one that cannot be helped.
+  /// Prints events until the wanted end or a failure.
   static func run(_ settings: SubscribeSettings, diagnostics: Diagnostics) -> ExitStatus {
     PrintingRun.start(diagnostics) { loop, descriptor in
       let limits = [settings.printing.timeout, settings.printing.idleTimeout].compactMap(\.self)
@@ -21,15 +21,15 @@ final class SubscribeRun {
   private let feed: ChannelsFeed
   private let printer: EventPrinter
   private let channels: ChannelsLifecycle
-  /// What is still to be joined on the present connection.
+  /// Channels that are not yet subscribed on this connection.
   private var missing: NameSet
-  /// What no connection of this run has joined yet.
+  /// Channels that no connection of this run has subscribed yet.
   private var neverSubscribed: NameSet
-  /// What was refused last.
+  /// The last refusal.
   private var refused = NameSet([])
   private var wasConnected = false
   private var wasSignedIn = false
-  /// Why the last connection was lost, or never came to be.
+  /// Why the last connection was lost or could not be made.
   private var lastLoss: (loss: ConnectionLoss, code: Int?)?
 
   init(
@@ -131,7 +131,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
     }
   }
 
-  /// What the service manager and the command of `--on-ready` are to know of it.
+  /// The text for the service manager, and the variables for the command of `--on-ready`.
   private func tellOutside(_ event: SessionEvent) {
     let manager = run.readiness.manager
     let host = settings.connection.host

@@ -2,7 +2,7 @@ internal import PusherCore
 
 /// Runs `trigger`: one event through the HTTP API, or every line of standard input.
 enum TriggerCommand {
-  /// Sends what is to be sent; the status tells what became of it.
+  /// Sends the events; the status tells the result.
   static func run(_ settings: TriggerSettings, diagnostics: Diagnostics) -> ExitStatus {
     diagnostics.outcome {
       let caller = try APICaller(settings.access, diagnostics: diagnostics)

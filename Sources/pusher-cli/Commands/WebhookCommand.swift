@@ -27,7 +27,7 @@ private final class WebhookRun {
   private let startedAt: Instant
   private let isTerminal: Bool
 
-  /// How much may wait for a slow reader.
+  /// How many bytes may wait for a slow reader.
   private static let queueLimit = 16 << 20
 
   init(
@@ -72,7 +72,7 @@ private final class WebhookRun {
     return status ?? .success
   }
 
-  /// Before every wait: what was printed goes out, and a run that is done ends.
+  /// Before every wait: writes the printed lines, and ends a finished run.
   private func finishRound() {
     output.flush()
     if signal != nil {
@@ -88,7 +88,7 @@ private final class WebhookRun {
         + "\(refused) requests refused, \(output.buffer.count) bytes queued")
   }
 
-  /// Says where webhooks are taken, and answers it; `nil` when the port file cannot be written.
+  /// Says where webhooks are accepted, and answers the address; `nil` when the port file cannot be written.
   private func announce() -> String? {
     guard let port = receiver?.port else { return nil }
     let place = "http://\(settings.listen.place(port))"

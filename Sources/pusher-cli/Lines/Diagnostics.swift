@@ -4,7 +4,7 @@
   internal import Darwin
 #endif
 
-/// What the program says to people, on descriptor 2: one line and one `write(2)` a message.
+/// The program's messages to people, on descriptor 2: one line and one `write(2)` a message.
 ///
 /// The voice: `pusher-cli: text`, lower case, no full stop, no time, `error:` and `warning:` only where they
 /// are. Control characters of foreign text are escaped, so that a message stays one line and cannot drive
@@ -14,7 +14,7 @@ struct Diagnostics: Sendable {
   enum Level: Int, Comparable, Sendable {
     case error
     case warning
-    /// What happens to the connection and its channels.
+    /// Events of the connection and its channels.
     case info
     /// Protocol frames.
     case debug
@@ -38,7 +38,7 @@ struct Diagnostics: Sendable {
   private let trace: TraceFile?
   private let emit: @Sendable ([UInt8]) -> Void
 
-  /// A voice for tests, or for descriptor 2 once it is known what that is.
+  /// A voice for tests, or for a descriptor 2 that was examined.
   init(
     threshold: Level, isJournal: Bool, trace: TraceFile? = nil,
     emit: @escaping @Sendable ([UInt8]) -> Void
@@ -78,10 +78,10 @@ struct Diagnostics: Sendable {
     if let problem = trace?.add(text) { warning(problem) }
   }
 
-  /// Whether anybody looks at protocol messages.
+  /// Whether protocol messages are shown.
   var showsMessages: Bool { isSaid(.debug) || trace != nil }
 
-  /// A mistake of the caller, with the line that points to help if it has one.
+  /// A mistake of the caller, with a line that points to help if there is one.
   func usage(_ error: UsageError) {
     guard let pointer = error.pointer else { return self.error(error.message) }
     say(.error, error.message)
@@ -94,7 +94,7 @@ struct Diagnostics: Sendable {
   private func say(_ level: Level, _ text: String, isLoud: Bool = false) {
     guard isLoud || isSaid(level) else { return }
     let prefix = isJournal ? level.journalPrefix : ""
-    // Protocol messages are what -vv asks for, whole; in everything else a peer's words have an end.
+    // Protocol messages are what -vv asks for, whole; everything else from a peer is shortened.
     let shown = level == .debug ? text : Redaction.withoutPasswords(Self.shortened(text))
     emit(Array("\(prefix)pusher-cli: \(Self.escaped(shown))\n".utf8))
   }

@@ -29,7 +29,7 @@ final class EventPrinter: Printer {
     writer.setReceivedAt(time)
   }
 
-  /// Prints any message; with `name` under that event name, and never under one that is ours alone.
+  /// Prints any message; with `name` under that event name, and never under one of our own.
   func print(_ envelope: Envelope, named given: String? = nil) {
     let name = given ?? ForeignEventName.marked(token: envelope.eventToken)
     guard filter?.passes(name ?? envelope.eventName) ?? true else {
@@ -58,7 +58,7 @@ final class EventPrinter: Printer {
     }
   }
 
-  /// Prints what a channel or the watchlist says about itself, as an event among the others.
+  /// Prints an event of a channel itself or of the watchlist among the others.
   func print(event: String, channel: String?, data: JSONValue) {
     guard filter?.passes(event) ?? true else {
       rejected &+= 1
@@ -91,7 +91,7 @@ extension EventPrinter: FeedTap {
 }
 
 extension Envelope {
-  /// The data as it was on the wire: the string's text, or what stands in place of one.
+  /// The data as it was on the wire: the string's text, or its replacement.
   fileprivate var wireData: String {
     dataString.map(JSONString.decode) ?? dataToken?.text ?? ""
   }

@@ -6,17 +6,17 @@ internal import PusherCore
   internal import Darwin
 #endif
 
-/// Files of ours that are replaced as a whole: what reads one finds the old bytes or the new ones, never a part.
+/// Replaces files as a whole: a reader finds the old bytes or the new ones, never a part.
 ///
 /// The new bytes are written beside it under another name, which is then the file's. So only a regular file may stand
 /// there: a device, a pipe or a link of that name would itself be replaced.
 enum FileReplacement {
-  /// What stands at a path; a symbolic link is not followed.
+  /// The kind of file at a path; a symbolic link is not followed.
   enum Place: Equatable {
     case nothing
     case file
     case link
-    /// Something that can be written to, and that bytes go through: a device, a pipe, a socket.
+    /// Something that bytes are written through: a device, a pipe, a socket.
     case channel(String)
     case folder
   }
@@ -114,7 +114,7 @@ enum PortFile {
 
   private static func replace(_ path: String, by bytes: [UInt8]) -> String? {
     let replaced = FileReplacement.replace(path, by: bytes, draft: "\(path).\(getpid())") { draft in
-      // No secret: whom the umask lets, may read it.
+      // Not a secret: the umask decides who may read it.
       let mask = umask(0)
       umask(mask)
       return fchmod(draft, 0o644 & ~mask) == 0

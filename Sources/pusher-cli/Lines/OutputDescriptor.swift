@@ -12,7 +12,7 @@ internal import PusherCore
 /// opened a second time instead, non-blocking; where that is not allowed it gets small writes, which do not block
 /// once `poll` calls it writable. Files and devices take whole writes.
 struct OutputDescriptor {
-  /// How a write goes.
+  /// The way to write.
   private enum Manner {
     /// Never waits by itself: a file, a device, or a descriptor that is ours and non-blocking.
     case direct
@@ -22,7 +22,7 @@ struct OutputDescriptor {
     case socket
   }
 
-  /// What became of a write.
+  /// The result of a write.
   enum Outcome: Equatable {
     case written(Int)
     case wouldBlock
@@ -32,7 +32,7 @@ struct OutputDescriptor {
   /// The descriptor to wait on and to write to.
   let number: Int32
   private let manner: Manner
-  /// Whether it makes sense to watch for the reader going away, and for room.
+  /// Whether to watch for the reader's end, and for room.
   let isPollable: Bool
   let isTerminal: Bool
   let isFile: Bool
@@ -101,7 +101,7 @@ struct OutputDescriptor {
     #endif
   }
 
-  /// Writes what goes without waiting; retried when a signal interrupts.
+  /// Writes as much as possible without waiting; retried when a signal interrupts.
   func write(_ bytes: UnsafeRawBufferPointer) -> Outcome {
     while true {
       let count: Int
@@ -125,7 +125,7 @@ struct OutputDescriptor {
     }
   }
 
-  /// Has the disk take what was written to a file; whether that works is up to the disk.
+  /// Flushes a file to disk; failures are the disk's.
   func synchronize() {
     if isFile { fsync(number) }
   }
@@ -138,7 +138,7 @@ struct OutputDescriptor {
 
 /// The end of a file that is added to: a full disk leaves half a line there, which would swallow the next one.
 enum TornLine {
-  /// What a file that is about to be added to ends with.
+  /// The end of a file before lines are added.
   enum End: Equatable {
     /// Nothing, or a line that is whole.
     case whole

@@ -1,13 +1,13 @@
 internal import PusherCore
 
-/// What is printed but not yet written, bounded in bytes.
+/// The printed bytes that are not yet written, up to a limit.
 ///
 /// Lines are written into ``buffer``; the loop flushes before it would wait. When the reader is slower than the
 /// server the queue says so, at first softly: leaving the socket unread for a moment lets the kernel hold the
 /// server back and costs nothing. Only when the reader stalls for longer does it grow to its limit, so that the
 /// server's pings are still read and answered.
 final class OutputQueue: LoopSource {
-  /// What the program does about the output.
+  /// A failure of the output.
   enum Failure: Equatable {
     /// The reader has gone: end as a filter does, by SIGPIPE.
     case readerGone
@@ -89,11 +89,11 @@ final class OutputQueue: LoopSource {
       case .failed(let error): return fail(.system(error))
       }
     }
-    // What a stall took is given back.
+    // Memory of a stall is freed.
     if buffer.capacity > Self.keptCapacity { buffer.removeAll() }
   }
 
-  /// Has a file's disk take what was written; nothing where the output is no file.
+  /// Flushes the output's file to disk; does nothing for other outputs.
   func synchronize() {
     descriptor.synchronize()
   }
@@ -122,7 +122,7 @@ final class OutputQueue: LoopSource {
   }
 
   func expired(at now: Instant) {
-    // The stall has lasted; whoever asks for the pressure next learns it. A deadline in the past would spin.
+    // The stall has lasted, which the next look at the pressure shows; a deadline in the past would spin.
     if let ends = patienceEnds, ends <= now { patienceEnds = nil }
   }
 }

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Which event's id stands where in the output: what to keep, once the system has taken so many bytes.
+/// Remembers at which place of the output each event's id ends, to keep the id once its bytes are written.
 ///
 /// Each mark is a place and an id. An id that does not change needs no new mark, and a mark goes when its place has
 /// been written. One has one output and belongs to one thread.
@@ -27,7 +27,7 @@ final class PrintedIDs {
     guard !Self.equal(last.view, id) else { return }
     last.removeAll()
     last.append(id)
-    // What a stalled reader leaves waiting is bounded: the last mark moves on instead.
+    // The marks are bounded for a stalled reader: the last mark moves on instead.
     if marks.count > limit { marks.truncate(to: marks.count - lastMarkSize) }
     lastMarkSize = Self.headSize + id.count
     marks.reserve(lastMarkSize)

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// What the printers of all protocols share: which events are wanted, how many, and how much may wait.
+/// The common part of all printers: which events are wanted, how many, and how much may wait.
 class Printer {
   let output: ByteBuffer
   let format: OutputFormat
@@ -97,7 +97,7 @@ class Printer {
     }
   }
 
-  /// Writes the JSON line of something that no server has said.
+  /// Writes a JSON line of our own.
   func writeLine(event: String, channel: String?, data: JSONValue) {}
 
   /// Data as the template's `%d` shows it.
@@ -106,7 +106,7 @@ class Printer {
     return JSONWriter.text(data)
   }
 
-  /// The run ends: nothing more is printed on the printer's own account.
+  /// The run ends: the printer prints nothing more.
   func stop() {}
 
   /// The time that lines carry from here on.

@@ -1,12 +1,12 @@
-/// Takes signatures and keys of channels out of what is shown.
+/// Removes signatures and channel keys from shown text.
 ///
 /// The text is walked as bytes, once: a peer may have written it.
 enum Redaction {
-  /// As many hexadecimal digits in a row are a signature (HMAC-SHA256) and are not shown.
+  /// This many hexadecimal digits in a row are a signature (HMAC-SHA256) and are not shown.
   private static let signatureLength = 64
   private static let ellipsis = Array("…".utf8)
 
-  /// What stands before a value that is not shown: as a member of the message, and inside a string of JSON.
+  /// The text before a hidden value: as a member of the message, and inside a string of JSON.
   private static let openings = ["auth", "shared_secret"].flatMap { name in
     ["\"\(name)\":\"", "\\\"\(name)\\\":\\\""].map { Array($0.utf8) }
   }
@@ -57,7 +57,7 @@ enum Redaction {
 
   /// The text with user and password of every URL, and of what was meant to be one, replaced by `…`.
   ///
-  /// In quotes, where texts of the user stand, all up to the last `@` counts, be it as wrong as it likes.
+  /// In quotes, which hold the user's text, everything up to the last `@` is hidden.
   static func withoutPasswords(_ text: String) -> String {
     let bytes = Array(text.utf8)
     guard bytes.contains(UInt8(ascii: "@")) else { return text }

@@ -15,7 +15,7 @@ final class StandardError: @unchecked Sendable {
   /// The process's own.
   static let shared = StandardError(2)
 
-  /// `nil` when it is closed: then nobody is told anything.
+  /// `nil` when it is closed: then messages are dropped.
   private let descriptor: OutputDescriptor?
   private var isStalled = false
   /// Whether the last line was cut, so that the next must begin anew.
@@ -34,7 +34,7 @@ final class StandardError: @unchecked Sendable {
 
   /// Writes a whole line, or counts it among those that were left out.
   ///
-  /// A failure ends the attempt: there is nobody left to tell.
+  /// A failure ends the attempt, because it cannot be reported.
   func write(_ line: [UInt8]) {
     guard let descriptor else { return }
     var bytes = isCut ? [UInt8(ascii: "\n")] : []

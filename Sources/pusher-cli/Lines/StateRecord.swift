@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// What the file of `--state-file` holds: an event's id, and of which stream it is.
+/// The content of the file of `--state-file`: an event's id and its stream.
 ///
 /// ```
 /// pusher-cli state 1
@@ -56,7 +56,7 @@ struct StateRecord: Equatable {
 
   /// Reads a file's bytes; nil when there are none.
   ///
-  /// - Throws: ``FileFault`` that says why this is no such file.
+  /// - Throws: ``FileFault`` that says why this is not such a file.
   static func parse(_ bytes: [UInt8]) throws(FileFault) -> StateRecord? {
     guard !bytes.isEmpty else { return nil }
     guard !bytes.contains(0) else { throw FileFault(reason: "it has a NUL byte") }

@@ -19,7 +19,7 @@ final class StreamPrinter: Printer {
     writer.setReceivedAt(time)
   }
 
-  /// Prints one event if it is wanted; one that has a name of ours under a name that we never use.
+  /// Prints one event if it is wanted; a name like ours gets a mark.
   func print(_ event: EventStreamEvent) {
     guard ForeignEventName.needsMark(event.type) else { return printNamed(event) }
     let type = ByteBuffer()

@@ -15,7 +15,7 @@ final class TraceFile: @unchecked Sendable {
   private let path: String
   private var descriptor: Int32
 
-  /// Creates the file, or empties it and takes away what others may do with it; a pipe or device is written to.
+  /// Creates the file, or empties it and restricts it to its owner; a pipe or device is written to.
   ///
   /// - Throws: ``UsageError`` with the reason when it cannot be written, for a pipe that nobody reads, and for a link to a
   ///   file.
@@ -38,7 +38,7 @@ final class TraceFile: @unchecked Sendable {
     return descriptor < 0 ? FileReplacement.reasonOfPipe(errno) : nil
   }
 
-  /// An old file, its own owner's alone before anything is in it; -1, with `errno`, when that cannot be.
+  /// An existing file, restricted to its owner before anything is written; -1, with `errno`, on failure.
   private static func emptied(_ path: String) -> Int32 {
     let flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     let descriptor = unsafe open(path, flags)

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Calls the HTTP API, one call after another over one connection, and tells why a call failed.
+/// Calls the HTTP API, one call after another over one connection, and says why a call failed.
 final class APICaller {
   /// A call that failed and of which the user has been told; the program ends with this status.
   struct Failure: Error {
@@ -14,7 +14,7 @@ final class APICaller {
   private var signal: Int32?
   private let startedAt: Instant
   private var hasWaited = false
-  /// How the run stands, for who asks by signal; without it what the caller waits for.
+  /// The state of the run, for a question by signal; without it what the caller waits for.
   var progress: (() -> String)?
 
   /// - Throws: ``TransportError`` without descriptors, ``TLSError`` for certificates that cannot be used.
@@ -37,7 +37,7 @@ final class APICaller {
     }
   }
 
-  /// Goes round the loop until somebody stops it; a signal ends the program.
+  /// Runs the loop until it is stopped; a signal ends the program.
   func runLoop() {
     loop.run()
     guard let signal else { return }
@@ -63,7 +63,7 @@ final class APICaller {
   var prefix: String { access.connection.path }
   var appID: String { access.appID }
 
-  /// How the names of events begin that no application sends.
+  /// The beginning of event names that applications cannot send.
   var reservedPrefixes: [String] {
     let service = access.connection.service
     return [service.eventPrefix, service.internalPrefix, "pusher-cli:"]
@@ -120,7 +120,7 @@ final class APICaller {
   /// The accepted answer's body; tells of any other answer.
   ///
   /// - Parameter remedy: What to say after a status, if anything.
-  /// - Throws: ``Failure`` for an answer that is no acceptance.
+  /// - Throws: ``Failure`` for an answer that does not accept the call.
   func accepted(
     _ answer: APIAnswer, about: String = "", remedy: (Int) -> String? = { _ in nil }
   ) throws(Failure) -> String {
@@ -153,7 +153,7 @@ final class APICaller {
     return url
   }
 
-  /// Whom all calls go to.
+  /// The server of all calls.
   private var server: HTTPURL {
     let connection = access.connection
     return HTTPURL(

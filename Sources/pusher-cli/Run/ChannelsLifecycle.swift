@@ -1,10 +1,10 @@
 internal import PusherCore
 
-/// Tells what happens to the connection of `subscribe` and to its channels.
+/// Reports what happens to the connection of `subscribe` and to its channels.
 final class ChannelsLifecycle: Lifecycle {
   private let settings: SubscribeSettings
   private let printer: EventPrinter
-  /// A `pusher:error` that nothing has explained yet; most are followed by what they led to.
+  /// A `pusher:error` without a visible effect yet; most are followed by one.
   private var pendingError: String?
   /// The last `pusher:error` of this connection that had a code, in words.
   private var lastError: (code: Int, text: String)?
@@ -142,7 +142,7 @@ final class ChannelsLifecycle: Lifecycle {
       [.init("code", code.map(JSONValue.integer) ?? .null), .init("message", .string(message))])
   }
 
-  /// Says the last `pusher:error` if it led to nothing that has been said since.
+  /// Reports the last `pusher:error` if no later message explained it.
   func flushPendingError() {
     guard let text = pendingError else { return }
     pendingError = nil
@@ -159,7 +159,7 @@ final class ChannelsLifecycle: Lifecycle {
   }
 
   override func closed() {
-    // A loss is told of in its own words, so nothing is left of an error before it.
+    // A loss has its own message, so an earlier error is dropped.
     pendingError = nil
     host = settings.connection.host
   }
@@ -201,7 +201,7 @@ final class ChannelsLifecycle: Lifecycle {
       [.init("reason", .string(reason)), .init("base64", .string(Base64.encode(bytes)))])
   }
 
-  /// Why the last connection ended, and what to do; where one has stood before, the way to it is right.
+  /// Why the last connection ended, and what to do; after an earlier success the route is right.
   override func explained(_ loss: ConnectionLoss, _ code: Int?) -> String {
     let text = words(loss, code)
     return hasBeenOpen

@@ -1,20 +1,20 @@
 internal import PusherCore
 
-/// What a run of any command came to grief on; whatever the command, the same cause has the same status.
+/// The causes of failure of all commands; the same cause has the same status in each.
 ///
 /// This is the one table of causes and statuses. The failures of the library are told apart below, and only here.
 enum Cause: CaseIterable, Sendable {
-  /// What was typed, or a file that it names.
+  /// An option, or a file that it names.
   case settings
-  /// Somebody's no to who asks: HTTP 401 and 403, codes 4001, 4003 and 4009, a channel that is refused.
+  /// A refusal of the user: HTTP 401 and 403, codes 4001, 4003 and 4009, a channel that is refused.
   case notAllowed
   /// The way to the server: look-up, connection, proxy, TLS, a loss, silence.
   case unreachable
-  /// The server, or this machine, cannot just now: HTTP 408, 425, 429 and 5xx, no descriptors.
+  /// The server, or this machine, cannot do it now: HTTP 408, 425, 429 and 5xx, no descriptors.
   case overloaded
-  /// The server's no to what is asked: any other HTTP status, the other codes from 4000 to 4099.
+  /// A refusal of the request: any other HTTP status, the other codes from 4000 to 4099.
   case refused
-  /// What the server sends is not what its protocol allows.
+  /// The server breaks its protocol.
   case brokenProtocol
   /// A defect of this program.
   case defect
@@ -50,7 +50,7 @@ extension ExitStatus {
 }
 
 extension Cause {
-  /// An answer of an HTTP server other than the one that was asked for.
+  /// An unexpected answer of an HTTP server.
   init(httpStatus status: Int) {
     switch status {
     case 401, 403: self = .notAllowed
@@ -61,7 +61,7 @@ extension Cause {
     }
   }
 
-  /// A connection that was lost or never came to be, with the 4xxx code that explains it.
+  /// A connection that was lost or could not be made, with the 4xxx code that explains it.
   init(_ loss: ConnectionLoss, code: Int?) {
     switch code {
     case 4001, 4003, 4009: self = .notAllowed
@@ -79,7 +79,7 @@ extension Cause {
     }
   }
 
-  /// A channel that could not be joined, or a user that could not be signed in.
+  /// A channel that could not be subscribed, or a user that could not be signed in.
   init(_ failure: SubscriptionFailure) {
     if let status = failure.status, (400..<600).contains(status), HTTPStatus.isTemporary(status) {
       self = .overloaded
@@ -93,7 +93,7 @@ extension Cause {
     }
   }
 
-  /// A call of the HTTP API that brought no answer.
+  /// A call of the HTTP API without an answer.
   init(_ failure: HTTPExchange.Failure) {
     switch failure {
     case .transport(let error): self.init(error)
@@ -102,7 +102,7 @@ extension Cause {
     }
   }
 
-  /// What fails before anything is dialled: files, addresses, and what this machine has.
+  /// Failures before anything is dialled: files, addresses, and this machine's resources.
   init(starting error: any Error) {
     switch error {
     case let error as TransportError: self.init(error)

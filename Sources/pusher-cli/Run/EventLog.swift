@@ -16,7 +16,7 @@ final class EventLog {
   /// Why the run ends before a signal comes.
   private(set) var failure: ExitStatus?
 
-  /// How much may wait for a slow reader.
+  /// How many bytes may wait for a slow reader.
   private static let queueLimit = 16 << 20
 
   init(
@@ -36,7 +36,7 @@ final class EventLog {
     loop.beforeWait { [weak self] in self?.flush() }
   }
 
-  /// Prints an event; whatever else happens is no line.
+  /// Prints an event; other log entries make no line.
   func add(_ event: ServerLogEvent) {
     switch event {
     case .event(let name, let channel, let data, _):

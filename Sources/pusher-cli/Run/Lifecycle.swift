@@ -2,16 +2,16 @@ internal import PusherCore
 
 /// Tells what happens to a feed's connection: to people on stderr, and with `-L` as lines on stdout.
 ///
-/// What both protocols say alike stands here; each adds its words.
+/// The common part is here; each protocol adds its words.
 class Lifecycle {
   let diagnostics: Diagnostics
   private let printer: Printer
   private let printsLines: Bool
   private let startedAt: Instant
-  /// Where the connection stands, for the answer to a question.
+  /// The state of the connection, for the answer to a question.
   final var state = "connecting"
   private var reconnects = 0
-  /// Whether a connection has stood before: the way to the server is right then.
+  /// Whether there was a connection before, so that the route is right.
   final var hasBeenOpen = false
 
   init(
@@ -25,7 +25,7 @@ class Lifecycle {
 
   // MARK: The words of a protocol
 
-  /// The connection stands.
+  /// There is a connection.
   func opened() {}
 
   /// The server sent the request elsewhere.
@@ -52,7 +52,7 @@ class Lifecycle {
   /// Whether the end of the connection is the end that was wanted.
   func isGoodEnd(_ loss: ConnectionLoss) -> Bool { false }
 
-  // MARK: What is told of every connection
+  // MARK: Every connection
 
   /// Says and prints one happening.
   final func report(_ event: ConnectionEvent, at now: Instant) {
@@ -122,7 +122,7 @@ class Lifecycle {
     printer.printLifecycle(event: event, channel: channel, data: .object(data))
   }
 
-  /// Answers the question how things are, whatever the verbosity.
+  /// Reports the state of the run, at any verbosity.
   final func printStatus(events: Int, queued: Int, at now: Instant) {
     diagnostics.answerStatus(
       state, startedAt: startedAt, events: events, reconnects: reconnects, queued: queued, at: now)

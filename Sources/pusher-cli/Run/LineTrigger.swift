@@ -2,8 +2,8 @@ internal import PusherCore
 
 /// Sends the events of JSON lines, as `subscribe` prints them, in batches; a recording replays.
 ///
-/// What is there is sent at once: a batch waits for no line. A line that cannot be sent is named with its number, and
-/// the others go on; the status is then that of the last failure.
+/// Lines that have come are sent at once: a batch does not wait. A line that cannot be sent is named with its number,
+/// and the others go on; the status is then that of the last failure.
 final class LineTrigger {
   private struct Line {
     let number: Int
@@ -22,7 +22,7 @@ final class LineTrigger {
   /// Before this time nothing is sent.
   private var nextCall: Instant?
 
-  /// How often a call is tried that the server cannot answer now.
+  /// How often a call is tried while the server cannot answer.
   private static let tries = 5
 
   init(
@@ -35,7 +35,7 @@ final class LineTrigger {
     lines = InputLines(loop: caller.loop)
   }
 
-  /// - Throws: ``APICaller/Failure`` for what makes going on useless.
+  /// - Throws: ``APICaller/Failure`` when going on is useless.
   func run() throws -> ExitStatus {
     caller.loop.add(lines)
     caller.progress = { [unowned self] in
@@ -74,13 +74,13 @@ final class LineTrigger {
     return batch
   }
 
-  /// At most a quarter of a second's events at once, so that a rate is no series of bursts.
+  /// At most a quarter of a second's events at once, so that a rate does not become bursts.
   private var batchSize: Int {
     guard let rate = settings.rate else { return settings.batchSize }
     return min(settings.batchSize, max(1, Int(rate / 4)))
   }
 
-  /// One event for each channel, or none for a line that is no event.
+  /// One event for each channel, or none for a line without an event.
   private func parse(_ bytes: [UInt8], number: Int) -> [Line] {
     guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return [] }
     let buffer = ByteBuffer(capacity: bytes.count)
@@ -139,7 +139,7 @@ final class LineTrigger {
     keepRate(batch.count)
     let answer = try answer(to: call)
     if case .rejected = answer, batch.count > 1 {
-      // Which event of a batch is at fault, servers do not say alike.
+      // Servers report the faulty event of a batch in different ways.
       for line in batch { try send([line]) }
       return
     }
@@ -168,7 +168,7 @@ final class LineTrigger {
       .request(appID: caller.appID, prefix: caller.prefix)
   }
 
-  /// The answer; a server that cannot now has done nothing, so that asking again is safe.
+  /// The answer; a server that cannot answer now has done nothing, so trying again is safe.
   private func answer(to call: APIRequest) throws(APICaller.Failure) -> APIAnswer {
     var delay = Duration.seconds(1)
     for _ in 1..<Self.tries {

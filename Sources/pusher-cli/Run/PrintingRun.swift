@@ -1,12 +1,12 @@
 internal import PusherCore
 
-/// What keeps a run from getting any event.
+/// What keeps a run from getting events.
 struct Obstacle {
-  /// What there is not, such as `no connection`.
+  /// What is missing, such as `no connection`.
   let what: String
   /// Why, as far as that is known.
   var reason: String?
-  /// Whether somebody said no, which waiting does not change.
+  /// Whether it is a refusal, which waiting does not change.
   var isRefusal = false
 }
 
@@ -61,13 +61,13 @@ final class PrintingRun {
 
   let loop: EventLoop
   let output: OutputQueue
-  /// Who is told when the run does what it is for.
+  /// Announces that the run is ready.
   let readiness: Readiness
   private let settings: PrintSettings
   private let diagnostics: Diagnostics
   private var feed: (any Feed)?
   private var printer: Printer?
-  /// Kept until the process ends; a weak reference would slow every use of it.
+  /// Kept until the process ends; a weak reference would slow every use.
   private var owner: (any PrintingRunOwner)?
   private var timers: [LoopTimer] = []
   private var idleTimer: LoopTimer?
@@ -183,7 +183,7 @@ final class PrintingRun {
     end(.status(.timedOut, reason: reason))
   }
 
-  /// Who asked for a time limit gets one, also when nobody reads; a count that was reached waits until all are written.
+  /// A time limit ends the run even when the output is not read; a reached count waits until all events are written.
   private func limitFlush() {
     if printer?.isDone != true { after(Self.flushTime) { $0.loop.stop() } }
   }
@@ -198,7 +198,7 @@ final class PrintingRun {
     return timer
   }
 
-  /// Before every wait: what was printed goes out, and reading goes on only as far as it can be printed.
+  /// Before every wait: writes the printed lines, and allows reading only while there is room to print.
   private func finishRound() {
     output.flush()
     printer?.endBurst()
@@ -215,7 +215,7 @@ final class PrintingRun {
     var pressure = output.pressure(at: loop.now)
     feed?.isPaused = pressure != .none
     while pressure == .none, printer?.isFull == true {
-      // What had been read before has filled the queue again; that is over when it is printed, or nobody takes more.
+      // Bytes that were already read have filled the queue again.
       output.flush()
       pressure = output.pressure(at: loop.now)
       feed?.isPaused = pressure != .none
@@ -227,12 +227,12 @@ final class PrintingRun {
         + "the socket is left unread until there is room (--buffer sets the limit)")
   }
 
-  /// Begins the end: no more events, a goodbye to the server, and what is printed still goes out.
+  /// Begins the end: no more events, a close frame to the server, and printed lines are still written.
   func end(_ reason: Ending) {
     if case .signal = reason { ending = reason }
     guard ending == nil || ending == reason else { return }
     ending = reason
-    // What becomes of the command of --on-ready may still change how a run ends that has succeeded.
+    // The command of --on-ready can still change the status of a successful run.
     let isOver = readiness.isOver(succeeds: succeeds)
     if isOver || !succeeds { printExit() }
     printer?.stop()
@@ -248,7 +248,7 @@ final class PrintingRun {
     }
   }
 
-  /// The last line, once, while there is somebody to read it.
+  /// The last line, once, while there is a reader.
   private func printExit() {
     guard let ending, output.failure == nil, !hasPrintedExit else { return }
     hasPrintedExit = true
@@ -292,7 +292,7 @@ final class PrintingRun {
     owner?.outputEnded()
     switch ending {
     case .status(let status, _):
-      // What was asked for has not come about when the last of it could not be written.
+      // A run has not succeeded when its last lines could not be written.
       if output.failure != nil { return status == .success ? .output : status }
       return output.isSettled ? status : unwritten(status)
     case .signal(let number): Signals.die(of: number)

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Tells those outside that a run does what it is for: the service manager, and the command of `--on-ready`.
+/// Announces that a run is ready: to the service manager, and by the command of `--on-ready`.
 ///
 /// The command is run once, with its standard output on our standard error and nothing on its standard input. A run that
 /// succeeds waits for its end; every other end of the run ends the command.
@@ -28,10 +28,10 @@ final class Readiness {
     self.manager = manager
   }
 
-  /// The run does what it is for; what follows the first time counts for nothing more than the manager's status.
+  /// The run is ready; later calls only change the manager's status.
   ///
   /// - Parameters:
-  ///   - status: How things stand, for people who ask the service manager.
+  ///   - status: The state in words, for people who ask the service manager.
   ///   - environment: Variables for the command besides ours.
   func become(_ status: String, environment: [(name: String, value: String)] = []) {
     manager.ready(status)

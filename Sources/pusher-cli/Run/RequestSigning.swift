@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// A call of the HTTP API that somebody else makes: signed for them, or checked.
+/// A call of the HTTP API that another program makes: signed for it, or checked.
 struct RequestSigning {
   let method: String
   /// Path and query as they stand in the request line.
@@ -11,7 +11,7 @@ struct RequestSigning {
 
   private var path: String { String(target.prefix { $0 != "?" }) }
 
-  /// The query's parameters, decoded; what is no valid escape stands for itself.
+  /// The query's parameters, decoded; an invalid escape stands for itself.
   private var parameters: [(name: String, value: String)] {
     target.dropFirst(path.count + 1).split(separator: "&").map { pair in
       let name = pair.prefix { $0 != "=" }
@@ -43,7 +43,7 @@ struct RequestSigning {
     ]
   }
 
-  /// Whether the request's own signature is right, and what else a server would object to.
+  /// Whether the request's signature is right, and its other mistakes.
   func verified(at seconds: Int64) -> [JSONValue.Member] {
     let all = parameters
     func value(_ name: String) -> String? { all.first { $0.name.lowercased() == name }?.value }

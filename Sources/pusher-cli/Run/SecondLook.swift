@@ -1,11 +1,11 @@
 internal import PusherCore
 
-/// Finds out by one more look at the port whether the wrong one of TLS and plain HTTP was spoken there, and says so.
+/// Probes the port after a failure, and says if TLS and plain HTTP were mixed up.
 struct SecondLook {
-  /// The way that was gone.
+  /// The route of the failed attempt.
   let route: Route
   let isSecure: Bool
-  /// What makes the program speak the other one.
+  /// The option for the other protocol.
   let advice: (plain: String, secure: String)
 
   private static let patience = Duration.seconds(1)
@@ -27,7 +27,7 @@ struct SecondLook {
     "\(route.host.contains(":") ? "[\(route.host)]" : route.host):\(route.port)"
   }
 
-  /// The message `text` about a connection that came to nothing, with what the look has found.
+  /// The message `text` about a failed connection, with the result of the look.
   func explained(_ text: String, _ problem: NetworkProblem?) -> String {
     switch problem {
     case .handshakeClosed where isSecure:
@@ -67,7 +67,7 @@ struct SecondLook {
 /// Only a refused connection to an address of this machine is waited out, and no longer than one attempt to connect may
 /// take; whatever stands then is told by the attempt that follows.
 enum LocalServerWait {
-  /// Waits until somebody listens at the place of `connection`, `limit` at most.
+  /// Waits until a server listens at the address of `connection`, for at most `limit`.
   static func run(
     _ connection: ConnectionSettings, atMost limit: Duration?, _ diagnostics: Diagnostics
   ) {

@@ -6,9 +6,9 @@ internal import PusherCore
   internal import Darwin
 #endif
 
-/// Tells the service manager how a run stands: a datagram to the socket that `NOTIFY_SOCKET` names.
+/// Tells the service manager the state of a run: a datagram to the socket that `NOTIFY_SOCKET` names.
 ///
-/// Without the variable nothing is told. Nothing waits for the manager, and no failure ends a run. Source:
+/// Without the variable it does nothing. It never waits for the manager, and its failures do not end a run. Source:
 /// sd_notify(3), section "Notes".
 final class ServiceManager {
   private let address: [UInt8]?
@@ -39,7 +39,7 @@ final class ServiceManager {
   /// `sun_path` of sockaddr_un.
   private static let longestAddress = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
 
-  /// The run does what it is for, which counts once; `status` tells people how things stand.
+  /// The run is ready, which counts once; `status` tells people how things stand.
   func ready(_ status: String) {
     guard !hasSaidReady else { return self.status(status) }
     hasSaidReady = true

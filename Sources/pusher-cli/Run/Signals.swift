@@ -53,7 +53,7 @@ final class Signals: LoopSource {
     if let signals = Signals(onQuestion: onQuestion, onSignal) { loop.add(signals) }
   }
 
-  /// Takes questions, while there is nobody yet to answer them, for what they are: no reason to end.
+  /// Ignores questions until they can be answered, so that they do not end the program.
   static func outliveQuestions() {
     for number in asking { watch(number) }
   }
@@ -123,7 +123,7 @@ final class Signals: LoopSource {
 
   static let brokenPipe = SIGPIPE
 
-  /// Ends the process as it was decided, without a signal.
+  /// Ends the process with its status, without a signal.
   static func end(_ status: ExitStatus) -> Never { exit(status.rawValue) }
 
   /// Makes writes to a pipe without a reader fail instead of killing; the program ends by SIGPIPE when it is ready.

@@ -33,7 +33,7 @@ enum StandardOutput {
 }
 
 extension Diagnostics {
-  /// The status that a command's body answers; what it throws is told.
+  /// The status of a command's body; its errors are reported.
   func outcome(of body: () throws -> ExitStatus) -> ExitStatus {
     do {
       return try body()
@@ -43,7 +43,7 @@ extension Diagnostics {
       usage(error)
       return .usage
     } catch {
-      // Nothing has been sent or served yet: what fails so are files, addresses and what this machine has.
+      // Nothing has been sent or served yet, so files, addresses or this machine's resources failed.
       self.error("\(error)")
       return ExitStatus(Cause(starting: error))
     }
@@ -57,7 +57,7 @@ extension Diagnostics {
   }
 }
 
-/// What an answer looks like on a terminal.
+/// An answer on a terminal.
 enum TerminalText {
   /// The bytes of `text`, with everything that could drive or deceive a terminal written as JSON escapes it.
   ///

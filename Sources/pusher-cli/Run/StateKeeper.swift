@@ -10,7 +10,7 @@ final class StateKeeper: LoopSource {
   private let clock: () -> Instant
   private let diagnostics: Diagnostics
   private let ids: PrintedIDs
-  /// What is to be in the file.
+  /// The content to save.
   private var wanted: [UInt8]
   private var savedAt: Instant?
   private var deadline: Instant?
@@ -42,7 +42,7 @@ final class StateKeeper: LoopSource {
     ids.note(id, at: output.end)
   }
 
-  /// What could be written is written: saves when it is time, or sets the time for it.
+  /// After a write: saves when it is time, or sets the time for it.
   func update() {
     collect()
     guard wanted != file.id else { return }
@@ -57,7 +57,7 @@ final class StateKeeper: LoopSource {
     if wanted != file.id { save(at: clock()) }
   }
 
-  /// Says at the very end when the file is not what it should be.
+  /// Reports at the end if the file is out of date.
   func conclude() {
     finish()
     if isFailing {

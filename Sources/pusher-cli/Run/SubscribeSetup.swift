@@ -17,8 +17,7 @@ extension SubscribeSettings {
       url: url, routing: connection.routing, tls: connection.tls, trust: connection.trust)
   }
 
-  /// How the session behaves; `longestSilence` is how long the server may be silent before it is asked for a sign of
-  /// life, whatever else was said of that.
+  /// How the session behaves; `longestSilence` is the longest silence before a ping, in spite of the other settings.
   func sessionOptions(service: Service, longestSilence: Duration? = nil) -> SessionOptions {
     let silence = feed.activityTimeout ?? .seconds(120)
     // A longest wait below a second asks for quick retries, but the program must still wait.

@@ -1,4 +1,4 @@
-/// Which app's HTTP API to call, and with which secret.
+/// The app whose HTTP API is called, and its secret.
 struct APIAccess: Equatable, Sendable {
   /// The HTTP API's address.
   var connection: ConnectionSettings

@@ -4,7 +4,7 @@ internal import PusherServer
 extension Application {
   /// The receiver of webhooks that a URL names.
   ///
-  /// - Throws: ``UsageError`` for what is no URL with http or https; `origin` says whose it is.
+  /// - Throws: ``UsageError`` for a text that is not an http or https URL; `origin` says where it came from.
   static func webhook(_ text: String, _ origin: String) throws(UsageError) -> HTTPURL {
     do throws(HTTPError) {
       let url = try HTTPURL(parsing: text)
@@ -28,7 +28,7 @@ struct AppsFile {
     "encryption_master_key",
   ]
 
-  /// What the options say for all apps.
+  /// The options for all apps.
   let defaults: Application
 
   /// The apps of the file's text, at least one, with distinct ids and keys.

@@ -6,7 +6,7 @@ enum Argument: Equatable {
   case on(Flag)
   /// `--no-NAME`.
   case off(Flag)
-  /// A word that is no option and no option's value.
+  /// A word that is neither an option nor an option's value.
   case operand(String)
 }
 

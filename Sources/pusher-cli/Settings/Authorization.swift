@@ -125,7 +125,7 @@ extension SettingsReader {
 extension SettingsReader {
   /// The fields that the values of `flag` name, in order.
   ///
-  /// - Throws: ``UsageError`` for a line that is no field; the message leaves it out, since it may be a token.
+  /// - Throws: ``UsageError`` for a line that is not a field; the message leaves it out, since it may be a token.
   mutating func headers(_ flag: Flag) throws(UsageError) -> [NamedValue] {
     let origin = "\(flag.spelling)"
     var headers: [NamedValue] = []

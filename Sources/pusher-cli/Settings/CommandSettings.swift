@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Everything that a command needs to know, checked.
+/// The checked settings of a command.
 protocol CommandSettings: Equatable, Sendable {
   var common: CommonSettings { get }
 
@@ -21,12 +21,12 @@ extension CommandSettings {
   var warnings: [Caution] { common.warnings }
 }
 
-/// What every command that does something has in common.
+/// The common settings of all working commands.
 struct CommonSettings: Equatable, Sendable {
   var verbosity: Verbosity
   /// Where protocol messages are written besides.
   var traceFile: String?
-  /// To be said before anything is done.
+  /// Said before the command begins.
   var warnings: [Caution]
 }
 
@@ -39,7 +39,7 @@ struct FeedSettings: Equatable, Sendable {
   var retryMaxDelay: Duration
   /// The silence after which a channels server is pinged, if it allows more, and after which a stream is asked for again.
   var activityTimeout: Duration?
-  /// Whether a refusal is no reason to end.
+  /// Whether the run goes on after a refusal.
   var goesOnAfterRefusals: Bool
   var common: CommonSettings
 }
@@ -75,7 +75,7 @@ extension FeedCommandSettings {
   }
 }
 
-/// What a lost connection means.
+/// What follows after a lost connection.
 enum ReconnectMode: String, CaseIterable, Sendable {
   /// The first connection must work; later losses are retried.
   case auto

@@ -26,7 +26,7 @@ struct ConnectionSettings: Equatable, Sendable {
   /// How the certificate of the application's endpoint is checked, which has a key of its own.
   var endpointTLS: TLSConfiguration { network.tls.forAnotherServer }
 
-  /// Who connects to the server for us, or to the one it has sent us to; `nil` for nobody.
+  /// The proxy to the server, or to the one of a redirect; `nil` for none.
   func proxy(to host: String) -> Proxy? {
     network.routing.route(to: HTTPURL(scheme: isSecure ? .wss : .ws, host: host, port: port)).proxy
   }
@@ -57,7 +57,7 @@ extension SettingsReader {
     return try environment.source(forKey: typed.text(.key), isAPI: face == .api)
   }
 
-  /// Whom to connect to: the source's server, single members overridden by options.
+  /// The server: the source's, with options replacing single members.
   mutating func connection(
     _ face: Face, _ source: CredentialSource
   ) throws(UsageError) -> ConnectionSettings {

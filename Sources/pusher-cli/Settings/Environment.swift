@@ -18,7 +18,7 @@ enum SecretOrigin: Equatable, Sendable {
   case file(path: String, origin: String)
 }
 
-/// One source of credentials: whoever supplies the key supplies the rest, and sources do not mix.
+/// One source of credentials: the source of the key supplies the rest, and sources do not mix.
 struct CredentialSource: Equatable, Sendable {
   var key: Setting?
   var secret: SecretOrigin?
@@ -62,7 +62,7 @@ struct Environment: Sendable {
   ///
   /// With a key given as an option, a source of that very key is preferred, and a source without a key will do.
   ///
-  /// - Throws: ``UsageError`` when `PUSHER_URL` is chosen and is no such URL.
+  /// - Throws: ``UsageError`` when `PUSHER_URL` is chosen and malformed.
   func source(forKey key: String?, isAPI: Bool) throws(UsageError) -> CredentialSource {
     var sources = [pusher, try fromURL(), reverb(isAPI: isAPI), soketi].filter { !$0.isEmpty }
     if self["BROADCAST_CONNECTION"] ?? self["BROADCAST_DRIVER"] == "reverb",

@@ -14,7 +14,7 @@ struct FileAccess: Sendable {
   var contents: @Sendable (_ path: String, _ limit: Int) -> Result<[UInt8], FileFault>
   /// The permission bits of a regular file; nil for anything else, pipes included.
   var permissions: @Sendable (_ path: String) -> UInt32?
-  /// Whether a container's platform has put the file there, whose mode nobody inside can change.
+  /// Whether a container's platform made the file, so that its mode cannot be changed inside.
   var isProvided: @Sendable (_ path: String) -> Bool = { _ in false }
 }
 

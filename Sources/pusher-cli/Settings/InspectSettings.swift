@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Everything `channels`, `users` and `terminate` need to know, checked.
+/// The checked settings of `channels`, `users` and `terminate`.
 struct InspectSettings: CommandSettings {
   /// What is asked of the HTTP API.
   enum Call: Equatable, Sendable {

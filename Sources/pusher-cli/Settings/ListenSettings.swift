@@ -1,4 +1,4 @@
-/// Where a command takes connections, and who is told when it does.
+/// Where a command accepts connections, and how it announces that.
 struct ListenSettings: Equatable, Sendable {
   /// A name or address, IPv6 without brackets.
   var host: String
@@ -57,7 +57,7 @@ extension SettingsReader {
   }
 }
 
-/// Everything `webhook listen` needs to know, checked.
+/// The checked settings of `webhook listen`.
 struct WebhookSettings: CommandSettings {
   var listen: ListenSettings
   var key: String

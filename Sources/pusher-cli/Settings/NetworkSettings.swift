@@ -13,9 +13,9 @@ struct NetworkSettings: Equatable, Sendable {
 }
 
 extension SettingsReader {
-  /// What options and environment say of certificates, proxies and addresses.
+  /// Reads certificates, proxies and addresses from options and environment.
   ///
-  /// - Throws: ``UsageError`` for a file that cannot be read, for what is no proxy's URL, for a password that would show
+  /// - Throws: ``UsageError`` for a file that cannot be read, for an invalid proxy URL, for a password that would show
   ///   in `ps`, and for options that exclude each other.
   mutating func network() throws(UsageError) -> NetworkSettings {
     NetworkSettings(

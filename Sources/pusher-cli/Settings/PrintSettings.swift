@@ -20,7 +20,7 @@ struct PrintSettings: Equatable, Sendable {
   var bufferSize: Int
   /// Colour on standard output; `auto` means when it is a terminal.
   var color: ColorChoice
-  /// A command to run once the run does what it is for.
+  /// A command to run once the run is ready.
   var onReady: String?
 }
 

@@ -56,7 +56,7 @@ enum Quantities {
     text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(text) : nil
   }
 
-  /// `number × unit` for a decimal number with up to nine places; nil when it is none or does not fit.
+  /// `number × unit` for a decimal number with up to nine places; nil when it is malformed or does not fit.
   private static func scale(_ number: Substring, by unit: Int) -> Int? {
     let parts = number.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     guard let whole = Int(parts[0]) else { return nil }

@@ -7,7 +7,7 @@ struct SettingsReader {
   let typed: TypedArguments
   let environment: Environment
   let files: FileAccess
-  /// What the caller should know although nothing is wrong enough to stop.
+  /// Warnings for the caller.
   private(set) var warnings: [Caution] = []
   /// What reads standard input, which can be read once.
   private var inputReader: String?
@@ -22,7 +22,7 @@ struct SettingsReader {
 
   mutating func warn(_ text: String) { warnings.append(Caution(text)) }
 
-  /// Warns of what nobody should overlook, `-q` or not.
+  /// Adds a warning that `-q` does not silence.
   mutating func warnAlways(_ text: String) { warnings.append(Caution(text, isSilenced: false)) }
 
   /// `-q` and `-v`; whichever came last counts.
@@ -194,7 +194,7 @@ struct SettingsReader {
   }
 }
 
-/// What `-q` and `-v` ask for.
+/// The verbosity by `-q` and `-v`.
 enum Verbosity: Equatable, Sendable {
   case quiet
   case normal

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Everything `auth`, `sign` and `verify` need to know, checked.
+/// The checked settings of `auth`, `sign` and `verify`.
 struct SignSettings: CommandSettings {
   /// What is signed.
   enum Subject: Equatable, Sendable {
@@ -14,7 +14,7 @@ struct SignSettings: CommandSettings {
     case webhook(body: String)
   }
 
-  /// What is to be done with it.
+  /// The action.
   enum Task: Equatable, Sendable {
     /// Print what an authorisation endpoint would answer.
     case authorize
@@ -103,7 +103,7 @@ extension SettingsReader {
     }
   }
 
-  /// What a socket claims: a place on a channel, or to be a user.
+  /// The claim of a socket: a channel, or a user.
   fileprivate mutating func claim(_ channel: String?) throws(UsageError) -> SignSettings.Subject {
     guard let socketID = try socketID() else {
       throw UsageError("no socket: give --socket-id")

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Everything `sse` needs to know, checked.
+/// The checked settings of `sse`.
 struct StreamSettings: FeedCommandSettings {
   /// An http or https URL; user information is from a file, or has no password.
   var url: HTTPURL
@@ -41,13 +41,13 @@ extension StreamSettings {
     }
     lastEventID = try reader.lastEventID(takenFrom: &headers)
     network = try reader.network()
-    // A request that does something is not repeated unless that is asked for.
+    // A request that may have an effect is not repeated unless asked for.
     feed = try reader.feed(isRepeatable: method == "GET" && data == nil)
     acceptsCompression = typed.isOn(.compression)
     maxEvent = typed.bytes(.maxEvent)
   }
 
-  /// What a body says it is when nobody else does: JSON when it is that, else a form, as with curl.
+  /// The default Content-Type of a body: JSON if it is JSON, else a form, as with curl.
   private static func contentType(of body: String) -> NamedValue {
     let isJSON = (try? JSONParser.parse(body)) != nil
     return NamedValue(

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Everything `subscribe` needs to know, checked.
+/// The checked settings of `subscribe`.
 struct SubscribeSettings: FeedCommandSettings {
   var connection: ConnectionSettings
   /// Each once, in the order typed; at least one, unless a user is signed in.

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Everything `trigger` needs to know, checked.
+/// The checked settings of `trigger`.
 struct TriggerSettings: CommandSettings {
   /// What is sent.
   enum Payload: Equatable, Sendable {
@@ -77,7 +77,7 @@ extension TriggerSettings {
     return event
   }
 
-  /// Who alone gets the event, on every connection on which this user has signed in.
+  /// The user that alone gets the event, on all signed-in connections.
   private static func user(_ typed: TypedArguments) throws(UsageError) -> String? {
     guard let user = typed.text(.toUser) else { return nil }
     try typed.exclude(.toUser, .channel)

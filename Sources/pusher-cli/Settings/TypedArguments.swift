@@ -1,4 +1,4 @@
-/// What was typed for one command: each value checked by its kind, nothing resolved yet.
+/// The typed options of one command: each value checked by its kind, nothing resolved yet.
 struct TypedArguments: Equatable, Sendable {
   let command: Command
   /// The words after the command that are not options.

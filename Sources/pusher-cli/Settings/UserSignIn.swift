@@ -1,8 +1,8 @@
 internal import PusherCore
 
-/// How the user of the connection is told to the server.
+/// How the user of the connection signs in.
 enum UserSignIn: Equatable, Sendable {
-  /// Nobody is signed in.
+  /// No sign-in.
   case unwanted
   /// Signed here: the user's JSON.
   case secret(Secret, userData: String)

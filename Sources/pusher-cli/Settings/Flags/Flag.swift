@@ -3,7 +3,7 @@
 ///
 /// Equal are two rows of the same name: a name has several where commands mean different things by it.
 struct Flag: Equatable, Sendable {
-  /// What a flag takes, with the word that stands for it in help, and so what is checked as soon as it is read.
+  /// The kind of a flag's value, with its word in the help; the value is checked when it is read.
   enum Value: Equatable, Sendable {
     /// No value; `--no-NAME` turns it off.
     case toggle
@@ -18,11 +18,11 @@ struct Flag: Equatable, Sendable {
     case choice([String], String)
   }
 
-  /// What flags are about, in the order of the help.
+  /// The groups of flags, in the order of the help.
   enum Group: CaseIterable, Sendable {
     case receive, print, send, request, ask, serve, connection, authorization, patience, voice
 
-    /// What the help puts above them.
+    /// The heading in the help.
     var heading: String {
       switch self {
       case .receive: "Events"
