@@ -39,7 +39,7 @@ examples: ## build the programs of Examples/ and run them against a local server
 test: ## install what the tests need and run them all
 	@scripts/test.sh
 
-lint: ## check the form of sources, manual, scripts and spelling
+lint: ## check the form of sources, manual and scripts, spelling and plain English
 	@scripts/lint.sh
 
 format: ## put the Swift sources into form

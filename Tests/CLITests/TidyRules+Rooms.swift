@@ -67,7 +67,7 @@ extension TidyRules {
     "struct", "class", "enum", "protocol", "actor", "typealias",
   ]
 
-  /// Names that every program has from the standard library, whoever else declares them.
+  /// Names that every program has from the standard library, even if another module declares them.
   private static let everywhere: Set<String> = [
     "AsyncIterator", "Element", "Error", "Failure", "ID", "Index", "Iterator", "Output",
     "RawValue", "Result", "Success",

@@ -95,7 +95,7 @@ package enum TriggerError: Error, Equatable, Sendable, CustomStringConvertible {
       "an event goes to at most \(limit) channels, these are \(count)"
     case .invalidChannel(let name, let reason): "channel '\(name)': \(reason)"
     case .encryptedAmongOthers: "an event for an encrypted channel can have no other channel"
-    case .invalidSocketID(let id): "'\(id)' is no socket id (two numbers with a dot between)"
+    case .invalidSocketID(let id): "'\(id)' is not a socket id (two numbers with a dot between)"
     }
   }
 }

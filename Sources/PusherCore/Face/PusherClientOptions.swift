@@ -91,9 +91,9 @@ public enum PusherConfigurationError: Error, Sendable, Equatable, CustomStringCo
   public var description: String {
     switch self {
     case .missingKey: "the app's key is empty"
-    case .invalidHost(let host, let reason): "'\(host)' is no host: \(reason)"
-    case .invalidPort(let port): "\(port) is no port; ports are 1 to 65535"
-    case .invalidPath(let path): "'\(path)' is no path of a URL"
+    case .invalidHost(let host, let reason): "'\(host)' is not a host: \(reason)"
+    case .invalidPort(let port): "\(port) is not a port; ports are 1 to 65535"
+    case .invalidPath(let path): "'\(path)' is not a path of a URL"
     case .invalidTimeout(let time): "a timeout of \(time) is not possible"
     case .invalidProxy(let reason), .tls(let reason), .system(let reason): reason
     }

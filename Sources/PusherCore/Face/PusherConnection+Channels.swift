@@ -59,7 +59,7 @@ extension PusherConnection {
   private static func failure(_ name: String) -> SubscriptionFailure? {
     if UserChannel.userID(channelName: name) != nil {
       return SubscriptionFailure(
-        type: "InvalidName", message: "the channel of a user is joined by signing in")
+        type: "InvalidName", message: "the channel of a user is subscribed by signing in")
     }
     return ChannelName.problem(in: name).map {
       SubscriptionFailure(type: "InvalidName", message: $0)

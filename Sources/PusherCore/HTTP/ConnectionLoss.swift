@@ -26,7 +26,7 @@ public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible 
   case notAnEventStream(contentType: String?)
   /// The server broke a rule of a protocol, or sent a redirect that must not be followed.
   case violation(String)
-  /// Name service, connection or TLS failed, or the connection was lost; the text says what, to whom.
+  /// Name service, connection or TLS failed, or the connection was lost; the text names the failure and the peer.
   case network(String, NetworkProblem? = nil)
   /// One side did not accept the other's certificate.
   case untrusted(String, TrustProblem = .certificate)
@@ -67,9 +67,9 @@ public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible 
     case .refused(let status, let reason, let wait):
       "the server answered HTTP \(status)\(reason.isEmpty ? "" : " (\(reason))")"
         + (wait.map { " and asks to wait \($0.inWords)" } ?? "")
-    case .notAnEventStream(nil): "the answer is no event stream: it names no type"
+    case .notAnEventStream(nil): "the answer is not an event stream: it names no type"
     case .notAnEventStream(let type?):
-      "the answer is no event stream, but of type \(type.prefix(100))"
+      "the answer is not an event stream, but of type \(type.prefix(100))"
     case .violation(let what): "the server broke the protocol: \(what)"
     case .network(let what, _), .untrusted(let what, _), .limit(let what), .dropped(let what): what
     case .handshakeTimeout(let time, let stage):

@@ -27,7 +27,7 @@ extension TLSEngine {
     guard unsafe SSL_set1_host(connection, name) == 1,
       unsafe pusher_SSL_set_tlsext_host_name(connection, name) == 1
     else {
-      throw .setup(reason: "'\(given)' is no name a certificate can be for")
+      throw .setup(reason: "'\(given)' cannot be the name in a certificate")
     }
   }
 

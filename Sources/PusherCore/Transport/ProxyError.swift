@@ -44,7 +44,7 @@ package enum ProxyError: Error, Equatable, CustomStringConvertible {
       "wants authentication by \(offered), which is not spoken here"
     case .socksRefused(let destination, let reply): "gives no way to \(destination): \(reply)"
     case .invalidName(let reason): "cannot be asked for this server: \(reason)"
-    case .invalidAnswer(let reason): "answers what is no answer: \(reason)"
+    case .invalidAnswer(let reason): "sends an invalid answer: \(reason)"
     case .endedEarly: "ended the connection before its answer was complete"
     case .lost(let reason): "broke the connection: \(reason)"
     case .timedOut: "gave no answer in time"

@@ -75,7 +75,7 @@ extension StagedFault {
     let name = String(parts.first ?? "")
     guard let known = Self.settings[name] else {
       let kinds = Self.kinds.joined(separator: ", ")
-      throw StagedFaultError(description: "'\(name)' is no fault; there are \(kinds)")
+      throw StagedFaultError(description: "'\(name)' is not a fault; there are \(kinds)")
     }
     var settings = FaultSettings(name: name, values: [:])
     if parts.count == 2 {

@@ -24,7 +24,7 @@ extension HelpPage {
       subscribe [CHANNEL...]   print events as they come (short: sub)
       sse URL                  the same for server-sent events
       trigger [DATA|-]         send an event through the HTTP API, or JSON lines
-      channels [NAME]          list the channels that are joined, or show one
+      channels [NAME]          list the occupied channels, or show one
       users CHANNEL            list the members of a presence channel
       terminate USER           end the connections of a user
       auth CHANNEL             print what an authorisation endpoint would answer

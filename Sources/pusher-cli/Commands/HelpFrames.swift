@@ -19,7 +19,7 @@ extension HelpPage {
     default:
       [
         "Usage: pusher-cli channels [OPTION...] [NAME]",
-        "Prints each channel that somebody has joined as one JSON line, or the one",
+        "Prints each occupied channel as one JSON line, or the one",
         "that is named.",
         "",
         "  pusher-cli channels --local | jq -r .channel",

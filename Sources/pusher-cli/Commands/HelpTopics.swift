@@ -56,8 +56,8 @@ extension HelpPage {
       channel       string or null  always; sse has none
       user_id       string          client events on presence channels
       id            string          sse: the last event ID, when there is one
-      data          any JSON        always; text that is no JSON is a string
-      data_base64   string          decrypted data that is no text; data is null
+      data          any JSON        always; text that is not JSON is a string
+      data_base64   string          decrypted data that is not text; data is null
 
       {"event":"order.created","channel":"my-orders","data":{"id":1,"total":1.10}}
 

@@ -12,14 +12,14 @@ internal import PusherCore
 /// the file itself: its successor is locked before it takes the file's place, and who has locked a file looks whether
 /// it still stands there.
 final class StateFile {
-  /// What to say, besides an error.
+  /// A message besides an error.
   typealias Voice = (String) -> Void
 
   private let path: String
   private let url: HTTPURL
   /// Keeps the lock; -1 before it is there.
   private var descriptor: Int32 = -1
-  /// What the file holds; nil when it must be written whatever it holds.
+  /// The file's content; nil when it must be written in any case.
   private var held: StateRecord?
   /// The id in the file; empty for none.
   private(set) var id: [UInt8] = []
@@ -29,8 +29,8 @@ final class StateFile {
   /// Opens, locks and reads the file for a stream, and makes it when there is none.
   ///
   /// - Parameter warn: Is told what the user should know although the run can go on.
-  /// - Throws: ``UsageError`` for what is no regular file or holds something else, for a file of another stream, for one
-  ///   that another run uses, and where it could not be written.
+  /// - Throws: ``UsageError`` for a path that is not a regular file or holds something else, for a file of another
+  ///   stream, for one that another run uses, and where it could not be written.
   init(_ path: String, url: HTTPURL, warn: Voice) throws(UsageError) {
     self.path = path
     self.url = url
@@ -40,7 +40,7 @@ final class StateFile {
         try FileAccess.contents(of: descriptor, limit: StateRecord.fileLimit).get())
     } catch {
       throw UsageError(
-        "--state-file: '\(path)' is no state file (\(error.reason)); give another, or remove it")
+        "--state-file: '\(path)' is not a state file (\(error.reason)); give another, or remove it")
     }
     if held == nil, !isNew {
       warn("the state file '\(path)' is empty: the run begins without an id")

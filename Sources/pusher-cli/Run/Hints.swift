@@ -3,12 +3,12 @@ internal import PusherCore
 /// What a user may do about a failure: a parenthesis after its message, or nothing.
 struct Hints {
   let connection: ConnectionSettings
-  /// What was offered with the upgrade, as the user typed it.
+  /// The offer of the upgrade, as the user typed it.
   let subprotocols: [String]
 
   private var key: String { Diagnostics.shortened(key: connection.key) }
 
-  /// What is said of a first connection that came to nothing: `words`, or what one more look has found, and what to do.
+  /// The message about a failed first connection: `words`, or the result of a second look, and what to do.
   func explained(_ words: String, _ loss: ConnectionLoss, code: Int?) -> String {
     var problem: NetworkProblem?
     if case .network(_, let known) = loss { problem = known }
@@ -52,7 +52,7 @@ struct Hints {
     }
   }
 
-  /// For an exchange with the HTTP API that came to nothing.
+  /// For a failed exchange with the HTTP API.
   static func explained(
     _ failure: HTTPExchange.Failure, _ connection: ConnectionSettings
   ) -> String {
@@ -73,15 +73,15 @@ struct Hints {
     }
   }
 
-  /// For an answer of the HTTP API that is no yes.
+  /// For an answer of the HTTP API that refuses the call.
   static func apiHint(status: Int, _ connection: ConnectionSettings) -> String {
     if let hint = SecondLook(connection).hint(status: status) { return hint }
     switch status {
     case 404: return " (nothing there: are --host, --port, --path and the app id right?)"
     case 407: return " (a proxy on the way wants a user name and a password)"
-    case 429: return " (too many calls; later it may work)"
+    case 429: return " (too many calls; try again later)"
     case _ where HTTPStatus.isTemporary(status):
-      return " (the server's own trouble; later it may work)"
+      return " (the server has a problem; try again later)"
     default: return ""
     }
   }
@@ -94,7 +94,7 @@ struct Hints {
     }
   }
 
-  /// For a status that a proxy which forwards requests may have given in its own name.
+  /// For a status that may come from a forwarding proxy.
   static func hint(status: Int?, on route: Route) -> String {
     guard let proxy = route.forwarder, status == 403 || status ?? 0 >= 500 else { return "" }
     return " (proxy \(proxy) is on the way, and may have said so itself)"
@@ -105,19 +105,19 @@ struct Hints {
     case 200..<300:
       " (a web server, but no WebSocket at this address: are --port and --path right?)"
     case 400: " (does this server speak the Pusher protocol? see --host, --port and --path)"
-    case 401: " (the server, or whoever stands before it, wants credentials)"
-    case 403: " (the server, or whoever stands before it, does not let this client in)"
+    case 401: " (the server, or a proxy before it, wants credentials)"
+    case 403: " (the server, or a proxy before it, does not let this client in)"
     case 404: " (nothing there: are --path and key \(key) right?)"
     case 407: " (a proxy on the way wants a user name and a password)"
     case 426: upgradeRequired
     case 429: " (too many connections or attempts)"
     case _ where HTTPStatus.isTemporary(status):
-      " (the server's own trouble; later it may work)"
+      " (the server has a problem; try again later)"
     default: ""
     }
   }
 
-  /// 426 is how servers refuse a sub-protocol, some because they want one, others because they want none.
+  /// 426 is how servers refuse a sub-protocol, some because they want one, others because they do not.
   private var upgradeRequired: String {
     subprotocols.isEmpty
       ? " (some servers want a WebSocket sub-protocol: try --subprotocol pusher-channels-protocol-7)"

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Tells what happens to the event stream of `sse`.
+/// Reports what happens to the event stream of `sse`.
 final class StreamLifecycle: Lifecycle {
   private let settings: StreamSettings
   /// The URL of the present request; a redirect changes it.
@@ -68,7 +68,7 @@ final class StreamLifecycle: Lifecycle {
     loss == .ended && settings.feed.reconnect == .never
   }
 
-  /// Why the last stream ended, and what to do; where one was open before, the way to it is right.
+  /// Why the last stream ended, and what to do; after an earlier success the route is right.
   override func explained(_ error: ConnectionLoss, _ code: Int?) -> String {
     let look = SecondLook(
       settings.url, settings.network.routing,
@@ -94,16 +94,16 @@ final class StreamLifecycle: Lifecycle {
       " (-H @FILE sends a token, --netrc-file FILE a password)"
     case .refused(404, _, _): " (nothing there: is the URL right?)"
     case .refused(405, _, _): " (-X METHOD asks in another way)"
-    case .refused(429, _, _): " (too many connections or attempts; later it may work)"
+    case .refused(429, _, _): " (too many connections or attempts; try again later)"
     case .refused(let status, _, _) where HTTPStatus.isTemporary(status):
-      " (the server's own trouble; later it may work)"
+      " (the server has a problem; try again later)"
     default: ""
     }
   }
 }
 
 extension ConnectionLoss {
-  /// The status that the server answered with, when that is what was wrong.
+  /// The status of the server's answer, if it was the mistake.
   fileprivate var status: Int? {
     guard case .refused(let status, _, _) = self else { return nil }
     return status

@@ -1,4 +1,4 @@
-/// What the program can be asked to do.
+/// The commands of the program.
 enum Command: String, CaseIterable, Sendable {
   case subscribe
   case sse
@@ -36,7 +36,7 @@ extension Command {
     case .sse: "print the events of an event stream"
     case .serve: "run a local server to develop and test with"
     case .trigger: "send an event through the HTTP API, or JSON lines"
-    case .channels: "list the channels that are joined, or show one"
+    case .channels: "list the occupied channels, or show one"
     case .users: "list the members of a presence channel"
     case .terminate: "end the connections of a user"
     case .auth: "print what an authorisation endpoint would answer"

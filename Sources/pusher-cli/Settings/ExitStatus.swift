@@ -1,6 +1,6 @@
-/// How the program ends: the one table, in the order of the man page.
+/// The program's exit statuses: the one table, in the order of the man page.
 ///
-/// A signal is no status: the program then dies of that signal, and shells show 130, 143, 129 or 141.
+/// A signal is not a status: the program then dies of that signal, and shells show 130, 143, 129 or 141.
 enum ExitStatus: Int32, CaseIterable, Sendable {
   case success = 0
   case internalError = 1
@@ -25,7 +25,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
       "refused: unknown key, bad signature, channel not allowed, HTTP 401 or 403"
     case .network:
       "network: look-up, connection, proxy, TLS, connection lost and retries over, no answer in time, never connected; "
-        + "a server that cannot now: HTTP 408, 425, 429 or 5xx"
+        + "a server that cannot answer now: HTTP 408, 425, 429 or 5xx"
     case .rejected:
       "refused or broken by the server otherwise: HTTP 400, 404, 413, protocol error, over quota"
     case .output:
@@ -37,6 +37,6 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     }
   }
 
-  /// What a script may make of a death by signal.
+  /// What a script sees after a death by signal.
   static let signals = "dies of SIGINT, SIGTERM, SIGHUP or SIGPIPE: shells show 130, 143, 129, 141"
 }

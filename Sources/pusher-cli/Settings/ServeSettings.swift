@@ -1,7 +1,7 @@
 internal import PusherCore
 internal import PusherServer
 
-/// Everything `serve` needs to know, checked.
+/// The checked settings of `serve`.
 struct ServeSettings: CommandSettings {
   var listen: ListenSettings
   /// What the server is made of: at least one app, with distinct ids and keys.
@@ -107,7 +107,7 @@ extension ServeSettings {
     }
     for text in typed.texts(.allowHost) {
       guard let host = LocalHost(text) ?? LocalHost("[\(text)]") else {
-        throw UsageError("--allow-host: '\(text)' is no name or address alone, without a port")
+        throw UsageError("--allow-host: '\(text)' is not a name or an address without a port")
       }
       access.hosts.allowed.insert(host)
     }
@@ -154,7 +154,7 @@ extension SettingsReader {
     return try AppsFile(defaults: servedDefaults()).apps(in: confidentialText(in: path, "--apps"))
   }
 
-  /// What the options say for every app.
+  /// The options for every app.
   private mutating func servedDefaults() throws(UsageError) -> Application {
     var app = Application(id: "1", key: "local", secret: "local")
     app.allowsClientEvents = typed.isOn(.clientEvents)

@@ -92,7 +92,7 @@ import Testing
     for wrong in ["a.example:80", "http://a.example", "*.example", "[::1]:80"] {
       #expect(
         refusal { _ = try serve("--allow-host " + wrong) }
-          == "--allow-host: '\(wrong)' is no name or address alone, without a port")
+          == "--allow-host: '\(wrong)' is not a name or an address without a port")
     }
   }
 

@@ -42,7 +42,7 @@ struct BadStream: Sendable, CustomStringConvertible {
   static let answers = [
     BadStream(
       description: "HTML", answer: stream("<html>", type: "text/html; charset=utf-8"), status: 5,
-      message: "the answer is no event stream, but of type text/html; charset=utf-8"),
+      message: "the answer is not an event stream, but of type text/html; charset=utf-8"),
     BadStream(
       description: "a type that only begins so", answer: stream("", type: "text/event-streams"),
       status: 5, message: "but of type text/event-streams"),

@@ -9,7 +9,7 @@ enum UpgradeCase: String, CaseIterable, Sendable {
   case otherRedirect = "300"
   case insecureRedirect = "redirect from wss to ws"
   case sixthRedirect = "sixth redirect"
-  case badRedirect = "redirect to something that is no URL"
+  case badRedirect = "redirect to an invalid URL"
   case badRequest = "400"
   case unauthorized = "401"
   case forbidden = "403"

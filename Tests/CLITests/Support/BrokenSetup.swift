@@ -36,7 +36,7 @@ struct BrokenSetup: Sendable {
     }
   }
 
-  /// A set-up of a server that follows a script, whoever asks.
+  /// A set-up of a server that follows a script for every client.
   static func server(
     _ name: String, _ options: [String] = [], without left: Set<String> = [],
     _ script: @escaping ScriptedServer.Script

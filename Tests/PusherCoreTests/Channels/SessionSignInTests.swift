@@ -119,7 +119,7 @@ struct SessionSignInTests {
     #expect(!harness.session.isFullySubscribed)
   }
 
-  @Test func `whoever signs and is out of reach is asked three times`() throws {
+  @Test func `a signer that is out of reach is asked three times`() throws {
     var harness = harness()
     var outputs = harness.connect()
     for round in 0..<3 {

@@ -199,6 +199,6 @@ private let application = Application.forTests()
 
   @Test func `the channel of a user is joined by signing in alone`() {
     let channel = service.pusher().subscribe("#server-to-user-7")
-    #expect(channel.failure?.message == "the channel of a user is joined by signing in")
+    #expect(channel.failure?.message == "the channel of a user is subscribed by signing in")
   }
 }

@@ -116,7 +116,7 @@ import Testing
       try other.follow(location: place)
       #expect(other.url.userInfo == nil)
       #expect(other.headers(fields) == HTTPHeaders([("X-Other", "1")]))
-      // Whoever leads back may not have them sent again.
+      // A redirect back does not send them again.
       try other.follow(location: "wss://a.test/")
       #expect(other.headers(fields) == HTTPHeaders([("X-Other", "1")]))
     }

@@ -164,7 +164,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("explode", "'explode' is no fault; there are auth-fail, bad-json"),
+    ("explode", "'explode' is not a fault; there are auth-fail, bad-json"),
     ("drop:code=1", "drop takes no 'code', only after, channel, connections, times"),
     ("drop:after", "drop: after has no value"),
     ("drop:after=", "drop: after has no value"),

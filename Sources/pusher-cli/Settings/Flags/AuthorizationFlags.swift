@@ -44,8 +44,8 @@ extension Flag {
 
   static let userInfo = Flag(
     "user-info", .text("JSON"), of: [.subscribe], in: .authorization,
-    summary: "what other members see of it; @FILE reads a file",
-    manual: "What other members see of it. `@FILE` reads a file.")
+    summary: "information for other members; @FILE reads a file",
+    manual: "The member's information, which other members see. `@FILE` reads a file.")
 
   static let encryptionKeyFile = Flag(
     "encryption-key-file", .text("FILE"), of: [.subscribe, .trigger, .auth, .serve],

@@ -50,10 +50,10 @@ extension Flag {
     summary: "run CMD once events are sure to come",
     manual: """
       Run CMD with sh(1) once the server has confirmed all channels, or has answered with an event stream; with
-      `webhook` once webhooks are taken, and with `serve` once connections are. So what CMD sets off is not missed. It
-      runs once and not again after a reconnect; it reads nothing, and prints on standard error. If it fails the run
-      ends with status 7. A run that ends with status 0 waits for it, --timeout at most; every other end, and a
-      signal, ends it. `serve` and `webhook` tell it their port in PUSHER_CLI_PORT.
+      `webhook` once webhooks are taken, and with `serve` once connections are. So events that CMD causes are not
+      missed. It runs once and not again after a reconnect; it reads nothing, and prints on standard error. If it
+      fails the run ends with status 7. A run that ends with status 0 waits for it, --timeout at most; every other
+      end, and a signal, ends it. `serve` and `webhook` tell it their port in PUSHER_CLI_PORT.
       """)
 
   static let timestamps = Flag(
@@ -118,7 +118,8 @@ extension Flag {
     "max-members", .integer(1...10_000_000), of: [.subscribe], in: .receive,
     default: "\(PresenceLimits().members)", summary: "members kept of each presence channel",
     manual: """
-      How many members of each presence channel `subscribe` keeps, {default} unless given, and 16M of what is known of
-      them. Further ones are told of when they come and go, but stand in no list, and a warning says so once.
+      How many members of each presence channel `subscribe` keeps, {default} unless given, and up to 16M of their
+      information. Further members are reported when they come and go, but are not in the list, and a warning says so
+      once.
       """)
 }

@@ -47,15 +47,15 @@ extension Flag {
       The longest wait between two retries, {default} unless given. The waits grow from one second, or from TIME if
       that is less, and are drawn at random. If a server asks to wait longer with a Retry-After field, that is the
       wait, but never more than TIME. The first wait of `sse` is what the stream asks for by `retry:`, or three
-      seconds; those of further attempts that bring nothing grow from there.
+      seconds; the waits of further attempts without an event grow from there.
       """)
 
   static let activityTimeout = Flag(
     "activity-timeout", .duration, of: [.subscribe], in: .patience,
     summary: "ping after this silence, if the server's is longer",
     manual: """
-      Send a ping after this much silence, if the server allows more; `sse` gives the stream up and asks for it again,
-      which it does not unless told to.
+      Send a ping after this much silence, if the server allows more; with this option `sse` closes a silent stream
+      and requests it again.
       """)
 
   static let sseActivityTimeout = Flag(

@@ -29,20 +29,20 @@ extension Flag {
 
   static let lastEventID = Flag(
     "last-event-id", .text("ID"), of: [.sse], in: .request, isCommon: true,
-    summary: "begin behind this event")
+    summary: "begin after this event")
 
   static let stateFile = Flag(
     "state-file", .text("FILE"), of: [.sse], in: .request, isCommon: true,
     summary: "keep the last event's id in FILE, and begin there",
     manual: """
-      Keep the id of the last event in FILE, and begin behind the one that it holds, unless --last-event-id names
+      Keep the id of the last event in FILE, and begin after the one that it holds, unless --last-event-id names
       another. The id is that of the last event of which the system took every byte; what a pipe has taken counts as
       printed, read or not: if its reader ends early, what lies in the pipe is lost to the next run. It is saved
       within a second, and at each end of the run: a run that is killed may leave the next one to print again what
       came in its last second, and leaves nothing out. The file names its URL, and is refused for another one; a
       different query is a warning. One run at a time can use it. It must be a regular file or not exist yet, and is
       replaced as a whole, with mode 0600. When standard output is a file that ends in the middle of a line, as a full
-      disk leaves it, that line is ended first, and that is said.
+      disk leaves it, that line is ended first, and a message says so.
       """)
 
   static let netrcFile = Flag(
@@ -96,8 +96,8 @@ extension Flag {
     "batch", .integer(1...1000), of: [.trigger], in: .send,
     default: "\(BatchRequest.documentedCount)", summary: "with -: at most N events in a call",
     manual: """
-      With `-`: send at most N events in one call; the default is {default}, which is what Pusher Channels takes. What
-      has come is sent at once, however little.
+      With `-`: send at most N events in one call; the default is {default}, which is what Pusher Channels takes.
+      Events that have come are sent at once, however few.
       """)
 
   static let rate = Flag(
@@ -136,8 +136,8 @@ extension Flag {
 
   static let signUserInfo = Flag(
     "user-info", .text("JSON"), of: .signing, in: .ask,
-    summary: "what others see of it; @FILE reads a file",
-    manual: "What others see of it; `@FILE` reads a file.")
+    summary: "the member's information; @FILE reads a file",
+    manual: "The member's information, which others see; `@FILE` reads a file.")
 
   static let signData = Flag(
     "data", letter: "d", .text("BODY"), allowsEmpty: true, of: [.sign, .verify], in: .ask,

@@ -60,7 +60,7 @@ extension Flag {
     "fault", .text("FAULT"), offers: StagedFault.kinds, isRepeatable: true, of: [.serve],
     in: .serve, summary: "stage a fault, such as 'drop:after=3' (manual)",
     manual: """
-      Stage a fault, to see what an app makes of it; see `STAGED FAULTS`. May be given more than once.
+      Stage a fault, to test an app with it; see `STAGED FAULTS`. May be given more than once.
       """)
 
   static let dialect = Flag(
@@ -68,14 +68,14 @@ extension Flag {
     default: Dialect.pusher.rawValue, summary: "answer as pusher, reverb or soketi do",
     manual: """
       Answer as `pusher` does, or as `reverb` or `soketi` do where they differ: the form of some messages, what is
-      closed and how, when and how silent clients are asked for a sign of life, limits, which client events are passed
-      on, whether a second subscription succeeds, whether a number as a user's id stays one, the names of private,
-      presence and cache channels, how long the event of a cache channel is kept, and the answers of the HTTP API;
-      neither of them agrees to permessage-deflate. As `soketi` the server closes with 4201 what it has sent no
-      message for two minutes, pings of the WebSocket notwithstanding. The default is `{default}`.
+      closed and how, when and how silent clients are pinged, limits, which client events are passed on, whether a
+      second subscription succeeds, whether a number as a user's id stays one, the names of private, presence and
+      cache channels, how long the event of a cache channel is kept, and the answers of the HTTP API; neither of them
+      agrees to permessage-deflate. As `soketi` the server closes a connection with 4201 when it has sent no message
+      on it for two minutes, in spite of WebSocket pings. The default is `{default}`.
       """)
 
-  /// What `serve` offers besides sockets and the HTTP API, and to whom.
+  /// What `serve` offers besides sockets and the HTTP API.
   static let hooking: [Flag] = [
     .apps, .webhook, .webhookDelay, .authEndpoints, .allowOrigin, .allowHost, .maxQueued,
     .logEvents, .printEnv,
@@ -97,20 +97,20 @@ extension Flag {
     manual: """
       Send webhooks to URL, signed with the app's secret as Pusher signs them: `channel_occupied`, `channel_vacated`,
       `member_added`, `member_removed`, `client_event`, `cache_miss` and, with --subscription-counts,
-      `subscription_count`. Each holds one event. What is not answered with a status of 2xx is sent again after 1, 2,
-      4 seconds and so on, for five minutes, before anything else goes to the same URL; a thousand, of 16 MiB in all,
-      may wait there, and more are dropped. Failures and drops are told. What waits when the server ends is sent at
-      once, departures that are held back among it, until a webhook is not taken or two seconds have passed; how many
-      are discarded then is told. Reverb has no webhooks; with `--dialect reverb` they are sent all the same, and a
-      warning says so. May be repeated.
+      `subscription_count`. Each holds one event. A webhook that is not answered with a status of 2xx is sent again
+      after 1, 2, 4 seconds and so on, for five minutes, before anything else goes to the same URL; a thousand, of 16
+      MiB in all, may wait there, and more are dropped. Messages report failures and drops. When the server ends,
+      waiting webhooks and held-back departures are sent at once, until one is not accepted or two seconds have
+      passed; a message says how many are discarded. Reverb has no webhooks; with `--dialect reverb` they are sent all
+      the same, and a warning says so. May be repeated.
       """)
 
   static let webhookDelay = Flag(
     "webhook-delay", .duration, of: [.serve], in: .serve, default: "3s",
-    summary: "tell of who has left after TIME",
+    summary: "report departures after TIME",
     manual: """
-      Tell only after TIME, {default} unless given, that a channel is vacated or a member has left, and not at all
-      when it has come back by then.
+      Report only after TIME, {default} unless given, that a channel is vacated or a member has left, and not at all
+      if it comes back before.
       """)
 
   static let authEndpoints = Flag(
@@ -119,10 +119,10 @@ extension Flag {
     manual: """
       Answer POST requests to `/pusher/auth` and `/pusher/user-auth`, and at Laravel's `/broadcasting/auth` and
       `/broadcasting/user-auth`, as an application does, or with `--no-auth-endpoints` do not. Only a socket that is
-      connected here is signed for, and only for its own app. It may join every channel as any user, so that it is the
-      default only where nobody but this machine can connect. A request is a form or JSON; its fields are `socket_id`,
+      connected here is signed for, and only for its own app. It may subscribe to every channel as any user, so this
+      is the default only where no other machine can connect. A request is a form or JSON; its fields are `socket_id`,
       `channel_name`, for members and users `user_id`, `user_info` and `watchlist`, and `app_key`, which must be that
-      of the socket's app. Who gives no `user_id` has that of the socket.
+      of the socket's app. Without a `user_id` the socket's id is the user's.
       """)
 
   static let allowOrigin = Flag(
@@ -138,9 +138,9 @@ extension Flag {
 
   static let allowHost = Flag(
     "allow-host", .text("HOST"), isRepeatable: true, of: [.serve], in: .serve,
-    summary: "let in who asks for HOST too",
+    summary: "allow requests for HOST too",
     manual: """
-      Let in who asks for HOST, a name or an address without a port, beside the local ones that --allow-origin lists.
+      Allow requests for HOST, a name or an address without a port, beside the local ones that --allow-origin lists.
       It is for names of yours that lead to this machine, such as that of a tunnel. Names that are not allowed get
       403, since a page can make its own name lead here. A server that listens where other machines can connect takes
       every name. May be repeated.
@@ -150,8 +150,8 @@ extension Flag {
     "max-queued", .size((1 << 20)...(1 << 40)), of: [.serve], in: .serve, default: "256M",
     summary: "hold SIZE for all slow clients together",
     manual: """
-      Hold at most SIZE bytes for all clients together that do not read what they are sent, {default} unless given.
-      For more, those who have most waiting are dropped; the first time a warning says so. One client may have 1 MiB
+      Hold at most SIZE bytes for all clients together that do not read, {default} unless given. Above that the
+      clients with the longest queues are dropped; the first time a warning says so. One client may have 1 MiB
       waiting, and is closed with 4100 for more.
       """)
 
