@@ -83,7 +83,8 @@ struct CrowdTests {
     while try program.line() != #"{"event":"\#(name)","channel":"news","data":{}}"# {}
   }
 
-  @Test func `10,000 connects in a row leave nothing behind`() throws {
+  @Test(.enabled(if: PusherCLI.givesMemoryBack, "AddressSanitizer keeps what was given back"))
+  func `10,000 connects in a row leave nothing behind`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["news"], "-L")
     for _ in 0..<1000 { try Plain(server.port).send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") }
@@ -95,8 +96,8 @@ struct CrowdTests {
     #expect(after - before < 4 << 10, "\(before) to \(after) KiB")
   }
 
-  @Test func `heads that never end cost little, are answered with 408, and hold nobody up`() throws
-  {
+  @Test(.enabled(if: PusherCLI.givesMemoryBack, "AddressSanitizer keeps what was given back"))
+  func `heads that never end cost little, are answered with 408, and hold nobody up`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["news"], "-L")
     let before = try #require(server.peakMemory)
@@ -126,7 +127,8 @@ struct CrowdTests {
     try client.read(until: "HTTP/1.1 431 ")
   }
 
-  @Test func `clients that never read are let go while others get everything`() throws {
+  @Test(.enabled(if: PusherCLI.givesMemoryBack, "AddressSanitizer keeps what was given back"))
+  func `clients that never read are let go while others get everything`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["news"], "-L")
     let deaf = try (0..<5).map { _ in
@@ -159,7 +161,8 @@ struct CrowdTests {
     }
   }
 
-  @Test func `a flood of requests holds nobody up`() throws {
+  @Test(.enabled(if: PusherCLI.givesMemoryBack, "AddressSanitizer keeps what was given back"))
+  func `a flood of requests holds nobody up`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["news"], "-L")
     let before = try #require(server.peakMemory)

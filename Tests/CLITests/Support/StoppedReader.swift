@@ -87,6 +87,10 @@ extension PusherCLI {
   static let bearsFileLimits =
     ProcessInfo.processInfo.environment["PUSHER_CLI_SANITIZER"] != "thread"
 
+  /// Whether memory that the program gives back is given back: AddressSanitizer keeps it for a while.
+  static let givesMemoryBack =
+    ProcessInfo.processInfo.environment["PUSHER_CLI_SANITIZER"] != "address"
+
   /// Starts the program with a limit on the size of the files that it writes, in units of 512 bytes.
   static func limited(blocks: Int, _ arguments: [String], output: ChildProgram.Output) throws
     -> ChildProgram
