@@ -8,21 +8,8 @@ cd "$(dirname "$0")/.."
 
 swift=${SWIFT:-swift}
 work=.build-conformance
-pids=''
-
-stop() {
-  status=$?
-  trap - EXIT
-  for pid in $pids; do
-    kill "$pid" 2>/dev/null || true
-    wait "$pid" 2>/dev/null || true
-  done
-  exit "$status"
-}
-trap stop EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+# shellcheck source=scripts/ending.sh
+. scripts/ending.sh
 
 fail() {
   echo "conformance: $*" >&2

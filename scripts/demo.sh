@@ -7,24 +7,10 @@
 set -eu
 
 program=$1
+# shellcheck source=scripts/ending.sh
+. "$(dirname "$0")/ending.sh"
 work=$(mktemp -d)
-server=''
-subscriber=''
-
-stop() {
-  status=$?
-  trap - EXIT
-  for pid in $subscriber $server; do
-    kill "$pid" 2>/dev/null || true
-    wait "$pid" 2>/dev/null || true
-  done
-  rm -rf "$work"
-  exit "$status"
-}
-trap stop EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+temporary=$work
 
 fail() {
   echo "demo: $*" >&2
@@ -46,7 +32,7 @@ await() {
   until "$@" >/dev/null 2>&1; do
     turns=$((turns + 1))
     [ "$turns" -lt 150 ] || fail "$what did not happen within 15 seconds"
-    for pid in $server $subscriber; do
+    for pid in $pids; do
       kill -0 "$pid" 2>/dev/null || fail "$what did not happen: the program ended"
     done
     sleep 0.1
@@ -65,7 +51,7 @@ export PUSHER_APP_ID=local PUSHER_APP_KEY=local PUSHER_APP_SECRET=local
 show 'pusher-cli serve --listen 127.0.0.1:0 --port-file port &'
 "$program" serve --listen 127.0.0.1:0 --port-file "$work/port" \
   </dev/null >"$work/server.out" 2>"$work/server.err" &
-server=$!
+pids=$!
 await 'a port from the server' test -s "$work/port"
 port=$(cat "$work/port")
 echo "listening on 127.0.0.1:$port"
@@ -75,6 +61,7 @@ show "pusher-cli subscribe $* -c news -c private-orders -c presence-lobby -L -n 
 "$program" subscribe "$@" -c news -c private-orders -c presence-lobby --user-id 7 \
   -L -n 4 -W 30s </dev/null >"$work/events" 2>"$work/subscriber.err" &
 subscriber=$!
+pids="$subscriber $pids"
 
 all_subscribed() {
   [ "$(grep -c '"pusher:subscription_succeeded"' "$work/events")" -eq 3 ]
@@ -100,7 +87,7 @@ trigger presence-lobby greeting '"plain text is fine too"' "$@"
 # The subscriber ends by itself after the fourth event.
 status=0
 wait "$subscriber" || status=$?
-subscriber=''
+pids=${pids#* }
 [ "$status" -eq 0 ] || fail "the subscriber ended with status $status"
 
 printf '\nwhat the subscriber printed:\n'

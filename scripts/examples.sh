@@ -9,23 +9,10 @@ cd "$(dirname "$0")/.."
 
 program=$1
 swift=${SWIFT:-swift}
+# shellcheck source=scripts/ending.sh
+. scripts/ending.sh
 work=$(mktemp -d)
-server=''
-
-stop() {
-  status=$?
-  trap - EXIT
-  if [ -n "$server" ]; then
-    kill "$server" 2>/dev/null || true
-    wait "$server" 2>/dev/null || true
-  fi
-  rm -rf "$work"
-  exit "$status"
-}
-trap stop EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+temporary=$work
 
 fail() {
   echo "examples: $*" >&2
@@ -49,7 +36,7 @@ folder=$("$swift" build --package-path Examples --scratch-path .build-examples -
 export PUSHER_APP_ID=local PUSHER_APP_KEY=local PUSHER_APP_SECRET=local
 "$program" serve --listen 127.0.0.1:0 --port-file "$work/port" \
   </dev/null >/dev/null 2>"$work/server.err" &
-server=$!
+pids=$!
 turns=0
 until [ -s "$work/port" ]; do
   turns=$((turns + 1))
