@@ -68,13 +68,13 @@ done
 
 support=Tests/PusherCoreTests/Support
 for harness in "$@"; do
-  if $stale || is_stale "$work/bin/$harness" Tests/Fuzzing $support; then
+  if $stale || is_stale "$work/bin/$harness" Tests/Fuzzing Tests/TestSupport $support; then
     echo "fuzz: compiling the harness $harness" >&2
     # shellcheck disable=SC2046
     compile -module-name FuzzHarness -emit-executable -emit-module-path "$work/FuzzHarness.swiftmodule" \
       Tests/Fuzzing/*.swift "Tests/Fuzzing/Harnesses/$harness.swift" \
-      $support/SeededGenerator.swift $support/ReceivedEvent.swift $support/StrictJSON.swift \
-      $support/WireBytes.swift "$work/PusherCore.o" "$work/PusherServer.o" \
+      Tests/TestSupport/SeededGenerator.swift $support/ReceivedEvent.swift \
+      $support/StrictJSON.swift $support/WireBytes.swift "$work/PusherCore.o" "$work/PusherServer.o" \
       $(pkg-config --libs openssl zlib libsodium) -o "$work/bin/$harness" 2>"$work/link.log" || {
       cat "$work/link.log" >&2
       exit 1

@@ -21,8 +21,29 @@ struct FuzzInput {
   /// The next byte; 0 when there is none.
   mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
 
+  /// The start of an input of cut bytes: a byte of choices, a byte that cuts, and then what a peer sends.
+  mutating func choicesAndCut() -> (choices: UInt8, cut: UInt8) { (byte(), byte()) }
+
   /// What is left.
   var bytes: [UInt8] { Array(rest) }
+}
+
+/// Something that happens step by step, each told by a line.
+protocol Walk {
+  init(options: UInt8)
+  /// Takes a step; the line's first letter tells which.
+  mutating func step(_ line: ArraySlice<UInt8>)
+  /// Checks what must be so at the end.
+  mutating func finish()
+}
+
+extension FuzzInput {
+  /// Takes a walk: a byte of options, then one step a line, 300 at most.
+  mutating func take<W: Walk>(_ walk: W.Type) {
+    var walk = W(options: byte())
+    for line in bytes.split(separator: 0x0A).prefix(300) { walk.step(line) }
+    walk.finish()
+  }
 }
 
 /// Cuts bytes into pieces as a network might, by a seed: single bytes often, long pieces sometimes.

@@ -66,35 +66,36 @@ indirect enum ReferenceJSON: Equatable {
     }
 
     private mutating func array() -> ReferenceJSON? {
-      position += 1
-      var elements: [ReferenceJSON] = []
-      blanks()
-      if take("]") { return .array([]) }
-      repeat {
-        blanks()
-        guard let element = value() else { return nil }
-        elements.append(element)
-        blanks()
-      } while take(",")
-      return take("]") ? .array(elements) : nil
+      list(until: "]") { $0.value() }.map(ReferenceJSON.array)
     }
 
     private mutating func object() -> ReferenceJSON? {
-      position += 1
-      var members: [Member] = []
+      list(until: "}") { $0.member() }.map(ReferenceJSON.object)
+    }
+
+    private mutating func member() -> Member? {
+      guard let name = string() else { return nil }
       blanks()
-      if take("}") { return .object([]) }
+      guard take(":") else { return nil }
+      blanks()
+      return value().map { Member(name: name, value: $0) }
+    }
+
+    /// What stands between a bracket and the one that closes it, with commas between.
+    private mutating func list<Element>(
+      until end: String, _ element: (inout Reader) -> Element?
+    ) -> [Element]? {
+      position += 1
+      var elements: [Element] = []
+      blanks()
+      if take(end) { return [] }
       repeat {
         blanks()
-        guard let name = string() else { return nil }
-        blanks()
-        guard take(":") else { return nil }
-        blanks()
-        guard let value = value() else { return nil }
-        members.append(Member(name: name, value: value))
+        guard let next = element(&self) else { return nil }
+        elements.append(next)
         blanks()
       } while take(",")
-      return take("}") ? .object(members) : nil
+      return take(end) ? elements : nil
     }
 
     private mutating func number() -> ReferenceJSON? {

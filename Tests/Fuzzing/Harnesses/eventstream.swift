@@ -7,8 +7,7 @@ import PusherCore
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzEventStream(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
-  let choices = input.byte()
-  let cut = input.byte()
+  let (choices, cut) = input.choicesAndCut()
   let bytes = input.bytes
   let limits =
     choices & 1 == 0 ? EventStreamLimits() : EventStreamLimits(line: 24, event: 32)

@@ -7,8 +7,7 @@ import PusherCore
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzFrames(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
-  let choices = input.byte()
-  let cut = input.byte()
+  let (choices, cut) = input.choicesAndCut()
   let link = FrameLink(choices: choices)
   if choices & 0x40 != 0 {
     link.sendAndReceive(input.bytes, cut: cut)

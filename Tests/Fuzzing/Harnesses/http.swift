@@ -8,8 +8,7 @@ import PusherServer
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHTTP(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
-  let choices = input.byte()
-  let cut = input.byte()
+  let (choices, cut) = input.choicesAndCut()
   let bytes = input.bytes
   if choices & 1 == 0 {
     var whole = ResponseReading(choices)

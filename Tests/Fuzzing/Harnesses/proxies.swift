@@ -7,8 +7,7 @@ import PusherCore
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzProxies(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
-  let choices = input.byte()
-  let cut = input.byte()
+  let (choices, cut) = input.choicesAndCut()
   let parts = input.bytes.split(separator: 0x0A, maxSplits: 1, omittingEmptySubsequences: false)
   let host = text(parts[0])
   let answers = parts.count > 1 ? Array(parts[1]) : []

@@ -8,13 +8,11 @@ import PusherServer
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzServer(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
-  let town = Town(options: input.byte())
-  for line in input.bytes.split(separator: 0x0A).prefix(300) { town.step(line) }
-  town.finish()
+  input.take(Town.self)
   return 0
 }
 
-private final class Town {
+private final class Town: Walk {
   private let applications: Applications
   private let router: APIRouter
   private let hub: Hub

@@ -7,13 +7,11 @@ import PusherCore
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzSession(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
-  var walk = SessionWalk(options: input.byte())
-  for line in input.bytes.split(separator: 0x0A).prefix(300) { walk.step(line) }
-  walk.finish()
+  input.take(SessionWalk.self)
   return 0
 }
 
-private struct SessionWalk {
+private struct SessionWalk: Walk {
   private var session: Session
   private var now = Instant(nanoseconds: 0)
   private var rules = SessionRules()

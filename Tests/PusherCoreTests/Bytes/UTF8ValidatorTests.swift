@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("UTF-8 validation (RFC 3629 section 4)")

@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 import Testing
 
 /// The fast way may decline, but whatever it writes, the general way writes too.

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 /// The fast way to an event's parts, held to the general one.

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 
 /// Random Pusher messages that follow from a seed, as the servers of the field would encode them.
 struct RandomMessage {

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 
 /// A session on a made-up clock, with everything it asked for since the last look.
 struct SessionHarness {

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("Deflating messages (RFC 7692 section 7.2.1)")

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("Event source: when it asks again (HTML section 9.2.3)")

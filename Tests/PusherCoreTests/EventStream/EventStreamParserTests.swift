@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("Event streams (HTML Living Standard section 9.2)")

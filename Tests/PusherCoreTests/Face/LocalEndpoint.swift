@@ -17,50 +17,24 @@ final class LocalEndpoint: Sendable {
     }
   }
 
-  let port: Int
   let requests = Gathered<Request>()
-  private let descriptor: Int32
+  private let listener: LoopbackListener
 
   /// - Parameter answer: The status and the body for a request.
   init(_ answer: @escaping @Sendable (Request) -> (Int, String)) throws {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, length) == 0 && listen(descriptor, 16) == 0
-          && getsockname(descriptor, $0, &length) == 0
-      }
-    }
-    guard isBound else { throw LocalService.Failure.noServer }
-    self.descriptor = descriptor
-    port = Int(UInt16(bigEndian: address.sin_port))
-    let requests = requests
-    Thread.detachNewThread {
-      while true {
-        let peer = accept(descriptor, nil, nil)
-        guard peer >= 0 else { break }
-        if let request = Self.read(peer) {
-          requests.add(request)
-          let (status, body) = answer(request)
-          let text =
-            "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\nX-Was: here\r\n"
-            + "Connection: close\r\n\r\n\(body)"
-          _ = send(peer, text, text.utf8.count, Int32(MSG_NOSIGNAL))
-        }
-        close(peer)
-      }
-      // Here and not at the end of the object: the number would be another's while this thread still accepts by it.
-      close(descriptor)
+    listener = try LoopbackListener(backlog: 16) { [requests] peer in
+      defer { close(peer) }
+      guard let request = Self.read(peer) else { return }
+      requests.add(request)
+      let (status, body) = answer(request)
+      let text =
+        "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\nX-Was: here\r\n"
+        + "Connection: close\r\n\r\n\(body)"
+      _ = send(peer, text, text.utf8.count, Int32(MSG_NOSIGNAL))
     }
   }
 
-  deinit {
-    shutdown(descriptor, Int32(SHUT_RDWR))
-  }
-
+  var port: Int { listener.port }
   var url: String { "http://127.0.0.1:\(port)/pusher/auth" }
 
   private static func read(_ peer: Int32) -> Request? {

@@ -1,6 +1,7 @@
 import Foundation
 import PusherCore
 import PusherServer
+import TestSupport
 
 /// A local server on a thread of its own, for clients that have one too.
 final class LocalService: Sendable {
@@ -187,6 +188,12 @@ final class RecordingDelegate: PusherDelegate {
     self.mayConnect = mayConnect
     self.retry = retry
     self.changeRequest = changeRequest
+  }
+
+  /// The delegate of a client, which keeps it weakly.
+  convenience init(of pusher: Pusher) {
+    self.init()
+    pusher.delegate = self
   }
 
   func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {

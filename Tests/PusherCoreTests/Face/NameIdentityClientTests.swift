@@ -24,8 +24,7 @@ import Testing
   @Test func `a handler gets the events whose bytes it is bound to`() async throws {
     let service = try LocalService()
     let pusher = service.pusher()
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
+    let delegate = RecordingDelegate(of: pusher)
     let told = Gathered<String>()
     let channel = pusher.subscribe("a")
     channel.bind(eventName: Self.one) { _ in told.add("channel one") }

@@ -1,23 +1,19 @@
+import Foundation
 import PusherCore
 import TestSupport
 import Testing
 
 /// The feature table's rows on events and binding.
 @Suite(.ownThread) struct `Binding to events` {
-  let service: LocalService
-  let delegate = RecordingDelegate()
-  let pusher: Pusher
-  let channel: PusherChannel
-  let told = Gathered<String>()
+  private let client: JoinedClient
+  private var service: LocalService { client.service }
+  private var pusher: Pusher { client.pusher }
+  private var channel: PusherChannel { client.channel }
+  private var delegate: RecordingDelegate { client.delegate }
+  private let told = Gathered<String>()
 
   init() async throws {
-    service = try LocalService()
-    pusher = service.pusher()
-    pusher.delegate = delegate
-    channel = pusher.subscribe("a")
-    pusher.subscribe("b")
-    pusher.connect()
-    _ = try await delegate.subscribed.wait(for: 2)
+    client = try await JoinedClient()
   }
 
   private func note(_ text: String) -> @Sendable (PusherEvent) -> Void {
@@ -199,16 +195,15 @@ import Testing
 
   @Test func `a handler that blocks loses no events`() async throws {
     let gate = Gathered<Int>()
+    let areSent = DispatchSemaphore(value: 0)
     pusher.bind(eventName: "x") { [told] event in
-      // Busy until a good part of the others has been sent.
-      let start = SystemClock.now()
-      if told.values.isEmpty {
-        while start.duration(to: SystemClock.now()) < .milliseconds(200) {}
-      }
+      // Busy until all the others have been sent.
+      if told.values.isEmpty { _ = areSent.wait(timeout: .now() + 60) }
       told.add(event.data ?? "")
       gate.add(1)
     }
     for number in 0..<30 { try await service.trigger("x", "a", "\(number)") }
+    areSent.signal()
     _ = try await gate.wait(for: 30)
     #expect(told.values == (0..<30).map(String.init))
   }

@@ -35,8 +35,7 @@ import Testing
     async throws
   {
     let pusher = service.pusher()
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
+    let delegate = RecordingDelegate(of: pusher)
     let events = Gathered<String>()
     let channel = pusher.subscribe("a")
     channel.bind(eventName: "e") { events.add($0.data ?? "none") }
@@ -52,8 +51,7 @@ import Testing
 
   @Test func `disconnect works while connecting`() async throws {
     let pusher = service.pusher()
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
+    let delegate = RecordingDelegate(of: pusher)
     pusher.connect()
     pusher.disconnect()
     let states = try await delegate.states.wait(for: 3)
@@ -65,8 +63,7 @@ import Testing
     async throws
   {
     let pusher = service.pusher()
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
+    let delegate = RecordingDelegate(of: pusher)
     let events = Gathered<PusherEvent>()
     pusher.subscribe("my-channel").bind(eventName: "my-event") { events.add($0) }
     pusher.connect()

@@ -4,19 +4,13 @@ import Testing
 
 /// All events of a client or of a channel as a sequence.
 @Suite(.ownThread) struct `Events as a sequence` {
-  let service: LocalService
-  let delegate = RecordingDelegate()
-  let pusher: Pusher
-  let channel: PusherChannel
+  private let client: JoinedClient
+  private var service: LocalService { client.service }
+  private var pusher: Pusher { client.pusher }
+  private var channel: PusherChannel { client.channel }
 
   init() async throws {
-    service = try LocalService()
-    pusher = service.pusher()
-    pusher.delegate = delegate
-    channel = pusher.subscribe("a")
-    pusher.subscribe("b")
-    pusher.connect()
-    _ = try await delegate.subscribed.wait(for: 2)
+    client = try await JoinedClient()
   }
 
   @Test func `a client's events come in their order`() async throws {
@@ -81,8 +75,7 @@ import Testing
     async throws
   {
     let (sender, receiver) = (service.signingPusher(), service.signingPusher())
-    let delegate = RecordingDelegate()
-    receiver.delegate = delegate
+    let delegate = RecordingDelegate(of: receiver)
     let events = Gathered<PusherEvent>()
     receiver.connection.userDataFetcher = { PusherPresenceChannelMember(userId: "r") }
     sender.connection.userDataFetcher = { PusherPresenceChannelMember(userId: "s") }
@@ -145,8 +138,7 @@ import Testing
     async throws
   {
     let pusher = service.signingPusher()
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
+    let delegate = RecordingDelegate(of: pusher)
     let events = Gathered<JSONValue?>()
     pusher.bind(eventName: "pusher:error") { events.add($0.jsonObject) }
     let channel = pusher.subscribe("private-a")

@@ -106,8 +106,7 @@ import Testing
     var options = service.options()
     options.activityTimeout = .milliseconds(20)
     let pusher = Pusher(key: service.pusher().key, options: options)
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
+    let delegate = RecordingDelegate(of: pusher)
     pusher.connect()
     func pings() -> Int {
       delegate.logged.values.count { $0.hasPrefix("sent: ") && $0.contains("ping") }
@@ -128,8 +127,7 @@ import Testing
       autoReconnect: false, host: .host("127.0.0.1"), port: server.port, useTLS: false)
     options.activityTimeout = .milliseconds(20)
     let pusher = Pusher(key: "k", options: options)
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
+    let delegate = RecordingDelegate(of: pusher)
     pusher.connection.pongResponseTimeout = .milliseconds(30)
     #expect(pusher.connection.pongResponseTimeout == .milliseconds(30))
     pusher.connect()
@@ -182,8 +180,7 @@ import Testing
     var options = service.options()
     options.attemptToReturnJSONObject = false
     let pusher = Pusher(key: service.pusher().key, options: options)
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
+    let delegate = RecordingDelegate(of: pusher)
     let values = Gathered<JSONValue?>()
     pusher.subscribe("a").bind(eventName: "e", callback: { values.add($0) })
     pusher.connect()

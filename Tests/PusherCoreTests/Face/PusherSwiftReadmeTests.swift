@@ -3,7 +3,8 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// Every Swift block of PusherSwift's README (7.x), in its order, compiled and run.
+/// Every Swift block of PusherSwift's README (7.x), in its order, compiled and run; those that EventflitSwift's has too
+/// stand in `BothReadmesTests.swift`.
 ///
 /// Where a block differs from the page, a comment says what is mended and why. Everywhere: a host that is the
 /// local server's, handlers that note what they would print, and Foundation's types replaced: `AuthRequest` for
@@ -47,14 +48,10 @@ import Testing
     var options = PusherClientOptions(
       host: .cluster("eu")
     )
-    // A proxy tells where the client wants to go, without a name having to be looked up.
-    let proxy = try LocalEndpoint { _ in (403, "") }
-    options.network = PusherNetwork(proxy: "http://127.0.0.1:\(proxy.port)")
-    options.autoReconnect = false
+    let proxy = try WatchingProxy(&options)
     let pusher = Pusher(key: "APP_KEY", options: options)
     pusher.connect()
-    let head = try await proxy.requests.wait().first?.head
-    #expect(head?.hasPrefix("CONNECT ws-eu.pusher.com:443 HTTP/1.1\r\n") == true)
+    #expect(try await proxy.destination() == "ws-eu.pusher.com:443")
   }
 
   @Test func `options with an endpoint`() {
@@ -74,30 +71,14 @@ import Testing
           socketID: request.form["socket_id"] ?? "", channel: request.form["channel_name"] ?? "")
       return (200, #"{"auth":"\#(auth.auth)"}"#)
     }
-    let url = endpoint.url
-    final class AuthRequestBuilder: AuthRequestBuilderProtocol {
-      let url: String
-      init(url: String) { self.url = url }
-      func requestFor(socketID: String, channelName: String) -> AuthRequest? {
-        var request = AuthRequest(url: url)
-        request.httpMethod = "POST"
-        // The page writes `channel.name`, which its function does not have.
-        request.httpBody = "socket_id=\(socketID)&channel_name=\(channelName)"
-        request.addValue("myToken", forHTTPHeaderField: "Authorization")
-        return request
-      }
-    }
-
-    var options = PusherClientOptions(
-      authMethod: AuthMethod.authRequestBuilder(authRequestBuilder: AuthRequestBuilder(url: url))
+    let options = service.options(
+      AuthMethod.authRequestBuilder(authRequestBuilder: AuthRequestBuilder(url: endpoint.url))
     )
-    (options.host, options.port, options.useTLS) = (.host("127.0.0.1"), service.port, false)
     let pusher = Pusher(
       key: key,
       options: options
     )
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
+    let delegate = RecordingDelegate(of: pusher)
     pusher.subscribe("private-a")
     pusher.connect()
     _ = try await delegate.subscribed.wait()
@@ -110,23 +91,6 @@ import Testing
     pusher.connection.delegate = delegate
     pusher.connect()
     _ = try await delegate.connected.wait()
-  }
-
-  @Test func `the userDataFetcher`() async throws {
-    let pusher = service.signingPusher()
-
-    pusher.connection.userDataFetcher = { () -> PusherPresenceChannelMember in
-      PusherPresenceChannelMember(userId: "123", userInfo: ["twitter": "hamchapman"])
-    }
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
-    let channel = pusher.subscribeToPresenceChannel(channelName: "presence-a")
-    pusher.connect()
-    _ = try await delegate.subscribed.wait()
-    #expect(
-      channel.me()
-        == PusherPresenceChannelMember(
-          userId: "123", userInfo: ["twitter": "hamchapman"]))
   }
 
   @Test func `the connection delegate, all functions optional`() async throws {
@@ -190,103 +154,9 @@ import Testing
     #expect(pusher.connection.maxReconnectGapInSeconds == nil)
   }
 
-  @Test func `subscribing to public, private and presence channels`() async throws {
-    let pusher = service.signingPusher()
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
-    pusher.connect()
-    let myChannel = pusher.subscribe("my-channel")
-    let myPrivateChannel = pusher.subscribe("private-my-channel")
-    let myPresenceChannel = pusher.subscribeToPresenceChannel(
-      channelName: "presence-my-channel")
-    let myOtherPresenceChannel = pusher.subscribe("presence-my-channel")
-    _ = try await delegate.subscribed.wait(for: 3)
-    #expect(myChannel.isSubscribed && myPrivateChannel.isSubscribed)
-    #expect(myPresenceChannel.memberCount == 1)
-    // "unless you choose to cast the channel object":
-    #expect((myOtherPresenceChannel as? PusherPresenceChannel)?.members.count == 1)
-  }
-
-  @Test func `functions for members`() async throws {
-    let printed = printed
-    let onMemberChange = { @Sendable (member: PusherPresenceChannelMember) in
-      printed.add("\(member)")
-    }
-
-    let pusher = service.signingPusher()
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
-    // The page leaves out the label `channelName:`, which the function has always had.
-    let chan = pusher.subscribeToPresenceChannel(
-      channelName: "presence-channel", onMemberAdded: onMemberChange,
-      onMemberRemoved: onMemberChange)
-    pusher.connect()
-    _ = try await delegate.subscribed.wait()
-    let other = service.signingPusher()
-    other.subscribe("presence-channel")
-    other.connect()
-    #expect(try await printed.wait().count == 1)
-    #expect(chan.memberCount == 2)
-  }
-
-  @Test func `binding to pusher subscription_succeeded`() async throws {
-    let pusher = service.signingPusher()
-    let printed = printed
-
-    let chan = pusher.subscribeToPresenceChannel(channelName: "presence-channel")
-
-    chan.bind(
-      eventName: "pusher:subscription_succeeded",
-      callback: { data in
-        printed.add("Subscribed!")
-        printed.add("I can now access myId: \(chan.myId ?? "no id")")
-        printed.add("And here are the channel members: \(chan.members.map(\.userId))")
-      })
-    pusher.connect()
-    let lines = try await printed.wait(for: 3)
-    let id = try #require(pusher.connection.socketId)
-    #expect(
-      lines == [
-        "Subscribed!", "I can now access myId: \(id)",
-        "And here are the channel members: [\"\(id)\"]",
-      ])
-  }
-
-  @Test func `the delegate that looks for a presence channel`() async throws {
-    final class DummyDelegate: PusherDelegate {
-      let printed: Gathered<String>
-      // The page's class uses a `pusher` from nowhere. Held weakly: the client must not keep itself alive.
-      let channels: @Sendable () -> PusherChannels?
-      init(_ printed: Gathered<String>, _ channels: @escaping @Sendable () -> PusherChannels?) {
-        self.printed = printed
-        self.channels = channels
-      }
-      // The page calls it `subscriptionDidSucceed`, its name until 4.0, and uses an undefined `channelName`.
-      func subscribedToChannel(name: String) {
-        if name == "presence-channel" {
-          if let presChan = channels()?.findPresence(name: name) {
-            // in here you can now have access to the channel's members and myId properties
-            printed.add("\(presChan.members.count)")
-            printed.add(presChan.myId ?? "no id")
-          }
-        }
-      }
-    }
-
-    let pusher = service.signingPusher()
-    // The page gives the connection the only reference to a delegate that it keeps weakly.
-    let delegate = DummyDelegate(printed) { [weak pusher] in pusher?.connection.channels }
-    pusher.connection.delegate = delegate
-    let chan = pusher.subscribeToPresenceChannel(channelName: "presence-channel")
-    pusher.connect()
-    #expect(try await printed.wait(for: 2).first == "1")
-    #expect(printed.values.last == chan.myId)
-  }
-
   @Test func `subscribing with self-provided auth values`() async throws {
     let pusher = service.pusher()
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
+    let delegate = RecordingDelegate(of: pusher)
     pusher.connect()
     _ = try await delegate.connected.wait()
     let application = Application.forTests()
@@ -305,8 +175,7 @@ import Testing
   @Test func `global events`() async throws {
     let printed = printed
     let pusher = service.pusher()
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
+    let delegate = RecordingDelegate(of: pusher)
     pusher.subscribe("my-channel")
 
     // As the page has it, but for the second `let`, which Swift 3 brought.
@@ -326,8 +195,7 @@ import Testing
   @Test func `per-channel events`() async throws {
     let printed = printed
     let pusher = service.pusher()
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
+    let delegate = RecordingDelegate(of: pusher)
     let myChannel = pusher.subscribe("my-channel")
 
     myChannel.bind(

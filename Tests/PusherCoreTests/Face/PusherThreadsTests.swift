@@ -46,7 +46,7 @@ import Testing
     _ heard: Gathered<Int>
   ) {
     let names = ["a", "b", "private-c", "presence-d", "private-e"]
-    let name = names[Int(random.next() % UInt64(names.count))]
+    let name = names[random.below(names.count)]
     let note: @Sendable (PusherEvent) -> Void = { event in
       heard.add(event.data?.utf8.count ?? 0)
       if event.eventName == "e" { pusher.channel(named: "b")?.unbindAll(forEventName: "never") }

@@ -60,52 +60,30 @@ final class RawServer: Sendable {
     func open() { state.withLock { $0 = true } }
   }
 
-  let port: Int
   /// How many connections were open whenever one came.
   let opened = Gathered<Int>()
   let closed = Gathered<Int>()
-  private let descriptor: Int32
+  private let listener: LoopbackListener
+
+  var port: Int { listener.port }
 
   /// - Parameter talk: The other side of one connection, which is closed after it.
   init(_ talk: @escaping @Sendable (Peer) -> Void) throws {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, length) == 0 && listen(descriptor, 256) == 0
-          && getsockname(descriptor, $0, &length) == 0
-      }
-    }
-    guard isBound else { throw LocalService.Failure.noServer }
-    self.descriptor = descriptor
-    port = Int(UInt16(bigEndian: address.sin_port))
     let (opened, closed) = (opened, closed)
     let count = Locked(0)
-    Thread.detachNewThread {
-      while true {
-        let peer = accept(descriptor, nil, nil)
-        guard peer >= 0 else { break }
-        let now = count.withLock { count in
-          count += 1
-          return count
-        }
-        opened.add(now)
-        Thread.detachNewThread {
-          talk(Peer(peer))
-          count.withLock { $0 -= 1 }
-          close(peer)
-          closed.add(1)
-        }
+    listener = try LoopbackListener(backlog: 256) { peer in
+      let now = count.withLock { count in
+        count += 1
+        return count
       }
-      close(descriptor)
+      opened.add(now)
+      Thread.detachNewThread {
+        talk(Peer(peer))
+        count.withLock { $0 -= 1 }
+        close(peer)
+        closed.add(1)
+      }
     }
-  }
-
-  deinit {
-    shutdown(descriptor, Int32(SHUT_RDWR))
   }
 
   /// What makes a client's WebSocket with this server, and greets it.

@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 import Testing
 
 /// RFC 8259 section 7.

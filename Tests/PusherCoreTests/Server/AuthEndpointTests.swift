@@ -1,5 +1,6 @@
 import PusherCore
 import PusherServer
+import TestSupport
 import Testing
 
 /// Pusher's pages "Authorizing users" and "Authenticating users"; the Fetch standard, section "CORS protocol".

@@ -1,5 +1,6 @@
 import PusherCore
 import PusherServer
+import TestSupport
 
 /// A client of a hub without a socket: what it sends goes to its session as masked frames.
 final class HubClient {
@@ -26,6 +27,13 @@ final class HubClient {
   func send(_ text: String) {
     wire.send(text: text)
     deliverInput()
+  }
+
+  /// Sends one message, and answers the text messages that come of it.
+  func answers(to text: String) -> [String] {
+    _ = texts()
+    send(text)
+    return texts()
   }
 
   /// Takes what the client has put out to the session.

@@ -1,4 +1,5 @@
 import PusherServer
+import TestSupport
 import Testing
 
 /// RFC 6761 sections 6.2 and 6.3; RFC 4291 sections 2.2 and 2.5; the URL standard, section "Host parsing".
@@ -8,50 +9,46 @@ struct LocalHostTests {
     let text: String
     /// `nil` for what is no host at all.
     let isLocal: Bool?
-
-    init(_ text: String, _ isLocal: Bool?) {
-      self.text = text
-      self.isLocal = isLocal
-    }
-
     var testDescription: String { text }
   }
 
-  static let hosts: [Vector] = [
-    // Names.
-    Vector("localhost", true), Vector("LOCALHOST", true), Vector("LocalHost.", true),
-    Vector("app.localhost", true), Vector("a.b.localhost", true), Vector("shop.test", true),
-    Vector("SHOP.Test.", true), Vector("test", false), Vector("evil.example", false),
-    Vector("localhost.evil.example", false), Vector("localhost.example", false),
-    Vector("evillocalhost", false), Vector("evil-localhost", false), Vector("eviltest", false),
-    Vector("test.example", false), Vector("localhost-", false), Vector("localhos", false),
-    Vector("xn--localhst-9za", false), Vector("localtest.me", false), Vector("lvh.me", false),
-    // Addresses.
-    Vector("127.0.0.1", true), Vector("127.255.255.254", true), Vector("127.0.0.1.", true),
-    Vector("[::1]", true), Vector("[0:0:0:0:0:0:0:1]", true), Vector("[0::1]", true),
-    Vector("[::0001]", true), Vector("[::ffff:127.0.0.1]", true), Vector("[::FFFF:7f00:1]", true),
-    Vector("[::ffff:7F01:203]", true), Vector("0.0.0.0", false), Vector("[::]", false),
-    Vector("10.0.0.1", false), Vector("192.168.1.5", false), Vector("128.0.0.1", false),
-    Vector("[fe80::1]", false), Vector("[::2]", false), Vector("[::ffff:10.0.0.1]", false),
-    Vector("[::127.0.0.1]", false), Vector("[1::1]", false), Vector("[64:ff9b::127.0.0.1]", false),
-    // Other spellings of 127.0.0.1, which browsers never send.
-    Vector("127.1", false), Vector("127.0.1", false), Vector("0x7f.1", false),
-    Vector("0x7f000001", false), Vector("2130706433", false), Vector("0177.0.0.1", false),
-    Vector("127.0.0.01", false), Vector("127.0.0.256", false),
-    Vector("127.0.0.1.evil.example", false),
-    Vector("127.0.0.1.0", false), Vector("127.0.0.0x1", false),
+  private static func vectors(_ isLocal: Bool?, _ texts: [String]) -> [Vector] {
+    texts.map { Vector(text: $0, isLocal: isLocal) }
+  }
+
+  static let hosts: [Vector] =
+    // Names and addresses of this machine.
+    vectors(
+      true,
+      [
+        "localhost", "LOCALHOST", "LocalHost.", "app.localhost", "a.b.localhost", "shop.test",
+        "SHOP.Test.", "127.0.0.1", "127.255.255.254", "127.0.0.1.", "[::1]", "[0:0:0:0:0:0:0:1]",
+        "[0::1]", "[::0001]", "[::ffff:127.0.0.1]", "[::FFFF:7f00:1]", "[::ffff:7F01:203]",
+      ])
+    // Others, and spellings of 127.0.0.1 that browsers never send.
+    + vectors(
+      false,
+      [
+        "test", "evil.example", "localhost.evil.example", "localhost.example", "evillocalhost",
+        "evil-localhost", "eviltest", "test.example", "localhost-", "localhos", "xn--localhst-9za",
+        "localtest.me", "lvh.me", "0.0.0.0", "[::]", "10.0.0.1", "192.168.1.5", "128.0.0.1",
+        "[fe80::1]", "[::2]", "[::ffff:10.0.0.1]", "[::127.0.0.1]", "[1::1]",
+        "[64:ff9b::127.0.0.1]",
+        "127.1", "127.0.1", "0x7f.1", "0x7f000001", "2130706433", "0177.0.0.1", "127.0.0.01",
+        "127.0.0.256", "127.0.0.1.evil.example", "127.0.0.1.0", "127.0.0.0x1",
+      ])
     // What is no host.
-    Vector("", nil), Vector(".", nil), Vector("..localhost", nil), Vector("a..localhost", nil),
-    Vector(".localhost", nil), Vector("localhost..", nil), Vector("a b", nil),
-    Vector("localhost\u{0}", nil), Vector("localhost@evil.example", nil),
-    Vector("localhost/x", nil),
-    Vector("evil.example#.localhost", nil), Vector("evil.example?.test", nil),
-    Vector("ｌocalhost", nil), Vector("größe.test", nil), Vector("evil.example\\.test", nil),
-    Vector("::1", nil), Vector("[::1", nil), Vector("::1]", nil), Vector("[]", nil),
-    Vector("[localhost]", nil), Vector("[::1%lo]", nil), Vector("[::1%25lo]", nil),
-    Vector("localhost:80", nil), Vector("[::1]:80", nil), Vector("%6cocalhost", nil),
-    Vector(String(repeating: "a", count: 254), nil),
-  ]
+    + vectors(
+      nil,
+      [
+        "", ".", "..localhost", "a..localhost", ".localhost", "localhost..", "a b",
+        "localhost\u{0}",
+        "localhost@evil.example", "localhost/x", "evil.example#.localhost", "evil.example?.test",
+        "ｌocalhost", "größe.test", "evil.example\\.test", "::1", "[::1", "::1]", "[]",
+        "[localhost]",
+        "[::1%lo]", "[::1%25lo]", "localhost:80", "[::1]:80", "%6cocalhost",
+        String(repeating: "a", count: 254),
+      ])
 
   @Test(arguments: hosts)
   func `a host is local, is not, or is none`(vector: Vector) {
@@ -85,25 +82,33 @@ struct LocalHostTests {
     #expect(LocalHost.split(text) == nil)
   }
 
-  static let origins: [Vector] = [
-    Vector("http://localhost", true), Vector("https://localhost:3000", true),
-    Vector("HTTP://LocalHost:3000", true), Vector("http://[::1]:8080", true),
-    Vector("http://[::ffff:7f00:1]", true), Vector("https://shop.test", true),
-    Vector("http://app.localhost.", true),
-    Vector("https://evil.example", false), Vector("http://localhost.evil.example", false),
-    Vector("http://192.168.1.5:3000", false), Vector("http://0.0.0.0:3000", false),
-    Vector("null", false), Vector("NULL", false), Vector("file://", false),
-    // Nobody knows here what is behind other schemes.
-    Vector("chrome-extension://abcdefghijklmnop", false), Vector("capacitor://localhost", false),
-    Vector("ws://localhost", false), Vector("ftp://localhost", false),
-    Vector("", nil), Vector("localhost", nil), Vector("localhost:3000", nil),
-    Vector("//localhost", nil), Vector("http:localhost", nil), Vector("http:/localhost", nil),
-    Vector("http://", nil), Vector("http://localhost/", nil), Vector("http://localhost/x", nil),
-    Vector("http://localhost http://evil.example", nil), Vector("http://a@localhost", nil),
-    Vector("http://localhost:3000:1", nil), Vector("http://localhost,http://a", nil),
-    Vector("http://evil.example#.localhost", nil), Vector("file:///etc", nil), Vector(" null", nil),
-    Vector("1http://localhost", nil), Vector("data:text/html", nil), Vector("about:blank", nil),
-  ]
+  static let origins: [Vector] =
+    // Of this machine.
+    vectors(
+      true,
+      [
+        "http://localhost", "https://localhost:3000", "HTTP://LocalHost:3000", "http://[::1]:8080",
+        "http://[::ffff:7f00:1]", "https://shop.test", "http://app.localhost.",
+      ])
+    // Of others; nobody knows here what stands for hosts in other schemes than http and https.
+    + vectors(
+      false,
+      [
+        "https://evil.example", "http://localhost.evil.example", "http://192.168.1.5:3000",
+        "http://0.0.0.0:3000", "null", "NULL", "file://", "chrome-extension://abcdefghijklmnop",
+        "capacitor://localhost", "ws://localhost", "ftp://localhost",
+      ])
+    // What is no origin.
+    + vectors(
+      nil,
+      [
+        "", "localhost", "localhost:3000", "//localhost", "http:localhost", "http:/localhost",
+        "http://", "http://localhost/", "http://localhost/x",
+        "http://localhost http://evil.example",
+        "http://a@localhost", "http://localhost:3000:1", "http://localhost,http://a",
+        "http://evil.example#.localhost", "file:///etc", " null", "1http://localhost",
+        "data:text/html", "about:blank",
+      ])
 
   @Test(arguments: origins)
   func `an origin is local, is not, or is none`(vector: Vector) {
@@ -148,8 +153,8 @@ struct LocalHostTests {
     let alphabet = Array("0127.:[]%af-_lochstxLT/@# \u{0}é".unicodeScalars)
     for _ in 0..<20_000 {
       var text = String.UnicodeScalarView()
-      for _ in 0..<Int(random.next() % 24) {
-        text.append(alphabet[Int(random.next() % UInt64(alphabet.count))])
+      for _ in 0..<random.below(24) {
+        text.append(alphabet[random.below(alphabet.count)])
       }
       let host = LocalHost(String(text))
       #expect(host.map { LocalHost($0.description) == $0 } ?? true)

@@ -1,5 +1,6 @@
 import PusherCore
 import PusherServer
+import TestSupport
 import Testing
 
 @Suite("Protocol page, presence channels")
@@ -11,14 +12,12 @@ struct PresenceTests {
   }
 
   @Test func `the documented signature of a presence channel is accepted`() {
-    let client = HubClient(.forTests(), "1234.1234")
-    _ = client.texts()
-    client.send(
-      #"{"event":"pusher:subscribe","data":{"channel":"presence-foobar","auth":"#
+    let answers = HubClient(.forTests(), "1234.1234").answers(
+      to: #"{"event":"pusher:subscribe","data":{"channel":"presence-foobar","auth":"#
         + #""278d425bdf160c739803:31935e7d86dba64c2a90aed31fdc61869f9b22ba9d8863bba239c03ca481bc80","#
         + #""channel_data":"{\"user_id\":10,\"user_info\":{\"name\":\"Mr. Channels\"}}"}}"#)
     #expect(
-      client.texts() == [
+      answers == [
         #"{"event":"pusher_internal:subscription_succeeded","channel":"presence-foobar","data":"#
           + #""{\"presence\":{\"ids\":[\"10\"],\"hash\":{\"10\":{\"name\":\"Mr. Channels\"}},"#
           + #"\"count\":1}}"}"#
@@ -111,7 +110,7 @@ struct PresenceTests {
       (HubClient(hub, "1.\(index)"), "u\(index % 5)", false)
     }
     for _ in 0..<2000 {
-      let index = Int(random.next() % 12)
+      let index = random.below(12)
       let (client, user, isIn) = clients[index]
       if isIn {
         client.send(#"{"event":"pusher:unsubscribe","data":{"channel":"presence-room"}}"#)

@@ -1,5 +1,6 @@
 import PusherCore
 import PusherServer
+import TestSupport
 
 /// A server and its clients on one loop, over loopback.
 final class ServerHarness {

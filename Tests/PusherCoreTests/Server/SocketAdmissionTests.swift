@@ -1,5 +1,6 @@
 import PusherCore
 import PusherServer
+import TestSupport
 import Testing
 
 @Suite("Protocol page, connection and error codes")

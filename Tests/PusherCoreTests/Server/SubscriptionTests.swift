@@ -28,14 +28,12 @@ struct SubscriptionTests {
   }
 
   @Test func `the documented signature of a private channel is accepted`() {
-    let client = HubClient(.forTests(), "1234.1234")
-    _ = client.texts()
-    client.send(
-      #"{"event":"pusher:subscribe","data":{"channel":"private-foobar","auth":"#
+    let answers = HubClient(.forTests(), "1234.1234").answers(
+      to: #"{"event":"pusher:subscribe","data":{"channel":"private-foobar","auth":"#
         + #""278d425bdf160c739803:58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4"}}"#
     )
     #expect(
-      client.texts() == [
+      answers == [
         #"{"event":"pusher_internal:subscription_succeeded","channel":"private-foobar","data":"{}"}"#
       ])
   }

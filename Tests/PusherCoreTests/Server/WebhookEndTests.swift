@@ -1,5 +1,6 @@
 import PusherCore
 import PusherServer
+import TestSupport
 import Testing
 
 @Suite("Webhooks whose receivers fail, and those that wait when the server ends")

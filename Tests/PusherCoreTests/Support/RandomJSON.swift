@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 
 /// Random JSON values that follow from a seed.
 enum RandomJSON {

@@ -36,7 +36,7 @@ extension WebSocketConnection {
     deflate: PerMessageDeflateParameters? = nil, limits: WebSocketLimits = WebSocketLimits()
   ) -> WebSocketConnection {
     WebSocketConnection(
-      role: .server, deflate: deflate, limits: limits, random: SeededGenerator(seed: 1))
+      role: .server, deflate: deflate, limits: limits, random: SystemRandomNumberGenerator())
   }
 
   /// All events that the input holds.
@@ -58,4 +58,11 @@ extension WebSocketConnection {
     output.consume(bytes.count)
     return bytes
   }
+}
+
+/// A generator that always draws the same number, for vectors with a known mask.
+struct FixedGenerator: RandomNumberGenerator {
+  let value: UInt64
+
+  mutating func next() -> UInt64 { value }
 }

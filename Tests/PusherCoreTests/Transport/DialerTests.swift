@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 private func ipv4(_ last: UInt8) -> SocketAddress {

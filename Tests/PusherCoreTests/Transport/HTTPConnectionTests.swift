@@ -54,7 +54,7 @@ import Testing
     init(_ answers: [String]) throws {
       harness = try LoopHarness()
       server = try Server(harness.loop, answers)
-      client = HTTPConnection(loop: harness.loop, tls: nil, timeout: .seconds(4))
+      client = HTTPConnection(loop: harness.loop, tls: nil, timeout: .seconds(60))
     }
 
     /// The status, or `nil` when the request failed.

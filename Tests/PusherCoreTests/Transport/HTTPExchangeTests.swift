@@ -34,7 +34,7 @@ import Testing
 
   private func exchange(
     _ answer: String, method: String = "POST", body: String = "a=b", userInfo: String = "",
-    secure: Bool = false, timeout: Duration = .seconds(4)
+    secure: Bool = false, timeout: Duration = .seconds(60)
   ) throws -> (outcome: Outcome?, request: String) {
     let harness = try LoopHarness()
     let files = TestCertificates.shared

@@ -1,6 +1,7 @@
 import PusherCore
+import Testing
 
-/// A loop that stops when the test says so, or after five seconds.
+/// A loop that stops when the test says so, or after a minute, which only keeps a test from hanging.
 final class LoopHarness: LoopSource {
   let loop: EventLoop
   private(set) var isLate = false
@@ -13,11 +14,31 @@ final class LoopHarness: LoopSource {
   /// Goes round until ``EventLoop/stop()``; false when that did not come in time.
   func run() -> Bool {
     isLate = false
-    deadline = loop.now.advanced(by: .seconds(5))
+    deadline = loop.now.advanced(by: .seconds(60))
     loop.add(self)
     loop.run()
     loop.remove(self)
     return !isLate
+  }
+
+  /// What happens first to a stream of this route, and the stream.
+  func first(
+    _ route: Route, tls: TLSContext? = nil, within limit: Duration? = nil
+  ) -> (told: Recorder, stream: SocketStream) {
+    let recorder = Recorder()
+    recorder.onChange = { [loop] _ in loop.stop() }
+    let stream = SocketStream.connect(
+      loop: loop, to: route, tls: tls, deadline: limit.map { loop.now.advanced(by: $0) },
+      delegate: recorder)
+    #expect(run())
+    return (recorder, stream)
+  }
+
+  /// An address of this machine where nobody listens.
+  func closedAddress() throws -> SocketAddress {
+    let listener = try Listener(loop: loop, host: "127.0.0.1", port: 0) { _, _, _ in }
+    defer { listener.close() }
+    return listener.address
   }
 
   var interest: LoopInterest { LoopInterest(deadline: deadline) }

@@ -99,29 +99,19 @@ import Testing
 
   @Test func `a refused port is an error that names the address`() throws {
     let harness = try LoopHarness()
-    let listener = try Listener(loop: harness.loop, host: "127.0.0.1", port: 0) { _, _, _ in }
-    let address = listener.address
-    listener.close()
-    let recorder = Recorder()
-    recorder.onChange = { _ in harness.loop.stop() }
-    let stream = SocketStream.connect(
-      loop: harness.loop, to: Route(host: "127.0.0.1", port: address.port), delegate: recorder)
-    #expect(harness.run())
+    let address = try harness.closedAddress()
+    let (told, stream) = harness.first(Route(host: "127.0.0.1", port: address.port))
     #expect(
-      recorder.failure
+      told.failure
         == .connect(address: address.description, reason: "connection refused"))
     #expect(!stream.isOpen)
   }
 
   @Test func `a name that does not resolve is an error that names it`() throws {
     let harness = try LoopHarness()
-    let recorder = Recorder()
-    recorder.onChange = { _ in harness.loop.stop() }
-    let stream = SocketStream.connect(
-      loop: harness.loop, to: Route(host: "a..b", port: 1), delegate: recorder)
-    #expect(harness.run())
-    guard case .resolve(host: "a..b", reason: _) = recorder.failure else {
-      Issue.record("\(String(describing: recorder.failure))")
+    let (told, stream) = harness.first(Route(host: "a..b", port: 1))
+    guard case .resolve(host: "a..b", reason: _) = told.failure else {
+      Issue.record("\(String(describing: told.failure))")
       return
     }
     #expect(!stream.isOpen)
@@ -130,14 +120,10 @@ import Testing
   @Test func `a server that stays silent in the handshake runs into the deadline`() throws {
     let harness = try LoopHarness()
     let silent = try Listener(loop: harness.loop, host: "127.0.0.1", port: 0) { _, _, _ in }
-    let recorder = Recorder()
-    recorder.onChange = { _ in harness.loop.stop() }
-    _ = SocketStream.connect(
-      loop: harness.loop, to: Route(host: "127.0.0.1", port: silent.address.port),
-      tls: try trusting(),
-      deadline: harness.loop.now.advanced(by: .milliseconds(30)), delegate: recorder)
-    #expect(harness.run())
-    #expect(recorder.failure == .timeout(.handshaking))
+    let (told, _) = harness.first(
+      Route(host: "127.0.0.1", port: silent.address.port), tls: try trusting(),
+      within: .milliseconds(300))
+    #expect(told.failure == .timeout(.handshaking))
   }
 
   @Test func `a certificate for another name fails the stream on both sides`() throws {

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 /// A talk with a proxy: what it sends is given in steps, what we send is gathered.

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("Random conversations between a client and a server")

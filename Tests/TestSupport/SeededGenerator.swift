@@ -1,23 +1,21 @@
 /// A generator whose numbers follow from its seed (SplitMix64), so that a failing run can be repeated.
-struct SeededGenerator: RandomNumberGenerator {
+public struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
-  init(seed: UInt64) {
+  public init(seed: UInt64) {
     state = seed
   }
 
-  mutating func next() -> UInt64 {
+  public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
     mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
     mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
     return mixed ^ mixed >> 31
   }
-}
 
-/// A generator that always draws the same number, for vectors with a known mask.
-struct FixedGenerator: RandomNumberGenerator {
-  let value: UInt64
-
-  mutating func next() -> UInt64 { value }
+  /// A number from 0 up to, and without, `limit`.
+  public mutating func below(_ limit: Int) -> Int {
+    Int(next() % UInt64(limit))
+  }
 }
