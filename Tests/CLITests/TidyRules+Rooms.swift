@@ -216,13 +216,23 @@ struct TidyRoomTests {
     TidySource("Sources/\(place).swift", text)
   }
 
+  /// What is said of the order of the rooms.
+  private func order(_ sources: TidySource...) -> [String] {
+    TidyRules.roomOrder(sources, rooms: Self.rooms).map(\.description)
+  }
+
+  /// What is said of cycles.
+  private func cycles(_ sources: TidySource...) -> [String] {
+    TidyRules.roomCycles(sources, rooms: Self.rooms).map(\.description)
+  }
+
   @Test func `the rooms of another target keep their order too`() {
-    let early = source("pusher-cli/Lines/Line", "\n\nlet run: Run\n")
-    let late = source("pusher-cli/Run/Run", "struct Run {}\nlet line: Line\n")
     #expect(
-      TidyRules.roomOrder([early, late], rooms: Self.rooms).map(\.description) == [
-        "Sources/pusher-cli/Lines/Line.swift:3: error: 'Run' belongs to Run, which Lines may not use"
-      ])
+      order(
+        source("pusher-cli/Lines/Line", "\n\nlet run: Run\n"),
+        source("pusher-cli/Run/Run", "struct Run {}\nlet line: Line\n")) == [
+          "Sources/pusher-cli/Lines/Line.swift:3: error: 'Run' belongs to Run, which Lines may not use"
+        ])
   }
 
   @Test func `a file at the top of a target is a room of its own, if it is one`() {
@@ -235,16 +245,16 @@ struct TidyRoomTests {
         "Sources/pusher-cli/Loose.swift:1: error: 'Loose.swift' is no room of pusher-cli; "
           + "the rooms are Settings, Lines, Run, Main.swift"
       ])
-    #expect(TidyRules.roomOrder([main, run], rooms: Self.rooms).isEmpty)
+    #expect(order(main, run).isEmpty)
     let early = source("pusher-cli/Run/Early", "let main: Main\n")
-    #expect(TidyRules.roomOrder([main, early], rooms: Self.rooms).count == 1)
+    #expect(order(main, early).count == 1)
   }
 
   @Test func `a target without an entry is not checked`() {
     let early = source("PusherServer/Hub/Hub", "let server: Server\nstruct Hub {}\n")
     let late = source("PusherServer/Server/Server", "struct Server { let hub: Hub }\n")
-    #expect(TidyRules.roomOrder([early, late], rooms: Self.rooms).isEmpty)
-    #expect(TidyRules.roomCycles([early, late], rooms: Self.rooms).isEmpty)
+    #expect(order(early, late).isEmpty)
+    #expect(cycles(early, late).isEmpty)
     #expect(TidyRules.unknownRooms(early, rooms: Self.rooms).isEmpty)
   }
 
@@ -252,18 +262,18 @@ struct TidyRoomTests {
     let early = source("pusher-cli/Lines/Line", "struct Line {\n  let run: Run\n}\n")
     let late = source("pusher-cli/Run/Run", "struct Run {\n  let line: Line\n}\n")
     #expect(
-      TidyRules.roomCycles([early, late], rooms: Self.rooms).map(\.description) == [
+      cycles(early, late) == [
         "Sources/pusher-cli/Lines/Line.swift:2: error: "
           + "cycle: Lines names Run of Run; Run names Line of Lines"
       ])
-    #expect(TidyRules.roomCycles([late], rooms: Self.rooms).isEmpty)
+    #expect(cycles(late).isEmpty)
   }
 
   @Test func `a name of a target below may be meant, one of a target above may not`() {
     let library = source("PusherCore/Bytes/Request", "struct Request {}\n")
     let early = source("pusher-cli/Settings/Settings", "let request: Request\n")
     let late = source("pusher-cli/Run/Run", "enum Run { struct Request {} }\n")
-    #expect(TidyRules.roomOrder([library, early, late], rooms: Self.rooms).isEmpty)
+    #expect(order(library, early, late).isEmpty)
     let first = source("PusherCore/Time/Time", "let request: Request\n")
     #expect(TidyRules.roomOrder([library, first, late], rooms: Self.rooms).map(\.line) == [1])
   }

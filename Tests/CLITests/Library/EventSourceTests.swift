@@ -60,9 +60,9 @@ struct EventSourceTests {
     let times = Record<Int>()
     source.onMessage { [weak source] _, _, _ in times.add(source?.retryTime ?? 0) }
     source.connect()
-    try expectSoon { source.retryTime == 20 }
+    try waitUntil("the first wait is known") { source.retryTime == 20 }
     asked.open()
-    try expectSoon { source.retryTime == 40 }
+    try waitUntil("the last wait is known") { source.retryTime == 40 }
     #expect(times.values == [30])
   }
 
@@ -81,14 +81,6 @@ struct EventSourceTests {
     source.connect()
     try gate.wait()
     #expect(ids.values == [["77"], ["1"], ["2"]])
-  }
-
-  private func expectSoon(_ condition: () -> Bool) throws {
-    let deadline = SystemClock.now().advanced(by: .seconds(10))
-    while !condition() {
-      if SystemClock.now() > deadline { throw Late("the condition does not come true") }
-      usleep(2000)
-    }
   }
 
   @Test func `it reconnects behind the last event, and 204 completes it`() throws {
@@ -137,6 +129,21 @@ struct EventSourceTests {
     #expect(server.connectionCount == 2)
   }
 
+  private typealias Ending = (status: Int?, shouldReconnect: Bool?, error: EventSourceError?)
+
+  /// What a source is completed with that connects and is left alone.
+  private func ending(of source: EventSource) throws -> Ending {
+    let gate = Gate()
+    let endings = Record<Ending>()
+    source.onComplete {
+      endings.add(($0, $1, $2))
+      gate.open()
+    }
+    source.connect()
+    try gate.wait()
+    return try #require(endings.values.first)
+  }
+
   @Test func `an answer of another type or coding is told with its status`() throws {
     for field in [("Content-Type", "text/html"), ("Content-Encoding", "br")] {
       let server = try ScriptedServer { connection in
@@ -144,19 +151,10 @@ struct EventSourceTests {
           [field], type: field.0 == "Content-Type" ? "" : "text/event-stream")
         try connection.remain()
       }
-      let source = EventSource(url: server.url)
-      let gate = Gate()
-      let endings = Record<(Int?, Bool?, EventSourceError?)>()
-      source.onComplete {
-        endings.add(($0, $1, $2))
-        gate.open()
-      }
-      source.connect()
-      try gate.wait()
-      let ending = try #require(endings.values.first)
-      #expect(ending.0 == 200)
-      #expect(ending.1 == false)
-      #expect(ending.2 != nil)
+      let ending = try ending(of: EventSource(url: server.url))
+      #expect(ending.status == 200)
+      #expect(ending.shouldReconnect == false)
+      #expect(ending.error != nil)
     }
   }
 
@@ -168,19 +166,10 @@ struct EventSourceTests {
       }
       var settings = EventSourceSettings()
       settings.reconnect = ReconnectPolicy(mode: .never)
-      let source = EventSource(url: server.url, settings: settings)
-      let gate = Gate()
-      let endings = Record<(Int?, Bool?, EventSourceError?)>()
-      source.onComplete {
-        endings.add(($0, $1, $2))
-        gate.open()
-      }
-      source.connect()
-      try gate.wait()
-      let ending = try #require(endings.values.first)
-      #expect(ending.0 == 200)
-      #expect(ending.1 == true)
-      #expect((ending.2 == nil) == isMarked)
+      let ending = try ending(of: EventSource(url: server.url, settings: settings))
+      #expect(ending.status == 200)
+      #expect(ending.shouldReconnect == true)
+      #expect((ending.error == nil) == isMarked)
     }
   }
 
@@ -194,20 +183,11 @@ struct EventSourceTests {
       ("ws://127.0.0.1/", nil, nil),
     ]
     for (url, status, error) in cases {
-      let source = EventSource(url: url)
-      let gate = Gate()
-      let endings = Record<(Int?, Bool?, EventSourceError?)>()
-      source.onComplete {
-        endings.add(($0, $1, $2))
-        gate.open()
-      }
-      source.connect()
-      try gate.wait()
-      let ending = try #require(endings.values.first)
-      #expect(ending.0 == status)
-      #expect(ending.1 == false)
-      if let error { #expect(ending.2 == error) }
-      #expect(ending.2 != nil)
+      let ending = try ending(of: EventSource(url: url))
+      #expect(ending.status == status)
+      #expect(ending.shouldReconnect == false)
+      if let error { #expect(ending.error == error) }
+      #expect(ending.error != nil)
     }
   }
 

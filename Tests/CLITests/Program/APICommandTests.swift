@@ -130,7 +130,7 @@ struct LineTriggerTests {
     return try PusherCLI.start(
       ["trigger"] + server.address + ["-"] + options, environment: Self.environment,
       input: .file(file)
-    ).result(within: .seconds(30))
+    ).result()
   }
 
   @Test func `a recording replays: the same events on a second server`() throws {
@@ -206,10 +206,12 @@ struct LineTriggerTests {
 
   @Test func `a signal ends it while no line comes`() throws {
     let server = try LocalServer()
+    let listener = try server.subscribe(["news"], "-L")
     let program = try PusherCLI.start(
       ["trigger"] + server.address + ["-"], environment: Self.environment,
       input: .pipe)
-    usleep(200_000)
+    program.write(Array((#"{"event":"e","channel":"news","data":1}"# + "\n").utf8))
+    _ = try listener.line()
     program.send(SIGTERM)
     #expect(try program.wait() == .signalled(SIGTERM))
   }

@@ -21,9 +21,9 @@ struct BackpressureTests {
     let server = try flooding()
     let program = try PusherCLI.subscribe(
       to: server, "news", "--buffer", "64k", "-n", "\(Self.count)")
-    try program.awaitFullPipe()
-    // Time enough for a program without a limit to take in everything.
-    usleep(1_500_000)
+    try program.errorLine(containing: "slow: 64 KiB wait", readsOutput: false)
+    // In so many rounds a program without a limit would take in everything: it reads 256 KiB in each.
+    try program.goRound(Self.count / 256)
     let memory = try #require(program.peakMemory)
     #expect(memory < 64 << 10, "\(memory) KiB")
     for number in 0..<Self.count {
@@ -36,23 +36,37 @@ struct BackpressureTests {
     }
     let result = try program.result()
     #expect(result.ending == .exited(0))
-    #expect(result.errorLines.count == 1)
-    #expect(result.errorText.contains("slow: 64 KiB wait"))
+    #expect(result.errorText.isEmpty)
     #expect(server.connectionCount == 1)
   }
 
-  @Test func `an end by the server waits until the reader has everything`() throws {
+  /// Lets seconds pass until something is so: reading pauses for five of them at first, so that short stalls cost nothing.
+  private func letPass(
+    _ clock: MovedClock, of program: ChildProgram, until what: String, _ isSo: () -> Bool
+  ) throws {
+    try waitUntil(what) {
+      clock.move(.seconds(1))
+      // It looks at its clock only when something happens, or a time has really passed.
+      program.send(SIGUSR1)
+      return isSo()
+    }
+  }
+
+  @Test(.needs(.movedClock))
+  func `an end by the server waits until the reader has everything`() throws {
     let server = try ScriptedServer { connection in
       try connection.join()
       for _ in 0..<3000 { try connection.send(event: "flood", data: Flood.data) }
       try connection.close(code: 4009, reason: "over")
     }
-    let program = try PusherCLI.subscribe(to: server, "news")
-    // Reading pauses for five seconds at first; the close frame stands behind the events.
-    let deadline = SystemClock.now().advanced(by: .seconds(12))
-    while !program.peekAtErrors().contains("4009"), SystemClock.now() < deadline { usleep(5000) }
-    // Longer than the time that an end by --timeout leaves the reader.
-    usleep(1_500_000)
+    let clock = try MovedClock()
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "--pong-timeout", "1000h", environment: clock.environment())
+    try letPass(clock, of: program, until: "it has read the close frame after the events") {
+      program.peekAtErrors().contains("4009")
+    }
+    // Far longer than the time that an end by --timeout leaves the reader.
+    try clock.move(.seconds(3600), seenBy: program)
     _ = try program.lines(3000)
     #expect(try program.wait() == .exited(3))
   }
@@ -60,11 +74,12 @@ struct BackpressureTests {
   @Test func `a time limit holds without a reader, and says what was lost`() throws {
     let server = try flooding()
     let program = try PusherCLI.subscribe(to: server, "news", "--timeout", "1")
-    #expect(try program.wait(within: .seconds(5), readsOutput: false) == .exited(6))
+    #expect(try program.wait(readsOutput: false) == .exited(6))
     #expect(program.peekAtErrors().contains("bytes could not be written"))
   }
 
-  @Test func `pings are answered as long as the queue has room`() throws {
+  @Test(.needs(.movedClock))
+  func `pings are answered as long as the queue has room`() throws {
     let filled = Gate()
     let answered = Gate()
     let server = try ScriptedServer { connection in
@@ -77,10 +92,13 @@ struct BackpressureTests {
       answered.open()
       try connection.stay()
     }
-    let program = try PusherCLI.subscribe(to: server, "news")
+    let clock = try MovedClock()
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "--pong-timeout", "1000h", environment: clock.environment())
     try filled.wait()
-    // Reading pauses for five seconds at first, so that short stalls cost nothing.
-    try answered.wait(within: 12)
+    try letPass(clock, of: program, until: "the ping is answered") {
+      answered.isOpened(within: 0.01)
+    }
     _ = try program.lines(3000)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("A wire that breaks, stalls or drips")
@@ -7,7 +8,7 @@ struct BrokenWireTests {
   /// An event whose frame is longer than what the wires here let through.
   private static let long: String = {
     // Digits without a pattern, so that compression leaves enough of them.
-    var random = Seeded(7)
+    var random = SeededGenerator(seed: 7)
     return #"{"text":"\#((0..<1000).map { _ in "\(random.next())" }.joined())"}"#
   }()
 
@@ -89,7 +90,7 @@ struct BrokenWireTests {
 
   @Test(.needs(.certificates))
   func `the end in the middle of a TLS record is reported as a cut`() throws {
-    let certificates = try #require(TestCertificates.shared)
+    let certificates = try #require(CertificateMatrix.shared)
     expect(
       try run(
         try Self.server(certificate: certificates.trusted), Self.cut(.end), "--cacert",

@@ -13,7 +13,7 @@ struct PysherTests {
   ) throws -> (program: ChildProgram, answers: [String]) {
     let program = try PythonPeer.start(
       "pysher_chat.py", [server.port, LocalServer.key, signer] + channels, input: .pipe)
-    let first = try program.line(within: .seconds(30))
+    let first = try program.line()
     return (program, [first] + (try program.lines(channels.count - 1)))
   }
 

@@ -94,7 +94,7 @@ struct ExitStatusTests {
 
   @Test(.needs(.certificates))
   func `a certificate of an unknown authority is 4`() throws {
-    let certificates = try #require(TestCertificates.shared)
+    let certificates = try #require(CertificateMatrix.shared)
     let server = try ScriptedServer(certificate: certificates.trusted) { try $0.stay() }
     try expect(4, "certificate", PusherCLI.subscribe(to: server, "news"))
     try expect(
@@ -106,8 +106,10 @@ struct ExitStatusTests {
 
   @Test(.needs(.certificates))
   func `a certificate of another host is 4`() throws {
-    let certificates = try #require(TestCertificates.shared)
-    let server = try ScriptedServer(certificate: certificates.otherHost) { try $0.stay() }
+    let certificates = try #require(CertificateMatrix.shared)
+    let server = try ScriptedServer(certificate: certificates.server("wrong-host")) {
+      try $0.stay()
+    }
     try expect(
       4, "localhost",
       PusherCLI.subscribe(to: server, "news", "--cacert", certificates.authority))

@@ -29,7 +29,7 @@ struct FloodTests {
     let program = try PusherCLI.start(
       flooded.arguments + ["--listen", "127.0.0.1:0", "--port-file", file],
       environment: ["PUSHER_APP_SECRET": "s"])
-    let client = try RawClient(try Self.port(in: file))
+    let client = try RawClient(try program.port(in: file))
     let request = "GET /x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     let requests = Array(String(repeating: request, count: 1500).utf8)
     let before = try #require(program.peakMemory)
@@ -37,16 +37,6 @@ struct FloodTests {
     let after = try #require(program.peakMemory)
     #expect(after - before < 8 << 10, "\(after - before) KiB")
     program.send(SIGKILL)
-  }
-
-  private static func port(in file: String) throws -> UInt16 {
-    let deadline = SystemClock.now().advanced(by: .seconds(15))
-    while SystemClock.now() < deadline {
-      let text = try? String(contentsOfFile: file, encoding: .utf8)
-      if let port = text.flatMap({ UInt16($0.filter(\.isNumber)) }) { return port }
-      usleep(5000)
-    }
-    throw Late("no port was written")
   }
 
   /// A question that a client answers.
@@ -91,15 +81,13 @@ struct FloodTests {
     let program = try PusherCLI.subscribe(to: server, "news")
     #expect(try program.line(within: .seconds(180)).contains(#""event":"over""#))
     read.open()
-    let deadline = SystemClock.now().advanced(by: .seconds(60))
-    while pongs.values.isEmpty, SystemClock.now() < deadline { usleep(5000) }
-    let count = try #require(pongs.values.first)
+    let count = try waitFor("the last ping is answered") { pongs.values.first }
     #expect((1..<total * 3 / 4).contains(count), "\(count) of \(total) were answered")
   }
 
   @Test(.needs(.certificates))
   func `new keys that a peer wants again and again without reading end the connection`() throws {
-    let certificates = try #require(TestCertificates.shared)
+    let certificates = try #require(CertificateMatrix.shared)
     let rig = try KeyFlood(certificates)
     #expect(
       rig.run()
@@ -125,7 +113,7 @@ private final class KeyFlood: SocketStreamDelegate {
   private var isSecure = false
   private var failure: TransportError?
 
-  init(_ certificates: TestCertificates) throws {
+  init(_ certificates: CertificateMatrix) throws {
     var pair: [Int32] = [0, 0]
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0 else {
       throw SystemFailure("socketpair", errno)

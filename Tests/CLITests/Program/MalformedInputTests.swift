@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("What breaks a rule on its way to the program")
@@ -118,7 +119,7 @@ struct MalformedInputTests {
   @Test func `random bytes behind a good start never make a broken line`() throws {
     let server = try ScriptedServer { connection in
       try connection.join()
-      var generator = Seeded(UInt64(connection.number))
+      var generator = SeededGenerator(seed: UInt64(connection.number))
       try connection.send(event: "tick", data: "{}")
       try connection.send(
         bytes: (0..<4096).map { _ in UInt8.random(in: 0...255, using: &generator) })

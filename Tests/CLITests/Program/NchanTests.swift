@@ -9,7 +9,7 @@ struct NchanTests {
   /// Reads as many lines and expects them to be the events that come next.
   private func expectEvents(_ numbers: Range<Int>, from program: ChildProgram) throws {
     for number in numbers {
-      let line = try program.line(within: .seconds(30))
+      let line = try program.line()
       guard line.hasPrefix(#"{"event":"message","id":""#),
         line.hasSuffix(#""data":{"n":\#(number)}}"#)
       else { throw Unexpected("event \(number) is \(line)") }

@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 import Testing
 
 /// Numbered events through random faults: printed once, in order, or inside a gap that was told.
@@ -28,7 +29,7 @@ struct NumberedRunTests {
 
   @Test(.needs(.certificates))
   func `so it is over TLS, whose records are cut in the middle`() throws {
-    let certificates = try #require(TestCertificates.shared)
+    let certificates = try #require(CertificateMatrix.shared)
     try run(faults: Self.faults / 10, options: ["--cacert", certificates.authority]) {
       try ScriptedServer(certificate: certificates.trusted, $0)
     }
@@ -38,7 +39,7 @@ struct NumberedRunTests {
     faults: Int, options: [String],
     serve: (@escaping ScriptedServer.Script) throws -> ScriptedServer
   ) throws {
-    var random = Seeded(Self.seed)
+    var random = SeededGenerator(seed: Self.seed)
     let plans = (0..<faults).map { _ in FaultPlan.random(&random) }
     let source = NumberedSource()
     let server = try serve { connection in
@@ -63,7 +64,7 @@ struct NumberedRunTests {
       guard start.duration(to: SystemClock.now()) < Self.patience(faults) else {
         throw Late("\(server.connectionCount) connections, up to number \(ledger.last)")
       }
-      try ledger.take(program.line(within: .seconds(30)))
+      try ledger.take(program.line())
       _ = program.peekAtErrors()
       if end == .max, server.connectionCount > plans.count { end = source.last + 300 }
     }

@@ -101,9 +101,10 @@ struct ObservationTests {
       ]
         + ["--secret-file", "-", "-c", "news", "-e", "e", "1"], input: .pipe)
     // It has its handler before it reads; what comes earlier would end it.
-    while !(try String(contentsOfFile: "/proc/\(reader.id)/status", encoding: .utf8)
-      .contains(/SigCgt:\t[0-9a-f]*[2367abef][0-9a-f]{2}\n/))
-    { usleep(2000) }
+    try waitUntil("it has a handler") {
+      try String(contentsOfFile: "/proc/\(reader.id)/status", encoding: .utf8)
+        .contains(/SigCgt:\t[0-9a-f]*[2367abef][0-9a-f]{2}\n/)
+    }
     reader.send(SIGUSR1)
     reader.write(Array("secret\n".utf8))
     reader.closeInput()

@@ -32,7 +32,7 @@ struct `Through real proxies` {
   func `subscribe and trigger, by option and by environment`(
     kind: LocalProxy.Kind, isSecure: Bool
   ) throws {
-    let certificates = isSecure ? TestCertificates.shared : nil
+    let certificates = isSecure ? CertificateMatrix.shared : nil
     try #require(isSecure == (certificates != nil))
     let server = try LocalServer(certificate: certificates?.trusted)
     let trust = certificates.map { ["--cacert", $0.authority] } ?? []
@@ -163,7 +163,7 @@ struct `Through real proxies` {
     ])
     try asked.wait()
     program.send(SIGTERM)
-    #expect(try program.wait(within: .seconds(2)) == .signalled(SIGTERM))
+    #expect(try program.wait() == .signalled(SIGTERM))
     #expect(program.pendingErrors.isEmpty)
   }
 }

@@ -17,17 +17,17 @@ struct PythonPeerTests {
     let program = try server.subscribe(Self.channels, "-L", "-e", "tick", "-n", "2000")
     let pysher = try PythonPeer.start(
       "pysher_listener.py", [server.port, LocalServer.key, Self.secret, "2000"] + Self.channels)
-    #expect(try pysher.line(within: .seconds(30)) == "ready")
+    #expect(try pysher.line() == "ready")
 
     let trigger = try PythonPeer.start(
       "trigger_events.py",
       [server.port, LocalServer.appID, LocalServer.key, Self.secret, "1000"] + Self.channels)
-    let triggered = try trigger.result(within: .seconds(60))
+    let triggered = try trigger.result()
     #expect(triggered.ending == .exited(0), "\(triggered.errorText)")
 
-    let printed = try program.result(within: .seconds(30))
+    let printed = try program.result()
     #expect(printed.ending == .exited(0), "\(printed.errorText)")
-    let heard = try pysher.result(within: .seconds(30))
+    let heard = try pysher.result()
     #expect(heard.ending == .exited(0), "\(heard.errorText)")
 
     for channel in Self.channels {
@@ -53,9 +53,9 @@ struct PythonPeerTests {
     let trigger = try PythonPeer.start(
       "trigger_encrypted.py",
       [server.port, LocalServer.appID, LocalServer.key, Self.secret, masterKey, channel, "100"])
-    let triggered = try trigger.result(within: .seconds(60))
+    let triggered = try trigger.result()
     #expect(triggered.ending == .exited(0), "\(triggered.errorText)")
-    let printed = try program.result(within: .seconds(30))
+    let printed = try program.result()
     #expect(printed.ending == .exited(0), "\(printed.errorText)")
     let filter = #"select(.event == "tick") | .data | "\(.n) \(.text) \(.total)""#
     #expect(
@@ -69,7 +69,7 @@ struct PythonPeerTests {
     let program = try server.subscribe([channel], "-L", "--user-id", "terminal")
     let peer = try PythonPeer.start(
       "send_client_events.py", [server.port, LocalServer.key, Self.secret, channel, "5"])
-    let left = try peer.result(within: .seconds(30))
+    let left = try peer.result()
     #expect(left.ending == .exited(0), "\(left.errorText)")
     let roster = try JSONParser.parse(left.outputText)
     #expect(roster["presence"]?["count"] == .integer(2))
@@ -90,14 +90,14 @@ struct PythonPeerTests {
   @Test func `the official server library accepts the webhooks of serve`() throws {
     let receiver = try PythonPeer.start(
       "receive_webhooks.py", [LocalServer.key, Self.secret, "4"])
-    let port = try receiver.line(within: .seconds(30))
+    let port = try receiver.line()
     let server = try LocalServer(
       secret: Self.secret,
       options: ["--webhook", "http://127.0.0.1:\(port)/hook", "--webhook-delay", "1ms"])
     let program = try server.subscribe(["presence-lobby"], "-L", "--user-id", "Grüße")
     program.send(SIGTERM)
     try program.wait()
-    let result = try receiver.result(within: .seconds(30))
+    let result = try receiver.result()
     #expect(result.ending == .exited(0), "\(result.errorText)")
     let told = try Jq.run("-r", #""\(.name) \(.channel) \(.user_id)""#, on: result.output)
     #expect(

@@ -63,31 +63,39 @@ struct ReadyCommandTests {
       try connection.send(event: "e", data: "1")
       try connection.stay()
     }
+    let file = TemporaryFolder.shared.file("go-on")
     let program = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "-L", "--on-ready", "sleep 0.3; exit 1")
+      to: server, "news", "-n", "1", "-L", "--on-ready",
+      "until [ -e \(file) ]; do sleep 0.01; done; exit 1")
+    #expect(try program.lines(3).last == #"{"event":"e","channel":"news","data":1}"#)
+    try "".write(toFile: file, atomically: true, encoding: .utf8)
     let result = try program.result()
     #expect(result.ending == .exited(7))
     #expect(result.outputText.contains(#""status":7,"reason":"on-ready","events":1"#))
     #expect(!result.outputText.contains(#""status":0"#))
   }
 
-  @Test func `a time limit and a signal end it, and what does not listen is killed`() throws {
+  @Test(.needs(.movedClock))
+  func `a time limit and a signal end it, and what does not listen is killed`() throws {
     let server = try ScriptedServer { connection in
       try connection.join()
       try connection.stay()
     }
     let stubborn = "trap '' TERM; echo begun; while :; do sleep 0.1; done"
+    let clock = try MovedClock(standsStill: true)
     let late = try PusherCLI.subscribe(
-      to: server, "news", "-W", "3", "--on-ready", "trap 'echo ended; exit' TERM; sleep 60 & wait")
+      to: server, "news", "-W", "3", "--on-ready",
+      "trap 'echo ended; exit' TERM; echo begun; sleep 60 & wait",
+      environment: clock.environment())
+    try late.errorLine(containing: "begun")
     let program = try PusherCLI.subscribe(to: server, "news", "--on-ready", stubborn)
     try program.errorLine(containing: "begun")
     program.send(SIGTERM)
     #expect(try program.wait() == .signalled(SIGTERM))
     // Its standard error was the last that the command held.
     #expect(try program.result().errorText == "")
-    let result = try late.result()
-    #expect(result.ending == .exited(0))
-    #expect(result.errorText == "ended\n")
+    #expect(try clock.move(.seconds(3), untilEndOf: late) == .exited(0))
+    #expect(try late.result().errorText == "ended\n")
   }
 
   @Test func `sse and webhook have it, and serve tells it the port`() throws {
@@ -118,7 +126,7 @@ struct ReadyCommandTests {
     try early.errorLine(
       containing: "nothing listens on 127.0.0.1 port \(port) yet; waiting 60 s at most")
     let server = try PusherCLI.start(["serve", "--listen", "127.0.0.1:\(port)"])
-    #expect(try early.wait(within: .seconds(60)) == .exited(0))
+    #expect(try early.wait() == .exited(0))
     server.send(SIGTERM)
     try server.wait()
     let never = try PusherCLI.run(

@@ -31,7 +31,7 @@ struct RecipeTests {
       let port = String(try Loopback.closedPort())
       let stage = try RecipeStage(port: port)
       let program = try stage.start(commands, merges: true)
-      let lines = try program.lines(shown.count, within: .seconds(60))
+      let lines = try program.lines(shown.count)
       // On another port than the one of --local, serve says which.
       let onUsualPort = lines.map {
         $0.replacing(":\(port)", with: ":6001").replacing(" --port \(port)", with: "")
@@ -137,12 +137,12 @@ private final class RecipePlay {
   }
 
   private func expectEnd(_ program: ChildProgram) throws {
-    let result = try program.result(within: .seconds(60))
+    let result = try program.result()
     #expect(result.ending == .exited(0), "\(result.errorText)")
   }
 
   private func expect(_ lines: [String], _ program: ChildProgram) throws {
-    #expect(try program.lines(lines.count, within: .seconds(60)) == lines, "\(block)")
+    #expect(try program.lines(lines.count) == lines, "\(block)")
   }
 
   /// Sends an event once the program has joined its channel.
@@ -150,12 +150,8 @@ private final class RecipePlay {
     _ channel: String, _ event: String, _ data: String, _ app: [String: String] = app,
     to program: ChildProgram
   ) throws {
-    let deadline = SystemClock.now().advanced(by: .seconds(60))
-    while !(try call(["channels"], app).contains("\"channel\":\"\(channel)\"")) {
-      guard SystemClock.now() < deadline else {
-        throw Late("nobody has joined \(channel): \(program.peekAtErrors())")
-      }
-      usleep(20_000)
+    try waitUntil("somebody has joined \(channel): \(program.peekAtErrors())") {
+      try call(["channels"], app).contains("\"channel\":\"\(channel)\"")
     }
     _ = try call(["trigger", "-c", channel, "-e", event, data], app)
   }
@@ -197,7 +193,7 @@ private final class RecipePlay {
     ] {
       try stage.write("start-build.sh", "#!/bin/sh\n\(build)\n")
       for options in ["", "set -e\n"] {
-        let result = try stage.start(options + block, environment).result(within: .seconds(60))
+        let result = try stage.start(options + block, environment).result()
         #expect(result.ending == .exited(Int32(ending)), "\(build): \(result.errorText)")
         #expect(result.outputText == printed)
       }
@@ -221,7 +217,7 @@ private final class RecipePlay {
     ).result().outputText
     let signature = try #require(signed.firstMatch(of: /"signature":"([0-9a-f]+)"/)?.1)
     let program = try stage.start(block, Self.app.merging(["signature": String(signature)]) { $1 })
-    let result = try program.result(within: .seconds(60))
+    let result = try program.result()
     #expect(result.ending == .exited(0), "\(result.errorText)")
     let lines = result.outputText.split(separator: "\n")
     #expect(lines.prefix(2) == [#"{"channel":"presence-lobby","user_count":1}"#, "7"])
@@ -248,7 +244,7 @@ private final class RecipePlay {
 
   private func presence() throws {
     let program = try stage.start(block, Self.app)
-    let joined = try program.lines(2, within: .seconds(60))
+    let joined = try program.lines(2)
     #expect(joined.last?.contains("\tpusher:subscription_succeeded\t") == true)
     let guest = try PusherCLI.start(
       ["subscribe"] + server.address + ["presence-lobby", "--user-id", "7"], environment: Self.app)
@@ -284,7 +280,7 @@ private final class RecipePlay {
     // jq keeps what it prints into a pipe until its input ends.
     stage.end("subscribe")
     #expect(
-      try program.result(within: .seconds(60)).outputText.filter { !$0.isWhitespace }
+      try program.result().outputText.filter { !$0.isWhitespace }
         == #"{"event":"goal","channel":"sport","data":1}"#)
   }
 

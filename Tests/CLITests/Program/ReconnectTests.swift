@@ -65,6 +65,24 @@ struct ReconnectTests {
     #expect(server.connectionCount == 3)
   }
 
+  /// Runs a subscriber until one event of a server whose connections begin as `course` says, each then with an event.
+  private func untilEvent(
+    _ connections: Int, _ options: String...,
+    course: @escaping @Sendable (ScriptedConnection) throws -> Void
+  ) throws -> ProgramResult {
+    let server = try ScriptedServer { connection in
+      try course(connection)
+      try connection.send(event: "back", data: "{}")
+      try connection.stay()
+    }
+    let result = try PusherCLI.start(
+      ["subscribe"] + server.address + ["news", "-n", "1", "--retry-max-delay", "100ms"] + options
+    ).result()
+    #expect(result.ending == .exited(0))
+    #expect(server.connectionCount == connections)
+    return result
+  }
+
   @Test(arguments: [4001, 4003, 4009, 4000, 4007, 4099])
   func `codes 4000 to 4099 end the program`(code: UInt16) throws {
     let server = try ScriptedServer { connection in
@@ -81,17 +99,10 @@ struct ReconnectTests {
 
   @Test(arguments: [4100, 4199, 4200, 4299, 1001, 1011, 1000])
   func `other codes are followed by a new connection`(code: UInt16) throws {
-    let server = try ScriptedServer { connection in
+    let result = try untilEvent(2) { connection in
       try connection.join()
       if connection.number == 1 { try connection.close(code: code) }
-      try connection.send(event: "back", data: "{}")
-      try connection.stay()
     }
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "--retry-max-delay", "100ms"
-    ).result()
-    #expect(result.ending == .exited(0))
-    #expect(server.connectionCount == 2)
     #expect(result.errorLines.count == 2)
     #expect(result.errorText.contains("retrying"))
   }
@@ -110,17 +121,10 @@ struct ReconnectTests {
   }
 
   @Test func `with --reconnect always the first connection is tried again`() throws {
-    let server = try ScriptedServer { connection in
-      if connection.number < 3 { return connection.drop() }
+    _ = try untilEvent(3, "--reconnect", "always") { connection in
+      if connection.number < 3 { throw PeerLeft() }
       try connection.join()
-      try connection.send(event: "tick", data: "{}")
-      try connection.stay()
     }
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "--reconnect", "always", "--retry-max-delay", "100ms"
-    ).result()
-    #expect(result.ending == .exited(0))
-    #expect(server.connectionCount == 3)
   }
 
   @Test func `with --reconnect never a loss is the end`() throws {
@@ -148,18 +152,11 @@ struct ReconnectTests {
   }
 
   @Test func `a server that answers no ping is left after the pong time`() throws {
-    let server = try ScriptedServer { connection in
+    let result = try untilEvent(2, "--pong-timeout", "300ms") { connection in
       try connection.join(activityTimeout: 1)
       if connection.number == 1 { try connection.ignore() }
-      try connection.send(event: "back", data: "{}")
-      try connection.stay()
     }
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "--pong-timeout", "300ms", "--retry-max-delay", "100ms"
-    ).result()
-    #expect(result.ending == .exited(0))
     #expect(result.errorText.contains("no pong for 0.3 s"))
-    #expect(server.connectionCount == 2)
   }
 
   @Test func `both kinds of ping are answered`() throws {

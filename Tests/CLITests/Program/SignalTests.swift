@@ -16,6 +16,14 @@ struct SignalTests {
       ["subscribe"] + address + ["news"], environment: clock.environment(besides: library))
   }
 
+  /// Starts a subscriber with such a clock, and waits until it is connected and subscribed.
+  private func joined(to server: ScriptedServer, _ clock: MovedClock) throws -> ChildProgram {
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-L", environment: clock.environment())
+    _ = try program.lines(2)
+    return program
+  }
+
   /// Sends the signal and checks how the program goes: without a connection at once, so that no time need pass.
   private func expectEnd(_ program: ChildProgram, by signal: Int32) throws {
     program.send(signal)
@@ -102,10 +110,8 @@ struct SignalTests {
       try connection.stall()
     }
     let clock = try MovedClock(standsStill: true)
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "-L", environment: clock.environment())
-    // Connected and subscribed: from here on it listens for a second.
-    _ = try program.lines(2)
+    // From here on it listens for a second.
+    let program = try joined(to: server, clock)
     clock.move(.seconds(1))
     try pinged.wait()
     program.send(signal)
@@ -137,40 +143,31 @@ struct SignalTests {
     #expect(try program.wait(readsOutput: false) == .signalled(signal))
   }
 
-  @Test func `a second signal ends it at once`() throws {
+  /// Ends a subscriber by SIGINT whose goodbye nobody answers, and goes on once the server has it. No time passes, so the
+  /// program would wait for ever.
+  private func sayGoodbye(
+    _ goOn: (_ program: ChildProgram, _ clock: MovedClock) throws -> Void
+  ) throws {
     let goodbye = Gate()
     let server = try ScriptedServer { connection in
       try connection.join()
       try connection.receive(into: connection.input)
       goodbye.open()
-      // Nothing is answered, and no time passes, so the program would wait for ever.
       try connection.stall()
     }
     let clock = try MovedClock(standsStill: true)
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "-L", environment: clock.environment())
-    _ = try program.lines(2)
+    let program = try joined(to: server, clock)
     program.send(SIGINT)
     try goodbye.wait()
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
+    try goOn(program, clock)
+  }
+
+  @Test func `a second signal ends it at once`() throws {
+    try sayGoodbye { program, _ in try expectEnd(program, by: SIGTERM) }
   }
 
   @Test func `a goodbye that nobody answers ends within 500 ms`() throws {
-    let goodbye = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.receive(into: connection.input)
-      goodbye.open()
-      try connection.stall()
-    }
-    let clock = try MovedClock(standsStill: true)
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "-L", environment: clock.environment())
-    _ = try program.lines(2)
-    program.send(SIGINT)
-    try goodbye.wait()
-    try expectGoodbye(program, clock, by: SIGINT)
+    try sayGoodbye { program, clock in try expectGoodbye(program, clock, by: SIGINT) }
   }
 
   @Test func `the first signal says goodbye to the server`() throws {

@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 import Testing
 
 /// Runs with a state file that end in every way at random moments: what is lost, what is doubled.
@@ -58,7 +59,7 @@ struct StateRunTests {
     throws
   {
     let runs = Self.isFull ? 200 : 24
-    var random = Seeded(Self.seed)
+    var random = SeededGenerator(seed: Self.seed)
     let server = try NumberedStream.server(pause: 500)
     let state = TemporaryFolder.shared.file("state")
     let file = TemporaryFolder.shared.file("events")
@@ -86,7 +87,7 @@ struct StateRunTests {
   @Test(.enabled(if: PusherCLI.bearsFileLimits, "ThreadSanitizer bears no limit on files"))
   func `on a disk that is full again and again they lose nothing`() throws {
     let runs = Self.isFull ? 50 : 8
-    var random = Seeded(Self.seed &+ 1)
+    var random = SeededGenerator(seed: Self.seed &+ 1)
     let server = try NumberedStream.server()
     let state = TemporaryFolder.shared.file("state")
     let file = TemporaryFolder.shared.file("events")
@@ -110,7 +111,7 @@ struct StateRunTests {
   @Test(.enabled(if: isFull && geteuid() == 0, "needs root and PUSHER_CLI_STATE_RUNS=full"))
   func `on a small file system of their own they lose nothing`() throws {
     let runs = 50
-    var random = Seeded(Self.seed &+ 2)
+    var random = SeededGenerator(seed: Self.seed &+ 2)
     let server = try NumberedStream.server()
     let folder = TemporaryFolder.shared.file("disk")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -132,7 +133,7 @@ struct StateRunTests {
 
   @Test func `whose reader goes lose nothing and double nothing`() throws {
     let runs = Self.isFull ? 50 : 8
-    var random = Seeded(Self.seed &+ 3)
+    var random = SeededGenerator(seed: Self.seed &+ 3)
     let server = try NumberedStream.server()
     let state = TemporaryFolder.shared.file("state")
     var text = ""

@@ -68,7 +68,7 @@ struct StreamEndTests {
 
   @Test(.needs(.certificates), arguments: [true, false])
   func `with TLS the closing alert marks the end`(isMarked: Bool) throws {
-    let certificates = try #require(TestCertificates.shared)
+    let certificates = try #require(CertificateMatrix.shared)
     let server = try ScriptedServer(certificate: certificates.trusted) { connection in
       try connection.beginStream()
       try connection.send(stream: "data: 1\n\n")

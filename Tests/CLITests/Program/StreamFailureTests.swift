@@ -193,7 +193,7 @@ struct StreamFailureTests {
       try connection.remain()
     }
     let program = try PusherCLI.sse(server, "-n", "\(total)", "--buffer", "64k")
-    Thread.sleep(forTimeInterval: 0.3)
+    try program.awaitFullPipe()
     for number in 0..<total {
       let line = try program.lineBytes()
       guard String(decoding: line, as: UTF8.self).contains(#""id":"\#(number)","#) else {

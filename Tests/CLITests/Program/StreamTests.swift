@@ -237,7 +237,7 @@ struct StreamTests {
 
   @Test(.needs(.certificates))
   func `TLS is checked as elsewhere`() throws {
-    let certificates = try #require(TestCertificates.shared)
+    let certificates = try #require(CertificateMatrix.shared)
     let server = try ScriptedServer(certificate: certificates.trusted) { connection in
       try connection.beginStream()
       try connection.send(stream: "data: 1\n\n")

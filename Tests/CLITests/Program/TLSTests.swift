@@ -103,7 +103,7 @@ enum TLSCase: String, CaseIterable, Sendable {
   }
 }
 
-@Suite("TLS: what is refused, and in which words", .needs(.certificateMatrix))
+@Suite("TLS: what is refused, and in which words", .needs(.certificates))
 struct TLSRefusalTests {
   @Test(arguments: TLSCase.allCases)
   func `subscribe says what its row says`(wrong: TLSCase) throws {
@@ -138,7 +138,7 @@ struct TLSRefusalTests {
   }
 }
 
-@Suite("TLS: what is accepted", .needs(.certificateMatrix))
+@Suite("TLS: what is accepted", .needs(.certificates))
 struct TLSAcceptanceTests {
   private let matrix = CertificateMatrix.shared
 

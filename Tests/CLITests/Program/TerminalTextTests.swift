@@ -90,8 +90,7 @@ struct TerminalTextTests {
         "-q",
       ],
       environment: PusherCLI.environment, on: terminal.path)
-    while !FileManager.default.fileExists(atPath: file) { usleep(5000) }
-    let port = try String(contentsOfFile: file, encoding: .utf8).filter(\.isNumber)
+    let port = try listener.port(in: file)
     let body =
       #"{"time_ms":1,"events":[{"name":"client_event","channel":"a","data":"\#(Self.foreign)"}]}"#
     let signed = try PusherCLI.run("sign", "webhook", "--local", "--data", body).outputText

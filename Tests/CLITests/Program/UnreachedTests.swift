@@ -1,24 +1,40 @@
 import PusherCore
 import Testing
 
-@Suite("--timeout, and what never came about")
+@Suite("--timeout, and what never came about", .needs(.movedClock))
 struct UnreachedTests {
+  /// What becomes of a program whose time passes once it has come to where `isThere` waits for.
+  private func timedOut(
+    _ arguments: [String], after time: Duration, once isThere: (ChildProgram) throws -> Void
+  ) throws -> ProgramResult {
+    let clock = try MovedClock(standsStill: true)
+    let program = try PusherCLI.start(arguments, environment: clock.environment())
+    try isThere(program)
+    _ = try clock.move(time, untilEndOf: program)
+    return try program.result()
+  }
+
   @Test func `a run that never connected is 4, and says why`() throws {
     let port = try Loopback.closedPort()
-    let subscribe = try PusherCLI.run(
-      "subscribe", "--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http", "--key", "k",
-      "news", "--reconnect", "always", "-W", "300ms", "-q")
+    let options = ["--reconnect", "always", "-W", "300ms"]
+    let subscribe = try timedOut(
+      [
+        "subscribe", "--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http", "--key", "k",
+        "news",
+      ] + options, after: .milliseconds(300)
+    ) { try $0.errorLine(containing: "warning: cannot connect to") }
     #expect(subscribe.ending == .exited(4))
     #expect(
-      subscribe.errorText
-        == "pusher-cli: error: timed out: no connection within 0.3 s: cannot connect to 127.0.0.1:\(port): connection refused\n"
+      subscribe.errorLines.last
+        == "pusher-cli: error: timed out: no connection within 0.3 s: cannot connect to 127.0.0.1:\(port): connection refused"
     )
-    let sse = try PusherCLI.run(
-      "sse", "http://127.0.0.1:\(port)/", "--reconnect", "always", "-W", "300ms", "-q")
+    let sse = try timedOut(
+      ["sse", "http://127.0.0.1:\(port)/"] + options, after: .milliseconds(300)
+    ) { try $0.errorLine(containing: "warning: cannot connect to") }
     #expect(sse.ending == .exited(4))
     #expect(
-      sse.errorText
-        == "pusher-cli: error: timed out: no event stream within 0.3 s: cannot connect to 127.0.0.1:\(port): connection refused\n"
+      sse.errorLines.last
+        == "pusher-cli: error: timed out: no event stream within 0.3 s: cannot connect to 127.0.0.1:\(port): connection refused"
     )
   }
 
@@ -38,9 +54,10 @@ struct UnreachedTests {
       try connection.join(1)
       try connection.stay()
     }
-    let result = try PusherCLI.subscribe(
-      to: server, "a", "b", "c", "d", "e", "f", "-W", "500ms", "-L"
-    ).result()
+    let result = try timedOut(
+      ["subscribe"] + server.address + ["a", "b", "c", "d", "e", "f", "-W", "500ms", "-L"],
+      after: .milliseconds(500)
+    ) { _ = try $0.lines(2) }
     #expect(result.ending == .exited(4))
     #expect(
       result.errorText
@@ -50,12 +67,20 @@ struct UnreachedTests {
   }
 
   @Test func `a run that was subscribed once ends as it was asked to, connected or not`() throws {
+    let left = Gate()
     let server = try ScriptedServer { connection in
       guard connection.number == 1 else { return }
       try connection.join()
+      try connection.awaitAcknowledgement()
       connection.drop()
+      left.open()
     }
-    let result = try PusherCLI.subscribe(to: server, "news", "-W", "1s", "-q").result()
+    let result = try timedOut(
+      ["subscribe"] + server.address + ["news", "-W", "1s", "-q"], after: .seconds(1)
+    ) { program in
+      try left.wait()
+      try program.goRound(2)
+    }
     #expect(result.ending == .exited(0), "\(result.errorText)")
     #expect(result.errorText.isEmpty)
   }
@@ -72,21 +97,38 @@ struct UnreachedTests {
   }
 }
 
-@Suite("A time limit that passes while patterns keep events out")
+@Suite("A time limit that passes while patterns keep events out", .needs(.movedClock))
 struct RejectedEventsTests {
-  private func server(_ names: String...) throws -> ScriptedServer {
-    try ScriptedServer { connection in
+  /// A server of these events, and what it opens for each client that has them.
+  private func server(_ names: String...) throws -> (ScriptedServer, Gate) {
+    let areSent = Gate()
+    let server = try ScriptedServer { connection in
       let request = try connection.request()
       if request.headers["Upgrade"] == nil {
         try connection.send(stream: "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
         for name in names { try connection.send(stream: "event: \(name)\ndata: 1\n\n") }
+        try connection.awaitAcknowledgement()
+        areSent.open()
         try connection.remain()
       }
       try connection.welcome(request)
       try connection.acceptSubscription()
       for name in names { try connection.send(event: name, data: "1") }
+      try connection.awaitAcknowledgement()
+      areSent.open()
       try connection.stay()
     }
+    return (server, areSent)
+  }
+
+  /// What becomes of a program that has read what the server sent, once a second passes.
+  private func timedOut(_ arguments: [String], _ areSent: Gate) throws -> ProgramResult {
+    let clock = try MovedClock(standsStill: true)
+    let program = try PusherCLI.start(arguments, environment: clock.environment())
+    try areSent.wait()
+    try program.goRound(2)
+    _ = try clock.move(.seconds(1), untilEndOf: program)
+    return try program.result()
   }
 
   @Test(arguments: [
@@ -98,18 +140,17 @@ struct RejectedEventsTests {
   func `the message counts them`(patterns: [String], words: String) throws {
     for (option, time) in [("-W", "1s"), ("--idle-timeout", "1s")] {
       for fast in [[], ["-v"]] {
-        let server = try server("x", "x", "y")
+        let (server, areSent) = try server("x", "x", "y")
         let wanted = patterns == ["-e", "y"] ? "2" : patterns.isEmpty ? "4" : "1"
         let options = patterns + ["-n", wanted, option, time] + fast
         let count = patterns.isEmpty ? 3 : patterns == ["-e", "y"] ? 1 : 0
         let what = option == "-W" ? "\(count) of \(wanted) events within 1 s" : "no event for 1 s"
         let expected =
           "pusher-cli: error: timed out: \(what)\(words.isEmpty ? "" : " (\(words))")"
-        let results = try [
-          PusherCLI.start(["subscribe"] + server.address + ["news"] + options),
-          PusherCLI.start(["sse", "http://127.0.0.1:\(server.port)/"] + options),
-        ].map { try $0.result() }
-        for result in results {
+        for command in [
+          ["subscribe"] + server.address + ["news"], ["sse", "http://127.0.0.1:\(server.port)/"],
+        ] {
+          let result = try timedOut(command + options, areSent)
           #expect(result.ending == .exited(124))
           #expect(result.errorLines.last.map(String.init) == expected, "\(result.errorText)")
         }
@@ -118,13 +159,12 @@ struct RejectedEventsTests {
   }
 
   @Test func `one event is one`() throws {
-    let server = try server("x")
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "-W", "500ms", "-e", "order"
-    ).result()
+    let (server, areSent) = try server("x")
+    let result = try timedOut(
+      ["subscribe"] + server.address + ["news", "-n", "1", "-W", "1s", "-e", "order"], areSent)
     #expect(
       result.errorText
-        == "pusher-cli: error: timed out: 0 of 1 events within 0.5 s (1 other event came, none matches -e)\n"
+        == "pusher-cli: error: timed out: 0 of 1 events within 1 s (1 other event came, none matches -e)\n"
     )
   }
 }

@@ -67,11 +67,7 @@ struct UnreadTerminalTests {
   }
 
   private func awaitFile(_ path: String) throws {
-    let deadline = SystemClock.now().advanced(by: .seconds(15))
-    while !FileManager.default.fileExists(atPath: path) {
-      guard SystemClock.now() < deadline else { throw Late("no port file") }
-      usleep(5000)
-    }
+    try waitUntil("a port file was written") { FileManager.default.fileExists(atPath: path) }
   }
 }
 

@@ -155,7 +155,7 @@ struct UpgradeRefusalTests {
     var options = wrong.options
     var certificate: ServerCertificate?
     if wrong == .insecureRedirect {
-      guard try Need.certificateMatrix.isMet(), let matrix = CertificateMatrix.shared else {
+      guard try Need.certificates.isMet(), let matrix = CertificateMatrix.shared else {
         return
       }
       certificate = matrix.server("valid")
@@ -220,7 +220,7 @@ struct RedirectTests {
     #expect(server.connectionCount == 6)
   }
 
-  @Test(.needs(.certificateMatrix))
+  @Test(.needs(.certificates))
   func `a redirect from ws to wss is followed, and the certificate there is checked`() throws {
     let matrix = try #require(CertificateMatrix.shared)
     let secure = try ScriptedServer(certificate: matrix.server("valid")) { connection in
@@ -277,11 +277,9 @@ struct RedirectTests {
 
 @Suite("The upgrade: waiting as the server asks")
 struct RetryAfterTests {
-  /// Refuses once with this Retry-After and then welcomes; answers the time between the two and what was said.
-  private func wait(_ value: String, maximum: String) throws -> (Duration, String) {
-    let times = Record<Instant>()
-    let server = try ScriptedServer { connection in
-      times.add(SystemClock.now())
+  /// A server that refuses once with this Retry-After, and then welcomes and sends one event.
+  private func refusingOnce(_ value: String) throws -> ScriptedServer {
+    try ScriptedServer { connection in
       guard connection.number == 1 else {
         try connection.join()
         try connection.send(event: "e", data: "1")
@@ -293,24 +291,35 @@ struct RetryAfterTests {
         headers: HTTPHeaders([("Retry-After", value), ("Content-Length", "0")]))
       try connection.send(bytes: head.encode())
     }
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "--reconnect", "always", "--retry-max-delay", maximum
-    ).result()
-    #expect(result.ending == .exited(0), "\(result.errorText)")
-    guard times.values.count == 2 else { return (.zero, result.errorText) }
-    return (times.values[0].duration(to: times.values[1]), result.errorText)
   }
 
-  @Test func `the wait is what the server asks for`() throws {
-    let (time, text) = try wait("3", maximum: "10s")
-    #expect(time >= .seconds(3) - .milliseconds(10))
-    #expect(text.contains("and asks to wait 3 s); retrying in 3 s"), "\(text)")
+  /// Starts a subscriber whose clock stands still; it ends with the first event.
+  private func subscribe(
+    to server: ScriptedServer, maximum: String, _ clock: MovedClock
+  ) throws -> ChildProgram {
+    try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "--reconnect", "always", "--retry-max-delay", maximum,
+      environment: clock.environment())
   }
 
-  @Test func `but never longer than --retry-max-delay`() throws {
-    let (time, text) = try wait("3600", maximum: "200ms")
-    #expect(time < .seconds(10))
-    #expect(text.contains("and asks to wait 60 min); retrying in 0.2 s"), "\(text)")
+  @Test(
+    .needs(.movedClock),
+    arguments: [
+      ("3", "10s", "and asks to wait 3 s); retrying in 3 s", Duration.seconds(3)),
+      ("3600", "200ms", "and asks to wait 60 min); retrying in 0.2 s", .milliseconds(200)),
+    ])
+  func `the wait is what the server asks for, but never longer than --retry-max-delay`(
+    value: String, maximum: String, words: String, wait: Duration
+  ) throws {
+    let server = try refusingOnce(value)
+    let clock = try MovedClock(standsStill: true)
+    let program = try subscribe(to: server, maximum: maximum, clock)
+    let text = try program.errorLine(containing: "retrying")
+    #expect(text.contains(words), "\(text)")
+    try clock.move(wait - .milliseconds(1), seenBy: program)
+    #expect(server.connectionCount == 1)
+    #expect(try clock.move(.milliseconds(1), untilEndOf: program) == .exited(0))
+    #expect(server.connectionCount == 2)
   }
 
   @Test func `a date is understood as well`() throws {
@@ -318,9 +327,12 @@ struct RetryAfterTests {
     formatter.locale = Locale(identifier: "en_US_POSIX")
     formatter.timeZone = TimeZone(identifier: "GMT")
     formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-    let (_, text) = try wait(
-      formatter.string(from: Date(timeIntervalSinceNow: 60)), maximum: "200ms")
-    #expect(text.contains(#/asks to wait [56]\d(\.\d)? s\)/#), "\(text)")
+    let server = try refusingOnce(formatter.string(from: Date(timeIntervalSinceNow: 3600)))
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "--reconnect", "always", "--retry-max-delay", "200ms")
+    let text = try program.errorLine(containing: "retrying")
+    #expect(text.contains(#/asks to wait (3\d{3}(\.\d)? s|\d\d min)\)/#), "\(text)")
+    #expect(try program.wait() == .exited(0))
   }
 }
 

@@ -12,11 +12,14 @@ struct WebhookTests {
   private static let signature =
     "c19001ae3963ccb13bf618e5b16ba9848e7e74df0993aa0689168e341c6833cf"
 
-  private func listen(_ options: String...) throws -> (program: ChildProgram, port: UInt16) {
+  private func listen(
+    _ options: String..., environment: [String: String] = [:]
+  ) throws -> (program: ChildProgram, port: UInt16) {
     let file = TemporaryFolder.shared.file("webhook-port")
     let program = try PusherCLI.start(
       ["webhook", "listen", "--listen", "127.0.0.1:0", "--port-file", file] + options,
-      environment: ["PUSHER_APP_KEY": Self.key, "PUSHER_APP_SECRET": Self.secret])
+      environment: ["PUSHER_APP_KEY": Self.key, "PUSHER_APP_SECRET": Self.secret]
+        .merging(environment) { $1 })
     try program.errorLine(containing: "listening for webhooks on http://127.0.0.1:")
     let text = try String(contentsOfFile: file, encoding: .utf8)
     return (program, try #require(UInt16(text.dropLast())))
@@ -35,7 +38,7 @@ struct WebhookTests {
     let request = Array((head + "Content-Length: \(body.utf8.count)\r\n\r\n" + body).utf8)
     var answer: [UInt8] = []
     var sent = 0
-    let deadline = SystemClock.now().advanced(by: .seconds(10))
+    let deadline = SystemClock.now().advanced(by: patience)
     while SystemClock.now() < deadline {
       if sent < request.count {
         let count = request[sent...].withUnsafeBytes {
@@ -100,10 +103,11 @@ struct WebhookTests {
     #expect(try program.result().outputText.split(separator: "\n").count == 1)
   }
 
-  @Test func `a webhook that does not come in time is 124`() throws {
-    let (program, _) = try listen("-n", "1", "-W", "300ms")
+  @Test(.needs(.movedClock)) func `a webhook that does not come in time is 124`() throws {
+    let clock = try MovedClock(standsStill: true)
+    let (program, _) = try listen("-n", "1", "-W", "300ms", environment: clock.environment())
+    #expect(try clock.move(.milliseconds(300), untilEndOf: program) == .exited(124))
     let result = try program.result()
-    #expect(result.ending == .exited(124))
     #expect(result.errorText.contains("timed out: 0 of 1 events within 0.3 s"))
   }
 }

@@ -21,9 +21,11 @@ final class Browser {
 
   /// A web server with one page at every path.
   static func pages(_ page: String) throws -> ScriptedServer {
-    let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .appending(path: "Peers/\(page)")
-    let text = try String(contentsOf: file, encoding: .utf8)
+    let peers = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appending(path: "Peers")
+    let text = try ["page_start.html", page].map {
+      try String(contentsOf: peers.appending(path: $0), encoding: .utf8)
+    }.joined()
     return try ScriptedServer { connection in
       _ = try connection.question()
       try connection.answer(200, body: text)
@@ -62,15 +64,10 @@ final class Browser {
 
   /// What the page shows, its title first, once its last line contains `text`.
   func page(showing text: String) throws -> [String] {
-    let deadline = SystemClock.now().advanced(by: .seconds(30))
-    var last: [String] = []
-    while SystemClock.now() < deadline {
-      let line = try program.errorLine(
-        containing: "\"PAGE ", within: SystemClock.now().duration(to: deadline))
-      last = Self.lines(of: line)
-      if last.last?.contains(text) == true { return last }
+    while true {
+      let lines = Self.lines(of: try program.errorLine(containing: "\"PAGE "))
+      if lines.last?.contains(text) == true { return lines }
     }
-    throw Late("the page does not show '\(text)', but \(last)")
   }
 
   /// What stands on the page, in a line of the form `…CONSOLE:1] "PAGE […]", source: …`.

@@ -20,6 +20,9 @@ struct CertificateMatrix: Sendable {
   /// What a client has to trust.
   var authority: String { file("root.pem") }
 
+  /// The certificate that nothing is wrong with.
+  var trusted: ServerCertificate { server("valid") }
+
   func file(_ name: String) -> String { "\(folder)/\(name)" }
 
   /// The certificate and key of this name.

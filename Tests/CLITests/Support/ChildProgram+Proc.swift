@@ -5,7 +5,7 @@ import PusherCore
 extension ChildProgram {
   /// Waits until the process has so many threads.
   func awaitThreads(_ count: Int) throws {
-    try awaitProc("\(count) threads") {
+    try waitUntil("the process has \(count) threads") {
       (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/task"))?.count ?? 0
         >= count
     }
@@ -13,7 +13,7 @@ extension ChildProgram {
 
   /// Waits until the process has a socket, which it makes just before it dials.
   func awaitSocket() throws {
-    try awaitProc("a socket") {
+    try waitUntil("the process has a socket") {
       let folder = "/proc/\(id)/fd"
       let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
       return names.contains { name in
@@ -23,13 +23,25 @@ extension ChildProgram {
     }
   }
 
+  /// The port of a file that the program writes once it listens.
+  func port(in file: String) throws -> UInt16 {
+    try waitFor("a port file was written; standard error: \(peekAtErrors())") {
+      let text = try? String(contentsOfFile: file, encoding: .utf8)
+      return text.flatMap { $0.hasSuffix("\n") ? UInt16($0.dropLast()) : nil }
+    }
+  }
+
+  /// Waits until the program has answered SIGUSR1 so often, each time in a round of its loop; standard output is left alone.
+  func goRound(_ count: Int) throws {
+    for _ in 0..<count {
+      send(SIGUSR1)
+      try errorLine(containing: "bytes queued", readsOutput: false)
+    }
+  }
+
   /// Waits until the program has said that its reader is slow.
   func awaitFullPipe() throws {
-    let deadline = SystemClock.now().advanced(by: .seconds(15))
-    while !peekAtErrors().contains("slow") {
-      guard SystemClock.now() < deadline else { throw Late("the output never was full") }
-      usleep(5000)
-    }
+    try waitUntil("the output is full") { peekAtErrors().contains("slow") }
   }
 
   /// The most memory the process has had, in KiB.
@@ -37,13 +49,5 @@ extension ChildProgram {
     let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
     let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
     return line.flatMap { Int($0.filter(\.isNumber)) }
-  }
-
-  private func awaitProc(_ what: String, _ isReached: () -> Bool) throws {
-    let deadline = SystemClock.now().advanced(by: .seconds(15))
-    while !isReached() {
-      guard SystemClock.now() < deadline else { throw Late("the process never had \(what)") }
-      usleep(5000)
-    }
   }
 }

@@ -97,7 +97,7 @@ final class ChildProgram {
   /// Ends the process and everything that it has started, at once.
   func endWithChildren() {
     kill(-id, SIGKILL)
-    _ = try? wait(within: .seconds(5), readsOutput: false)
+    _ = try? wait(readsOutput: false)
   }
 
   /// Sends a signal to the process alone.
@@ -126,7 +126,7 @@ final class ChildProgram {
   }
 
   /// The next whole line on standard output, without its end.
-  func line(endedBy terminator: UInt8 = 0x0A, within limit: Duration = .seconds(15)) throws
+  func line(endedBy terminator: UInt8 = 0x0A, within limit: Duration = patience) throws
     -> String
   {
     String(decoding: try lineBytes(endedBy: terminator, within: limit), as: UTF8.self)
@@ -134,7 +134,7 @@ final class ChildProgram {
 
   /// The bytes of the next whole line on standard output.
   func lineBytes(
-    endedBy terminator: UInt8 = 0x0A, within limit: Duration = .seconds(15)
+    endedBy terminator: UInt8 = 0x0A, within limit: Duration = patience
   ) throws -> [UInt8] {
     let line = try wait(limit) {
       $0.output?.takeLine(endedBy: terminator)
@@ -146,7 +146,7 @@ final class ChildProgram {
   }
 
   /// The next lines on standard output.
-  func lines(_ count: Int, within limit: Duration = .seconds(15)) throws -> [String] {
+  func lines(_ count: Int, within limit: Duration = patience) throws -> [String] {
     let deadline = SystemClock.now().advanced(by: limit)
     return try (0..<count).map { _ in
       try line(within: max(.zero, SystemClock.now().duration(to: deadline)))
@@ -156,7 +156,7 @@ final class ChildProgram {
   /// The next line on standard error that contains `text`; those before it are dropped.
   @discardableResult
   func errorLine(
-    containing text: String = "", within limit: Duration = .seconds(15), readsOutput: Bool = true
+    containing text: String = "", within limit: Duration = patience, readsOutput: Bool = true
   ) throws -> String {
     var passed: [String] = []
     let found = try wait(limit, readsOutput: readsOutput) { program -> String? in
@@ -177,7 +177,7 @@ final class ChildProgram {
 
   /// How the process ended; what it writes until then is kept, unless `readsOutput` is false.
   @discardableResult
-  func wait(within limit: Duration = .seconds(15), readsOutput: Bool = true) throws -> Ending {
+  func wait(within limit: Duration = patience, readsOutput: Bool = true) throws -> Ending {
     let deadline = SystemClock.now().advanced(by: limit)
     while true {
       if let ending = collect() { return ending }
@@ -189,7 +189,7 @@ final class ChildProgram {
   }
 
   /// Everything from here to the end of the process.
-  func result(within limit: Duration = .seconds(15)) throws -> ProgramResult {
+  func result(within limit: Duration = patience) throws -> ProgramResult {
     let ending = try wait(within: limit)
     drain()
     return ProgramResult(

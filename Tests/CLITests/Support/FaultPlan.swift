@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 
 /// What one connection of a random run suffers: at the server, on the wire, or both.
 struct FaultPlan: Sendable {
@@ -42,7 +43,7 @@ struct FaultPlan: Sendable {
   static let sound = FaultPlan()
 
   /// A connection that comes to a bad end, most of them quickly.
-  static func random(_ random: inout Seeded) -> FaultPlan {
+  static func random(_ random: inout SeededGenerator) -> FaultPlan {
     var plan = FaultPlan()
     plan.deflates = random.below(3) == 0
     plan.confirmation = Confirmation.allCases[random.below(6) % 3]

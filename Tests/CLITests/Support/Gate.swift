@@ -1,5 +1,33 @@
 import Foundation
 import PusherCore
+import Testing
+
+/// How long a test waits for what has to come: it only keeps a test from hanging, so it is longer than any machine is busy.
+let patience = Duration.seconds(60)
+
+/// Waits until something is so, and looks every few milliseconds.
+///
+/// - Parameter what: What is waited for, as a sentence; it is asked for when the wait has been in vain.
+func waitUntil(
+  _ what: @autoclosure () -> String, within limit: Duration = patience, _ isSo: () throws -> Bool
+) throws {
+  let deadline = SystemClock.now().advanced(by: limit)
+  while try !isSo() {
+    guard SystemClock.now() < deadline else { throw Late("in \(limit) it never was so: \(what())") }
+    usleep(2000)
+  }
+}
+
+/// Waits until something is there, and answers it.
+func waitFor<Value>(_ what: @autoclosure () -> String, _ value: () throws -> Value?) throws -> Value
+{
+  var found: Value?
+  try waitUntil(what()) {
+    found = try value()
+    return found != nil
+  }
+  return try #require(found)
+}
 
 /// Lets a server's script wait for the test, and the other way round.
 final class Gate: Sendable {
@@ -11,9 +39,9 @@ final class Gate: Sendable {
   }
 
   /// Waits for one ``open()``.
-  func wait(within seconds: Double = 15) throws {
-    guard isOpened(within: seconds) else {
-      throw Late("nobody opened the gate within \(seconds) s")
+  func wait() throws {
+    guard isOpened(within: patience.inSeconds) else {
+      throw Late("nobody opened the gate within \(patience)")
     }
   }
 

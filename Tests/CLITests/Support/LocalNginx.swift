@@ -52,19 +52,15 @@ final class LocalNginx {
     }
     let file = try TemporaryFolder.shared.file(
       "requests", holding: requests.joined(separator: "next\n"))
-    let result = try PusherCLI.tool(["curl", "-K", file], within: .seconds(60))
+    let result = try PusherCLI.tool(["curl", "-K", file])
     guard result.ending == .exited(0) else { throw Unexpected("curl: \(result.errorText)") }
   }
 
   private static func start(_ configuration: String, port: UInt16) throws -> ChildProgram {
     let child = try ChildProgram(
       program, ["-e", "stderr", "-c", configuration], environment: PusherCLI.environment)
-    let deadline = SystemClock.now().advanced(by: .seconds(10))
-    while SystemClock.now() < deadline {
-      if try Loopback.isListened(port) { return child }
-      usleep(5000)
-    }
-    throw Late("nginx does not listen: \(child.peekAtErrors())")
+    try waitUntil("nginx listens: \(child.peekAtErrors())") { try Loopback.isListened(port) }
+    return child
   }
 
   private static func text(port: UInt16, folder: String) -> String {

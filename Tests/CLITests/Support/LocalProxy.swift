@@ -66,12 +66,7 @@ final class LocalProxy {
   }
 
   private func awaitPort() throws {
-    let deadline = SystemClock.now().advanced(by: .seconds(10))
-    while SystemClock.now() < deadline {
-      if try Loopback.isListened(port) { return }
-      usleep(5000)
-    }
-    throw Late("the proxy does not listen: \(program.peekAtErrors())")
+    try waitUntil("the proxy listens: \(program.peekAtErrors())") { try Loopback.isListened(port) }
   }
 
   /// Waits until the proxy's log names a connection to this port.

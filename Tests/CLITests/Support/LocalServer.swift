@@ -23,18 +23,7 @@ final class LocalServer {
       arguments += ["--tls-cert", certificate.certificate, "--tls-key", certificate.key]
     }
     program = try PusherCLI.start(arguments + options, environment: Self.environment(secret))
-    let deadline = SystemClock.now().advanced(by: .seconds(15))
-    while true {
-      let text = try? String(contentsOfFile: file, encoding: .utf8)
-      if let text, let number = text.split(separator: "\n").first {
-        self.port = String(number)
-        return
-      }
-      guard SystemClock.now() < deadline else {
-        throw Late("serve wrote no port file: \(program.peekAtErrors())")
-      }
-      usleep(5000)
-    }
+    self.port = String(try program.port(in: file))
   }
 
   static func environment(_ secret: String) -> [String: String] {

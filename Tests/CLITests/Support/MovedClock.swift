@@ -68,6 +68,24 @@ final class MovedClock {
     return ["LD_PRELOAD": libraries.joined(separator: ":"), "TEST_CLOCK": path]
   }
 
+  /// Lets a step of time pass again and again until the program ends.
+  ///
+  /// One step may come before the program has looked at its clock, and so before the time that it waits for begins.
+  func move(
+    _ step: Duration, untilEndOf program: ChildProgram, readsOutput: Bool = true
+  ) throws -> Ending {
+    try waitFor("the program has ended") {
+      move(step)
+      return try? program.wait(within: .milliseconds(200), readsOutput: readsOutput)
+    }
+  }
+
+  /// Lets so much time pass, and waits until the program has gone round after it; its standard output is left alone.
+  func move(_ time: Duration, seenBy program: ChildProgram) throws {
+    move(time)
+    try program.goRound(2)
+  }
+
   /// Lets so much time pass at once; the program sees it when it next looks at its clock.
   func move(_ time: Duration) {
     let (seconds, attoseconds) = time.components

@@ -12,9 +12,6 @@ struct Need: Sendable {
     FileManager.default.fileExists(atPath: "/dev/full")
   }
   static let certificates = Need(reason: "openssl made no certificates") {
-    TestCertificates.shared != nil
-  }
-  static let certificateMatrix = Need(reason: "openssl made no certificates") {
     CertificateMatrix.shared != nil
   }
   static let slowResolver = Need(reason: "no C compiler") { SlowResolver.library != nil }

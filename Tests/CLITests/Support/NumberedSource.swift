@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 
 /// Publishes numbered events at a steady pace, whether or not anybody is subscribed, and remembers when.
 ///
@@ -20,7 +21,7 @@ final class NumberedSource: Sendable {
   func start(seed: UInt64) {
     let source = self
     Thread.detachNewThread {
-      var random = Seeded(seed)
+      var random = SeededGenerator(seed: seed)
       while !source.state.withLock({ $0.isFinished }) {
         source.publish(random.below(6))
         usleep(UInt32(300 + random.below(2500)))
@@ -76,28 +77,5 @@ final class NumberedSource: Sendable {
   /// The line that the program prints for a number.
   static func line(_ number: Int) -> String {
     #"{"event":"n","channel":"\#(channel)","data":\#(data(number))}"#
-  }
-}
-
-/// A small generator with a seed, the same on every machine.
-struct Seeded: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(_ seed: UInt64) {
-    state = seed
-  }
-
-  /// SplitMix64.
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
-  }
-
-  /// A number from 0 up to, and without, `limit`.
-  mutating func below(_ limit: Int) -> Int {
-    Int(next() % UInt64(limit))
   }
 }

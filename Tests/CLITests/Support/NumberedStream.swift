@@ -82,13 +82,9 @@ enum StateText {
   }
 
   /// Waits until the file has this id.
-  static func await(_ id: String, in path: String, within limit: Duration = .seconds(15)) throws {
-    let deadline = SystemClock.now().advanced(by: limit)
-    while self.id(path) != id {
-      guard SystemClock.now() < deadline else {
-        throw Late("the state file has \(self.id(path) ?? "nothing"), not \(id)")
-      }
-      usleep(5000)
+  static func await(_ id: String, in path: String) throws {
+    try waitUntil("the state file has \(id), not \(self.id(path) ?? "nothing")") {
+      self.id(path) == id
     }
   }
 }

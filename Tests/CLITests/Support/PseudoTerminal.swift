@@ -42,7 +42,7 @@ final class PseudoTerminal {
   }
 
   /// Waits until `text` has been shown.
-  func await(_ text: String, within limit: Duration = .seconds(15)) throws {
+  func await(_ text: String, within limit: Duration = patience) throws {
     let deadline = SystemClock.now().advanced(by: limit)
     while !self.text.contains(text) {
       guard SystemClock.now() < deadline else {

@@ -45,14 +45,14 @@ enum PusherCLI {
   /// Runs the program to its end.
   static func run(
     _ arguments: String..., environment: [String: String] = [:],
-    within limit: Duration = .seconds(15)
+    within limit: Duration = patience
   ) throws -> ProgramResult {
     try start(arguments, environment: environment).result(within: limit)
   }
 
   /// Runs a program of the system to its end, `input` on its standard input.
   static func tool(
-    _ arguments: [String], input: [UInt8] = [], within limit: Duration = .seconds(30)
+    _ arguments: [String], input: [UInt8] = [], within limit: Duration = patience
   ) throws -> ProgramResult {
     let file = TemporaryFolder.shared.file("input")
     try Data(input).write(to: URL(filePath: file))

@@ -76,12 +76,9 @@ final class RecipeStage {
 
   /// What a file of the folder holds, once it has so many lines.
   func contents(_ name: String, lines: Int = 1) throws -> String {
-    let deadline = SystemClock.now().advanced(by: .seconds(15))
-    while true {
+    try waitFor("somebody wrote \(name)") {
       let text = try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
-      if let text, text.utf8.count(where: { $0 == 0x0A }) >= lines { return text }
-      guard SystemClock.now() < deadline else { throw Late("nobody wrote \(name)") }
-      usleep(5000)
+      return text.flatMap { $0.utf8.count(where: { $0 == 0x0A }) >= lines ? $0 : nil }
     }
   }
 

@@ -17,7 +17,6 @@ final class ScriptedConnection {
   private var isClosed = false
 
   /// How long any single wait may take.
-  private static let patience: Duration = .seconds(30)
 
   init(_ descriptor: Int32, number: Int, stop: Int32, certificate: ServerCertificate?) throws {
     self.descriptor = descriptor
@@ -95,7 +94,7 @@ final class ScriptedConnection {
 
   /// Waits until the other side has acknowledged everything that was sent; Linux alone can tell.
   func awaitAcknowledgement() throws {
-    let deadline = SystemClock.now().advanced(by: Self.patience)
+    let deadline = SystemClock.now().advanced(by: patience)
     while case let pending = unacknowledged, pending > 0 {
       try checkPeer()
       if SystemClock.now() > deadline { throw Late("\(pending) bytes were not taken") }
@@ -156,7 +155,7 @@ final class ScriptedConnection {
 
   /// Waits for the test to open `gate`.
   func wait(for gate: Gate) throws {
-    let deadline = SystemClock.now().advanced(by: Self.patience)
+    let deadline = SystemClock.now().advanced(by: patience)
     while !gate.isOpened(within: 0.02) {
       var waiting = pollfd(fd: stop, events: Int16(POLLIN), revents: 0)
       if poll(&waiting, 1, 0) != 0 { throw PeerLeft() }
@@ -209,8 +208,8 @@ final class ScriptedConnection {
       pollfd(fd: descriptor, events: Int16(events), revents: 0),
       pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
     ]
-    let count = poll(&waiting, 2, Int32(Self.patience.inSeconds * 1000))
+    let count = poll(&waiting, 2, Int32(patience.inSeconds * 1000))
     if waiting[1].revents != 0 { throw PeerLeft() }
-    if count == 0 { throw Late("nothing moved for \(Self.patience)") }
+    if count == 0 { throw Late("nothing moved for \(patience)") }
   }
 }

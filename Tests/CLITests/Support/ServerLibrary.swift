@@ -13,7 +13,7 @@ final class ServerLibrary {
   ) throws {
     let arguments = [port, appID, key, secret] + (masterKey.map { [$0] } ?? [])
     program = try PythonPeer.start("call_api.py", arguments, input: .pipe)
-    let facts = try JSONParser.parse(try program.line(within: .seconds(30)))
+    let facts = try JSONParser.parse(try program.line())
     version = facts["version"]?.text ?? ""
     calls = (facts["calls"]?.elements ?? []).compactMap(\.text)
   }

@@ -27,13 +27,11 @@ final class StoppedReader {
   }
 
   /// Waits until so many bytes stand in the pipe.
-  func awaitBytes(_ count: Int32, within limit: Duration = .seconds(30)) throws {
-    let deadline = SystemClock.now().advanced(by: limit)
+  func awaitBytes(_ count: Int32) throws {
     var waiting: Int32 = 0
-    while waiting < count {
-      guard SystemClock.now() < deadline else { throw Late("\(waiting) bytes in the pipe") }
+    try waitUntil("\(count) bytes are in the pipe, not \(waiting)") {
       _ = ioctl(reading, UInt(FIONREAD), &waiting)
-      usleep(2000)
+      return waiting >= count
     }
   }
 
@@ -61,13 +59,9 @@ final class StoppedReader {
   }
 
   /// Waits for the end.
-  func end(within limit: Duration = .seconds(15)) throws -> Ending {
-    let deadline = SystemClock.now().advanced(by: limit)
+  func end() throws -> Ending {
     var status: Int32 = 0
-    while waitpid(id, &status, WNOHANG) != id {
-      guard SystemClock.now() < deadline else { throw Late("the process did not end") }
-      usleep(2000)
-    }
+    try waitUntil("the process has ended") { waitpid(id, &status, WNOHANG) == id }
     isCollected = true
     let signal = status & 0x7F
     return signal == 0 ? .exited(status >> 8 & 0xFF) : .signalled(signal)

@@ -14,7 +14,7 @@ final class WebSocketPipe {
     let path = "/app/\(LocalServer.key)?protocol=7&client=js&version=8.4.0&flash=false"
     program = try PythonPeer.start(
       "websocket_pipe.py", ["ws://127.0.0.1:\(server.port)\(path)"], input: .pipe)
-    extensions = try program.line(within: .seconds(30))
+    extensions = try program.line()
     greeting = try JSONParser.parse(try program.line())
     let data = try JSONParser.parse(greeting["data"]?.text ?? "")
     guard let id = data["socket_id"]?.text else { throw Unexpected(JSONWriter.text(greeting)) }
