@@ -23,7 +23,9 @@ struct BackpressureTests {
       to: server, "news", "--buffer", "64k", "-n", "\(Self.count)")
     try program.errorLine(containing: "slow: 64 KiB wait", readsOutput: false)
     // In so many rounds a program without a limit would take in everything: it reads 256 KiB in each.
-    try program.goRound(Self.count / 256)
+    let queued = try program.goRound(Self.count / 256)
+    // The limit, and what one read makes.
+    #expect(queued < (64 + 2 * 256) << 10, "\(queued) bytes")
     let memory = try #require(program.peakMemory)
     #expect(memory < 64 << 10, "\(memory) KiB")
     for number in 0..<Self.count {

@@ -32,11 +32,17 @@ extension ChildProgram {
   }
 
   /// Waits until the program has answered SIGUSR1 so often, each time in a round of its loop; standard output is left alone.
-  func goRound(_ count: Int) throws {
+  ///
+  /// - Returns: How many bytes then waited for the reader of standard output.
+  @discardableResult
+  func goRound(_ count: Int) throws -> Int {
+    var queued = 0
     for _ in 0..<count {
       send(SIGUSR1)
-      try errorLine(containing: "bytes queued", readsOutput: false)
+      let answer = try errorLine(containing: " bytes queued", readsOutput: false)
+      queued = answer.split(separator: " ").suffix(3).first.flatMap { Int($0) } ?? .max
     }
+    return queued
   }
 
   /// Waits until the program has said that its reader is slow.
