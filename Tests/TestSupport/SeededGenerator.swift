@@ -2,10 +2,12 @@
 public struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
+  /// A generator that begins anew with each seed.
   public init(seed: UInt64) {
     state = seed
   }
 
+  /// The next 64 bits.
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state

@@ -44,12 +44,10 @@ struct BackpressureTests {
 
   /// Lets seconds pass until something is so: reading pauses for five of them at first, so that short stalls cost nothing.
   private func letPass(
-    _ clock: MovedClock, of program: ChildProgram, until what: String, _ isSo: () -> Bool
+    _ clock: MovedClock, until what: String, _ isSo: () -> Bool
   ) throws {
     try waitUntil(what) {
       clock.move(.seconds(1))
-      // It looks at its clock only when something happens, or a time has really passed.
-      program.send(SIGUSR1)
       return isSo()
     }
   }
@@ -64,7 +62,7 @@ struct BackpressureTests {
     let clock = try MovedClock()
     let program = try PusherCLI.subscribe(
       to: server, "news", "--pong-timeout", "1000h", environment: clock.environment())
-    try letPass(clock, of: program, until: "it has read the close frame after the events") {
+    try letPass(clock, until: "it has read the close frame after the events") {
       program.peekAtErrors().contains("4009")
     }
     // Far longer than the time that an end by --timeout leaves the reader.
@@ -98,7 +96,7 @@ struct BackpressureTests {
     let program = try PusherCLI.subscribe(
       to: server, "news", "--pong-timeout", "1000h", environment: clock.environment())
     try filled.wait()
-    try letPass(clock, of: program, until: "the ping is answered") {
+    try letPass(clock, until: "the ping is answered") {
       answered.isOpened(within: 0.01)
     }
     _ = try program.lines(3000)

@@ -143,8 +143,9 @@ struct SignalTests {
     #expect(try program.wait(readsOutput: false) == .signalled(signal))
   }
 
-  /// Ends a subscriber by SIGINT whose goodbye nobody answers, and goes on once the server has it. No time passes, so the
-  /// program would wait for ever.
+  /// Ends a subscriber by SIGINT whose goodbye nobody answers, and goes on once the server has it.
+  ///
+  /// No time passes, so the program would wait for ever.
   private func sayGoodbye(
     _ goOn: (_ program: ChildProgram, _ clock: MovedClock) throws -> Void
   ) throws {

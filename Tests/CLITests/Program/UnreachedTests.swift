@@ -22,7 +22,7 @@ struct UnreachedTests {
         "subscribe", "--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http", "--key", "k",
         "news",
       ] + options, after: .milliseconds(300)
-    ) { try $0.errorLine(containing: "warning: cannot connect to") }
+    ) { try $0.errorLine(containing: "cannot connect to") }
     #expect(subscribe.ending == .exited(4))
     #expect(
       subscribe.errorLines.last
@@ -30,7 +30,7 @@ struct UnreachedTests {
     )
     let sse = try timedOut(
       ["sse", "http://127.0.0.1:\(port)/"] + options, after: .milliseconds(300)
-    ) { try $0.errorLine(containing: "warning: cannot connect to") }
+    ) { try $0.errorLine(containing: "cannot connect to") }
     #expect(sse.ending == .exited(4))
     #expect(
       sse.errorLines.last
