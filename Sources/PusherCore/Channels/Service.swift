@@ -91,10 +91,19 @@ extension Service {
     return common
   }
 
-  /// The path and query of the socket's URL, `prefix` being "" or a path that begins with a slash.
-  package func socketTarget(key: String, prefix: String, clientName: String, version: String)
-    -> String
-  {
-    "\(prefix)/app/\(key)?protocol=\(protocolVersion)&client=\(clientName)&version=\(version)"
+  /// The socket's URL.
+  ///
+  /// - Parameters:
+  ///   - port: `nil` for the scheme's own.
+  ///   - prefix: Empty, or a path that begins with a slash.
+  ///   - key: The app's key, which is percent-encoded here.
+  package func socketURL(
+    isSecure: Bool, host: String, port: Int?, prefix: String, key: String, clientName: String,
+    version: String
+  ) -> HTTPURL {
+    HTTPURL(
+      scheme: isSecure ? .wss : .ws, host: host, port: port,
+      path: "\(prefix)/app/\(PercentEncoding.encode(key))",
+      query: "protocol=\(protocolVersion)&client=\(clientName)&version=\(version)")
   }
 }

@@ -7,13 +7,10 @@ extension PusherClientOptions {
   /// Where and how to connect with `key`.
   func destination(key: String) throws(PusherConfigurationError) -> Destination {
     guard !key.isEmpty else { throw .missingKey }
-    let target = service.socketTarget(
-      key: PercentEncoding.encode(key), prefix: try checkedPath(),
+    let prefix = try checkedPath()
+    let url = service.socketURL(
+      isSecure: useTLS, host: try checkedHost(), port: try checkedPort(), prefix: prefix, key: key,
       clientName: Self.clientName, version: Self.clientVersion)
-    let parts = target.split(separator: "?", maxSplits: 1)
-    let url = HTTPURL(
-      scheme: useTLS ? .wss : .ws, host: try checkedHost(), port: try checkedPort(),
-      path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : nil)
     return Destination(
       url: url, routing: try network.routing(), tls: tls, trust: network.trust)
   }

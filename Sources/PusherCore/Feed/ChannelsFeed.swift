@@ -95,10 +95,6 @@ package final class ChannelsFeed: Feed {
       loop: loop, destination: destination, settings: settings, tls: tls, tap: tap, delegate: self)
   }
 
-  package func dial(_ connection: WebSocketFeedConnection) {
-    connection.start()
-  }
-
   package func forgetQuestions() {
     signer.cancelAll()
   }

@@ -65,10 +65,6 @@ package final class EventStreamFeed: Feed {
       tap: tap, delegate: self)
   }
 
-  package func dial(_ connection: EventStreamFeedConnection) {
-    connection.start()
-  }
-
   package func forgetQuestions() {}
 
   package func perform(_ output: EventSourceOutput) {

@@ -29,7 +29,6 @@ package final class EventStreamFeedConnection: FeedConnection {
   private var decoder: ContentDecoder?
   /// The body before it is decompressed.
   private let encoded = ByteBuffer()
-  private var isSecure = false
   /// The rest of the body cannot be read.
   private var isBroken = false
   private var hasReceivedEvent = false
@@ -52,8 +51,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     self.delegate = delegate
   }
 
-  /// Dials; every report comes from inside the loop.
-  func start() {
+  package func start() {
     start(to: destination, tls: tls, isUpgrade: false)
   }
 
@@ -114,7 +112,6 @@ package final class EventStreamFeedConnection: FeedConnection {
     } catch {
       return end(error, at: now)
     }
-    isSecure = opening.isSecure
     open(opening, at: now)
     delegate?.connectionOpened(at: now)
     drain(at: now)
@@ -165,7 +162,7 @@ package final class EventStreamFeedConnection: FeedConnection {
       return broke(.network("the connection ended in the middle of the stream"), at: now)
     }
     // TLS closes with an alert; without it the stream has thrown an error already.
-    broke(isSecure ? .ended : .endedUnmarked, at: now)
+    broke(state.isSecure ? .ended : .endedUnmarked, at: now)
   }
 
   package func drain(at now: Instant) {

@@ -57,7 +57,6 @@ package protocol Feed: LoopSource, FeedConnectionDelegate {
 
   /// A connection that has not dialled yet.
   func makeConnection() -> Connection
-  func dial(_ connection: Connection)
   func perform(_ output: Machine.Output)
   /// Open questions of a connection that is gone, or about to go, need no answer.
   func forgetQuestions()
@@ -124,7 +123,7 @@ extension Feed {
     let connection = makeConnection()
     connection.isPaused = isPaused
     self.connection = connection
-    dial(connection)
+    connection.start()
   }
 
   package func closeConnection() {

@@ -30,7 +30,7 @@ package struct FeedConnectionState {
   fileprivate(set) var isBehind = false
   /// When bytes last came.
   fileprivate(set) var lastRead: Instant?
-  fileprivate var isSecure = false
+  fileprivate(set) var isSecure = false
 }
 
 /// One connection of a feed: an opening, then a stream that is read, handed out and ended.
@@ -47,6 +47,8 @@ package protocol FeedConnection: SocketStreamDelegate, OpeningDelegate {
   /// Tells the owner, until the end.
   var owner: (any FeedConnectionDelegate)? { get }
 
+  /// Dials; every report comes from inside the loop.
+  func start()
   /// Forgets the owner, which is told nothing more.
   func forgetOwner()
   /// Hands out all complete events, until none is left or the owner wants no more.

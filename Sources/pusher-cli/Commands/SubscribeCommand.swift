@@ -46,7 +46,7 @@ final class SubscribeRun {
       settings: settings.printing, service: service, output: run.output.buffer,
       isTerminal: descriptor.isTerminal, wallTime: SystemClock.wall)
     feed = try ChannelsFeed(
-      loop: loop, destination: try settings.destination(service: service),
+      loop: loop, destination: settings.destination(service: service),
       settings: WebSocketSettings(
         subprotocols: settings.subprotocols,
         compressionOffer: settings.offersCompression ? PerMessageDeflate.offer : nil),

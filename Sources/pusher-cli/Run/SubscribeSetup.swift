@@ -3,16 +3,11 @@ internal import PusherCore
 /// Turns settings into those of the library.
 extension SubscribeSettings {
   /// Where and how to connect.
-  ///
-  /// - Throws: ``HTTPError`` for a host or path that no URL can hold.
-  func destination(service: Service) throws(HTTPError) -> Destination {
-    let target = service.socketTarget(
-      key: PercentEncoding.encode(connection.key), prefix: connection.path,
-      clientName: "swift-pusher-cli", version: Version.current)
-    let parts = target.split(separator: "?", maxSplits: 1)
-    let url = HTTPURL(
-      scheme: connection.isSecure ? .wss : .ws, host: connection.host, port: connection.port,
-      path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : nil)
+  func destination(service: Service) -> Destination {
+    let url = service.socketURL(
+      isSecure: connection.isSecure, host: connection.host, port: connection.port,
+      prefix: connection.path, key: connection.key, clientName: "swift-pusher-cli",
+      version: Version.current)
     return Destination(
       url: url, routing: connection.routing, tls: connection.tls, trust: connection.trust)
   }

@@ -64,8 +64,10 @@ import Testing
 
   @Test func `the socket's target carries protocol, client and version`() {
     #expect(
-      Service.pusher.socketTarget(key: "k", prefix: "/p", clientName: "n", version: "1.0")
-        == "/p/app/k?protocol=7&client=n&version=1.0")
+      Service.pusher.socketURL(
+        isSecure: true, host: "h", port: nil, prefix: "/p", key: "k", clientName: "n",
+        version: "1.0"
+      ).target == "/p/app/k?protocol=7&client=n&version=1.0")
   }
 }
 
