@@ -46,3 +46,48 @@ package final class EventStreamParser {
     try reader.next()
   }
 }
+
+/// One event of an event stream; the views last until the parser is asked for the next one.
+package struct EventStreamEvent {
+  /// The event's type, `message` when the stream names none; UTF-8.
+  package let type: ByteView
+  /// The data lines with a line feed between them; UTF-8.
+  ///
+  /// It lies in a ``ByteBuffer``, and the byte after it may be overwritten for a moment.
+  package let data: ByteView
+  /// The last event ID after this event, set by this event or an earlier one; UTF-8, may be empty.
+  package let lastEventID: ByteView
+
+  /// The same event under another type.
+  package func named(_ type: ByteView) -> EventStreamEvent {
+    EventStreamEvent(type: type, data: data, lastEventID: lastEventID)
+  }
+}
+
+/// The limits of an event stream in memory.
+package struct EventStreamLimits: Sendable, Equatable {
+  /// Bytes of one line, its end not counted.
+  package var line: Int
+  /// Bytes of one event's data, the line feeds between its lines counted.
+  package var event: Int
+
+  package init(line: Int = 16 << 20, event: Int = 16 << 20) {
+    self.line = line
+    self.event = event
+  }
+}
+
+/// Why reading an event stream ends; the standard itself has no errors.
+package enum EventStreamError: Error, Equatable, CustomStringConvertible {
+  /// A line has more bytes than the limit.
+  case lineTooLong(limit: Int)
+  /// An event's data has more bytes than the limit.
+  case eventTooLarge(limit: Int)
+
+  package var description: String {
+    switch self {
+    case .lineTooLong(let limit): "a line of the event stream is longer than \(limit) bytes"
+    case .eventTooLarge(let limit): "an event's data is larger than \(limit) bytes"
+    }
+  }
+}

@@ -28,3 +28,36 @@ package enum WebSocketEvent {
   /// The peer broke the protocol or vanished; a close frame is in the output if one can be sent. Nothing follows.
   case failed(WebSocketError)
 }
+
+/// Why a connection is closed (RFC 6455 section 7.4 and the IANA registry); Pusher's own codes are 4000 to 4299.
+package struct CloseCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+  package let rawValue: UInt16
+
+  package init(rawValue: UInt16) {
+    self.rawValue = rawValue
+  }
+
+  package static let normal = CloseCode(rawValue: 1000)
+  package static let goingAway = CloseCode(rawValue: 1001)
+  package static let protocolError = CloseCode(rawValue: 1002)
+  package static let unsupportedData = CloseCode(rawValue: 1003)
+  /// Stands for a close frame without a code; never on the wire.
+  package static let noStatus = CloseCode(rawValue: 1005)
+  /// Stands for a connection that ended without a close frame; never on the wire.
+  package static let abnormal = CloseCode(rawValue: 1006)
+  package static let invalidData = CloseCode(rawValue: 1007)
+  package static let policyViolation = CloseCode(rawValue: 1008)
+  package static let messageTooBig = CloseCode(rawValue: 1009)
+  package static let mandatoryExtension = CloseCode(rawValue: 1010)
+  package static let internalError = CloseCode(rawValue: 1011)
+
+  /// Whether a close frame may carry it (section 7.4.2): a registered code, or one of 3000 to 4999.
+  package var isValidOnWire: Bool {
+    switch rawValue {
+    case 1000...1003, 1007...1014, 3000...4999: true
+    default: false
+    }
+  }
+
+  package var description: String { String(rawValue) }
+}
