@@ -89,53 +89,68 @@ public protocol PusherDelegate: PusherDelegateSignatures, Sendable {
 
 extension PusherDelegate {
   /// Does nothing.
-  public func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {}
+  public func changedConnectionState(from old: ConnectionState, to new: ConnectionState)
+  where FormerState == Never {}
   /// Does nothing.
-  public func subscribedToChannel(name: String) {}
+  public func subscribedToChannel(name: String)
+  where LabelledName == Never, FormerSuccess == Never {}
   /// Does nothing.
   public func failedToSubscribeToChannel(
     name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure
-  ) {}
+  )
+  where
+    FailedName == String, FailedResponse == AuthResponse?, FailedData == String?,
+    FailedError == SubscriptionFailure, FormerError == Never
+  {}
   /// Does nothing.
-  public func signedIn(userId: String, userData: JSONValue) {}
+  public func signedIn(userId: String, userData: JSONValue)
+  where SignedInID == String, SignedInData == JSONValue {}
   /// Does nothing.
-  public func failedToSignIn(
-    response: AuthResponse?, data: String?, error: SubscriptionFailure
-  ) {}
+  public func failedToSignIn(response: AuthResponse?, data: String?, error: SubscriptionFailure)
+  where SignInResponse == AuthResponse?, SignInData == String?, SignInError == SubscriptionFailure {
+  }
   /// Does nothing.
-  public func watchlistChanged(_ event: PusherWatchlistEvent) {}
+  public func watchlistChanged(_ event: PusherWatchlistEvent)
+  where WatchlistEvent == PusherWatchlistEvent {}
   /// Does nothing.
-  public func subscriptionCountChanged(channelName: String, count: Int) {}
+  public func subscriptionCountChanged(channelName: String, count: Int)
+  where Count == Int {}
   /// Does nothing.
   public func debugLog(message: String) {}
   /// Does nothing.
-  public func receivedError(error: PusherError) {}
+  public func receivedError(error: PusherError)
+  where ReceivedError == PusherError {}
   /// Does nothing.
-  public func failedToDecryptEvent(eventName: String, channelName: String, data: String?) {}
+  public func failedToDecryptEvent(eventName: String, channelName: String, data: String?)
+  where UndecryptedData == String? {}
   /// Lets the connection be made.
-  public func connectionWillConnect(_ connection: PusherConnection) -> Bool { true }
+  public func connectionWillConnect(_ connection: PusherConnection) -> Bool
+  where WillConnect == Bool { true }
   /// Does nothing.
   public func connectionDidConnect(_ connection: PusherConnection) {}
   /// Does nothing.
   public func connectionDidDisconnect(
     _ connection: PusherConnection, error: ConnectionLoss?, willAttemptReconnect: Bool
-  ) {}
+  )
+  where DisconnectError == ConnectionLoss? {}
   /// Does nothing.
   public func connectionDidFail(
     _ connection: PusherConnection, error: any Error, willAttemptReconnect: Bool
-  ) {}
+  )
+  where ConnectError == any Error {}
   /// Keeps the delay.
-  public func connectionWillReconnect(
-    _ connection: PusherConnection, afterDelay delay: Duration
-  ) -> Duration? { delay }
+  public func connectionWillReconnect(_ connection: PusherConnection, afterDelay delay: Duration)
+    -> Duration?
+  where ReconnectDelay == Duration, WillReconnect == Duration? { delay }
   /// Changes nothing.
-  public func willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest) {}
+  public func willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest)
+  where ChannelRequest == Never {}
   /// Changes nothing.
-  public func willAuthenticateUser(request: inout AuthRequest) {}
+  public func willAuthenticateUser(request: inout AuthRequest)
+  where UserRequest == Never {}
   /// Does nothing.
-  public func connectionMayHaveMissedEvents(
-    _ connection: PusherConnection, during time: Duration
-  ) {}
+  public func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration)
+  where MissedTime == Duration {}
 }
 
 /// A `pusher:error` of the server.
