@@ -12,13 +12,5 @@ public enum ConnectionState: Int, Sendable, CaseIterable {
   case reconnecting
 
   /// The state's name, such as `"connecting"`.
-  public func stringValue() -> String {
-    switch self {
-    case .connecting: "connecting"
-    case .connected: "connected"
-    case .disconnecting: "disconnecting"
-    case .disconnected: "disconnected"
-    case .reconnecting: "reconnecting"
-    }
-  }
+  public func stringValue() -> String { "\(self)" }
 }

@@ -16,6 +16,52 @@ public struct PusherBinding: Sendable, Hashable, CustomStringConvertible {
   public var description: String { "binding \(number)" }
 }
 
+/// A client, a channel or a user: something whose events handlers are bound to.
+public protocol PusherEventBindings: Sendable {
+  /// What is bound; only the library can do anything with it.
+  var handlers: PusherHandlers { get }
+}
+
+/// The handlers of a client, a channel or a user.
+public struct PusherHandlers: Sendable {
+  let list: BindingList
+  let connection: PusherConnection
+}
+
+extension PusherEventBindings {
+  /// Unbinds one handler from events of this name; nothing happens when it is not bound to them.
+  public func unbind(eventName: String, callbackId: PusherBinding) {
+    handlers.list.unbind(callbackId, from: eventName)
+    handlers.connection.trim()
+  }
+
+  /// Unbinds one handler, whatever it is bound to; answers whether it was bound here.
+  @discardableResult
+  public func removeBinding(_ binding: PusherBinding) -> Bool {
+    defer { handlers.connection.trim() }
+    return handlers.list.unbind(binding)
+  }
+
+  /// Unbinds all handlers of events of this name.
+  public func unbindAll(forEventName eventName: String) {
+    handlers.list.unbindAll(named: eventName)
+    handlers.connection.trim()
+  }
+
+  /// Unbinds all handlers of the client, the channel or the user, but not those of its channels or of the watchlist.
+  public func unbindAll() {
+    handlers.list.unbindAll()
+    handlers.connection.trim()
+  }
+
+  /// All events as a sequence, from now until the channel is unsubscribed or the client is gone.
+  ///
+  /// - Parameter buffering: What happens to events that come faster than they are read.
+  public func events(buffering: PusherEvents.Buffering = .newest(1024)) -> PusherEvents {
+    PusherEvents(handlers.list, buffering)
+  }
+}
+
 /// A bound handler.
 final class EventHandler: Sendable {
   let binding: PusherBinding

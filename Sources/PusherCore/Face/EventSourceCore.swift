@@ -20,7 +20,7 @@ final class EventSourceCore: Sendable {
     var completeHandlers: [CompleteHandler] = []
     var messageHandlers: [MessageHandler] = []
     var listeners = NameTable<[MessageHandler]>()
-    var streams: [ObjectIdentifier: EventSourceMessages.Buffer] = [:]
+    var streams: [ObjectIdentifier: EventQueue<EventSourceMessage>] = [:]
     fileprivate var thread = ThreadOrders<Task>()
   }
 
@@ -113,7 +113,7 @@ final class EventSourceCore: Sendable {
   /// Hands one event to all its handlers.
   func received(_ message: EventSourceMessage, retryTime: Int, _ generation: Int) {
     let (handlers, streams) = state.withLock {
-      state -> ([MessageHandler], [EventSourceMessages.Buffer]) in
+      state -> ([MessageHandler], [EventQueue<EventSourceMessage>]) in
       guard state.generation == generation else { return ([], []) }
       state.lastEventID = message.id
       state.retryTime = retryTime
@@ -130,7 +130,7 @@ final class EventSourceCore: Sendable {
     _ generation: Int?, status: Int?, shouldReconnect: Bool, _ error: EventSourceError?
   ) {
     let (handlers, streams) = state.withLock {
-      state -> ([CompleteHandler], [EventSourceMessages.Buffer]) in
+      state -> ([CompleteHandler], [EventQueue<EventSourceMessage>]) in
       if let generation {
         guard state.generation == generation else { return ([], []) }
         state.readyState = .closed

@@ -19,7 +19,7 @@
 ///
 /// **Life.** The client lives as long as its `Pusher`: with the last reference to it the connection is closed, and
 /// channels, connection and bindings that are still held do nothing any more.
-public final class Pusher: AnyDataHandlers {
+public final class Pusher: PusherEventBindings, AnyDataHandlers {
   /// The connection's state, delegate and settings.
   public let connection: PusherConnection
 
@@ -141,5 +141,45 @@ public final class Pusher: AnyDataHandlers {
   /// Unsubscribes from all channels and drops their bindings; those of the client stay.
   public func unsubscribeAll() {
     connection.unsubscribeAll()
+  }
+}
+
+/// Events of any channel.
+extension Pusher {
+  /// Calls `eventCallback` for every event on any channel, including the service's own.
+  ///
+  /// Errors of the server come as events called `pusher:error`.
+  @discardableResult
+  public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
+    connection.bindings.bind(to: nil, eventCallback)
+  }
+
+  /// Calls `eventCallback` for every event of one name on any channel.
+  @discardableResult
+  public func bind(
+    eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void
+  ) -> PusherBinding {
+    connection.bindings.bind(to: eventName, eventCallback)
+  }
+
+  /// Calls `callback` with the whole message of every event, as before PusherSwift 8.
+  ///
+  /// It is an object with `event` and, where the event has them, `channel`, `data` and `user_id`; `data` is a value, or
+  /// its text where it is not JSON or ``PusherClientOptions/attemptToReturnJSONObject`` is off.
+  @_disfavoredOverload
+  @discardableResult
+  public func bind(callback: @escaping @Sendable (JSONValue?) -> Void) -> PusherBinding {
+    let parses = connection.options.attemptToReturnJSONObject
+    return connection.bindings.bind(to: nil) { callback($0.message(parsed: parses)) }
+  }
+
+  /// What is bound to events of any channel.
+  public var handlers: PusherHandlers {
+    PusherHandlers(list: connection.bindings, connection: connection)
+  }
+
+  /// Unbinds one handler of the client, whatever it is bound to; nothing happens when it is not bound.
+  public func unbind(callbackId: PusherBinding) {
+    removeBinding(callbackId)
   }
 }

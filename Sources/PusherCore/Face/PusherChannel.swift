@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// It can be used from any thread. It and its bindings survive the loss of a connection, `disconnect()` and `connect()`;
 /// unsubscribing ends it: its bindings are dropped, and subscribing again makes another object.
-public class PusherChannel: AnyDataHandlers, @unchecked Sendable {
+public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sendable {
   // All stored properties, those of the only subclass included, are constants of Sendable types; the compiler
   // does not check that for a class that has one.
 
@@ -199,46 +199,6 @@ extension PusherChannel {
     return bindings.bind(to: eventName) { callback($0.value(parsed: parses)) }
   }
 
-  /// Unbinds one handler from events of this name; nothing happens when it is not bound to them.
-  public func unbind(eventName: String, callbackId: PusherBinding) {
-    bindings.unbind(callbackId, from: eventName)
-    connection.trim()
-  }
-
-  /// Unbinds one handler of this channel, whatever it is bound to; answers whether it was bound.
-  @discardableResult
-  public func removeBinding(_ binding: PusherBinding) -> Bool {
-    defer { connection.trim() }
-    return bindings.unbind(binding)
-  }
-
-  /// Unbinds all handlers of events of this name.
-  public func unbindAll(forEventName eventName: String) {
-    bindings.unbindAll(named: eventName)
-    connection.trim()
-  }
-
-  /// Unbinds all handlers of this channel.
-  public func unbindAll() {
-    bindings.unbindAll()
-    connection.trim()
-  }
-
-  /// All events of the channel as a sequence, from now until the channel is unsubscribed.
-  ///
-  /// - Parameter buffering: What happens to events that come faster than they are read.
-  public func events(
-    buffering: PusherEvents.Buffering = .newest(1024)
-  ) -> PusherEvents {
-    PusherEvents(bindings, buffering)
-  }
-}
-
-extension PusherEvent {
-  /// The data for handlers that do not take an event: parsed if wanted and possible.
-  func value(parsed: Bool) -> JSONValue? {
-    guard let data else { return nil }
-    guard parsed else { return .string(data) }
-    return (try? JSONParser.parse(data)) ?? .string(data)
-  }
+  /// What is bound to the channel's events.
+  public var handlers: PusherHandlers { PusherHandlers(list: bindings, connection: connection) }
 }

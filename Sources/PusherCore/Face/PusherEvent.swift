@@ -62,18 +62,28 @@ public struct PusherEvent: Sendable {
     self.channelName = channelName
     self.data = data
     self.timeReceived = timeReceived
-    var members = Self.members(eventName, channelName, data)
-    if let userId { members.append(.init("user_id", .string(userId))) }
-    original = Original(text: JSONValue.object(members).jsonText, userId: userId)
+    let message = Self.message(eventName, channelName, data.map(JSONValue.string), userId)
+    original = Original(text: message.jsonText, userId: userId)
   }
 
-  private static func members(
-    _ eventName: String, _ channelName: String?, _ data: String?
-  ) -> [JSONValue.Member] {
-    var members: [JSONValue.Member] = [.init("event", .string(eventName))]
-    if let channelName { members.append(.init("channel", .string(channelName))) }
-    if let data { members.append(.init("data", .string(data))) }
-    return members
+  private static func message(
+    _ eventName: String, _ channelName: String?, _ data: JSONValue?, _ userId: String? = nil
+  ) -> JSONValue {
+    .object(present: [
+      "event": .string(eventName), "channel": channelName.map(JSONValue.string), "data": data,
+      "user_id": userId.map(JSONValue.string),
+    ])
+  }
+
+  /// The message for handlers that do not take an event.
+  func message(parsed: Bool) -> JSONValue {
+    Self.message(eventName, channelName, value(parsed: parsed), userId)
+  }
+
+  /// The data for handlers that do not take an event: parsed if wanted and possible.
+  func value(parsed: Bool) -> JSONValue? {
+    guard let data else { return nil }
+    return parsed ? jsonObject ?? .string(data) : .string(data)
   }
 }
 
@@ -91,7 +101,7 @@ extension PusherEvent {
   /// A member of the message as it came, such as `data` or one that a server adds; `nil` when there is none.
   public func property(withKey key: String) -> JSONValue? {
     guard let original else {
-      return JSONValue.object(Self.members(eventName, channelName, data))[key]
+      return Self.message(eventName, channelName, data.map(JSONValue.string))[key]
     }
     return (try? JSONParser.parse(original.text))?[key]
   }

@@ -16,51 +16,90 @@ public struct PusherEvents: AsyncSequence, Sendable {
   }
 
   private let stream: AsyncStream<PusherEvent>
-  private let drops: Drops
+  private let queue: EventQueue<PusherEvent>
 
   /// How many events were dropped because the buffer was full.
-  public var droppedCount: Int { drops.count.load(ordering: .relaxed) }
-
-  private final class Drops: Sendable {
-    let count = Atomic<Int>(0)
-  }
+  public var droppedCount: Int { queue.droppedCount }
 
   /// A sequence of the events for the handlers of `list`.
   init(_ list: BindingList, _ buffering: Buffering) {
-    let policy: AsyncStream<PusherEvent>.Continuation.BufferingPolicy =
-      switch buffering {
-      case .newest(let count): .bufferingNewest(Swift.max(count, 1))
-      case .oldest(let count): .bufferingOldest(Swift.max(count, 1))
-      }
-    let (stream, continuation) = AsyncStream.makeStream(
-      of: PusherEvent.self, bufferingPolicy: policy)
-    let drops = Drops()
     let binding = PusherBinding()
-    let call: @Sendable (PusherEvent) -> Void = { event in
-      if case .dropped = continuation.yield(event) {
-        drops.count.wrappingAdd(1, ordering: .relaxed)
-      }
+    let (stream, queue) = EventQueue<PusherEvent>.make(buffering) { [weak list] _ in
+      list?.unbind(binding)
     }
-    let handler = EventHandler(binding, call, onUnbind: { continuation.finish() })
-    // Set before the handler is known to anybody: the sequence may be released at once.
-    continuation.onTermination = { [weak list] _ in list?.unbind(binding) }
-    list.insert(handler, for: nil)
+    list.insert(EventHandler(binding, { queue.add($0) }, onUnbind: { queue.finish() }), for: nil)
     self.stream = stream
-    self.drops = drops
+    self.queue = queue
   }
 
-  /// Takes the events one by one.
-  public struct AsyncIterator: AsyncIteratorProtocol {
-    fileprivate var base: AsyncStream<PusherEvent>.Iterator
+  /// A reader of the events; its `next()` gives `nil` at the end and when the task is cancelled.
+  public func makeAsyncIterator() -> AsyncStream<PusherEvent>.Iterator {
+    stream.makeAsyncIterator()
+  }
+}
 
-    /// The next event, once there is one; `nil` at the end and when the task is cancelled.
-    public mutating func next() async -> PusherEvent? {
-      await base.next()
+/// The events of an ``EventSource`` as a sequence, for one reader.
+///
+/// It has a buffer of its own: when that is full the oldest event is dropped for a new one, and ``droppedCount`` tells
+/// how many were. It ends when the source is closed.
+public struct EventSourceMessages: AsyncSequence, Sendable {
+  private let stream: AsyncStream<EventSourceMessage>
+  private let queue: EventQueue<EventSourceMessage>
+
+  /// How many events were dropped because they were not taken in time.
+  public var droppedCount: Int { queue.droppedCount }
+
+  init(_ core: EventSourceCore, limit: Int) {
+    (stream, queue) = EventQueue.make(.newest(limit)) { [weak core] key in
+      _ = core?.state.withLock { $0.streams.removeValue(forKey: key) != nil }
+    }
+    core.state.withLock { $0.streams[ObjectIdentifier(queue)] = queue }
+  }
+
+  /// A reader of the events; its `next()` gives `nil` at the end and when the task is cancelled.
+  public func makeAsyncIterator() -> AsyncStream<EventSourceMessage>.Iterator {
+    stream.makeAsyncIterator()
+  }
+}
+
+/// Where the callback thread puts the events of a sequence; it does not keep the sequence alive.
+final class EventQueue<Element: Sendable>: Sendable {
+  private let dropped = Atomic<Int>(0)
+  private let continuation: AsyncStream<Element>.Continuation
+
+  private init(_ continuation: AsyncStream<Element>.Continuation) {
+    self.continuation = continuation
+  }
+
+  /// A queue and the stream of what is put into it.
+  ///
+  /// - Parameter whenOver: Called with the queue's identity when the stream has no reader any more, or is finished.
+  static func make(
+    _ buffering: PusherEvents.Buffering,
+    whenOver: @escaping @Sendable (ObjectIdentifier) -> Void
+  ) -> (AsyncStream<Element>, EventQueue) {
+    let policy: AsyncStream<Element>.Continuation.BufferingPolicy =
+      switch buffering {
+      case .newest(let count): .bufferingNewest(max(count, 1))
+      case .oldest(let count): .bufferingOldest(max(count, 1))
+      }
+    let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: policy)
+    let queue = EventQueue(continuation)
+    let key = ObjectIdentifier(queue)
+    // Set before the queue is known to anybody: the sequence may be released at once.
+    continuation.onTermination = { _ in whenOver(key) }
+    return (stream, queue)
+  }
+
+  var droppedCount: Int { dropped.load(ordering: .relaxed) }
+
+  func add(_ element: Element) {
+    if case .dropped = continuation.yield(element) {
+      dropped.wrappingAdd(1, ordering: .relaxed)
     }
   }
 
-  /// A reader of the events.
-  public func makeAsyncIterator() -> AsyncIterator {
-    AsyncIterator(base: stream.makeAsyncIterator())
+  func finish() {
+    continuation.finish()
   }
 }

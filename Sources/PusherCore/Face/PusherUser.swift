@@ -7,7 +7,7 @@
 /// ```
 ///
 /// It can be used from any thread. Source: Pusher's page "Authenticating users".
-public struct PusherUser: Sendable {
+public struct PusherUser: PusherEventBindings {
   private let connection: PusherConnection
 
   init(_ connection: PusherConnection) {
@@ -60,36 +60,9 @@ public struct PusherUser: Sendable {
     state.bindings.bind(to: eventName, eventCallback)
   }
 
-  /// Unbinds one handler from the user's events of this name; nothing happens when it is not bound to them.
-  public func unbind(eventName: String, callbackId: PusherBinding) {
-    state.bindings.unbind(callbackId, from: eventName)
-    connection.trim()
-  }
-
-  /// Unbinds one handler of the user, whatever it is bound to; answers whether it was bound.
-  @discardableResult
-  public func removeBinding(_ binding: PusherBinding) -> Bool {
-    defer { connection.trim() }
-    return state.bindings.unbind(binding)
-  }
-
-  /// Unbinds all handlers of the user's events of this name.
-  public func unbindAll(forEventName eventName: String) {
-    state.bindings.unbindAll(named: eventName)
-    connection.trim()
-  }
-
-  /// Unbinds all handlers of the user's events; those of the watchlist stay.
-  public func unbindAll() {
-    state.bindings.unbindAll()
-    connection.trim()
-  }
-
-  /// All events of the user as a sequence, from now until the client is gone.
-  ///
-  /// - Parameter buffering: What happens to events that come faster than they are read.
-  public func events(buffering: PusherEvents.Buffering = .newest(1024)) -> PusherEvents {
-    PusherEvents(state.bindings, buffering)
+  /// What is bound to the user's events.
+  public var handlers: PusherHandlers {
+    PusherHandlers(list: state.bindings, connection: connection)
   }
 }
 
