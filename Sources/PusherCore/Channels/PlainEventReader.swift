@@ -14,20 +14,12 @@ package struct PlainEventReader: Sendable {
     package let data: ByteView
   }
 
-  private let protocolPrefix: UInt64
-  private let protocolMask: UInt64
+  private let protocolPrefix: ProtocolPrefix
 
   /// - Parameter protocolPrefix: How the names of the service's own events begin, such as `pusher`; the first 8 bytes
   ///   count. When it is empty, every message goes the general path.
   package init(protocolPrefix: String) {
-    var word: UInt64 = 0
-    var mask: UInt64 = 0
-    for (index, byte) in protocolPrefix.utf8.prefix(8).enumerated() {
-      word |= UInt64(byte) << (index * 8)
-      mask |= 0xFF << (index * 8)
-    }
-    self.protocolPrefix = word
-    protocolMask = mask
+    self.protocolPrefix = ProtocolPrefix(protocolPrefix)
   }
 
   /// The parts, or `nil` for the general path; `buffer` is overwritten, and the parts last until either is written to.
@@ -43,11 +35,12 @@ package struct PlainEventReader: Sendable {
     defer { unsafe end.pointee = behind }
     let start = unsafe buffer.tail
     var cursor = unsafe FusedCursor(input: message.base, output: start)
-    guard cursor.word64() == Constant.eventKey, cursor.word16(8) == Constant.colonQuote else {
+    guard cursor.word64() == EnvelopeWord.eventKey, cursor.word16(8) == EnvelopeWord.colonQuote
+    else {
       return nil
     }
     cursor.skip(10)
-    guard cursor.word64() & protocolMask != protocolPrefix, let event = Self.name(&cursor) else {
+    guard !protocolPrefix.begins(cursor.word64()), let event = Self.name(&cursor) else {
       return nil
     }
     var channel = Self.channel(&cursor)
@@ -64,7 +57,8 @@ package struct PlainEventReader: Sendable {
   /// Steps over `,"channel":"NAME"`, when that is what comes next.
   @inline(__always)
   private static func channel(_ cursor: inout FusedCursor) -> ByteView? {
-    guard cursor.word64() == Constant.channelKey, cursor.word32(8) == Constant.channelKeyEnd else {
+    guard cursor.word64() == EnvelopeWord.channelKey, cursor.word32(8) == EnvelopeWord.channelKeyEnd
+    else {
       return nil
     }
     cursor.skip(12)
@@ -93,7 +87,7 @@ package struct PlainEventReader: Sendable {
   /// Steps over `,"data":"TEXT"` and writes TEXT without its escapes.
   @inline(__always)
   private static func copyData(_ cursor: inout FusedCursor) -> Bool {
-    guard cursor.word64() == Constant.dataKey, cursor.peek(8) == 0x22 else { return false }
+    guard cursor.word64() == EnvelopeWord.dataKey, cursor.peek(8) == 0x22 else { return false }
     cursor.skip(9)
     while true {
       if cursor.copyPlainRun() { continue }
@@ -108,18 +102,36 @@ package struct PlainEventReader: Sendable {
       cursor.skip(2)
     }
   }
+}
 
-  /// The envelope's constant parts, as little-endian words.
-  private enum Constant {
-    // `{"event"`
-    static let eventKey: UInt64 = 0x2274_6E65_7665_227B
-    // `:"`
-    static let colonQuote: UInt16 = 0x223A
-    // `,"channe`
-    static let channelKey: UInt64 = 0x656E_6E61_6863_222C
-    // `l":"`
-    static let channelKeyEnd: UInt32 = 0x223A_226C
-    // `,"data":`
-    static let dataKey: UInt64 = 0x3A22_6174_6164_222C
+/// How the names of the service's own events begin, as a word.
+struct ProtocolPrefix {
+  private var word: UInt64 = 0
+  private var mask: UInt64 = 0
+
+  /// - Parameter text: The first 8 bytes count.
+  init(_ text: String) {
+    for (index, byte) in text.utf8.prefix(8).enumerated() {
+      word |= UInt64(byte) << (index * 8)
+      mask |= 0xFF << (index * 8)
+    }
   }
+
+  /// Whether a name begins with it whose first eight bytes are `name`.
+  @inline(__always)
+  func begins(_ name: UInt64) -> Bool { name & mask == word }
+}
+
+/// The envelope's constant parts, as little-endian words.
+enum EnvelopeWord {
+  // `{"event"`
+  static let eventKey: UInt64 = 0x2274_6E65_7665_227B
+  // `:"`
+  static let colonQuote: UInt16 = 0x223A
+  // `,"channe`
+  static let channelKey: UInt64 = 0x656E_6E61_6863_222C
+  // `l":"`
+  static let channelKeyEnd: UInt32 = 0x223A_226C
+  // `,"data":`
+  static let dataKey: UInt64 = 0x3A22_6174_6164_222C
 }

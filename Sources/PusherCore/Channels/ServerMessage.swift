@@ -32,64 +32,57 @@ enum ServerMessage: Equatable {
   init(_ envelope: Envelope, service: Service) {
     let name = envelope.eventName
     if let rest = name.dropping(prefix: service.internalPrefix) {
-      self = Self.channelMessage(rest, envelope, service)
+      self = Self.channelMessage(rest, envelope, service) ?? .unknownInternal(name: name)
     } else if let rest = name.dropping(prefix: service.eventPrefix) {
-      self = Self.message(rest, envelope, service)
+      self = Self.message(rest, envelope, service) ?? .unknown(name: name)
     } else {
       self = .application
     }
   }
 
-  private static func message(_ name: String, _ envelope: Envelope, _ service: Service) -> Self {
+  private static func message(_ name: String, _ envelope: Envelope, _ service: Service) -> Self? {
     switch name {
     case "connection_established": return established(envelope.data)
     case "error": return error(envelope)
     case "ping": return .ping
     case "pong": return .pong
     case "cache_miss": return .channelNotice(name: service.eventPrefix + name)
-    case "subscription_error": return subscriptionError(envelope)
     case "signin_success": return .signedIn(userData: userData(envelope.data))
     case "signin_error":
       let (type, text, status) = refusal(envelope.data, type: "SignInError")
       return .signInError(type: type, message: text, status: status)
-    case "watchlist_events": return .watchlist(watchlist(envelope.data))
-    case "subscription_succeeded", "member_added", "member_removed", "subscription_count":
-      return channelMessage(name, envelope, service)
-    default: return .unknown(name: service.eventPrefix + name)
+    default: return channelMessage(name, envelope, service)
     }
   }
 
+  /// The messages that come under either prefix.
   private static func channelMessage(
     _ name: String, _ envelope: Envelope, _ service: Service
-  ) -> Self {
-    let known = ["subscription_succeeded", "subscription_count", "member_added", "member_removed"]
-    guard known.contains(name) else {
-      switch name {
-      case "watchlist_events": return .watchlist(watchlist(envelope.data))
-      // pusher-fake refuses a channel this way.
-      case "subscription_error": return subscriptionError(envelope)
-      default: return .unknownInternal(name: service.internalPrefix + name)
-      }
-    }
-    guard let channel = envelope.channelName else {
-      return .malformed("\(name) without a channel")
-    }
-    switch name {
-    case "subscription_succeeded":
-      return .subscriptionSucceeded(channel: channel)
-    case "member_added":
+  ) -> Self? {
+    switch (name, envelope.channelName) {
+    case ("watchlist_events", _): return .watchlist(watchlist(envelope.data))
+    // pusher-fake refuses a channel under the internal prefix.
+    case ("subscription_error", let channel?):
+      let (type, text, status) = refusal(envelope.data, type: "SubscriptionError")
+      return .subscriptionError(channel: channel, type: type, message: text, status: status)
+    case ("subscription_succeeded", let channel?): return .subscriptionSucceeded(channel: channel)
+    case ("subscription_count", .some): return .channelNotice(name: service.eventPrefix + name)
+    case ("member_added", let channel?):
       let data = envelope.data
       guard let id = data["user_id"]?.identifier else {
         return .malformed("member_added without a user_id")
       }
       let member = PusherPresenceChannelMember(userId: id, userInfo: data["user_info"] ?? .null)
       return .memberAdded(channel: channel, member: member)
-    case "member_removed":
+    case ("member_removed", let channel?):
       guard let id = envelope.data["user_id"]?.identifier else {
         return .malformed("member_removed without a user_id")
       }
       return .memberRemoved(channel: channel, userID: id)
-    default: return .channelNotice(name: service.eventPrefix + name)
+    case ("subscription_error", nil), ("subscription_succeeded", nil), ("subscription_count", nil),
+      ("member_added", nil), ("member_removed", nil):
+      return .malformed("\(name) without a channel")
+    default: return nil
     }
   }
 
@@ -107,14 +100,6 @@ enum ServerMessage: Equatable {
     let data = envelope.data
     let message = data["message"]?.text ?? data.text ?? (data == .null ? "" : JSONWriter.text(data))
     return .error(code: data["code"]?.integer, message: message, channel: envelope.channelName)
-  }
-
-  private static func subscriptionError(_ envelope: Envelope) -> Self {
-    guard let channel = envelope.channelName else {
-      return .malformed("subscription_error without a channel")
-    }
-    let (type, text, status) = refusal(envelope.data, type: "SubscriptionError")
-    return .subscriptionError(channel: channel, type: type, message: text, status: status)
   }
 
   private static func refusal(_ data: JSONValue, type: String) -> (String, String, Int?) {

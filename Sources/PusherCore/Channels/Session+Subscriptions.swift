@@ -25,11 +25,6 @@ extension Session {
   /// The channels that are wanted, in the order in which they were asked for.
   package var channels: [String] { subscriptions.names }
 
-  /// Whether the server has confirmed every channel on the present connection.
-  package var isFullySubscribed: Bool {
-    isConnected && subscriptions.areAllSubscribed && (signIn.state == .unwanted || userID != nil)
-  }
-
   /// Starts to subscribe to every waiting channel; if a sign-in is wanted, after it.
   mutating func beginChannels(at now: Instant) {
     guard !signIn.isPending else { return }
@@ -184,5 +179,14 @@ extension Session {
         fail(channel, .timeout(options.connectTimeout), at: now)
       }
     }
+  }
+
+  /// Sends a client event; answers false, and sends nothing, while its channel is not subscribed.
+  ///
+  /// The owner queues events that wait, because the queue outlives the session, which serves one ``connect(at:)``.
+  package mutating func trigger(_ event: ClientEvent) -> Bool {
+    guard isConnected, subscriptions[event.channel]?.state == .subscribed else { return false }
+    emit(.send(command.clientEvent(event)))
+    return true
   }
 }

@@ -176,8 +176,13 @@ package struct Session {
     }
   }
 
-  /// Moves the planned dial to another time.
-  mutating func wait(until time: Instant) {
+  /// Moves the next attempt to connect; does nothing unless one is waited for.
+  package mutating func retry(in delay: Duration, at now: Instant) {
+    guard case .waiting = phase else { return }
+    wait(until: now.advanced(by: max(delay, .zero)))
+  }
+
+  private mutating func wait(until time: Instant) {
     phase = .waiting(until: time)
   }
 

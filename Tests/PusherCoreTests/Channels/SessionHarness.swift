@@ -1,5 +1,6 @@
-import PusherCore
 import TestSupport
+
+@testable import PusherCore
 
 /// A session on a made-up clock, with everything it asked for since the last look.
 struct SessionHarness {
@@ -163,4 +164,11 @@ extension SessionEvent {
   }
 
   static func ended(_ end: ConnectionEnd) -> SessionEvent { .connection(.ended(end)) }
+}
+
+extension Session {
+  /// Whether the server has confirmed every channel, and the user if one is wanted, on the present connection.
+  var isFullySubscribed: Bool {
+    isConnected && subscriptions.areAllSubscribed && (signIn.state == .unwanted || userID != nil)
+  }
 }
