@@ -39,17 +39,12 @@ package struct BatchRequest: Sendable, Equatable {
     var elements: [JSONValue] = []
     for event in events {
       try event.check()
-      var members: [JSONValue.Member] = [
-        .init("name", .string(event.name)), .init("channel", .string(event.channel)),
-        .init("data", .string(event.data)),
-      ]
-      if let socketID = event.socketID { members.append(.init("socket_id", .string(socketID))) }
-      elements.append(.object(members))
+      elements.append(
+        .object(texts: [
+          "name": event.name, "channel": event.channel, "data": event.data,
+          "socket_id": event.socketID,
+        ]))
     }
-    let body = JSONValue.object([.init("batch", .array(elements))])
-    let id = PercentEncoding.encode(appID)
-    return APIRequest(
-      method: "POST", path: "\(prefix)/apps/\(id)/batch_events",
-      body: Array(JSONWriter.text(body).utf8))
+    return .post(appID, prefix, "batch_events", ["batch": .array(elements)])
   }
 }

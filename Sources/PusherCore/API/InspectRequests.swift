@@ -28,10 +28,16 @@ extension APIRequest {
 
   /// `POST /apps/ID/users/UID/terminate_connections`: ends all connections of a user who has signed in.
   package static func terminate(user: String, appID: String, prefix: String = "") -> APIRequest {
-    let path = "users/\(PercentEncoding.encode(user))/terminate_connections"
-    return APIRequest(
+    post(appID, prefix, "users/\(PercentEncoding.encode(user))/terminate_connections", [:])
+  }
+
+  /// A call of an app that sends JSON.
+  static func post(
+    _ appID: String, _ prefix: String, _ path: String, _ body: JSONValue
+  ) -> APIRequest {
+    APIRequest(
       method: "POST", path: "\(prefix)/apps/\(PercentEncoding.encode(appID))/\(path)",
-      body: Array("{}".utf8))
+      body: Array(body.jsonText.utf8))
   }
 
   private static func get(

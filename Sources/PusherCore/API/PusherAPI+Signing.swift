@@ -23,9 +23,8 @@ extension PusherAPI {
     var channelData: String?
     if kind == .presence {
       guard let member else { throw .invalid("a presence channel needs a member") }
-      var members: [JSONValue.Member] = [.init("user_id", .string(member.userId))]
-      if member.userInfo != .null { members.append(.init("user_info", member.userInfo)) }
-      channelData = JSONValue.object(members).jsonText
+      let info = member.userInfo == .null ? nil : member.userInfo
+      channelData = SecretSigner.channelData(userID: member.userId, userInfo: info)
     }
     var auth = signature.authorize(
       socketID: socketID, channel: channelName, channelData: channelData)
@@ -67,17 +66,16 @@ extension PusherAPI {
 extension PusherAuth {
   /// The JSON that an authorisation endpoint answers.
   public var jsonText: String {
-    var members: [JSONValue.Member] = [.init("auth", .string(auth))]
-    if let channelData { members.append(.init("channel_data", .string(channelData))) }
-    if let sharedSecret { members.append(.init("shared_secret", .string(sharedSecret))) }
-    return JSONValue.object(members).jsonText
+    JSONValue.object(texts: [
+      "auth": auth, "channel_data": channelData, "shared_secret": sharedSecret,
+    ])
+    .jsonText
   }
 }
 
 extension PusherUserAuth {
   /// The JSON that a user authentication endpoint answers.
   public var jsonText: String {
-    JSONValue.object([.init("auth", .string(auth)), .init("user_data", .string(userData))])
-      .jsonText
+    JSONValue.object(texts: ["auth": auth, "user_data": userData]).jsonText
   }
 }

@@ -139,12 +139,7 @@ public struct PusherAPI: Sendable {
   }
 
   private func url(_ request: SignedAPIRequest) throws(PusherAPIError) -> HTTPURL {
-    let name =
-      switch options.host {
-      case .host(let name): name
-      case .cluster(let cluster): options.service.apiHost(cluster: cluster)
-      case nil: options.service.apiHost(cluster: nil)
-      }
+    let name = PusherHost.name(options.host, options.service.apiHost(cluster:))
     let place = name.contains(":") && !name.begins(with: "[") ? "[\(name)]" : name
     let port = options.port.map { ":\($0)" } ?? ""
     return try valid {

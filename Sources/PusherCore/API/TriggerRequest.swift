@@ -32,17 +32,12 @@ package struct TriggerRequest: Sendable, Equatable {
   ///   server.
   package func request(appID: String, prefix: String = "") throws(TriggerError) -> APIRequest {
     try check()
-    var members: [JSONValue.Member] = [
-      .init("name", .string(name)),
-      .init("channels", .array(channels.map(JSONValue.string))),
-      .init("data", .string(data)),
-    ]
-    if let socketID { members.append(.init("socket_id", .string(socketID))) }
-    if !info.isEmpty { members.append(.init("info", .string(info.joined(separator: ",")))) }
-    let id = PercentEncoding.encode(appID)
-    return APIRequest(
-      method: "POST", path: "\(prefix)/apps/\(id)/events",
-      body: Array(JSONWriter.text(.object(members)).utf8))
+    let body = JSONValue.object(present: [
+      "name": .string(name), "channels": .array(channels.map(JSONValue.string)),
+      "data": .string(data), "socket_id": socketID.map(JSONValue.string),
+      "info": info.isEmpty ? nil : .string(info.joined(separator: ",")),
+    ])
+    return .post(appID, prefix, "events", body)
   }
 
   /// The same event with its data encrypted, which only an encrypted channel takes; `nonce` has 24 fresh bytes.

@@ -87,11 +87,9 @@ package struct ChannelKey: Sendable, Equatable {
 
   /// `data` for an event, as JSON text.
   package func seal(_ plain: [UInt8], nonce: [UInt8]) -> String {
-    JSONWriter.text(
-      .object([
-        .init("nonce", .string(Base64.encode(nonce))),
-        .init("ciphertext", .string(Base64.encode(box.seal(plain, nonce: nonce)))),
-      ]))
+    let ciphertext = Base64.encode(box.seal(plain, nonce: nonce))
+    return JSONWriter.text(
+      .object(texts: ["nonce": Base64.encode(nonce), "ciphertext": ciphertext]))
   }
 
   private static func bytes(

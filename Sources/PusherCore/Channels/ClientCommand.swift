@@ -8,37 +8,27 @@ package struct ClientCommand: Sendable {
 
   /// `pusher:subscribe`; `auth` and `channel_data` go out byte for byte as they were signed.
   package func subscribe(channel: String, auth: Authorization?) -> String {
-    var data: [JSONValue.Member] = [.init("channel", .string(channel))]
-    if let auth {
-      data.append(.init("auth", .string(auth.auth)))
-      if let channelData = auth.data {
-        data.append(.init("channel_data", .string(channelData)))
-      }
-    }
-    return message("subscribe", .object(data))
+    message(
+      "subscribe",
+      .object(texts: ["channel": channel, "auth": auth?.auth, "channel_data": auth?.data]))
   }
 
   /// `pusher:signin`; both parts go out byte for byte as they were signed.
   package func signIn(_ user: Authorization) -> String {
-    message(
-      "signin",
-      .object([
-        .init("auth", .string(user.auth)), .init("user_data", .string(user.data ?? "")),
-      ]))
+    message("signin", .object(texts: ["auth": user.auth, "user_data": user.data ?? ""]))
   }
 
   /// `pusher:unsubscribe`; the protocol has no answer to it.
   package func unsubscribe(channel: String) -> String {
-    message("unsubscribe", .object([.init("channel", .string(channel))]))
+    message("unsubscribe", ["channel": .string(channel)])
   }
 
   /// A client event; its name is never translated.
   package func clientEvent(_ event: ClientEvent) -> String {
-    JSONWriter.text(
-      .object([
-        .init("event", .string(event.name)), .init("channel", .string(event.channel)),
-        .init("data", event.data),
-      ]))
+    let message: JSONValue = [
+      "event": .string(event.name), "channel": .string(event.channel), "data": event.data,
+    ]
+    return message.jsonText
   }
 
   /// `pusher:ping`.
@@ -48,6 +38,6 @@ package struct ClientCommand: Sendable {
   package var pong: String { message("pong", .object([])) }
 
   private func message(_ name: String, _ data: JSONValue) -> String {
-    JSONWriter.text(.object([.init("event", .string(prefix + name)), .init("data", data)]))
+    JSONWriter.text(["event": .string(prefix + name), "data": data])
   }
 }

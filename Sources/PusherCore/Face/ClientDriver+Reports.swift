@@ -104,14 +104,10 @@ extension ClientDriver: ChannelsFeedDelegate {
       )
     case .memberAdded(let name, let member):
       (run.dispatcher.channels[name] as? PusherPresenceChannel)?.noteAdded(member)
-      run.dispatcher.dispatch(publicName("member_added"), channel: name) {
-        Self.json(member)
-      }
+      run.dispatcher.dispatch(publicName("member_added"), channel: name) { member.json }
     case .memberRemoved(let name, let member):
       (run.dispatcher.channels[name] as? PusherPresenceChannel)?.noteRemoved(member)
-      run.dispatcher.dispatch(publicName("member_removed"), channel: name) {
-        Self.json(member)
-      }
+      run.dispatcher.dispatch(publicName("member_removed"), channel: name) { member.json }
     case .error(let code, let message):
       log("error \(code.map(String.init) ?? "without code"): \(message)")
       delegate?.receivedError(error: PusherError(message: message, code: code))
@@ -178,10 +174,6 @@ extension ClientDriver: ChannelsFeedDelegate {
     connection.options.service.eventPrefix + name
   }
 
-  private static func json(_ member: PusherPresenceChannelMember) -> JSONValue {
-    ["user_id": .string(member.userId), "user_info": member.userInfo]
-  }
-
   /// A message without its signatures.
   private static func masked(_ message: String) -> String {
     guard case .object(var members)? = try? JSONParser.parse(message),
@@ -194,4 +186,55 @@ extension ClientDriver: ChannelsFeedDelegate {
     members[place].value = .object(data)
     return JSONValue.object(members).jsonText
   }
+
+  // MARK: The user
+
+  /// Reports the result of a sign-in and changes of the watchlist.
+  private func reportUser(_ event: SessionEvent, _ run: ClientRun) {
+    switch event {
+    case .signedIn(let userID, let userData): signedIn(run, userID, userData)
+    case .signInFailed(let failure): userFailed(failure, run)
+    case .signInDelayed(let reason, let delay):
+      log("the user is asked for again in \(delay.inWords): \(reason)")
+    case .watchlist(let isOnline, let userIDs):
+      let change = PusherWatchlistEvent(name: isOnline ? "online" : "offline", userIds: userIDs)
+      run.dispatcher.dispatch(
+        change.name, to: connection.userState.watchlist,
+        data: [
+          "name": .string(change.name), "user_ids": .array(userIDs.map(JSONValue.string)),
+        ])
+      delegate?.watchlistChanged(change)
+    default: break
+    }
+  }
+
+  private func signedIn(_ run: ClientRun, _ userID: String, _ userData: JSONValue) {
+    log("signed in as user \(userID)")
+    let name = UserChannel.name(userID: userID)
+    for former in run.dispatcher.channels.names
+    where !former.isSame(as: name) && UserChannel.userID(channelName: former) != nil {
+      run.dispatcher.channels[former] = nil
+    }
+    if run.dispatcher.channels[name] == nil {
+      run.dispatcher.channels[name] = PusherChannel(
+        name: name, connection: connection, bindings: connection.userState.bindings)
+    }
+    connection.userState.noteSignedIn(userID, userData)
+    run.dispatcher.dispatch(publicName("signin_success"), channel: nil) {
+      ["user_data": .string(userData.jsonText)]
+    }
+    delegate?.signedIn(userId: userID, userData: userData)
+  }
+
+  /// The user is not signed in, or gets no events of the user's own.
+  private func userFailed(_ failure: SubscriptionFailure, _ run: ClientRun) {
+    log("signing in failed: \(failure.message)")
+    connection.userState.noteFailed(failure)
+    let answer = run.signer.takeUserAnswer()
+    delegate?.failedToSignIn(response: answer?.response, data: answer?.body, error: failure)
+  }
+}
+
+extension PusherPresenceChannelMember {
+  fileprivate var json: JSONValue { ["user_id": .string(userId), "user_info": userInfo] }
 }

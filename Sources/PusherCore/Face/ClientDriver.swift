@@ -120,7 +120,7 @@ final class ClientDriver {
     let session = try options.sessionOptions(retries)
     let dispatcher = EventDispatcher(connection: connection, generation: generation)
     let signer = MethodSigner(
-      loop: loop, connection: connection, dispatcher: dispatcher, routing: destination.routing)
+      loop: loop, connection: connection, dispatcher: dispatcher, network: destination)
     let feed: ChannelsFeed
     do throws(TLSError) {
       feed = try ChannelsFeed(

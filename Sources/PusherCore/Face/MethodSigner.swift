@@ -10,16 +10,15 @@ final class MethodSigner: Signer {
   /// What an endpoint answered last about the user.
   private var userAnswer: EndpointAnswer?
 
+  /// - Parameter network: The way to the service, which is that to endpoints too.
   init(
-    loop: EventLoop, connection: PusherConnection, dispatcher: EventDispatcher, routing: Routing
+    loop: EventLoop, connection: PusherConnection, dispatcher: EventDispatcher, network: Destination
   ) {
     self.connection = connection
     self.dispatcher = dispatcher
-    let options = connection.options
-    calls = EndpointCalls(
-      loop: loop, routing: routing, tls: options.tls, trust: options.network.trust,
-      timeout: options.connectTimeout)
-    questions = OpenQuestions(loop: loop, timeout: options.connectTimeout)
+    let timeout = connection.options.connectTimeout
+    calls = EndpointCalls(loop: loop, network: network, timeout: timeout)
+    questions = OpenQuestions(loop: loop, timeout: timeout)
   }
 
   /// The member id of the last authorisation for each presence channel.

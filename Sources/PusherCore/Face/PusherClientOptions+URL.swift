@@ -19,7 +19,7 @@ extension PusherClientOptions {
   var tls: TLSConfiguration { TLSConfiguration(caFile: caFile) }
 
   private func checkedHost() throws(PusherConfigurationError) -> String {
-    let name = host?.name(service) ?? service.host(cluster: nil)
+    let name = PusherHost.name(host, service.host(cluster:))
     // More than one colon is an IPv6 address; a single one would be a port's.
     let colons = name.utf8.count { $0 == UInt8(ascii: ":") }
     let isBare = colons > 1 && !name.begins(with: "[")

@@ -5,11 +5,12 @@ public enum PusherHost: Sendable, Equatable {
   /// The short name of a cluster, such as `eu`; ``Service/clusterHost`` tells its host.
   case cluster(String)
 
-  /// The host's name.
-  func name(_ service: Service) -> String {
-    switch self {
-    case .host(let name): name
-    case .cluster(let cluster): service.host(cluster: cluster)
+  /// The name of `host`, where `name` tells those of clusters and of the service's default.
+  static func name(_ host: PusherHost?, _ name: (_ cluster: String?) -> String) -> String {
+    switch host {
+    case .host(let host): host
+    case .cluster(let cluster): name(cluster)
+    case nil: name(nil)
     }
   }
 }

@@ -17,9 +17,7 @@ package final class EndpointSigner: Signer {
   package init(
     loop: EventLoop, destination: Destination, parameters: [(String, String)], timeout: Duration
   ) throws(TLSError) {
-    calls = EndpointCalls(
-      loop: loop, routing: destination.routing, tls: destination.tls, trust: destination.trust,
-      timeout: timeout)
+    calls = EndpointCalls(loop: loop, network: destination, timeout: timeout)
     url = destination.url
     headers = destination.headers
     self.parameters = parameters
@@ -55,22 +53,16 @@ package final class EndpointSigner: Signer {
 /// 200 and 201 grant it; a status that is temporary by ``HTTPStatus`` means "later"; every other status is a refusal.
 final class EndpointCalls {
   private let loop: EventLoop
-  private let routing: Routing
-  private let tls: TLSConfiguration
-  private let trust: TLSEnvironment
+  private let network: Destination
   private let timeout: Duration
   private var exchanges: [Int: HTTPExchange] = [:]
   private var lastNumber = 0
   private var context: TLSContext?
 
-  init(
-    loop: EventLoop, routing: Routing, tls: TLSConfiguration, trust: TLSEnvironment,
-    timeout: Duration
-  ) {
+  /// - Parameter network: Its routes and authorities count for every call, whatever server that goes to.
+  init(loop: EventLoop, network: Destination, timeout: Duration) {
     self.loop = loop
-    self.routing = routing
-    self.tls = tls
-    self.trust = trust
+    self.network = network
     self.timeout = timeout
   }
 
@@ -84,8 +76,8 @@ final class EndpointCalls {
     let number = lastNumber
     do {
       exchanges[number] = try HTTPExchange(
-        loop: loop, request: call, routing: routing, tls: try context(for: call.url),
-        timeout: timeout
+        loop: loop, request: call, routing: network.routing,
+        tls: try context(for: call.url), timeout: timeout
       ) { [unowned self] result, _ in
         exchanges[number] = nil
         if case .success(let response) = result { whenAnswered(response) }
@@ -104,7 +96,7 @@ final class EndpointCalls {
   func context(for url: HTTPURL) throws(TLSError) -> TLSContext? {
     guard url.isSecure else { return nil }
     if let context { return context }
-    let made = try TLSContext.client(tls, environment: trust)
+    let made = try TLSContext.client(network.tls, environment: network.trust)
     context = made
     return made
   }

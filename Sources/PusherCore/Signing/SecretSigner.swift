@@ -54,7 +54,8 @@ package final class SecretSigner: Signer {
     var channelData: String?
     if kind == .presence {
       do throws(JSONError) {
-        channelData = try Self.channelData(member ?? Member(userID: request.socketID))
+        let info = try member?.userInfo.map { text throws(JSONError) in try JSONParser.parse(text) }
+        channelData = Self.channelData(userID: member?.userID ?? request.socketID, userInfo: info)
       } catch {
         throw .refused(status: nil, "the user information is \(error)")
       }
@@ -71,11 +72,7 @@ package final class SecretSigner: Signer {
   package func cancelAll() {}
 
   /// The `channel_data` of a member: `{"user_id":…,"user_info":…}`.
-  private static func channelData(_ member: Member) throws(JSONError) -> String {
-    var members: [JSONValue.Member] = [.init("user_id", .string(member.userID))]
-    if let userInfo = member.userInfo {
-      members.append(.init("user_info", try JSONParser.parse(userInfo)))
-    }
-    return JSONWriter.text(.object(members))
+  static func channelData(userID: String, userInfo: JSONValue?) -> String {
+    JSONValue.object(present: ["user_id": .string(userID), "user_info": userInfo]).jsonText
   }
 }
