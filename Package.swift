@@ -59,7 +59,8 @@ let package = Package(
       swiftSettings: strict
     ),
     .target(
-      name: "TestSupport", path: "Tests/TestSupport", swiftSettings: [.treatAllWarnings(as: .error)]
+      name: "TestSupport", dependencies: ["PusherCore"], path: "Tests/TestSupport",
+      swiftSettings: [.treatAllWarnings(as: .error)]
     ),
     .testTarget(
       name: "PusherCoreTests",

@@ -66,15 +66,21 @@ for module in PusherCore PusherServer; do
   fi
 done
 
-support=Tests/PusherCoreTests/Support
+# What the harnesses share with the tests, and the program's line writers.
+shared="Tests/PusherCoreTests/Support/ReceivedEvent.swift"
+for file in SeededGenerator StrictJSON WireBytes; do shared="$shared Tests/TestSupport/$file.swift"; done
+for file in EventLineStyle EventLine EventStreamLine ForeignEventName; do
+  shared="$shared Sources/pusher-cli/Lines/$file.swift"
+done
 for harness in "$@"; do
-  if $stale || is_stale "$work/bin/$harness" Tests/Fuzzing Tests/TestSupport $support; then
+  # Word splitting is meant: no path of a source has a blank.
+  # shellcheck disable=SC2086
+  if $stale || is_stale "$work/bin/$harness" Tests/Fuzzing $shared; then
     echo "fuzz: compiling the harness $harness" >&2
-    # shellcheck disable=SC2046
+    # shellcheck disable=SC2046,SC2086
     compile -module-name FuzzHarness -emit-executable -emit-module-path "$work/FuzzHarness.swiftmodule" \
       Tests/Fuzzing/*.swift "Tests/Fuzzing/Harnesses/$harness.swift" \
-      Tests/TestSupport/SeededGenerator.swift $support/ReceivedEvent.swift \
-      $support/StrictJSON.swift $support/WireBytes.swift "$work/PusherCore.o" "$work/PusherServer.o" \
+      $shared "$work/PusherCore.o" "$work/PusherServer.o" \
       $(pkg-config --libs openssl zlib libsodium) -o "$work/bin/$harness" 2>"$work/link.log" || {
       cat "$work/link.log" >&2
       exit 1

@@ -4,27 +4,73 @@
 /// and the data string holds JSON. For everything else, including protocol events and encrypted channels, the result is
 /// `nil`: the caller takes the general path, which writes the same line.
 package struct EventTranscoder: Sendable {
-  private let protocolPrefix: UInt64
-  private let protocolMask: UInt64
+  private let protocolPrefix: Beginning
+  private let reservedPrefix: Beginning
 
   /// The bytes that a line needs beyond those of its message.
-  package static let overhead = 64
+  private static let overhead = 64
 
-  /// - Parameter protocolPrefix: How the names of the service's own events begin, such as `pusher`; the first 8
-  ///   bytes count, and must not be empty.
-  package init(protocolPrefix: String) {
-    var word: UInt64 = 0
-    var mask: UInt64 = 0
-    for (index, byte) in protocolPrefix.utf8.prefix(8).enumerated() {
-      word |= UInt64(byte) << (index * 8)
-      mask |= 0xFF << (index * 8)
+  /// - Parameters:
+  ///   - protocolPrefix: How the names of the service's own events begin, such as `pusher`.
+  ///   - reservedPrefix: How the names begin that only the caller's own lines have.
+  ///
+  /// Of both the first 8 bytes count; they must not be empty.
+  package init(protocolPrefix: String, reservedPrefix: String) {
+    self.protocolPrefix = Beginning(protocolPrefix)
+    self.reservedPrefix = Beginning(reservedPrefix)
+  }
+
+  /// What became of a message.
+  package enum Outcome {
+    case written
+    /// The event is not wanted; nothing was written.
+    case filtered
+    /// The general path must decide; nothing was written.
+    case unusual
+  }
+
+  /// Appends the line of an application event of the usual shape, without an allocation.
+  ///
+  /// - Parameters:
+  ///   - leading: What stands first in the line.
+  ///   - terminator: The byte after the line.
+  ///   - filter: Which events are wanted; `nil` for all.
+  package func append(
+    _ message: ByteView, to output: ByteBuffer, leading: LeadingMembers, terminator: UInt8,
+    filter: FilterMemory?
+  ) -> Outcome {
+    output.reserve(message.count &+ leading.count &+ Self.overhead)
+    let start = unsafe output.tail + leading.count
+    guard let line = unsafe transcode(message, to: start, terminator: terminator) else {
+      return .unusual
     }
-    self.protocolPrefix = word
-    protocolMask = mask
+    if let filter {
+      let name = unsafe ByteView(base: start + line.event.lowerBound, count: line.event.count)
+      guard filter.passes(name) else { return .filtered }
+    }
+    unsafe leading.write(before: start)
+    output.commit(leading.count &+ line.count)
+    return .written
+  }
+
+  /// The first bytes of a name as a little-endian word.
+  private struct Beginning {
+    private var word: UInt64 = 0
+    private var mask: UInt64 = 0
+
+    init(_ text: String) {
+      for (index, byte) in text.utf8.prefix(8).enumerated() {
+        word |= UInt64(byte) << (index * 8)
+        mask |= 0xFF << (index * 8)
+      }
+    }
+
+    @inline(__always)
+    func begins(_ name: UInt64) -> Bool { name & mask == word }
   }
 
   /// A line that was written at the output's tail, but not committed.
-  package struct Line {
+  private struct Line {
     /// The line's length, its terminator included.
     package let count: Int
     /// Where the event's name stands between its quotes, counted from the line's first byte.
@@ -35,11 +81,9 @@ package struct EventTranscoder: Sendable {
   ///
   /// The output must have `message.count` + ``overhead`` bytes reserved.
   @inline(__always)
-  package func transcode(
+  private func transcode(
     _ message: ByteView, to tail: UnsafeMutablePointer<UInt8>, terminator: UInt8
-  )
-    -> Line?
-  {
+  ) -> Line? {
     // A NUL that stops every scan replaces the byte after the message; that byte is restored.
     let end = unsafe message.base + message.count
     let behind = unsafe end.pointee
@@ -65,8 +109,7 @@ package struct EventTranscoder: Sendable {
     cursor.copyShort(8)
     cursor.copyShort(2)
     let name = cursor.word64()
-    // Names of the protocol, and those of our own lines, take the general path.
-    guard name & protocolMask != protocolPrefix, name != Constant.reserved else { return nil }
+    guard !protocolPrefix.begins(name), !reservedPrefix.begins(name) else { return nil }
     let start = unsafe cursor.output - tail
     guard Self.copyPlainString(&cursor) else { return nil }
     return unsafe start..<(cursor.output - tail - 1)
@@ -154,8 +197,6 @@ package struct EventTranscoder: Sendable {
     static let dataKey: UInt64 = 0x3A22_6174_6164_222C
     // `"}`
     static let quoteBrace: UInt16 = 0x7D22
-    // `pusher-c`, of `pusher-cli:`
-    static let reserved: UInt64 = 0x632D_7265_6873_7570
     // `private-`
     static let privateDash: UInt64 = 0x2D65_7461_7669_7270
     // `encrypte`

@@ -109,3 +109,37 @@ struct FusedCursor {
     return count
   }
 }
+
+/// Members that stand first in each line, such as the time.
+package struct LeadingMembers: Sendable {
+  /// `{"name":value`, or nothing.
+  private var bytes: [UInt8] = []
+
+  /// No members.
+  package init() {}
+
+  /// One member; its value must need no escapes.
+  package init(_ name: String, _ value: String) {
+    bytes = Array(#"{"\#(name)":"\#(value)""#.utf8)
+  }
+
+  /// How many bytes they take.
+  var count: Int { bytes.count }
+
+  /// Begins a line.
+  package func begin(_ output: ByteBuffer) {
+    output.append(bytes)
+    output.append(bytes.isEmpty ? UInt8(ascii: "{") : UInt8(ascii: ","))
+  }
+
+  /// Puts them before a line that begins ``count`` bytes after the output's tail; its `{` becomes `,`.
+  @inline(__always)
+  func write(before start: UnsafeMutablePointer<UInt8>) {
+    guard !bytes.isEmpty else { return }
+    unsafe bytes.withUnsafeBufferPointer { leading in
+      guard let first = leading.baseAddress else { return }
+      unsafe (start - leading.count).update(from: first, count: leading.count)
+    }
+    unsafe start.pointee = UInt8(ascii: ",")
+  }
+}

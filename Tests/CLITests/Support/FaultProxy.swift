@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 
 /// A proxy on a free port of 127.0.0.1 that passes each connection on over a wire of the test's choice.
 ///

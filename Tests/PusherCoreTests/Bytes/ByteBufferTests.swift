@@ -52,7 +52,7 @@ import Testing
       buffer.truncate(to: count)
       model.removeLast(model.count - count)
     case 4:
-      let other = PusherCoreTests.buffer(bytes)
+      let other = TestSupport.buffer(bytes)
       withExtendedLifetime(other) { buffer.append($0.view) }
       model += bytes
     case 5:

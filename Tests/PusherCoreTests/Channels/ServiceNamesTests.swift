@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("Services and their names") struct ServiceNamesTests {
@@ -34,11 +35,13 @@ import Testing
 
   @Test func `the fast way leaves the service's own events to the general one`() {
     for service in [Service.pusher, .eventflit] {
-      let transcoder = EventLineWriter(
-        output: ByteBuffer(), service: service, style: EventLineStyle())
+      let transcoder = EventTranscoder(
+        protocolPrefix: service.commonPrefix, reservedPrefix: "pusher-cli:")
       func isUnusual(_ event: String) -> Bool {
         withView(Array(#"{"event":"\#(event)","channel":"c","data":"{}"}"#.utf8)) {
-          if case .unusual = transcoder.writeFast($0, filter: nil) { true } else { false }
+          transcoder.append(
+            $0, to: ByteBuffer(), leading: LeadingMembers(), terminator: 0x0A, filter: nil)
+            == .unusual
         }
       }
       #expect(isUnusual(service.eventPrefix + "cache_miss"))

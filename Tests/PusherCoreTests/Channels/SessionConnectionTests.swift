@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 /// From the dial to the greeting, heartbeats, and the end.

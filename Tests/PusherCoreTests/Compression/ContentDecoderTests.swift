@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("Content codings (RFC 9110 section 8.4.1)")

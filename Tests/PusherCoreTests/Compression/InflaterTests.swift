@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 extension Inflater {

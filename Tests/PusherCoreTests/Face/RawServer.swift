@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 
 /// A listener whose connections a test talks to byte by byte, each on a thread of its own.
 final class RawServer: Sendable {

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("HTTP bodies (RFC 9112 sections 6 and 7)")

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("HTTP heads (RFC 9112 sections 2 to 5)")

@@ -1,5 +1,6 @@
 import PusherCore
 import PusherServer
+import TestSupport
 import Testing
 
 @Suite("RFC 9112 sections 6 and 9, a server's requests")

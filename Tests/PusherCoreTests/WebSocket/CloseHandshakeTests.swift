@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("The close handshake (RFC 6455 sections 5.5.1 and 7)")

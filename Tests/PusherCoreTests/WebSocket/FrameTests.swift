@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("Frames (RFC 6455 sections 5.2 to 5.7)")

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("The opening handshake (RFC 6455 sections 1.3 and 4)")

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("Messages (RFC 6455 sections 5.4 to 5.6)")

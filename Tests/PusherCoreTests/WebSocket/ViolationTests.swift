@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("Violations fail the connection (RFC 6455 sections 5, 7.1.7 and 8.1)")

@@ -1,12 +1,11 @@
-import PusherCore
-import TestSupport
+internal import PusherCore
 
 /// Random Pusher messages that follow from a seed, as the servers of the field would encode them.
-struct RandomMessage {
+package struct RandomMessage {
   /// The message's bytes.
-  let bytes: [UInt8]
+  package let bytes: [UInt8]
   /// Whether it has the shape for which the fast way was made, so that it may not decline.
-  let isCommon: Bool
+  package let isCommon: Bool
 
   private static let events = [
     "e", "my-event", "order.created", "client-typing", "App\\\\Events\\\\Shipped", "été 中",
@@ -23,7 +22,7 @@ struct RandomMessage {
     (.minimal, .php, false), (.pretty, .minimal, false), (.pretty, .php, false),
   ]
 
-  init(_ random: inout SeededGenerator) {
+  package init(_ random: inout SeededGenerator) {
     let style = Self.styles[Int.random(in: 0..<Self.styles.count, using: &random)]
     let event = Self.events[Int.random(in: 0..<Self.events.count, using: &random)]
     let channel = Self.channels[Int.random(in: 0..<Self.channels.count, using: &random)]
@@ -46,7 +45,7 @@ struct RandomMessage {
   }
 
   /// The message with one to three bytes changed, put in or taken out, still UTF-8.
-  func mutated(_ random: inout SeededGenerator) -> [UInt8] {
+  package func mutated(_ random: inout SeededGenerator) -> [UInt8] {
     let alphabet = Array(#"\\\\"""{}[],: /u0019eE+-.tfnabdDC8"#.utf8) + [0, 0x0A, 0x1F, 0x7F]
     var bytes = bytes
     for _ in 0..<Int.random(in: 1...3, using: &random) where !bytes.isEmpty {

@@ -1,6 +1,6 @@
 /// Texts that RFC 8259 allows, and texts that it does not.
-enum JSONSamples {
-  static let valid = [
+package enum JSONSamples {
+  package static let valid = [
     // Section 3: literals.
     "true", "false", "null", " null\n", "\t true \r\n",
     // Section 6: numbers.
@@ -19,7 +19,7 @@ enum JSONSamples {
     "[\n\t1,\r\n2\n]", #"{"\u0061":1}"#, "[true,false,null]", "[[[[[]]]],{},[{}]]",
   ]
 
-  static let invalid = [
+  package static let invalid = [
     "", " ", "\n",
     // Literals.
     "tru", "truE", "True", "nul", "nulll", "fals", "falsey", "NaN", "Infinity", "-Infinity",
@@ -42,7 +42,9 @@ enum JSONSamples {
   ]
 
   /// So many arrays, or objects, one in the other, around `inner`.
-  static func nested(_ depth: Int, objects: Bool = false, around inner: String = "") -> String {
+  package static func nested(_ depth: Int, objects: Bool = false, around inner: String = "")
+    -> String
+  {
     if objects, depth > 0 {
       let opening = String(repeating: #"{"a":"#, count: depth - 1) + "{"
       return opening + (inner.isEmpty ? "" : #""a":"# + inner)

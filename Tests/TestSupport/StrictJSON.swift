@@ -1,7 +1,7 @@
 /// A plain reader of RFC 8259, written for its clearness, against which the library's readers are held.
 ///
 /// It also wants what a pipeline wants of a line: UTF-8, no control character at all, no half surrogate pair.
-struct StrictJSON {
+package struct StrictJSON {
   private let bytes: [UInt8]
   private var position = 0
 
@@ -10,7 +10,7 @@ struct StrictJSON {
   }
 
   /// What is wrong with `bytes` as one value without white space around it; `nil` when nothing is.
-  static func problem(in bytes: [UInt8]) -> String? {
+  package static func problem(in bytes: [UInt8]) -> String? {
     if bytes.contains(where: { $0 < 0x20 }) { return "a control character" }
     if String(validating: bytes, as: UTF8.self) == nil { return "not UTF-8" }
     var reader = StrictJSON(bytes: bytes)

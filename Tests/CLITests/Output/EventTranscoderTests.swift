@@ -1,5 +1,8 @@
 import PusherCore
+import TestSupport
 import Testing
+
+@testable import pusher_cli
 
 /// Messages written by hand to mislead the fast way.
 @Suite struct EventTranscoderTests {

@@ -1,5 +1,8 @@
 import PusherCore
+import TestSupport
 import Testing
+
+@testable import pusher_cli
 
 /// The shape of a line, and the six rules for `data`.
 @Suite struct EventLineTests {
@@ -201,5 +204,18 @@ import Testing
       output.view.text
         == "{\"event\":\"pusher:error\",\"channel\":\(expected),\"data\":{\"code\":null}}\n")
     #expect(StrictJSON.problem(in: output.array.dropLast()) == nil)
+  }
+
+  @Test func `data nested as deep as is allowed is embedded on a small stack`() {
+    let text = SmallStack.nestedJSON(jsonDepthLimit)
+    let line = SmallStack.run { () -> String in
+      let output = ByteBuffer()
+      let writer = EventLineWriter(output: output, service: .pusher, style: EventLineStyle())
+      withView(Array(#"{"event":"e","channel":"c","data": \#(text)}"#.utf8)) {
+        if let envelope = try? Envelope($0) { writer.write(envelope) }
+      }
+      return output.view.text
+    }
+    #expect(line == #"{"event":"e","channel":"c","data":\#(text)}"# + "\n")
   }
 }

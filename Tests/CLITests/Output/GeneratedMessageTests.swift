@@ -3,6 +3,8 @@ import PusherCore
 import TestSupport
 import Testing
 
+@testable import pusher_cli
+
 /// The fast way may decline, but whatever it writes, the general way writes too.
 @Suite struct GeneratedMessageTests {
   @Test(arguments: [UInt64(11), 12, 13, 14])

@@ -2,6 +2,8 @@ import PusherCore
 import TestSupport
 import Testing
 
+@testable import pusher_cli
+
 @Suite("Event streams: JSON lines")
 struct EventStreamLineTests {
   private static func style(_ change: (inout EventLineStyle) -> Void = { _ in }) -> EventLineStyle {

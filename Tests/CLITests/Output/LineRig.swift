@@ -1,5 +1,8 @@
 import PusherCore
+import TestSupport
 import Testing
+
+@testable import pusher_cli
 
 /// Both ways from a message to its line, side by side.
 ///
@@ -7,7 +10,7 @@ import Testing
 final class LineRig {
   /// What the two ways made of a message.
   struct Outcome {
-    let fast: EventLineWriter.FastResult
+    let fast: EventTranscoder.Outcome
     /// The general way's line; `nil` when the message is malformed.
     let line: [UInt8]?
   }
@@ -60,7 +63,7 @@ final class LineRig {
     check(Array(message.utf8), behind: Array(behind.utf8), sourceLocation: sourceLocation)
   }
 
-  private func runFast(_ view: ByteView, filter: EventFilter?) -> EventLineWriter.FastResult {
+  private func runFast(_ view: ByteView, filter: EventFilter?) -> EventTranscoder.Outcome {
     fastOutput.removeAll()
     fastOutput.append(before)
     return fast.writeFast(view, filter: filter.map(FilterMemory.init))
@@ -77,7 +80,7 @@ final class LineRig {
   }
 
   private static func problem(
-    _ result: EventLineWriter.FastResult, fast: [UInt8], before: [UInt8], line: [UInt8]?
+    _ result: EventTranscoder.Outcome, fast: [UInt8], before: [UInt8], line: [UInt8]?
   ) -> String? {
     if let line, let problem = StrictJSON.problem(in: line.dropLast()) {
       return "the general line is broken (\(problem))"

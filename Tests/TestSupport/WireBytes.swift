@@ -1,13 +1,13 @@
-import PusherCore
+package import PusherCore
 
 /// The bytes that hexadecimal digits stand for; blanks are skipped.
-func wire(_ hex: String) -> [UInt8] {
+package func wire(_ hex: String) -> [UInt8] {
   let digits = hex.utf8.compactMap { Hex.value(of: $0) }
   return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
 }
 
 /// A buffer that holds the given bytes.
-func buffer(_ bytes: [UInt8]) -> ByteBuffer {
+package func buffer(_ bytes: [UInt8]) -> ByteBuffer {
   let buffer = ByteBuffer()
   buffer.append(bytes)
   return buffer
@@ -15,7 +15,7 @@ func buffer(_ bytes: [UInt8]) -> ByteBuffer {
 
 /// What `body` makes of a view of the given bytes, whose buffer lives as long as the call.
 @discardableResult
-func withView<Result>(
+package func withView<Result>(
   _ bytes: [UInt8], _ body: (ByteView) throws -> Result
 ) rethrows -> Result {
   let buffer = buffer(bytes)
@@ -23,12 +23,12 @@ func withView<Result>(
 }
 
 /// A buffer that holds a text.
-func buffer(_ text: String) -> ByteBuffer {
+package func buffer(_ text: String) -> ByteBuffer {
   buffer([UInt8](text.utf8))
 }
 
 /// One frame's bytes.
-func frame(
+package func frame(
   _ opcode: Opcode, _ payload: [UInt8], isFinal: Bool = true, isCompressed: Bool = false,
   mask: UInt32? = nil
 ) -> [UInt8] {
@@ -40,6 +40,6 @@ func frame(
 }
 
 /// A text frame's bytes.
-func textFrame(_ text: String, isFinal: Bool = true, mask: UInt32? = nil) -> [UInt8] {
+package func textFrame(_ text: String, isFinal: Bool = true, mask: UInt32? = nil) -> [UInt8] {
   frame(.text, [UInt8](text.utf8), isFinal: isFinal, mask: mask)
 }

@@ -1,31 +1,24 @@
-/// How a line is written.
-package struct EventLineStyle: Sendable {
-  /// Leaves `data` the string that was on the wire.
-  package var rawData = false
-  /// The byte after each line: LF or NUL.
-  package var terminator: UInt8 = 0x0A
-  /// Escapes DEL and the C1 controls too.
-  package var forTerminal = false
-  /// Colours; `nil` for none.
-  package var palette: EventLinePalette?
+internal import PusherCore
 
-  package init() {}
+/// How a line is written.
+struct EventLineStyle: Sendable {
+  /// Leaves `data` the string that was on the wire.
+  var rawData = false
+  /// The byte after each line: LF or NUL.
+  var terminator: UInt8 = 0x0A
+  /// Escapes DEL and the C1 controls too.
+  var forTerminal = false
+  /// Colours; `nil` for none.
+  var palette: EventLinePalette?
 }
 
 /// The escape sequences around the parts of a coloured line.
-package struct EventLinePalette: Sendable {
-  package var key: String
-  package var event: String
+struct EventLinePalette: Sendable {
+  var key: String
+  var event: String
   /// A channel keeps one of these by its name.
-  package var channels: [String]
-  package var reset: String
-
-  package init(key: String, event: String, channels: [String], reset: String) {
-    self.key = key
-    self.event = event
-    self.channels = channels
-    self.reset = reset
-  }
+  var channels: [String]
+  var reset: String
 }
 
 /// The parts of which every JSON line is made: its beginning, its keys, the event's name, its end.
@@ -34,8 +27,8 @@ package struct EventLinePalette: Sendable {
 final class EventLineParts {
   let output: ByteBuffer
   let style: EventLineStyle
-  /// `{"received_at":"…"` when lines carry the time, else empty.
-  private(set) var prefix: [UInt8] = []
+  /// The time, when lines carry it.
+  private(set) var leading = LeadingMembers()
   /// Whether a line can be written by a fast path at all.
   let hasFastWay: Bool
 
@@ -47,27 +40,11 @@ final class EventLineParts {
 
   /// The time that the following lines carry, as RFC 3339 text; `nil` leaves it out.
   func setReceivedAt(_ time: String?) {
-    prefix = time.map { Array(#"{"received_at":"\#($0)""#.utf8) } ?? []
-  }
-
-  /// Puts the prefix before a line that was written at a distance of ``prefix`` after the output's tail; its `{`
-  /// becomes `,`.
-  func writePrefix(before start: UnsafeMutablePointer<UInt8>) {
-    guard !prefix.isEmpty else { return }
-    unsafe prefix.withUnsafeBufferPointer { bytes in
-      guard let first = bytes.baseAddress else { return }
-      unsafe output.tail.update(from: first, count: bytes.count)
-    }
-    unsafe start.pointee = UInt8(ascii: ",")
+    leading = time.map { LeadingMembers("received_at", $0) } ?? LeadingMembers()
   }
 
   func begin() {
-    if prefix.isEmpty {
-      output.append(UInt8(ascii: "{"))
-    } else {
-      output.append(prefix)
-      output.append(UInt8(ascii: ","))
-    }
+    leading.begin(output)
   }
 
   func end() {

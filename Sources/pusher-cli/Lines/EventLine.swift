@@ -1,59 +1,42 @@
+internal import PusherCore
+
 /// Writes events as JSON lines: `{"received_at"?,"event","channel","user_id"?,"data"}`.
 ///
 /// One writer has one output and belongs to one thread. ``writeFast(_:filter:)`` and the general
 /// ``write(_:named:)`` give the same bytes for the same message.
-package final class EventLineWriter {
+final class EventLineWriter {
   private let output: ByteBuffer
   private let style: EventLineStyle
   private let parts: EventLineParts
   private let transcoder: EventTranscoder
   private let scratch = ByteBuffer()
 
-  package init(output: ByteBuffer, service: Service, style: EventLineStyle) {
+  init(output: ByteBuffer, service: Service, style: EventLineStyle) {
     self.output = output
     self.style = style
     parts = EventLineParts(output: output, style: style)
-    transcoder = EventTranscoder(protocolPrefix: service.commonPrefix)
+    transcoder = EventTranscoder(
+      protocolPrefix: service.commonPrefix, reservedPrefix: "\(ForeignEventName.reserved)")
   }
 
   /// The time that the following lines carry, as RFC 3339 text; `nil` leaves it out.
-  package func setReceivedAt(_ time: String?) {
+  func setReceivedAt(_ time: String?) {
     parts.setReceivedAt(time)
   }
 
-  /// What happened to a message that was offered to the fast path.
-  package enum FastResult {
-    case written
-    /// The event is not wanted; nothing was written.
-    case filtered
-    /// The general way must decide; nothing was written.
-    case unusual
-  }
-
   /// Whether lines can be written by the fast path at all.
-  package var hasFastWay: Bool {
+  var hasFastWay: Bool {
     parts.hasFastWay
   }
 
   /// Writes an application event of the usual shape in one pass, without an allocation.
-  @inline(__always)
-  package func writeFast(_ message: ByteView, filter: FilterMemory?) -> FastResult {
-    output.reserve(message.count &+ parts.prefix.count &+ EventTranscoder.overhead)
-    let start = unsafe output.tail + parts.prefix.count
-    guard
-      let line = unsafe transcoder.transcode(message, to: start, terminator: style.terminator)
-    else { return .unusual }
-    if let filter {
-      let name = unsafe ByteView(base: start + line.event.lowerBound, count: line.event.count)
-      guard filter.passes(name) else { return .filtered }
-    }
-    unsafe parts.writePrefix(before: start)
-    output.commit(parts.prefix.count &+ line.count)
-    return .written
+  func writeFast(_ message: ByteView, filter: FilterMemory?) -> EventTranscoder.Outcome {
+    transcoder.append(
+      message, to: output, leading: parts.leading, terminator: style.terminator, filter: filter)
   }
 
   /// Writes any message; with `name` under that event name instead of its own.
-  package func write(_ envelope: Envelope, named name: String? = nil) {
+  func write(_ envelope: Envelope, named name: String? = nil) {
     parts.begin()
     if let name {
       parts.writeEvent { JSONString.encode(name, into: $0, forTerminal: style.forTerminal) }
@@ -77,7 +60,7 @@ package final class EventLineWriter {
   }
 
   /// Writes an event of our own.
-  package func write(event: String, channel: String?, data: JSONValue) {
+  func write(event: String, channel: String?, data: JSONValue) {
     parts.begin()
     parts.writeEvent { JSONString.encode(event, into: $0, forTerminal: style.forTerminal) }
     scratch.removeAll()

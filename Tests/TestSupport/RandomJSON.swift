@@ -1,8 +1,7 @@
-import PusherCore
-import TestSupport
+package import PusherCore
 
 /// Random JSON values that follow from a seed.
-enum RandomJSON {
+package enum RandomJSON {
   private static let scalars: [Unicode.Scalar] =
     Array("abcxyz 0123456789-_.:,;{}[]()<>".unicodeScalars)
     + ["\"", "\"", "\\", "\\", "/", "\n", "\t", "\0", "\u{1F}", "\u{7F}", "\u{80}", "\u{9B}"]
@@ -12,7 +11,7 @@ enum RandomJSON {
     "123456789", "9223372036854775807", "9223372036854775808", "0.30000000000000004",
   ]
 
-  static func text(maximumLength: Int, _ random: inout SeededGenerator) -> String {
+  package static func text(maximumLength: Int, _ random: inout SeededGenerator) -> String {
     var text = String.UnicodeScalarView()
     let isPlain = Bool.random(using: &random)
     let pool = isPlain ? scalars[0..<30] : scalars[...]
@@ -22,7 +21,7 @@ enum RandomJSON {
     return String(text)
   }
 
-  static func value(depth: Int, _ random: inout SeededGenerator) -> JSONValue {
+  package static func value(depth: Int, _ random: inout SeededGenerator) -> JSONValue {
     switch Int.random(in: 0..<(depth > 0 ? 12 : 7), using: &random) {
     case 0: .null
     case 1: .bool(Bool.random(using: &random))
@@ -33,7 +32,7 @@ enum RandomJSON {
     }
   }
 
-  static func object(depth: Int, _ random: inout SeededGenerator) -> JSONValue {
+  package static func object(depth: Int, _ random: inout SeededGenerator) -> JSONValue {
     .object(
       elements(depth: depth, &random).map { .init(text(maximumLength: 10, &random), $0) })
   }
@@ -44,7 +43,7 @@ enum RandomJSON {
 }
 
 /// One of the ways in which the encoders of the field write JSON.
-struct JSONEncoding: Sendable {
+package struct JSONEncoding: Sendable {
   /// White space between tokens.
   enum Spacing {
     case none
@@ -60,16 +59,16 @@ struct JSONEncoding: Sendable {
   var spacing = Spacing.none
 
   /// JavaScript's `JSON.stringify`.
-  static let minimal = JSONEncoding()
+  package static let minimal = JSONEncoding()
   /// PHP's `json_encode`.
-  static let php = JSONEncoding(escapesSlash: true, escapesNonASCII: true)
+  package static let php = JSONEncoding(escapesSlash: true, escapesNonASCII: true)
   /// Python's `json.dumps`.
-  static let python = JSONEncoding(escapesNonASCII: true, spacing: .blanks)
-  static let shouting = JSONEncoding(escapesNonASCII: true, upperCase: true)
-  static let pretty = JSONEncoding(spacing: .lines)
-  static let all = [minimal, php, python, shouting, pretty]
+  package static let python = JSONEncoding(escapesNonASCII: true, spacing: .blanks)
+  package static let shouting = JSONEncoding(escapesNonASCII: true, upperCase: true)
+  package static let pretty = JSONEncoding(spacing: .lines)
+  package static let all = [minimal, php, python, shouting, pretty]
 
-  func text(_ value: JSONValue) -> String {
+  package func text(_ value: JSONValue) -> String {
     var text = ""
     write(value, indent: 0, into: &text)
     return text
@@ -107,7 +106,7 @@ struct JSONEncoding: Sendable {
   }
 
   /// `string` with quotes and escapes.
-  func quoted(_ string: String) -> String {
+  package func quoted(_ string: String) -> String {
     var text = "\""
     for scalar in string.unicodeScalars {
       switch scalar {

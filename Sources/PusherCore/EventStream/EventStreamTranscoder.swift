@@ -1,0 +1,74 @@
+/// The fast path from an event of a stream to its JSON line: one fused pass, for data that is JSON above all.
+///
+/// The line is `{"event":TYPE,"id":ID,"data":DATA}`, without `id` where there is none.
+package enum EventStreamTranscoder {
+  /// The bytes that a line needs beyond those of its event, including what copying may write past its end.
+  private static let overhead = 96
+
+  /// Appends the line of an event of the usual shape; `false`, with nothing appended, when it is another.
+  ///
+  /// - Parameters:
+  ///   - leading: What stands first in the line.
+  ///   - terminator: The byte after the line.
+  package static func append(
+    _ event: EventStreamEvent, to output: ByteBuffer, leading: LeadingMembers, terminator: UInt8
+  ) -> Bool {
+    output.reserve(
+      leading.count &+ event.type.count &+ event.lastEventID.count &+ event.data.count &+ overhead)
+    let start = unsafe output.tail + leading.count
+    var end = unsafe start
+    unsafe put(#"{"event":""#, to: &end)
+    guard unsafe copyPlain(event.type, to: &end) else { return false }
+    if !event.lastEventID.isEmpty {
+      unsafe put(#"","id":""#, to: &end)
+      guard unsafe copyPlain(event.lastEventID, to: &end) else { return false }
+    }
+    unsafe put(#"","data":"#, to: &end)
+    guard unsafe copyJSON(event.data, to: &end) else { return false }
+    unsafe end[0] = UInt8(ascii: "}")
+    unsafe end[1] = terminator
+    unsafe leading.write(before: start)
+    output.commit(unsafe leading.count &+ (end + 2 - start))
+    return true
+  }
+
+  @inline(__always)
+  private static func put(_ literal: StaticString, to end: inout UnsafeMutablePointer<UInt8>) {
+    unsafe end.update(from: literal.utf8Start, count: literal.utf8CodeUnitCount)
+    unsafe end += literal.utf8CodeUnitCount
+  }
+
+  /// Copies text that needs no escape.
+  @inline(__always)
+  private static func copyPlain(
+    _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>
+  ) -> Bool {
+    unsafe copy(text, to: &end) { cursor in
+      cursor.copyUnescaped()
+      return true
+    }
+  }
+
+  @inline(__always)
+  private static func copyJSON(
+    _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>
+  ) -> Bool {
+    unsafe copy(text, to: &end) { $0.copyPlainValue() }
+  }
+
+  /// Copies with a NUL after the text, which stops every scan; the scan must have reached that end.
+  @inline(__always)
+  private static func copy(
+    _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>,
+    _ body: (inout FusedCursor) -> Bool
+  ) -> Bool {
+    let behind = unsafe text.base + text.count
+    let byte = unsafe behind.pointee
+    unsafe behind.pointee = 0
+    defer { unsafe behind.pointee = byte }
+    var cursor = unsafe FusedCursor(input: text.base, output: end)
+    guard body(&cursor), unsafe cursor.input == UnsafePointer(behind) else { return false }
+    unsafe end = cursor.output
+    return true
+  }
+}

@@ -1,0 +1,53 @@
+internal import PusherCore
+
+/// Writes events of an event stream as JSON lines: `{"received_at"?,"event","id"?,"data"}`.
+///
+/// `id` is the last event ID when there is one. `data` is embedded when it is JSON, else a string. One writer has one
+/// output and belongs to one thread.
+final class EventStreamLineWriter {
+  private let output: ByteBuffer
+  private let style: EventLineStyle
+  private let parts: EventLineParts
+
+  init(output: ByteBuffer, style: EventLineStyle) {
+    self.output = output
+    self.style = style
+    parts = EventLineParts(output: output, style: style)
+  }
+
+  /// The time that the following lines carry, as RFC 3339 text; `nil` leaves it out.
+  func setReceivedAt(_ time: String?) {
+    parts.setReceivedAt(time)
+  }
+
+  /// Writes one event.
+  func write(_ event: EventStreamEvent) {
+    let isWritten =
+      parts.hasFastWay
+      && EventStreamTranscoder.append(
+        event, to: output, leading: parts.leading, terminator: style.terminator)
+    if !isWritten { writeGeneral(event) }
+  }
+
+  /// Writes one event by the general path; ``write(_:)`` gives the same bytes.
+  func writeGeneral(_ event: EventStreamEvent) {
+    parts.begin()
+    parts.writeEvent { JSONString.encode(event.type, into: $0, forTerminal: style.forTerminal) }
+    if !event.lastEventID.isEmpty {
+      parts.writeKey("id")
+      JSONString.encode(event.lastEventID, into: output, forTerminal: style.forTerminal)
+    }
+    parts.writeKey("data")
+    parts.writeData(event.data)
+    parts.end()
+  }
+
+  /// Writes an event of our own.
+  func write(event: String, data: JSONValue) {
+    parts.begin()
+    parts.writeEvent { JSONString.encode(event, into: $0, forTerminal: style.forTerminal) }
+    parts.writeKey("data")
+    JSONWriter.write(data, into: output, forTerminal: style.forTerminal)
+    parts.end()
+  }
+}

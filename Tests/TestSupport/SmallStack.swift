@@ -1,0 +1,29 @@
+import Foundation
+internal import PusherCore
+
+/// A thread with a stack of 64 KiB, and JSON for it.
+package enum SmallStack {
+  /// Arrays in objects in arrays, so many.
+  package static func nestedJSON(_ depth: Int) -> String {
+    let openings = (0..<depth).map { $0 % 2 == 0 ? "[" : #"{"a":"# }
+    let closings = (0..<depth).reversed().map { $0 % 2 == 0 ? "]" : "}" }
+    return openings.joined() + "1" + closings.joined()
+  }
+
+  /// Runs `body` on such a thread and answers what it gave.
+  package static func run<Value: Sendable>(
+    _ body: @escaping @Sendable () -> Value
+  ) -> Value? {
+    let done = DispatchSemaphore(value: 0)
+    let result = Locked<Value?>(nil)
+    let thread = Thread {
+      let value = body()
+      result.withLock { $0 = value }
+      done.signal()
+    }
+    thread.stackSize = 64 << 10
+    thread.start()
+    done.wait()
+    return result.withLock { $0 }
+  }
+}
