@@ -169,14 +169,9 @@ package final class ChildProcess: LoopSource {
     let running = ObjectIdentifier(self)
     let isWatched = DetachedThread.start {
       Syscalls.waitUntilEnded(number)
-      wakeUp.post { ChildProcess.ended(running, in: $0) }
+      wakeUp.post { loop in (loop.source(running) as? ChildProcess)?.finish(at: loop.now) }
     }
-    loop.children[running] = self
     if !isWatched { end(because: .busy(reason: "no thread to wait on"), at: loop.now) }
-  }
-
-  private static func ended(_ child: ObjectIdentifier, in loop: EventLoop) {
-    loop.children.removeValue(forKey: child)?.finish(at: loop.now)
   }
 
   /// The command has ended: its output is in the pipe, even if another process keeps the pipe open.

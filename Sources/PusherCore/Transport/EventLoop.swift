@@ -15,8 +15,6 @@
   let scratch = ByteBuffer(capacity: 262_144)
   /// Names to addresses, answers on this loop.
   package private(set) lazy var resolver = Resolver(wakeUp: wakeUp)
-  /// Commands whose end a thread waits for.
-  var children: [ObjectIdentifier: ChildProcess] = [:]
 
   private struct Slot {
     /// `nil` after removal, until the slots are compacted.
@@ -62,6 +60,11 @@
     guard let place = places.removeValue(forKey: ObjectIdentifier(source)) else { return }
     slots[place].source = nil
     holes += 1
+  }
+
+  /// The source with this identity, for work that another thread posts; `nil` when the loop has let go of it.
+  func source(_ key: ObjectIdentifier) -> (any LoopSource)? {
+    places[key].flatMap { slots[$0].source }
   }
 
   /// Calls `hook` before each wait, to flush the output of the last round.
