@@ -1,5 +1,5 @@
 /// The state of an ``EventStreamParser`` and its steps.
-struct EventStreamReader {
+struct EventStreamReader: ~Copyable {
   private let input: ByteBuffer
   private let limits: EventStreamLimits
   /// See ``EventStreamParser/reconnectionTime``.

@@ -1,5 +1,5 @@
 /// The negotiation with a proxy of either kind until the server can be reached; a machine without I/O.
-package struct ProxyNegotiation {
+package final class ProxyNegotiation {
   private enum Tunnel {
     case http(HTTPTunnel)
     case socks(SOCKSTunnel)
@@ -31,7 +31,7 @@ package struct ProxyNegotiation {
   }
 
   /// Takes what has come off the front of `input`; true when the way is open and the rest is the server's.
-  package mutating func receive(from input: ByteBuffer) throws(ProxyError) -> Bool {
+  package func receive(from input: ByteBuffer) throws(ProxyError) -> Bool {
     switch tunnel {
     case .http(var tunnel):
       defer { self.tunnel = .http(tunnel) }

@@ -73,7 +73,6 @@ extension SocketStream {
 
   /// Sends pending bytes, and reads received ones.
   func talk(_ negotiation: ProxyNegotiation, with proxy: Proxy, at now: Instant) {
-    var negotiation = negotiation
     let input = early ?? ByteBuffer(capacity: 4096)
     // Only the negotiation may read it.
     early = nil
@@ -82,7 +81,7 @@ extension SocketStream {
       while !isOpen {
         try say(negotiation.output)
         guard let count = try receive(into: input, atMost: 4096) else { break }
-        isOpen = try Self.take(input, &negotiation, from: proxy, isLast: count == 0)
+        isOpen = try Self.take(input, negotiation, from: proxy, isLast: count == 0)
       }
     } catch {
       if case .reset(let reason) = error {
@@ -101,7 +100,7 @@ extension SocketStream {
   }
 
   private static func take(
-    _ input: ByteBuffer, _ negotiation: inout ProxyNegotiation, from proxy: Proxy, isLast: Bool
+    _ input: ByteBuffer, _ negotiation: ProxyNegotiation, from proxy: Proxy, isLast: Bool
   ) throws(TransportError) -> Bool {
     do throws(ProxyError) {
       let isOpen = try negotiation.receive(from: input)

@@ -1,5 +1,5 @@
 /// The sending half of a connection: encodes, compresses and masks into the output.
-struct FrameSender {
+struct FrameSender: ~Copyable {
   let output: ByteBuffer
   private let isClient: Bool
   private let outgoing: PerMessageDeflateParameters.Direction?

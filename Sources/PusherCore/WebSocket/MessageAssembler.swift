@@ -2,7 +2,7 @@
 ///
 /// Each piece is inflated, measured and checked as it comes, so that the first byte too many and the first byte
 /// that is not UTF-8 are noticed at once (RFC 6455 sections 5.4 and 8.1, RFC 7692 section 6.2).
-struct MessageAssembler {
+struct MessageAssembler: ~Copyable {
   private let limit: Int
   private let incoming: PerMessageDeflateParameters.Direction?
   /// Made with the first message that needs it; most connections never do.

@@ -36,7 +36,7 @@ private struct Talk {
   private let proxy: Proxy
   private let host: String
   private let input = ByteBuffer()
-  private var negotiation: ProxyNegotiation
+  private let negotiation: ProxyNegotiation
   private var outcome = Outcome.waiting
 
   /// Begins the talk; `nil` when the name is refused.

@@ -4,7 +4,7 @@ import Testing
 
 /// A talk with a proxy: what it sends is given in steps, what we send is gathered.
 private struct Talk {
-  var negotiation: ProxyNegotiation
+  let negotiation: ProxyNegotiation
   let input = ByteBuffer()
   private(set) var sent: [UInt8] = []
 
