@@ -87,7 +87,7 @@ extension PusherAPI {
     try await trigger(eventName, channels: [UserChannel.name(userID: userId)], data: data)
   }
 
-  private static func check(channel: String) throws(PusherAPIError) {
+  static func check(channel: String) throws(PusherAPIError) {
     if let problem = ChannelName.problem(in: channel) {
       throw .invalid("channel '\(channel)': \(problem)")
     }
@@ -142,16 +142,10 @@ extension PusherAPI {
   @discardableResult
   public func triggerBatch(_ events: [Event]) async throws(PusherAPIError) -> JSONValue {
     guard !events.isEmpty else { throw .invalid("a batch needs an event") }
-    var batch = BatchRequest(events: [])
-    for event in events {
+    var batch = BatchRequest(events: events)
+    for (index, event) in events.enumerated() {
       try check(data: event.data)
-      let trigger = try encrypted(
-        TriggerRequest(
-          name: event.name, channels: [event.channel], data: event.data, socketID: event.socketID))
-      batch.events.append(
-        BatchRequest.Event(
-          name: trigger.name, channel: event.channel, data: trigger.data,
-          socketID: trigger.socketID))
+      batch.events[index].data = try encrypted(event.alone).data
     }
     return try await send(valid { try batch.request(appID: appID, prefix: options.path) })
   }

@@ -12,9 +12,7 @@ extension PusherAPI {
   public func authorizeChannel(
     _ channelName: String, socketID: String, member: PusherPresenceChannelMember? = nil
   ) throws(PusherAPIError) -> PusherAuth {
-    if let problem = ChannelName.problem(in: channelName) {
-      throw .invalid("channel '\(channelName)': \(problem)")
-    }
+    try Self.check(channel: channelName)
     try Self.check(socketID: socketID)
     let kind = ChannelKind(channelName: channelName)
     guard kind.needsAuthorization else {

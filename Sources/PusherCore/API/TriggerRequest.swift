@@ -4,8 +4,6 @@ package struct TriggerRequest: Sendable, Equatable {
   package static let maximumChannels = 100
   /// How many bytes of UTF-8 an event's name may have.
   package static let maximumNameLength = 200
-  /// How many bytes of UTF-8 Pusher takes as data; other servers have other limits, so the server decides.
-  package static let documentedDataLength = 10_240
 
   package var name: String
   package var channels: [String]

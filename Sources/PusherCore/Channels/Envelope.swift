@@ -54,7 +54,7 @@ package struct Envelope {
   }
 
   private mutating func store(_ value: ByteView, name: ByteView, event: inout ByteView?) {
-    if JSONCursor(name).plainRun() < name.count {
+    if name.isEscaped {
       let unescaped = ByteBuffer(capacity: name.count)
       JSONString.decode(name, into: unescaped)
       withExtendedLifetime(unescaped) { store(value, plainName: $0.view, event: &event) }
@@ -135,4 +135,10 @@ extension Envelope {
     let text = JSONString.decode(inner)
     return (try? JSONParser.parse(text)) ?? .string(text)
   }
+}
+
+extension ByteView {
+  /// Whether the content of a string of JSON holds an escape.
+  @inline(__always)
+  var isEscaped: Bool { JSONCursor(self).plainRun() < count }
 }

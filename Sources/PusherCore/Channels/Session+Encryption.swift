@@ -48,7 +48,7 @@ extension Session {
 
   /// A cheap check for the other channels; escapes can hide the beginning of a name.
   private static func mayBeEncrypted(_ token: ByteView) -> Bool {
-    token.begins(with: "private-encrypted-") || JSONCursor(token).plainRun() < token.count
+    token.begins(with: "private-encrypted-") || token.isEscaped
   }
 
   /// Asks for authorisation again, unless that has just failed to help.

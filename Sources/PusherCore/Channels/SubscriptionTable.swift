@@ -25,8 +25,6 @@ struct SubscriptionTable {
   /// The names in their order.
   var names: [String] { table.elements.map(\.name) }
 
-  /// Whether the server has confirmed every channel.
-  var areAllSubscribed: Bool { subscribed == table.count }
   /// Whether the server has confirmed any channel.
   var isAnySubscribed: Bool { subscribed > 0 }
   /// Whether nothing more is expected for any channel.

@@ -144,8 +144,7 @@ final class ClientDriver {
     guard !run.feed.isClosed else { return }
     let feed = run.feed
     let key = ObjectIdentifier(feed)
-    let timer = LoopTimer(deadline: loop.now.advanced(by: Self.goodbyeTime)) { feed.abort() }
-    loop.add(timer)
+    let timer = limitGoodbye(of: feed)
     let last = RetiredClient { [unowned self] in
       loop.remove(timer)
       retired[key] = nil
@@ -158,21 +157,20 @@ final class ClientDriver {
 
   private func disconnect() {
     guard let run else {
-      return finish(generation: connection.state.withLock { $0.generation })
+      let (state, generation) = connection.state.withLock { ($0.connectionState, $0.generation) }
+      if state == .disconnecting {
+        connection.change(to: .disconnected, generation: generation)
+      }
+      return
     }
-    let feed = run.feed
-    let timer = LoopTimer(deadline: loop.now.advanced(by: Self.goodbyeTime)) { feed.abort() }
-    run.goodbye = timer
-    loop.add(timer)
-    feed.disconnect()
+    run.goodbye = limitGoodbye(of: run.feed)
+    run.feed.disconnect()
   }
 
-  /// A connection that was given up counts for nothing.
-  private func finish(generation: Int) {
-    let isWanted = connection.state.withLock {
-      $0.generation == generation && $0.connectionState != .disconnecting
-    }
-    if !isWanted { connection.change(to: .disconnected, generation: generation) }
+  private func limitGoodbye(of feed: ChannelsFeed) -> LoopTimer {
+    let timer = LoopTimer(deadline: loop.now.advanced(by: Self.goodbyeTime)) { feed.abort() }
+    loop.add(timer)
+    return timer
   }
 
   // MARK: Channels

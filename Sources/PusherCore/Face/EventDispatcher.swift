@@ -48,7 +48,7 @@ final class EventDispatcher: FeedTap {
   /// Whether the session does not need to see this event.
   private func isPlain(_ envelope: Envelope) -> Bool {
     let name = envelope.eventToken
-    if name.begins(with: protocolPrefix) || name.isEscaped { return false }
+    if unsafe name.raw.starts(with: protocolPrefix) || name.isEscaped { return false }
     guard let channel = envelope.channelToken else { return true }
     return !channel.begins(with: "private-encrypted-") && !channel.isEscaped
   }
@@ -170,19 +170,6 @@ private struct RecentChannel {
 }
 
 extension ByteView {
-  /// Whether a backslash stands anywhere.
-  @inline(__always)
-  fileprivate var isEscaped: Bool {
-    JSONCursor(self).plainRun() < count
-  }
-
-  @inline(__always)
-  fileprivate func begins(with prefix: [UInt8]) -> Bool {
-    guard count >= prefix.count else { return false }
-    for index in prefix.indices where unsafe base[index] != prefix[index] { return false }
-    return true
-  }
-
   /// Whether both hold the same bytes; the wide loads stay within the padding after each view.
   @inline(__always)
   fileprivate func holdsSame(as other: ByteView) -> Bool {

@@ -90,7 +90,9 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
   ) -> PusherChannel {
     connection.subscribe(
       channelName,
-      .init(auth: auth, onMemberAdded: onMemberAdded, onMemberRemoved: onMemberRemoved))
+      .init(
+        auth: auth, handlers: .init(onMemberAdded: onMemberAdded, onMemberRemoved: onMemberRemoved))
+    )
   }
 
   /// The same as ``subscribe(_:auth:onMemberAdded:onMemberRemoved:)`` for a name that begins with `presence-`.
@@ -104,7 +106,9 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
   ) -> PusherPresenceChannel {
     connection.subscribePresence(
       channelName,
-      .init(auth: auth, onMemberAdded: onMemberAdded, onMemberRemoved: onMemberRemoved))
+      .init(
+        auth: auth, handlers: .init(onMemberAdded: onMemberAdded, onMemberRemoved: onMemberRemoved))
+    )
   }
 
   /// Subscribes to `private-` and the name, as in libPusher.

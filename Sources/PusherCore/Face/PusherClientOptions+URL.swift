@@ -12,11 +12,9 @@ extension PusherClientOptions {
       isSecure: useTLS, host: try checkedHost(), port: try checkedPort(), prefix: prefix, key: key,
       clientName: Self.clientName, version: Self.clientVersion)
     return Destination(
-      url: url, routing: try network.routing(), tls: tls, trust: network.trust)
+      url: url, routing: try network.routing(), tls: TLSConfiguration(caFile: caFile),
+      trust: network.trust)
   }
-
-  /// How certificates are checked, the service's and the endpoint's.
-  var tls: TLSConfiguration { TLSConfiguration(caFile: caFile) }
 
   private func checkedHost() throws(PusherConfigurationError) -> String {
     let name = PusherHost.name(host, service.host(cluster:))

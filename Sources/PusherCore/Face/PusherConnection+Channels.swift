@@ -7,8 +7,7 @@ extension PusherConnection {
   /// The arguments of `subscribe` besides the name.
   struct Wish {
     var auth: PusherAuth?
-    var onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)?
-    var onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)?
+    var handlers = PusherPresenceChannel.Handlers()
     weak var delegate: (any PusherPresenceChannelDelegate)?
   }
 
@@ -26,8 +25,7 @@ extension PusherConnection {
     }
     channel.renew(auth: wish.auth)
     if let presence = channel as? PusherPresenceChannel {
-      presence.setHandlers(
-        onMemberAdded: wish.onMemberAdded, onMemberRemoved: wish.onMemberRemoved)
+      presence.renew(wish.handlers)
       if let delegate = wish.delegate { presence.delegate = delegate }
     }
     post(.subscribe(channel))
@@ -42,9 +40,8 @@ extension PusherConnection {
     {
       return channel
     }
-    let failure = SubscriptionFailure(
-      type: "InvalidName", message: "a presence channel's name begins with presence-, not '\(name)'"
-    )
+    let failure = SubscriptionFailure.invalidName(
+      "a presence channel's name begins with presence-, not '\(name)'")
     let channel = PusherPresenceChannel(name: name, connection: self, failure: failure)
     post(.refuse(channel, failure))
     return channel
@@ -58,12 +55,9 @@ extension PusherConnection {
 
   private static func failure(_ name: String) -> SubscriptionFailure? {
     if UserChannel.userID(channelName: name) != nil {
-      return SubscriptionFailure(
-        type: "InvalidName", message: "the channel of a user is subscribed by signing in")
+      return .invalidName("the channel of a user is subscribed by signing in")
     }
-    return ChannelName.problem(in: name).map {
-      SubscriptionFailure(type: "InvalidName", message: $0)
-    }
+    return ChannelName.problem(in: name).map(SubscriptionFailure.invalidName)
   }
 
   func unsubscribe(_ channel: PusherChannel) {
@@ -86,5 +80,11 @@ extension PusherConnection {
       channel.end()
       post(.unsubscribe(channel))
     }
+  }
+}
+
+extension SubscriptionFailure {
+  fileprivate static func invalidName(_ message: String) -> SubscriptionFailure {
+    SubscriptionFailure(type: "InvalidName", message: message)
   }
 }

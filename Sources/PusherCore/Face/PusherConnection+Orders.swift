@@ -45,7 +45,6 @@ extension PusherConnection {
 
   /// Lets the thread release unbound handlers that it may still hold.
   func trim() {
-    guard state.withLock({ $0.thread.hasThread }) else { return }
     post(.trim)
   }
 

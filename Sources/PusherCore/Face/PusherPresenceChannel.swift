@@ -5,11 +5,16 @@
 public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
   private let presence = Locked(Presence())
 
+  /// The closures that were given to `subscribe`.
+  struct Handlers {
+    var onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)?
+    var onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)?
+  }
+
   private struct Presence {
     var roster = PresenceRoster()
     var myId: String?
-    var onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)?
-    var onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)?
+    var handlers = Handlers()
     weak var delegate: (any PusherPresenceChannelDelegate)?
   }
 
@@ -41,15 +46,18 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
   // MARK: For the client
 
   /// Replaces the closures for which a new one is given.
-  func setHandlers(
-    onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)?,
-    onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)?
-  ) {
+  func renew(_ new: Handlers) {
+    replaceHandlers {
+      Handlers(
+        onMemberAdded: new.onMemberAdded ?? $0.onMemberAdded,
+        onMemberRemoved: new.onMemberRemoved ?? $0.onMemberRemoved)
+    }
+  }
+
+  private func replaceHandlers(_ replacement: (Handlers) -> Handlers) {
     let former = presence.withLock { presence in
-      let former = (presence.onMemberAdded, presence.onMemberRemoved)
-      if let onMemberAdded { presence.onMemberAdded = onMemberAdded }
-      if let onMemberRemoved { presence.onMemberRemoved = onMemberRemoved }
-      return former
+      defer { presence.handlers = replacement(presence.handlers) }
+      return presence.handlers
     }
     // The former closures are released here, outside the lock.
     withExtendedLifetime(former) {}
@@ -65,7 +73,7 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
   func noteAdded(_ member: PusherPresenceChannelMember) {
     let (handler, delegate) = presence.withLock { presence in
       presence.roster.insert(member.userId, member.userInfo)
-      return (presence.onMemberAdded, presence.delegate)
+      return (presence.handlers.onMemberAdded, presence.delegate)
     }
     handler?(member)
     delegate?.presenceChannel(self, memberAdded: member)
@@ -74,7 +82,7 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
   func noteRemoved(_ member: PusherPresenceChannelMember) {
     let (handler, delegate) = presence.withLock { presence in
       _ = presence.roster.remove(member.userId)
-      return (presence.onMemberRemoved, presence.delegate)
+      return (presence.handlers.onMemberRemoved, presence.delegate)
     }
     handler?(member)
     delegate?.presenceChannel(self, memberRemoved: member)
@@ -82,12 +90,6 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
 
   override func end() {
     super.end()
-    let former = presence.withLock { presence in
-      let former = (presence.onMemberAdded, presence.onMemberRemoved)
-      presence.onMemberAdded = nil
-      presence.onMemberRemoved = nil
-      return former
-    }
-    withExtendedLifetime(former) {}
+    replaceHandlers { _ in Handlers() }
   }
 }

@@ -4,8 +4,7 @@
 /// Source: Pusher's page "Authorizing users", and what the official libraries accept.
 package final class EndpointSigner: Signer {
   private let calls: EndpointCalls
-  private let url: HTTPURL
-  private let headers: HTTPHeaders
+  private let destination: Destination
   private let parameters: [(String, String)]
 
   /// - Parameters:
@@ -18,10 +17,9 @@ package final class EndpointSigner: Signer {
     loop: EventLoop, destination: Destination, parameters: [(String, String)], timeout: Duration
   ) throws(TLSError) {
     calls = EndpointCalls(loop: loop, network: destination, timeout: timeout)
-    url = destination.url
-    headers = destination.headers
+    self.destination = destination
     self.parameters = parameters
-    _ = try calls.context(for: url)
+    _ = try calls.context(for: destination.url)
   }
 
   package func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
@@ -38,13 +36,14 @@ package final class EndpointSigner: Signer {
   }
 
   private func question(_ form: [(String, String)]) -> HTTPExchange.Request {
-    var fields = headers
+    var fields = destination.headers
     if fields["Content-Type"] == nil {
       fields.append("Content-Type", "application/x-www-form-urlencoded")
     }
     if fields["Accept"] == nil { fields.append("Accept", "application/json") }
     return HTTPExchange.Request(
-      method: "POST", url: url, headers: fields, body: Array(PercentEncoding.form(form).utf8))
+      method: "POST", url: destination.url, headers: fields,
+      body: Array(PercentEncoding.form(form).utf8))
   }
 }
 

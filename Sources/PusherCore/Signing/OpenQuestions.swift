@@ -9,6 +9,9 @@ final class OpenQuestions {
     let timer: LoopTimer
   }
 
+  /// No two questions of the process share a number: an answer for an earlier connection must not match.
+  private static let last = Atomic<Int>(0)
+
   private let loop: EventLoop
   private let timeout: Duration
   private var open: [Int: Question] = [:]
@@ -20,7 +23,7 @@ final class OpenQuestions {
 
   /// The number of a new question, by which its answer finds it; `name` says in messages what was asked.
   func open(_ name: String, _ completion: @escaping Signer.Completion) -> Int {
-    let number = QuestionNumber.next()
+    let number = Self.last.wrappingAdd(1, ordering: .relaxed).newValue
     let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [unowned self] in
       let message = "the \(name) gave no answer within \(timeout.inWords)"
       finish(number, .failure(.unavailable(status: nil, message)))
@@ -47,14 +50,5 @@ final class OpenQuestions {
     guard let question = open.removeValue(forKey: number) else { return }
     loop.remove(question.timer)
     question.completion(result)
-  }
-}
-
-/// Numbers that no two questions of the process share: an answer for an earlier connection must not match.
-private enum QuestionNumber {
-  private static let last = Atomic<Int>(0)
-
-  static func next() -> Int {
-    last.wrappingAdd(1, ordering: .relaxed).newValue
   }
 }

@@ -172,3 +172,8 @@ extension Session {
     isConnected && subscriptions.areAllSubscribed && (signIn.state == .unwanted || userID != nil)
   }
 }
+
+extension SubscriptionTable {
+  /// Whether the server has confirmed every channel.
+  var areAllSubscribed: Bool { names.allSatisfy { self[$0]?.state == .subscribed } }
+}
