@@ -4,8 +4,8 @@
 /// and the data string holds JSON. For everything else, including protocol events and encrypted channels, the result is
 /// `nil`: the caller takes the general path, which writes the same line.
 package struct EventTranscoder: Sendable {
-  private let protocolPrefix: Beginning
-  private let reservedPrefix: Beginning
+  private let protocolPrefix: NameBeginning
+  private let reservedPrefix: NameBeginning
 
   /// The bytes that a line needs beyond those of its message.
   private static let overhead = 64
@@ -16,8 +16,8 @@ package struct EventTranscoder: Sendable {
   ///
   /// Of both the first 8 bytes count; they must not be empty.
   package init(protocolPrefix: String, reservedPrefix: String) {
-    self.protocolPrefix = Beginning(protocolPrefix)
-    self.reservedPrefix = Beginning(reservedPrefix)
+    self.protocolPrefix = NameBeginning(protocolPrefix)
+    self.reservedPrefix = NameBeginning(reservedPrefix)
   }
 
   /// What became of a message.
@@ -51,22 +51,6 @@ package struct EventTranscoder: Sendable {
     unsafe leading.write(before: start)
     output.commit(leading.count &+ line.count)
     return .written
-  }
-
-  /// The first bytes of a name as a little-endian word.
-  private struct Beginning {
-    private var word: UInt64 = 0
-    private var mask: UInt64 = 0
-
-    init(_ text: String) {
-      for (index, byte) in text.utf8.prefix(8).enumerated() {
-        word |= UInt64(byte) << (index * 8)
-        mask |= 0xFF << (index * 8)
-      }
-    }
-
-    @inline(__always)
-    func begins(_ name: UInt64) -> Bool { name & mask == word }
   }
 
   /// A line that was written at the output's tail, but not committed.
@@ -103,7 +87,8 @@ package struct EventTranscoder: Sendable {
   private func copyEvent(_ cursor: inout FusedCursor, from tail: UnsafeMutablePointer<UInt8>)
     -> Range<Int>?
   {
-    guard cursor.word64() == Constant.eventKey, cursor.word16(8) == Constant.colonQuote else {
+    guard cursor.word64() == EnvelopeWord.eventKey, cursor.word16(8) == EnvelopeWord.colonQuote
+    else {
       return nil
     }
     cursor.copyShort(8)
@@ -119,11 +104,11 @@ package struct EventTranscoder: Sendable {
   @inline(__always)
   private func copyRest(_ cursor: inout FusedCursor, _ message: ByteView) -> Bool {
     let end = unsafe UnsafePointer(message.base + message.count)
-    if cursor.word64() == Constant.channelKey {
+    if cursor.word64() == EnvelopeWord.channelKey {
       guard copyChannel(&cursor), Self.copyData(&cursor) else { return false }
       return unsafe cursor.word16() == Constant.quoteBrace && cursor.input + 2 == end
     }
-    guard cursor.word64() == Constant.dataKey, let start = Self.channelStart(message) else {
+    guard cursor.word64() == EnvelopeWord.dataKey, let start = Self.channelStart(message) else {
       return false
     }
     var channel = unsafe FusedCursor(input: message.base + start, output: cursor.output)
@@ -152,7 +137,8 @@ package struct EventTranscoder: Sendable {
 
   @inline(__always)
   private func copyChannel(_ cursor: inout FusedCursor) -> Bool {
-    guard cursor.word64() == Constant.channelKey, cursor.word32(8) == Constant.channelKeyEnd else {
+    guard cursor.word64() == EnvelopeWord.channelKey, cursor.word32(8) == EnvelopeWord.channelKeyEnd
+    else {
       return false
     }
     cursor.copyShort(8)
@@ -167,7 +153,7 @@ package struct EventTranscoder: Sendable {
   /// Copies `,"data":` and the value inside its string; the position is then at the string's closing quote.
   @inline(__always)
   private static func copyData(_ cursor: inout FusedCursor) -> Bool {
-    guard cursor.word64() == Constant.dataKey, cursor.peek(8) == 0x22 else { return false }
+    guard cursor.word64() == EnvelopeWord.dataKey, cursor.peek(8) == 0x22 else { return false }
     cursor.copyShort(8)
     cursor.skip(1)
     return cursor.copyEscapedValue()
@@ -183,18 +169,8 @@ package struct EventTranscoder: Sendable {
     return true
   }
 
-  /// The envelope's constant parts, as little-endian words.
+  /// What only this path looks for, as little-endian words.
   private enum Constant {
-    // `{"event"`
-    static let eventKey: UInt64 = 0x2274_6E65_7665_227B
-    // `:"`
-    static let colonQuote: UInt16 = 0x223A
-    // `,"channe`
-    static let channelKey: UInt64 = 0x656E_6E61_6863_222C
-    // `l":"`
-    static let channelKeyEnd: UInt32 = 0x223A_226C
-    // `,"data":`
-    static let dataKey: UInt64 = 0x3A22_6174_6164_222C
     // `"}`
     static let quoteBrace: UInt16 = 0x7D22
     // `private-`

@@ -14,12 +14,12 @@ package struct PlainEventReader: Sendable {
     package let data: ByteView
   }
 
-  private let protocolPrefix: ProtocolPrefix
+  private let protocolPrefix: NameBeginning
 
   /// - Parameter protocolPrefix: How the names of the service's own events begin, such as `pusher`; the first 8 bytes
   ///   count. When it is empty, every message goes the general path.
   package init(protocolPrefix: String) {
-    self.protocolPrefix = ProtocolPrefix(protocolPrefix)
+    self.protocolPrefix = NameBeginning(protocolPrefix)
   }
 
   /// The parts, or `nil` for the general path; `buffer` is overwritten, and the parts last until either is written to.
@@ -104,8 +104,8 @@ package struct PlainEventReader: Sendable {
   }
 }
 
-/// How the names of the service's own events begin, as a word.
-struct ProtocolPrefix {
+/// How some names begin, as a little-endian word.
+struct NameBeginning {
   private var word: UInt64 = 0
   private var mask: UInt64 = 0
 

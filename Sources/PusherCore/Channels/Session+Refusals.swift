@@ -76,10 +76,3 @@ extension Session {
     return nil
   }
 }
-
-extension SubscriptionFailure {
-  /// A refusal that cannot be read for sure.
-  static func unclear(_ message: String) -> SubscriptionFailure {
-    SubscriptionFailure(type: "SubscriptionError", message: message)
-  }
-}

@@ -167,8 +167,8 @@ extension Session {
         askForAuthorization(channel)
       } else if !subscription.signatures.haveWorked, let remark = subscription.remark {
         let time = options.connectTimeout.inWords
-        fail(
-          channel, .unclear("no confirmation within \(time); the server said: \(remark)"), at: now)
+        let message = "no confirmation within \(time); the server said: \(remark)"
+        fail(channel, SubscriptionFailure(type: "SubscriptionError", message: message), at: now)
       } else if subscription.signatures.haveWorked || options.reconnect.mode == .always {
         // The channel has worked before, so the connection is at fault.
         emit(.abort)

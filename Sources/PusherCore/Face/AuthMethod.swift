@@ -108,22 +108,23 @@ public struct AuthRequest: Sendable, Equatable {
 }
 
 extension AuthRequest {
-  /// The request as all Pusher libraries send it.
-  static func form(url: String, _ fields: [(String, String)]) -> AuthRequest {
-    AuthRequest(
+  /// The request as all Pusher libraries send it; `path` is added to an endpoint that has none.
+  static func form(
+    _ endpoint: String, path: String, _ request: AuthorizationRequest
+  ) -> AuthRequest {
+    var url = endpoint
+    if let mark = endpoint.firstRange(of: "://"),
+      !endpoint[mark.upperBound...].contains(where: { $0 == "/" || $0 == "?" || $0 == "#" })
+    {
+      url += path
+    }
+    return AuthRequest(
       url: url,
       headers: [
         Field("Content-Type", "application/x-www-form-urlencoded"),
         Field("Accept", "application/json"),
       ],
-      httpBody: PercentEncoding.form(fields))
-  }
-
-  /// `endpoint`, with `path` added when it has no path.
-  static func url(_ endpoint: String, path: String) -> String {
-    guard let mark = endpoint.firstRange(of: "://") else { return endpoint }
-    let place = endpoint[mark.upperBound...]
-    return place.contains { $0 == "/" || $0 == "?" || $0 == "#" } ? endpoint : endpoint + path
+      httpBody: PercentEncoding.form(EndpointSigner.form(request)))
   }
 }
 

@@ -66,8 +66,8 @@ final class MethodSigner: Signer {
     }
     switch connection.options.authMethod {
     case .endpoint(let endpoint):
-      let url = AuthRequest.url(endpoint, path: connection.options.service.authorizationPath)
-      ask(.form(url: url, EndpointSigner.form(request)), request, completion)
+      let path = connection.options.service.authorizationPath
+      ask(.form(endpoint, path: path, request), request, completion)
     case .authRequestBuilder(let builder):
       guard let form = builder.requestFor(socketID: request.socketID, channelName: channel) else {
         return completion(.failure(.refused(status: nil, "the request builder made no request")))
@@ -114,8 +114,8 @@ final class MethodSigner: Signer {
     let options = connection.options
     switch options.userAuthMethod {
     case .endpoint(let endpoint):
-      let url = AuthRequest.url(endpoint, path: options.service.userAuthenticationPath)
-      ask(.form(url: url, EndpointSigner.form(request)), request, completion)
+      let path = options.service.userAuthenticationPath
+      ask(.form(endpoint, path: path, request), request, completion)
     case .inline(let secret, let userData):
       guard userData["id"]?.identifier?.isEmpty == false else {
         return completion(.failure(.refused(status: nil, "the user's data has no id")))

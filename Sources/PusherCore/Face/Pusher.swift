@@ -12,7 +12,7 @@
 /// come one at a time and in the order of what happened, and no lock is held meanwhile. So a handler that blocks
 /// holds up everything of this client, answers to the server's pings included, but loses nothing: what comes meanwhile
 /// waits in the socket. Work that takes long belongs elsewhere, for instance into a task that reads
-/// ``events(buffering:)``. Handlers do not throw.
+/// ``PusherEventBindings/events(buffering:)``. Handlers do not throw.
 ///
 /// A handler that is unbound is not called again by this thread, not even for the event that is being handed out; a call
 /// that another thread is in the middle of still ends. One that is bound while an event is handed out gets the next.
