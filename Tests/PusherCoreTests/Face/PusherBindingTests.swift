@@ -73,6 +73,19 @@ import Testing
     #expect(try await send(("x", "a")).isEmpty)
   }
 
+  @Test func `a client, a channel and a user are unbound alike`() async throws {
+    let places: [any PusherEventBindings] = [pusher, channel, pusher.user]
+    let bindings = [
+      pusher.bind(eventCallback: note("1")), channel.bind(eventCallback: note("2")),
+      pusher.user.bind(eventCallback: note("3")),
+    ]
+    for (number, place) in places.enumerated() {
+      for binding in bindings[(number + 1)...] { #expect(!place.removeBinding(binding)) }
+      #expect(place.removeBinding(bindings[number]))
+    }
+    #expect(try await send(("x", "a")).isEmpty)
+  }
+
   @Test func `unbindAll for a name, for a channel and for the client`() async throws {
     channel.bind(eventName: "x", eventCallback: note("x"))
     channel.bind(eventName: "y", eventCallback: note("y"))
