@@ -1,23 +1,25 @@
 /// Values by name that keep the order in which they came; adding, finding and removing cost the same however many
 /// there are.
-struct OrderedTable<Value> {
+package struct OrderedTable<Value> {
   private var places = NameTable<Int>()
   private var names: [String] = []
   /// `nil` where a value was removed; the gaps are closed once they outnumber the values.
   private var values: [Value?] = []
 
+  package init() {}
+
   /// How many values there are.
-  var count: Int { places.count }
+  package var count: Int { places.count }
 
   /// The names and values in their order.
-  var elements: some Sequence<(name: String, value: Value)> {
+  package var elements: some Sequence<(name: String, value: Value)> {
     zip(names, values).lazy.compactMap { name, value in value.map { (name: name, value: $0) } }
   }
 
   /// The value of a name; one that is new stands last, and `nil` removes it.
   ///
   /// A change of a part happens in place.
-  subscript(name: String) -> Value? {
+  package subscript(name: String) -> Value? {
     get { places[name].flatMap { values[$0] } }
     _modify {
       if let place = places[name] {
@@ -48,7 +50,7 @@ extension OrderedTable: Sendable where Value: Sendable {}
 
 extension OrderedTable: Equatable where Value: Equatable {
   /// Whether both have the same values in the same order.
-  static func == (left: Self, right: Self) -> Bool {
+  package static func == (left: Self, right: Self) -> Bool {
     left.count == right.count
       && zip(left.elements, right.elements).allSatisfy {
         $0.name.isSame(as: $1.name) && $0.value == $1.value

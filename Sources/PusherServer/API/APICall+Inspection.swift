@@ -3,7 +3,7 @@ internal import PusherCore
 // The calls that read channels and users.
 extension APICall {
   /// `GET /apps/ID/channels`: the occupied channels, those with a prefix if one is named.
-  func channels(_ target: RequestTarget) throws(HTTPAnswer) -> JSONValue {
+  func channels() throws(HTTPAnswer) -> JSONValue {
     let prefix = target["filter_by_prefix"] ?? ""
     let info = ChannelInfo(target["info"])
     let isMixed = info.asks(for: "user_count") && !prefix.begins(with: "presence-")
@@ -18,8 +18,8 @@ extension APICall {
   }
 
   /// `GET /apps/ID/channels/NAME`.
-  func channel(_ name: String, _ target: RequestTarget) throws(HTTPAnswer) -> JSONValue {
-    try check(name)
+  func channel() throws(HTTPAnswer) -> JSONValue {
+    let name = try checkedName()
     let info = ChannelInfo(target["info"])
     let isMissing = info.asks(for: "user_count") && dialect.answers.kind(of: name) != .presence
     guard !isMissing || !dialect.has(.refusesMissingCounts) else {
@@ -31,8 +31,8 @@ extension APICall {
   }
 
   /// `GET /apps/ID/channels/NAME/users`.
-  func users(_ name: String, _ target: RequestTarget) throws(HTTPAnswer) -> JSONValue {
-    try check(name)
+  func users() throws(HTTPAnswer) -> JSONValue {
+    let name = try checkedName()
     if let refusal = dialect.answers.refusal(ofUsersOf: name, in: hub) { throw refusal }
     let showsInfo = dialect.has(.tellsUserInfo) && target["with_user_info"] == "1"
     let users = hub.members(of: name).members.map { member in
@@ -41,6 +41,11 @@ extension APICall {
         [.init("id", member.id)] + (info.map { [.init("user_info", $0)] } ?? []))
     }
     return .object([.init("users", .array(users))])
+  }
+
+  /// `GET /apps/ID/connections`: how many there are.
+  func connections() -> JSONValue {
+    .object([.init("connections", .integer(hub.connectionCount))])
   }
 
   /// The requested information about a channel.
@@ -63,8 +68,9 @@ extension APICall {
     return members
   }
 
-  private func check(_ name: String) throws(HTTPAnswer) {
-    guard let problem = dialect.answers.problem(inChannel: name) else { return }
+  /// The channel in the path.
+  private func checkedName() throws(HTTPAnswer) -> String {
+    guard let problem = dialect.answers.problem(inChannel: path[1]) else { return path[1] }
     throw .refusal(400, "Invalid channel: \(problem)")
   }
 }

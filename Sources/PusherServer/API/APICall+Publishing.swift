@@ -12,8 +12,8 @@ extension APICall {
   }
 
   /// One event for up to a hundred channels.
-  func event(_ body: [UInt8]) throws(HTTPAnswer) -> JSONValue {
-    let value = try object(body)
+  func event() throws(HTTPAnswer) -> JSONValue {
+    let value = try object()
     if let refusal = dialect.answers.refusal(ofEvent: value) { throw refusal }
     let event = try checkedEvent(value)
     publish(event)
@@ -26,8 +26,8 @@ extension APICall {
   }
 
   /// Up to ten events, each for one channel; the answer has an entry for each when one asked for information.
-  func batch(_ body: [UInt8]) throws(HTTPAnswer) -> JSONValue {
-    let value = try object(body)
+  func batch() throws(HTTPAnswer) -> JSONValue {
+    let value = try object()
     if let refusal = dialect.answers.refusal(ofBatch: value) { throw refusal }
     guard let elements = value["batch"]?.elements else {
       throw .refusal(400, "the body has no array called batch")
@@ -56,17 +56,17 @@ extension APICall {
   }
 
   /// An event for all connections of one user.
-  func userEvent(_ userID: String, _ body: [UInt8]) throws(HTTPAnswer) -> JSONValue {
-    guard case .object(let members) = try object(body) else { return .object([]) }
-    let channel = JSONValue.Member("channel", .string(UserChannel.name(userID: userID)))
+  func userEvent() throws(HTTPAnswer) -> JSONValue {
+    guard case .object(let members) = try object() else { return .object([]) }
+    let channel = JSONValue.Member("channel", .string(UserChannel.name(userID: path[1])))
     let others = members.filter { $0.name != "channels" && $0.name != "channel" }
     publish(try checkedEvent(.object(others + [channel])))
     return dialect.done
   }
 
   /// Ends all connections of one user.
-  func terminate(_ userID: String) -> JSONValue {
-    hub.terminateConnections(userID: userID, at: now)
+  func terminate() -> JSONValue {
+    hub.terminateConnections(userID: path[1], at: now)
     return dialect.done
   }
 
@@ -77,19 +77,15 @@ extension APICall {
     }
   }
 
-  private func object(_ body: [UInt8]) throws(HTTPAnswer) -> JSONValue {
-    guard let text = String(validating: body, as: UTF8.self) else {
-      throw .refusal(400, "the body is not UTF-8")
-    }
+  private func object() throws(HTTPAnswer) -> JSONValue {
+    let text = try HTTPAnswer.text(ofBody: body)
     let value: JSONValue
     do throws(JSONError) {
       value = try JSONParser.parse(text)
     } catch {
       throw .refusal(400, "the body is \(error)")
     }
-    guard case .object = value else {
-      throw .refusal(400, "the body is not a JSON object")
-    }
+    guard case .object = value else { throw .refusal(400, "the body is not a JSON object") }
     return value
   }
 

@@ -30,7 +30,7 @@ package struct APIRouter {
     guard let place = place(of: target) else {
       return .refusal(404, "Unknown path: the API is at /apps/ID, sockets at /app/KEY")
     }
-    guard let (method, perform) = route(place.call, target, request.body) else {
+    guard let (method, perform) = route(place.call) else {
       return .refusal(404, "Unknown API call")
     }
     guard head.method == method else { return .refusal(head.method, allow: method) }
@@ -40,7 +40,9 @@ package struct APIRouter {
     }
     guard hub.application.isEnabled else { return .refusal(403, "The app is disabled") }
     do throws(HTTPAnswer) {
-      return .json(try perform(APICall(hub: hub, dialect: dialect, now: now)))
+      let call = APICall(
+        path: place.call, target: target, body: request.body, hub: hub, dialect: dialect, now: now)
+      return .json(try perform(call)())
     } catch {
       return error
     }
@@ -65,24 +67,18 @@ package struct APIRouter {
 
   /// The function of a call below `/apps/ID`, and its method.
   private func route(
-    _ path: [String], _ target: RequestTarget, _ body: [UInt8]
-  ) -> (method: String, perform: (APICall) throws(HTTPAnswer) -> JSONValue)? {
+    _ path: [String]
+  ) -> (method: String, perform: (APICall) -> () throws(HTTPAnswer) -> JSONValue)? {
     switch (path.first, path.count, path.last) {
-    case ("events", 1, _): return ("POST", { call throws(HTTPAnswer) in try call.event(body) })
-    case ("batch_events", 1, _):
-      return ("POST", { call throws(HTTPAnswer) in try call.batch(body) })
-    case ("users", 3, "events"):
-      return ("POST", { call throws(HTTPAnswer) in try call.userEvent(path[1], body) })
-    case ("users", 3, "terminate_connections"): return ("POST", { $0.terminate(path[1]) })
-    case ("channels", 1, _):
-      return ("GET", { call throws(HTTPAnswer) in try call.channels(target) })
-    case ("channels", 2, _):
-      return ("GET", { call throws(HTTPAnswer) in try call.channel(path[1], target) })
-    case ("channels", 3, "users"):
-      return ("GET", { call throws(HTTPAnswer) in try call.users(path[1], target) })
-    case ("connections", 1, _) where dialect.has(.countsConnections):
-      return ("GET", { .object([.init("connections", .integer($0.hub.connectionCount))]) })
-    default: return nil
+    case ("events", 1, _): ("POST", APICall.event)
+    case ("batch_events", 1, _): ("POST", APICall.batch)
+    case ("users", 3, "events"): ("POST", APICall.userEvent)
+    case ("users", 3, "terminate_connections"): ("POST", APICall.terminate)
+    case ("channels", 1, _): ("GET", APICall.channels)
+    case ("channels", 2, _): ("GET", APICall.channel)
+    case ("channels", 3, "users"): ("GET", APICall.users)
+    case ("connections", 1, _) where dialect.has(.countsConnections): ("GET", APICall.connections)
+    default: nil
     }
   }
 }
@@ -155,6 +151,10 @@ extension APIRouter {
 
 /// An authentic call and its app; it is checked completely before it has an effect.
 struct APICall {
+  /// The parts of the path after the app.
+  let path: [String]
+  let target: RequestTarget
+  let body: [UInt8]
   let hub: Hub
   let dialect: Dialect
   let now: Instant

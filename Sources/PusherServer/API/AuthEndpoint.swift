@@ -130,9 +130,7 @@ private struct Question {
   let fields: JSONValue
 
   init(_ request: HTTPRequestReader.Request) throws(HTTPAnswer) {
-    guard let body = String(validating: request.body, as: UTF8.self) else {
-      throw .refusal(400, "the body is not UTF-8")
-    }
+    let body = try HTTPAnswer.text(ofBody: request.body)
     let type = request.head.headers["Content-Type"]?.prefix { $0 != ";" }.lowercased() ?? ""
     fields = try type.ends(with: "json") ? Self.object(body) : Self.form(body)
     guard let socketID = fields["socket_id"]?.text, SocketID.isValid(socketID) else {

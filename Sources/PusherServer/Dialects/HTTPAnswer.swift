@@ -38,6 +38,14 @@ package struct HTTPAnswer: Error, Sendable, Equatable {
 }
 
 extension HTTPAnswer {
+  /// A request's body as text; throws the answer to one that is none.
+  static func text(ofBody body: [UInt8]) throws(HTTPAnswer) -> String {
+    guard let text = String(validating: body, as: UTF8.self) else {
+      throw .refusal(400, "the body is not UTF-8")
+    }
+    return text
+  }
+
   /// The answer to a malformed or too long request.
   package init(_ error: HTTPError) {
     let status =

@@ -77,7 +77,7 @@ private struct ReverbAnswers: DialectAnswers {
 
   func refusal(ofBatch body: JSONValue) -> HTTPAnswer? {
     var report = FieldReport()
-    report.requireArray("batch", body)
+    report.check("batch", body, isArray: true)
     for (index, event) in (body["batch"]?.elements ?? []).enumerated() {
       report.place = "batch.\(index)."
       report.check(event, mayHaveChannels: false)
@@ -97,43 +97,26 @@ private struct FieldReport {
   }
 
   mutating func check(_ event: JSONValue, mayHaveChannels: Bool) {
-    requireText("name", event)
-    requireText("data", event)
-    if mayHaveChannels { require("channels", orElse: "channel", in: event, isArray: true) }
-    require("channel", orElse: "channels", in: event, isArray: false)
-    allowText("socket_id", event)
-    allowText("info", event)
+    check("name", event)
+    check("data", event)
+    if mayHaveChannels { check("channels", event, isArray: true, unless: "channel") }
+    check("channel", event, unless: "channels")
+    check("socket_id", event, isRequired: false)
+    check("info", event, isRequired: false)
   }
 
-  private mutating func requireText(_ name: String, _ value: JSONValue) {
-    guard let field = value[name], !Self.isEmpty(field) else { return add(name, "is required") }
-    if field.text == nil { add(name, "must be a string") }
-  }
-
-  mutating func requireArray(_ name: String, _ value: JSONValue) {
-    guard let field = value[name], !Self.isEmpty(field) else { return add(name, "is required") }
-    if field.elements == nil, field.members == nil { add(name, "must be an array") }
-  }
-
-  /// One of the two fields is required.
-  private mutating func require(
-    _ name: String, orElse other: String, in value: JSONValue, isArray: Bool
+  /// Checks one field of `value`, which may be missing where another one stands in for it.
+  mutating func check(
+    _ name: String, _ value: JSONValue, isArray: Bool = false, isRequired: Bool = true,
+    unless other: String? = nil
   ) {
-    let isMissing = value[name].map(Self.isEmpty) ?? true
-    if isMissing, value[other].map(Self.isEmpty) ?? true {
-      return add(name, "is required when \(other) is not present")
+    let isMissing = Self.isEmpty(value[name]) && other.map { Self.isEmpty(value[$0]) } ?? true
+    if isRequired, isMissing {
+      return add(name, "is required" + (other.map { " when \($0) is not present" } ?? ""))
     }
     guard let field = value[name] else { return }
-    if isArray {
-      if field.elements == nil, field.members == nil { add(name, "must be an array") }
-    } else if field.text == nil {
-      add(name, "must be a string")
-    }
-  }
-
-  private mutating func allowText(_ name: String, _ value: JSONValue) {
-    guard let field = value[name], field.text == nil else { return }
-    add(name, "must be a string")
+    if !isArray, field.text == nil { add(name, "must be a string") }
+    if isArray, field.elements == nil, field.members == nil { add(name, "must be an array") }
   }
 
   private mutating func add(_ name: String, _ what: String) {
@@ -143,9 +126,9 @@ private struct FieldReport {
   }
 
   /// `null`, blank text and arrays and objects without content count as not there.
-  private static func isEmpty(_ value: JSONValue) -> Bool {
+  private static func isEmpty(_ value: JSONValue?) -> Bool {
     switch value {
-    case .null: true
+    case nil, .null: true
     case .string(let text): text.utf8.allSatisfy { $0 == 0x20 || 9...13 ~= $0 }
     case .array(let elements): elements.isEmpty
     case .object(let members): members.isEmpty

@@ -13,9 +13,8 @@ struct CachedEvents {
 
   private let limit: Int
   private let lifetime: Duration?
-  private var events = NameTable<Event>()
-  /// The channels in the order in which they were first cached; the oldest goes when there are too many.
-  private var order: [String] = []
+  /// In the order in which the channels were first cached; the oldest goes when there are too many.
+  private var events = OrderedTable<Event>()
 
   init(limit: Int, lifetime: Duration?) {
     self.limit = limit
@@ -31,12 +30,11 @@ struct CachedEvents {
   /// Keeps an event in place of the channel's last one.
   mutating func store(name: String, data: JSONValue, for channel: String, at now: Instant) {
     guard limit > 0 else { return }
-    let event = Event(name: name, data: data, expiry: lifetime.map(now.advanced))
-    let isKnown = events[channel] != nil
-    events[channel] = event
-    if isKnown { return }
-    order.append(channel)
-    if order.count > limit { events[order.removeFirst()] = nil }
+    events[channel] = Event(name: name, data: data, expiry: lifetime.map(now.advanced))
+    guard events.count > limit, let oldest = events.elements.first(where: { _ in true }) else {
+      return
+    }
+    events[oldest.name] = nil
   }
 }
 

@@ -23,16 +23,15 @@ package struct MemberList: Sendable, Equatable {
     var connections = 1
   }
 
-  private var order: [String] = []
-  private var entries = NameTable<Entry>()
+  private var entries = OrderedTable<Entry>()
 
   package init() {}
 
   /// How many users there are, however many connections they have.
-  package var count: Int { order.count }
+  package var count: Int { entries.count }
 
   /// The users in the order in which they joined.
-  package var members: [Member] { order.compactMap { entries[$0]?.member } }
+  package var members: [Member] { entries.elements.map(\.value.member) }
 
   package subscript(userID: String) -> Member? { entries[userID]?.member }
 
@@ -42,7 +41,6 @@ package struct MemberList: Sendable, Equatable {
       entries[member.userID]?.connections += 1
       return false
     }
-    order.append(member.userID)
     entries[member.userID] = Entry(member: member)
     return true
   }
@@ -55,7 +53,6 @@ package struct MemberList: Sendable, Equatable {
       return nil
     }
     entries[userID] = nil
-    order.removeAll { $0.isSame(as: userID) }
     return entry.member
   }
 

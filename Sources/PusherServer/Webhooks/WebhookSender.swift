@@ -38,6 +38,8 @@ final class WebhookSender {
 
   private let loop: EventLoop
   private let url: HTTPURL
+  /// Where the webhooks go, without what may be secret in it.
+  private let place: String
   private let key: String
   private let secret: String
   private let policy: WebhookPolicy
@@ -61,6 +63,7 @@ final class WebhookSender {
   ) {
     self.loop = loop
     self.url = url
+    place = url.place
     key = application.key
     secret = application.secret
     self.policy = policy
@@ -69,14 +72,6 @@ final class WebhookSender {
     connection = HTTPConnection(
       loop: loop, tls: tls, timeout: policy.timeout, bodyLimit: Self.answerLimit)
     loop.add(timer)
-  }
-
-  /// Where the webhooks go, without what may be secret in it.
-  private var place: String {
-    var shown = url
-    shown.userInfo = nil
-    shown.query = nil
-    return "\(shown.isSecure ? "https" : "http")://\(shown.authority)\(shown.path)"
   }
 
   /// Adds a webhook to the queue; when the queue is full it is dropped.

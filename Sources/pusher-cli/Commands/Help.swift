@@ -1,3 +1,50 @@
+/// A page `help` can show.
+enum HelpPage: Equatable {
+  case overview
+  /// A command's own page; complete with every option, or the common ones.
+  case command(Command, complete: Bool)
+  case environment
+  case exitCodes
+  case output
+  case recipes
+
+  /// The topics besides the commands, in the order of the help.
+  static let topics: [(name: String, page: HelpPage)] = [
+    ("environment", .environment), ("exit-codes", .exitCodes), ("output", .output),
+    ("recipes", .recipes),
+  ]
+
+  /// The page of a command; `help` and `version` need no page of their own.
+  init(for command: Command, complete: Bool) {
+    switch command {
+    case .help, .version: self = .overview
+    default: self = .command(command, complete: complete)
+    }
+  }
+
+  /// The page `help WORD…` asks for.
+  ///
+  /// - Throws: ``UsageError`` when no page has that name.
+  init(named words: [String]) throws(UsageError) {
+    guard let word = words.first else {
+      self = .overview
+      return
+    }
+    guard words.count == 1 else {
+      throw UsageError("help takes one command or topic (found '\(words[1])' too)", helpFor: nil)
+    }
+    if let command = Command(word: word) {
+      self.init(for: command, complete: false)
+    } else if let topic = Self.topics.first(where: { $0.name == word }) {
+      self = topic.page
+    } else {
+      let names = Command.words + Self.topics.map(\.name)
+      let clause = Suggestion.clause(for: word, in: names)
+      throw UsageError("no help on '\(word)'\(clause)", helpFor: nil)
+    }
+  }
+}
+
 extension HelpPage {
   /// The page as it is printed: at most 80 columns, a newline at the end.
   var text: String {
@@ -39,7 +86,7 @@ extension HelpPage {
     """
 
   private static func text(of command: Command, complete: Bool) -> String {
-    var lines = frame(of: command)
+    var lines = frames[command].map { [$0] } ?? []
     for group in Flag.Group.allCases {
       let rows = Flags.of(command).filter { $0.group == group && (complete || $0.isCommon) }
       guard !rows.isEmpty else { continue }
@@ -64,48 +111,5 @@ extension HelpPage {
     let head = "  " + letter + words.joined(separator: " ")
     return head + String(repeating: " ", count: max(1, 30 - head.count)) + flag.summary
       + (flag.standard.map { " (\($0))" } ?? "")
-  }
-
-  /// Usage and examples: what a reader wants first.
-  private static func frame(of command: Command) -> [String] {
-    switch command {
-    case .subscribe:
-      [
-        "Usage: pusher-cli subscribe [OPTION...] [CHANNEL...]",
-        "Prints each event as one JSON line, until told to stop.",
-        "",
-        "  pusher-cli subscribe --key KEY --cluster eu news | jq --unbuffered .data",
-        "  pusher-cli subscribe --key KEY --secret-file secret -c private-orders",
-        "  pusher-cli subscribe --local -c build -e build.finished -n 1 -W 5m",
-      ]
-    case .sse:
-      [
-        "Usage: pusher-cli sse [OPTION...] URL",
-        "Prints each event of an event stream as one JSON line, and reconnects.",
-        "",
-        "  pusher-cli sse https://example.com/stream | jq --unbuffered .data",
-        "  pusher-cli sse -H @token -e 'build.*' -n 1 -W 5m https://example.com/ci",
-        "  pusher-cli sse --state-file last -t https://example.com/log",
-      ]
-    case .trigger:
-      [
-        "Usage: pusher-cli trigger [OPTION...] -c CHANNEL -e EVENT [DATA]",
-        "       pusher-cli trigger [OPTION...] -",
-        "Sends one event through the HTTP API, or with - each JSON line of standard",
-        "input, as subscribe prints them: a recording replays.",
-        "",
-        "  pusher-cli trigger --local -c news -e published '{\"id\":1}'",
-        "  date | pusher-cli trigger --local -c news -e tick @-",
-        "  pusher-cli trigger --key KEY --app-id ID --secret-file secret \\",
-        "             --cluster eu -c private-orders -e order.created @order.json",
-        "  pusher-cli trigger --local --rate 50 - <recording.jsonl",
-      ]
-    case .serve: serveFrame
-    case .channels, .users, .terminate: inspectingFrame(of: command)
-    case .auth, .sign, .verify: signingFrame(of: command)
-    case .webhook: webhookFrame
-    case .completion: completionFrame
-    case .help, .version: []
-    }
   }
 }

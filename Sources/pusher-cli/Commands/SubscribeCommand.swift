@@ -110,13 +110,19 @@ extension SubscribeRun: ChannelsFeedDelegate {
     guard !run.isEnding else { return }
     channels.report(event)
     if printer.isDone { return run.end(.status(.success, reason: "count")) }
-    tellOutside(event)
     switch event {
-    case .connected: wasConnected = true
+    case .connected:
+      wasConnected = true
+      missing = NameSet(settings.channels)
+      run.readiness.manager.status("connected to \(settings.connection.host)")
     case .subscribed(let channel, _):
       neverSubscribed.remove(channel)
       refused.remove(channel)
-    case .signedIn: wasSignedIn = true
+      missing.remove(channel)
+      becomeReady()
+    case .signedIn:
+      wasSignedIn = true
+      becomeReady()
     case .subscriptionFailed(let channel, let failure):
       refused.insert(channel)
       guard settings.feed.goesOnAfterRefusals, isAnythingLeft else {
@@ -127,22 +133,6 @@ extension SubscribeRun: ChannelsFeedDelegate {
       becomeReady()
     case .signInFailed(let failure):
       run.end(.status(ExitStatus(Cause(failure)), reason: "sign-in refused"))
-    default: break
-    }
-  }
-
-  /// The text for the service manager, and the variables for the command of `--on-ready`.
-  private func tellOutside(_ event: SessionEvent) {
-    let manager = run.readiness.manager
-    let host = settings.connection.host
-    switch event {
-    case .connected:
-      missing = NameSet(settings.channels)
-      manager.status("connected to \(host)")
-    case .subscribed(let channel, _):
-      missing.remove(channel)
-      becomeReady()
-    case .signedIn: becomeReady()
     default: break
     }
   }

@@ -142,12 +142,7 @@ private final class WebhookRun {
   }
 
   private func outputFailed(_ failure: OutputQueue.Failure) {
-    switch failure {
-    case .readerGone: Signals.dieOfBrokenPipe()
-    case .system:
-      diagnostics.error("cannot write to standard output: \(failure.reason)")
-      status = .output
-      loop.stop()
-    }
+    status = diagnostics.outcome(of: failure)
+    loop.stop()
   }
 }

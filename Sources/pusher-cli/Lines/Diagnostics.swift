@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-  internal import Glibc
-#else
-  internal import Darwin
-#endif
-
 /// The program's messages to people, on descriptor 2: one line and one `write(2)` a message.
 ///
 /// The voice: `pusher-cli: text`, lower case, no full stop, no time, `error:` and `warning:` only where they
@@ -55,8 +49,8 @@ struct Diagnostics: Sendable {
   /// happens, and anything else warnings and errors only.
   init(verbosity: Verbosity, environment: [String: String], trace: TraceFile? = nil) {
     self.init(
-      threshold: Self.threshold(verbosity, isTerminal: isatty(2) == 1),
-      isJournal: Self.isJournal(environment["JOURNAL_STREAM"]), trace: trace,
+      threshold: Self.threshold(verbosity, isTerminal: StandardDescriptors.isTerminal(2)),
+      isJournal: StandardDescriptors.isJournal(environment["JOURNAL_STREAM"]), trace: trace,
       emit: StandardError.shared.write)
   }
 
@@ -151,14 +145,5 @@ extension Diagnostics {
     case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
     default: false
     }
-  }
-
-  /// Whether `JOURNAL_STREAM`, "device:inode", is what descriptor 2 really is: a child of a service may
-  /// have inherited the variable and had its output redirected.
-  static func isJournal(_ stream: String?, descriptor: Int32 = 2) -> Bool {
-    let parts = (stream ?? "").split(separator: ":").compactMap { UInt64($0) }
-    var status = stat()
-    guard parts.count == 2, unsafe fstat(descriptor, &status) == 0 else { return false }
-    return parts[0] == UInt64(status.st_dev) && parts[1] == UInt64(status.st_ino)
   }
 }

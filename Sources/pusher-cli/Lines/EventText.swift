@@ -5,18 +5,12 @@ internal import PusherCore
 /// Pretty is a head line `time  channel  event` and the data indented below it, on one line when it fits. Raw is
 /// the data alone, text without its quotes.
 struct EventText {
-  private let output: ByteBuffer
-  private let style: EventLineStyle
-  private let isPretty: Bool
+  let output: ByteBuffer
+  let style: EventLineStyle
+  let isPretty: Bool
 
   /// The longest data that stays on one line.
   private static let lineWidth = 76
-
-  init(output: ByteBuffer, style: EventLineStyle, isPretty: Bool) {
-    self.output = output
-    self.style = style
-    self.isPretty = isPretty
-  }
 
   func write(_ envelope: Envelope, named name: String?, at time: WallTime?) {
     if isPretty {

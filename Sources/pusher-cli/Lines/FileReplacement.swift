@@ -70,7 +70,7 @@ enum FileReplacement {
       descriptor = create(draft)
     }
     guard descriptor >= 0 else { return .failure(SystemError(code: errno)) }
-    guard SystemCalls.writeWhole(bytes, to: descriptor), prepare(descriptor),
+    guard SystemCalls.writeWhole(bytes, to: descriptor) == nil, prepare(descriptor),
       unsafe rename(draft, path) == 0
     else {
       let fault = SystemError(code: errno)
@@ -131,7 +131,8 @@ enum PortFile {
     let descriptor = unsafe open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     guard descriptor >= 0 else { return FileReplacement.reasonOfPipe(errno) }
     defer { close(descriptor) }
-    return SystemCalls.writeWhole(bytes, to: descriptor)
-      ? nil : FileReplacement.reasonOfPipe(errno)
+    return SystemCalls.writeWhole(bytes, to: descriptor).map {
+      FileReplacement.reasonOfPipe($0.code)
+    }
   }
 }

@@ -108,7 +108,7 @@ struct OutputDescriptor {
       switch manner {
       case .direct: count = unsafe SystemCalls.write(number, bytes.baseAddress, bytes.count)
       case .small:
-        guard isWritable else { return .wouldBlock }
+        guard SystemCalls.hasRoom(number, milliseconds: 0) else { return .wouldBlock }
         count = unsafe SystemCalls.write(
           number, bytes.baseAddress, min(bytes.count, isTerminal ? 1 : Self.pieceSize))
       case .socket:
@@ -128,11 +128,6 @@ struct OutputDescriptor {
   /// Flushes a file to disk; failures are the disk's.
   func synchronize() {
     if isFile { fsync(number) }
-  }
-
-  private var isWritable: Bool {
-    var waiting = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
-    return unsafe poll(&waiting, 1, 0) == 1 && waiting.revents & Int16(POLLOUT) != 0
   }
 }
 

@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-  internal import Glibc
-#else
-  internal import Darwin
-#endif
-
 /// Descriptor 2, written so that a reader that has stopped reading cannot stop the program.
 ///
 /// A message waits a moment for room. When none comes it is left out, and so is what follows until there is room
@@ -76,7 +70,6 @@ final class StandardError: @unchecked Sendable {
   /// Waits a moment for room; a terminal may call itself writable and take nothing, so never without end.
   private func wait(for descriptor: OutputDescriptor) {
     let pause = Self.patience / Int32(Self.turns)
-    var waiting = pollfd(fd: descriptor.number, events: Int16(POLLOUT), revents: 0)
-    if unsafe poll(&waiting, 1, pause) == 1 { _ = poll(nil, 0, 1) }
+    if SystemCalls.hasRoom(descriptor.number, milliseconds: pause) { SystemCalls.pause() }
   }
 }

@@ -25,18 +25,6 @@ struct StateRecord: Equatable {
   static let fileLimit = 256 << 10
   private static let title = "pusher-cli state "
 
-  init(id: [UInt8], url: String? = nil, query: String? = nil) {
-    self.id = id
-    self.url = url
-    self.query = query
-  }
-
-  init(id: [UInt8], of url: HTTPURL) {
-    self.init(
-      id: id, url: url.place,
-      query: url.query.map { Hex.encode(Array(Digest.sha256(Array($0.utf8))[..<8])) })
-  }
-
   /// The file's bytes.
   var bytes: [UInt8] {
     var text = "\(Self.title)1\nurl \(url ?? "")\n"
@@ -95,5 +83,13 @@ struct StateRecord: Equatable {
     return StateRecord(
       id: id, url: String(decoding: url, as: UTF8.self),
       query: members["query"].map { String(decoding: $0, as: UTF8.self) })
+  }
+}
+
+extension StateRecord {
+  init(id: [UInt8], of url: HTTPURL) {
+    self.init(
+      id: id, url: url.place,
+      query: url.query.map { Hex.encode(Array(Digest.sha256(Array($0.utf8))[..<8])) })
   }
 }

@@ -1,10 +1,12 @@
+internal import PusherCore
+
 #if canImport(Glibc)
   internal import Glibc
 #else
   internal import Darwin
 #endif
 
-/// Calls of the system whose names our own methods have too, so that inside those they must be called by a longer one.
+/// Calls of the system that several writers need, some of which our own methods have the names of.
 enum SystemCalls {
   /// `write(2)`.
   static func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
@@ -15,23 +17,49 @@ enum SystemCalls {
     #endif
   }
 
-  /// Writes all of it to a file; false, with `errno`, when that does not go.
-  static func writeWhole(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+  /// Writes all of it; answers the error, which `errno` holds too, when that does not go.
+  ///
+  /// - Parameter waits: Whether a reader that takes nothing now is waited for.
+  static func writeWhole(
+    _ bytes: [UInt8], to descriptor: Int32, waits: Bool = false
+  ) -> SystemError? {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = unsafe rest.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
       if count > 0 {
         rest = rest.dropFirst(count)
+      } else if errno == EAGAIN, waits {
+        _ = hasRoom(descriptor, milliseconds: -1)
       } else if errno != EINTR {
-        return false
+        return SystemError(code: errno)
       }
     }
-    return true
+    return nil
   }
+
+  /// Waits at most this long, without end for -1, until something can be written; answers whether it can.
+  static func hasRoom(_ descriptor: Int32, milliseconds: Int32) -> Bool {
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return unsafe poll(&waiting, 1, milliseconds) == 1 && waiting.revents & Int16(POLLOUT) != 0
+  }
+
+  /// Lets a millisecond pass, unless a signal comes.
+  static func pause() { _ = poll(nil, 0, 1) }
 }
 
 /// Descriptors 0, 1 and 2, none of which may be free: the next file or socket would take its number.
 enum StandardDescriptors {
+  static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+  /// Whether `JOURNAL_STREAM`, "device:inode", is what a descriptor really is: a child of a service may have inherited
+  /// the variable and had its output redirected.
+  static func isJournal(_ stream: String?, descriptor: Int32 = 2) -> Bool {
+    let parts = (stream ?? "").split(separator: ":").compactMap { UInt64($0) }
+    var status = stat()
+    guard parts.count == 2, unsafe fstat(descriptor, &status) == 0 else { return false }
+    return parts[0] == UInt64(status.st_dev) && parts[1] == UInt64(status.st_ino)
+  }
+
   /// Fills those that are closed with something that can neither be read nor written as they are.
   ///
   /// So a closed standard output still is an error, and messages to a closed standard error reach no socket.

@@ -58,8 +58,8 @@ final class TraceFile: @unchecked Sendable {
   func add(_ text: String) -> String? {
     guard descriptor >= 0 else { return nil }
     let line = Array("\(SystemClock.wall().rfc3339) \(Diagnostics.escaped(text))\n".utf8)
-    guard !SystemCalls.writeWhole(line, to: descriptor) else { return nil }
-    let reason = FileReplacement.reasonOfPipe(errno)
+    guard let fault = SystemCalls.writeWhole(line, to: descriptor) else { return nil }
+    let reason = FileReplacement.reasonOfPipe(fault.code)
     close(descriptor)
     descriptor = -1
     return "the trace ends here: cannot write '\(path)': \(reason)"

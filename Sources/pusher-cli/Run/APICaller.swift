@@ -141,24 +141,17 @@ final class APICaller {
   ) -> Failure {
     let reason = reason.isEmpty ? "" : ": \(Redaction.redact(reason))"
     let subject = about.isEmpty ? "" : "\(about): "
-    let proxy = Hints.hint(status: status, on: route)
+    let connection = access.connection
+    let proxy = Hints.hint(
+      status: status, on: connection.routing.route(to: connection.apiURL))
     diagnostics.error("\(subject)the server answered HTTP \(status)\(reason)\(hint)\(proxy)")
     return Failure(status: ExitStatus(Cause(httpStatus: status)))
   }
 
   private func url(_ signed: SignedAPIRequest) -> HTTPURL {
-    var url = server
+    var url = access.connection.apiURL
     url.path = signed.path
     url.query = signed.query
     return url
   }
-
-  /// The server of all calls.
-  private var server: HTTPURL {
-    let connection = access.connection
-    return HTTPURL(
-      scheme: connection.isSecure ? .https : .http, host: connection.host, port: connection.port)
-  }
-
-  private var route: Route { access.connection.routing.route(to: server) }
 }

@@ -72,12 +72,7 @@ final class EventLog {
   }
 
   private func outputFailed(_ failure: OutputQueue.Failure) {
-    switch failure {
-    case .readerGone: Signals.dieOfBrokenPipe()
-    case .system:
-      diagnostics.error("cannot write to standard output: \(failure.reason)")
-      self.failure = .output
-      loop.stop()
-    }
+    self.failure = diagnostics.outcome(of: failure)
+    loop.stop()
   }
 }

@@ -124,8 +124,11 @@ class Lifecycle {
 
   /// Reports the state of the run, at any verbosity.
   final func printStatus(events: Int, queued: Int, at now: Instant) {
-    diagnostics.answerStatus(
-      state, startedAt: startedAt, events: events, reconnects: reconnects, queued: queued, at: now)
+    let up = startedAt.duration(to: now)
+    let tenths = events * 10_000 / max(Int(up.wholeNanoseconds / 1_000_000), 1)
+    diagnostics.answer(
+      "\(state), up \(up.inWords), \(events) events (\(tenths / 10).\(tenths % 10)/s), "
+        + "\(reconnects) reconnects, \(queued) bytes queued")
   }
 
   /// The last line of a run with `-L`.
@@ -141,19 +144,6 @@ class Lifecycle {
   /// Shows what goes out or comes in, for `-vv`.
   final func trace(_ text: @autoclosure () -> String, isSent: Bool) {
     diagnostics.debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
-  }
-}
-
-extension Diagnostics {
-  /// How a run stands, in one line.
-  func answerStatus(
-    _ state: String, startedAt: Instant, events: Int, reconnects: Int, queued: Int, at now: Instant
-  ) {
-    let up = startedAt.duration(to: now)
-    let tenths = events * 10_000 / max(Int(up.wholeNanoseconds / 1_000_000), 1)
-    answer(
-      "\(state), up \(up.inWords), \(events) events (\(tenths / 10).\(tenths % 10)/s), "
-        + "\(reconnects) reconnects, \(queued) bytes queued")
   }
 }
 

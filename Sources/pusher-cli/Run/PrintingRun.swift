@@ -281,9 +281,7 @@ final class PrintingRun {
   private func outputFailed(_ failure: OutputQueue.Failure) {
     switch failure {
     case .readerGone: end(.signal(Signals.brokenPipe))
-    case .system:
-      diagnostics.error("cannot write to standard output: \(failure.reason)")
-      end(.status(.output, reason: "output"))
+    case .system: end(.status(diagnostics.cannotPrint(failure.reason), reason: "output"))
     }
   }
 

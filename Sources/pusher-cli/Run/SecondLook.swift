@@ -12,9 +12,8 @@ struct SecondLook {
 
   /// For commands with `--scheme`.
   init(_ connection: ConnectionSettings) {
-    let url = HTTPURL(
-      scheme: connection.isSecure ? .https : .http, host: connection.host, port: connection.port)
-    self.init(url, connection.routing, advice: ("add --scheme http", "add --scheme https"))
+    self.init(
+      connection.apiURL, connection.routing, advice: ("add --scheme http", "add --scheme https"))
   }
 
   init(_ url: HTTPURL, _ routing: Routing, advice: (plain: String, secure: String)) {

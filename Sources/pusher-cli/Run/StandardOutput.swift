@@ -1,34 +1,15 @@
 internal import PusherCore
 
-#if canImport(Glibc)
-  internal import Glibc
-#else
-  internal import Darwin
-#endif
-
 /// Standard output of commands that print an answer and end: written whole, waiting for the reader.
 enum StandardOutput {
   /// Writes `text`; answers in words why it could not be written, or nil.
   ///
   /// A reader that has gone ends the program by SIGPIPE, as it ends a filter.
   static func write(_ text: String) -> String? {
-    var rest = (isatty(1) == 1 ? TerminalText.safe(text) : Array(text.utf8))[...]
-    while !rest.isEmpty {
-      let count = unsafe rest.withUnsafeBytes {
-        unsafe SystemCalls.write(1, $0.baseAddress, $0.count)
-      }
-      if count >= 0 {
-        rest = rest.dropFirst(count)
-      } else if errno == EAGAIN {
-        var waiting = pollfd(fd: 1, events: Int16(POLLOUT), revents: 0)
-        _ = unsafe poll(&waiting, 1, -1)
-      } else if errno == EPIPE {
-        Signals.dieOfBrokenPipe()
-      } else if errno != EINTR {
-        return "\(SystemError(code: errno))"
-      }
-    }
-    return nil
+    let bytes = StandardDescriptors.isTerminal(1) ? TerminalText.safe(text) : Array(text.utf8)
+    let fault = SystemCalls.writeWhole(bytes, to: 1, waits: true)
+    if fault == .brokenPipe { Signals.dieOfBrokenPipe() }
+    return fault.map { "\($0)" }
   }
 }
 
@@ -49,11 +30,21 @@ extension Diagnostics {
     }
   }
 
-  /// Prints `text` to standard output; the status is `status`, or ``ExitStatus/output`` when that failed.
-  func print(_ text: String, _ status: ExitStatus = .success) -> ExitStatus {
-    guard let reason = StandardOutput.write(text) else { return status }
+  /// The status of a run whose output has failed; the reason is reported, or ends the program as it ends a filter.
+  func outcome(of failure: OutputQueue.Failure) -> ExitStatus {
+    if failure == .readerGone { Signals.dieOfBrokenPipe() }
+    return cannotPrint(failure.reason)
+  }
+
+  /// Reports that standard output takes nothing.
+  func cannotPrint(_ reason: String) -> ExitStatus {
     error("cannot write to standard output: \(reason)")
     return .output
+  }
+
+  /// Prints `text` to standard output; the status is `status`, or ``ExitStatus/output`` when that failed.
+  func print(_ text: String, _ status: ExitStatus = .success) -> ExitStatus {
+    StandardOutput.write(text).map(cannotPrint) ?? status
   }
 }
 

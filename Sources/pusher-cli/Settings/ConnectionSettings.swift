@@ -26,6 +26,9 @@ struct ConnectionSettings: Equatable, Sendable {
   /// How the certificate of the application's endpoint is checked, which has a key of its own.
   var endpointTLS: TLSConfiguration { network.tls.forAnotherServer }
 
+  /// The address of its HTTP API.
+  var apiURL: HTTPURL { HTTPURL(scheme: isSecure ? .https : .http, host: host, port: port) }
+
   /// The proxy to the server, or to the one of a redirect; `nil` for none.
   func proxy(to host: String) -> Proxy? {
     network.routing.route(to: HTTPURL(scheme: isSecure ? .wss : .ws, host: host, port: port)).proxy

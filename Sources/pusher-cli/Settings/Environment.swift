@@ -177,10 +177,6 @@ extension CredentialSource {
   }
 }
 
-extension Substring {
-  fileprivate func lastRange(of pattern: String) -> Range<Index>? { ranges(of: pattern).last }
-}
-
 extension Environment {
   /// Every variable the program heeds; the help and the manual name the same.
   static let names = [

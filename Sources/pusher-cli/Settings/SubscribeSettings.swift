@@ -5,7 +5,7 @@ struct SubscribeSettings: FeedCommandSettings {
   var connection: ConnectionSettings
   /// Each once, in the order typed; at least one, unless a user is signed in.
   var channels: [String]
-  var authorization: Authorization
+  var authorization: ChannelAuthorization
   var userSignIn: UserSignIn
   var feed: FeedSettings
   var pongTimeout: Duration

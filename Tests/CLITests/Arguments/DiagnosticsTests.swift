@@ -75,10 +75,11 @@ import Testing
     var status = stat()
     #expect(fstat(descriptor, &status) == 0)
     let stream = "\(status.st_dev):\(status.st_ino)"
-    #expect(Diagnostics.isJournal(stream, descriptor: descriptor))
-    #expect(!Diagnostics.isJournal("\(status.st_dev):\(status.st_ino + 1)", descriptor: descriptor))
+    #expect(StandardDescriptors.isJournal(stream, descriptor: descriptor))
+    let another = "\(status.st_dev):\(status.st_ino + 1)"
+    #expect(!StandardDescriptors.isJournal(another, descriptor: descriptor))
     for wrong in [nil, "", "1", "a:b", "1:2:3"] {
-      #expect(!Diagnostics.isJournal(wrong, descriptor: descriptor))
+      #expect(!StandardDescriptors.isJournal(wrong, descriptor: descriptor))
     }
   }
 

@@ -1,7 +1,7 @@
 internal import PusherCore
 
 /// How the subscription to a private or presence channel is authorised.
-enum Authorization: Equatable, Sendable {
+enum ChannelAuthorization: Equatable, Sendable {
   /// Only public channels are subscribed to.
   case unavailable
   /// Signed here, as this member on presence channels, with this key on encrypted ones.
@@ -39,7 +39,7 @@ extension SettingsReader {
   ///   that would be signed without a user id.
   mutating func authorization(
     for channels: [String], _ source: CredentialSource
-  ) throws(UsageError) -> Authorization {
+  ) throws(UsageError) -> ChannelAuthorization {
     try refuseContradictions()
     if let url = typed.text(.authEndpoint) { return .endpoint(try endpoint(url)) }
     if let command = typed.text(.authCommand) { return .command(command) }
