@@ -147,12 +147,12 @@ extension JSONValue {
   }
 
   /// An object of those members that have a value, in the order in which they are written.
-  static func object(present members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
+  package static func object(present members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
     .object(members.compactMap { name, value in value.map { Member(name, $0) } })
   }
 
   /// The same for members that are text.
-  static func object(texts members: KeyValuePairs<String, String?>) -> JSONValue {
+  package static func object(texts members: KeyValuePairs<String, String?>) -> JSONValue {
     .object(members.compactMap { name, text in text.map { Member(name, .string($0)) } })
   }
 

@@ -148,14 +148,3 @@ extension APIRouter {
     return nil
   }
 }
-
-/// An authentic call and its app; it is checked completely before it has an effect.
-struct APICall {
-  /// The parts of the path after the app.
-  let path: [String]
-  let target: RequestTarget
-  let body: [UInt8]
-  let hub: Hub
-  let dialect: Dialect
-  let now: Instant
-}

@@ -37,9 +37,7 @@ package struct AuthEndpoint {
           throw .refusal(status, "refused by a staged fault")
         }
         answer = .json(
-          .object(
-            isForUsers
-              ? try user(question, hub.application) : try channel(question, hub.application)))
+          isForUsers ? user(question, hub.application) : try channel(question, hub.application))
       } catch {
         answer = error
       }
@@ -82,7 +80,7 @@ package struct AuthEndpoint {
 
   private func channel(
     _ question: Question, _ application: Application
-  ) throws(HTTPAnswer) -> [JSONValue.Member] {
+  ) throws(HTTPAnswer) -> JSONValue {
     guard let channel = question.fields["channel_name"]?.text else {
       throw .refusal(400, "the request has no channel_name")
     }
@@ -93,33 +91,29 @@ package struct AuthEndpoint {
     guard kind.needsAuthorization else {
       throw .refusal(403, "\(channel) is public and needs no authorisation")
     }
-    var data: String?
-    if kind == .presence {
-      var members = [JSONValue.Member("user_id", question.member)]
-      if let info = question.fields["user_info"] { members.append(.init("user_info", info)) }
-      data = JSONWriter.text(.object(members))
-    }
+    let member = JSONValue.object(present: [
+      "user_id": question.member, "user_info": question.fields["user_info"],
+    ])
+    let data = kind == .presence ? JSONWriter.text(member) : nil
     let auth = application.signature.authorize(
       socketID: question.socketID, channel: channel, channelData: data)
-    var answer = [JSONValue.Member("auth", .string(auth.auth))]
-    if let data { answer.append(.init("channel_data", .string(data))) }
-    guard kind == .encrypted else { return answer }
-    guard let key = application.masterKey else {
+    let secret = application.masterKey?.sharedSecret(channel: channel)
+    guard kind != .encrypted || secret != nil else {
       throw .refusal(403, "\(channel) is encrypted, and the server has no encryption key")
     }
-    return answer + [.init("shared_secret", .string(key.sharedSecret(channel: channel)))]
+    return .object(texts: [
+      "auth": auth.auth, "channel_data": data, "shared_secret": kind == .encrypted ? secret : nil,
+    ])
   }
 
-  private func user(
-    _ question: Question, _ application: Application
-  ) throws(HTTPAnswer) -> [JSONValue.Member] {
-    var members = [JSONValue.Member("id", .string(question.userID))]
-    for name in ["user_info", "watchlist"] {
-      if let value = question.fields[name] { members.append(.init(name, value)) }
-    }
-    let data = JSONWriter.text(.object(members))
+  private func user(_ question: Question, _ application: Application) -> JSONValue {
+    let user = JSONValue.object(present: [
+      "id": .string(question.userID), "user_info": question.fields["user_info"],
+      "watchlist": question.fields["watchlist"],
+    ])
+    let data = JSONWriter.text(user)
     let auth = application.signature.signIn(socketID: question.socketID, userData: data)
-    return [.init("auth", .string(auth)), .init("user_data", .string(data))]
+    return ["auth": .string(auth), "user_data": .string(data)]
   }
 }
 
@@ -139,7 +133,6 @@ private struct Question {
     self.socketID = socketID
   }
 
-  /// The user.
   var userID: String {
     guard let id = fields["user_id"]?.identifier, !id.isEmpty else { return socketID }
     return id

@@ -23,7 +23,7 @@ extension Dialect {
     dialect.mistakes[.clientEvent] = .words(.generic, "Invalid message format")
     dialect.mistakes[.notMember] = .words(
       .unauthorized, "The client is not a member of the specified channel.")
-    dialect.batchDone = .object([.init("batch", .object([]))])
+    dialect.batchDone = ["batch": [:]]
     return dialect
   }()
 }
@@ -61,7 +61,7 @@ private struct ReverbAnswers: DialectAnswers {
   }
 
   func page(_ path: String) -> HTTPAnswer? {
-    path == "/up" ? .json(.object([.init("health", .string("OK"))])) : nil
+    path == "/up" ? .json(["health": "OK"]) : nil
   }
 
   func refusal(ofUsersOf channel: String, in hub: Hub) -> HTTPAnswer? {

@@ -22,7 +22,7 @@ extension Dialect {
     dialect.mistakes[.clientEvent] = .code(.clientEventRate)
     dialect.mistakes[.notMember] = .silence
     dialect.connectionQuota = .overCapacity
-    dialect.done = .object([.init("ok", .bool(true))])
+    dialect.done = ["ok": true]
     dialect.batchDone = dialect.done
     return dialect
   }()
@@ -46,16 +46,16 @@ private struct SoketiAnswers: DialectAnswers {
       case .longMember: ("LimitReached", refusal.reason, 4301)
       case .other: ("ServerError", refusal.reason, 4302)
       }
-    let data =
-      (type.map { [JSONValue.Member("type", .string($0))] } ?? [])
-      + [.init("error", .string(words)), .init("status", .integer(status))]
-    return text.subscriptionError(channel: channel, data: .object(data))
+    let data = JSONValue.object(present: [
+      "type": type.map(JSONValue.string), "error": .string(words), "status": .integer(status),
+    ])
+    return text.subscriptionError(channel: channel, data: data)
   }
 
   func worded(_ answer: HTTPAnswer) -> HTTPAnswer {
     guard answer.status >= 400, !answer.isJSON else { return answer }
     return .json(
-      .object([.init("error", .string(answer.body)), .init("code", .integer(answer.status))]),
+      ["error": .string(answer.body), "code": .integer(answer.status)],
       status: answer.status, allow: answer.allow)
   }
 

@@ -43,7 +43,6 @@ struct FaultControl {
   }
 
   private var state: HTTPAnswer {
-    .json(
-      .object([.init("faults", .array(script.faults.map { .string($0.description) }))]))
+    .json(["faults": .array(script.faults.map { .string($0.description) })])
   }
 }

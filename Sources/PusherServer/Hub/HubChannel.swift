@@ -58,11 +58,11 @@ package struct MemberList: Sendable, Equatable {
 
   /// The `presence` object: `ids`, `hash` and `count`.
   var json: JSONValue {
-    .object([
-      .init("ids", .array(members.map(\.id))),
-      .init("hash", .object(members.map { .init($0.userID, $0.info ?? .null) })),
-      .init("count", .integer(count)),
-    ])
+    [
+      "ids": .array(members.map(\.id)),
+      "hash": .object(members.map { .init($0.userID, $0.info ?? .null) }),
+      "count": .integer(count),
+    ]
   }
 }
 

@@ -26,21 +26,19 @@ package struct MessageText: Sendable {
 
   /// The first message: the socket may be used now.
   package func connectionEstablished(socketID: String, activityTimeout: Duration) -> String {
-    let data = embedded([
-      .init("socket_id", .string(socketID)),
-      .init("activity_timeout", .integer(Int(activityTimeout.components.seconds))),
-    ])
-    return message(service.eventPrefix + "connection_established", data: data)
+    let seconds = Int(activityTimeout.components.seconds)
+    let data: JSONValue = ["socket_id": .string(socketID), "activity_timeout": .integer(seconds)]
+    return message(service.eventPrefix + "connection_established", data: embedded(data))
   }
 
   /// An error; `code` is `null` for refusals that Pusher gives no number, `channel` names what was refused.
   package func error(code: PusherCode?, message text: String, channel: String? = nil) -> String {
-    let data: [JSONValue.Member] = [
-      .init("code", code.map { .integer($0.rawValue) } ?? .null), .init("message", .string(text)),
+    let data: JSONValue = [
+      "code": code.map { .integer($0.rawValue) } ?? .null, "message": .string(text),
     ]
     return shapes.embedsErrors
       ? message(service.eventPrefix + "error", data: embedded(data))
-      : message(service.eventPrefix + "error", channel: channel, data: .object(data))
+      : message(service.eventPrefix + "error", channel: channel, data: data)
   }
 
   /// The answer to a refused subscription, where that is not an error.
@@ -54,7 +52,7 @@ package struct MessageText: Sendable {
 
   /// The answer to a subscription; `members` for presence channels.
   package func subscriptionSucceeded(channel: String, members: MemberList?) -> String {
-    let presence = members.map { embedded([.init("presence", $0.json)]) }
+    let presence = members.map { embedded(["presence": $0.json]) }
     return message(
       service.internalPrefix + "subscription_succeeded", channel: channel,
       data: presence ?? shapes.subscriptionSucceeded)
@@ -62,14 +60,13 @@ package struct MessageText: Sendable {
 
   /// A user's first connection has joined.
   package func memberAdded(channel: String, member: Member) -> String {
-    var data = [JSONValue.Member("user_id", member.id)]
-    if let info = member.info { data.append(.init("user_info", info)) }
-    return told("member_added", channel, data)
+    told(
+      "member_added", channel, .object(present: ["user_id": member.id, "user_info": member.info]))
   }
 
   /// A user's last connection has left.
   package func memberRemoved(channel: String, userID: JSONValue) -> String {
-    told("member_removed", channel, [.init("user_id", userID)])
+    told("member_removed", channel, ["user_id": userID])
   }
 
   /// An event of the application, or of another client; `data` goes out as the sender gave it.
@@ -83,19 +80,18 @@ package struct MessageText: Sendable {
 
   /// The answer to a sign-in.
   package func signInSuccess(userData: String, auth: String) -> String {
-    var data = [JSONValue.Member("user_data", .string(userData))]
-    if shapes.returnsSignature { data.insert(.init("auth", .string(auth)), at: 0) }
-    return message(service.eventPrefix + "signin_success", data: .object(data))
+    let data = JSONValue.object(texts: [
+      "auth": shapes.returnsSignature ? auth : nil, "user_data": userData,
+    ])
+    return message(service.eventPrefix + "signin_success", data: data)
   }
 
   /// The online and offline users of a watchlist.
   package func watchlist(online: [String] = [], offline: [String] = []) -> String {
     let events = [("online", online), ("offline", offline)].filter { !$0.1.isEmpty }.map {
-      JSONValue.object([
-        .init("name", .string($0.0)), .init("user_ids", .array($0.1.map(JSONValue.string))),
-      ])
+      ["name": .string($0.0), "user_ids": .array($0.1.map(JSONValue.string))] as JSONValue
     }
-    return told("watchlist_events", nil, [.init("events", .array(events))])
+    return told("watchlist_events", nil, ["events": .array(events)])
   }
 
   /// A cache channel has no event to begin with.
@@ -105,27 +101,23 @@ package struct MessageText: Sendable {
 
   /// How many connections are subscribed.
   package func subscriptionCount(channel: String, count: Int) -> String {
-    told("subscription_count", channel, [.init("subscription_count", .integer(count))])
+    told("subscription_count", channel, ["subscription_count": .integer(count)])
   }
 
-  private func embedded(_ members: [JSONValue.Member]) -> JSONValue {
-    .string(JSONWriter.text(.object(members)))
-  }
+  private func embedded(_ data: JSONValue) -> JSONValue { .string(JSONWriter.text(data)) }
 
   /// A message of the server's own, whose data is a string that holds an object.
-  private func told(
-    _ name: String, _ channel: String?, _ members: [JSONValue.Member]
-  ) -> String {
-    message(service.internalPrefix + name, channel: channel, data: embedded(members))
+  private func told(_ name: String, _ channel: String?, _ data: JSONValue) -> String {
+    message(service.internalPrefix + name, channel: channel, data: embedded(data))
   }
 
   private func message(
     _ event: String, channel: String? = nil, data: JSONValue?, userID: JSONValue? = nil
   ) -> String {
-    var members = [JSONValue.Member("event", .string(event))]
-    if let channel { members.append(.init("channel", .string(channel))) }
-    if let data { members.append(.init("data", data)) }
-    if let userID { members.append(.init("user_id", userID)) }
-    return JSONWriter.text(.object(members))
+    JSONWriter.text(
+      .object(present: [
+        "event": .string(event), "channel": channel.map(JSONValue.string), "data": data,
+        "user_id": userID,
+      ]))
   }
 }

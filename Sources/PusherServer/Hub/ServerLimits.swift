@@ -16,7 +16,6 @@ package struct ServerLimits: Sendable, Equatable {
   package var batch = 10
   /// Channels that one socket may be subscribed to.
   package var subscriptions = 20_000
-  /// Members of a presence channel.
   package var presenceMembers = 100
   /// Characters of a presence member's id.
   package var userID = 128

@@ -72,7 +72,6 @@ extension Hub {
     }
   }
 
-  /// Signs a connection out.
   func signOut(_ session: any HubSession, at now: Instant) {
     guard let user = session.user else { return }
     session.user = nil

@@ -38,15 +38,13 @@ package struct WebhookNotice: Sendable, Equatable {
 
   /// The body of a webhook with this one event; `milliseconds` is the time since 1970.
   package func body(milliseconds: Int64) -> [UInt8] {
-    var members: [JSONValue.Member] = [
+    let beginning: [JSONValue.Member] = [
       .init("name", .string(kind.rawValue)), .init("channel", .string(channel)),
     ]
-    members += details
-    if let userID { members.append(.init("user_id", .string(userID))) }
-    let body = JSONValue.object([
-      .init("time_ms", .number(String(milliseconds))),
-      .init("events", .array([.object(members)])),
-    ])
+    let user = userID.map { [JSONValue.Member("user_id", .string($0))] } ?? []
+    let body: JSONValue = [
+      "time_ms": .number(String(milliseconds)), "events": [.object(beginning + details + user)],
+    ]
     return Array(JSONWriter.text(body).utf8)
   }
 }

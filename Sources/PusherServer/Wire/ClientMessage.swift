@@ -1,6 +1,5 @@
 internal import PusherCore
 
-/// A client's message.
 enum ClientMessage: Equatable {
   /// `auth` is empty or absent for public channels.
   case subscribe(channel: String, auth: String, channelData: String?)

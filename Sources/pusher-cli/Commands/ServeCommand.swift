@@ -21,7 +21,6 @@ enum ServeCommand {
   }
 }
 
-/// One run of `serve`.
 private final class ServeRun {
   private let settings: ServeSettings
   private let diagnostics: Diagnostics

@@ -15,29 +15,25 @@ enum SignCommand {
     }
     let claim = Claim(settings)
     switch settings.task {
-    case .authorize: return print(claim.answer, diagnostics)
-    case .sign: return print(claim.signed, diagnostics)
+    case .authorize: return print(.object(claim.answer), diagnostics)
+    case .sign: return print(.object(claim.signed), diagnostics)
     case .verify(let given):
       // A whole token is as good as its signature.
       let hex = given?.split(separator: ":").last.map(String.init) ?? ""
       let isValid = Digest.equalInConstantTime(
         Array(hex.lowercased().utf8), Array(claim.signature.utf8))
       return verdict(
-        [.init("valid", .bool(isValid)), .init("string_to_sign", .string(claim.text))], diagnostics)
+        ["valid": .bool(isValid), "string_to_sign": .string(claim.text)], diagnostics)
     }
   }
 
-  private static func print(
-    _ members: [JSONValue.Member], _ diagnostics: Diagnostics
-  ) -> ExitStatus {
-    diagnostics.print(JSONWriter.text(.object(members)) + "\n")
+  private static func print(_ value: JSONValue, _ diagnostics: Diagnostics) -> ExitStatus {
+    diagnostics.print(JSONWriter.text(value) + "\n")
   }
 
-  private static func verdict(
-    _ members: [JSONValue.Member], _ diagnostics: Diagnostics
-  ) -> ExitStatus {
-    let isValid = members.first?.value == .bool(true)
-    let printed = print(members, diagnostics)
+  private static func verdict(_ value: JSONValue, _ diagnostics: Diagnostics) -> ExitStatus {
+    let isValid = value["valid"] == true
+    let printed = print(value, diagnostics)
     return printed == .success && !isValid ? .unauthorized : printed
   }
 }

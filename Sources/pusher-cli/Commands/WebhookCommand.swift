@@ -11,7 +11,6 @@ enum WebhookCommand {
   }
 }
 
-/// One run of `webhook listen`.
 private final class WebhookRun {
   private let settings: WebhookSettings
   private let diagnostics: Diagnostics
@@ -133,12 +132,11 @@ private final class WebhookRun {
 
   /// The members in the order in which `subscribe` prints them.
   private static func line(_ event: WebhookInbox.Event, _ time: String?) -> JSONValue {
-    var members: [JSONValue.Member] = []
-    if let time { members.append(.init("received_at", .string(time))) }
-    members.append(.init("event", .string(event.name)))
-    members.append(.init("channel", event.channel.map(JSONValue.string) ?? .null))
-    if let user = event.userID { members.append(.init("user_id", .string(user))) }
-    return .object(members + [.init("data", event.data)])
+    .object(present: [
+      "received_at": time.map(JSONValue.string), "event": .string(event.name),
+      "channel": event.channel.map(JSONValue.string) ?? .null,
+      "user_id": event.userID.map(JSONValue.string), "data": event.data,
+    ])
   }
 
   private func outputFailed(_ failure: OutputQueue.Failure) {

@@ -20,7 +20,6 @@ final class EventStreamLineWriter {
     parts.setReceivedAt(time)
   }
 
-  /// Writes one event.
   func write(_ event: EventStreamEvent) {
     let isWritten =
       parts.hasFastWay

@@ -39,14 +39,14 @@ final class ChannelsLifecycle: Lifecycle {
       // The list is made only for those who want to see it.
       let list = settings.printing.printsLifecycle ? presence : nil
       line(
-        name("subscription_succeeded"), channel, list.map { [.init("presence", $0.json)] } ?? [])
+        name("subscription_succeeded"), of: channel, list.map { ["presence": $0.json] } ?? [:])
     case .subscriptionFailed(let channel, let failure): subscriptionFailed(channel, failure)
     case .authorizationDelayed(let channel, let reason, let delay):
       diagnostics.warning(
         "authorisation for \(channel) failed (\(reason)); asking again in \(delay.inWords)")
     case .signedIn(let userID, let userData):
       diagnostics.info("signed in as user \(userID)")
-      line(name("signin_success"), nil, [.init("user_data", userData)])
+      line(name("signin_success"), ["user_data": userData])
     case .signInFailed(let failure): signInFailed(failure)
     case .signInDelayed(let reason, let delay):
       diagnostics.warning(
@@ -54,7 +54,7 @@ final class ChannelsLifecycle: Lifecycle {
     case .watchlist(let isOnline, let userIDs):
       printer.print(
         event: name(isOnline ? "online" : "offline"), channel: nil,
-        data: .object([.init("user_ids", .array(userIDs.map(JSONValue.string)))]))
+        data: ["user_ids": .array(userIDs.map(JSONValue.string))])
     case .membersLeftOut(let channel, let limits):
       diagnostics.warning(
         "\(channel) has more members than are kept, \(limits.members) or "
@@ -80,11 +80,10 @@ final class ChannelsLifecycle: Lifecycle {
     let way = settings.connection.proxy(to: host).map { " through proxy \($0)" } ?? ""
     diagnostics.info("connected to \(host)\(way), socket \(socketID)")
     line(
-      name("connection_established"), nil,
+      name("connection_established"),
       [
-        .init("socket_id", .string(socketID)),
-        .init("activity_timeout", .integer(Int(timeout.components.seconds))),
-        .init("host", .string(host)),
+        "socket_id": .string(socketID),
+        "activity_timeout": .integer(Int(timeout.components.seconds)), "host": .string(host),
       ])
   }
 
@@ -124,10 +123,10 @@ final class ChannelsLifecycle: Lifecycle {
       diagnostics.error(text)
     }
     line(
-      name(event), channel,
+      name(event), of: channel,
       [
-        .init("type", .string(failure.type)), .init("error", .string(message)),
-        .init("status", failure.status.map(JSONValue.integer) ?? .null),
+        "type": .string(failure.type), "error": .string(message),
+        "status": failure.status.map(JSONValue.integer) ?? .null,
       ])
   }
 
@@ -138,8 +137,8 @@ final class ChannelsLifecycle: Lifecycle {
     pendingError = said
     if let code { lastError = (code, said) }
     line(
-      name("error"), nil,
-      [.init("code", code.map(JSONValue.integer) ?? .null), .init("message", .string(message))])
+      name("error"),
+      ["code": code.map(JSONValue.integer) ?? .null, "message": .string(message)])
   }
 
   /// Reports the last `pusher:error` if no later message explained it.
@@ -174,10 +173,10 @@ final class ChannelsLifecycle: Lifecycle {
   private func undecrypted(_ channel: String, _ event: String, _ data: String?, _ reason: String) {
     diagnostics.warning("\(event) on \(channel) cannot be decrypted: \(Redaction.redact(reason))")
     line(
-      "pusher-cli:decryption_failed", channel,
+      "pusher-cli:decryption_failed", of: channel,
       [
-        .init("event", .string(event)), .init("reason", .string(Redaction.redact(reason))),
-        .init("data", data.map(JSONValue.string) ?? .null),
+        "event": .string(event), "reason": .string(Redaction.redact(reason)),
+        "data": data.map(JSONValue.string) ?? .null,
       ])
   }
 
@@ -197,8 +196,8 @@ final class ChannelsLifecycle: Lifecycle {
   private func malformed(_ reason: String, _ bytes: [UInt8]) {
     diagnostics.warning("left out a message that is no Pusher event (\(reason))")
     line(
-      "pusher-cli:bad_frame", nil,
-      [.init("reason", .string(reason)), .init("base64", .string(Base64.encode(bytes)))])
+      "pusher-cli:bad_frame",
+      ["reason": .string(reason), "base64": .string(Base64.encode(bytes))])
   }
 
   /// Why the last connection ended, and what to do; after an earlier success the route is right.
@@ -212,7 +211,8 @@ final class ChannelsLifecycle: Lifecycle {
 extension PusherPresenceChannelMember {
   /// The member as the protocol writes it.
   fileprivate var json: JSONValue {
-    let id = JSONValue.Member("user_id", .string(userId))
-    return .object(userInfo == .null ? [id] : [id, .init("user_info", userInfo)])
+    .object(present: [
+      "user_id": .string(userId), "user_info": userInfo == .null ? .none : userInfo,
+    ])
   }
 }

@@ -83,12 +83,11 @@ class Lifecycle {
       retrying(loss, code, in: delay)
     }
     line(
-      "pusher-cli:disconnected", nil,
+      "pusher-cli:disconnected",
       [
-        .init("code", number(loss, code).map(JSONValue.integer) ?? .null),
-        .init("reason", .string(words(loss, code))),
-        .init("retry_in", delay.map { .number($0.secondsText) } ?? .null),
-        .init("attempt", .integer(attempt)),
+        "code": number(loss, code).map(JSONValue.integer) ?? .null,
+        "reason": .string(words(loss, code)),
+        "retry_in": delay.map { .number($0.secondsText) } ?? .null, "attempt": .integer(attempt),
       ])
   }
 
@@ -96,13 +95,12 @@ class Lifecycle {
     let length = from.duration(to: to)
     back(after: length)
     let wall = SystemClock.wall()
+    func time(_ instant: Instant) -> JSONValue {
+      .string(wall.advanced(by: now.duration(to: instant)).rfc3339)
+    }
     line(
-      "pusher-cli:gap", nil,
-      [
-        .init("from", .string(wall.advanced(by: now.duration(to: from)).rfc3339)),
-        .init("to", .string(wall.advanced(by: now.duration(to: to)).rfc3339)),
-        .init("seconds", .number(length.secondsText)),
-      ])
+      "pusher-cli:gap",
+      ["from": time(from), "to": time(to), "seconds": .number(length.secondsText)])
   }
 
   private func ended(_ end: ConnectionEnd) {
@@ -117,9 +115,9 @@ class Lifecycle {
   }
 
   /// Prints a line of `-L`.
-  final func line(_ event: String, _ channel: String?, _ data: [JSONValue.Member]) {
+  final func line(_ event: String, of channel: String? = nil, _ data: JSONValue) {
     guard printsLines else { return }
-    printer.printLifecycle(event: event, channel: channel, data: .object(data))
+    printer.printLifecycle(event: event, channel: channel, data: data)
   }
 
   /// Reports the state of the run, at any verbosity.
@@ -134,10 +132,9 @@ class Lifecycle {
   /// The last line of a run with `-L`.
   final func printExit(_ status: Int32, reason: String, events: Int) {
     line(
-      "pusher-cli:exit", nil,
+      "pusher-cli:exit",
       [
-        .init("status", .integer(Int(status))), .init("reason", .string(reason)),
-        .init("events", .integer(events)),
+        "status": .integer(Int(status)), "reason": .string(reason), "events": .integer(events),
       ])
   }
 

@@ -25,7 +25,7 @@ struct RequestSigning {
   }
 
   /// The signed target, with the text under the signature.
-  func signed(at seconds: Int64) -> [JSONValue.Member] {
+  func signed(at seconds: Int64) -> JSONValue {
     let own = parameters.filter {
       !$0.name.lowercased().hasPrefix("auth_") && $0.name != "body_md5"
     }
@@ -34,17 +34,15 @@ struct RequestSigning {
       parameters: own.map { APIRequest.Parameter($0.name, $0.value) },
       body: body.map { Array($0.utf8) })
     let signed = call.signed(key: key, secret: secret, timestamp: seconds)
-    return [
-      .init("string_to_sign", .string(signed.stringToSign)),
-      .init(
-        "signature",
-        .string(APIRequestSignature.sign(signed.stringToSign, secret: secret))),
-      .init("target", .string(signed.target)),
-    ]
+    return .object(texts: [
+      "string_to_sign": signed.stringToSign,
+      "signature": APIRequestSignature.sign(signed.stringToSign, secret: secret),
+      "target": signed.target,
+    ])
   }
 
   /// Whether the request's signature is right, and its other mistakes.
-  func verified(at seconds: Int64) -> [JSONValue.Member] {
+  func verified(at seconds: Int64) -> JSONValue {
     let all = parameters
     func value(_ name: String) -> String? { all.first { $0.name.lowercased() == name }?.value }
     let text = APIRequestSignature.stringToSign(method: method, path: path, parameters: all)
@@ -61,9 +59,8 @@ struct RequestSigning {
       problems.append("auth_timestamp is more than 600 s off")
     }
     return [
-      .init("valid", .bool(problems.isEmpty)),
-      .init("problems", .array(problems.map(JSONValue.string))),
-      .init("string_to_sign", .string(text)),
+      "valid": .bool(problems.isEmpty), "problems": .array(problems.map(JSONValue.string)),
+      "string_to_sign": .string(text),
     ]
   }
 }

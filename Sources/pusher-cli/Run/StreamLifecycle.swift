@@ -26,11 +26,8 @@ final class StreamLifecycle: Lifecycle {
     diagnostics.info("connected to \(place)\(proxy ?? "")")
     let id = lastEventID()
     line(
-      "pusher-cli:connected", nil,
-      [
-        .init("url", .string(place)),
-        .init("last_event_id", id.isEmpty ? .null : .string(id)),
-      ])
+      "pusher-cli:connected",
+      ["url": .string(place), "last_event_id": id.isEmpty ? .null : .string(id)])
   }
 
   override func redirected(to place: String) {

@@ -13,8 +13,7 @@ extension SettingsReader {
   mutating func apiAccess() throws(UsageError) -> APIAccess {
     let source = try source(.api)
     let connection = try connection(.api, source)
-    let typedID = typed.text(.appID).map { Setting(origin: "--app-id", value: $0) }
-    guard let appID = typedID ?? source.appID else {
+    guard let appID = typed.setting(.appID) ?? source.appID else {
       throw UsageError("no app id: give --app-id or PUSHER_APP_ID")
     }
     try requireWord(appID, what: "app id")

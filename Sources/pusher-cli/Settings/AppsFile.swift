@@ -75,13 +75,9 @@ struct AppsFile {
       throw UsageError("\(Self.origin): \(name) has no secret that is a string")
     }
     app.secret = secret
-    app.allowsClientEvents =
-      try Self.flag("client_events", in: value, name)
-      ?? app.allowsClientEvents
-    app.sendsSubscriptionCounts =
-      try Self.flag("subscription_counts", in: value, name)
-      ?? app.sendsSubscriptionCounts
-    app.isEnabled = try Self.flag("enabled", in: value, name) ?? true
+    try Self.read("client_events", in: value, name, &app.allowsClientEvents)
+    try Self.read("subscription_counts", in: value, name, &app.sendsSubscriptionCounts)
+    try Self.read("enabled", in: value, name, &app.isEnabled)
     app.webhooks += try Self.webhooks(value, name)
     if let key = value["encryption_master_key"] {
       app.masterKey = try Self.masterKey(key, name)
@@ -101,14 +97,14 @@ struct AppsFile {
     return text
   }
 
-  private static func flag(
-    _ member: String, in value: JSONValue, _ name: String
-  ) throws(UsageError) -> Bool? {
-    guard let value = value[member] else { return nil }
-    guard let flag = value.bool else {
+  private static func read(
+    _ member: String, in value: JSONValue, _ name: String, _ flag: inout Bool
+  ) throws(UsageError) {
+    guard let value = value[member] else { return }
+    guard let given = value.bool else {
       throw UsageError("\(origin): \(name): \(member) is neither true nor false")
     }
-    return flag
+    flag = given
   }
 
   private static func webhooks(

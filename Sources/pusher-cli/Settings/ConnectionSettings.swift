@@ -76,11 +76,11 @@ extension SettingsReader {
   private func server(
     _ face: Face, _ source: CredentialSource
   ) throws(UsageError) -> (host: String, port: Int?, scheme: String) {
-    let typedHost = typed.text(.host).map { Setting(origin: "--host", value: $0) }
-    let typedCluster = typed.text(.cluster).map { Setting(origin: "--cluster", value: $0) }
+    let typedCluster = typed.setting(.cluster)
     try typed.exclude(.host, .cluster)
     try typed.exclude(.local, .cluster)
-    let host = try (typedHost ?? (typedCluster == nil ? source.host : nil)).map(Self.checkedHost)
+    let host = try (typed.setting(.host) ?? (typedCluster == nil ? source.host : nil))
+      .map(Self.checkedHost)
     var cluster = typedCluster ?? (host == nil ? source.cluster : nil)
     if let host, let named = Self.cluster(of: host) {
       cluster = Setting(origin: "host", value: named)

@@ -127,8 +127,7 @@ extension SettingsReader {
     var withKey = source
     withKey.key = source.key ?? local.key
     let key = try key(withKey)
-    let typedID = typed.text(.appID).map { Setting(origin: "--app-id", value: $0) }
-    let appID = typedID ?? source.appID
+    let appID = typed.setting(.appID) ?? source.appID
     if let appID { try requireWord(appID, what: "app id") }
     let secret = try secret(source)
     guard secret != nil || listen.isLoopback else {

@@ -39,8 +39,7 @@ struct SettingsReader {
   ///
   /// - Throws: ``UsageError`` when there is none, or when it is the path of a TLS key as with other programs.
   func key(_ source: CredentialSource) throws(UsageError) -> Setting {
-    let typedKey = typed.text(.key).map { Setting(origin: "--key", value: $0) }
-    guard let key = typedKey ?? source.key else {
+    guard let key = typed.setting(.key) ?? source.key else {
       throw UsageError("no app key: give --key or PUSHER_APP_KEY")
     }
     if key.value.hasSuffix(".pem") || key.value.hasSuffix(".key"),

@@ -26,6 +26,11 @@ struct TypedArguments: Equatable, Sendable {
   /// The last value given.
   func text(_ flag: Flag) -> String? { values[flag.name]?.last }
 
+  /// The same with the option's name, for messages.
+  func setting(_ flag: Flag) -> Setting? {
+    text(flag).map { Setting(origin: flag.spelling, value: $0) }
+  }
+
   /// All values given, in order.
   func texts(_ flag: Flag) -> [String] { values[flag.name] ?? [] }
 

@@ -46,18 +46,16 @@ extension SettingsReader {
 
   /// `{"id":…,"user_info":…,"watchlist":[…]}`.
   private func userData(_ member: PresenceMember) throws(UsageError) -> String {
-    var members: [JSONValue.Member] = [.init("id", .string(member.userID))]
-    if let info = member.userInfo.flatMap({ try? JSONParser.parse($0) }) {
-      members.append(.init("user_info", info))
-    }
     let watched = typed.texts(.watch)
     guard watched.count <= Self.watchlistLimit else {
       throw UsageError(
         "--watch: a watchlist has at most \(Self.watchlistLimit) users, this one \(watched.count)")
     }
-    if !watched.isEmpty {
-      members.append(.init("watchlist", .array(watched.map(JSONValue.string))))
-    }
-    return JSONWriter.text(.object(members))
+    let user = JSONValue.object(present: [
+      "id": .string(member.userID),
+      "user_info": member.userInfo.flatMap { try? JSONParser.parse($0) },
+      "watchlist": watched.isEmpty ? .none : .array(watched.map(JSONValue.string)),
+    ])
+    return JSONWriter.text(user)
   }
 }

@@ -1,5 +1,16 @@
 internal import PusherCore
 
+/// An authentic call and its app; it is checked completely before it has an effect.
+struct APICall {
+  /// The parts of the path after the app.
+  let path: [String]
+  let target: RequestTarget
+  let body: [UInt8]
+  let hub: Hub
+  let dialect: Dialect
+  let now: Instant
+}
+
 // The calls that send events: `POST /apps/ID/events` and `/apps/ID/batch_events`.
 extension APICall {
   private struct Event {
@@ -19,10 +30,9 @@ extension APICall {
     publish(event)
     guard !event.info.isEmpty, dialect.has(.answersInfo) else { return dialect.done }
     let channels = event.channels.map { channel in
-      JSONValue.Member(
-        channel, .object(attributes(of: channel, event.info)))
+      JSONValue.Member(channel, .object(attributes(of: channel, event.info)))
     }
-    return .object([.init("channels", .object(channels))])
+    return ["channels": .object(channels)]
   }
 
   /// Up to ten events, each for one channel; the answer has an entry for each when one asked for information.
@@ -49,10 +59,9 @@ extension APICall {
       return dialect.batchDone
     }
     let entries = events.map { event in
-      JSONValue.object(
-        event.channels.first.map { attributes(of: $0, event.info) } ?? [])
+      JSONValue.object(event.channels.first.map { attributes(of: $0, event.info) } ?? [])
     }
-    return .object([.init("batch", .array(entries))])
+    return ["batch": .array(entries)]
   }
 
   /// An event for all connections of one user.
@@ -154,4 +163,89 @@ extension APICall {
     }
     return channels
   }
+}
+
+// The calls that read channels and users.
+extension APICall {
+  /// `GET /apps/ID/channels`: the occupied channels, those with a prefix if one is named.
+  func channels() throws(HTTPAnswer) -> JSONValue {
+    let prefix = target["filter_by_prefix"] ?? ""
+    let info = ChannelInfo(target["info"])
+    let isMixed = info.asks(for: "user_count") && !prefix.begins(with: "presence-")
+    guard !isMixed || !dialect.has(.refusesMissingCounts) else {
+      throw .refusal(400, "user_count needs a filter_by_prefix that begins with presence-")
+    }
+    let members = hub.occupiedChannels.filter { $0.begins(with: prefix) }.map { name in
+      let attributes = dialect.answers.attributes(of: name, in: hub) ?? attributes(of: name, info)
+      return JSONValue.Member(name, .object(attributes))
+    }
+    return ["channels": .object(members)]
+  }
+
+  /// `GET /apps/ID/channels/NAME`.
+  func channel() throws(HTTPAnswer) -> JSONValue {
+    let name = try checkedName()
+    let info = ChannelInfo(target["info"])
+    let isMissing = info.asks(for: "user_count") && dialect.answers.kind(of: name) != .presence
+    guard !isMissing || !dialect.has(.refusesMissingCounts) else {
+      throw .refusal(400, "user_count is only known of presence channels")
+    }
+    if let all = dialect.answers.attributes(of: name, in: hub) { return .object(all) }
+    let occupied = JSONValue.Member("occupied", .bool(hub.subscriptionCount(name) > 0))
+    return .object([occupied] + attributes(of: name, info))
+  }
+
+  /// `GET /apps/ID/channels/NAME/users`.
+  func users() throws(HTTPAnswer) -> JSONValue {
+    let name = try checkedName()
+    if let refusal = dialect.answers.refusal(ofUsersOf: name, in: hub) { throw refusal }
+    let showsInfo = dialect.has(.tellsUserInfo) && target["with_user_info"] == "1"
+    let users = hub.members(of: name).members.map { member in
+      JSONValue.object(present: ["id": member.id, "user_info": showsInfo ? member.info : nil])
+    }
+    return ["users": .array(users)]
+  }
+
+  /// `GET /apps/ID/connections`: how many there are.
+  func connections() -> JSONValue { ["connections": .integer(hub.connectionCount)] }
+
+  /// The requested information about a channel.
+  func attributes(of channel: String, _ info: ChannelInfo) -> [JSONValue.Member] {
+    var members: [JSONValue.Member] = []
+    let isCounted = dialect.has(.countsEmptyChannels) || hub.subscriptionCount(channel) > 0
+    let isPresence = dialect.answers.kind(of: channel) == .presence
+    if info.asks(for: "user_count"), isPresence, isCounted {
+      members.append(.init("user_count", .integer(hub.members(of: channel).count)))
+    }
+    if info.asks(for: "subscription_count"), isCounted,
+      !isPresence || dialect.has(.countsMembersTwice)
+    {
+      members.append(.init("subscription_count", .integer(hub.subscriptionCount(channel))))
+    }
+    if info.asks(for: "cache"), let (data, timeLeft) = hub.cached(channel, at: now) {
+      let left = timeLeft.map { JSONValue.integer(Int($0.components.seconds)) }
+      members.append(.init("cache", .object(present: ["data": .string(data), "ttl": left])))
+    }
+    return members
+  }
+
+  /// The channel in the path.
+  private func checkedName() throws(HTTPAnswer) -> String {
+    guard let problem = dialect.answers.problem(inChannel: path[1]) else { return path[1] }
+    throw .refusal(400, "Invalid channel: \(problem)")
+  }
+}
+
+/// The `info` parameter of a call.
+struct ChannelInfo {
+  private let names: [String]
+
+  /// Names with commas between; unknown ones are ignored.
+  init(_ list: String?) {
+    names = (list ?? "").split(separator: ",").map { String($0.filter { $0 != " " }) }
+  }
+
+  var isEmpty: Bool { names.isEmpty }
+
+  func asks(for name: String) -> Bool { names.contains(name) }
 }
