@@ -15,8 +15,8 @@ enum SignCommand {
     }
     let claim = Claim(settings)
     switch settings.task {
-    case .authorize: return print(.object(claim.answer), diagnostics)
-    case .sign: return print(.object(claim.signed), diagnostics)
+    case .authorize: return print(claim.answer, diagnostics)
+    case .sign: return print(claim.signed, diagnostics)
     case .verify(let given):
       // A whole token is as good as its signature.
       let hex = given?.split(separator: ":").last.map(String.init) ?? ""
@@ -43,44 +43,39 @@ private struct Claim {
   /// The text that is signed.
   let text: String
   let signature: String
-  /// `KEY:HEX`; nil for webhooks, which carry key and signature apart.
-  private let token: String?
-  /// What an authorisation endpoint adds.
-  private var extra: [JSONValue.Member] = []
+  /// What an authorisation endpoint answers; nothing for webhooks, which carry key and signature apart.
+  let answer: JSONValue
 
   init(_ settings: SignSettings) {
     let signer = SubscriptionSignature(key: settings.key, secret: settings.secret.revealed)
+    var token: String?
     switch settings.subject {
     case .channel(let channel, let socketID, let data):
-      let auth = signer.authorize(socketID: socketID, channel: channel, channelData: data)
+      token = signer.authorize(socketID: socketID, channel: channel, channelData: data).auth
       text = "\(socketID):\(channel)" + (data.map { ":\($0)" } ?? "")
-      token = auth.auth
-      extra = data.map { [.init("channel_data", .string($0))] } ?? []
-      if let key = settings.encryptionKey {
-        let secret = key.sharedSecret(channel: channel)
-        extra.append(.init("shared_secret", .string(secret)))
-      }
+      answer = .object(texts: [
+        "auth": token, "channel_data": data,
+        "shared_secret": settings.encryptionKey?.sharedSecret(channel: channel),
+      ])
     case .user(let socketID, let data):
-      text = "\(socketID)::user::\(data)"
       token = signer.signIn(socketID: socketID, userData: data)
-      extra = [.init("user_data", .string(data))]
+      text = "\(socketID)::user::\(data)"
+      answer = .object(texts: ["auth": token, "user_data": data])
     case .webhook(let body), .request(_, _, let body?):
       text = body
-      token = nil
+      answer = [:]
     case .request:
       text = ""
-      token = nil
+      answer = [:]
     }
     signature =
       token.map { $0.dropping(prefix: settings.key + ":") ?? $0 }
       ?? WebhookSignature.sign(Array(text.utf8), secret: settings.secret.revealed)
   }
 
-  /// What an authorisation endpoint answers.
-  var answer: [JSONValue.Member] { [.init("auth", .string(token ?? ""))] + extra }
-
-  var signed: [JSONValue.Member] {
-    [.init("string_to_sign", .string(text)), .init("signature", .string(signature))]
-      + (token == nil ? [] : answer)
+  var signed: JSONValue {
+    .object(
+      [.init("string_to_sign", .string(text)), .init("signature", .string(signature))]
+        + (answer.members ?? []))
   }
 }

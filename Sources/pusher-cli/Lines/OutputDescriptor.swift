@@ -76,10 +76,7 @@ struct OutputDescriptor {
   /// A second, non-blocking way to the same pipe or terminal; `nil` where the system or its rights refuse.
   private static func reopen(_ descriptor: Int32) -> Int32? {
     #if os(Linux)
-      let path = "/proc/self/fd/\(descriptor)"
-      let own = ProcessMemory.whileShown {
-        unsafe open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-      }
+      let own = SystemCalls.reopen(descriptor, O_WRONLY | O_NONBLOCK | O_NOCTTY)
       return own >= 0 ? own : nil
     #else
       return nil
@@ -152,7 +149,8 @@ enum TornLine {
     let place = isAppended ? off_t(status.st_size) : lseek(descriptor, 0, SEEK_CUR)
     // After the file's end there are only zeros.
     guard place > 0, place <= off_t(status.st_size) else { return .whole }
-    let readable = openForReading(descriptor)
+    // The same file once more, since standard output is seldom open for reading.
+    let readable = SystemCalls.reopen(descriptor, O_RDONLY)
     guard readable >= 0 else { return .unknown(reason: "\(SystemError(code: errno))") }
     defer { close(readable) }
     var byte: UInt8 = 0
@@ -160,18 +158,5 @@ enum TornLine {
       return .unknown(reason: "\(SystemError(code: errno))")
     }
     return byte == terminator ? .whole : .torn
-  }
-
-  /// The same file once more, since standard output is seldom open for reading.
-  private static func openForReading(_ descriptor: Int32) -> Int32 {
-    #if canImport(Darwin)
-      var path = [CChar](repeating: 0, count: Int(PATH_MAX))
-      guard unsafe fcntl(descriptor, F_GETPATH, &path) == 0 else { return -1 }
-      return unsafe open(path, O_RDONLY | O_CLOEXEC)
-    #else
-      return ProcessMemory.whileShown {
-        unsafe open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC)
-      }
-    #endif
   }
 }

@@ -64,13 +64,15 @@ class Printer {
   ) {
     let number = count
     let time = burstTime
-    template.write(to: output, style: style, writeLine: line) { field in
+    template.write(to: output, style: style) { field in
       switch field {
       case .time: time?.rfc3339 ?? ""
       case .seconds: time?.secondsText ?? ""
       case .number: String(number)
       default: value(field) ?? ""
       }
+    } writeLine: {
+      line()
     }
   }
 
@@ -143,7 +145,7 @@ extension FormatTemplate {
   /// Control characters of names and ids are shown instead of obeyed, so that none begins a line of its own; those of
   /// data only on a terminal.
   func write(
-    to output: ByteBuffer, style: EventLineStyle, writeLine: () -> Void, value: (Field) -> String
+    to output: ByteBuffer, style: EventLineStyle, value: (Field) -> String, writeLine: () -> Void
   ) {
     for part in parts {
       switch part {

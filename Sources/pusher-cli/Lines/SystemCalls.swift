@@ -43,6 +43,19 @@ enum SystemCalls {
     return unsafe poll(&waiting, 1, milliseconds) == 1 && waiting.revents & Int16(POLLOUT) != 0
   }
 
+  /// Opens what a descriptor leads to once more; -1, with `errno`, where the system or its rights refuse.
+  static func reopen(_ descriptor: Int32, _ flags: Int32) -> Int32 {
+    #if canImport(Darwin)
+      var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+      guard unsafe fcntl(descriptor, F_GETPATH, &path) == 0 else { return -1 }
+      return unsafe open(path, flags | O_CLOEXEC)
+    #else
+      return ProcessMemory.whileShown {
+        unsafe open("/proc/self/fd/\(descriptor)", flags | O_CLOEXEC)
+      }
+    #endif
+  }
+
   /// Lets a millisecond pass, unless a signal comes.
   static func pause() { _ = poll(nil, 0, 1) }
 }
