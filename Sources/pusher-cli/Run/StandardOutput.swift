@@ -1,18 +1,5 @@
 internal import PusherCore
 
-/// Standard output of commands that print an answer and end: written whole, waiting for the reader.
-enum StandardOutput {
-  /// Writes `text`; answers in words why it could not be written, or nil.
-  ///
-  /// A reader that has gone ends the program by SIGPIPE, as it ends a filter.
-  static func write(_ text: String) -> String? {
-    let bytes = StandardDescriptors.isTerminal(1) ? TerminalText.safe(text) : Array(text.utf8)
-    let fault = SystemCalls.writeWhole(bytes, to: 1, waits: true)
-    if fault == .brokenPipe { Signals.dieOfBrokenPipe() }
-    return fault.map { "\($0)" }
-  }
-}
-
 extension Diagnostics {
   /// The status of a command's body; its errors are reported.
   func outcome(of body: () throws -> ExitStatus) -> ExitStatus {
@@ -42,9 +29,11 @@ extension Diagnostics {
     return .output
   }
 
-  /// Prints `text` to standard output; the status is `status`, or ``ExitStatus/output`` when that failed.
+  /// Prints `text` whole to standard output, waiting for its reader; the status is `status` unless that failed.
   func print(_ text: String, _ status: ExitStatus = .success) -> ExitStatus {
-    StandardOutput.write(text).map(cannotPrint) ?? status
+    let bytes = StandardDescriptors.isTerminal(1) ? TerminalText.safe(text) : Array(text.utf8)
+    guard let fault = SystemCalls.writeWhole(bytes, to: 1, waits: true) else { return status }
+    return outcome(of: fault == .brokenPipe ? .readerGone : .system(fault))
   }
 }
 

@@ -16,9 +16,6 @@ extension CommandSettings {
     var reader = SettingsReader(typed, environment: environment, files: files)
     try self.init(&reader)
   }
-
-  var verbosity: Verbosity { common.verbosity }
-  var warnings: [Caution] { common.warnings }
 }
 
 /// The common settings of all working commands.

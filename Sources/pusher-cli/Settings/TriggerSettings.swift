@@ -28,10 +28,6 @@ struct TriggerSettings: CommandSettings {
   var isDryRun: Bool
   var common: CommonSettings
 
-  var connection: ConnectionSettings { access.connection }
-  var appID: String { access.appID }
-  var secret: Secret { access.secret }
-
   /// The most bytes of data that are read; servers take far less and say so.
   static let dataLimit = 16 << 20
   /// The longest event name servers take.

@@ -20,6 +20,17 @@ func arguments(_ words: [String]) throws -> TypedArguments {
 
 struct NoCommand: Error {}
 
+extension CommandSettings {
+  var verbosity: Verbosity { common.verbosity }
+  var warnings: [Caution] { common.warnings }
+}
+
+extension TriggerSettings {
+  var connection: ConnectionSettings { access.connection }
+  var appID: String { access.appID }
+  var secret: Secret { access.secret }
+}
+
 /// The message a command line or its settings are refused with; nil when they are not.
 func refusal(_ body: () throws -> Void) -> String? {
   do {
