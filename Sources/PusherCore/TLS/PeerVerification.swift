@@ -69,10 +69,8 @@ extension TLSEngine {
         subject: subject)
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT,
       X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-      let issuer = unsafe Self.issuer(of: certificate).map { " (\($0))" } ?? ""
-      return .unknownAuthority(
-        reason: "its issuer\(issuer) is not trusted, and the server sent no chain to one that is",
-        subject: subject)
+      let issuer = unsafe Self.issuer(of: certificate).map { "issuer '\($0)'" } ?? "its issuer"
+      return .unknownAuthority(reason: "\(issuer) is unknown here", subject: subject)
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
       return .unknownAuthority(
         reason: "it is self-signed and not itself trusted", subject: subject)

@@ -37,12 +37,12 @@ package enum ProxyError: Error, Equatable, CustomStringConvertible {
     switch self {
     case .unreachable(let reason): "cannot be reached: \(reason)"
     case .refused(let destination, let status, let reason):
-      "gives no way to \(destination): HTTP \(status)" + (reason.isEmpty ? "" : " \(reason)")
+      "refused to connect to \(destination): HTTP \(status)" + (reason.isEmpty ? "" : " \(reason)")
     case .credentialsMissing: "wants a user name and password"
     case .credentialsRefused: "refuses the user name and password"
     case .unsupportedAuthentication(let offered):
       "wants authentication by \(offered), which is not spoken here"
-    case .socksRefused(let destination, let reply): "gives no way to \(destination): \(reply)"
+    case .socksRefused(let destination, let reply): "refused to connect to \(destination): \(reply)"
     case .invalidName(let reason): "cannot be asked for this server: \(reason)"
     case .invalidAnswer(let reason): "sends an invalid answer: \(reason)"
     case .endedEarly: "ended the connection before its answer was complete"

@@ -182,7 +182,7 @@ final class ChannelsLifecycle: Lifecycle {
 
   override func back(after length: Duration) {
     diagnostics.warning(
-      "back after \(length.inWords); events sent meanwhile are lost (Pusher Channels keeps none)")
+      "back after \(length.inWords); events sent meanwhile are lost (the protocol has no replay)")
   }
 
   /// Says each name once, since it may come with every event for as long as this version is in use.

@@ -88,7 +88,7 @@ struct Hints {
 
   static func hint(_ problem: TrustProblem) -> String {
     switch problem {
-    case .unknownAuthority: " (--cacert FILE trusts another authority)"
+    case .unknownAuthority: "; trust it with --cacert FILE"
     case .clientCertificate: " (--tls-cert FILE and --tls-key FILE give one)"
     case .certificate, .publicKey: ""
     }

@@ -38,7 +38,7 @@ struct ForwardingProxyTests {
       ["subscribe"] + local.address + ["--key", LocalServer.key, "a", "--proxy", proxy.url]
     ).result()
     #expect(socket.ending == .exited(4))
-    #expect(socket.errorText.contains("gives no way to 127.0.0.1:\(local.port): HTTP 403"))
+    #expect(socket.errorText.contains("refused to connect to 127.0.0.1:\(local.port): HTTP 403"))
   }
 
   @Test(.needs(.proxies))

@@ -121,20 +121,20 @@ struct `Through real proxies` {
     let filtered = try run(
       ["subscribe"] + server.address + ["a", "--proxy", filtering.url])
     #expect(filtered.ending == .exited(4))
-    #expect(filtered.errorText.contains("gives no way to 127.0.0.1:\(server.port): HTTP 403"))
+    #expect(filtered.errorText.contains("refused to connect to 127.0.0.1:\(server.port): HTTP 403"))
 
     let closed = try Loopback.closedPort()
     let arguments = ["subscribe", "--host", "127.0.0.1", "--port", "\(closed)", "--scheme", "http"]
     let tinyproxy = try LocalProxy(.tinyproxy)
     let byHTTP = try run(arguments + ["a", "--proxy", tinyproxy.url])
     #expect(byHTTP.ending == .exited(4))
-    #expect(byHTTP.errorText.contains("gives no way to 127.0.0.1:\(closed): HTTP 50"))
+    #expect(byHTTP.errorText.contains("refused to connect to 127.0.0.1:\(closed): HTTP 50"))
     let microsocks = try LocalProxy(.microsocks)
     let bySOCKS = try run(arguments + ["a", "--proxy", microsocks.url])
     #expect(bySOCKS.ending == .exited(4))
     #expect(
       bySOCKS.errorText.contains(
-        "gives no way to 127.0.0.1:\(closed): connection refused (SOCKS reply 5)"),
+        "refused to connect to 127.0.0.1:\(closed): connection refused (SOCKS reply 5)"),
       "\(bySOCKS.errorText)")
   }
 

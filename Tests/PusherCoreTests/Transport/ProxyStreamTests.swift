@@ -68,7 +68,7 @@ import Testing
     let result = try connect("http", says: answer) { _ in false }
     #expect(
       result.client.failure?.description
-        == "proxy \(result.proxy) gives no way to server.test:80: HTTP 403 Filtered")
+        == "proxy \(result.proxy) refused to connect to server.test:80: HTTP 403 Filtered")
   }
 
   @Test func `a proxy that hangs up in the middle of its answer`() throws {

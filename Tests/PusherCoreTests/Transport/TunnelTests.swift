@@ -125,7 +125,7 @@ private struct Talk {
     try Talk.expect(error, from: bytes("HTTP/1.1 \(status) Some words\r\n\r\n")) {
       try Talk("http://proxy")
     }
-    #expect("\(error)" == "gives no way to server.test:443: HTTP \(status) Some words")
+    #expect("\(error)" == "refused to connect to server.test:443: HTTP \(status) Some words")
   }
 
   @Test func `an answer that is none, and one without an end`() throws {
@@ -200,7 +200,7 @@ private struct Talk {
   func `each reply has its words`(code: UInt8, words: String) throws {
     let error = ProxyError.socksRefused(
       destination: "server.test:443", SOCKSReply(rawValue: code))
-    #expect("\(error)" == "gives no way to server.test:443: \(words) (SOCKS reply \(code))")
+    #expect("\(error)" == "refused to connect to server.test:443: \(words) (SOCKS reply \(code))")
     try Talk.expect(error, from: [5, 0, 5, code]) { try Talk("socks5h://proxy") }
   }
 
