@@ -19,6 +19,11 @@ struct Main {
       case .page(let page, let status): return early.print(page.text, status)
       case .version: return early.print(Version.line)
       case .completion(let script): return early.print(script.text)
+      case .configPath:
+        return early.print(ConfigurationFile.path(Environment(environment)) + "\n")
+      case .config(let typed, let isJSON):
+        return try run(
+          { ConfigCommand.run($0, isJSON: isJSON, diagnostics: $1) }, typed, environment)
       case .subscribe(let typed): return try run(SubscribeCommand.run, typed, environment)
       case .sse(let typed): return try run(StreamCommand.run, typed, environment)
       case .serve(let typed): return try run(ServeCommand.run, typed, environment)

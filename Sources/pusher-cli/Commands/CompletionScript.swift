@@ -78,6 +78,7 @@ extension CompletionScript {
   private static func operands(of command: Command) -> [String] {
     switch command {
     case .help: Command.allCases.map(\.rawValue) + HelpPage.topics.map(\.name)
+    case .config: Set<Command>.talking.map(\.rawValue).sorted() + ["path"]
     case .completion: allCases.map(\.rawValue)
     case .sign, .verify: ["channel", "user", "request", "webhook"]
     case .webhook: ["listen"]

@@ -78,8 +78,8 @@ extension HelpPage {
       sign, verify KIND        sign by hand, or find out why a signature is refused
       webhook listen           receive webhooks, verify and print them
       serve                    run a local server to develop and test with
-      completion SHELL         print a script for bash, zsh or fish
-      help [COMMAND|TOPIC]     show help; 'version' shows the version
+      config [COMMAND]         show the settings and where they come from
+      help [COMMAND|TOPIC]     show help; also 'completion SHELL' and 'version'
 
     Topics: environment, exit-codes, output, recipes. Manual: man pusher-cli
 

@@ -99,6 +99,16 @@ extension HelpPage {
       pusher-cli serve --key demo --app-id 1 --secret-file secret
       pusher-cli serve --webhook http://localhost:8000/hook --log-events
     """,
+    .config: """
+    Usage: pusher-cli config [COMMAND] [OPTION...]
+           pusher-cli config path
+    Prints every setting that COMMAND, or subscribe, would have with these options,
+    and where it comes from; with -o json a JSON line each. Secrets are left out.
+    'path' prints where the configuration file is.
+
+      pusher-cli config --env-file .env
+      pusher-cli config trigger --profile shop -o json | jq -r .source
+    """,
     .completion: """
     Usage: pusher-cli completion bash|zsh|fish
     Prints a script that lets the shell complete commands, options and values;

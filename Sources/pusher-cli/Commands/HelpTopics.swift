@@ -32,8 +32,13 @@ extension HelpPage {
     One family supplies everything: the first with a key of PUSHER_, PUSHER_URL,
     REVERB_, SOKETI_. BROADCAST_CONNECTION (older: BROADCAST_DRIVER) set to 'pusher'
     or 'reverb' puts that one first. Options override single values. A host such as
-    api-eu.pusher.com names the cluster; 0.0.0.0 means 127.0.0.1.
+    api-eu.pusher.com names the cluster; 0.0.0.0 means 127.0.0.1. --env-file FILE
+    reads these variables from a .env file instead.
 
+      PUSHER_CLI_ENV_FILE                   a .env file, if no variable has a key
+      PUSHER_CLI_PROFILE                    a profile, in the same case
+      PUSHER_CLI_CONFIG                     the configuration file to read
+      XDG_CONFIG_HOME, HOME                 where it is: .../pusher-cli/config
       PUSHER_CLI_OUTPUT                     json, pretty or raw
       PUSHER_CLI_COLOR                      auto, always or never
       NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, TERM      colour, unless said otherwise

@@ -12,6 +12,9 @@ enum Invocation: Equatable {
   /// `auth`, `sign` or `verify`.
   case sign(TypedArguments)
   case webhook(TypedArguments)
+  /// The settings of the command that was typed, or their place on the disk.
+  case config(TypedArguments, isJSON: Bool)
+  case configPath
   case completion(CompletionScript)
 
   /// Reads the words after the program's name.
@@ -52,6 +55,10 @@ enum Invocation: Equatable {
     }
     var rest = arguments
     rest.remove(at: first)
+    if command == .config {
+      self = try Self.configuration(rest)
+      return
+    }
     let typed = try TypedArguments(command, rest)
     switch command {
     case .subscribe: self = .subscribe(typed)
@@ -61,6 +68,7 @@ enum Invocation: Equatable {
     case .channels, .users, .terminate: self = .inspect(typed)
     case .auth, .sign, .verify: self = .sign(typed)
     case .webhook: self = .webhook(typed)
+    case .config: preconditionFailure("its arguments are another command's")
     case .completion: self = .completion(try Self.script(typed.operands))
     case .help: self = .page(try HelpPage(named: typed.operands), .success)
     case .version: self = .version
@@ -73,6 +81,28 @@ enum Invocation: Equatable {
 }
 
 extension Invocation {
+  /// `config [COMMAND]` takes what the command takes, and `-o json`.
+  private static func configuration(_ arguments: [Argument]) throws(UsageError) -> Invocation {
+    var rest = arguments
+    var command = Command.subscribe
+    if let place = rest.firstIndex(where: { if case .operand = $0 { true } else { false } }),
+      case .operand(let word) = rest[place]
+    {
+      if word == "path", rest.count == 1 { return .configPath }
+      guard let named = Command(word: word), Set<Command>.talking.contains(named) else {
+        let words = Set<Command>.talking.map(\.rawValue).sorted() + ["path"]
+        let clause = Suggestion.clause(for: word, in: words)
+        throw UsageError(
+          "config takes a command or 'path' (found '\(word)')\(clause)", helpFor: .config)
+      }
+      command = named
+      rest.remove(at: place)
+    }
+    let isJSON = rest.contains(.value(.output, "json"))
+    rest.removeAll { $0 == .value(.output, "json") }
+    return .config(try TypedArguments(command, rest), isJSON: isJSON)
+  }
+
   private static func script(_ words: [String]) throws(UsageError) -> CompletionScript {
     let shells = CompletionScript.allCases.map(\.rawValue)
     guard words.count == 1, let word = words.first else {

@@ -11,6 +11,7 @@ enum Command: String, CaseIterable, Sendable {
   case sign
   case verify
   case webhook
+  case config
   case completion
   case help
   case version
@@ -43,6 +44,7 @@ extension Command {
     case .sign: "sign by hand"
     case .verify: "find out why a signature is refused"
     case .webhook: "receive webhooks, verify and print them"
+    case .config: "show the settings and where they come from"
     case .completion: "print a script that completes commands in a shell"
     case .help: "show help"
     case .version: "show the version"

@@ -13,7 +13,7 @@ extension CommandSettings {
   init(
     _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
   ) throws(UsageError) {
-    var reader = SettingsReader(typed, environment: environment, files: files)
+    var reader = try SettingsReader(typed, environment: environment, files: files)
     try self.init(&reader)
   }
 }

@@ -54,12 +54,6 @@ extension SettingsReader {
     Service.named.first { $0.name == typed.value(.service) }?.service ?? .pusher
   }
 
-  /// The source that `--local` or the environment offers.
-  func source(_ face: Face) throws(UsageError) -> CredentialSource {
-    if typed.isOn(.local) { return .local }
-    return try environment.source(forKey: typed.text(.key), isAPI: face == .api)
-  }
-
   /// The server: the source's, with options replacing single members.
   mutating func connection(
     _ face: Face, _ source: CredentialSource
@@ -76,11 +70,12 @@ extension SettingsReader {
   private func server(
     _ face: Face, _ source: CredentialSource
   ) throws(UsageError) -> (host: String, port: Int?, scheme: String) {
-    let typedCluster = typed.setting(.cluster)
     try typed.exclude(.host, .cluster)
     try typed.exclude(.local, .cluster)
-    let host = try (typed.setting(.host) ?? (typedCluster == nil ? source.host : nil))
-      .map(Self.checkedHost)
+    let apiHost = face == .api ? typed.setting(.apiHost) : nil
+    let typedCluster = apiHost == nil ? typed.setting(.cluster) : nil
+    let typedHost = apiHost ?? typed.setting(.host)
+    let host = try (typedHost ?? (typedCluster == nil ? source.host : nil)).map(Self.checkedHost)
     var cluster = typedCluster ?? (host == nil ? source.cluster : nil)
     if let host, let named = Self.cluster(of: host) {
       cluster = Setting(origin: "host", value: named)
@@ -93,11 +88,12 @@ extension SettingsReader {
     // Another service's port and scheme say nothing about the cluster that was typed.
     let inherited = typedCluster == nil ? source : CredentialSource()
     let name = cluster.map { face.host(service, cluster: $0.value) }
-    let port = typed.integer(.port) == nil ? inherited.port : nil
+    let typedPort = (face == .api ? typed.integer(.apiPort) : nil) ?? typed.integer(.port)
+    let port = typedPort == nil ? inherited.port : nil
     let scheme = typed.text(.scheme) == nil ? inherited.scheme : nil
     return (
       name ?? host ?? face.host(service, cluster: nil),
-      try port.map(Self.checkedPort) ?? typed.integer(.port),
+      try port.map(Self.checkedPort) ?? typedPort,
       try scheme.map(Self.checkedScheme) ?? typed.word(.scheme)
     )
   }

@@ -14,7 +14,7 @@ struct Setting: Equatable, Sendable {
 
 /// Where a secret can be had; it is read only when something has to be signed.
 enum SecretOrigin: Equatable, Sendable {
-  case text(Secret)
+  case text(Secret, origin: String)
   case file(path: String, origin: String)
 }
 
@@ -31,6 +31,9 @@ struct CredentialSource: Equatable, Sendable {
   /// The variable that must name the server, for families of self-hosted ones.
   var requiredHost: String?
 
+  /// Where the app is named.
+  var origin: String { key?.origin ?? host?.origin ?? "default" }
+
   /// Whether it says anything at all.
   var isEmpty: Bool { self == CredentialSource() }
 }
@@ -41,38 +44,46 @@ struct Environment: Sendable {
   static let serviceCredentials = "CREDENTIALS_DIRECTORY"
 
   let variables: [String: String]
+  /// The `.env` file that holds them; `nil` for the process's own.
+  let file: String?
 
-  init(_ variables: [String: String]) {
+  init(_ variables: [String: String], file: String? = nil) {
     self.variables = variables
+    self.file = file
   }
 
   subscript(name: String) -> String? {
     variables[name].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// The first of the names that is set.
+  /// The first of the names that is set, without the quotes that `docker --env-file` leaves around a value.
   func first(_ names: String...) -> Setting? {
     for name in names {
-      if let value = self[name] { return Setting(origin: name, value: value) }
+      guard let value = self[name].map(Self.unquoted), !value.isEmpty else { continue }
+      return Setting(origin: file.map { "\(name) in \($0)" } ?? name, value: value)
     }
     return nil
   }
 
-  /// The source the environment offers, which may be empty.
+  private static func unquoted(_ value: String) -> String {
+    let bytes = value.utf8
+    guard bytes.count >= 2, let first = bytes.first, first == bytes.last,
+      first == UInt8(ascii: "\"") || first == UInt8(ascii: "'")
+    else { return value }
+    return String(value.dropFirst().dropLast())
+  }
+
+  /// The sources it offers, the preferred one first; none of them is empty.
   ///
-  /// With a key given as an option, a source of that very key is preferred, and a source without a key will do.
-  ///
-  /// - Throws: ``UsageError`` when `PUSHER_URL` is chosen and malformed.
-  func source(forKey key: String?, isAPI: Bool) throws(UsageError) -> CredentialSource {
+  /// - Throws: ``UsageError`` when `PUSHER_URL` is malformed.
+  func sources(isAPI: Bool) throws(UsageError) -> [CredentialSource] {
     var sources = [pusher, try fromURL(), reverb(isAPI: isAPI), soketi].filter { !$0.isEmpty }
     if self["BROADCAST_CONNECTION"] ?? self["BROADCAST_DRIVER"] == "reverb",
       let index = sources.firstIndex(where: { $0.requiredHost != nil })
     {
       sources.insert(sources.remove(at: index), at: 0)
     }
-    if let key, let same = sources.first(where: { $0.key?.value == key }) { return same }
-    let chosen = sources.first { $0.key != nil } ?? (key == nil ? nil : sources.first)
-    return withServiceCredential(chosen ?? CredentialSource())
+    return sources
   }
 
   private var pusher: CredentialSource {
@@ -115,23 +126,25 @@ struct Environment: Sendable {
 
   /// `https://KEY:SECRET@api-CLUSTER.pusher.com/apps/ID`, as the Heroku add-on sets it.
   private func fromURL() throws(UsageError) -> CredentialSource {
-    guard let text = self["PUSHER_URL"], first("PUSHER_APP_KEY", "PUSHER_KEY") == nil else {
+    guard let url = first("PUSHER_URL"), first("PUSHER_APP_KEY", "PUSHER_KEY") == nil else {
       return CredentialSource()
     }
-    guard let source = CredentialSource(pusherURL: text) else {
+    guard let source = CredentialSource(pusherURL: url) else {
       // The URL holds the secret, so the message does not repeat it.
       throw UsageError(
-        "PUSHER_URL is not of the form https://KEY:SECRET@api-CLUSTER.pusher.com/apps/ID")
+        "\(url.origin) is not of the form https://KEY:SECRET@api-CLUSTER.pusher.com/apps/ID")
     }
     return source
   }
 
   private func secret(_ names: String...) -> SecretOrigin? {
-    names.lazy.compactMap { self[$0] }.first.map { .text(Secret($0)) }
+    names.lazy.compactMap { first($0) }.first.map {
+      .text(Secret($0.value), origin: $0.origin)
+    }
   }
 
   /// systemd's LoadCredential=secret:… serves whatever family has no secret of its own.
-  private func withServiceCredential(_ source: CredentialSource) -> CredentialSource {
+  func withServiceCredential(_ source: CredentialSource) -> CredentialSource {
     guard source.secret == nil, let directory = self[Self.serviceCredentials] else { return source }
     var source = source
     source.secret = .file(path: directory + "/secret", origin: Self.serviceCredentials)
@@ -145,14 +158,15 @@ extension CredentialSource {
     func setting(_ value: String) -> Setting { Setting(origin: "--local", value: value) }
     // The official server libraries take digits only as an id.
     return CredentialSource(
-      key: setting("local"), secret: .text(Secret("local")), appID: setting("1"),
+      key: setting("local"), secret: .text(Secret("local"), origin: "--local"), appID: setting("1"),
       host: setting("127.0.0.1"), port: setting("6001"), scheme: setting("http"))
   }
 
   /// The parts of a `PUSHER_URL`; nil unless scheme, key, secret, host and app id are all there.
-  fileprivate init?(pusherURL text: String) {
+  fileprivate init?(pusherURL url: Setting) {
+    let text = url.value
     func setting(_ value: Substring) -> Setting {
-      Setting(origin: "PUSHER_URL", value: String(value))
+      Setting(origin: url.origin, value: String(value))
     }
     guard let schemeEnd = text.firstRange(of: "://") else { return nil }
     let afterScheme = text[schemeEnd.upperBound...]
@@ -169,7 +183,7 @@ extension CredentialSource {
     }
     guard !host.isEmpty, !id.isEmpty, apps.lowerBound >= authorityEnd else { return nil }
     key = setting(user[0])
-    secret = .text(Secret(String(user[1])))
+    secret = .text(Secret(String(user[1])), origin: url.origin)
     appID = setting(id)
     self.host = setting(host)
     scheme = setting(text[..<schemeEnd.lowerBound])
@@ -187,7 +201,9 @@ extension Environment {
     "REVERB_APP_KEY", "REVERB_APP_SECRET", "REVERB_APP_ID", "REVERB_HOST", "REVERB_PORT",
     "REVERB_SCHEME", "REVERB_INTERNAL_HOST", "REVERB_INTERNAL_PORT", "REVERB_INTERNAL_SCHEME",
     "SOKETI_DEFAULT_APP_KEY", "SOKETI_DEFAULT_APP_SECRET", "SOKETI_DEFAULT_APP_ID", "SOKETI_PORT",
-    "BROADCAST_CONNECTION", "BROADCAST_DRIVER", "PUSHER_CLI_OUTPUT", "PUSHER_CLI_COLOR",
+    "BROADCAST_CONNECTION", "BROADCAST_DRIVER", "PUSHER_CLI_ENV_FILE",
+    "PUSHER_CLI_CONFIG", "PUSHER_CLI_PROFILE", "XDG_CONFIG_HOME", "HOME", "PUSHER_CLI_OUTPUT",
+    "PUSHER_CLI_COLOR",
     "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR",
     "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD", "JOURNAL_STREAM",
     "NOTIFY_SOCKET", "WATCHDOG_USEC",
@@ -204,5 +220,10 @@ extension Environment {
       unsafe variables[name] = String(cString: value)
     }
     return variables
+  }
+
+  /// Any variable of this process, for a `.env` file that names it.
+  static func variableOfProcess(_ name: String) -> String? {
+    unsafe getenv(name).map { unsafe String(cString: $0) }
   }
 }

@@ -32,16 +32,17 @@ extension SettingsReader {
     for channel: String?, orIfThere isWelcome: Bool = false
   ) throws(UsageError) -> EncryptionMasterKey? {
     let path = typed.text(.encryptionKeyFile)
-    let isThere = environment[Self.encryptionKeyVariable] != nil
-    guard channel != nil || path != nil || isWelcome && isThere else { return nil }
+    let variable = [namedFile, environment, fallbackFile].lazy.compactMap {
+      $0?.first(Self.encryptionKeyVariable)
+    }.first
+    guard channel != nil || path != nil || isWelcome && variable != nil else { return nil }
     let origin: String
     let text: String
     if let path {
       origin = "--encryption-key-file"
       text = try confidentialText(in: path, origin)
-    } else if let value = environment[Self.encryptionKeyVariable] {
-      origin = Self.encryptionKeyVariable
-      text = value
+    } else if let variable {
+      (origin, text) = (variable.origin, variable.value)
     } else {
       throw UsageError(
         "\(channel ?? "the channel") is encrypted: give --encryption-key-file or "

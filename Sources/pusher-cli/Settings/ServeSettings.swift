@@ -122,7 +122,7 @@ extension SettingsReader {
   fileprivate mutating func servedApp(
     _ listen: ListenSettings
   ) throws(UsageError) -> (app: Application, defaulted: [String]) {
-    let source = try environment.source(forKey: typed.text(.key), isAPI: true)
+    let source = try source(.api)
     let local = CredentialSource.local
     var withKey = source
     withKey.key = source.key ?? local.key

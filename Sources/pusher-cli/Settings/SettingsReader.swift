@@ -2,11 +2,20 @@ internal import PusherCore
 
 /// Turns what was typed and what the environment holds into settings; collects warnings on the way.
 ///
-/// Order: options, then the source an option names (`--local`), then the environment, then defaults.
+/// Order: options, then the source an option names (`--local`, `--env-file`), then the environment, then the file that
+/// the environment names, then defaults.
 struct SettingsReader {
-  let typed: TypedArguments
+  private(set) var typed: TypedArguments
   let environment: Environment
   let files: FileAccess
+  /// The `.env` file that an option names.
+  private(set) var namedFile: Environment?
+  /// The one that the environment names.
+  private(set) var fallbackFile: Environment?
+  /// The profile that an option names.
+  private(set) var namedProfile: CredentialSource?
+  /// Those that count when nothing else names an app, the preferred one first.
+  private(set) var fallbackProfiles: [CredentialSource] = []
   /// Warnings for the caller.
   private(set) var warnings: [Caution] = []
   /// What reads standard input, which can be read once.
@@ -14,10 +23,53 @@ struct SettingsReader {
   /// The secret once it was read.
   private var knownSecret: Secret?
 
-  init(_ typed: TypedArguments, environment: [String: String], files: FileAccess) {
+  /// - Throws: ``UsageError`` for a file of settings that cannot be read, and for a malformed `--url`.
+  init(
+    _ typed: TypedArguments, environment: [String: String], files: FileAccess
+  ) throws(UsageError) {
     self.typed = typed
     self.environment = Environment(environment)
     self.files = files
+    try takeURL()
+    try typed.exclude(.local, .envFile)
+    try typed.exclude(.local, .profile)
+    namedFile = try typed.setting(.envFile).map { path throws(UsageError) in try dotEnv(path) }
+    let isUseful = Set<Command>.working.contains(typed.command) && namedFile == nil
+    if isUseful, !typed.isOn(.local), let path = self.environment.first(Self.envFileVariable) {
+      fallbackFile = try dotEnv(path)
+    }
+    if Set<Command>.talking.contains(typed.command) { try takeConfiguration() }
+  }
+
+  /// Takes the profile that is named, else the one called `default` where nothing else names an app, and the options for
+  /// the command.
+  private mutating func takeConfiguration() throws(UsageError) {
+    let files = try configurationFiles()
+    let isLocal = typed.isOn(.local)
+    if let name = typed.setting(.profile) {
+      let section = try Self.profile(name, in: files)
+      namedProfile = section.source
+      try typed.fill(section.options, isNamed: true)
+    } else if !isLocal, namedFile == nil {
+      let name = environment.first("PUSHER_CLI_PROFILE")
+      let named = try name.map { name throws(UsageError) in try Self.profile(name, in: files) }
+      let sections = named.map { [$0] } ?? files.compactMap { $0.profiles["default"] }
+      fallbackProfiles = sections.map(\.source)
+      // What a profile says of another app's server is not for this one.
+      let chosen = try? source(.webSocket)
+      for section in sections where section.source.isEmpty || section.source == chosen {
+        try typed.fill(section.options, isNamed: false)
+      }
+    }
+    for file in files {
+      let options = file.commands[typed.command.rawValue]?.lines ?? []
+      try typed.fill(options.filter { !isLocal || !$0.flag.isOfConnection }, isNamed: false)
+    }
+  }
+
+  /// Takes the parts of `--url` as if each had been typed as an option of its own.
+  private mutating func takeURL() throws(UsageError) {
+    for (flag, value) in try typed.partsOfURL() { try typed.record(value, for: flag) }
   }
 
   mutating func warn(_ text: String) { warnings.append(Caution(text)) }
@@ -39,9 +91,7 @@ struct SettingsReader {
   ///
   /// - Throws: ``UsageError`` when there is none, or when it is the path of a TLS key as with other programs.
   func key(_ source: CredentialSource) throws(UsageError) -> Setting {
-    guard let key = typed.setting(.key) ?? source.key else {
-      throw UsageError("no app key: give --key or PUSHER_APP_KEY")
-    }
+    guard let key = typed.setting(.key) ?? source.key else { throw missingKey }
     if key.value.hasSuffix(".pem") || key.value.hasSuffix(".key"),
       files.permissions(key.value) != nil
     {
@@ -74,7 +124,7 @@ struct SettingsReader {
     let named = typed.text(.secretFile).map { SecretOrigin.file(path: $0, origin: "--secret-file") }
     switch named ?? source.secret {
     case nil: return nil
-    case .text(let secret): return secret
+    case .text(let secret, _): return secret
     case .file(let path, Environment.serviceCredentials) where files.permissions(path) == nil:
       return nil
     case .file(let path, let origin): return try secret(in: path, origin)
@@ -100,10 +150,15 @@ struct SettingsReader {
   mutating func confidentialText(in path: String, _ origin: String) throws(UsageError) -> String {
     let text = try self.text(of: path, origin, limit: 65_536)
     guard !text.isEmpty else { throw UsageError("\(origin): \(Self.name(path)) is empty") }
+    warnOfReaders(of: path)
+    return text
+  }
+
+  /// Warns when others can read a file that holds secrets.
+  mutating func warnOfReaders(of path: String) {
     if path != "-", let bits = files.permissions(path), bits & 0o077 != 0, !files.isProvided(path) {
       warn("\(path) can be read by other users; chmod 600 \(path)")
     }
-    return text
   }
 
   /// The text of a file, by default without its last newline; `-` is standard input.
@@ -152,7 +207,7 @@ struct SettingsReader {
     _ flag: Flag, _ variable: String? = nil
   ) throws(UsageError) -> Choice where Choice.RawValue == String {
     let set = variable.flatMap { environment[$0] }
-    let text = typed.text(flag) ?? set ?? typed.word(flag)
+    let text = (typed.isWeak(flag) ? set : nil) ?? typed.text(flag) ?? set ?? typed.word(flag)
     guard let choice = Choice(rawValue: text) else {
       let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
       throw UsageError("\(variable ?? flag.spelling): '\(text)' is not one of \(words)")

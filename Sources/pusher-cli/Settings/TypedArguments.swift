@@ -7,6 +7,10 @@ struct TypedArguments: Equatable, Sendable {
   private var values: [String: [String]] = [:]
   private var toggles: [String: Bool] = [:]
   private var counters: [String: Int] = [:]
+  /// Where the values of options come from that were not typed.
+  private var origins: [String: String] = [:]
+  /// Those of them that a variable made for them comes before.
+  private var weak: Set<String> = []
 
   /// Sorts the arguments of `command` by flag.
   ///
@@ -28,7 +32,41 @@ struct TypedArguments: Equatable, Sendable {
 
   /// The same with the option's name, for messages.
   func setting(_ flag: Flag) -> Setting? {
-    text(flag).map { Setting(origin: flag.spelling, value: $0) }
+    text(flag).map { Setting(origin: origin(flag) ?? flag.spelling, value: $0) }
+  }
+
+  /// Where in a file a flag's value stands; `nil` when it was typed, or is nowhere.
+  func origin(_ flag: Flag) -> String? { origins[flag.name] }
+
+  /// Whether a flag's value comes from a file that no option named.
+  func isWeak(_ flag: Flag) -> Bool { weak.contains(flag.name) }
+
+  /// Options that contradict each other: one that was typed takes back the others of a file.
+  private static let rivals: [Set<String>] = [
+    ["auth-endpoint", "auth-command", "secret-file"], ["insecure", "cacert"],
+    ["format", "output"], ["format", "timestamps"], ["user-auth-endpoint", "user-auth-command"],
+    ["quiet", "verbose"],
+    ["ipv4", "ipv6"],
+  ]
+
+  /// Takes the options of a file that this command has, except where one was given that says the same or the opposite.
+  ///
+  /// - Parameter isNamed: Whether an option named the file's section.
+  mutating func fill(_ lines: [ConfigurationFile.Line], isNamed: Bool) throws(UsageError) {
+    let given = Set(values.keys).union(toggles.keys).union(counters.keys)
+    for line in lines {
+      guard let flag = Flags.named(line.flag.name, for: command), flag.commands.contains(command),
+        !given.contains(flag.name),
+        !Self.rivals.contains(where: { $0.contains(flag.name) && !$0.isDisjoint(with: given) })
+      else { continue }
+      if flag.takesValue {
+        try record(line.value, for: flag)
+      } else {
+        set(flag, line.value == "true")
+      }
+      origins[flag.name] = line.origin
+      if !isNamed { weak.insert(flag.name) }
+    }
   }
 
   /// All values given, in order.
@@ -67,7 +105,7 @@ struct TypedArguments: Equatable, Sendable {
   func count(_ flag: Flag) -> Int { counters[flag.name] ?? 0 }
 
   /// Whether it was typed at all.
-  private func isGiven(_ flag: Flag) -> Bool { text(flag) != nil || choice(flag) == true }
+  func isGiven(_ flag: Flag) -> Bool { text(flag) != nil || choice(flag) == true }
 
   /// Refuses two of these together.
   func exclude(_ flags: Flag...) throws(UsageError) {
@@ -103,7 +141,8 @@ struct TypedArguments: Equatable, Sendable {
     return words.dropLast().joined(separator: ", ") + " and " + last
   }
 
-  private mutating func record(_ value: String, for flag: Flag) throws(UsageError) {
+  /// Adds a value to those that were typed.
+  mutating func record(_ value: String, for flag: Flag) throws(UsageError) {
     if let fault = flag.fault(in: value) {
       throw UsageError("option \(flag.spelling): \(fault)", helpFor: command)
     }

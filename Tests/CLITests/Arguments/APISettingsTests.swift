@@ -20,7 +20,7 @@ import Testing
     ("users --local", "no channel: give one"),
     ("users --local news", "'news' has no users: only channels that begin with presence- do"),
     ("terminate --local", "no user: give an id"),
-    ("channels", "no app key: give --key or PUSHER_APP_KEY"),
+    ("channels", "no app key: give --key, PUSHER_APP_KEY or REVERB_APP_KEY"),
   ])
   func `a question that cannot be asked`(line: String, message: String) {
     #expect(refusal { _ = try inspect(line) } == message)

@@ -204,7 +204,7 @@ import Testing
     #expect(
       refusal(of: "-q")
         == "no command: give one of subscribe, sse, serve, trigger, channels, users, terminate, "
-        + "auth, sign, verify, webhook, completion, help, version")
+        + "auth, sign, verify, webhook, config, completion, help, version")
     #expect(refusal(of: "serve x") == "serve takes no arguments (found 'x')")
   }
 }

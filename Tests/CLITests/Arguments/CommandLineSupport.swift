@@ -14,7 +14,8 @@ func arguments(_ words: [String]) throws -> TypedArguments {
     .inspect(let typed),
     .sign(let typed), .webhook(let typed):
     return typed
-  case .page, .version, .completion: throw NoCommand()
+  case .config(let typed, _): return typed
+  case .page, .version, .completion, .configPath: throw NoCommand()
   }
 }
 

@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("a", "no app key: give --key or PUSHER_APP_KEY"),
+    ("a", "no app key: give --key, PUSHER_APP_KEY or REVERB_APP_KEY"),
     ("--key K", "no channel: give one, as in 'pusher-cli subscribe my-channel'"),
     ("--key K --host h --cluster eu a", "--host and --cluster exclude each other; give one"),
     ("--local --cluster eu a", "--local and --cluster exclude each other; give one"),
@@ -315,7 +315,9 @@ import Testing
 
   @Test func `key, app id and secret are needed`() {
     let base = "-c a -e x d"
-    #expect(refusal { _ = try trigger(base) } == "no app key: give --key or PUSHER_APP_KEY")
+    #expect(
+      refusal { _ = try trigger(base) }
+        == "no app key: give --key, PUSHER_APP_KEY or REVERB_APP_KEY")
     #expect(
       refusal { _ = try trigger(base + " --key k") } == "no app id: give --app-id or PUSHER_APP_ID")
     #expect(

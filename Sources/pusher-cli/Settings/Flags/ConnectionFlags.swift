@@ -3,8 +3,10 @@ internal import PusherCore
 extension Flag {
   /// Which server and app it is, and which way leads there.
   static let connecting: [Flag] = [
-    .key, .appID, .secretFile, .cluster, .host, .port, .scheme, .path, .local, .service, .cacert,
-    .tlsCert, .tlsKey, .pinSHA256, .insecure, .proxy, .ipv4, .ipv6, .subprotocol, .compression,
+    .key, .appID, .secretFile, .envFile, .profile, .config, .noConfig, .cluster, .host, .port,
+    .scheme, .path, .url, .apiHost,
+    .apiPort, .local, .service, .cacert, .tlsCert, .tlsKey, .pinSHA256, .insecure, .proxy, .ipv4,
+    .ipv6, .subprotocol, .compression,
     .sseCompression,
   ]
 
@@ -25,6 +27,32 @@ extension Flag {
       Read the app secret from FILE, without the last newline; `-` is standard input. There is no option that takes
       the secret itself, since it would show in ps(1).
       """)
+
+  static let envFile = Flag(
+    "env-file", .text("FILE"), of: .working, in: .connection, isCommon: true,
+    summary: "read the app and its server from a .env file",
+    manual: """
+      Read the app and its server from FILE, a `.env` file as Laravel, Symfony and docker compose write it: the
+      variables that ENVIRONMENT names count as they stand there, and those of the environment do not. Nothing of the
+      file is run. Quotes, `export`, comments, `${NAME}` and values of many lines are understood; `-` is standard
+      input. A file that is only there is never read by itself; PUSHER_CLI_ENV_FILE names one to fall back on.
+      """)
+
+  static let profile = Flag(
+    "profile", letter: "P", .text("NAME"), of: .talking, in: .connection,
+    summary: "take app, server and options of a profile",
+    manual: """
+      Take the app, its server and further options of the profile NAME in the configuration file; see FILES. Options
+      that are typed come before, and the environment names no app then.
+      """)
+
+  static let config = Flag(
+    "config", .text("FILE"), of: .talking, in: .connection,
+    summary: "read this configuration file only",
+    manual: "Read FILE as the only configuration file; see FILES.")
+
+  static let noConfig = Flag(
+    "no-config", of: .talking, in: .connection, summary: "read no configuration file")
 
   static let cluster = Flag(
     "cluster", .text("NAME"), of: .client, in: .connection, isCommon: true,
@@ -49,6 +77,25 @@ extension Flag {
     "path", .text("PREFIX"), of: .client, in: .connection,
     summary: "path in front of /app and /apps",
     manual: "The path in front of `/app` and `/apps`, with its first slash or without.")
+
+  static let url = Flag(
+    "url", .text("URL"), of: .client, in: .connection,
+    summary: "server, app key or app id in one",
+    manual: """
+      The server and the app in one: `wss://HOST:PORT/app/KEY` or `https://HOST:PORT/apps/ID`; a prefix may stand before
+      `/app`. It stands for --scheme, --host, --port, --path and --key or --app-id. A URL with the secret would show in
+      ps(1); put that into PUSHER_URL.
+      """)
+
+  static let apiHost = Flag(
+    "api-host", .text("HOST"), of: .calling, in: .connection,
+    summary: "where the HTTP API is, if elsewhere",
+    manual: "The host of the HTTP API, where that is not --host.")
+
+  static let apiPort = Flag(
+    "api-port", .integer(1...65_535), of: .calling, in: .connection,
+    summary: "its port, if it is another",
+    manual: "The port of the HTTP API, where that is not --port.")
 
   static let local = Flag(
     "local", of: .working.subtracting([.serve]), in: .connection, isCommon: true,

@@ -1,0 +1,124 @@
+internal import PusherCore
+
+/// What `config` shows: every setting of a command that has a value, and where it comes from.
+struct ConfigSettings: CommandSettings {
+  /// One setting; no value holds a secret.
+  struct Row: Equatable, Sendable {
+    var name: String
+    var value: String
+    /// An option, a variable, a line of a file, or `default`.
+    var origin: String
+  }
+
+  var rows: [Row]
+  /// What would keep the command from running.
+  var problem: UsageError?
+  var common: CommonSettings
+
+  init(_ reader: inout SettingsReader) throws(UsageError) {
+    rows = []
+    if Set<Command>.working.contains(reader.typed.command) {
+      do throws(UsageError) {
+        rows = try reader.connectionRows()
+      } catch {
+        problem = error
+      }
+    }
+    rows += try reader.optionRows()
+    common = reader.common
+  }
+}
+
+extension SettingsReader {
+  /// The app, its server, and the addresses that follow from them.
+  fileprivate mutating func connectionRows() throws(UsageError) -> [ConfigSettings.Row] {
+    let source = try source(.webSocket)
+    let settings: [(String, Setting?)] = [
+      ("key", (typed.setting(.key) ?? source.key).map(Self.shortened)),
+      ("secret", secretRow(source)), ("app id", typed.setting(.appID) ?? source.appID),
+      ("cluster", typed.setting(.cluster) ?? source.cluster),
+      ("host", typed.setting(.host) ?? source.host),
+      ("port", typed.setting(.port) ?? source.port),
+      ("scheme", typed.setting(.scheme) ?? source.scheme),
+      (
+        "path",
+        typed.setting(.path) ?? source.path.map { Setting(origin: source.origin, value: $0) }
+      ),
+    ]
+    var rows = settings.compactMap { name, setting in
+      setting.map { ConfigSettings.Row(name: name, value: $0.value, origin: $0.origin) }
+    }
+    guard Set<Command>.client.contains(typed.command) else { return rows }
+    let dialled = try connection(.webSocket, source)
+    let api = try connection(.api, try self.source(.api))
+    let server = HTTPURL(
+      scheme: dialled.isSecure ? .wss : .ws, host: dialled.host, port: dialled.port)
+    let key = Diagnostics.shortened(key: dialled.key)
+    let addresses = [
+      ("websocket", "\(server.place.dropLast())\(dialled.path)/app/\(key)"),
+      ("http api", "\(api.apiURL.place.dropLast())\(api.path)"),
+    ]
+    rows += addresses.map { .init(name: $0.0, value: $0.1, origin: "the above") }
+    return rows
+  }
+
+  private static func shortened(_ key: Setting) -> Setting {
+    Setting(origin: key.origin, value: Diagnostics.shortened(key: key.value))
+  }
+
+  /// That there is a secret, and where; nothing of it.
+  private func secretRow(_ source: CredentialSource) -> Setting? {
+    if let file = typed.setting(.secretFile) { return file }
+    return switch source.secret {
+    case .text(_, let origin): Setting(origin: origin, value: "(set)")
+    case .file(let path, let origin): Setting(origin: origin, value: path)
+    case nil: nil
+    }
+  }
+
+  /// The other options that were given or that have a default, and the variables that all programs heed.
+  fileprivate func optionRows() throws(UsageError) -> [ConfigSettings.Row] {
+    var rows: [ConfigSettings.Row] = []
+    for flag in Flags.of(typed.command) where !ConfigurationFile.isOfApp(flag) {
+      guard let value = shownValue(flag) else { continue }
+      rows.append(.init(name: flag.name, value: value, origin: origin(of: flag)))
+    }
+    let general = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"]
+    for name in general + general.map({ $0.lowercased() }) + ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
+      guard let value = environment[name] else { continue }
+      rows.append(
+        .init(name: name, value: Redaction.withoutPasswords(value), origin: "environment"))
+    }
+    return rows
+  }
+
+  private func shownValue(_ flag: Flag) -> String? {
+    if flag.value == .counter { return typed.count(flag) == 0 ? nil : String(typed.count(flag)) }
+    guard flag.takesValue else {
+      return typed.choice(flag) == nil && !flag.isOnByDefault ? nil : String(typed.isOn(flag))
+    }
+    let variable = Self.variables[flag.name].flatMap { environment[$0] }
+    if let variable, typed.text(flag) == nil || typed.isWeak(flag) { return variable }
+    let texts = typed.texts(flag)
+    guard !texts.isEmpty else { return typed.value(flag) }
+    return texts.map { Self.withoutSecret($0, flag) }.joined(separator: ", ")
+  }
+
+  /// A field's name without its value, which may be a token; other texts without the passwords of their URLs.
+  private static func withoutSecret(_ text: String, _ flag: Flag) -> String {
+    guard [Flag.authHeader, .authParam, .header].contains(flag), !text.hasPrefix("@") else {
+      return Redaction.withoutPasswords(text)
+    }
+    let name = text.prefix { $0 != ":" && $0 != "=" }
+    return name + text.dropFirst(name.count).prefix(1) + "…"
+  }
+
+  /// The variables that stand for options.
+  private static let variables = ["output": "PUSHER_CLI_OUTPUT", "color": "PUSHER_CLI_COLOR"]
+
+  private func origin(of flag: Flag) -> String {
+    if typed.isGiven(flag), !typed.isWeak(flag) { return typed.origin(flag) ?? flag.spelling }
+    if let variable = Self.variables[flag.name], environment[variable] != nil { return variable }
+    return typed.origin(flag) ?? "default"
+  }
+}

@@ -1,0 +1,155 @@
+internal import PusherCore
+
+/// The configuration file: apps by name, and what counts for options that were not typed.
+///
+/// `[profile NAME]` holds an app, its server and what is said to it; `[COMMAND]` holds options of one command. A line is
+/// `OPTION = VALUE` with an option's long name, `true` or `false` for an option without a value. An option that may be
+/// repeated may stand on several lines. A profile may also hold `secret`. Comments are lines that begin with `#` or `;`.
+struct ConfigurationFile: Equatable, Sendable {
+  /// One option.
+  struct Line: Equatable, Sendable {
+    let flag: Flag
+    /// As it would be typed; `true` or `false` for a flag without a value.
+    let value: String
+    /// The file and the line's number, for messages.
+    let origin: String
+  }
+
+  /// What stands under one heading.
+  struct Section: Equatable, Sendable {
+    fileprivate(set) var lines: [Line] = []
+    fileprivate(set) var secret: Secret?
+    /// Where that stands.
+    fileprivate var secretOrigin = ""
+  }
+
+  private(set) var profiles: [String: Section] = [:]
+  private(set) var commands: [String: Section] = [:]
+
+  /// Options that say where settings come from, or that are said once.
+  private static let barred: Set = [
+    "config", "no-config", "profile", "env-file", "local", "url", "help", "help-all", "version",
+  ]
+
+  /// Whether a flag says which app and server it is; these come from one source only.
+  static func isOfApp(_ flag: Flag) -> Bool {
+    [.key, .secretFile, .appID, .cluster, .host, .port, .scheme, .path].contains(flag)
+  }
+
+  /// Reads a whole file.
+  ///
+  /// - Parameters:
+  ///   - path: The file's name, for messages.
+  ///   - home: The directory that `~/` at the beginning of a value means.
+  /// - Throws: ``UsageError`` with file and line for the first that has no meaning.
+  init(parsing text: String, path: String, home: String?) throws(UsageError) {
+    var heading: Heading?
+    let lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
+    for (index, bytes) in lines.enumerated() {
+      let line = Self.trimmed(text[bytes.startIndex..<bytes.endIndex])
+      let origin = "\(path) line \(index + 1)"
+      guard let first = line.first, first != "#", first != ";" else { continue }
+      if first == "[" {
+        heading = try Heading(line, origin)
+        continue
+      }
+      guard let heading else {
+        throw UsageError("\(origin): '\(line)' stands under no [profile NAME] or [COMMAND]")
+      }
+      try take(line, under: heading, origin, home)
+    }
+  }
+
+  /// What a line in brackets names.
+  private enum Heading {
+    case profile(String)
+    case command(Command)
+
+    init(_ line: String, _ origin: String) throws(UsageError) {
+      let words = line.dropFirst().dropLast().split(separator: " ").map(String.init)
+      if line.last == "]", words.count == 2, words[0] == "profile" {
+        self = .profile(words[1])
+      } else if line.last == "]", words.count == 1, let command = Command(word: words[0]) {
+        self = .command(command)
+      } else {
+        throw UsageError("\(origin): '\(line)' is not [profile NAME] or [COMMAND]")
+      }
+    }
+  }
+
+  private mutating func take(
+    _ line: String, under heading: Heading, _ origin: String, _ home: String?
+  ) throws(UsageError) {
+    // The value stays out of messages: it may be a secret.
+    guard let equals = line.firstIndex(of: "=") else {
+      throw UsageError("\(origin) is not OPTION = VALUE")
+    }
+    let name = Self.trimmed(line[..<equals])
+    var value = Self.unquoted(Self.trimmed(line[line.index(after: equals)...]))
+    if let home, value.begins(with: "~/") { value = home + value.dropFirst() }
+    switch heading {
+    case .profile(let profile):
+      if name == "secret" {
+        profiles[profile, default: Section()].secret = Secret(value)
+        profiles[profile, default: Section()].secretOrigin = origin
+      } else {
+        let line = try Self.line(name, value, nil, origin)
+        profiles[profile, default: Section()].lines.append(line)
+      }
+    case .command(let command):
+      let line = try Self.line(name, value, command, origin)
+      commands[command.rawValue, default: Section()].lines.append(line)
+    }
+  }
+
+  private static func line(
+    _ name: String, _ value: String, _ command: Command?, _ origin: String
+  ) throws(UsageError) -> Line {
+    let known = (command.map(Flags.of) ?? Flags.all).filter { !barred.contains($0.name) }
+    guard let flag = known.first(where: { $0.name == name }) else {
+      let clause = Suggestion.clause(for: name, in: known.map(\.name))
+      throw UsageError("\(origin): unknown option '\(name)'\(clause)")
+    }
+    if flag.takesValue {
+      guard !value.isEmpty || flag.allowsEmpty else {
+        throw UsageError("\(origin): \(name) needs a value")
+      }
+      if let fault = flag.fault(in: value) { throw UsageError("\(origin): \(name): \(fault)") }
+    } else if value != "true" && value != "false" {
+      throw UsageError("\(origin): \(name) is true or false")
+    }
+    return Line(flag: flag, value: value, origin: origin)
+  }
+
+  private static func trimmed(_ text: Substring) -> String {
+    let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D }
+    var bytes = text.utf8.drop(while: isBlank)
+    while let last = bytes.last, isBlank(last) { bytes.removeLast() }
+    return String(Substring(bytes))
+  }
+
+  private static func unquoted(_ value: String) -> String {
+    guard value.count >= 2, let first = value.first, first == value.last, first == "\"" else {
+      return value
+    }
+    return String(value.dropFirst().dropLast())
+  }
+}
+
+extension ConfigurationFile.Section {
+  /// The app and server that the section names; empty when it names none.
+  var source: CredentialSource {
+    func setting(_ flag: Flag) -> Setting? {
+      lines.last { $0.flag == flag }.map { Setting(origin: $0.origin, value: $0.value) }
+    }
+    let file = setting(.secretFile).map { SecretOrigin.file(path: $0.value, origin: $0.origin) }
+    return CredentialSource(
+      key: setting(.key), secret: secret.map { .text($0, origin: secretOrigin) } ?? file,
+      appID: setting(.appID),
+      cluster: setting(.cluster), host: setting(.host), port: setting(.port),
+      scheme: setting(.scheme), path: setting(.path)?.value)
+  }
+
+  /// The other options, in their order.
+  var options: [ConfigurationFile.Line] { lines.filter { !ConfigurationFile.isOfApp($0.flag) } }
+}

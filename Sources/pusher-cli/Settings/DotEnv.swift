@@ -1,0 +1,224 @@
+internal import PusherCore
+
+/// The variables of a `.env` file, read as Laravel, Symfony, docker compose and python-dotenv read it; nothing is run.
+///
+/// A line is `NAME=VALUE`, also after `export`. A value without quotes ends at its line's end, or at a blank and `#`. In
+/// double quotes `\n` and its like are escapes; in single quotes only `\'` and `\\` are. A quoted value may go over many
+/// lines; each then ends with LF. `${NAME}` and `${NAME:-DEFAULT}` are replaced, except in single quotes, and in double
+/// quotes after a backslash.
+struct DotEnv: Sendable {
+  /// The values by their names; of a name that stands twice the last.
+  private(set) var variables: [String: String] = [:]
+  /// The lines that are not of that form, counted from 1; they are passed over.
+  private(set) var faultyLines: [Int] = []
+
+  /// Reads a whole file; `outer` has the variables that `${NAME}` may name besides those before it in the file.
+  init(parsing text: String, outer: (String) -> String?) {
+    var reader = Reader(bytes: Array(text.utf8)[...])
+    if reader.rest.starts(with: [0xEF, 0xBB, 0xBF]) { reader.rest.removeFirst(3) }
+    while reader.skipToStatement() {
+      let line = reader.line
+      do throws(Malformed) {
+        guard let (name, value) = try reader.statement() else { continue }
+        variables[name] = value.resolved { variables[$0] ?? outer($0) }
+      } catch {
+        faultyLines.append(line)
+        reader.skipLine()
+      }
+    }
+  }
+
+  private struct Malformed: Error {}
+}
+
+/// A value before its `${NAME}` are replaced.
+private struct DotEnvValue {
+  var bytes: [UInt8] = []
+  /// Where dollar signs stand that mean themselves.
+  var literalDollars: Set<Int> = []
+
+  mutating func append(literal byte: UInt8) {
+    if byte == UInt8(ascii: "$") { literalDollars.insert(bytes.count) }
+    bytes.append(byte)
+  }
+
+  func resolved(_ value: (String) -> String?) -> String {
+    var result: [UInt8] = []
+    var index = 0
+    while index < bytes.count {
+      guard let (reference, end) = reference(at: index) else {
+        result.append(bytes[index])
+        index += 1
+        continue
+      }
+      let parts = reference.pieces(separatedBy: ":-")
+      let fallback = parts.dropFirst().joined(separator: ":-")
+      result += (value(String(parts[0])) ?? fallback).utf8
+      index = end
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  /// What stands between the braces of the `${…}` at `index`, and where it ends.
+  private func reference(at index: Int) -> (String, end: Int)? {
+    guard bytes[index...].starts(with: "${".utf8), !literalDollars.contains(index),
+      let end = bytes[index...].firstIndex(of: UInt8(ascii: "}"))
+    else { return nil }
+    return (String(decoding: bytes[(index + 2)..<end], as: UTF8.self), end + 1)
+  }
+}
+
+extension DotEnv {
+  /// What is left of the file, and on which line that begins.
+  private struct Reader {
+    var rest: ArraySlice<UInt8>
+    private(set) var line = 1
+
+    init(bytes: ArraySlice<UInt8>) {
+      rest = bytes
+    }
+
+    /// Skips empty lines; `false` at the end.
+    mutating func skipToStatement() -> Bool {
+      while let byte = rest.first, byte == 0x20 || (0x09...0x0D).contains(byte) { _ = take() }
+      return !rest.isEmpty
+    }
+
+    /// Takes one statement up to the end of its line; `nil` for a comment, and for a name without a value.
+    mutating func statement() throws(Malformed) -> (String, DotEnvValue)? {
+      skipExport()
+      var assignment: (String, DotEnvValue)?
+      if rest.first != UInt8(ascii: "#") {
+        let name = try name()
+        skipBlanks()
+        if take(UInt8(ascii: "=")) { assignment = (name, try value()) }
+      }
+      skipBlanks()
+      if rest.first == UInt8(ascii: "#") { skipText() }
+      guard rest.isEmpty || Self.endsLine(rest.first) else { throw Malformed() }
+      return assignment
+    }
+
+    /// Takes what is left of a line.
+    mutating func skipLine() {
+      skipText()
+      let byte = take()
+      if byte == 0x0D, rest.first == 0x0A { _ = take() }
+    }
+
+    private mutating func skipExport() {
+      guard rest.starts(with: "export".utf8) else { return }
+      let after = rest.dropFirst(6)
+      if let next = after.first, Self.isBlank(next) {
+        rest = after
+        skipBlanks()
+      }
+    }
+
+    private mutating func name() throws(Malformed) -> String {
+      if rest.first == UInt8(ascii: "'") {
+        let text = rest.dropFirst().prefix { $0 >= 0x20 && $0 != UInt8(ascii: "'") }
+        guard !text.isEmpty, rest.dropFirst(text.count + 1).first == UInt8(ascii: "'") else {
+          throw Malformed()
+        }
+        rest = rest.dropFirst(text.count + 2)
+        return String(decoding: text, as: UTF8.self)
+      }
+      let text = rest.prefix { $0 > 0x20 && !"=#".utf8.contains($0) }
+      guard !text.isEmpty else { throw Malformed() }
+      rest = rest.dropFirst(text.count)
+      return String(decoding: text, as: UTF8.self)
+    }
+
+    private mutating func value() throws(Malformed) -> DotEnvValue {
+      let hasBlank = rest.first.map(Self.isBlank) ?? false
+      skipBlanks()
+      switch rest.first {
+      case UInt8(ascii: "'"): return try quoted { $0 == UInt8(ascii: "'") ? $0 : nil }
+      case UInt8(ascii: "\""): return try quoted(Self.escape)
+      case UInt8(ascii: "#") where hasBlank: return DotEnvValue()
+      default: return DotEnvValue(bytes: plain())
+      }
+    }
+
+    /// Text without quotes, without a comment and the blanks at its end.
+    private mutating func plain() -> [UInt8] {
+      var text = rest.prefix { !Self.endsLine($0) }
+      rest = rest.dropFirst(text.count)
+      let comment = text.indices.dropFirst().first {
+        text[$0] == UInt8(ascii: "#") && Self.isBlank(text[$0 - 1])
+      }
+      if let comment { text = text[..<comment] }
+      while let last = text.last, Self.isBlank(last) { text.removeLast() }
+      return Array(text)
+    }
+
+    /// Text up to the quote with which it begins; `escape` answers what a backslash and a byte stand for.
+    private mutating func quoted(
+      _ escape: (UInt8) -> UInt8?
+    ) throws(Malformed) -> DotEnvValue {
+      let start = self
+      let quote = take()
+      let isLiteral = quote == UInt8(ascii: "'")
+      var value = DotEnvValue()
+      while let byte = take() {
+        if byte == quote { return value }
+        if byte == 0x0D, rest.first == 0x0A { continue }
+        if byte == UInt8(ascii: "\\"), let next = rest.first,
+          let escaped = next == UInt8(ascii: "\\") ? next : escape(next)
+        {
+          _ = take()
+          value.append(literal: escaped)
+        } else if isLiteral {
+          value.append(literal: byte)
+        } else {
+          value.bytes.append(byte)
+        }
+      }
+      // A quote without an end spoils its own line only.
+      self = start
+      throw Malformed()
+    }
+
+    private static func escape(_ byte: UInt8) -> UInt8? {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "$"): byte
+      case UInt8(ascii: "a"): 0x07
+      case UInt8(ascii: "b"): 0x08
+      case UInt8(ascii: "f"): 0x0C
+      case UInt8(ascii: "n"): 0x0A
+      case UInt8(ascii: "r"): 0x0D
+      case UInt8(ascii: "t"): 0x09
+      case UInt8(ascii: "v"): 0x0B
+      default: nil
+      }
+    }
+
+    private mutating func take() -> UInt8? {
+      guard let byte = rest.popFirst() else { return nil }
+      if byte == 0x0A || byte == 0x0D && rest.first != 0x0A { line += 1 }
+      return byte
+    }
+
+    private mutating func take(_ byte: UInt8) -> Bool {
+      guard rest.first == byte else { return false }
+      return take() != nil
+    }
+
+    private mutating func skipBlanks() {
+      rest = rest.drop(while: Self.isBlank)
+    }
+
+    private mutating func skipText() {
+      rest = rest.drop { !Self.endsLine($0) }
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+      byte == 0x20 || byte == 0x09 || byte == 0x0B || byte == 0x0C
+    }
+
+    private static func endsLine(_ byte: UInt8?) -> Bool {
+      byte == 0x0A || byte == 0x0D
+    }
+  }
+}

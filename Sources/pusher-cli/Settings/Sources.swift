@@ -1,0 +1,161 @@
+internal import PusherCore
+
+/// Where an app and its server can be named besides by options: each source by itself, since sources do not mix.
+extension SettingsReader {
+  /// The variable that names a `.env` file.
+  static let envFileVariable = "PUSHER_CLI_ENV_FILE"
+  /// The largest `.env` file that is read.
+  private static let envFileLimit = 1 << 20
+
+  /// The source that options name, else the environment's, else that of the file which the environment names.
+  ///
+  /// With a key given as an option, a source of that very key is preferred, and a source without a key will do.
+  func source(_ face: Face) throws(UsageError) -> CredentialSource {
+    if typed.isOn(.local) { return .local }
+    let isNamed = namedProfile != nil || namedFile != nil
+    let places = isNamed ? [namedFile] : [environment, fallbackFile]
+    var sources = [namedProfile].compactMap { $0 }
+    for place in places.compactMap({ $0 }) { sources += try place.sources(isAPI: face == .api) }
+    sources = (sources + fallbackProfiles).filter { !$0.isEmpty }
+    let key = typed.text(.key)
+    if let key, let same = sources.first(where: { $0.key?.value == key }) { return same }
+    let chosen = sources.first { $0.key != nil } ?? (key == nil ? nil : sources.first)
+    return environment.withServiceCredential(chosen ?? CredentialSource())
+  }
+
+  /// Nothing names an app; says where it may be named, and where it is.
+  var missingKey: UsageError {
+    if let name = typed.text(.profile), namedFile == nil {
+      return UsageError("no app key in the profile '\(name)': it has no line 'key = KEY'")
+    }
+    if let file = namedFile?.file {
+      return UsageError(
+        "no app key in \(file): it sets none of PUSHER_APP_KEY, REVERB_APP_KEY, SOKETI_DEFAULT_APP_KEY"
+      )
+    }
+    let hint = isAppNamed(in: ".env") ? "; ./.env has one: add --env-file .env" : ""
+    return UsageError("no app key: give --key, PUSHER_APP_KEY or REVERB_APP_KEY\(hint)")
+  }
+
+  /// The variables of the `.env` file at a path; lines that are not understood are warned of.
+  mutating func dotEnv(_ path: Setting) throws(UsageError) -> Environment {
+    let text = try text(
+      of: path.value, path.origin, limit: Self.envFileLimit, dropsNewline: false)
+    let file = DotEnv(parsing: text, outer: variable)
+    let name = path.value == "-" ? "standard input" : path.value
+    for line in file.faultyLines.prefix(3) {
+      warn("\(name) line \(line) is not NAME=VALUE; it is passed over")
+    }
+    if file.faultyLines.count > 3 {
+      warn("\(name): \(file.faultyLines.count - 3) more lines are passed over")
+    }
+    return Environment(file.variables, file: name)
+  }
+
+  /// The file is looked at only to say so: a directory that somebody else filled must not choose the server.
+  private func isAppNamed(in path: String) -> Bool {
+    guard case .success(let bytes) = files.contents(path, Self.envFileLimit),
+      let text = String(validating: bytes, as: UTF8.self)
+    else { return false }
+    let file = Environment(DotEnv(parsing: text, outer: variable).variables)
+    return (try? file.sources(isAPI: false))?.contains { $0.key != nil } ?? false
+  }
+
+  private func variable(_ name: String) -> String? {
+    environment.variables[name] ?? Environment.variableOfProcess(name)
+  }
+}
+
+extension ConfigurationFile {
+  /// The system's file.
+  static let systemPath = "/etc/xdg/pusher-cli/config"
+
+  /// The user's file: what PUSHER_CLI_CONFIG names, else the one under XDG_CONFIG_HOME or `~/.config`.
+  static func path(_ environment: Environment) -> String {
+    if let named = environment["PUSHER_CLI_CONFIG"] { return named }
+    let home = environment["HOME"] ?? ""
+    return (environment["XDG_CONFIG_HOME"] ?? home + "/.config") + "/pusher-cli/config"
+  }
+}
+
+/// The configuration files.
+extension SettingsReader {
+  /// The file that an option or the environment names, else the user's and the system's, as far as they exist.
+  ///
+  /// - Throws: ``UsageError`` for a named one that cannot be read, and for any that is malformed.
+  mutating func configurationFiles() throws(UsageError) -> [ConfigurationFile] {
+    try typed.exclude(.noConfig, .config)
+    if typed.isOn(.noConfig) { return [] }
+    if let path = typed.setting(.config) ?? environment.first("PUSHER_CLI_CONFIG") {
+      return [try configurationFile(path)]
+    }
+    let paths = [ConfigurationFile.path(environment), ConfigurationFile.systemPath]
+    var found: [ConfigurationFile] = []
+    for path in paths where files.permissions(path) != nil {
+      found.append(try configurationFile(Setting(origin: "config", value: path)))
+    }
+    return found
+  }
+
+  private mutating func configurationFile(
+    _ path: Setting
+  ) throws(UsageError) -> ConfigurationFile {
+    let text = try text(of: path.value, path.origin, limit: 1 << 20, dropsNewline: false)
+    let file = try ConfigurationFile(parsing: text, path: path.value, home: environment["HOME"])
+    if file.profiles.values.contains(where: { $0.secret != nil }) {
+      warnOfReaders(of: path.value)
+    }
+    return file
+  }
+
+  /// The section of a profile that was asked for.
+  static func profile(
+    _ name: Setting, in files: [ConfigurationFile]
+  ) throws(UsageError) -> ConfigurationFile.Section {
+    if let section = files.lazy.compactMap({ $0.profiles[name.value] }).first { return section }
+    let known = files.flatMap { $0.profiles.keys }.sorted()
+    let clause =
+      known.isEmpty
+      ? "; no configuration file has one"
+      : Suggestion.nearest(to: name.value, in: known).map { "; did you mean '\($0)'?" }
+        ?? "; there are \(known.joined(separator: ", "))"
+    throw UsageError("\(name.origin): there is no profile '\(name.value)'\(clause)")
+  }
+}
+
+extension TypedArguments {
+  /// The options for which `--url` stands: scheme, host, port, and what its path says.
+  ///
+  /// The path ends with `/app/KEY` or `/apps/ID`, or is a prefix.
+  ///
+  /// - Throws: ``UsageError`` for a malformed URL, one with a secret, and one beside an option that says the same.
+  func partsOfURL() throws(UsageError) -> [(Flag, String)] {
+    guard let text = text(.url) else { return [] }
+    for flag in [Flag.host, .port, .scheme, .path, .cluster, .local] { try exclude(.url, flag) }
+    let url: HTTPURL
+    do throws(HTTPError) {
+      url = try HTTPURL(parsing: text)
+    } catch {
+      throw UsageError("--url: \(error)")
+    }
+    guard url.userInfo == nil else {
+      throw UsageError(
+        "--url: a secret in the URL would show in ps; put the whole URL into PUSHER_URL")
+    }
+    guard url.query == nil else {
+      throw UsageError("--url: what follows '?' is for clients to say; leave it out")
+    }
+    var path = url.path.split(separator: "/").map(String.init)
+    var parts = [
+      (Flag.scheme, url.scheme.rawValue), (.host, url.host), (.port, String(url.port)),
+    ]
+    let words: [String: Flag] = ["app": .key, "apps": .appID]
+    if let name = path.last, let flag = path.dropLast().last.flatMap({ words[$0] }) {
+      try exclude(.url, flag)
+      parts.append((flag, name))
+      path.removeLast(2)
+    }
+    if !path.isEmpty { parts.append((.path, path.joined(separator: "/"))) }
+    return parts
+  }
+}

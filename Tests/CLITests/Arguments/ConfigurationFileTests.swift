@@ -1,0 +1,235 @@
+import Testing
+
+@testable import pusher_cli
+
+@Suite("The configuration file: profiles and options of commands")
+struct ConfigurationFileTests {
+  private static let path = "/home/u/.config/pusher-cli/config"
+  private static let home = ["HOME": "/home/u"]
+  private static let file = """
+    # The app that I work on.
+    [profile default]
+    key = default-key
+    secret = "default secret"
+    cluster = eu
+    auth-endpoint = https://default.test/auth
+
+    [profile shop]
+    key = shop-key
+    secret-file = ~/shop.secret
+    host = reverb.test
+    port = 8080
+    scheme = http
+    path = realtime
+    insecure = true
+
+    ; Options of one command.
+    [subscribe]
+    timestamps = true
+    output = pretty
+    exclude-event = pusher:*
+    exclude-event = debug.*
+    connect-timeout = 3s
+    """
+
+  private func files(_ text: String = file, at path: String = path) -> PretendFiles {
+    PretendFiles(contents: [path: text, "/home/u/shop.secret": "shop secret\n"])
+  }
+
+  private func subscribe(
+    _ line: String, _ environment: [String: String] = home, _ text: String = file
+  ) throws -> SubscribeSettings {
+    try read(line, environment, files(text))
+  }
+
+  private func read(
+    _ line: String, _ environment: [String: String], _ files: PretendFiles
+  ) throws -> SubscribeSettings {
+    try SubscribeSettings(
+      arguments("subscribe " + line), environment: environment, files: files.access)
+  }
+
+  // MARK: Profiles
+
+  @Test func `the profile default counts when nothing else names an app`() throws {
+    let settings = try subscribe("a")
+    #expect(settings.connection.key == "default-key")
+    #expect(settings.connection.host == "ws-eu.pusher.com")
+    guard case .endpoint(let endpoint) = settings.authorization else {
+      Issue.record("\(settings.authorization)")
+      return
+    }
+    #expect(endpoint.url == "https://default.test/auth")
+  }
+
+  @Test func `the environment names an app before the profile default does`() throws {
+    let environment = Self.home.merging(["PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "s"]) { $1 }
+    let settings = try subscribe("private-a", environment)
+    #expect(settings.connection.key == "k")
+    #expect(settings.connection.host == "ws-mt1.pusher.com")
+    // What belongs to the other app's server stays out.
+    #expect(settings.authorization == .secret(Secret("s"), nil))
+  }
+
+  @Test(arguments: ["--profile shop", "-P shop", "-Pshop"])
+  func `a profile that an option names comes before the environment`(option: String) throws {
+    let environment = Self.home.merging(["PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "s"]) { $1 }
+    let settings = try subscribe(option + " private-a", environment)
+    #expect(settings.connection.key == "shop-key")
+    #expect(settings.connection.host == "reverb.test")
+    #expect(settings.connection.port == 8080)
+    #expect(!settings.connection.isSecure)
+    #expect(settings.connection.path == "/realtime")
+    #expect(settings.authorization == .secret(Secret("shop secret"), nil))
+    #expect(settings.connection.tls.insecure)
+  }
+
+  @Test func `a profile that the environment names comes after the environment's own app`() throws {
+    let named = Self.home.merging(["PUSHER_CLI_PROFILE": "shop"]) { $1 }
+    #expect(try subscribe("a", named).connection.key == "shop-key")
+    let both = named.merging(["PUSHER_APP_KEY": "k"]) { $1 }
+    let settings = try subscribe("a", both)
+    #expect(settings.connection.key == "k")
+    #expect(!settings.connection.tls.insecure)
+  }
+
+  @Test func `options that are typed come before those of a profile`() throws {
+    let settings = try subscribe("-P shop --host h --port 1 --scheme https --no-insecure a")
+    #expect(settings.connection.key == "shop-key")
+    #expect(settings.connection.host == "h")
+    #expect(settings.connection.port == 1)
+    #expect(settings.connection.isSecure)
+    #expect(!settings.connection.tls.insecure)
+  }
+
+  @Test func `an option takes back what contradicts it in the file`() throws {
+    let files = PretendFiles(contents: [Self.path: Self.file, "s": "typed\n", "ca.pem": ""])
+    let settings = try read("--secret-file s private-a", Self.home, files)
+    #expect(settings.authorization == .secret(Secret("typed"), nil))
+    #expect(try !read("-P shop --cacert ca.pem a", Self.home, files).connection.tls.insecure)
+  }
+
+  @Test func `--local leaves profiles out`() throws {
+    let settings = try subscribe("--local private-a")
+    #expect(settings.connection.key == "local")
+    #expect(settings.authorization == .secret(Secret("local"), nil))
+  }
+
+  @Test func `a file that others can read is warned of when it holds a secret`() throws {
+    var files = files()
+    files.permissions = 0o644
+    let warnings = try read("a", Self.home, files).warnings.map(\.text)
+    #expect(warnings.contains("\(Self.path) can be read by other users; chmod 600 \(Self.path)"))
+    var open = PretendFiles(contents: [Self.path: "[profile default]\nkey = k\n"])
+    open.permissions = 0o644
+    #expect(try read("a", Self.home, open).warnings.isEmpty)
+  }
+
+  // MARK: Options of commands
+
+  @Test func `options of the command count unless typed`() throws {
+    let printing = try subscribe("a").printing
+    #expect(printing.hasTimestamps)
+    #expect(printing.output == .pretty)
+    #expect(printing.excludedEvents == ["pusher:*", "debug.*"])
+    #expect(try subscribe("a").connection.connectTimeout == .seconds(3))
+    let typed = try subscribe("--no-timestamps -o raw -x typed --connect-timeout 1s a")
+    #expect(!typed.printing.hasTimestamps)
+    #expect(typed.printing.output == .raw)
+    #expect(typed.printing.excludedEvents == ["typed"])
+    #expect(typed.connection.connectTimeout == .seconds(1))
+  }
+
+  @Test func `a variable comes before the file, and the file before what is built in`() throws {
+    let environment = Self.home.merging(["PUSHER_CLI_OUTPUT": "raw"]) { $1 }
+    #expect(try subscribe("a", environment).printing.output == .raw)
+    #expect(try subscribe("a", ["PUSHER_APP_KEY": "k"]).printing.output == .json)
+  }
+
+  @Test func `options of another command do not count`() throws {
+    let settings = try sse("http://h/", Self.home, files: files())
+    #expect(!settings.printing.hasTimestamps)
+  }
+
+  // MARK: Which file
+
+  @Test func `the file is where XDG_CONFIG_HOME says, or where an option or a variable says`()
+    throws
+  {
+    let text = "[profile default]\nkey = elsewhere\n"
+    let elsewhere = files(text, at: "/x/pusher-cli/config")
+    #expect(
+      try read("a", ["XDG_CONFIG_HOME": "/x", "HOME": "/home/u"], elsewhere)
+        .connection.key == "elsewhere")
+    let named = files(text, at: "my.conf")
+    #expect(try read("--config my.conf a", [:], named).connection.key == "elsewhere")
+    #expect(
+      try read("a", ["PUSHER_CLI_CONFIG": "my.conf"], named).connection.key
+        == "elsewhere")
+  }
+
+  @Test func `the system's file is read after the user's`() throws {
+    let system = "/etc/xdg/pusher-cli/config"
+    let files = PretendFiles(contents: [
+      Self.path: "[profile default]\nkey = user\n[subscribe]\ntimestamps = false\n",
+      system:
+        "[profile default]\nkey = system\n[profile b]\nkey = b\n[subscribe]\ntimestamps = true\n",
+    ])
+    #expect(try read("a", Self.home, files).connection.key == "user")
+    #expect(try !read("a", Self.home, files).printing.hasTimestamps)
+    #expect(try read("-P b a", Self.home, files).connection.key == "b")
+    #expect(try read("a", [:], files).connection.key == "system")
+  }
+
+  @Test func `--no-config reads none`() {
+    let message = refusal { _ = try subscribe("--no-config a") }
+    #expect(message?.hasPrefix("no app key") == true)
+    #expect(
+      refusal { _ = try subscribe("--no-config --config x a") }
+        == "--no-config and --config exclude each other; give one")
+  }
+
+  // MARK: What is wrong
+
+  @Test(arguments: [
+    ("key = k", "config line 1: 'key = k' stands under no [profile NAME] or [COMMAND]"),
+    ("[shop]", "config line 1: '[shop]' is not [profile NAME] or [COMMAND]"),
+    ("[profile]", "config line 1: '[profile]' is not [profile NAME] or [COMMAND]"),
+    ("[profile a", "config line 1: '[profile a' is not [profile NAME] or [COMMAND]"),
+    ("\n[profile a]\nkey", "config line 3 is not OPTION = VALUE"),
+    (
+      "[profile a]\nkye = k", "config line 2: unknown option 'kye'; did you mean 'key'?"
+    ),
+    ("[profile a]\nurl = wss://h", "config line 2: unknown option 'url'"),
+    ("[sse]\nchannel = a", "config line 2: unknown option 'channel'"),
+    ("[subscribe]\ntimestamps = yes", "config line 2: timestamps is true or false"),
+    ("[subscribe]\ncount =", "config line 2: count needs a value"),
+  ])
+  func `a line without a meaning is named, and its value is not`(text: String, expected: String) {
+    let files = PretendFiles(contents: ["config": text])
+    let message = refusal {
+      _ = try read("--key k --config config a", [:], files)
+    }
+    #expect(message == expected)
+  }
+
+  @Test(arguments: [
+    ("-P shp a", "--profile: there is no profile 'shp'; did you mean 'shop'?"),
+    (
+      "-P quite-another a",
+      "--profile: there is no profile 'quite-another'; there are default, shop"
+    ),
+    ("-P a --no-config a", "--profile: there is no profile 'a'; no configuration file has one"),
+    ("-P a --local a", "--local and --profile exclude each other; give one"),
+    ("--config none a", "--config: cannot read 'none': no such file or directory"),
+  ])
+  func `a profile or a file that is not there is named`(line: String, expected: String) {
+    #expect(refusal { _ = try subscribe(line) } == expected)
+  }
+
+  @Test func `a profile without a key is no app`() {
+    #expect(
+      refusal { _ = try subscribe("-P a a", Self.home, "[profile a]\nhost = h\n") }
+        == "no app key in the profile 'a': it has no line 'key = KEY'")
+  }
+}
