@@ -128,7 +128,7 @@ public enum ConnectionStage: Sendable, Equatable {
 public enum NetworkProblem: Sendable, Equatable {
   /// The server's name has no address.
   case unknownName
-  /// The proxy gives no way to the server.
+  /// The proxy refused to connect to the server.
   case proxy
   /// The other side ended the connection inside the TLS handshake.
   case handshakeClosed

@@ -31,6 +31,9 @@ package struct ClientHandshake: Sendable {
     self.key = Base64.encode(key)
   }
 
+  /// Whether a field of this name is the handshake's own.
+  package static func owns(_ name: String) -> Bool { reserved.contains(name.lowercased()) }
+
   /// The request's bytes; throws ``HTTPError/invalidPart(_:)`` for a field that is the handshake's own or invalid.
   package func request() throws(HTTPError) -> [UInt8] {
     var headers = HTTPHeaders()
@@ -54,7 +57,7 @@ package struct ClientHandshake: Sendable {
       headers.append("Authorization", "Basic \(Base64.encode([UInt8](pair.utf8)))")
     }
     for field in extra.fields {
-      guard !Self.reserved.contains(field.name.lowercased()) else {
+      guard !Self.owns(field.name) else {
         throw .invalidPart("header \(field.name), which belongs to the handshake,")
       }
       headers.append(field.name, field.value)

@@ -67,6 +67,8 @@ class Printer {
     template.write(to: output, style: style) { field in
       switch field {
       case .time: time?.rfc3339 ?? ""
+      case .localTime: time?.localText ?? ""
+      case .dataField: Self.field(of: value(.data) ?? "")
       case .seconds: time?.secondsText ?? ""
       case .number: String(number)
       default: value(field) ?? ""
@@ -104,6 +106,21 @@ class Printer {
   static func text(of data: JSONValue) -> String {
     if case .string(let text) = data { return text }
     return JSONWriter.text(data)
+  }
+
+  /// Text as one field of a table whose columns tabulators divide.
+  static func field(of text: String) -> String {
+    var field = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\\": field += "\\\\"
+      case "\t": field += "\\t"
+      case "\n": field += "\\n"
+      case "\r": field += "\\r"
+      default: field.unicodeScalars.append(scalar)
+      }
+    }
+    return field
   }
 
   /// The run ends: the printer prints nothing more.
@@ -155,7 +172,7 @@ extension FormatTemplate {
         output.truncate(to: output.count - 1)
       case .field(let field):
         let text = value(field)
-        let isData = field == .data || field == .wire
+        let isData = [.data, .dataField, .wire].contains(field)
         output.append(style.forTerminal || !isData ? Diagnostics.escaped(text) : text)
       }
     }

@@ -83,3 +83,30 @@ enum StandardDescriptors {
     }
   }
 }
+
+extension SystemCalls {
+  /// Keeps a descriptor from the programs that are started.
+  static func keep(_ descriptor: Int32) {
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+  }
+
+  /// Says `ready` to the reader at the other end, and closes the descriptor; a reader that is gone is not an error.
+  static func tellReady(_ descriptor: Int32) {
+    _ = writeWhole(Array("ready\n".utf8), to: descriptor)
+    close(descriptor)
+  }
+}
+
+extension WallTime {
+  /// The time in the local time zone, such as `2026-11-21T12:04:05.123+01:00` (RFC 3339).
+  var localText: String {
+    var seconds = time_t(secondsSince1970)
+    var local = unsafe tm()
+    guard unsafe localtime_r(&seconds, &local) != nil else { return rfc3339 }
+    let offset = unsafe Int64(local.tm_gmtoff)
+    let shifted = advanced(by: .seconds(offset)).rfc3339.dropLast()
+    let minutes = offset.magnitude / 60
+    func digits(_ number: UInt64) -> Substring { String(number + 100).dropFirst() }
+    return "\(shifted)\(offset < 0 ? "-" : "+")\(digits(minutes / 60)):\(digits(minutes % 60))"
+  }
+}

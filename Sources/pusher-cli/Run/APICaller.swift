@@ -92,8 +92,10 @@ final class APICaller {
     if !hasWaited { LocalServerWait.run(access.connection, atMost: nil, diagnostics) }
     hasWaited = true
     let signed = signed(call)
+    var headers = signed.headers
+    for field in access.headers { headers.append(field.name, field.value) }
     let request = HTTPExchange.Request(
-      method: signed.method, url: url(signed), headers: signed.headers, body: signed.body ?? [])
+      method: signed.method, url: url(signed), headers: headers, body: signed.body ?? [])
     diagnostics.debug("> \(signed.method) \(signed.path) on \(access.connection.host)")
     var outcome: Result<HTTPExchange.Response, HTTPExchange.Failure>?
     do throws(HTTPError) {

@@ -1,5 +1,18 @@
 internal import PusherCore
 
+/// How far a run has come.
+struct RunStatus {
+  /// Events printed.
+  var events: Int
+  /// Those of the period.
+  var recent: Int
+  /// `nil` for the whole run.
+  var period: Duration?
+  /// Bytes that wait for the reader.
+  var queued: Int
+  var lastEventAt: Instant?
+}
+
 /// Tells what happens to a feed's connection: to people on stderr, and with `-L` as lines on stdout.
 ///
 /// The common part is here; each protocol adds its words.
@@ -121,12 +134,14 @@ class Lifecycle {
   }
 
   /// Reports the state of the run, at any verbosity.
-  final func printStatus(events: Int, queued: Int, at now: Instant) {
+  final func printStatus(_ status: RunStatus, at now: Instant) {
     let up = startedAt.duration(to: now)
-    let tenths = events * 10_000 / max(Int(up.wholeNanoseconds / 1_000_000), 1)
+    let period = max(Int((status.period ?? up).wholeNanoseconds / 1_000_000), 1)
+    let tenths = status.recent * 10_000 / period
+    let last = status.lastEventAt.map { ", last \($0.duration(to: now).inWords) ago" } ?? ""
     diagnostics.answer(
-      "\(state), up \(up.inWords), \(events) events (\(tenths / 10).\(tenths % 10)/s), "
-        + "\(reconnects) reconnects, \(queued) bytes queued")
+      "\(state), up \(up.inWords), \(status.events) events (\(tenths / 10).\(tenths % 10)/s)\(last), "
+        + "\(reconnects) reconnects, \(status.queued) bytes queued")
   }
 
   /// The last line of a run with `-L`.

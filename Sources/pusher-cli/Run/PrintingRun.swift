@@ -75,6 +75,9 @@ final class PrintingRun {
   private var hasPrintedExit = false
   private var hasSaidFull = false
   private var countAtLastRound = 0
+  private var lastEventAt: Instant?
+  private var statsTimer: LoopTimer?
+  private var countAtLastStats = 0
   /// Whether a run that a signal ends has had its time.
   private var isOverdue = false
 
@@ -91,7 +94,9 @@ final class PrintingRun {
     self.diagnostics = diagnostics
     self.loop = loop
     output = OutputQueue(descriptor: descriptor, limit: settings.bufferSize)
-    readiness = Readiness(command: settings.onReady, loop: loop, diagnostics: diagnostics)
+    readiness = Readiness(
+      command: settings.onReady, descriptor: settings.readyDescriptor, loop: loop,
+      diagnostics: diagnostics)
   }
 
   /// Makes a command's run on a loop of its own and lets it go; answers how it went.
@@ -113,8 +118,7 @@ final class PrintingRun {
     self.printer = printer
     self.owner = owner
     Signals.watch(loop) { [unowned self] in
-      owner.lifecycle.printStatus(
-        events: printer.count, queued: output.buffer.count, at: loop.now)
+      owner.lifecycle.printStatus(status(since: 0), at: loop.now)
     } onSignal: { [unowned self] number in
       end(.signal(number))
     }
@@ -142,11 +146,27 @@ final class PrintingRun {
         run.limitFlush()
       }
     }
+    if let interval = settings.statsInterval {
+      statsTimer = after(interval) { run in run.tellStats(every: interval) }
+    }
     if let idle = settings.idleTimeout {
       idleTimer = after(idle) {
         $0.timedOut("no event for \(idle.inWords)\($0.othersCame)", "idle timeout")
       }
     }
+  }
+
+  private func tellStats(every interval: Duration) {
+    let status = status(since: countAtLastStats, over: interval)
+    owner?.lifecycle.printStatus(status, at: loop.now)
+    countAtLastStats = count
+    statsTimer?.deadline = loop.now.advanced(by: interval)
+  }
+
+  private func status(since earlier: Int, over time: Duration? = nil) -> RunStatus {
+    RunStatus(
+      events: count, recent: count - earlier, period: time, queued: output.buffer.count,
+      lastEventAt: lastEventAt)
   }
 
   /// The end by --timeout: what was asked for, unless events were counted, or there never could be any.
@@ -204,6 +224,7 @@ final class PrintingRun {
     printer?.endBurst()
     if count != countAtLastRound {
       countAtLastRound = count
+      lastEventAt = loop.now
       if let idle = settings.idleTimeout { idleTimer?.deadline = loop.now.advanced(by: idle) }
     }
     owner?.roundEnded()

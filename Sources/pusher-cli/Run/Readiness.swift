@@ -7,6 +7,8 @@ internal import PusherCore
 final class Readiness {
   let manager: ServiceManager
   private let command: String?
+  /// Told once, and closed.
+  private let descriptor: Int32?
   private let loop: EventLoop
   private let diagnostics: Diagnostics
   private var process: ChildProcess?
@@ -19,10 +21,12 @@ final class Readiness {
   var onEnd: ((_ hasFailed: Bool) -> Void)?
 
   init(
-    command: String?, loop: EventLoop, diagnostics: Diagnostics,
+    command: String?, descriptor: Int32? = nil, loop: EventLoop, diagnostics: Diagnostics,
     manager: ServiceManager = ServiceManager(Environment.ofProcess())
   ) {
     self.command = command
+    self.descriptor = descriptor
+    if let descriptor { SystemCalls.keep(descriptor) }
     self.loop = loop
     self.diagnostics = diagnostics
     self.manager = manager
@@ -37,6 +41,7 @@ final class Readiness {
     manager.ready(status)
     guard !hasStarted else { return }
     hasStarted = true
+    if let descriptor { SystemCalls.tellReady(descriptor) }
     start(environment)
   }
 

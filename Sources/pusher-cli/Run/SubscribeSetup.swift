@@ -9,7 +9,8 @@ extension SubscribeSettings {
       prefix: connection.path, key: connection.key, clientName: "swift-pusher-cli",
       version: Version.current)
     return Destination(
-      url: url, routing: connection.routing, tls: connection.tls, trust: connection.trust)
+      url: url, headers: HTTPHeaders(headers.map { ($0.name, $0.value) }),
+      routing: connection.routing, tls: connection.tls, trust: connection.trust)
   }
 
   /// How the session behaves; `longestSilence` is the longest silence before a ping, in spite of the other settings.

@@ -4,6 +4,8 @@ struct APIAccess: Equatable, Sendable {
   var connection: ConnectionSettings
   var appID: String
   var secret: Secret
+  /// Fields that every call carries besides its own.
+  var headers: [NamedValue] = []
 }
 
 extension SettingsReader {
@@ -18,7 +20,8 @@ extension SettingsReader {
     }
     try requireWord(appID, what: "app id")
     return APIAccess(
-      connection: connection, appID: appID.value, secret: try requiredSecret(source))
+      connection: connection, appID: appID.value, secret: try requiredSecret(source),
+      headers: try headers(.header))
   }
 
   /// The key and the secret, for signing without a server.

@@ -14,6 +14,8 @@ struct FileAccess: Sendable {
   var contents: @Sendable (_ path: String, _ limit: Int) -> Result<[UInt8], FileFault>
   /// The permission bits of a regular file; nil for anything else, pipes included.
   var permissions: @Sendable (_ path: String) -> UInt32?
+  /// Whether a descriptor is open.
+  var isOpen: @Sendable (_ descriptor: Int32) -> Bool = { _ in false }
   /// Whether a container's platform made the file, so that its mode cannot be changed inside.
   var isProvided: @Sendable (_ path: String) -> Bool = { _ in false }
 }
@@ -26,7 +28,8 @@ struct FileFault: Error, Equatable {
 extension FileAccess {
   /// The real files.
   static let system = FileAccess(
-    contents: readAll, permissions: regularPermissions, isProvided: isOfPlatform)
+    contents: readAll, permissions: regularPermissions,
+    isOpen: { fcntl($0, F_GETFD) >= 0 }, isProvided: isOfPlatform)
 
   private static func readAll(_ path: String, _ limit: Int) -> Result<[UInt8], FileFault> {
     let descriptor = unsafe path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)

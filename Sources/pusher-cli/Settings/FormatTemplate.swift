@@ -6,6 +6,8 @@ struct FormatTemplate: Equatable, Sendable {
     case channel = "c"
     /// Text as it is, anything else as JSON.
     case data = "d"
+    /// The same as one field of a table: tabulators, newlines and backslashes are escaped.
+    case dataField = "D"
     /// What was on the wire.
     case wire = "w"
     case userID = "u"
@@ -13,6 +15,8 @@ struct FormatTemplate: Equatable, Sendable {
     case id = "i"
     /// When it came, RFC 3339.
     case time = "t"
+    /// The same in the local time zone.
+    case localTime = "T"
     /// The same in seconds since 1970, with milliseconds.
     case seconds = "s"
     /// 1 for the first event printed.
@@ -72,6 +76,6 @@ struct FormatTemplate: Equatable, Sendable {
 
   /// Whether the time at which an event came is wanted.
   var usesTime: Bool {
-    parts.contains(.field(.time)) || parts.contains(.field(.seconds))
+    [Field.time, .localTime, .seconds].contains { parts.contains(.field($0)) }
   }
 }

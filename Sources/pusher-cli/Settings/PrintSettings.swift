@@ -22,6 +22,10 @@ struct PrintSettings: Equatable, Sendable {
   var color: ColorChoice
   /// A command to run once the run is ready.
   var onReady: String?
+  /// A descriptor that is told so.
+  var readyDescriptor: Int32?
+  /// How often the state of the run is told.
+  var statsInterval: Duration?
 }
 
 /// The shape of what a command prints.
@@ -46,7 +50,19 @@ extension SettingsReader {
       printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.bytes(.buffer),
       // A template is for programs, whatever the format would have been.
       color: try color(for: template == nil ? output : .raw),
-      onReady: typed.text(.onReady))
+      onReady: typed.text(.onReady), readyDescriptor: try readyDescriptor(),
+      statsInterval: typed.duration(.stats))
+  }
+
+  /// The descriptor of `--ready-fd`, which the caller must have opened.
+  private func readyDescriptor() throws(UsageError) -> Int32? {
+    guard let number = typed.integer(.readyFD) else { return nil }
+    let descriptor = Int32(clamping: number)
+    guard files.isOpen(descriptor) else {
+      throw UsageError(
+        "--ready-fd: descriptor \(number) is not open; write \(number)>FILE after the command")
+    }
+    return descriptor
   }
 
   /// The template of `--format`.
@@ -55,6 +71,10 @@ extension SettingsReader {
   private func template() throws(UsageError) -> FormatTemplate? {
     guard let text = typed.text(.format) else { return nil }
     try typed.exclude(.format, .output)
+    if typed.isOn(.timestamps) {
+      throw UsageError(
+        "--format says itself where the time stands: write %t, and leave out --timestamps")
+    }
     return try FormatTemplate(text)
   }
 }

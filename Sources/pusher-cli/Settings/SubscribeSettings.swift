@@ -5,6 +5,8 @@ struct SubscribeSettings: FeedCommandSettings {
   var connection: ConnectionSettings
   /// Each once, in the order typed; at least one, unless a user is signed in.
   var channels: [String]
+  /// Fields for the upgrade.
+  var headers: [NamedValue]
   var authorization: ChannelAuthorization
   var userSignIn: UserSignIn
   var feed: FeedSettings
@@ -28,6 +30,10 @@ extension SubscribeSettings {
     channels = try reader.channels(names)
     let source = try reader.source(.webSocket)
     connection = try reader.connection(.webSocket, source)
+    headers = try reader.headers(.header)
+    if let own = headers.first(where: { ClientHandshake.owns($0.name) }) {
+      throw UsageError("--header: \(own.name) belongs to the WebSocket handshake")
+    }
     authorization = try reader.authorization(for: channels, source)
     userSignIn = try reader.userSignIn(source)
     feed = try reader.feed()

@@ -23,7 +23,7 @@ struct FormatTemplateTests {
 
   @Test func `each placeholder stands for its field`() throws {
     #expect(try write("%e|%c|%i|%u|%w") == "<e>|<c>|<i>|<u>|<w>\n")
-    #expect(try write("%t %s %N") == "<t> <s> <N>\n")
+    #expect(try write("%t %T %s %N %D") == "<t> <T> <s> <N> <D>\n")
     #expect(try write("100%% %j!") == "100% {}!\n")
     #expect(try write(#"a\tb\nc\0d\\e"#) == "a\tb\nc\0d\\e\n")
     #expect(try write("%j", terminator: 0) == "{}\0")
@@ -34,9 +34,14 @@ struct FormatTemplateTests {
     #expect(try write("%d", forTerminal: true) == "a\\u{1b}b\n")
   }
 
+  @Test func `a field of a table holds no sign that divides fields or lines`() {
+    #expect(Printer.field(of: "a\tb\r\nc\\d é") == #"a\tb\r\nc\\d é"#)
+  }
+
   @Test func `the time is taken when it is shown`() throws {
     #expect(try FormatTemplate("%t").usesTime)
     #expect(try FormatTemplate("%s").usesTime)
+    #expect(try FormatTemplate("%T").usesTime)
     #expect(try !FormatTemplate("%e %%t").usesTime)
   }
 

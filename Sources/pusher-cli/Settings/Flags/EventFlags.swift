@@ -3,7 +3,8 @@ internal import PusherCore
 extension Flag {
   /// What `subscribe` and `sse` receive and print, and what `webhook listen` shares with them.
   static let receiving: [Flag] = [
-    .channel, .event, .excludeEvent, .count, .timeout, .idleTimeout, .onReady, .timestamps,
+    .channel, .event, .excludeEvent, .count, .timeout, .idleTimeout, .onReady, .readyFD, .stats,
+    .timestamps,
     .output, .raw, .format, .null, .rawData, .lifecycle, .buffer, .maxEvent, .maxMembers,
   ]
 
@@ -56,6 +57,23 @@ extension Flag {
       end, and a signal, ends it. `serve` and `webhook` tell it their port in PUSHER_CLI_PORT.
       """)
 
+  static let readyFD = Flag(
+    "ready-fd", .integer(3...65_535, "FD"), of: .printing, in: .receive,
+    summary: "write 'ready' to descriptor FD then",
+    manual: """
+      Write the line `ready` to the open descriptor FD once events are sure to come, as with --on-ready, and close it. So
+      a script that reads the other end of a pipe knows when to go on; a run that ends before closes it without a word.
+      """)
+
+  static let stats = Flag(
+    "stats", .duration, of: .printing, in: .voice,
+    summary: "tell counts and rates this often",
+    manual: """
+      Tell on standard error every TIME how many events were printed, how many a second since the last line, how long
+      ago the last one came, how often the connection was made anew, and how much waits for the reader. --quiet does not
+      silence it. SIGUSR1 asks for such a line once.
+      """)
+
   static let timestamps = Flag(
     "timestamps", letter: "t", of: .printing.union([.webhook, .serve]), in: .print, isCommon: true,
     summary: "add received_at, our clock, as the first field",
@@ -79,7 +97,8 @@ extension Flag {
     summary: "print TEXT; %e is the event, %d the data; see man",
     manual: """
       Print TEXT for each event, in which `%e` is the event, `%c` the channel, `%i` the id, `%u` the user id, `%d` the
-      data, text without quotes, `%w` the data as it was on the wire, `%t` when it came, `%s` the same in seconds
+      data, text without quotes, `%D` the same as one field of a table, with tabulators, newlines and backslashes
+      escaped, `%w` the data as it was on the wire, `%t` when it came, `%T` the same by the local clock, `%s` in seconds
       since 1970, `%N` its number, `%j` the JSON line, `%%` a percent sign, and `\\t`, `\\n`, `\\0` and `\\\\` what they
       are in C. A newline follows.
       """)

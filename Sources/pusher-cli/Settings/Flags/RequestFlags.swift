@@ -7,12 +7,13 @@ extension Flag {
   ]
 
   static let header = Flag(
-    "header", letter: "H", .text("HEADER"), isRepeatable: true, of: [.sse], in: .request,
+    "header", letter: "H", .text("HEADER"), isRepeatable: true, of: .dialling, in: .request,
     isCommon: true, summary: "send 'NAME: VALUE', or the lines of @FILE",
     manual: """
       Send the field `name: value`, or the fields that stand in a file, one a line, when HEADER is `@` and its name,
-      which keeps tokens out of sight. May be repeated. Authorization and Cookie do not follow a redirect to another
-      server. Last-Event-ID counts at the start alone, as --last-event-id does.
+      which keeps tokens out of sight: with the upgrade of `subscribe`, the request of `sse`, and every call of the
+      HTTP API. May be repeated. Authorization, Cookie, Proxy-Authorization and Host do not follow a redirect to
+      another server. For `sse` Last-Event-ID counts at the start alone, as --last-event-id does.
       """)
 
   static let method = Flag(

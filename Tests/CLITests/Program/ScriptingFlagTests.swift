@@ -1,0 +1,162 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("Flags for scripts: -H, --ready-fd, --stats, -F %D and %T, --env-file")
+struct ScriptingFlagTests {
+  // MARK: -H
+
+  @Test func `the upgrade carries the fields of -H, also those of a file`() throws {
+    let heads = Locked<[HTTPRequestHead]>([])
+    let server = try ScriptedServer { connection in
+      let request = try connection.request()
+      heads.withLock { $0.append(request) }
+      try connection.welcome(request)
+      try connection.acceptSubscription()
+      try connection.send(event: "e", data: "1")
+      try connection.stay()
+    }
+    let file = try TemporaryFolder.shared.file("fields", holding: "X-Tenant: 7\nCookie: a=b\n")
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "-H", "Authorization: Bearer T", "-H", "@\(file)")
+    #expect(try program.result().ending == .exited(0))
+    let head = try #require(heads.withLock { $0.first })
+    #expect(head.headers["Authorization"] == "Bearer T")
+    #expect(head.headers["X-Tenant"] == "7")
+    #expect(head.headers["Cookie"] == "a=b")
+  }
+
+  @Test func `calls of the HTTP API carry them too`() throws {
+    let heads = Locked<[HTTPRequestHead]>([])
+    let server = try ScriptedServer { connection in
+      let question = try connection.question()
+      heads.withLock { $0.append(question.head) }
+      try connection.answer(200, body: "{}")
+    }
+    let program = try PusherCLI.start(
+      ["trigger"] + server.address + ["-c", "a", "-e", "e", "1", "-H", "X-Tenant: 7"],
+      environment: LocalServer.environment("s"))
+    #expect(try program.result().ending == .exited(0))
+    #expect(heads.withLock { $0.first?.headers["X-Tenant"] } == "7")
+  }
+
+  @Test(arguments: ["Upgrade: h2c", "Sec-WebSocket-Key: x"])
+  func `a field that is the handshake's own is refused`(field: String) throws {
+    let result = try PusherCLI.run("subscribe", "--local", "news", "-H", field)
+    #expect(result.ending == .exited(2))
+    #expect(result.errorText.contains("belongs to the WebSocket handshake"))
+  }
+
+  // MARK: --ready-fd
+
+  /// Runs the program by a shell, which opens descriptor 3.
+  private func shell(_ line: String, _ server: LocalServer) throws -> ProgramResult {
+    try ChildProgram(
+      "/bin/sh", ["-c", line],
+      environment: PusherCLI.environment.merging(LocalServer.environment("local-secret")) { $1 }
+    ).result()
+  }
+
+  @Test func `a descriptor is told once events are sure to come`() throws {
+    let server = try LocalServer()
+    let address = server.address.joined(separator: " ")
+    let program = PusherCLI.path
+    let result = try shell(
+      """
+      \(program) subscribe \(address) news -n 1 --ready-fd 3 3>&1 >&2 | {
+        read word && echo "it said $word"
+        \(program) trigger \(address) -c news -e e '"x"'
+        cat
+      }
+      """, server)
+    #expect(result.outputText == "it said ready\n")
+    #expect(result.errorText == #"{"event":"e","channel":"news","data":"x"}"# + "\n")
+  }
+
+  @Test func `a run that ends before closes the descriptor without a word`() throws {
+    let server = try LocalServer()
+    let result = try shell(
+      "\(PusherCLI.path) subscribe --host 127.0.0.1 --port 1 --scheme http news "
+        + "--ready-fd 3 3>&1 >/dev/null 2>&1 | wc -c", server)
+    #expect(result.outputText.filter { !$0.isWhitespace } == "0")
+  }
+
+  @Test func `a descriptor that is not open is a mistake of the caller`() throws {
+    let result = try PusherCLI.run("subscribe", "--local", "news", "--ready-fd", "9")
+    #expect(result.ending == .exited(2))
+    #expect(result.errorText.contains("--ready-fd: descriptor 9 is not open"))
+  }
+
+  // MARK: --stats
+
+  @Test func `the state is told again and again, with -q too`() throws {
+    let server = try LocalServer()
+    let program = try server.subscribe(["news"], "-L", "-q", "--stats", "50ms")
+    let first = try program.errorLine(containing: "connected, up ")
+    #expect(first.contains(" 0 events (0.0/s), 0 reconnects, 0 bytes queued"))
+    _ = try server.trigger("news", "e", "1")
+    _ = try program.line()
+    let later = try program.errorLine(containing: " 1 events (")
+    #expect(later.contains("/s), last ") && later.contains(" ago, 0 reconnects"))
+    program.send(SIGTERM)
+    #expect(try program.wait() == .signalled(SIGTERM))
+  }
+
+  // MARK: -F
+
+  @Test func `a template prints fields of a table and the local time`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: "e", data: "a\tb\\c\nd")
+      try connection.stay()
+    }
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "-F", #"%T\t%t\t%D"#,
+      environment: ["TZ": "XYZ-5:30"])
+    let fields = try program.result().outputText.split(separator: "\t")
+    try #require(fields.count == 3)
+    #expect(fields[2] == #"a\tb\\c\nd"# + "\n")
+    let stamp = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+05:30/
+    #expect(fields[0].wholeMatch(of: stamp) != nil, "\(fields[0])")
+    let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+    #expect(try format.parse(String(fields[0])) == format.parse(String(fields[1])))
+  }
+
+  @Test func `-t beside --format is refused with the way to write it`() throws {
+    let result = try PusherCLI.run("subscribe", "--local", "news", "-t", "-F", "%e")
+    #expect(result.ending == .exited(2))
+    #expect(result.errorText.contains("write %t, and leave out --timestamps"))
+  }
+
+  // MARK: --env-file
+
+  @Test func `a Laravel project's file is all that a subscription to its private channel needs`()
+    throws
+  {
+    let server = try LocalServer()
+    let file = try TemporaryFolder.shared.file(
+      "laravel.env",
+      holding: """
+        APP_NAME="A shop"
+        BROADCAST_CONNECTION=reverb
+
+        REVERB_APP_ID=\(LocalServer.appID)
+        REVERB_APP_KEY=\(LocalServer.key)
+        REVERB_APP_SECRET="local-secret"
+        REVERB_HOST="localhost"
+        REVERB_PORT=\(server.port)
+        REVERB_SCHEME=http
+
+        VITE_REVERB_APP_KEY="${REVERB_APP_KEY}"
+        """)
+    let program = try PusherCLI.start([
+      "subscribe", "--env-file", file, "private-orders.1", "-L", "-n", "1",
+    ])
+    _ = try program.lines(2)
+    let sent = try PusherCLI.run(
+      "trigger", "--env-file", file, "-c", "private-orders.1", "-e", "order.paid", #"{"id":1}"#)
+    #expect(sent.ending == .exited(0), "\(sent.errorText)")
+    #expect(
+      try program.line() == #"{"event":"order.paid","channel":"private-orders.1","data":{"id":1}}"#)
+  }
+}
