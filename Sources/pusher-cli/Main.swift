@@ -31,6 +31,7 @@ struct Main {
       case .inspect(let typed): return try run(InspectCommand.run, typed, environment)
       case .sign(let typed): return try run(SignCommand.run, typed, environment)
       case .webhook(let typed): return try run(WebhookCommand.run, typed, environment)
+      case .check(let typed): return try run(CheckCommand.run, typed, environment)
       }
     } catch {
       early.usage(error)

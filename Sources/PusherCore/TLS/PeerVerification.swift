@@ -94,7 +94,7 @@ extension TLSEngine {
     }
   }
 
-  private static func issuer(of certificate: OpaquePointer?) -> String? {
+  static func issuer(of certificate: OpaquePointer?) -> String? {
     guard let certificate = unsafe certificate else { return nil }
     return unsafe text { unsafe pusher_X509_NAME_print($0, X509_get_issuer_name(certificate)) >= 0 }
   }

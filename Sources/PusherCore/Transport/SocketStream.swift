@@ -62,6 +62,8 @@ package final class SocketStream {
     case .open, .closed: nil
     }
   }
+  /// What TLS has agreed on; `nil` without TLS, and before the stream is open.
+  package var security: TLSSummary? { isOpen ? engine?.summary : nil }
   /// The peer's address once connected: the server's or the proxy's.
   package internal(set) var peer: SocketAddress?
 

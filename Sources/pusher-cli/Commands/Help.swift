@@ -78,7 +78,7 @@ extension HelpPage {
       sign, verify KIND        sign by hand, or find out why a signature is refused
       webhook listen           receive webhooks, verify and print them
       serve                    run a local server to develop and test with
-      config [COMMAND]         show the settings and where they come from
+      check [CHANNEL...]       find out what works; 'config' shows the settings
       help [COMMAND|TOPIC]     show help; also 'completion SHELL' and 'version'
 
     Topics: environment, exit-codes, output, recipes. Manual: man pusher-cli

@@ -99,6 +99,15 @@ extension HelpPage {
       pusher-cli serve --key demo --app-id 1 --secret-file secret
       pusher-cli serve --webhook http://localhost:8000/hook --log-events
     """,
+    .check: """
+    Usage: pusher-cli check [OPTION...] [CHANNEL...]
+    Tries stage by stage what a subscription needs: settings, name service,
+    connection, TLS, upgrade, greeting, ping, each channel, HTTP API. A stage that
+    fails says what was expected, what came, who is at fault and what to try.
+
+      pusher-cli check --env-file .env private-orders.1
+      pusher-cli check --local
+    """,
     .config: """
     Usage: pusher-cli config [COMMAND] [OPTION...]
            pusher-cli config path

@@ -12,6 +12,7 @@ enum Invocation: Equatable {
   /// `auth`, `sign` or `verify`.
   case sign(TypedArguments)
   case webhook(TypedArguments)
+  case check(TypedArguments)
   /// The settings of the command that was typed, or their place on the disk.
   case config(TypedArguments, isJSON: Bool)
   case configPath
@@ -68,6 +69,7 @@ enum Invocation: Equatable {
     case .channels, .users, .terminate: self = .inspect(typed)
     case .auth, .sign, .verify: self = .sign(typed)
     case .webhook: self = .webhook(typed)
+    case .check: self = .check(typed)
     case .config: preconditionFailure("its arguments are another command's")
     case .completion: self = .completion(try Self.script(typed.operands))
     case .help: self = .page(try HelpPage(named: typed.operands), .success)

@@ -69,19 +69,12 @@ final class APICaller {
     return [service.eventPrefix, service.internalPrefix, "pusher-cli:"]
   }
 
-  /// The call as it would be sent now.
-  func signed(_ call: APIRequest) -> SignedAPIRequest {
-    call.signed(
-      key: access.connection.key, secret: access.secret.revealed,
-      timestamp: SystemClock.wall().secondsSince1970)
-  }
-
   /// The call as text: request line with the whole URL, fields, body.
   func shown(_ call: APIRequest) -> String {
-    let signed = signed(call)
+    let signed = access.signed(call)
     let fields = signed.headers.fields.map { "\($0.name): \($0.value)\n" }.joined()
     let body = signed.body.map { String(decoding: $0, as: UTF8.self) + "\n" } ?? ""
-    let url = url(signed)
+    let url = access.url(signed)
     return "\(signed.method) \(url.scheme)://\(url.authority)\(url.target)\n\(fields)\n\(body)"
   }
 
@@ -91,12 +84,8 @@ final class APICaller {
   func send(_ call: APIRequest) throws(Failure) -> APIAnswer {
     if !hasWaited { LocalServerWait.run(access.connection, atMost: nil, diagnostics) }
     hasWaited = true
-    let signed = signed(call)
-    var headers = signed.headers
-    for field in access.headers { headers.append(field.name, field.value) }
-    let request = HTTPExchange.Request(
-      method: signed.method, url: url(signed), headers: headers, body: signed.body ?? [])
-    diagnostics.debug("> \(signed.method) \(signed.path) on \(access.connection.host)")
+    let request = access.request(call)
+    diagnostics.debug("> \(request.method) \(request.url.path) on \(access.connection.host)")
     var outcome: Result<HTTPExchange.Response, HTTPExchange.Failure>?
     do throws(HTTPError) {
       try http.send(request) { [loop] result, _ in
@@ -150,8 +139,27 @@ final class APICaller {
     return Failure(status: ExitStatus(Cause(httpStatus: status)))
   }
 
-  private func url(_ signed: SignedAPIRequest) -> HTTPURL {
-    var url = access.connection.apiURL
+}
+
+extension APIAccess {
+  /// The call as it would be sent now.
+  func signed(_ call: APIRequest) -> SignedAPIRequest {
+    call.signed(
+      key: connection.key, secret: secret.revealed,
+      timestamp: SystemClock.wall().secondsSince1970)
+  }
+
+  /// The same as an HTTP request.
+  func request(_ call: APIRequest) -> HTTPExchange.Request {
+    let signed = signed(call)
+    var fields = signed.headers
+    for field in headers { fields.append(field.name, field.value) }
+    return HTTPExchange.Request(
+      method: signed.method, url: url(signed), headers: fields, body: signed.body ?? [])
+  }
+
+  fileprivate func url(_ signed: SignedAPIRequest) -> HTTPURL {
+    var url = connection.apiURL
     url.path = signed.path
     url.query = signed.query
     return url

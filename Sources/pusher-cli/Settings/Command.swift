@@ -11,6 +11,7 @@ enum Command: String, CaseIterable, Sendable {
   case sign
   case verify
   case webhook
+  case check
   case config
   case completion
   case help
@@ -44,6 +45,7 @@ extension Command {
     case .sign: "sign by hand"
     case .verify: "find out why a signature is refused"
     case .webhook: "receive webhooks, verify and print them"
+    case .check: "find out what works between here and a server"
     case .config: "show the settings and where they come from"
     case .completion: "print a script that completes commands in a shell"
     case .help: "show help"

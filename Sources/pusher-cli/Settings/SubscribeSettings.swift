@@ -24,7 +24,7 @@ extension SubscribeSettings {
     let typed = reader.typed
     let names = typed.operands + typed.texts(.channel)
     let signsIn = [Flag.userAuthEndpoint, .userAuthCommand].contains { typed.text($0) != nil }
-    guard !names.isEmpty || signsIn || typed.isOn(.signIn) else {
+    guard !names.isEmpty || signsIn || typed.isOn(.signIn) || typed.command == .check else {
       throw UsageError("no channel: give one, as in 'pusher-cli subscribe my-channel'")
     }
     channels = try reader.channels(names)

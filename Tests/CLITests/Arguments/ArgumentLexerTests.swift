@@ -128,7 +128,7 @@ import Testing
         == "trigger has no option --count (it belongs to subscribe, sse and webhook)")
     #expect(
       refusal(of: "serve --user-id 7")
-        == "serve has no option --user-id (it belongs to subscribe, auth, sign and verify)")
+        == "serve has no option --user-id (it belongs to subscribe, auth, sign, verify and check)")
   }
 
   @Test(arguments: [
@@ -204,7 +204,7 @@ import Testing
     #expect(
       refusal(of: "-q")
         == "no command: give one of subscribe, sse, serve, trigger, channels, users, terminate, "
-        + "auth, sign, verify, webhook, config, completion, help, version")
+        + "auth, sign, verify, webhook, check, config, completion, help, version")
     #expect(refusal(of: "serve x") == "serve takes no arguments (found 'x')")
   }
 }

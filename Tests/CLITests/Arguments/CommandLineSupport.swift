@@ -12,7 +12,7 @@ func arguments(_ words: [String]) throws -> TypedArguments {
   switch try Invocation(words) {
   case .subscribe(let typed), .sse(let typed), .serve(let typed), .trigger(let typed),
     .inspect(let typed),
-    .sign(let typed), .webhook(let typed):
+    .sign(let typed), .webhook(let typed), .check(let typed):
     return typed
   case .config(let typed, _): return typed
   case .page, .version, .completion, .configPath: throw NoCommand()

@@ -6,7 +6,7 @@ extension Flag {
   ]
 
   static let authEndpoint = Flag(
-    "auth-endpoint", .text("URL"), of: [.subscribe], in: .authorization,
+    "auth-endpoint", .text("URL"), of: .joining, in: .authorization,
     summary: "ask the application, as pusher-js does",
     manual: """
       Ask the application for the authorisation of each channel, as pusher-js does: by a form with `socket_id` and
@@ -14,7 +14,7 @@ extension Flag {
       """)
 
   static let authHeader = Flag(
-    "auth-header", .text("HEADER"), isRepeatable: true, of: [.subscribe], in: .authorization,
+    "auth-header", .text("HEADER"), isRepeatable: true, of: .joining, in: .authorization,
     summary: "'NAME: VALUE' for the endpoint, or @FILE of such",
     manual: """
       Send HEADER, written `name: value`, to the endpoint. `@FILE` takes such lines from a file, and so keeps a token
@@ -22,12 +22,12 @@ extension Flag {
       """)
 
   static let authParam = Flag(
-    "auth-param", .text("K=V"), isRepeatable: true, of: [.subscribe], in: .authorization,
+    "auth-param", .text("K=V"), isRepeatable: true, of: .joining, in: .authorization,
     summary: "form field for the endpoint",
     manual: "Send one more form field to the endpoint. May be repeated.")
 
   static let authCommand = Flag(
-    "auth-command", .text("CMD"), of: [.subscribe], in: .authorization,
+    "auth-command", .text("CMD"), of: .joining, in: .authorization,
     summary: "shell command that prints the authorisation",
     manual: """
       Run CMD with sh(1) and take the authorisation it prints: the JSON an endpoint would answer. The command finds
@@ -35,7 +35,7 @@ extension Flag {
       """)
 
   static let userID = Flag(
-    "user-id", .text("ID"), of: [.subscribe], in: .authorization,
+    "user-id", .text("ID"), of: .joining, in: .authorization,
     summary: "member on presence channels, and user of --sign-in",
     manual: """
       Appear as member ID on presence channels that are signed with the secret. Without it the connection is a member
@@ -43,7 +43,7 @@ extension Flag {
       """)
 
   static let userInfo = Flag(
-    "user-info", .text("JSON"), of: [.subscribe], in: .authorization,
+    "user-info", .text("JSON"), of: .joining, in: .authorization,
     summary: "information for other members; @FILE reads a file",
     manual: "The member's information, which other members see. `@FILE` reads a file.")
 
@@ -58,7 +58,7 @@ extension Flag {
       """)
 
   static let signIn = Flag(
-    "sign-in", of: [.subscribe], in: .authorization,
+    "sign-in", of: .joining, in: .authorization,
     summary: "sign the user in; prints the user's own events",
     manual: """
       Sign the user in, before channels are subscribed to, on every connection. The user's own events are printed, on

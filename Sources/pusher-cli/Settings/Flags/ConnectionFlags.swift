@@ -18,7 +18,7 @@ extension Flag {
   static let appID = Flag(
     "app-id", .text("ID"), of: .calling.union([.serve]), in: .connection, isCommon: true,
     summary: "app id (PUSHER_APP_ID)",
-    manual: "The app id, for `trigger`, `channels`, `users`, `terminate` and `serve`.")
+    manual: "The app id, for `trigger`, `channels`, `users`, `terminate`, `check` and `serve`.")
 
   static let secretFile = Flag(
     "secret-file", .text("FILE"), of: .working, in: .connection, isCommon: true,
@@ -124,7 +124,7 @@ extension Flag {
     summary: "show this certificate when the server asks (PEM)",
     manual: """
       Show the certificate in FILE, in PEM form and followed by its chain, when the server asks for one; for
-      `subscribe`, `sse`, `trigger`, `channels`, `users` and `terminate`. An authorisation endpoint is not shown it.
+      `subscribe`, `sse`, `trigger`, `channels`, `users`, `terminate` and `check`. An authorisation endpoint is not shown it.
       """)
 
   static let tlsKey = Flag(
@@ -173,7 +173,7 @@ extension Flag {
     summary: "connect over IPv6 only")
 
   static let subprotocol = Flag(
-    "subprotocol", .text("NAME"), isRepeatable: true, of: [.subscribe], in: .connection,
+    "subprotocol", .text("NAME"), isRepeatable: true, of: .joining, in: .connection,
     summary: "offer this WebSocket sub-protocol (none)",
     manual: """
       Offer the server this WebSocket sub-protocol, for `subscribe`. May be given more than once. The default is none,
@@ -181,7 +181,7 @@ extension Flag {
       """)
 
   static let compression = Flag(
-    "compression", isOnByDefault: true, of: [.subscribe], in: .connection,
+    "compression", isOnByDefault: true, of: .joining, in: .connection,
     summary: "do not offer permessage-deflate",
     manual: """
       Offer the server permessage-deflate, which is the default of `subscribe`, or do not; `serve` agrees to it unless

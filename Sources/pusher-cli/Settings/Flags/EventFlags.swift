@@ -80,11 +80,12 @@ extension Flag {
     manual: "Put `received_at` first: when the event came, by the local clock.")
 
   static let output = Flag(
-    "output", letter: "o", .choice(OutputFormat.allCases.map(\.rawValue), "FORMAT"), of: .printing,
-    in: .print, default: OutputFormat.json.rawValue, summary: "json, pretty, or raw: the data only",
+    "output", letter: "o", .choice(OutputFormat.allCases.map(\.rawValue), "FORMAT"),
+    of: .printing.union([.check]), in: .print, default: OutputFormat.json.rawValue,
+    summary: "json, pretty, or raw: the data only",
     manual: """
       `json` prints JSON lines, `pretty` is for people, and `raw` prints the data alone, text without quotes;
-      `{default}` unless given.
+      `{default}` unless given. `check` prints for people unless this asks it for `json`.
       """)
 
   static let raw = Flag(

@@ -31,10 +31,12 @@ enum Flags {
 extension Set<Command> {
   static let every = Set(Command.allCases)
   /// Those that call the HTTP API.
-  static let calling: Set = [Command.trigger, .channels, .users, .terminate]
+  static let calling: Set = [Command.trigger, .channels, .users, .terminate, .check]
   /// Those that sign without a server.
   static let signing: Set = [Command.auth, .sign, .verify]
-  static let client = calling.union([.subscribe])
+  /// Those that subscribe.
+  static let joining: Set = [Command.subscribe, .check]
+  static let client = calling.union(joining)
   static let printing: Set = [Command.subscribe, .sse]
   static let dialling = client.union([.sse])
   static let working = client.union(signing).union([.serve, .webhook])

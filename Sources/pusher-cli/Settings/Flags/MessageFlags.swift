@@ -89,7 +89,7 @@ extension Flag {
     "trace", .text("FILE"), of: .dialling, in: .voice, summary: "write protocol messages to FILE",
     manual: """
       Write every protocol message to FILE with its time, without secrets and signatures; for `subscribe`, `sse`, of
-      which it takes the heads of requests and answers, `trigger`, `channels`, `users` and `terminate`.
+      which it takes the heads of requests and answers, `trigger`, `channels`, `users`, `terminate` and `check`.
       """)
 
   static let color = Flag(

@@ -1,0 +1,33 @@
+internal import CSystemOpenSSL
+
+/// What a handshake has agreed on, and whose certificate it was.
+package struct TLSSummary: Sendable, Equatable {
+  /// Such as `TLSv1.3`.
+  package let version: String
+  /// Such as `TLS_AES_256_GCM_SHA384`.
+  package let cipher: String
+  /// The names of the certificate's owner and of its issuer as RFC 2253 writes them; empty when there is none.
+  package let subject: String
+  package let issuer: String
+  /// Whole days until the certificate expires; `nil` when it does not say.
+  package let daysLeft: Int?
+}
+
+extension TLSEngine {
+  /// What the finished handshake has agreed on.
+  package var summary: TLSSummary {
+    let certificate = unsafe SSL_get1_peer_certificate(connection)
+    defer { unsafe X509_free(certificate) }
+    var days: Int32 = 0
+    var seconds: Int32 = 0
+    let expiry = unsafe certificate.map { unsafe X509_get0_notAfter($0) } ?? nil
+    let isKnown = unsafe expiry != nil && ASN1_TIME_diff(&days, &seconds, nil, expiry) == 1
+    let cipher = unsafe SSL_get_current_cipher(connection)
+    let cipherName = unsafe cipher.flatMap { unsafe SSL_CIPHER_get_name($0) }
+    return unsafe TLSSummary(
+      version: String(cString: SSL_get_version(connection)),
+      cipher: cipherName.map { unsafe String(cString: $0) } ?? "",
+      subject: Self.subject(of: certificate) ?? "", issuer: Self.issuer(of: certificate) ?? "",
+      daysLeft: isKnown ? Int(days) : nil)
+  }
+}

@@ -1,0 +1,184 @@
+internal import PusherCore
+
+/// The stages of `check` on the socket: upgrade, greeting, ping and subscriptions, on one connection of a feed.
+final class CheckConversation {
+  private let settings: SubscribeSettings
+  private let loop: EventLoop
+  private let diagnostics: Diagnostics
+  private var feed: ChannelsFeed?
+  private var isUpgraded = false
+  private var greeting: (socketID: String, activityTimeout: Duration)?
+  private var loss: (loss: ConnectionLoss, code: Int?)?
+  private var pongs = 0
+  private var subscribed: [String: String] = [:]
+  private var refused: [String: SubscriptionFailure] = [:]
+
+  init(_ settings: SubscribeSettings, loop: EventLoop, diagnostics: Diagnostics) {
+    self.settings = settings
+    self.diagnostics = diagnostics
+    self.loop = loop
+  }
+
+  /// Whether the connection still stands.
+  var isOpen: Bool { greeting != nil && loss == nil }
+
+  /// Dials, and waits for the answer to the upgrade.
+  func upgrade() throws(CheckFailure) -> String {
+    let expected = "101 from \(settings.connection.host) for the upgrade to WebSocket"
+    do {
+      try start()
+    } catch {
+      throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
+    }
+    // The moment of the upgrade is not reported: the stage after it is.
+    loop.beforeWait { [weak self] in
+      guard let self, !isUpgraded, case .greeting? = feed?.connection?.stage else { return }
+      isUpgraded = true
+      loop.stop()
+    }
+    try wait(for: expected) { self.isUpgraded || self.greeting != nil || self.hasEndedLater }
+    return "101, the server speaks WebSocket"
+  }
+
+  /// Whether the connection ended when it spoke WebSocket already.
+  private var hasEndedLater: Bool {
+    if case .closed? = loss?.loss { true } else { false }
+  }
+
+  private func start() throws {
+    let service = settings.connection.service
+    var options = settings.sessionOptions(service: service)
+    options.reconnect = ReconnectPolicy(mode: .never)
+    let feed = try ChannelsFeed(
+      loop: loop, destination: settings.destination(service: service),
+      settings: WebSocketSettings(
+        subprotocols: settings.subprotocols,
+        compressionOffer: settings.offersCompression ? PerMessageDeflate.offer : nil),
+      options: options, signer: try settings.signer(loop: loop), tap: Deaf())
+    self.feed = feed
+    feed.delegate = self
+    feed.connect()
+  }
+
+  /// Waits for the greeting.
+  func waitForGreeting() throws(CheckFailure) -> String {
+    try wait(for: "connection_established, the protocol's greeting") { self.greeting != nil }
+    guard let greeting else { return "" }
+    return "socket \(greeting.socketID), activity time-out \(greeting.activityTimeout.inWords)"
+  }
+
+  /// Sends a ping of the protocol and waits for the answer.
+  func ping() throws(CheckFailure) -> String {
+    feed?.connection?.send(ClientCommand(service: settings.connection.service).ping)
+    try wait(for: "a pong") { self.pongs > 0 }
+    return "answered"
+  }
+
+  /// Authorises and subscribes.
+  func subscribe(to channel: String) throws(CheckFailure) -> String {
+    feed?.subscribe(channel)
+    try wait(for: "pusher_internal:subscription_succeeded for \(channel)") {
+      self.subscribed[channel] != nil || self.refused[channel] != nil
+    }
+    if let failure = refused[channel] {
+      let status = failure.status.map { " (status \($0))" } ?? ""
+      throw CheckFailure(
+        expected: "\(authoriser(of: channel))confirmed by the server",
+        came: "\(failure.type): \(Redaction.redact(failure.message))\(status)",
+        cause: Cause(failure), advice: advice(for: channel))
+    }
+    return "\(authoriser(of: channel))subscribed\(subscribed[channel] ?? "")"
+  }
+
+  private func authoriser(of channel: String) -> String {
+    guard ChannelKind(channelName: channel).needsAuthorization else { return "" }
+    return switch settings.authorization {
+    case .secret: "signed with the secret, "
+    case .endpoint: "authorised by the endpoint, "
+    case .command: "authorised by the command, "
+    case .unavailable: ""
+    }
+  }
+
+  private func advice(for channel: String) -> [String] {
+    guard ChannelKind(channelName: channel).needsAuthorization else { return [] }
+    let key = Diagnostics.shortened(key: settings.connection.key)
+    return switch settings.authorization {
+    case .secret: ["try: does the secret belong to key \(key)?"]
+    case .endpoint(let endpoint):
+      ["try: what does \(Redaction.withoutPasswords(endpoint.url)) answer?"]
+    case .command: ["try: run the command of --auth-command by hand"]
+    case .unavailable: []
+    }
+  }
+
+  /// Says goodbye, and waits a moment for the server's.
+  func close() {
+    guard let feed, !feed.isClosed else { return }
+    feed.disconnect()
+    let timer = LoopTimer(deadline: loop.now.advanced(by: .milliseconds(200))) { [loop] in
+      feed.abort()
+      loop.stop()
+    }
+    loop.add(timer)
+    while !feed.isClosed { loop.run() }
+    loop.remove(timer)
+  }
+
+  /// Runs the loop until something is so; throws when the connection is lost or time is up before.
+  private func wait(for expected: String, until isSo: () -> Bool) throws(CheckFailure) {
+    let limit = settings.connection.connectTimeout
+    var isLate = false
+    let timer = LoopTimer(deadline: loop.now.advanced(by: limit)) { [loop] in
+      isLate = true
+      loop.stop()
+    }
+    loop.add(timer)
+    defer { loop.remove(timer) }
+    while !isSo(), loss == nil, !isLate { loop.run() }
+    if isSo() { return }
+    guard let (loss, code) = loss else {
+      throw CheckFailure(
+        expected: expected, came: "nothing within \(limit.inWords)", cause: .unreachable)
+    }
+    throw CheckFailure(expected, loss, code: code, settings)
+  }
+}
+
+extension CheckConversation: ChannelsFeedDelegate {
+  func feed(received event: Envelope, named name: String?, at now: Instant) {}
+
+  func feed(reports event: SessionEvent, at now: Instant) {
+    switch event {
+    case .connected(let socketID, let activityTimeout): greeting = (socketID, activityTimeout)
+    case .subscribed(let channel, let presence):
+      subscribed[channel] =
+        presence.map { ", \($0.count) \($0.count == 1 ? "member" : "members")" } ?? ""
+    case .subscriptionFailed(let channel, let failure): refused[channel] = failure
+    default: return
+    }
+    loop.stop()
+  }
+
+  func feed(reports event: ConnectionEvent, at now: Instant) {
+    switch event {
+    case .ended(.lost(let loss, let code)), .ended(.retriesExhausted(let loss, let code, _)):
+      self.loss = (loss, code)
+    default: return
+    }
+    loop.stop()
+  }
+
+  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
+    diagnostics.debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
+    guard !isSent, pongs == 0, greeting != nil, text().holds("pong\"") else { return }
+    pongs += 1
+    loop.stop()
+  }
+
+  func feedTapIsFull() {}
+  func feedClosed() { loop.stop() }
+}
+
+/// A tap that takes nothing: every message goes to the session.
+private final class Deaf: FeedTap {}

@@ -1,0 +1,110 @@
+internal import PusherCore
+
+/// One stage of `check`: what was tried, how it went, and how long it took.
+struct CheckStage {
+  /// How a stage went.
+  enum Outcome {
+    case passed(String)
+    case failed(CheckFailure)
+    /// An earlier stage has failed, or something that it needs is missing.
+    case notTried(String)
+  }
+
+  let name: String
+  let outcome: Outcome
+  let time: Duration?
+}
+
+/// What was wrong in a stage.
+struct CheckFailure: Error {
+  /// What should have happened.
+  var expected: String
+  /// What happened.
+  var came: String
+  var cause: Cause
+  /// Whether the settings do not fit a server that may be in order.
+  var isMismatch = false
+  /// What else was tried because of it, and what came of that; what to do.
+  var advice: [String] = []
+
+  /// Who has to act.
+  var fault: String {
+    if isMismatch { return "you, by the settings" }
+    return switch cause {
+    case .settings, .notAllowed: "you"
+    case .unreachable, .time: "the network"
+    case .overloaded, .refused, .brokenProtocol: "the server"
+    case .defect, .output: "us"
+    }
+  }
+}
+
+/// Prints the stages as they end: for people in columns, or as JSON lines.
+final class CheckReport {
+  private let isJSON: Bool
+  private let diagnostics: Diagnostics
+  private var printStatus = ExitStatus.success
+  /// The status of the first stage that failed.
+  private(set) var failure: ExitStatus?
+
+  /// The column in which details begin.
+  private static let width = 14
+
+  init(isJSON: Bool, diagnostics: Diagnostics) {
+    self.isJSON = isJSON
+    self.diagnostics = diagnostics
+  }
+
+  /// The status of the run.
+  var status: ExitStatus { printStatus == .success ? failure ?? .success : printStatus }
+
+  func add(_ stage: CheckStage) {
+    if case .failed(let problem) = stage.outcome, failure == nil { failure = problem.cause.status }
+    guard printStatus == .success else { return }
+    printStatus = diagnostics.print(isJSON ? line(stage) : text(stage))
+  }
+
+  private func text(_ stage: CheckStage) -> String {
+    let name = Diagnostics.escaped(stage.name)
+    let head = name + String(repeating: " ", count: max(Self.width - name.count, 0))
+    let time = stage.time.map { " (\($0.inMilliseconds))" } ?? ""
+    let indent = String(repeating: " ", count: Self.width + 2)
+    func lines(_ words: String, _ details: [String]) -> String {
+      ([head + "  " + words] + details.map { indent + $0 }).map { Diagnostics.escaped($0) + "\n" }
+        .joined()
+    }
+    switch stage.outcome {
+    case .passed(let detail): return lines("ok: \(detail)\(time)", [])
+    case .notTried(let reason): return lines("not tried: \(reason)", [])
+    case .failed(let problem):
+      return lines(
+        "FAILED: \(problem.came)\(time)",
+        ["expected: \(problem.expected)", "at fault: \(problem.fault)"] + problem.advice)
+    }
+  }
+
+  private func line(_ stage: CheckStage) -> String {
+    var line: [(String, JSONValue?)] = [("stage", .string(stage.name))]
+    switch stage.outcome {
+    case .passed(let detail): line += [("result", "ok"), ("detail", .string(detail))]
+    case .notTried(let reason): line += [("result", "not tried"), ("detail", .string(reason))]
+    case .failed(let problem):
+      line += [
+        ("result", "failed"), ("detail", .string(problem.came)),
+        ("expected", .string(problem.expected)), ("fault", .string(problem.fault)),
+        ("advice", .array(problem.advice.map { .string($0) })),
+      ]
+    }
+    line.append(("seconds", stage.time.map { .number($0.secondsText) }))
+    let members = line.compactMap { name, value in value.map { JSONValue.Member(name, $0) } }
+    return JSONWriter.text(.object(members)) + "\n"
+  }
+}
+
+extension Duration {
+  /// Such as `12.3 ms`.
+  fileprivate var inMilliseconds: String {
+    let tenths = wholeNanoseconds / 100_000
+    return "\(tenths / 10).\(tenths % 10) ms"
+  }
+}

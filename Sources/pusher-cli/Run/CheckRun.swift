@@ -1,0 +1,291 @@
+internal import PusherCore
+
+/// One run of `check`: stage after stage, in the order in which a subscription needs them.
+final class CheckRun {
+  private let settings: CheckSettings
+  private let report: CheckReport
+  private let diagnostics: Diagnostics
+  private let loop: EventLoop
+  /// Why the stages that follow are not tried; `nil` as long as all went well.
+  private var blocked: String?
+
+  private var connection: ConnectionSettings { settings.subscription.connection }
+  private var url: HTTPURL {
+    settings.subscription.destination(service: connection.service).url
+  }
+
+  init(_ settings: CheckSettings, diagnostics: Diagnostics) throws {
+    self.settings = settings
+    self.diagnostics = diagnostics
+    loop = try EventLoop()
+    report = CheckReport(isJSON: settings.isJSON, diagnostics: diagnostics)
+  }
+
+  /// Goes through all stages; the status is that of the first that failed.
+  func run() -> ExitStatus {
+    Signals.watch(loop) {
+    } onSignal: {
+      Signals.die(of: $0)
+    }
+    let route = connection.routing.route(to: url)
+    tellSettings()
+    stage("name service") { () throws(CheckFailure) in try lookUp(route) }
+    stage("connection") { () throws(CheckFailure) in try connect(route) }
+    if url.isSecure {
+      stage("tls") { () throws(CheckFailure) in try secure(route) }
+    } else {
+      report.add(CheckStage(name: "tls", outcome: .notTried("the scheme is http"), time: nil))
+    }
+    let conversation = CheckConversation(
+      settings.subscription, loop: loop, diagnostics: diagnostics)
+    stage("upgrade") { () throws(CheckFailure) in try conversation.upgrade() }
+    stage("greeting") { () throws(CheckFailure) in try conversation.waitForGreeting() }
+    stage("ping") { () throws(CheckFailure) in try conversation.ping() }
+    for channel in settings.subscription.channels {
+      // Another channel's refusal says nothing about this one.
+      let before = blocked
+      stage(channel) { () throws(CheckFailure) in try conversation.subscribe(to: channel) }
+      if conversation.isOpen { blocked = before }
+    }
+    conversation.close()
+    checkAPI()
+    return report.status
+  }
+
+  private func tellSettings() {
+    let key = Diagnostics.shortened(key: connection.key)
+    var shown = url
+    shown.path = "\(connection.path)/app/\(key)"
+    report.add(
+      CheckStage(
+        name: "settings", outcome: .passed("\(shown.place), app of \(settings.origin)"), time: nil))
+  }
+
+  /// Runs one stage, unless an earlier one has failed.
+  private func stage(_ name: String, _ body: () throws(CheckFailure) -> String) {
+    if let blocked {
+      return report.add(CheckStage(name: name, outcome: .notTried(blocked), time: nil))
+    }
+    let start = loop.now
+    do throws(CheckFailure) {
+      let detail = try body()
+      let time = start.duration(to: loop.now)
+      report.add(CheckStage(name: name, outcome: .passed(detail), time: time))
+    } catch {
+      blocked = "\(name) failed"
+      let time = start.duration(to: loop.now)
+      report.add(CheckStage(name: name, outcome: .failed(error), time: time))
+    }
+  }
+
+  // MARK: The way to the server
+
+  private func lookUp(_ route: Route) throws(CheckFailure) -> String {
+    let host = route.proxy?.host ?? route.host
+    let port = route.proxy?.port ?? route.port
+    let whose = route.proxy == nil ? "" : " (the proxy)"
+    if Resolver.literal(host, port: port) != nil { return "\(host)\(whose) is an address" }
+    var answer: Resolver.Answer?
+    let ticket = loop.resolver.resolve(host, port: port) { [loop] in
+      answer = $0
+      loop.stop()
+    }
+    let isInTime = wait { answer != nil }
+    loop.resolver.cancel(ticket)
+    guard isInTime, let answer else {
+      throw CheckFailure(
+        expected: "an address of \(host)",
+        came: "no answer within \(connection.connectTimeout.inWords)",
+        cause: .unreachable, advice: ["try: is the name server reachable? see /etc/resolv.conf"])
+    }
+    switch answer {
+    case .success(let addresses) where !addresses.isEmpty:
+      var hosts: [String] = []
+      for address in addresses where !hosts.contains(address.host) { hosts.append(address.host) }
+      return "\(host)\(whose) is \(hosts.joined(separator: ", "))"
+    case .success:
+      throw failure(
+        "an address of \(host)", ConnectionLoss(.resolve(host: host, reason: "it has no address")))
+    case .failure(let error): throw failure("an address of \(host)", ConnectionLoss(error))
+    }
+  }
+
+  private func connect(_ route: Route) throws(CheckFailure) -> String {
+    switch StreamTrial.run(loop, to: route, within: connection.connectTimeout) {
+    case .success(let opened):
+      let family = opened.peer.map { $0.family == .ipv6 ? "IPv6" : "IPv4" } ?? "a socket"
+      let way = route.proxy.map { "through \($0)" } ?? "without a proxy"
+      return "\(opened.peer?.description ?? route.host) over \(family), \(way)"
+    case .failure(let error):
+      var problem = failure("a connection to \(place(route))", ConnectionLoss(error))
+      problem.advice += neighbours(of: route)
+      throw problem
+    }
+  }
+
+  /// What answers beside the place that does not.
+  private func neighbours(of route: Route) -> [String] {
+    var found: [String] = []
+    let time = min(connection.connectTimeout, .seconds(1))
+    func answers(_ route: Route) -> Bool {
+      if case .success = StreamTrial.run(loop, to: route, within: time) { true } else { false }
+    }
+    if route.proxy != nil {
+      let direct = Route(host: route.host, port: route.port, families: route.families)
+      found.append(
+        answers(direct)
+          ? "without the proxy it works: add --proxy ''"
+          : "without the proxy it does not work either")
+    }
+    let ports: [UInt16] = [443, 80, 6001, 8080]
+    for port in ports where port != route.port {
+      if answers(Route(host: route.host, port: port, proxy: route.proxy, families: route.families))
+      {
+        found.append("port \(port) of \(route.host) answers: is it --port \(port)?")
+      }
+    }
+    if route.families != .any {
+      let both = Route(host: route.host, port: route.port, proxy: route.proxy, families: .any)
+      if answers(both) { found.append("with both kinds of address it works: leave out -4 and -6") }
+    }
+    if found.isEmpty {
+      found.append("no other usual port of \(route.host) answers: is the server running?")
+    }
+    return found
+  }
+
+  private func secure(_ route: Route) throws(CheckFailure) -> String {
+    let tls: TLSContext
+    do throws(TLSError) {
+      tls = try TLSContext.client(connection.tls, environment: connection.trust)
+    } catch {
+      throw CheckFailure(
+        expected: "certificates to trust", came: "\(error)", cause: Cause(starting: error))
+    }
+    switch StreamTrial.run(loop, to: route, tls: tls, within: connection.connectTimeout) {
+    case .success(let opened):
+      guard let security = opened.security else { return "TLS" }
+      let days = security.daysLeft.map { ", \($0) days left" } ?? ""
+      let trust = connection.tls.insecure ? " (not checked: --insecure)" : ""
+      return "\(security.version), \(security.cipher), certificate of \(security.subject) "
+        + "by \(security.issuer)\(days)\(trust)"
+    case .failure(let error):
+      throw failure("a TLS handshake with a certificate for \(route.host)", ConnectionLoss(error))
+    }
+  }
+
+  private func place(_ route: Route) -> String {
+    route.proxy.map { "\(url.authority) through \($0)" } ?? "\(route.host) port \(route.port)"
+  }
+
+  /// A loss as a stage tells it, with what a second look has found and what the user may do.
+  private func failure(
+    _ expected: String, _ loss: ConnectionLoss, code: Int? = nil
+  ) -> CheckFailure {
+    CheckFailure(expected, loss, code: code, settings.subscription)
+  }
+
+  /// Runs the loop until something is so, for as long as a connection may take.
+  private func wait(until isSo: () -> Bool) -> Bool {
+    var isLate = false
+    let timer = LoopTimer(deadline: loop.now.advanced(by: connection.connectTimeout)) { [loop] in
+      isLate = true
+      loop.stop()
+    }
+    loop.add(timer)
+    defer { loop.remove(timer) }
+    while !isSo(), !isLate { loop.run() }
+    return isSo()
+  }
+
+  // MARK: The HTTP API
+
+  private func checkAPI() {
+    guard let access = settings.api else {
+      let reason = settings.apiProblem ?? "no app id and secret"
+      return report.add(CheckStage(name: "http api", outcome: .notTried(reason), time: nil))
+    }
+    // It has an address of its own, so what the socket met says little about it.
+    blocked = nil
+    stage("http api") { () throws(CheckFailure) in try callAPI(access) }
+  }
+
+  private func callAPI(_ access: APIAccess) throws(CheckFailure) -> String {
+    let expected = "200 to a signed GET of \(access.connection.host)"
+    var result: Result<HTTPExchange.Response, HTTPExchange.Failure>?
+    let http: HTTPConnection
+    do {
+      let tls =
+        try access.connection.isSecure
+        ? TLSContext.client(access.connection.tls, environment: access.connection.trust) : nil
+      http = HTTPConnection(
+        loop: loop, routing: access.connection.routing, tls: tls,
+        timeout: access.connection.connectTimeout)
+      try http.send(access.request(.channels(appID: access.appID, prefix: access.connection.path)))
+      {
+        [loop] answer, _ in
+        result = answer
+        loop.stop()
+      }
+    } catch {
+      throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
+    }
+    while result == nil { loop.run() }
+    http.close()
+    switch result {
+    case .failure(let failure)?:
+      throw CheckFailure(
+        expected: expected, came: Hints.explained(failure, access.connection),
+        cause: Cause(failure))
+    case .success(let response)?: return try verdict(response, expected, access)
+    case nil: throw CheckFailure(expected: expected, came: "no answer", cause: .unreachable)
+    }
+  }
+
+  private func verdict(
+    _ response: HTTPExchange.Response, _ expected: String, _ access: APIAccess
+  ) throws(CheckFailure) -> String {
+    let skew = Self.skew(response.head)
+    let clock = skew.map { "; \($0)" } ?? ""
+    let status = response.head.status
+    switch APIAnswer(status: status, body: response.body) {
+    case .accepted: return "HTTP \(status), the signature is right\(clock)"
+    case .refused(_, let reason):
+      var advice = ["try: do app id \(access.appID) and the secret belong to this key?"]
+      if let skew { advice.insert("try: set the clock; \(skew)", at: 0) }
+      throw CheckFailure(
+        expected: expected, came: "HTTP \(status) \(Redaction.redact(reason))", cause: .notAllowed,
+        advice: advice)
+    case .rejected(_, let reason), .unavailable(_, let reason), .unexpected(_, let reason):
+      throw CheckFailure(
+        expected: expected,
+        came: "HTTP \(status) \(Redaction.redact(reason))"
+          + Hints.apiHint(status: status, access.connection),
+        cause: Cause(httpStatus: status))
+    }
+  }
+
+  /// How far our clock and the server's are apart, from two seconds on: its Date has whole seconds.
+  private static func skew(_ head: HTTPResponseHead) -> String? {
+    let now = SystemClock.wall()
+    guard let date = head.headers["Date"], let theirs = HTTPDate.parse(date, now: now) else {
+      return nil
+    }
+    let seconds = theirs.secondsSince1970 - now.secondsSince1970
+    guard seconds.magnitude >= 2 else { return nil }
+    return "our clock is \(seconds.magnitude) s \(seconds > 0 ? "behind" : "ahead of") the server's"
+  }
+}
+
+extension CheckFailure {
+  /// A connection that was lost or could not be made, with what a second look has found.
+  init(_ expected: String, _ loss: ConnectionLoss, code: Int?, _ settings: SubscribeSettings) {
+    let hints = Hints(connection: settings.connection, subprotocols: settings.subprotocols)
+    self.init(
+      expected: expected, came: hints.explained("\(loss)", loss, code: code),
+      cause: Cause(loss, code: code))
+    if case .network(_, let problem?) = loss {
+      isMismatch = [.handshakeClosed, .notTLS, .onlyTLS, .unknownName].contains(problem)
+    }
+  }
+}
