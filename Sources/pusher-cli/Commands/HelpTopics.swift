@@ -113,8 +113,7 @@ extension HelpPage {
   static let recipesText = """
     Look at what a Laravel project sends, as a table:
 
-      set -a; . ./.env; set +a
-      pusher-cli subscribe -c private-orders -e 'order.*' |
+      pusher-cli subscribe --env-file .env -c private-orders -e 'order.*' |
         jq --unbuffered -r '[.event, .data.id, .data.total] | @tsv'
 
     React to an event with a script; </dev/null keeps it from eating the stream:

@@ -201,6 +201,10 @@ final class ChannelsLifecycle: Lifecycle {
   }
 
   /// Why the last connection ended, and what to do; after an earlier success the route is right.
+  override func advise() {
+    diagnostics.info("try: pusher-cli check, with the same options and channels")
+  }
+
   override func explained(_ loss: ConnectionLoss, _ code: Int?) -> String {
     let text = words(loss, code)
     return hasBeenOpen

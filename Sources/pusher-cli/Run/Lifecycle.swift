@@ -62,6 +62,9 @@ class Lifecycle {
   /// Why the last connection ended, and what to do.
   func explained(_ loss: ConnectionLoss, _ code: Int?) -> String { "\(loss)" }
 
+  /// Says what to do after a first connection that did not come about.
+  func advise() {}
+
   /// Whether the end of the connection is the end that was wanted.
   func isGoodEnd(_ loss: ConnectionLoss) -> Bool { false }
 
@@ -121,7 +124,9 @@ class Lifecycle {
     case .asked: break
     case .finished: diagnostics.info("the server has nothing more (HTTP 204)")
     case .lost(let loss, _) where isGoodEnd(loss): diagnostics.info("\(loss)")
-    case .lost(let loss, let code): diagnostics.error(explained(loss, code))
+    case .lost(let loss, let code):
+      diagnostics.error(explained(loss, code))
+      if !hasBeenOpen { advise() }
     case .retriesExhausted(let loss, let code, let attempts):
       diagnostics.error("gave up after \(attempts) attempts: \(explained(loss, code))")
     }

@@ -76,7 +76,7 @@ enum Shown: String, CaseIterable {
   case soketi = "--key app-key private-orders"
   case job = "start-build.sh"
   case calls = "pusher-cli verify webhook"
-  case table = ". ./.env"
+  case table = "--env-file .env"
   case deploys = "deploy.requested"
   case presence = "--user-id monitor"
   case record = "tee -a orders.jsonl"
