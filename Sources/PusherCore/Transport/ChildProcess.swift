@@ -36,6 +36,16 @@ package final class ChildProcess: LoopSource {
     }
   }
 
+  /// Where the standard output of a command goes.
+  package enum Outlet: Sendable {
+    /// To the completion, up to a limit.
+    case captured
+    /// To our standard error.
+    case ourErrors
+    /// To our standard output.
+    case ourOutput
+  }
+
   /// What to run and how far it may go.
   package struct Command {
     package var line: String
@@ -43,23 +53,22 @@ package final class ChildProcess: LoopSource {
     package var environment: [(name: String, value: String)]
     /// Standard input; `/dev/null` when empty.
     package var input: [UInt8]
-    /// The most bytes of standard output.
+    /// The most bytes of standard output that are captured.
     package var outputLimit: Int
-    /// Whether standard output goes to our standard error, and not to us.
-    package var outputsToErrors: Bool
+    package var outlet: Outlet
     /// How long it may take; `nil` for as long as it likes.
     package var timeout: Duration?
 
     package init(
       line: String, environment: [(name: String, value: String)] = [], input: [UInt8] = [],
-      outputLimit: Int = 65_536, outputsToErrors: Bool = false,
+      outputLimit: Int = 65_536, outlet: Outlet = .captured,
       timeout: Duration? = .seconds(10)
     ) {
       self.line = line
       self.environment = environment
       self.input = input
       self.outputLimit = outputLimit
-      self.outputsToErrors = outputsToErrors
+      self.outlet = outlet
       self.timeout = timeout
     }
   }
@@ -76,6 +85,15 @@ package final class ChildProcess: LoopSource {
   private var inputWriter: PipeWriter?
   private var deadline: Instant?
   private var failure: Failure?
+  /// How the command itself ended; others of its group may go on.
+  private var ending: Syscalls.Ending?
+  private var hasEnded = false
+  /// Whether a thread waits for the end.
+  private var isWatched = false
+  /// When its group is killed, once it was asked to end.
+  private var killTime: Instant?
+  /// How often a group is looked at that outlives its command.
+  private static let interval = Duration.milliseconds(50)
   private var isSilent = false
 
   /// Starts `command`; `completion` is called once, on the loop's thread, when the command has ended and been collected.
@@ -110,8 +128,10 @@ package final class ChildProcess: LoopSource {
   }
 
   /// Asks the command to end, and kills it after ``grace``; the completion is called when it has.
-  package func end(at now: Instant) {
-    end(because: .timeout(.zero), at: now)
+  ///
+  /// - Parameter signal: How it is asked; `nil` for SIGTERM.
+  package func end(at now: Instant, by signal: Int32? = nil) {
+    end(because: .timeout(.zero), by: signal.map { .other($0) } ?? .terminate, at: now)
   }
 
   package var interest: LoopInterest {
@@ -123,19 +143,26 @@ package final class ChildProcess: LoopSource {
   }
 
   package func expired(at now: Instant) {
-    if failure == nil {
-      end(because: .timeout(command.timeout ?? .zero), at: now)
+    guard failure != nil else {
+      return end(because: .timeout(command.timeout ?? .zero), at: now)
+    }
+    guard !hasEnded else { return awaitGroup(at: now) }
+    deadline = nil
+    if let killTime, killTime <= now { Syscalls.killGroup(process, .kill) }
+    guard !isWatched else { return }
+    if let ending = Syscalls.collect(process) {
+      finish(ending, at: now)
     } else {
-      Syscalls.killGroup(process, .kill)
-      deadline = nil
+      deadline = now.advanced(by: Self.interval)
     }
   }
 
   private func start() throws(SystemError) {
     let writeEnd: Int32
-    if command.outputsToErrors {
-      writeEnd = try Syscalls.copyOfErrors()
-    } else {
+    switch command.outlet {
+    case .ourErrors: writeEnd = try Syscalls.copy(ofOutput: 2)
+    case .ourOutput: writeEnd = try Syscalls.copy(ofOutput: 1)
+    case .captured:
       let pipe = try Syscalls.makePipe()
       Syscalls.makeNonBlocking(pipe.readEnd)
       outputEnd = pipe.readEnd
@@ -167,19 +194,43 @@ package final class ChildProcess: LoopSource {
     let number = process
     let wakeUp = loop.wakeUp
     let running = ObjectIdentifier(self)
-    let isWatched = DetachedThread.start {
+    isWatched = DetachedThread.start {
       Syscalls.waitUntilEnded(number)
       wakeUp.post { loop in (loop.source(running) as? ChildProcess)?.finish(at: loop.now) }
     }
-    if !isWatched { end(because: .busy(reason: "no thread to wait on"), at: loop.now) }
+    guard !isWatched else { return }
+    end(because: .busy(reason: "no thread to wait on"), at: loop.now)
+    deadline = loop.now.advanced(by: Self.interval)
   }
 
   /// The command has ended: its output is in the pipe, even if another process keeps the pipe open.
-  private func finish(at now: Instant) {
+  ///
+  /// - Parameter collected: How it ended, when it has been collected already.
+  private func finish(_ collected: Syscalls.Ending? = nil, at now: Instant) {
     readOutput(at: now)
-    let ending = Syscalls.collect(process)
+    ending = collected ?? Syscalls.collect(process)
+    hasEnded = true
+    deadline = nil
     closeOutput()
     inputWriter?.close()
+    awaitGroup(at: now)
+  }
+
+  /// What was asked to end has ended when its whole group has: one of a pipeline may ignore what ended the shell.
+  ///
+  /// A group's number is not used again while somebody is in it.
+  private func awaitGroup(at now: Instant) {
+    if let killTime, Syscalls.isGroupAlive(process) {
+      guard now >= killTime else {
+        deadline = min(killTime, now.advanced(by: Self.interval))
+        return
+      }
+      Syscalls.killGroup(process, .kill)
+    }
+    complete(at: now)
+  }
+
+  private func complete(at now: Instant) {
     loop.remove(self)
     guard !isSilent else { return }
     if let failure {
@@ -215,11 +266,14 @@ package final class ChildProcess: LoopSource {
     }
   }
 
-  private func end(because reason: Failure, at now: Instant) {
+  private func end(
+    because reason: Failure, by signal: Syscalls.TerminationSignal = .terminate, at now: Instant
+  ) {
     guard failure == nil else { return }
     failure = reason
-    deadline = now.advanced(by: Self.grace)
-    Syscalls.killGroup(process, .terminate)
+    killTime = now.advanced(by: Self.grace)
+    deadline = killTime
+    Syscalls.killGroup(process, signal)
   }
 
   private func closeOutput() {

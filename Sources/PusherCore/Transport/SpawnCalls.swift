@@ -56,13 +56,24 @@ extension Syscalls {
 
   /// `kill` for the whole process group that `process` leads.
   static func killGroup(_ process: Int32, _ signal: TerminationSignal) {
-    _ = kill(-process, signal == .terminate ? SIGTERM : SIGKILL)
+    let number =
+      switch signal {
+      case .terminate: SIGTERM
+      case .kill: SIGKILL
+      case .other(let number): number
+      }
+    _ = kill(-process, number)
   }
 
-  /// The two ways to end a process.
+  /// Whether anybody is left in the process group; those who have ended and were not collected count.
+  static func isGroupAlive(_ process: Int32) -> Bool { kill(-process, 0) == 0 }
+
+  /// The ways to end a process.
   enum TerminationSignal {
     case terminate
     case kill
+    /// One that came to us and is passed on.
+    case other(Int32)
   }
 
   /// `waitid(WNOWAIT)`: blocks until the process has ended, and leaves it to be collected.
@@ -88,9 +99,9 @@ extension Syscalls {
     return descriptor
   }
 
-  /// A second descriptor of standard error, or of `/dev/null` when that is closed.
-  static func copyOfErrors() throws(SystemError) -> Int32 {
-    let copy = fcntl(2, F_DUPFD_CLOEXEC, 3)
+  /// A second descriptor of standard output or standard error, or of `/dev/null` when that is closed.
+  static func copy(ofOutput number: Int32) throws(SystemError) -> Int32 {
+    let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
     let descriptor = unsafe copy >= 0 ? copy : open("/dev/null", O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .last }
     return descriptor

@@ -48,7 +48,7 @@ final class Readiness {
   private func start(_ environment: [(name: String, value: String)]) {
     guard let command, !isCut else { return }
     let question = ChildProcess.Command(
-      line: command, environment: environment, outputsToErrors: true, timeout: nil)
+      line: command, environment: environment, outlet: .ourErrors, timeout: nil)
     do throws(ChildProcess.Failure) {
       process = try ChildProcess(loop: loop, command: question, at: loop.now) {
         [unowned self] result, _ in ended(result)
