@@ -33,28 +33,30 @@ final class StreamRun {
       settings.printing, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
     printer = StreamPrinter(
       settings: settings.printing, output: run.output.buffer, isTerminal: descriptor.isTerminal,
-      wallTime: SystemClock.wall)
+      receiver: run.hook, wallTime: SystemClock.wall)
     let file = try settings.stateFile.map {
       try StateFile($0, url: settings.url, warn: diagnostics.warning)
     }
     let lastEventID = settings.lastEventID ?? file.map { String(decoding: $0.id, as: UTF8.self) }
-    let state = file.map { [output = run.output] in
+    let progress: any Progress = run.hook ?? run.output
+    let state = file.map {
       StateKeeper(
-        $0, output: output, startingAfter: lastEventID ?? "", limit: settings.printing.bufferSize,
+        $0, progress: progress, startingAfter: lastEventID ?? "",
+        limit: settings.printing.bufferSize,
         diagnostics: diagnostics, clock: { loop.now })
     }
     self.state = state
     let feed = try EventStreamFeed(
       loop: loop, destination: settings.destination, settings: settings.request,
       options: settings.options, lastEventID: lastEventID ?? "",
-      tap: StreamTap(printer: printer, state: state))
+      tap: StreamTap(printer: printer, state: state, hook: run.hook))
     self.feed = feed
     lifecycle = StreamLifecycle(
       settings: settings, diagnostics: diagnostics, printer: printer, startedAt: loop.now,
       lastEventID: { [unowned feed] in feed.lastEventID })
     if let state {
       loop.add(state)
-      completeLine(of: descriptor, diagnostics)
+      if printer.printsEvents { completeLine(of: descriptor, diagnostics) }
     }
   }
 
@@ -85,16 +87,18 @@ final class StreamRun {
 private final class StreamTap: FeedTap {
   private let printer: StreamPrinter
   private let state: StateKeeper?
+  private let hook: EventHook?
 
-  init(printer: StreamPrinter, state: StateKeeper?) {
+  init(printer: StreamPrinter, state: StateKeeper?, hook: EventHook?) {
     self.printer = printer
     self.state = state
+    self.hook = hook
   }
 
   func take(event: EventStreamEvent) -> TapVerdict {
     printer.print(event)
     state?.note(event.lastEventID)
-    return printer.isDone || printer.isFull ? .takenAndFull : .taken
+    return printer.isDone || printer.isFull || hook?.isFull == true ? .takenAndFull : .taken
   }
 }
 

@@ -44,7 +44,7 @@ final class SubscribeRun {
       settings.printing, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
     printer = EventPrinter(
       settings: settings.printing, service: service, output: run.output.buffer,
-      isTerminal: descriptor.isTerminal, wallTime: SystemClock.wall)
+      isTerminal: descriptor.isTerminal, receiver: run.hook, wallTime: SystemClock.wall)
     feed = try ChannelsFeed(
       loop: loop, destination: settings.destination(service: service),
       settings: WebSocketSettings(

@@ -3,16 +3,23 @@ internal import PusherCore
 /// Prints the events of channels as the settings ask: which, how many, in which shape.
 final class EventPrinter: Printer {
   private let writer: EventLineWriter
+  private lazy var handedWriter = EventLineWriter(
+    output: handedLine, service: service, style: .handed(settings))
+  private let service: Service
+  private let settings: PrintSettings
   private var usesFastWay: Bool
 
   init(
     settings: PrintSettings, service: Service, output: ByteBuffer, isTerminal: Bool,
-    wallTime: @escaping () -> WallTime
+    receiver: (any EventReceiver)? = nil, wallTime: @escaping () -> WallTime
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)
     writer = EventLineWriter(output: output, service: service, style: style)
-    usesFastWay = settings.output == .json && settings.template == nil && writer.hasFastWay
-    super.init(settings: settings, style: style, output: output, wallTime: wallTime)
+    usesFastWay =
+      settings.output == .json && settings.template == nil && writer.hasFastWay && receiver == nil
+    (self.service, self.settings) = (service, settings)
+    super.init(
+      settings: settings, style: style, output: output, receiver: receiver, wallTime: wallTime)
   }
 
   /// Switches the fast path off, for runs that show every message anyway.
@@ -27,6 +34,7 @@ final class EventPrinter: Printer {
 
   override func setReceivedAt(_ time: String) {
     writer.setReceivedAt(time)
+    if receiver != nil { handedWriter.setReceivedAt(time) }
   }
 
   /// Prints any message; with `name` under that event name, and never under one of our own.
@@ -38,6 +46,17 @@ final class EventPrinter: Printer {
     }
     count += 1
     stamp()
+    if printsEvents { printCounted(envelope, named: name) }
+    handOver(
+      HandedEvent(
+        name: name ?? envelope.eventName, channel: envelope.channelName,
+        userID: envelope.userIDToken.map(JSONString.decode))
+    ) {
+      handedWriter.write(envelope, named: name)
+    }
+  }
+
+  private func printCounted(_ envelope: Envelope, named name: String?) {
     if let template {
       return write(template) { field in
         switch field {
@@ -65,7 +84,11 @@ final class EventPrinter: Printer {
       return
     }
     count += 1
-    printLifecycle(event: event, channel: channel, data: data)
+    stamp()
+    if printsEvents { printLifecycle(event: event, channel: channel, data: data) }
+    handOver(HandedEvent(name: event, channel: channel)) {
+      handedWriter.write(event: event, channel: channel, data: data)
+    }
   }
 
   override func writeLine(event: String, channel: String?, data: JSONValue) {

@@ -1,12 +1,24 @@
 internal import PusherCore
 
+/// How far what a run has taken in is done, counted from its beginning.
+protocol Progress: AnyObject {
+  /// Up to where it is done.
+  var written: Int { get }
+  /// Where what comes next begins, counted in the same way.
+  var end: Int { get }
+  /// Whether nothing more will be done.
+  var hasFailed: Bool { get }
+  /// Makes what is done outlive a power cut, where that is ours to do.
+  func synchronize()
+}
+
 /// The printed bytes that are not yet written, up to a limit.
 ///
 /// Lines are written into ``buffer``; the loop flushes before it would wait. When the reader is slower than the
 /// server the queue says so, at first softly: leaving the socket unread for a moment lets the kernel hold the
 /// server back and costs nothing. Only when the reader stalls for longer does it grow to its limit, so that the
 /// server's pings are still read and answered.
-final class OutputQueue: LoopSource {
+final class OutputQueue: LoopSource, Progress {
   /// A failure of the output.
   enum Failure: Equatable {
     /// The reader has gone: end as a filter does, by SIGPIPE.
@@ -31,6 +43,7 @@ final class OutputQueue: LoopSource {
   var end: Int { written &+ buffer.count }
   /// Whether nothing waits that could still be written.
   var isSettled: Bool { buffer.isEmpty || failure != nil }
+  var hasFailed: Bool { failure != nil }
   private let descriptor: OutputDescriptor
   private let limit: Int
   private var stalledSince: Instant?

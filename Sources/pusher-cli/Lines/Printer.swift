@@ -10,6 +10,12 @@ class Printer {
   /// What `--format` asks for, in place of the format.
   let template: FormatTemplate?
   let hasTimestamps: Bool
+  /// What gets the events in place of the output, or besides it.
+  let receiver: (any EventReceiver)?
+  /// Whether events stand in the output.
+  let printsEvents: Bool
+  /// The line that is handed over next.
+  let handedLine = ByteBuffer(capacity: 64)
   let limit: Int
   /// As many bytes may wait to be written.
   let capacity: Int
@@ -23,7 +29,7 @@ class Printer {
 
   init(
     settings: PrintSettings, style: EventLineStyle, output: ByteBuffer,
-    wallTime: @escaping () -> WallTime
+    receiver: (any EventReceiver)?, wallTime: @escaping () -> WallTime
   ) {
     self.output = output
     self.wallTime = wallTime
@@ -31,6 +37,8 @@ class Printer {
     format = settings.output
     template = settings.template
     hasTimestamps = settings.hasTimestamps
+    self.receiver = receiver
+    printsEvents = receiver == nil || settings.hook?.prints == true
     limit = settings.count ?? .max
     capacity = settings.bufferSize
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
@@ -51,11 +59,30 @@ class Printer {
 
   /// Takes the time for the burst that begins, when somebody will see it.
   final func stamp() {
-    let isShown = hasTimestamps || format == .pretty || template?.usesTime == true
+    let isShown =
+      hasTimestamps || format == .pretty || template?.usesTime == true || receiver != nil
     guard isShown, burstTime == nil else { return }
     let time = wallTime()
     burstTime = time
     if hasTimestamps { setReceivedAt(time.rfc3339) }
+  }
+
+  /// Hands over the event that was counted last, if there is somebody; `writeLine` writes ``handedLine``.
+  @inline(__always)
+  final func handOver(
+    _ event: @autoclosure () -> HandedEvent, writeLine: () -> Void
+  ) {
+    if receiver != nil { handOverSlowly(event(), writeLine) }
+  }
+
+  private func handOverSlowly(_ event: HandedEvent, _ writeLine: () -> Void) {
+    var event = event
+    handedLine.removeAll()
+    writeLine()
+    event.line = handedLine.array
+    event.receivedAt = burstTime?.rfc3339 ?? ""
+    handedLine.removeAll()
+    receiver?.take(event)
   }
 
   /// Prints one event by the template; `value` gives the fields that the protocol has, `nil` being none.
@@ -130,6 +157,26 @@ class Printer {
   func setReceivedAt(_ time: String) {}
 }
 
+/// One event for somebody who takes events.
+struct HandedEvent: Equatable, Sendable {
+  /// The JSON line with its newline.
+  var line: [UInt8] = []
+  var name: String
+  var channel: String?
+  var userID: String?
+  var id: String?
+  /// RFC 3339.
+  var receivedAt = ""
+
+  /// Events with the same word here keep their order.
+  var lane: String { channel ?? (id == nil ? "" : name) }
+}
+
+/// Who takes the events that are printed.
+protocol EventReceiver: AnyObject {
+  func take(_ event: HandedEvent)
+}
+
 extension WallTime {
   /// Seconds since 1970 with three decimals.
   fileprivate var secondsText: String {
@@ -146,6 +193,13 @@ extension EventLineStyle {
     terminator = settings.terminator
     forTerminal = isTerminal
     palette = settings.color.isOn(forTerminal: isTerminal) ? .standard : nil
+  }
+
+  /// The style of lines that are handed over.
+  static func handed(_ settings: PrintSettings) -> EventLineStyle {
+    var style = EventLineStyle()
+    style.rawData = settings.keepsRawData
+    return style
   }
 }
 

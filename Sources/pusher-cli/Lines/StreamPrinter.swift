@@ -3,20 +3,24 @@ internal import PusherCore
 /// Prints the events of an event stream as the settings ask: which, how many, in which shape.
 final class StreamPrinter: Printer {
   private let writer: EventStreamLineWriter
-  private let keepsRawData: Bool
+  private lazy var handedWriter = EventStreamLineWriter(
+    output: handedLine, style: .handed(settings))
+  private let settings: PrintSettings
 
   init(
     settings: PrintSettings, output: ByteBuffer, isTerminal: Bool,
-    wallTime: @escaping () -> WallTime
+    receiver: (any EventReceiver)? = nil, wallTime: @escaping () -> WallTime
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)
     writer = EventStreamLineWriter(output: output, style: style)
-    keepsRawData = settings.keepsRawData
-    super.init(settings: settings, style: style, output: output, wallTime: wallTime)
+    self.settings = settings
+    super.init(
+      settings: settings, style: style, output: output, receiver: receiver, wallTime: wallTime)
   }
 
   override func setReceivedAt(_ time: String) {
     writer.setReceivedAt(time)
+    if receiver != nil { handedWriter.setReceivedAt(time) }
   }
 
   /// Prints one event if it is wanted; a name like ours gets a mark.
@@ -36,6 +40,14 @@ final class StreamPrinter: Printer {
     }
     count &+= 1
     stamp()
+    if printsEvents { printCounted(event) }
+    handOver(HandedEvent(name: event.type.text, id: event.lastEventID.text)) {
+      handedWriter.write(event)
+    }
+  }
+
+  @inline(__always)
+  private func printCounted(_ event: EventStreamEvent) {
     if let template {
       return write(template) { field in
         switch field {
@@ -61,7 +73,7 @@ final class StreamPrinter: Printer {
   }
 
   private func data(of event: EventStreamEvent) -> JSONValue {
-    guard !keepsRawData, let value = try? JSONParser.parse(event.data) else {
+    guard !settings.keepsRawData, let value = try? JSONParser.parse(event.data) else {
       return .string(event.data.text)
     }
     return value

@@ -63,6 +63,8 @@ final class PrintingRun {
   let output: OutputQueue
   /// Announces that the run is ready.
   let readiness: Readiness
+  /// Runs a command for each event.
+  let hook: EventHook?
   private let settings: PrintSettings
   private let diagnostics: Diagnostics
   private var feed: (any Feed)?
@@ -78,7 +80,7 @@ final class PrintingRun {
   private var lastEventAt: Instant?
   private var statsTimer: LoopTimer?
   private var countAtLastStats = 0
-  /// Whether a run that a signal ends has had its time.
+  /// Whether a run has had its time to end, which a signal or --timeout limits.
   private var isOverdue = false
 
   /// How long the goodbye to the server may take.
@@ -97,6 +99,10 @@ final class PrintingRun {
     readiness = Readiness(
       command: settings.onReady, descriptor: settings.readyDescriptor, loop: loop,
       diagnostics: diagnostics)
+    hook = settings.hook.map { [output] in
+      EventHook(
+        $0, limit: settings.bufferSize, output: output, loop: loop, diagnostics: diagnostics)
+    }
   }
 
   /// Makes a command's run on a loop of its own and lets it go; answers how it went.
@@ -126,6 +132,7 @@ final class PrintingRun {
     output.onFailure = { [unowned self] in outputFailed($0) }
     loop.beforeWait { [unowned self] in finishRound() }
     readiness.onEnd = { [unowned self] in readyCommandEnded(hasFailed: $0) }
+    hook?.onFailure = { [unowned self] in commandFailed("exec") }
     startTimers()
     readiness.manager.watch(loop) { [unowned feed] in feed.heardAt }
     feed.connect()
@@ -165,8 +172,8 @@ final class PrintingRun {
 
   private func status(since earlier: Int, over time: Duration? = nil) -> RunStatus {
     RunStatus(
-      events: count, recent: count - earlier, period: time, queued: output.buffer.count,
-      lastEventAt: lastEventAt)
+      events: count, recent: count - earlier, period: time,
+      queued: output.buffer.count + (hook?.waitingBytes ?? 0), lastEventAt: lastEventAt)
   }
 
   /// The end by --timeout: what was asked for, unless events were counted, or there never could be any.
@@ -203,9 +210,17 @@ final class PrintingRun {
     end(.status(.timedOut, reason: reason))
   }
 
-  /// A time limit ends the run even when the output is not read; a reached count waits until all events are written.
+  /// A time limit ends the run even when the output is not read; a reached count waits until all events are written,
+  /// but not for commands.
   private func limitFlush() {
-    if printer?.isDone != true { after(Self.flushTime) { $0.loop.stop() } }
+    let isDone = printer?.isDone == true
+    guard hook != nil || !isDone else { return }
+    after(Self.flushTime) { run in
+      run.hook?.cut()
+      guard !isDone else { return }
+      run.isOverdue = true
+      if run.hook?.isIdle ?? true { run.loop.stop() }
+    }
   }
 
   @discardableResult
@@ -227,6 +242,7 @@ final class PrintingRun {
       lastEventAt = loop.now
       if let idle = settings.idleTimeout { idleTimer?.deadline = loop.now.advanced(by: idle) }
     }
+    hook?.startWaiting()
     owner?.roundEnded()
     guard ending == nil else { return stopIfDone() }
     adjustReading()
@@ -234,13 +250,14 @@ final class PrintingRun {
 
   private func adjustReading() {
     var pressure = output.pressure(at: loop.now)
-    feed?.isPaused = pressure != .none
+    feed?.isPaused = pressure != .none || hook?.isFull == true
     while pressure == .none, printer?.isFull == true {
       // Bytes that were already read have filled the queue again.
       output.flush()
       pressure = output.pressure(at: loop.now)
-      feed?.isPaused = pressure != .none
+      feed?.isPaused = pressure != .none || hook?.isFull == true
     }
+    hook?.sayFull()
     guard pressure == .full, !hasSaidFull else { return }
     hasSaidFull = true
     diagnostics.warning(
@@ -253,6 +270,11 @@ final class PrintingRun {
     if case .signal = reason { ending = reason }
     guard ending == nil || ending == reason else { return }
     ending = reason
+    if case .signal(let number) = reason {
+      hook?.cut(passing: number == Signals.brokenPipe ? nil : number)
+    } else if output.failure != nil {
+      hook?.cut()
+    }
     // The command of --on-ready can still change the status of a successful run.
     let isOver = readiness.isOver(succeeds: succeeds)
     if isOver || !succeeds { printExit() }
@@ -265,13 +287,13 @@ final class PrintingRun {
       run.feed?.abort()
       guard case .signal = run.ending else { return }
       run.isOverdue = true
-      if run.readiness.isOver(succeeds: false) { run.loop.stop() }
+      run.stopIfDone()
     }
   }
 
-  /// The last line, once, while there is a reader.
+  /// The last line, once, while there is a reader; commands of `--exec` print before it.
   private func printExit() {
-    guard let ending, output.failure == nil, !hasPrintedExit else { return }
+    guard let ending, output.failure == nil, !hasPrintedExit, hook?.isIdle ?? true else { return }
     hasPrintedExit = true
     switch ending {
     case .status(let status, let reason):
@@ -287,15 +309,21 @@ final class PrintingRun {
   }
 
   private func readyCommandEnded(hasFailed: Bool) {
-    let failure = Ending.status(.command, reason: "on-ready")
-    guard ending != nil else { return hasFailed ? end(failure) : () }
-    guard succeeds else { return }
-    if hasFailed { ending = failure }
-    printExit()
+    if hasFailed { commandFailed("on-ready") }
+    if ending != nil { stopIfDone() }
+  }
+
+  /// Ends the run with 7, also when it was about to end with success.
+  private func commandFailed(_ reason: String) {
+    let failure = Ending.status(.command, reason: reason)
+    guard ending != nil else { return end(failure) }
+    if succeeds { ending = failure }
   }
 
   private func stopIfDone() {
-    guard readiness.isOver(succeeds: succeeds) else { return }
+    guard readiness.isOver(succeeds: succeeds), hook?.isIdle ?? true else { return }
+    if hook?.tellMissed() == true { commandFailed("exec") }
+    printExit()
     if feed?.isClosed == true && output.isSettled || isOverdue { loop.stop() }
   }
 
@@ -331,6 +359,6 @@ final class PrintingRun {
   func finishEvent() {
     guard let printer else { return }
     if printer.isDone { return end(.status(.success, reason: "count")) }
-    if printer.isFull { feed?.isPaused = true }
+    if printer.isFull || hook?.isFull == true { feed?.isPaused = true }
   }
 }

@@ -6,7 +6,7 @@ internal import PusherCore
 /// save that fails is tried again.
 final class StateKeeper: LoopSource {
   private let file: StateFile
-  private let output: OutputQueue
+  private let progress: any Progress
   private let clock: () -> Instant
   private let diagnostics: Diagnostics
   private let ids: PrintedIDs
@@ -24,11 +24,11 @@ final class StateKeeper: LoopSource {
   ///   - id: The id with which the run begins.
   ///   - limit: How many bytes may be taken by ids that wait for their events to be written.
   init(
-    _ file: StateFile, output: OutputQueue, startingAfter id: String, limit: Int,
+    _ file: StateFile, progress: any Progress, startingAfter id: String, limit: Int,
     diagnostics: Diagnostics, clock: @escaping () -> Instant
   ) {
     self.file = file
-    self.output = output
+    self.progress = progress
     self.clock = clock
     self.diagnostics = diagnostics
     ids = PrintedIDs(after: id, limit: limit)
@@ -38,8 +38,8 @@ final class StateKeeper: LoopSource {
 
   /// What was printed so far brings the stream to this id.
   func note(_ id: ByteView) {
-    guard output.failure == nil else { return }
-    ids.note(id, at: output.end)
+    guard !progress.hasFailed else { return }
+    ids.note(id, at: progress.end)
   }
 
   /// After a write: saves when it is time, or sets the time for it.
@@ -66,7 +66,7 @@ final class StateKeeper: LoopSource {
   }
 
   private func collect() {
-    wanted = ids.take(through: output.written, where: canBeKept) ?? wanted
+    wanted = ids.take(through: progress.written, where: canBeKept) ?? wanted
   }
 
   private func canBeKept(_ id: [UInt8]) -> Bool {
@@ -83,7 +83,7 @@ final class StateKeeper: LoopSource {
     savedAt = now
     deadline = nil
     // Else a power cut could leave events that the file counts as printed and the disk has not.
-    output.synchronize()
+    progress.synchronize()
     guard let reason = file.save(wanted) else {
       if isFailing { diagnostics.info("the last event's id is kept again") }
       isFailing = false

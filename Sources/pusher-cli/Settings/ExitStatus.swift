@@ -31,7 +31,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .output:
       "output could not be written: disk full, or its reader stalls at the end"
     case .command:
-      "the command of --on-ready failed"
+      "a command of --on-ready, or of --exec with --exec-fail stop, failed; or --exec did not handle all events"
     case .timedOut:
       "--timeout or --idle-timeout passed without what was expected"
     }

@@ -26,6 +26,26 @@ struct PrintSettings: Equatable, Sendable {
   var readyDescriptor: Int32?
   /// How often the state of the run is told.
   var statsInterval: Duration?
+  /// The command that gets the events.
+  var hook: HookSettings?
+}
+
+/// The command of `--exec` and how it is run.
+struct HookSettings: Equatable, Sendable {
+  /// What a failed command does to the run.
+  enum FailureRule: String, CaseIterable, Sendable {
+    case `continue`
+    case stop
+  }
+
+  var command: String
+  /// How many may run at once.
+  var jobs: Int
+  /// How long one may take; `nil` for as long as it likes.
+  var timeout: Duration?
+  var onFailure: FailureRule
+  /// Whether events are printed besides.
+  var prints: Bool
 }
 
 /// The shape of what a command prints.
@@ -51,7 +71,19 @@ extension SettingsReader {
       // A template is for programs, whatever the format would have been.
       color: try color(for: template == nil ? output : .raw),
       onReady: typed.text(.onReady), readyDescriptor: try readyDescriptor(),
-      statsInterval: typed.duration(.stats))
+      statsInterval: typed.duration(.stats), hook: try hook())
+  }
+
+  /// The command of `--exec`.
+  private func hook() throws(UsageError) -> HookSettings? {
+    for flag in [Flag.tee, .execJobs, .execTimeout, .execFail] {
+      try typed.require(flag, with: .exec)
+    }
+    guard let command = typed.text(.exec) else { return nil }
+    return HookSettings(
+      command: command, jobs: typed.number(.execJobs), timeout: typed.duration(.execTimeout),
+      onFailure: HookSettings.FailureRule(rawValue: typed.word(.execFail)) ?? .continue,
+      prints: typed.isOn(.tee))
   }
 
   /// The descriptor of `--ready-fd`, which the caller must have opened.

@@ -39,6 +39,9 @@ extension StreamSettings {
     guard stateFile != "-" else {
       throw UsageError("--state-file needs a file of its own; '-' is none")
     }
+    if stateFile != nil, typed.number(.execJobs) > 1 {
+      throw UsageError("--state-file keeps one place in the stream; leave out --exec-jobs")
+    }
     lastEventID = try reader.lastEventID(takenFrom: &headers)
     network = try reader.network()
     // A request that may have an effect is not repeated unless asked for.

@@ -3,9 +3,9 @@ internal import PusherCore
 extension Flag {
   /// What `subscribe` and `sse` receive and print, and what `webhook listen` shares with them.
   static let receiving: [Flag] = [
-    .channel, .event, .excludeEvent, .count, .timeout, .idleTimeout, .onReady, .readyFD, .stats,
-    .timestamps,
-    .output, .raw, .format, .null, .rawData, .lifecycle, .buffer, .maxEvent, .maxMembers,
+    .channel, .event, .excludeEvent, .count, .timeout, .idleTimeout, .onReady, .readyFD, .exec,
+    .tee, .execJobs, .execTimeout, .execFail, .stats, .timestamps, .output, .raw, .format, .null,
+    .rawData, .lifecycle, .buffer, .maxEvent, .maxMembers,
   ]
 
   static let channel = Flag(
@@ -63,6 +63,55 @@ extension Flag {
     manual: """
       Write the line `ready` to the open descriptor FD once events are sure to come, as with --on-ready, and close it. So
       a script that reads the other end of a pipe knows when to go on; a run that ends before closes it without a word.
+      """)
+
+  static let exec = Flag(
+    "exec", .text("CMD"), of: .printing, in: .receive, isCommon: true,
+    summary: "run CMD for each event, its JSON line on stdin",
+    manual: """
+      Run CMD with sh(1) for each event that would be printed, in place of printing it. CMD reads the JSON line on
+      standard input, whatever --output says; its standard output and error are ours. It also finds the name of the
+      event in PUSHER_CLI_EVENT, the channel in PUSHER_CLI_CHANNEL, the user id in PUSHER_CLI_USER_ID, the id in
+      PUSHER_CLI_ID, the number of the event in PUSHER_CLI_SEQ and when it came in PUSHER_CLI_RECEIVED_AT. What an
+      event does not have is empty there, a value with a NUL is empty too, and one over 4096 bytes is cut. The data is
+      only on standard input, and is never part of a command. The sender chooses the name of an event: quote the
+      variables.
+
+      Events wait for their turn, in order, one at a time. When as many wait as --buffer allows, the socket is left
+      unread, and a warning says so once. A command that cannot be started because processes or descriptors are short
+      is tried again. At an end by --count, --timeout or the server, the events that wait are still handed over; after
+      --timeout commands have one more second. A signal is passed on to running commands, which are killed when they
+      do not end within 2 seconds. What was not handed over is told at the end, and a run that would have ended with
+      status 0 then ends with 7. With --state-file an event counts once its command has ended.
+      """)
+
+  static let tee = Flag(
+    "tee", of: .printing, in: .receive, summary: "with --exec, print the events too",
+    manual: "With --exec print each event too, as --output says, and before its command begins.")
+
+  static let execJobs = Flag(
+    "exec-jobs", .integer(1...64), of: .printing, in: .receive, default: "1",
+    summary: "with --exec, run up to N commands at once",
+    manual: """
+      With --exec run up to N commands at once, {default} unless given. Events of one channel, with `sse` those of one
+      name, still keep their order, and only one of them runs at a time.
+      """)
+
+  static let execTimeout = Flag(
+    "exec-timeout", .duration, of: .printing, in: .receive,
+    summary: "with --exec, end a command after TIME",
+    manual: """
+      With --exec end a command, and all that it has started in its process group, after TIME by SIGTERM, 2 seconds
+      later by SIGKILL. It has failed then.
+      """)
+
+  static let execFail = Flag(
+    "exec-fail", .choice(HookSettings.FailureRule.allCases.map(\.rawValue), "WHAT"), of: .printing,
+    in: .receive, default: HookSettings.FailureRule.continue.rawValue,
+    summary: "with --exec, what a failure does",
+    manual: """
+      What happens when a command of --exec fails, `{default}` unless given: `continue` warns and goes on, `stop` ends
+      the run with status 7, and no further command is started.
       """)
 
   static let stats = Flag(

@@ -1,0 +1,228 @@
+internal import PusherCore
+
+/// Runs the command of `--exec` for each event: the JSON line on its standard input, names in its environment.
+///
+/// Commands are started before the loop waits, once the event's own line is written. What waits has a limit, which the
+/// owner heeds by leaving the socket unread.
+final class EventHook: LoopSource {
+  private typealias Entry = HookQueue<Waiting>.Entry
+
+  /// An event, and where its printed line ends in the output.
+  private struct Waiting {
+    let event: HandedEvent
+    let printedEnd: Int
+  }
+
+  private let settings: HookSettings
+  private let limit: Int
+  private let output: OutputQueue
+  private let loop: EventLoop
+  private let diagnostics: Diagnostics
+  private var queue: HookQueue<Waiting>
+  /// The commands that run, by the numbers of their events.
+  private var processes: [Int: ChildProcess] = [:]
+  /// Until when no command is started, because the system could start none.
+  private var pauseEnds: Instant?
+  private static let pause = Duration.seconds(1)
+  private var hasSaidBusy = false
+  private var hasSaidFull = false
+  private var isCut = false
+  /// Whether nothing more is started, because a command has failed.
+  private var hasStopped = false
+  /// Events that no command got.
+  private var missed = 0
+  /// Commands that the end of the run has ended.
+  private var cutOff = 0
+  private(set) var handled = 0
+  /// Called when a command has failed and the run is to end.
+  var onFailure: (() -> Void)?
+
+  /// - Parameter limit: As many bytes of events may wait.
+  init(
+    _ settings: HookSettings, limit: Int, output: OutputQueue, loop: EventLoop,
+    diagnostics: Diagnostics
+  ) {
+    self.settings = settings
+    self.limit = limit
+    self.output = output
+    self.loop = loop
+    self.diagnostics = diagnostics
+    queue = HookQueue(jobs: settings.jobs)
+    loop.add(self)
+  }
+
+  /// Whether no further event should come for now.
+  var isFull: Bool { queue.cost >= limit }
+
+  /// Whether every event that came has had its command.
+  var isIdle: Bool { queue.isEmpty }
+
+  /// Bytes of events that wait.
+  var waitingBytes: Int { queue.cost }
+
+  /// Says once that the socket is left unread.
+  func sayFull() {
+    guard isFull, !hasSaidFull else { return }
+    hasSaidFull = true
+    diagnostics.warning(
+      "the command of --exec is slow: \(Quantities.words(size: limit)) of events wait for it; "
+        + "the socket is left unread until there is room (--buffer sets the limit)")
+  }
+
+  /// Starts what may start now.
+  func startWaiting() {
+    while mayStart, let entry = queue.start() { start(entry) }
+  }
+
+  /// Drops what waits, and ends what runs.
+  ///
+  /// - Parameter signal: One that came to us and is passed on.
+  func cut(passing signal: Int32? = nil) {
+    guard !isCut else { return }
+    isCut = true
+    missed += queue.drop()
+    for process in processes.values { process.end(at: loop.now, by: signal) }
+  }
+
+  /// Tells what was not handled, once the run ends; answers whether there was such.
+  func tellMissed() -> Bool {
+    if missed > 0 {
+      let events = missed == 1 ? "1 event was" : "\(missed) events were"
+      diagnostics.error("\(events) not handed to --exec")
+    }
+    if cutOff > 0 {
+      let commands = cutOff == 1 ? "1 command was" : "\(cutOff) commands were"
+      diagnostics.error("--exec: \(commands) ended before the work was done, with the run")
+    }
+    defer { (missed, cutOff) = (0, 0) }
+    return missed + cutOff > 0
+  }
+
+  // MARK: One command
+
+  private var mayStart: Bool {
+    guard pauseEnds == nil, let first = queue.first else { return false }
+    return first.event.printedEnd <= output.written
+  }
+
+  private func start(_ entry: Entry) {
+    let event = entry.event.event
+    let command = ChildProcess.Command(
+      line: settings.command, environment: Self.environment(of: event, number: entry.number),
+      input: event.line, outlet: .ourOutput, timeout: settings.timeout)
+    do throws(ChildProcess.Failure) {
+      processes[entry.number] = try ChildProcess(loop: loop, command: command, at: loop.now) {
+        [unowned self] result, _ in ended(entry, result)
+      }
+    } catch .busy(let reason) {
+      startLater(entry, because: reason)
+    } catch {
+      finish(entry, failure: "\(error)")
+    }
+  }
+
+  private func startLater(_ entry: Entry, because reason: String) {
+    queue.putBack(entry)
+    pauseEnds = loop.now.advanced(by: Self.pause)
+    guard !hasSaidBusy else { return }
+    hasSaidBusy = true
+    diagnostics.warning("--exec: cannot start the command now: \(reason); trying again")
+  }
+
+  private func ended(_ entry: Entry, _ result: Result<ChildProcess.Output, ChildProcess.Failure>) {
+    processes[entry.number] = nil
+    switch result {
+    case .failure where isCut:
+      cutOff += 1
+      queue.end(entry)
+    case .failure(.busy(let reason)) where !hasStopped: startLater(entry, because: reason)
+    case .failure(let failure): finish(entry, failure: "\(failure)")
+    case .success(let output) where output.status == 0: finish(entry, failure: nil)
+    case .success(let output):
+      finish(entry, failure: "the command ended with status \(output.status)")
+    }
+  }
+
+  private func finish(_ entry: Entry, failure: String?) {
+    queue.end(entry)
+    guard let failure else {
+      handled += 1
+      return
+    }
+    let event = entry.event.event
+    let place = event.channel.map { " of \($0)" } ?? ""
+    let text = "--exec: \(failure) (event \(event.name)\(place))"
+    guard settings.onFailure == .stop else {
+      handled += 1
+      return diagnostics.warning(text)
+    }
+    diagnostics.error(text)
+    guard !hasStopped else { return }
+    hasStopped = true
+    missed += queue.drop()
+    // Told from inside the loop, like every other end.
+    let timer = LoopTimer(deadline: loop.now) { [unowned self] in onFailure?() }
+    loop.add(timer)
+  }
+
+  private static func environment(
+    of event: HandedEvent, number: Int
+  ) -> [(name: String, value: String)] {
+    [
+      ("PUSHER_CLI_EVENT", variable(event.name)),
+      ("PUSHER_CLI_CHANNEL", variable(event.channel)),
+      ("PUSHER_CLI_USER_ID", variable(event.userID)), ("PUSHER_CLI_ID", variable(event.id)),
+      ("PUSHER_CLI_SEQ", String(number)), ("PUSHER_CLI_RECEIVED_AT", event.receivedAt),
+    ]
+  }
+
+  /// The most bytes of one variable.
+  private static let longestVariable = 4096
+
+  /// A peer's text as a variable: whole characters up to a limit; nothing of a text with a NUL, which would end it early.
+  static func variable(_ text: String?) -> String {
+    guard let text, !text.utf8.contains(0) else { return "" }
+    guard text.utf8.count > longestVariable else { return text }
+    var end = text.utf8.index(text.startIndex, offsetBy: longestVariable)
+    while end.samePosition(in: text.unicodeScalars) == nil { end = text.utf8.index(before: end) }
+    return String(text[..<end])
+  }
+
+  // MARK: The loop
+
+  var interest: LoopInterest {
+    LoopInterest(deadline: pauseEnds ?? (mayStart ? LoopInterest.immediately : nil))
+  }
+
+  func ready(_ events: PollEvents, at now: Instant) {}
+
+  func expired(at now: Instant) {
+    // The commands are started before the next wait.
+    if let ends = pauseEnds, ends <= now { pauseEnds = nil }
+  }
+}
+
+extension EventHook: EventReceiver {
+  func take(_ event: HandedEvent) {
+    guard !hasStopped, !isCut else {
+      missed += 1
+      return
+    }
+    let names = [event.name, event.channel ?? "", event.userID ?? "", event.id ?? ""]
+    // The rest is what keeping an event costs beside its bytes.
+    let cost = names.reduce(event.line.count) { $0 + $1.utf8.count } + 512
+    queue.add(
+      Waiting(event: event, printedEnd: settings.prints ? output.end : 0), lane: event.lane,
+      cost: cost)
+  }
+}
+
+extension EventHook: Progress {
+  var written: Int { handled }
+  var end: Int { queue.count }
+  var hasFailed: Bool { false }
+
+  func synchronize() {
+    output.synchronize()
+  }
+}

@@ -1,0 +1,105 @@
+import PusherCore
+import TestSupport
+import Testing
+
+@testable import pusher_cli
+
+@Suite("Which event may have its command now")
+struct HookQueueTests {
+  /// Events in lanes named by their first letters: `a1` in lane `a`.
+  private func queue(jobs: Int, _ events: String...) -> HookQueue<String> {
+    var queue = HookQueue<String>(jobs: jobs)
+    for event in events { queue.add(event, lane: String(event.prefix(1)), cost: 10) }
+    return queue
+  }
+
+  private func startAll(_ queue: inout HookQueue<String>) -> [HookQueue<String>.Entry] {
+    var started: [HookQueue<String>.Entry] = []
+    while let entry = queue.start() { started.append(entry) }
+    return started
+  }
+
+  @Test func `with one job each waits for the one before, whatever its lane`() {
+    var queue = queue(jobs: 1, "a1", "b2", "a3")
+    var order: [String] = []
+    while let entry = queue.start() {
+      order.append(entry.event)
+      #expect(queue.first == nil && queue.start() == nil)
+      queue.end(entry)
+    }
+    #expect(order == ["a1", "b2", "a3"])
+    #expect(queue.isEmpty && queue.cost == 0)
+  }
+
+  @Test func `with several jobs lanes run beside each other, and a lane never beside itself`() {
+    var queue = queue(jobs: 3, "a1", "a2", "b3", "c4", "d5")
+    let started = startAll(&queue)
+    #expect(started.map(\.event) == ["a1", "b3", "c4"])
+    queue.end(started[1])
+    #expect(startAll(&queue).map(\.event) == ["d5"])
+    #expect(queue.first == nil)
+    queue.end(started[0])
+    #expect(startAll(&queue).map(\.event) == ["a2"])
+  }
+
+  @Test func `names that Unicode calls equal are lanes of their own`() {
+    var queue = HookQueue<Int>(jobs: 2)
+    queue.add(1, lane: "\u{E9}", cost: 1)
+    queue.add(2, lane: "e\u{301}", cost: 1)
+    #expect(queue.start()?.event == 1 && queue.start()?.event == 2)
+  }
+
+  @Test func `one that could not start is the first again`() {
+    var queue = queue(jobs: 2, "a1", "a2", "b3")
+    let entry = queue.start()
+    entry.map { queue.putBack($0) }
+    #expect(queue.waiting == 3 && queue.running == 0 && queue.cost == 30)
+    #expect(startAll(&queue).map(\.event) == ["a1", "b3"])
+  }
+
+  @Test func `what waits is counted in events and bytes, and can be dropped`() {
+    var queue = queue(jobs: 1, "a1", "a2", "a3")
+    let entry = queue.start()
+    #expect(queue.waiting == 2 && queue.cost == 20 && queue.running == 1)
+    #expect(queue.drop() == 2)
+    #expect(!queue.isEmpty && queue.cost == 0)
+    entry.map { queue.end($0) }
+    #expect(queue.isEmpty && queue.first == nil)
+  }
+
+  @Test(arguments: [1, 2, 5, 64])
+  func `whatever ends when, all events start once and each lane in its order`(jobs: Int) {
+    var random = SeededGenerator(seed: UInt64(jobs))
+    var queue = HookQueue<Int>(jobs: jobs)
+    var running: [HookQueue<Int>.Entry] = []
+    var started: [String: [Int]] = [:]
+    var added: [String: [Int]] = [:]
+    for number in 0..<2000 {
+      let lane = ["a", "b", "c", "d"].randomElement(using: &random) ?? ""
+      added[lane, default: []].append(number)
+      queue.add(number, lane: lane, cost: number)
+      while Bool.random(using: &random) || number == 1999 {
+        if Bool.random(using: &random), !running.isEmpty {
+          queue.end(running.remove(at: Int.random(in: 0..<running.count, using: &random)))
+        } else if let entry = queue.start() {
+          let name = added.first { $0.value.contains(entry.event) }?.key ?? ""
+          started[name, default: []].append(entry.event)
+          running.append(entry)
+          #expect(running.count <= jobs)
+        }
+        if queue.isEmpty { break }
+      }
+    }
+    #expect(queue.isEmpty && queue.cost == 0)
+    #expect(started == added)
+  }
+
+  @Test func `a peer's text is a variable when it has no NUL, and at most 4096 bytes of it`() {
+    #expect(EventHook.variable("order.created") == "order.created")
+    #expect(EventHook.variable(nil) == "")
+    #expect(EventHook.variable("order.created\0.not") == "")
+    #expect(EventHook.variable(String(repeating: "x", count: 4097)).utf8.count == 4096)
+    // Three bytes each: what does not fit whole is left out.
+    #expect(EventHook.variable(String(repeating: "€", count: 2000)).utf8.count == 4095)
+  }
+}

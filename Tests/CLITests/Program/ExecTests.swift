@@ -1,0 +1,432 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// What the tests of `--exec` share.
+private enum Hooked {
+  /// A server that sends these events, and stays.
+  static func server(_ events: (name: String, channel: String, data: String)...) throws
+    -> ScriptedServer
+  {
+    let channels = Set(events.map(\.channel)).count
+    return try ScriptedServer { connection in
+      try connection.join(channels)
+      for event in events {
+        try connection.send(event: event.name, channel: event.channel, data: event.data)
+      }
+      try connection.stay()
+    }
+  }
+
+  /// A server that sends `e` with the numbers from 1 as data.
+  static func counting(_ count: Int) throws -> ScriptedServer {
+    try ScriptedServer { connection in
+      try connection.join()
+      for number in 1...count { try connection.send(event: "e", data: "\(number)") }
+      try connection.stay()
+    }
+  }
+
+  static func line(_ number: Int) -> String {
+    #"{"event":"e","channel":"news","data":\#(number)}"#
+  }
+
+  static func create(_ file: String) throws {
+    try "".write(toFile: file, atomically: true, encoding: .utf8)
+  }
+
+  /// Shell that waits until a file is there.
+  static func awaiting(_ file: String) -> String {
+    "until [ -e \(file) ]; do sleep 0.01; done"
+  }
+
+  static func isGone(_ id: pid_t) -> Bool { kill(id, 0) != 0 && errno == ESRCH }
+}
+
+@Suite("--exec: a command for each event")
+struct ExecTests {
+  @Test func `data reaches standard input byte for byte, and none of it is a word of the shell`()
+    throws
+  {
+    let trap = TemporaryFolder.shared.file("trap")
+    let texts = [
+      "it's \"quoted\" \\ and `touch \(trap)`", "$(touch \(trap))", "; touch \(trap) #",
+      "two\nlines\r\tand a tab", "\u{1F469}\u{200D}\u{1F680} e\u{301} \u{202E}",
+      #"{"a":[1.10,1e400]}"#, "",
+      "-n", "%s%n",
+    ]
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for text in texts { try connection.send(event: "$(touch \(trap))", data: text) }
+      try connection.stay()
+    }
+    let count = "\(texts.count)"
+    let printed = try PusherCLI.subscribe(to: server, "news", "-n", count).result()
+    let handed = try PusherCLI.subscribe(to: server, "news", "-n", count, "--exec", "cat").result()
+    #expect(printed.outputText.split(separator: "\n").count == texts.count)
+    #expect(handed.output == printed.output)
+    #expect(handed.errorText == "" && handed.ending == .exited(0))
+    #expect(!FileManager.default.fileExists(atPath: trap))
+  }
+
+  @Test func `names and numbers are in the environment, and the line is JSON in any format`() throws
+  {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(
+        text: #"{"event":"a \"b\"","channel":"news","user_id":"7","data":"{\"x\":1}"}"#)
+      try connection.send(text: #"{"event":"a\u0000b","channel":"news","data":"1"}"#)
+      try connection.stay()
+    }
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-n", "2", "-o", "pretty", "--exec",
+      #"echo "$PUSHER_CLI_SEQ|$PUSHER_CLI_EVENT|$PUSHER_CLI_CHANNEL|$PUSHER_CLI_USER_ID|"#
+        + #"$PUSHER_CLI_ID|${PUSHER_CLI_RECEIVED_AT%%-*}|${#PUSHER_CLI_RECEIVED_AT}"; cat"#,
+      environment: ["PUSHER_CLI_EVENT": "of another run"]
+    ).result()
+    let lines = result.outputText.split(separator: "\n").map(String.init)
+    try #require(lines.count == 4, "\(lines)")
+    let year = Calendar(identifier: .gregorian).component(.year, from: Date())
+    #expect(lines[0] == "1|a \"b\"|news|7||\(year)|24")
+    #expect(lines[1] == #"{"event":"a \"b\"","channel":"news","user_id":"7","data":{"x":1}}"#)
+    #expect(lines[2] == "2||news|||\(year)|24")
+    #expect(lines[3] == #"{"event":"a\u0000b","channel":"news","data":1}"#)
+  }
+
+  @Test func `commands run in order and one at a time`() throws {
+    let server = try Hooked.counting(20)
+    let lock = TemporaryFolder.shared.file("lock")
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-n", "20", "--exec",
+      "mkdir \(lock) || echo two at once; sleep 0.01; cat; rmdir \(lock)"
+    ).result()
+    #expect(result.outputText == (1...20).map { Hooked.line($0) + "\n" }.joined())
+    #expect(result.ending == .exited(0) && result.errorText == "")
+  }
+
+  @Test func `with several jobs a channel waits for itself alone`() throws {
+    let server = try Hooked.server(
+      ("e", "a", "1"), ("e", "a", "2"), ("e", "b", "3"), ("e", "b", "4"), ("e", "c", "5"))
+    let go = TemporaryFolder.shared.file("go")
+    let program = try PusherCLI.subscribe(
+      to: server, "a", "b", "c", "-n", "5", "--exec-jobs", "4", "--exec",
+      "[ $PUSHER_CLI_SEQ != 1 ] || \(Hooked.awaiting(go)); echo $PUSHER_CLI_CHANNEL$PUSHER_CLI_SEQ")
+    let others = try program.lines(3)
+    #expect(others.filter { $0 != "c5" } == ["b3", "b4"])
+    try Hooked.create(go)
+    #expect(try program.lines(2) == ["a1", "a2"])
+    #expect(try program.wait() == .exited(0))
+  }
+
+  @Test func `only what would be printed is handed over, and counts`() throws {
+    let server = try Hooked.server(
+      ("no", "news", "1"), ("e", "news", "2"), ("no", "news", "3"), ("e", "news", "4"),
+      ("e", "news", "5"))
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-e", "e", "-n", "2", "-t", "-L", "--exec", "cat | sed s/^/hook:/"
+    ).result()
+    let lines = result.outputText.split(separator: "\n")
+    let handed = lines.filter { $0.hasPrefix("hook:") }
+    #expect(handed.map { $0.suffix(9) } == [#""data":2}"#, #""data":4}"#])
+    #expect(handed.allSatisfy { $0.hasPrefix(#"hook:{"received_at":"2"#) })
+    // The lines of -L are printed, the last of them after all commands.
+    #expect(lines.count == 5)
+    #expect(lines.last?.contains(#""pusher-cli:exit","channel":null,"data":{"status":0"#) == true)
+  }
+
+  @Test func `--tee prints each event too, in the form that was asked for and before its command`()
+    throws
+  {
+    let server = try Hooked.counting(2)
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-n", "2", "--tee", "-F", "printed %d", "--exec", "cat; echo >&2")
+    // The lines of the second event may come while the first has its command.
+    let lines = try program.result().outputText.split(separator: "\n").map(String.init)
+    #expect(lines.first == "printed 1")
+    #expect(lines.filter { $0.hasPrefix("printed") } == ["printed 1", "printed 2"])
+    #expect(lines.filter { $0.hasPrefix("{") } == [Hooked.line(1), Hooked.line(2)])
+  }
+
+  @Test func `with --tee a command waits until all of its line was taken`() throws {
+    // More than the pipe of a reader holds that does not read.
+    let server = try Hooked.server(("e", "news", String(repeating: "x", count: 2_000_000)))
+    let file = TemporaryFolder.shared.file("ran")
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-L", "--tee", "--exec", "echo >\(file)")
+    _ = try program.lines(2)
+    try waitUntil("the event has come") {
+      program.send(SIGUSR1)
+      return try program.errorLine(containing: "bytes queued", readsOutput: false)
+        .contains("1 events")
+    }
+    try program.goRound(20)
+    #expect(!FileManager.default.fileExists(atPath: file))
+    _ = try program.line()
+    try waitUntil("the command has run") { FileManager.default.fileExists(atPath: file) }
+  }
+
+  @Test func `an event of 1 MiB comes whole, and a command need not read it`() throws {
+    let text = String(repeating: "0123456789abcdef", count: 65_536)
+    let server = try Hooked.server(("e", "news", text), ("e", "news", text))
+    let counted = try PusherCLI.subscribe(to: server, "news", "-n", "2", "--exec", "wc -c").result()
+    let size = #"{"event":"e","channel":"news","data":""}"#.utf8.count + 1 + text.utf8.count
+    #expect(counted.outputText.split { " \n".contains($0) } == ["\(size)", "\(size)"])
+    let unread = try PusherCLI.subscribe(
+      to: server, "news", "-n", "2", "--exec", "exec <&-; echo closed", "--exec-fail", "stop"
+    ).result()
+    #expect(unread.outputText == "closed\nclosed\n")
+    #expect(unread.ending == .exited(0) && unread.errorText == "")
+  }
+
+  @Test func `a process that a command leaves behind holds up nothing`() throws {
+    let server = try Hooked.counting(2)
+    let over = TemporaryFolder.shared.file("over")
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-n", "2", "--exec",
+      "(\(Hooked.awaiting(over))) >/dev/null 2>&1 & echo left $PUSHER_CLI_SEQ"
+    ).result()
+    try Hooked.create(over)
+    #expect(result.outputText == "left 1\nleft 2\n")
+    #expect(result.ending == .exited(0))
+  }
+
+  @Test func `sse hands over its events with their ids, each name in order`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      try connection.send(stream: "id: a\ndata: 1\n\nid: b\nevent: other\ndata: {\"x\": 2}\n\n")
+      try connection.remain()
+    }
+    let result = try PusherCLI.sse(
+      server, "-n", "2", "--exec-jobs", "2", "--exec",
+      "[ $PUSHER_CLI_ID = a ] || sleep 0.1; echo $PUSHER_CLI_EVENT $PUSHER_CLI_ID; cat"
+    ).result()
+    let lines = result.outputText.split(separator: "\n").map(String.init)
+    #expect(lines.contains("message a") && lines.contains("other b"))
+    #expect(lines.contains(#"{"event":"message","id":"a","data":1}"#))
+    #expect(lines.contains(#"{"event":"other","id":"b","data":{"x":2}}"#))
+  }
+
+  @Test(arguments: [
+    (["--tee"], "--tee needs --exec"), (["--exec-jobs", "2"], "--exec-jobs needs --exec"),
+    (["--exec-fail", "stop"], "--exec-fail needs --exec"),
+    (["--exec", "cat", "--exec-jobs", "65"], "from 1 to 64"),
+  ])
+  func `what cannot mean anything is refused`(options: [String], message: String) throws {
+    let result = try PusherCLI.start(
+      ["subscribe", "--key", "k", "--local", "news"] + options
+    ).result()
+    #expect(result.ending == .exited(2))
+    #expect(result.errorText.contains(message), "\(result.errorText)")
+  }
+}
+
+@Suite("--exec: commands that fail or hang")
+struct ExecFailureTests {
+  @Test func `a failure is told, and the run goes on`() throws {
+    let server = try Hooked.counting(3)
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-n", "3", "--exec", "[ $PUSHER_CLI_SEQ != 2 ] || exit 3; cat"
+    ).result()
+    #expect(result.outputText == "\(Hooked.line(1))\n\(Hooked.line(3))\n")
+    #expect(
+      result.errorLines == [
+        "pusher-cli: warning: --exec: the command ended with status 3 (event e of news)"
+      ])
+    #expect(result.ending == .exited(0))
+  }
+
+  @Test func `with stop it ends the run with 7, and nothing further starts`() throws {
+    let server = try Hooked.counting(5)
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-n", "5", "-L", "--exec-fail", "stop", "--exec",
+      "[ $PUSHER_CLI_SEQ != 2 ] || kill -9 $$; cat"
+    ).result()
+    #expect(result.ending == .exited(7))
+    #expect(result.errorText.contains("error: --exec: the command ended with status 137 (event e"))
+    #expect(result.outputText.contains(Hooked.line(1)))
+    #expect(!result.outputText.contains(Hooked.line(3)))
+    #expect(
+      result.outputText.hasSuffix(#""data":{"status":7,"reason":"exec","events":5}}"# + "\n"))
+    // Nobody else tells that these came.
+    #expect(result.errorText.contains("3 events were not handed to --exec"))
+  }
+
+  @Test func `stop ends a run whose server has nothing more to send, too`() throws {
+    let server = try Hooked.counting(1)
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "--exec-fail", "stop", "--exec", "exit 4")
+    #expect(try program.wait() == .exited(7))
+  }
+
+  @Test func `a command that takes too long is ended with all its processes, and has failed`()
+    throws
+  {
+    let server = try Hooked.counting(2)
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-n", "2", "--exec-timeout", "300ms", "--exec",
+      "[ $PUSHER_CLI_SEQ = 2 ] || { sleep 600 & echo $!; wait; }; cat")
+    let id = try #require(pid_t(try program.line()))
+    #expect(try program.line() == Hooked.line(2))
+    #expect(
+      try program.errorLine()
+        == "pusher-cli: warning: --exec: the command took longer than 0.3 s (event e of news)")
+    #expect(try program.wait() == .exited(0))
+    try waitUntil("the command's process is gone") { Hooked.isGone(id) }
+  }
+
+  @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
+  func `a signal is passed on, and what waits is counted`(signal: Int32) throws {
+    let server = try Hooked.counting(3)
+    let name = [SIGTERM: "TERM", SIGINT: "INT", SIGHUP: "HUP"][signal] ?? ""
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "--exec",
+      "trap 'echo got \(name); exit' \(name); echo begun; while :; do sleep 0.02; done")
+    #expect(try program.line() == "begun")
+    // So all three have come.
+    try waitUntil("three events have come") {
+      program.send(SIGUSR1)
+      return try program.errorLine(containing: "bytes queued").contains("3 events")
+    }
+    program.send(signal)
+    let result = try program.result()
+    #expect(result.ending == .signalled(signal))
+    #expect(result.outputText == "got \(name)\n")
+    #expect(result.errorText.contains("2 events were not handed to --exec"))
+    #expect(result.errorText.contains("--exec: 1 command was ended before the work was done"))
+  }
+
+  @Test func `a command that ignores the signal is killed`() throws {
+    let server = try Hooked.counting(1)
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-L", "--exec", "trap '' TERM; echo $$; while :; do sleep 0.02; done")
+    _ = try program.lines(2)
+    let id = try #require(pid_t(try program.line()))
+    program.send(SIGTERM)
+    let result = try program.result()
+    #expect(result.ending == .signalled(SIGTERM))
+    #expect(Hooked.isGone(id))
+    #expect(result.outputText.contains(#""status":143,"reason":"SIGTERM""#))
+  }
+
+  @Test func `so is one of a pipeline that outlives the shell`() throws {
+    let server = try Hooked.counting(1)
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "--exec",
+      "(trap '' TERM; sh -c 'echo $PPID'; while :; do sleep 0.02; done) | cat")
+    let id = try #require(pid_t(try program.line()))
+    program.send(SIGTERM)
+    #expect(try program.wait() == .signalled(SIGTERM))
+    try waitUntil("it is gone") { Hooked.isGone(id) }
+  }
+
+  @Test func `--timeout ends what hangs, says what was not handed over, and the status is 7`()
+    throws
+  {
+    let server = try Hooked.counting(3)
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-W", "3s", "-L", "--exec", "echo begun; sleep 600")
+    let result = try program.result()
+    #expect(result.ending == .exited(7))
+    #expect(result.outputText.split(separator: "\n").filter { $0 == "begun" }.count == 1)
+    #expect(result.errorText.contains("error: 2 events were not handed to --exec"))
+    #expect(
+      result.outputText.hasSuffix(#""data":{"status":7,"reason":"exec","events":3}}"# + "\n"))
+  }
+
+  @Test func `an end by the server waits until all events have had their commands`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for number in 1...5 { try connection.send(event: "e", data: "\(number)") }
+      try connection.close(code: 4009, reason: "over")
+    }
+    let go = TemporaryFolder.shared.file("go")
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "--exec", "\(Hooked.awaiting(go)); cat")
+    try program.errorLine(containing: "4009")
+    try Hooked.create(go)
+    let result = try program.result()
+    #expect(result.outputText == (1...5).map { Hooked.line($0) + "\n" }.joined())
+    #expect(result.ending == .exited(3))
+  }
+
+  @Test func `a slow command leaves the socket unread, and that is said once`() throws {
+    let count = 16_000
+    let stood = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for _ in 0..<count { try connection.send(event: "flood", data: Flood.data) }
+      stood.open()
+      try connection.stay()
+    }
+    let go = TemporaryFolder.shared.file("go")
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "--buffer", "64k", "--exec", Hooked.awaiting(go))
+    try program.errorLine(containing: "the command of --exec is slow: 64 KiB of events wait")
+    // In so many rounds a program without a limit would take in everything.
+    let queued = try program.goRound(count / 256)
+    #expect(queued < 128 << 10, "\(queued) bytes")
+    // The server could not send all of it: nobody reads.
+    #expect(!stood.isOpened(within: 0.01))
+    let memory = try #require(program.peakMemory)
+    #expect(memory < 64 << 10, "\(memory) KiB")
+    try Hooked.create(go)
+    // Room again, so that it goes on.
+    try waitUntil("more events came") {
+      program.send(SIGUSR1)
+      let answer = try program.errorLine(containing: "bytes queued", readsOutput: false)
+      return Self.events(in: answer) ?? 0 > 200
+    }
+    program.send(SIGTERM)
+    #expect(!(try program.result().errorText.contains("is slow")))
+  }
+
+  /// The number in `…, 12 events (…`.
+  private static func events(in answer: String) -> Int? {
+    let words = answer.split(separator: " ")
+    return words.firstIndex(of: "events").flatMap { Int(words[$0 - 1]) }
+  }
+
+  @Test func `a command that cannot start for want of descriptors is tried again`() throws {
+    let data = String(repeating: "x", count: 200_000)
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      for number in 1...40 { try connection.send(stream: "event: e\(number)\ndata: \(data)\n\n") }
+      try connection.remain()
+    }
+    let go = TemporaryFolder.shared.file("go")
+    // A command that does not read yet holds a pipe.
+    let program = try ChildProgram(
+      "/bin/sh",
+      ["-c", #"ulimit -n 32; exec "$0" "$@""#, PusherCLI.path, "sse", server.url, "-n", "40"]
+        + ["--exec-jobs", "40", "--exec", "\(Hooked.awaiting(go)); wc -c"],
+      environment: PusherCLI.environment)
+    try program.errorLine(containing: "--exec: cannot start the command now: ")
+    try Hooked.create(go)
+    let result = try program.result()
+    #expect(result.ending == .exited(0) && result.errorText == "", "\(result.errorText)")
+    #expect(result.outputText.split(separator: "\n").count == 40)
+  }
+
+  @Test func `the state file holds the id of the last event whose command has ended`() throws {
+    let server = try NumberedStream.server(last: 3)
+    let state = TemporaryFolder.shared.file("state")
+    let program = try PusherCLI.sse(
+      server, "--state-file", state, "--exec",
+      "echo begun $PUSHER_CLI_ID; [ $PUSHER_CLI_ID != 2 ] || sleep 600")
+    #expect(try program.lines(2) == ["begun 1", "begun 2"])
+    try StateText.await("1", in: state)
+    program.send(SIGTERM)
+    #expect(try program.wait() == .signalled(SIGTERM))
+    #expect(StateText.id(state) == "1")
+    // The event of the command that was ended comes again.
+    let again = try PusherCLI.sse(
+      server, "--state-file", state, "-n", "2", "--exec", "echo $PUSHER_CLI_ID")
+    #expect(try again.result().outputText == "2\n3\n")
+    #expect(StateText.id(state) == "3")
+    let refused = try PusherCLI.sse(
+      server, "--state-file", state, "--exec", "cat", "--exec-jobs", "2"
+    ).result()
+    #expect(refused.ending == .exited(2))
+    #expect(refused.errorText.contains("--state-file keeps one place in the stream"))
+  }
+}
