@@ -124,7 +124,8 @@ package final class EventStreamFeedConnection: FeedConnection {
     guard head.status == 200 else { throw ConnectionLoss(refusal: head, at: SystemClock.wall()) }
     let type = head.headers["Content-Type"]
     let essence = type.map { ASCII.trimmed($0.prefix { $0 != ";" }) }
-    guard let essence, ASCII.equalIgnoringCase(essence, "text/event-stream") else {
+    let isEventStream = essence.map { ASCII.equalIgnoringCase($0, "text/event-stream") } ?? false
+    guard isEventStream || settings.acceptsAnyType else {
       throw .notAnEventStream(contentType: type)
     }
     let codings = head.headers.tokens("Content-Encoding").filter { $0 != "identity" }

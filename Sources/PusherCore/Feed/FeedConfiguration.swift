@@ -54,15 +54,18 @@ package struct EventStreamSettings: Sendable {
   package var body: [UInt8]
   /// Whether the server may compress.
   package var acceptsCompression: Bool
+  /// Whether an answer is read as an event stream whatever its Content-Type says.
+  package var acceptsAnyType: Bool
   package var limits: EventStreamLimits
 
   package init(
     method: String = "GET", body: [UInt8] = [], acceptsCompression: Bool = false,
-    limits: EventStreamLimits = EventStreamLimits()
+    acceptsAnyType: Bool = false, limits: EventStreamLimits = EventStreamLimits()
   ) {
     self.method = method
     self.body = body
     self.acceptsCompression = acceptsCompression
+    self.acceptsAnyType = acceptsAnyType
     self.limits = limits
   }
 

@@ -32,8 +32,8 @@ final class StreamRun {
     run = PrintingRun(
       settings.printing, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
     printer = StreamPrinter(
-      settings: settings.printing, output: run.output.buffer, isTerminal: descriptor.isTerminal,
-      receiver: run.hook, wallTime: SystemClock.wall)
+      settings: settings.printing, until: settings.until, output: run.output.buffer,
+      isTerminal: descriptor.isTerminal, receiver: run.hook, wallTime: SystemClock.wall)
     let file = try settings.stateFile.map {
       try StateFile($0, url: settings.url, warn: diagnostics.warning)
     }
@@ -157,13 +157,15 @@ extension StreamSettings {
   fileprivate var request: EventStreamSettings {
     EventStreamSettings(
       method: method, body: body, acceptsCompression: acceptsCompression,
+      acceptsAnyType: acceptsAnyType,
       // A line is a name, a colon, a space and a value.
       limits: EventStreamLimits(line: maxEvent + 64, event: maxEvent))
   }
 
   fileprivate var options: EventSourceOptions {
     EventSourceOptions(
-      reconnect: feed.policy(floor: .zero), connectTimeout: network.connectTimeout,
+      reconnect: feed.policy(floor: .zero), reconnectionTime: retryDelay,
+      connectTimeout: network.connectTimeout,
       silenceTimeout: feed.activityTimeout)
   }
 }

@@ -46,8 +46,11 @@ class Printer {
     text = EventText(output: output, style: style, isPretty: settings.output == .pretty)
   }
 
-  /// Whether as many events are printed as were asked for.
-  final var isDone: Bool { count >= limit }
+  /// Whether the event has come that ends the run.
+  final var hasMetEnd = false
+
+  /// Whether as many events are printed as were asked for, or the last one has come.
+  final var isDone: Bool { count >= limit || hasMetEnd }
 
   /// Whether as many bytes wait to be written as may.
   final var isFull: Bool { output.count >= capacity }

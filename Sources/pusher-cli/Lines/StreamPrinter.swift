@@ -6,14 +6,16 @@ final class StreamPrinter: Printer {
   private lazy var handedWriter = EventStreamLineWriter(
     output: handedLine, style: .handed(settings))
   private let settings: PrintSettings
+  private let until: DataPattern?
 
   init(
-    settings: PrintSettings, output: ByteBuffer, isTerminal: Bool,
+    settings: PrintSettings, until: DataPattern? = nil, output: ByteBuffer, isTerminal: Bool,
     receiver: (any EventReceiver)? = nil, wallTime: @escaping () -> WallTime
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)
     writer = EventStreamLineWriter(output: output, style: style)
     self.settings = settings
+    self.until = until
     super.init(
       settings: settings, style: style, output: output, receiver: receiver, wallTime: wallTime)
   }
@@ -34,6 +36,10 @@ final class StreamPrinter: Printer {
 
   @inline(__always)
   private func printNamed(_ event: EventStreamEvent) {
+    if let until, until.matches(event.data.text) {
+      hasMetEnd = true
+      return
+    }
     guard filter?.passes(event.type) ?? true else {
       rejected &+= 1
       return

@@ -358,7 +358,9 @@ final class PrintingRun {
   /// After each event: enough is enough, and a flood must not outgrow the queue.
   func finishEvent() {
     guard let printer else { return }
-    if printer.isDone { return end(.status(.success, reason: "count")) }
+    if printer.isDone {
+      return end(.status(.success, reason: printer.hasMetEnd ? "until" : "count"))
+    }
     if printer.isFull || hook?.isFull == true { feed?.isPaused = true }
   }
 }

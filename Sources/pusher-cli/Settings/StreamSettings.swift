@@ -18,6 +18,28 @@ struct StreamSettings: FeedCommandSettings {
   var acceptsCompression: Bool
   /// Bytes of one event.
   var maxEvent: Int
+  /// The data that ends the run.
+  var until: DataPattern?
+  /// Whether a stream is read whatever its Content-Type says.
+  var acceptsAnyType: Bool
+  /// The wait before a new attempt until the server names one.
+  var retryDelay: Duration
+}
+
+/// Which data is meant: a pattern with `*` or `?`, else the text itself, such as `[DONE]`.
+struct DataPattern: Equatable, Sendable {
+  private let text: String
+  private let glob: Glob?
+
+  init(_ text: String) {
+    self.text = text
+    glob =
+      text.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") } ? Glob(text) : nil
+  }
+
+  func matches(_ data: String) -> Bool {
+    glob?.matches(data) ?? data.isSame(as: text)
+  }
 }
 
 extension StreamSettings {
@@ -48,6 +70,9 @@ extension StreamSettings {
     feed = try reader.feed(isRepeatable: method == "GET" && data == nil)
     acceptsCompression = typed.isOn(.compression)
     maxEvent = typed.bytes(.maxEvent)
+    until = typed.text(.until).map(DataPattern.init)
+    acceptsAnyType = typed.isOn(.acceptAnyType)
+    retryDelay = typed.time(.retryDelay)
   }
 
   /// The default Content-Type of a body: JSON if it is JSON, else a form, as with curl.

@@ -82,9 +82,9 @@ struct ScriptingFlagTests {
   }
 
   @Test func `a descriptor that is not open is a mistake of the caller`() throws {
-    let result = try PusherCLI.run("subscribe", "--local", "news", "--ready-fd", "9")
+    let result = try PusherCLI.run("subscribe", "--local", "news", "--ready-fd", "60000")
     #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains("--ready-fd: descriptor 9 is not open"))
+    #expect(result.errorText.contains("--ready-fd: descriptor 60000 is not open"))
   }
 
   // MARK: --stats

@@ -5,7 +5,7 @@ extension Flag {
   static let receiving: [Flag] = [
     .channel, .event, .excludeEvent, .count, .timeout, .idleTimeout, .onReady, .readyFD, .exec,
     .tee, .execJobs, .execTimeout, .execFail, .stats, .timestamps, .output, .raw, .format, .null,
-    .rawData, .lifecycle, .buffer, .maxEvent, .maxMembers,
+    .rawData, .lifecycle, .buffer, .maxEvent, .until, .maxMembers,
   ]
 
   static let channel = Flag(
@@ -181,6 +181,14 @@ extension Flag {
     summary: "largest event that is taken",
     manual: """
       The largest event that `sse` takes, {default} unless given; a larger one ends the program with status 5.
+      """)
+
+  static let until = Flag(
+    "until", .text("TEXT"), of: [.sse], in: .receive,
+    summary: "end with 0 at an event with this data",
+    manual: """
+      End with status 0 when an event comes whose data is TEXT, such as `[DONE]`; with `*` or `?` in it TEXT is a pattern as
+      of --event. That event is not printed and does not count.
       """)
 
   static let maxMembers = Flag(

@@ -1,7 +1,8 @@
 extension Flag {
   /// How long to try.
   static let waiting: [Flag] = [
-    .connectTimeout, .reconnect, .keepGoing, .maxRetries, .retryMaxDelay, .activityTimeout,
+    .connectTimeout, .reconnect, .keepGoing, .maxRetries, .retryDelay, .retryMaxDelay,
+    .activityTimeout,
     .sseActivityTimeout, .pongTimeout,
   ]
 
@@ -39,6 +40,14 @@ extension Flag {
     "max-retries", .integer(0...Int.max), of: .printing, in: .patience,
     summary: "end with 4 after N retries in a row (no limit)",
     manual: "End with status 4 after N retries in a row; there is no limit unless given.")
+
+  static let retryDelay = Flag(
+    "retry-delay", .duration, of: [.sse], in: .patience, default: "3s",
+    summary: "first wait until the stream names one",
+    manual: """
+      How long `sse` waits before it asks for a lost stream again, {default} unless given, until the stream names a wait of
+      its own by `retry:`. Further attempts without an event wait longer.
+      """)
 
   static let retryMaxDelay = Flag(
     "retry-max-delay", .duration, of: .printing, in: .patience, default: "120s",

@@ -3,7 +3,7 @@ internal import PusherCore
 extension Flag {
   /// How `sse` asks for its stream.
   static let requesting: [Flag] = [
-    .header, .method, .data, .lastEventID, .stateFile, .netrcFile,
+    .header, .method, .data, .lastEventID, .stateFile, .netrcFile, .acceptAnyType,
   ]
 
   static let header = Flag(
@@ -50,6 +50,14 @@ extension Flag {
     "netrc-file", .text("FILE"), of: [.sse], in: .request,
     summary: "user name and password of the server (netrc)",
     manual: "Take user name and password of the server from a netrc file.")
+
+  static let acceptAnyType = Flag(
+    "accept-any-type", of: [.sse], in: .request,
+    summary: "read a stream whatever its Content-Type",
+    manual: """
+      Read the answer as an event stream whatever its Content-Type says; unless this is given, anything but
+      text/event-stream ends the run with status 5.
+      """)
 
   /// What `trigger` sends.
   static let sending: [Flag] = [
