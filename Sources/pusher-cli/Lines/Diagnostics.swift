@@ -111,10 +111,8 @@ extension Diagnostics {
   /// A message that is not endless: its beginning, and how much was left out.
   static func shortened(_ text: String) -> String {
     guard text.utf8.count > longestMessage else { return text }
-    var end = text.utf8.index(text.startIndex, offsetBy: longestMessage)
-    while end.samePosition(in: text.unicodeScalars) == nil { end = text.utf8.index(before: end) }
-    let left = text.utf8.count - text.utf8[..<end].count
-    return "\(text[..<end])… (\(left) more bytes)"
+    let beginning = text.beginning(bytes: longestMessage)
+    return "\(beginning)… (\(text.utf8.count - beginning.utf8.count) more bytes)"
   }
 
   /// An app key as messages show it: enough to know it again, such as `ab12…`.
@@ -145,5 +143,14 @@ extension Diagnostics {
     case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
     default: false
     }
+  }
+}
+
+extension String {
+  /// The whole characters of the first bytes, which must be there.
+  func beginning(bytes: Int) -> Substring {
+    var end = utf8.index(startIndex, offsetBy: bytes)
+    while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
+    return self[..<end]
   }
 }

@@ -183,9 +183,7 @@ final class EventHook: LoopSource {
   static func variable(_ text: String?) -> String {
     guard let text, !text.utf8.contains(0) else { return "" }
     guard text.utf8.count > longestVariable else { return text }
-    var end = text.utf8.index(text.startIndex, offsetBy: longestVariable)
-    while end.samePosition(in: text.unicodeScalars) == nil { end = text.utf8.index(before: end) }
-    return String(text[..<end])
+    return String(text.beginning(bytes: longestVariable))
   }
 
   // MARK: The loop
