@@ -47,9 +47,7 @@ final class SubscribeRun {
       isTerminal: descriptor.isTerminal, receiver: run.hook, wallTime: SystemClock.wall)
     feed = try ChannelsFeed(
       loop: loop, destination: settings.destination(service: service),
-      settings: WebSocketSettings(
-        subprotocols: settings.subprotocols,
-        compressionOffer: settings.offersCompression ? PerMessageDeflate.offer : nil),
+      settings: settings.webSocket,
       options: settings.sessionOptions(
         service: service, longestSilence: run.readiness.manager.longestSilence),
       signer: try settings.signer(loop: loop), tap: printer)

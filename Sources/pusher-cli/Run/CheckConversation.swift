@@ -51,9 +51,7 @@ final class CheckConversation {
     options.reconnect = ReconnectPolicy(mode: .never)
     let feed = try ChannelsFeed(
       loop: loop, destination: settings.destination(service: service),
-      settings: WebSocketSettings(
-        subprotocols: settings.subprotocols,
-        compressionOffer: settings.offersCompression ? PerMessageDeflate.offer : nil),
+      settings: settings.webSocket,
       options: options, signer: try settings.signer(loop: loop), tap: Deaf())
     self.feed = feed
     feed.delegate = self
@@ -128,14 +126,7 @@ final class CheckConversation {
   /// Runs the loop until something is so; throws when the connection is lost or time is up before.
   private func wait(for expected: String, until isSo: () -> Bool) throws(CheckFailure) {
     let limit = settings.connection.connectTimeout
-    var isLate = false
-    let timer = LoopTimer(deadline: loop.now.advanced(by: limit)) { [loop] in
-      isLate = true
-      loop.stop()
-    }
-    loop.add(timer)
-    defer { loop.remove(timer) }
-    while !isSo(), loss == nil, !isLate { loop.run() }
+    _ = loop.run(atMost: limit) { isSo() || loss != nil }
     if isSo() { return }
     guard let (loss, code) = loss else {
       throw CheckFailure(

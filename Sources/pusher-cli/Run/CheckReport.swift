@@ -84,20 +84,19 @@ final class CheckReport {
   }
 
   private func line(_ stage: CheckStage) -> String {
-    var line: [(String, JSONValue?)] = [("stage", .string(stage.name))]
-    switch stage.outcome {
-    case .passed(let detail): line += [("result", "ok"), ("detail", .string(detail))]
-    case .notTried(let reason): line += [("result", "not tried"), ("detail", .string(reason))]
-    case .failed(let problem):
-      line += [
-        ("result", "failed"), ("detail", .string(problem.came)),
-        ("expected", .string(problem.expected)), ("fault", .string(problem.fault)),
-        ("advice", .array(problem.advice.map { .string($0) })),
-      ]
-    }
-    line.append(("seconds", stage.time.map { .number($0.secondsText) }))
-    let members = line.compactMap { name, value in value.map { JSONValue.Member(name, $0) } }
-    return JSONWriter.text(.object(members)) + "\n"
+    let (result, detail, problem): (String, String, CheckFailure?) =
+      switch stage.outcome {
+      case .passed(let detail): ("ok", detail, nil)
+      case .notTried(let reason): ("not tried", reason, nil)
+      case .failed(let failure): ("failed", failure.came, failure)
+      }
+    let line = JSONValue.object(present: [
+      "stage": .string(stage.name), "result": .string(result), "detail": .string(detail),
+      "expected": problem.map { .string($0.expected) }, "fault": problem.map { .string($0.fault) },
+      "advice": problem.map { .array($0.advice.map { .string($0) }) },
+      "seconds": stage.time.map { .number($0.secondsText) },
+    ])
+    return line.jsonText + "\n"
   }
 }
 

@@ -90,7 +90,7 @@ final class CheckRun {
       answer = $0
       loop.stop()
     }
-    let isInTime = wait { answer != nil }
+    let isInTime = loop.run(atMost: connection.connectTimeout) { answer != nil }
     loop.resolver.cancel(ticket)
     guard isInTime, let answer else {
       throw CheckFailure(
@@ -185,19 +185,6 @@ final class CheckRun {
     CheckFailure(expected, loss, code: code, settings.subscription)
   }
 
-  /// Runs the loop until something is so, for as long as a connection may take.
-  private func wait(until isSo: () -> Bool) -> Bool {
-    var isLate = false
-    let timer = LoopTimer(deadline: loop.now.advanced(by: connection.connectTimeout)) { [loop] in
-      isLate = true
-      loop.stop()
-    }
-    loop.add(timer)
-    defer { loop.remove(timer) }
-    while !isSo(), !isLate { loop.run() }
-    return isSo()
-  }
-
   // MARK: The HTTP API
 
   private func checkAPI() {
@@ -287,5 +274,20 @@ extension CheckFailure {
     if case .network(_, let problem?) = loss {
       isMismatch = [.handshakeClosed, .notTLS, .onlyTLS, .unknownName].contains(problem)
     }
+  }
+}
+
+extension EventLoop {
+  /// Runs until something is so, for so long at most; answers whether it is so.
+  func run(atMost time: Duration, until isSo: () -> Bool) -> Bool {
+    var isLate = false
+    let timer = LoopTimer(deadline: now.advanced(by: time)) { [unowned self] in
+      isLate = true
+      stop()
+    }
+    add(timer)
+    defer { remove(timer) }
+    while !isSo(), !isLate { run() }
+    return isSo()
   }
 }

@@ -13,6 +13,13 @@ extension SubscribeSettings {
       routing: connection.routing, tls: connection.tls, trust: connection.trust)
   }
 
+  /// What is offered with the upgrade.
+  var webSocket: WebSocketSettings {
+    WebSocketSettings(
+      subprotocols: subprotocols,
+      compressionOffer: offersCompression ? PerMessageDeflate.offer : nil)
+  }
+
   /// How the session behaves; `longestSilence` is the longest silence before a ping, in spite of the other settings.
   func sessionOptions(service: Service, longestSilence: Duration? = nil) -> SessionOptions {
     let silence = feed.activityTimeout ?? .seconds(120)
