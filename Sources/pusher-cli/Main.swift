@@ -43,8 +43,16 @@ struct Main {
     _ command: (Settings, Diagnostics) -> ExitStatus, _ typed: TypedArguments,
     _ environment: [String: String]
   ) throws(UsageError) -> ExitStatus {
-    let settings = try Settings(typed, environment: environment)
-    return command(settings, try voice(settings.common, environment))
+    var reader = try SettingsReader(typed, environment: environment, files: .system)
+    var shown = reader
+    let settings = try Settings(&reader)
+    let diagnostics = try voice(settings.common, environment)
+    if diagnostics.isSaid(.debug), let config = try? ConfigSettings(&shown) {
+      for row in config.rows where row.origin != "default" {
+        diagnostics.detail("\(row.name): \(row.value), from \(row.origin)")
+      }
+    }
+    return command(settings, diagnostics)
   }
 
   /// The voice for the run, after it has said the warnings.

@@ -77,6 +77,19 @@ package final class ChannelsFeed: Feed {
     return isSent
   }
 
+  /// Bytes of output above which no further events should be sent.
+  private static let outputThreshold = 64 << 10
+
+  /// Whether the server takes what is sent.
+  package var hasOutputRoom: Bool {
+    (connection?.output.count ?? 0) <= Self.outputThreshold
+  }
+
+  /// How many members a presence channel has that is subscribed; `nil` for every other channel.
+  package func memberCount(of channel: String) -> Int? {
+    session.roster(of: channel)?.count
+  }
+
   /// Moves the planned attempt to connect.
   package func retry(in delay: Duration) {
     perform { $0.retry(in: delay, at: $1) }

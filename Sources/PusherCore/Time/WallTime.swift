@@ -80,6 +80,60 @@ public struct WallTime: Sendable, Hashable {
 }
 
 extension WallTime {
+  /// The moment that a text names as RFC 3339 section 5.6 writes it, with a fraction of any length and an offset or `Z`.
+  ///
+  /// What lies below a millisecond is left out. `nil` for a text of another form and for a day that no calendar has.
+  package init?(rfc3339 text: String) {
+    let bytes = Array(text.utf8)
+    guard (20...64).contains(bytes.count), let year = Self.number(bytes[0..<4]),
+      let month = Self.number(bytes[5..<7]), let day = Self.number(bytes[8..<10]),
+      let clock = Self.clock(bytes[11..<19]), bytes[4] == 0x2D, bytes[7] == 0x2D,
+      bytes[10] | 0x20 == UInt8(ascii: "t")
+    else { return nil }
+    let days = Self.daysSince1970(year: year, month: month, day: day)
+    guard Self.date(daysSince1970: days) == (year, month, day) else { return nil }
+    var rest = bytes[19...]
+    var milliseconds: Int64 = 0
+    if rest.first == UInt8(ascii: ".") {
+      let fraction = rest.dropFirst().prefix { $0 &- 0x30 < 10 }
+      guard let value = Self.number(Array((fraction + [0x30, 0x30]).prefix(3))[...]),
+        !fraction.isEmpty
+      else { return nil }
+      milliseconds = value
+      rest = rest.dropFirst(1 + fraction.count)
+    }
+    guard let offset = Self.offset(rest) else { return nil }
+    self.init(
+      millisecondsSince1970: (days * 86_400 + clock - offset) * 1000 + milliseconds)
+  }
+
+  /// The seconds of `HH:MM:SS`; a leap second is taken.
+  private static func clock(_ text: ArraySlice<UInt8>) -> Int64? {
+    let parts = text.split(separator: 0x3A, omittingEmptySubsequences: false).map(number)
+    guard parts.count == 3, let hour = parts[0], let minute = parts[1], let second = parts[2],
+      text.count == 8, hour < 24, minute < 60, second <= 60
+    else { return nil }
+    return hour * 3600 + minute * 60 + second
+  }
+
+  /// The seconds of `Z`, `+HH:MM` or `-HH:MM`.
+  private static func offset(_ text: ArraySlice<UInt8>) -> Int64? {
+    guard let sign = text.first else { return nil }
+    if sign | 0x20 == UInt8(ascii: "z") { return text.count == 1 ? 0 : nil }
+    let seconds = clock(text.dropFirst() + [0x3A, 0x30, 0x30])
+    switch sign {
+    case UInt8(ascii: "+"): return seconds
+    case UInt8(ascii: "-"): return seconds.map { -$0 }
+    default: return nil
+    }
+  }
+
+  /// The number that digits, and nothing but digits, write.
+  private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+    guard digits.allSatisfy({ $0 &- 0x30 < 10 }) else { return nil }
+    return digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
+  }
+
   /// The moment `duration` later; a negative duration goes back.
   package func advanced(by duration: Duration) -> WallTime {
     WallTime(millisecondsSince1970: millisecondsSince1970 + duration.wholeNanoseconds / 1_000_000)

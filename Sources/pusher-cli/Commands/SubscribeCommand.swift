@@ -21,12 +21,10 @@ final class SubscribeRun {
   private let feed: ChannelsFeed
   private let printer: EventPrinter
   private let channels: ChannelsLifecycle
-  /// Channels that are not yet subscribed on this connection.
-  private var missing: NameSet
-  /// Channels that no connection of this run has subscribed yet.
-  private var neverSubscribed: NameSet
-  /// The last refusal.
-  private var refused = NameSet([])
+  private let members: ChannelMembership
+  private var discovery: Discovery?
+  private var orders: InputOrders?
+  private let repair: GapRepair?
   private var wasConnected = false
   private var wasSignedIn = false
   /// Why the last connection was lost or could not be made.
@@ -37,8 +35,6 @@ final class SubscribeRun {
     diagnostics: Diagnostics
   ) throws {
     self.settings = settings
-    missing = NameSet(settings.channels)
-    neverSubscribed = missing
     let service = settings.connection.service
     run = PrintingRun(
       settings.printing, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
@@ -51,9 +47,21 @@ final class SubscribeRun {
       options: settings.sessionOptions(
         service: service, longestSilence: run.readiness.manager.longestSilence),
       signer: try settings.signer(loop: loop), tap: printer)
+    members = ChannelMembership(settings.channels, feed: feed)
     channels = ChannelsLifecycle(
       settings: settings, diagnostics: diagnostics, printer: printer, startedAt: loop.now)
     if diagnostics.showsMessages { printer.disableFastWay() }
+    repair = settings.gapCommand.map {
+      GapRepair(
+        command: $0, timeout: settings.gapTimeout, limit: settings.printing.bufferSize, loop: loop,
+        diagnostics: diagnostics)
+    }
+    if settings.readsInput {
+      orders = InputOrders(loop: loop, feed: feed, channels: members, diagnostics: diagnostics)
+    }
+    discovery = try settings.discovery.map {
+      try Discovery($0, loop: loop, channels: members, diagnostics: diagnostics)
+    }
   }
 
   func start() -> ExitStatus {
@@ -61,7 +69,22 @@ final class SubscribeRun {
     run.readiness.manager.status("connecting to \(settings.connection.host)")
     if settings.userSignIn != .unwanted { feed.signIn() }
     for channel in settings.channels { feed.subscribe(channel) }
+    watchDiscovery()
+    repair?.onEvent = { [unowned self] event in
+      printer.print(repaired: event)
+      run.finishEvent()
+      return !run.isEnding
+    }
     return run.run(feed, printer, owner: self)
+  }
+
+  private func watchDiscovery() {
+    discovery?.memberCount = { [unowned feed] in feed.memberCount(of: $0) }
+    discovery?.onFirstList = { [unowned self] in becomeReady() }
+    discovery?.onLeave = { [unowned channels] in channels.left($0) }
+    discovery?.onRefusal = { [unowned self] in
+      run.end(.status(ExitStatus($0), reason: "no list of channels"))
+    }
   }
 }
 
@@ -69,15 +92,16 @@ extension SubscribeRun: PrintingRunOwner {
   var lifecycle: Lifecycle { channels }
 
   var obstacle: Obstacle? {
-    let isSignedIn = wasSignedIn || settings.userSignIn == .unwanted
-    if neverSubscribed.isEmpty, isSignedIn { return nil }
+    let hasList = discovery?.hasList ?? true
+    if members.isComplete, isSignedIn, hasList, wasConnected || !isOpenEnded { return nil }
     let reason = lastLoss.map { "\($0.loss)" }
     let isRefusal = lastLoss.map { Cause($0.loss, code: $0.code) == .notAllowed } ?? false
     guard wasConnected else {
       return Obstacle(what: "no connection", reason: reason, isRefusal: isRefusal)
     }
     guard isSignedIn else { return Obstacle(what: "no sign-in", reason: reason) }
-    let names = settings.channels.filter(neverSubscribed.contains)
+    guard hasList else { return Obstacle(what: "no list of channels", reason: reason) }
+    let names = members.never(of: settings.channels)
     let more = names.count > 3 ? " and \(names.count - 3) more" : ""
     let shown = names.prefix(3).joined(separator: ", ")
     return Obstacle(what: "no subscription of \(shown)\(more)", reason: reason)
@@ -85,12 +109,32 @@ extension SubscribeRun: PrintingRunOwner {
 
   func roundEnded() {
     channels.flushPendingError()
+    if !run.isEnding { orders?.carryOut() }
   }
 
+  func endBegins() {
+    orders?.stop()
+    discovery?.stop()
+    repair?.cut()
+  }
+
+  var isHolding: Bool { repair?.isRunning == true }
+
   func noted(_ event: ConnectionEvent) {
+    if case .gap(let from, let to) = event { return mend(from, to) }
     guard case .disconnected(let loss, let code, _, _) = event else { return }
+    discovery?.disconnected()
     lastLoss = (loss, code)
     run.readiness.manager.status("connection to \(settings.connection.host) lost")
+  }
+
+  private func mend(_ from: Instant, _ to: Instant) {
+    guard let repair else { return }
+    let names = JSONValue.array(members.names.map(JSONValue.string))
+    repair.begin(
+      .object(Lifecycle.gap(from: from, to: to, at: run.loop.now) + [.init("channels", names)]))
+    // What was read already waits too.
+    run.finishEvent()
   }
 
   func status(of end: ConnectionEnd) -> ExitStatus { ExitStatus(end) }
@@ -102,6 +146,9 @@ extension SubscribeRun: ChannelsFeedDelegate {
     guard !run.isEnding else { return }
     printer.print(event, named: name)
     run.finishEvent()
+    if let discovery, let count = event.subscriptionCount(settings.connection.service) {
+      discovery.counted(count, on: event.channelName ?? "")
+    }
   }
 
   func feed(reports event: SessionEvent, at now: Instant) {
@@ -111,39 +158,58 @@ extension SubscribeRun: ChannelsFeedDelegate {
     switch event {
     case .connected:
       wasConnected = true
-      missing = NameSet(settings.channels)
+      members.connected()
       run.readiness.manager.status("connected to \(settings.connection.host)")
-    case .subscribed(let channel, _):
-      neverSubscribed.remove(channel)
-      refused.remove(channel)
-      missing.remove(channel)
+      discovery?.connected()
       becomeReady()
+    case .subscribed(let channel, let presence):
+      members.subscribed(channel)
+      if let presence { discovery?.counted(presence.count, on: channel) }
+      becomeReady()
+    case .memberRemoved(let channel, _):
+      if let count = feed.memberCount(of: channel) { discovery?.counted(count, on: channel) }
     case .signedIn:
       wasSignedIn = true
       becomeReady()
-    case .subscriptionFailed(let channel, let failure):
-      refused.insert(channel)
-      guard settings.feed.goesOnAfterRefusals, isAnythingLeft else {
-        return run.end(.status(ExitStatus(Cause(failure)), reason: "subscription refused"))
-      }
-      neverSubscribed.remove(channel)
-      missing.remove(channel)
-      becomeReady()
+    case .subscriptionFailed(let channel, let failure): refused(channel, failure)
     case .signInFailed(let failure):
       run.end(.status(ExitStatus(Cause(failure)), reason: "sign-in refused"))
     default: break
     }
   }
 
-  /// Whether events may come that no refusal keeps out.
-  private var isAnythingLeft: Bool {
-    settings.userSignIn != .unwanted || !settings.channels.allSatisfy(refused.contains)
+  /// A refusal ends the run, unless it goes on in spite of them and something is left to wait for.
+  private func refused(_ channel: String, _ failure: SubscriptionFailure) {
+    members.refuse(channel)
+    let goesOn = settings.feed.goesOnAfterRefusals && isAnythingLeft
+    guard goesOn || !members.isTyped(channel) else {
+      return run.end(.status(ExitStatus(Cause(failure)), reason: "subscription refused"))
+    }
+    members.giveUp(channel)
+    becomeReady()
   }
 
+  /// Whether events may come that no refusal keeps out.
+  private var isAnythingLeft: Bool {
+    settings.userSignIn != .unwanted || isOpenEnded || members.isAnyAllowed
+  }
+
+  /// Whether channels may be joined later.
+  private var isOpenEnded: Bool { settings.readsInput || settings.discovery != nil }
+
+  private var isSignedIn: Bool { wasSignedIn || settings.userSignIn == .unwanted }
+
   private func becomeReady() {
-    guard missing.isEmpty else { return }
-    let channels =
-      settings.channels.count == 1 ? "1 channel" : "\(settings.channels.count) channels"
+    guard members.areAllSettled, isSignedIn, discovery?.hasList ?? true else { return }
+    let channels = members.count == 1 ? "1 channel" : "\(members.count) channels"
     run.readiness.become("subscribed to \(channels) of \(settings.connection.host)")
+  }
+}
+
+extension Envelope {
+  /// How many are subscribed to a channel, when the server says so.
+  fileprivate func subscriptionCount(_ service: Service) -> Int? {
+    guard eventName == service.internalPrefix + "subscription_count" else { return nil }
+    return data["subscription_count"]?.integer
   }
 }

@@ -64,6 +64,9 @@ struct Diagnostics: Sendable {
   /// What the user must know to go on, such as an address; only `-q` silences it.
   func notice(_ text: String) { say(.warning, text) }
 
+  /// Something about the run itself that only `-vv` asks for; a trace is for messages.
+  func detail(_ text: String) { say(.debug, text) }
+
   /// A protocol frame or the like; `text` is made only when it will be said.
   func debug(_ text: @autoclosure () -> String) {
     guard showsMessages else { return }

@@ -10,6 +10,8 @@ final class EventLineWriter {
   private let parts: EventLineParts
   private let transcoder: EventTranscoder
   private let scratch = ByteBuffer()
+  /// Whether the lines say that their events stand for missed ones.
+  var marksRepaired = false
 
   init(output: ByteBuffer, service: Service, style: EventLineStyle) {
     self.output = output
@@ -49,6 +51,10 @@ final class EventLineWriter {
     if let userID = envelope.userIDToken {
       parts.writeKey("user_id")
       JSONCompactor.copyString(userID, into: output, forTerminal: style.forTerminal)
+    }
+    if marksRepaired {
+      parts.writeKey("repaired")
+      output.append("true" as StaticString)
     }
     parts.writeKey("data")
     writeData(envelope)

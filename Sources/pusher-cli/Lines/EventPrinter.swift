@@ -17,6 +17,7 @@ final class EventPrinter: Printer {
     writer = EventLineWriter(output: output, service: service, style: style)
     usesFastWay =
       settings.output == .json && settings.template == nil && writer.hasFastWay && receiver == nil
+      && !settings.printsSummary
     (self.service, self.settings) = (service, settings)
     super.init(
       settings: settings, style: style, output: output, receiver: receiver, wallTime: wallTime)
@@ -45,6 +46,7 @@ final class EventPrinter: Printer {
       return
     }
     count += 1
+    if let tally { tally.note(name ?? envelope.eventName, bytes: envelope.message.count) }
     stamp()
     if printsEvents { printCounted(envelope, named: name) }
     handOver(
@@ -54,6 +56,15 @@ final class EventPrinter: Printer {
     ) {
       handedWriter.write(envelope, named: name)
     }
+  }
+
+  /// Prints an event that stands for one which was missed, as its line says.
+  func print(repaired event: Envelope) {
+    writer.marksRepaired = true
+    handedWriter.marksRepaired = true
+    print(event)
+    writer.marksRepaired = false
+    handedWriter.marksRepaired = false
   }
 
   private func printCounted(_ envelope: Envelope, named name: String?) {
@@ -84,6 +95,7 @@ final class EventPrinter: Printer {
       return
     }
     count += 1
+    if let tally { tally.note(event, bytes: JSONWriter.text(data).utf8.count) }
     stamp()
     if printsEvents { printLifecycle(event: event, channel: channel, data: data) }
     handOver(HandedEvent(name: event, channel: channel)) {

@@ -16,6 +16,8 @@ class Printer {
   let printsEvents: Bool
   /// The line that is handed over next.
   let handedLine = ByteBuffer(capacity: 64)
+  /// Counts the events by name, if that is wanted.
+  let tally: EventTally?
   let limit: Int
   /// As many bytes may wait to be written.
   let capacity: Int
@@ -40,6 +42,7 @@ class Printer {
     self.receiver = receiver
     printsEvents = receiver == nil || settings.hook?.prints == true
     limit = settings.count ?? .max
+    tally = settings.printsSummary ? EventTally() : nil
     capacity = settings.bufferSize
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
     self.filter = filter.passesAll ? nil : FilterMemory(filter)

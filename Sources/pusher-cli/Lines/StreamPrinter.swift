@@ -45,6 +45,7 @@ final class StreamPrinter: Printer {
       return
     }
     count &+= 1
+    if let tally { tally.note(event.type.text, bytes: event.data.count) }
     stamp()
     if printsEvents { printCounted(event) }
     handOver(HandedEvent(name: event.type.text, id: event.lastEventID.text)) {

@@ -117,7 +117,7 @@ final class ChannelsLifecycle: Lifecycle {
     let message = Redaction.redact(failure.message)
     let hint = isAboutSecret ? " (does the secret belong to key \(key)?)" : ""
     let text = "\(what) refused: \(message)\(hint)"
-    if channel != nil, settings.feed.goesOnAfterRefusals {
+    if let channel, settings.feed.goesOnAfterRefusals || !isTyped(channel) {
       diagnostics.warning(text)
     } else {
       diagnostics.error(text)
@@ -128,6 +128,16 @@ final class ChannelsLifecycle: Lifecycle {
         "type": .string(failure.type), "error": .string(message),
         "status": failure.status.map(JSONValue.integer) ?? .null,
       ])
+  }
+
+  /// Whether the command line names a channel; others come and go while the run goes on.
+  private func isTyped(_ channel: String) -> Bool {
+    settings.channels.contains { $0.isSame(as: channel) }
+  }
+
+  /// Says that a channel was left because nobody else is there.
+  func left(_ channel: String) {
+    line("pusher-cli:left", of: channel, [:])
   }
 
   private func error(_ code: Int?, _ text: String) {

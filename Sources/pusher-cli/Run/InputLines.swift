@@ -12,7 +12,10 @@ final class InputLines: LoopSource {
   static let lineLimit = 16 << 20
   private static let readSize = 65_536
 
-  private let loop: EventLoop
+  /// Called when bytes have come, or the end.
+  var onInput: (() -> Void)?
+  /// Whether nothing is read for now.
+  var isPaused = false
   private let buffer = ByteBuffer(capacity: readSize)
   /// How many bytes at the front hold no newline.
   private var searched = 0
@@ -21,10 +24,6 @@ final class InputLines: LoopSource {
   private(set) var failure: String?
   /// The number of the line that ``next()`` gave last.
   private(set) var number = 0
-
-  init(loop: EventLoop) {
-    self.loop = loop
-  }
 
   /// The next line, without its newline; nil when it is not whole yet, or there is none.
   func next() -> [UInt8]? {
@@ -48,7 +47,7 @@ final class InputLines: LoopSource {
   }
 
   var interest: LoopInterest {
-    hasEnded ? LoopInterest() : LoopInterest(descriptor: 0, events: .read)
+    hasEnded || isPaused ? LoopInterest() : LoopInterest(descriptor: 0, events: .read)
   }
 
   func ready(_ events: PollEvents, at now: Instant) {
@@ -67,7 +66,7 @@ final class InputLines: LoopSource {
         failure = "cannot read standard input: \(SystemError(code: number))"
       }
     }
-    loop.stop()
+    onInput?()
   }
 
   func expired(at now: Instant) {}

@@ -108,15 +108,20 @@ class Lifecycle {
   }
 
   private func gap(_ from: Instant, _ to: Instant, at now: Instant) {
-    let length = from.duration(to: to)
-    back(after: length)
+    back(after: from.duration(to: to))
+    line("pusher-cli:gap", .object(Self.gap(from: from, to: to, at: now)))
+  }
+
+  /// What is told of a gap.
+  static func gap(from: Instant, to: Instant, at now: Instant) -> [JSONValue.Member] {
     let wall = SystemClock.wall()
     func time(_ instant: Instant) -> JSONValue {
       .string(wall.advanced(by: now.duration(to: instant)).rfc3339)
     }
-    line(
-      "pusher-cli:gap",
-      ["from": time(from), "to": time(to), "seconds": .number(length.secondsText)])
+    return [
+      .init("from", time(from)), .init("to", time(to)),
+      .init("seconds", .number(from.duration(to: to).secondsText)),
+    ]
   }
 
   private func ended(_ end: ConnectionEnd) {

@@ -8,17 +8,22 @@ final class LineTrigger {
   private struct Line {
     let number: Int
     let event: BatchRequest.Event
+    /// When it is to be sent; `nil` for at once.
+    var time: Instant?
   }
 
   private let settings: TriggerSettings
   private let name: String?
   private let caller: APICaller
   private let diagnostics: Diagnostics
-  private let lines: InputLines
+  private let lines = InputLines()
   private var status = ExitStatus.success
   private var sent = 0
   private var calls = 0
   private var skipped = 0
+  private var pace: ReplayPace?
+  /// Lines that were read before their time.
+  private var early: [Line] = []
   /// Before this time nothing is sent.
   private var nextCall: Instant?
 
@@ -32,7 +37,10 @@ final class LineTrigger {
     name = event
     self.caller = caller
     self.diagnostics = diagnostics
-    lines = InputLines(loop: caller.loop)
+    pace = settings.speed.map { ReplayPace(speed: $0) }
+    // What nobody asks for yet is left unread.
+    lines.isPaused = true
+    lines.onInput = { [unowned caller] in caller.loop.stop() }
   }
 
   /// - Throws: ``APICaller/Failure`` when going on is useless.
@@ -55,23 +63,38 @@ final class LineTrigger {
     return status
   }
 
-  /// What has come, up to a whole batch; nil at the end of the input.
+  /// What has come and is due, up to a whole batch; nil at the end of the input.
   private func nextBatch() -> [Line]? {
-    var batch: [Line] = []
-    var hasRead = false
+    var batch = takeEarly()
+    var hasRead = !batch.isEmpty
     while batch.count < batchSize {
       if let bytes = lines.next() {
         hasRead = true
-        batch += parse(bytes, number: lines.number)
+        let made = parse(bytes, number: lines.number)
+        guard let time = made.first?.time, time > caller.loop.now else {
+          batch += made
+          continue
+        }
+        early = made
+        return batch
       } else if hasRead {
         return batch
       } else if lines.hasEnded {
         return nil
       } else {
+        lines.isPaused = false
         caller.runLoop()
+        lines.isPaused = true
       }
     }
     return batch
+  }
+
+  /// Lines whose time was still to come, once it has.
+  private func takeEarly() -> [Line] {
+    defer { early = [] }
+    if let time = early.first?.time { caller.pause(caller.loop.now.duration(to: time)) }
+    return early
   }
 
   /// At most a quarter of a second's events at once, so that a rate does not become bursts.
@@ -85,7 +108,9 @@ final class LineTrigger {
     guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return [] }
     let buffer = ByteBuffer(capacity: bytes.count)
     buffer.append(bytes)
-    return withExtendedLifetime(buffer) { events(of: try? Envelope(buffer.view), number) }
+    let made = withExtendedLifetime(buffer) { events(of: try? Envelope(buffer.view), number) }
+    guard !made.isEmpty, let time = pace?.time(of: bytes, at: caller.loop.now) else { return made }
+    return made.map { Line(number: $0.number, event: $0.event, time: time) }
   }
 
   private func events(of envelope: Envelope?, _ number: Int) -> [Line] {

@@ -25,6 +25,8 @@ protocol PrintingRunOwner: FeedDelegate {
   func roundEnded()
   /// Nothing more will be written; the process is about to end, maybe by a signal.
   func outputEnded()
+  /// Whether received events have to wait for now.
+  var isHolding: Bool { get }
   /// The end begins: what was not handed out until now will not be printed.
   func endBegins()
 }
@@ -48,6 +50,7 @@ extension PrintingRunOwner {
   func feedClosed() {}
   func outputEnded() {}
   func endBegins() {}
+  var isHolding: Bool { false }
 }
 
 /// One run of a command that prints events: the feed, the printer, the output and the clock on one loop.
@@ -65,6 +68,7 @@ final class PrintingRun {
   let readiness: Readiness
   /// Runs a command for each event.
   let hook: EventHook?
+  private let health: HealthFile?
   private let settings: PrintSettings
   private let diagnostics: Diagnostics
   private var feed: (any Feed)?
@@ -99,6 +103,7 @@ final class PrintingRun {
     readiness = Readiness(
       command: settings.onReady, descriptor: settings.readyDescriptor, loop: loop,
       diagnostics: diagnostics)
+    health = settings.healthFile.map { HealthFile($0, diagnostics: diagnostics) }
     hook = settings.hook.map { [output] in
       EventHook(
         $0, limit: settings.bufferSize, output: output, loop: loop, diagnostics: diagnostics)
@@ -243,19 +248,23 @@ final class PrintingRun {
       if let idle = settings.idleTimeout { idleTimer?.deadline = loop.now.advanced(by: idle) }
     }
     hook?.startWaiting()
+    health?.note(feed?.heardAt)
     owner?.roundEnded()
     guard ending == nil else { return stopIfDone() }
     adjustReading()
   }
 
+  /// Whether something other than the output keeps events from being taken.
+  private var mustWait: Bool { hook?.isFull == true || owner?.isHolding == true }
+
   private func adjustReading() {
     var pressure = output.pressure(at: loop.now)
-    feed?.isPaused = pressure != .none || hook?.isFull == true
+    feed?.isPaused = pressure != .none || mustWait
     while pressure == .none, printer?.isFull == true {
       // Bytes that were already read have filled the queue again.
       output.flush()
       pressure = output.pressure(at: loop.now)
-      feed?.isPaused = pressure != .none || hook?.isFull == true
+      feed?.isPaused = pressure != .none || mustWait
     }
     hook?.sayFull()
     guard pressure == .full, !hasSaidFull else { return }
@@ -321,7 +330,8 @@ final class PrintingRun {
   }
 
   private func stopIfDone() {
-    guard readiness.isOver(succeeds: succeeds), hook?.isIdle ?? true else { return }
+    guard readiness.isOver(succeeds: succeeds), hook?.isIdle ?? true, owner?.isHolding != true
+    else { return }
     if hook?.tellMissed() == true { commandFailed("exec") }
     printExit()
     if feed?.isClosed == true && output.isSettled || isOverdue { loop.stop() }
@@ -337,6 +347,7 @@ final class PrintingRun {
   private func conclude() -> ExitStatus {
     output.flush()
     owner?.outputEnded()
+    for line in printer?.tally?.lines ?? [] { diagnostics.answer(line) }
     switch ending {
     case .status(let status, _):
       // A run has not succeeded when its last lines could not be written.
@@ -361,6 +372,6 @@ final class PrintingRun {
     if printer.isDone {
       return end(.status(.success, reason: printer.hasMetEnd ? "until" : "count"))
     }
-    if printer.isFull || hook?.isFull == true { feed?.isPaused = true }
+    if printer.isFull || mustWait { feed?.isPaused = true }
   }
 }

@@ -35,24 +35,27 @@ struct NamedValue: Equatable, Sendable, CustomStringConvertible, CustomReflectab
 extension SettingsReader {
   /// The way to authorise that options name, else the source's secret when a channel needs it.
   ///
+  /// - Parameter mayGrow: Whether channels may be joined later, which a secret that is there will sign.
+  ///
   /// - Throws: ``UsageError`` for two ways at once, for a channel without any, and for a presence channel
   ///   that would be signed without a user id.
   mutating func authorization(
-    for channels: [String], _ source: CredentialSource
+    for channels: [String], mayGrow: Bool = false, _ source: CredentialSource
   ) throws(UsageError) -> ChannelAuthorization {
     try refuseContradictions()
     if let url = typed.text(.authEndpoint) { return .endpoint(try endpoint(url)) }
     if let command = typed.text(.authCommand) { return .command(command) }
     let guarded = channels.first { ChannelKind(channelName: $0).needsAuthorization }
-    guard guarded != nil || typed.text(.secretFile) != nil else { return .unavailable }
+    guard guarded != nil || mayGrow || typed.text(.secretFile) != nil else { return .unavailable }
     guard let secret = try secret(source) else {
+      if guarded == nil { return .unavailable }
       throw UsageError(
         "\(guarded ?? "the channel") needs authorisation: give --secret-file, PUSHER_APP_SECRET, "
           + "--auth-endpoint or --auth-command")
     }
     let member = try member()
     let encrypted = channels.first { ChannelKind(channelName: $0) == .encrypted }
-    return .secret(secret, member, try encryptionKey(for: encrypted))
+    return .secret(secret, member, try encryptionKey(for: encrypted, orIfThere: mayGrow))
   }
 
   private func refuseContradictions() throws(UsageError) {

@@ -26,6 +26,10 @@ struct PrintSettings: Equatable, Sendable {
   var readyDescriptor: Int32?
   /// How often the state of the run is told.
   var statsInterval: Duration?
+  /// Whether a table of events is told at the end.
+  var printsSummary = false
+  /// A file that is touched while the server is heard.
+  var healthFile: String?
   /// The command that gets the events.
   var hook: HookSettings?
 }
@@ -71,7 +75,8 @@ extension SettingsReader {
       // A template is for programs, whatever the format would have been.
       color: try color(for: template == nil ? output : .raw),
       onReady: typed.text(.onReady), readyDescriptor: try readyDescriptor(),
-      statsInterval: typed.duration(.stats), hook: try hook())
+      statsInterval: typed.duration(.stats), printsSummary: typed.isOn(.summary),
+      healthFile: typed.text(.healthFile), hook: try hook())
   }
 
   /// The command of `--exec`.

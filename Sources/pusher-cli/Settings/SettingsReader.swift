@@ -167,12 +167,7 @@ struct SettingsReader {
   mutating func text(
     of path: String, _ origin: String, limit: Int, dropsNewline: Bool = true
   ) throws(UsageError) -> String {
-    if path == "-" {
-      if let earlier = inputReader {
-        throw UsageError("\(earlier) and \(origin) both read standard input; give one a file")
-      }
-      inputReader = origin
-    }
+    if path == "-" { try claimInput(for: origin) }
     switch files.contents(path, limit) {
     case .failure(let fault):
       throw UsageError("\(origin): cannot read \(Self.name(path)): \(fault.reason)")
@@ -186,6 +181,16 @@ struct SettingsReader {
       }
       return text
     }
+  }
+
+  /// Notes what reads standard input.
+  ///
+  /// - Throws: ``UsageError`` when something else reads it already.
+  mutating func claimInput(for origin: String) throws(UsageError) {
+    if let earlier = inputReader {
+      throw UsageError("\(earlier) and \(origin) both read standard input; give one a file")
+    }
+    inputReader = origin
   }
 
   private static func name(_ path: String) -> String {

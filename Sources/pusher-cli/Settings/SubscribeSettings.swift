@@ -5,6 +5,13 @@ struct SubscribeSettings: FeedCommandSettings {
   var connection: ConnectionSettings
   /// Each once, in the order typed; at least one, unless a user is signed in.
   var channels: [String]
+  /// The search for further channels.
+  var discovery: DiscoverySettings?
+  /// Whether standard input is read for orders.
+  var readsInput: Bool
+  /// What repairs a gap, and how long that may take.
+  var gapCommand: String?
+  var gapTimeout: Duration
   /// Fields for the upgrade.
   var headers: [NamedValue]
   var authorization: ChannelAuthorization
@@ -24,17 +31,26 @@ extension SubscribeSettings {
     let typed = reader.typed
     let names = typed.operands + typed.texts(.channel)
     let signsIn = [Flag.userAuthEndpoint, .userAuthCommand].contains { typed.text($0) != nil }
-    guard !names.isEmpty || signsIn || typed.isOn(.signIn) || typed.command == .check else {
+    readsInput = typed.isOn(.stdin)
+    let isOpenEnded = readsInput || typed.command == .check
+    guard !names.isEmpty || signsIn || typed.isOn(.signIn) || isOpenEnded else {
       throw UsageError("no channel: give one, as in 'pusher-cli subscribe my-channel'")
     }
-    channels = try reader.channels(names)
+    if readsInput { try reader.claimInput(for: Flag.stdin.spelling) }
+    let (fixed, discovery) = try reader.discovery(names)
+    self.discovery = discovery
+    channels = try reader.channels(fixed)
     let source = try reader.source(.webSocket)
+    gapCommand = typed.text(.onGap)
+    gapTimeout = typed.time(.onGapTimeout)
+    try typed.require(.onGapTimeout, with: .onGap)
     connection = try reader.connection(.webSocket, source)
     headers = try reader.headers(.header)
     if let own = headers.first(where: { ClientHandshake.owns($0.name) }) {
       throw UsageError("--header: \(own.name) belongs to the WebSocket handshake")
     }
-    authorization = try reader.authorization(for: channels, source)
+    authorization = try reader.authorization(
+      for: channels, mayGrow: readsInput || discovery != nil, source)
     userSignIn = try reader.userSignIn(source)
     feed = try reader.feed()
     pongTimeout = typed.time(.pongTimeout)

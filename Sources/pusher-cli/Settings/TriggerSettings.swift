@@ -24,6 +24,8 @@ struct TriggerSettings: CommandSettings {
   var batchSize: Int
   /// The most events a second; nil for as many as the server takes.
   var rate: Double?
+  /// How much faster than it was recorded a recording is sent; `nil` for at once.
+  var speed: Double?
   /// Whether requests are shown instead of sent.
   var isDryRun: Bool
   var common: CommonSettings
@@ -47,6 +49,8 @@ extension TriggerSettings {
     info = try reader.info()
     batchSize = typed.number(.batch)
     rate = try Self.rate(typed)
+    speed = try Self.speed(typed)
+    try typed.exclude(.rate, .speed)
     isDryRun = typed.isOn(.dryRun)
     access = try reader.apiAccess()
     if readsLines {
@@ -55,7 +59,7 @@ extension TriggerSettings {
       }
       payload = .lines(event: event)
     } else {
-      for flag in [Flag.batch, .rate] where typed.text(flag) != nil {
+      for flag in [Flag.batch, .rate, .speed] where typed.text(flag) != nil {
         throw UsageError("\(flag.spelling) is for lines on standard input: give - as the data")
       }
       payload = .event(event ?? "", data: try Self.data(typed, &reader))
@@ -92,6 +96,16 @@ extension TriggerSettings {
       throw UsageError("--rate: '\(text)' is not a number of events a second, such as 50 or 0.5")
     }
     return rate
+  }
+
+  /// A factor, such as 1 or 0.5.
+  private static func speed(_ typed: TypedArguments) throws(UsageError) -> Double? {
+    guard let text = typed.text(.speed) else { return nil }
+    let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E }
+    guard isPlain, let speed = Double(text), speed >= 0.001, speed <= 1_000_000 else {
+      throw UsageError("--speed: '\(text)' is not a factor from 0.001 to 1000000, such as 1 or 2.5")
+    }
+    return speed
   }
 
   private static func data(

@@ -3,6 +3,32 @@ import Testing
 
 @Suite("Watching a run: --trace and SIGUSR1")
 struct ObservationTests {
+  @Test func `-vv says where the settings come from, and which addresses follow`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: "e", data: "1")
+      try connection.stay()
+    }
+    let file = try TemporaryFolder.shared.file(
+      "env",
+      holding: "PUSHER_APP_KEY=secretive-key\nPUSHER_HOST=127.0.0.1\nPUSHER_APP_SECRET=hidden\n")
+    let words = ["subscribe", "news", "-n", "1", "--env-file", file, "--scheme", "http"]
+    let loud = try PusherCLI.start(words + ["-vv", "-p", "\(server.port)"]).result().errorText
+    #expect(
+      loud.hasPrefix(
+        """
+        pusher-cli: key: secr…, from PUSHER_APP_KEY in \(file)
+        pusher-cli: secret: (set), from PUSHER_APP_SECRET in \(file)
+        pusher-cli: host: 127.0.0.1, from PUSHER_HOST in \(file)
+        pusher-cli: port: \(server.port), from --port
+        pusher-cli: scheme: http, from --scheme
+        pusher-cli: websocket: ws://127.0.0.1:\(server.port)/app/secr…, from the above
+        """))
+    let brief = try PusherCLI.start(words + ["-v", "-p", "\(server.port)"]).result().errorText
+    #expect(!brief.contains("from"))
+    #expect(!loud.contains("hidden"))
+  }
+
   @Test func `a trace holds every message with its time and no signature`() throws {
     let server = try LocalServer(secret: "a-secret-to-keep")
     let file = TemporaryFolder.shared.file("trace")

@@ -115,6 +115,26 @@ final class ChildProgram {
     }
   }
 
+  /// Writes as much to the child's standard input as it takes, also after it has looked at everything twice.
+  ///
+  /// - Returns: How many bytes were taken.
+  func writeWhatGoes(_ bytes: [UInt8]) throws -> Int {
+    _ = fcntl(input, F_SETFL, O_NONBLOCK)
+    var taken = 0
+    while true {
+      let before = taken
+      while taken < bytes.count {
+        let count = bytes[taken...].withUnsafeBytes {
+          Foundation.write(input, $0.baseAddress, $0.count)
+        }
+        guard count > 0 else { break }
+        taken += count
+      }
+      if taken == before || taken == bytes.count { return taken }
+      _ = try goRound(2)
+    }
+  }
+
   func closeInput() {
     if input >= 0 { close(input) }
     input = -1

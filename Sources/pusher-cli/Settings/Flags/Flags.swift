@@ -4,7 +4,8 @@
 /// a flag may stand before the command. Rows stand in the order of the help.
 enum Flags {
   static let all =
-    Flag.receiving + Flag.sending + Flag.asking + Flag.requesting + Flag.serving + Flag.hooking
+    Flag.receiving + Flag.steering + Flag.sending + Flag.asking + Flag.requesting + Flag.serving
+    + Flag.hooking
     + Flag.connecting + Flag.authorizing + Flag.waiting + Flag.speaking
 
   /// The rows a command knows.

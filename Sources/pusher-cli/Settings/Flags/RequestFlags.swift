@@ -62,7 +62,7 @@ extension Flag {
   /// What `trigger` sends.
   static let sending: [Flag] = [
     .triggerChannel, .triggerEvent, .triggerData, .toUser, .triggerSocketID, .triggerInfo, .batch,
-    .rate, .dryRun,
+    .rate, .speed, .dryRun,
   ]
 
   static let triggerChannel = Flag(
@@ -112,6 +112,14 @@ extension Flag {
   static let rate = Flag(
     "rate", .text("N"), of: [.trigger], in: .send, summary: "with -: at most N events a second",
     manual: "With `-`: send at most N events a second, such as `50` or `0.5`.")
+
+  static let speed = Flag(
+    "speed", .text("FACTOR"), of: [.trigger], in: .send,
+    summary: "keep the pace of received_at, FACTOR times",
+    manual: """
+      Send the lines of standard input at the pace at which they came, by their `received_at` as `subscribe -t` prints
+      it: 1 is as it was, 10 ten times as fast. A line without one follows the line before it at once.
+      """)
 
   static let dryRun = Flag(
     "dry-run", of: [.trigger], in: .send, summary: "show the signed request and send nothing")

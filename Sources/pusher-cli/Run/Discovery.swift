@@ -1,0 +1,188 @@
+internal import PusherCore
+
+/// Asks the HTTP API for the occupied channels again and again, and joins those that match, with `--discover`.
+final class Discovery {
+  private let settings: DiscoverySettings
+  private let loop: EventLoop
+  private let http: HTTPConnection
+  private let channels: ChannelMembership
+  private let diagnostics: Diagnostics
+  private var search: ChannelSearch
+  private var timer: LoopTimer?
+  /// Confirmed channels when the list was asked for that is awaited.
+  private var confirmed = NameSet()
+  /// Whether the server is asked how many are subscribed; some refuse that.
+  private var asksForCounts = true
+  private var isAsking = false
+  private var isConnected = false
+  private var isOver = false
+  /// Whether the last list did not come.
+  private var isFailing = false
+  private var hasSaidLimit = false
+  /// Whether a list has come.
+  private(set) var hasList = false
+  /// Called when the first list has come and its channels are asked for.
+  var onFirstList: (() -> Void)?
+  /// Called when there will be no list; the user has been told.
+  var onRefusal: ((Cause) -> Void)?
+  /// Called when a channel has been left.
+  var onLeave: ((String) -> Void)?
+  /// How many members a presence channel has.
+  var memberCount: ((String) -> Int?)?
+
+  /// - Throws: ``TLSError`` for certificates that cannot be used.
+  init(
+    _ settings: DiscoverySettings, loop: EventLoop, channels: ChannelMembership,
+    diagnostics: Diagnostics
+  ) throws(TLSError) {
+    self.settings = settings
+    self.loop = loop
+    self.channels = channels
+    self.diagnostics = diagnostics
+    search = ChannelSearch(patterns: settings.patterns, limit: settings.limit)
+    let connection = settings.access.connection
+    http = HTTPConnection(
+      loop: loop, routing: connection.routing,
+      tls: connection.isSecure
+        ? try TLSContext.client(connection.tls, environment: connection.trust) : nil,
+      timeout: connection.connectTimeout)
+  }
+
+  /// There is a connection on which channels can be joined.
+  func connected() {
+    isConnected = true
+    guard timer == nil else { return }
+    diagnostics.info(
+      "looking for channels that match \(settings.patterns.joined(separator: ", ")) every "
+        + "\(settings.interval.inWords); events of the time before are not seen")
+    let timer = LoopTimer(deadline: loop.now) { [unowned self] in ask() }
+    self.timer = timer
+    loop.add(timer)
+  }
+
+  func disconnected() {
+    isConnected = false
+    confirmed.removeAll()
+  }
+
+  /// The server says that so many are subscribed to a channel.
+  func counted(_ count: Int, on channel: String) {
+    guard count <= 1, channels.state(of: channel) == .subscribed else { return }
+    leaveIfOurs(channel)
+  }
+
+  func stop() {
+    isOver = true
+    http.close()
+    if let timer { loop.remove(timer) }
+  }
+
+  private func leaveIfOurs(_ channel: String) {
+    if search.vacated(channel) { leave(channel) }
+  }
+
+  private func leave(_ channel: String) {
+    diagnostics.info("left \(channel): nobody else is there")
+    channels.leave(channel)
+    onLeave?(channel)
+  }
+
+  // MARK: Asking
+
+  private func ask() {
+    timer?.deadline = loop.now.advanced(by: settings.interval)
+    guard isConnected, !isAsking, !isOver else { return }
+    confirmed = NameSet(search.joined.sorted.filter { channels.state(of: $0) == .subscribed })
+    let access = settings.access
+    let call = APIRequest.channels(
+      appID: access.appID, prefix: access.connection.path,
+      filter: search.prefix.isEmpty ? nil : search.prefix,
+      info: asksForCounts ? ["subscription_count"] : [])
+    isAsking = true
+    do throws(HTTPError) {
+      try http.send(access.request(call)) { [unowned self] result, _ in
+        isAsking = false
+        if !isOver { answered(result) }
+      }
+    } catch {
+      isAsking = false
+      fail("\(error)", cause: .settings)
+    }
+  }
+
+  private func answered(_ result: Result<HTTPExchange.Response, HTTPExchange.Failure>) {
+    let connection = settings.access.connection
+    switch result {
+    case .failure(let failure):
+      fail("\(failure)", cause: Cause(failure))
+    case .success(let response):
+      switch APIAnswer(status: response.head.status, body: response.body) {
+      case .accepted(let body): take(body)
+      case .rejected where asksForCounts:
+        asksForCounts = false
+        ask()
+      case .unavailable(let status, let reason): fail("HTTP \(status) \(reason)", cause: nil)
+      case .refused(let status, let reason):
+        let key = Diagnostics.shortened(key: connection.key)
+        fail(
+          "HTTP \(status) \(reason) (do secret and app id belong to key \(key)?)",
+          cause: Cause(httpStatus: status))
+      case .rejected(let status, let reason), .unexpected(let status, let reason):
+        fail(
+          "HTTP \(status) \(reason)\(hasList ? "" : Hints.apiHint(status: status, connection))",
+          cause: Cause(httpStatus: status))
+      }
+    }
+  }
+
+  private func take(_ body: String) {
+    guard let answer = try? JSONParser.parse(body), let list = ChannelSearch.list(answer) else {
+      return fail("the answer is not what the HTTP API promises", cause: .brokenProtocol)
+    }
+    if isFailing { diagnostics.warning("the list of channels comes again") }
+    isFailing = false
+    join(list)
+    guard !hasList else { return }
+    hasList = true
+    onFirstList?()
+  }
+
+  private func join(_ list: [ChannelSearch.Listed]) {
+    let counted = list.map { channel in
+      let members = confirmed.contains(channel.name) ? memberCount?(channel.name) : nil
+      return ChannelSearch.Listed(name: channel.name, count: channel.count ?? members)
+    }
+    let changes = search.take(counted) { standing(of: $0) }
+    for channel in changes.leave { leave(channel) }
+    for channel in changes.join { channels.join(channel) }
+    guard changes.leftOut > 0, !hasSaidLimit else { return }
+    hasSaidLimit = true
+    diagnostics.warning(
+      "\(changes.leftOut) more channels match than the \(settings.limit) that are joined, and are "
+        + "left out (--max-channels N)")
+  }
+
+  private func standing(of channel: String) -> ChannelSearch.Standing {
+    if channels.isTyped(channel) { return .typed }
+    return switch channels.state(of: channel) {
+    case .subscribed where confirmed.contains(channel): .confirmed
+    case .refused: .refused
+    case .subscribed, .expected, .unwanted: .open
+    }
+  }
+
+  /// There is no list this time.
+  ///
+  /// - Parameter cause: Why there can be none at all; `nil` when waiting may help.
+  private func fail(_ reason: String, cause: Cause?) {
+    guard let cause, !hasList, cause != .overloaded, cause != .unreachable else {
+      if !isFailing {
+        diagnostics.warning("cannot list channels: \(Redaction.redact(reason)); trying again")
+      }
+      isFailing = true
+      return
+    }
+    diagnostics.error("cannot list channels: \(Redaction.redact(reason))")
+    onRefusal?(cause)
+  }
+}

@@ -1,0 +1,91 @@
+internal import PusherCore
+
+/// Runs the command of `--on-gap` after a gap, and hands on the events that it prints in place of those that are missing.
+///
+/// Received events wait meanwhile. The command reads the gap as a JSON line; it is ended when it takes too long.
+final class GapRepair {
+  private let command: String
+  private let timeout: Duration
+  /// As many bytes may the command print.
+  private let limit: Int
+  private let loop: EventLoop
+  private let diagnostics: Diagnostics
+  private var process: ChildProcess?
+  private var isCut = false
+  /// Called for each event that the command has printed; answers whether more are wanted.
+  var onEvent: ((Envelope) -> Bool)?
+
+  init(
+    command: String, timeout: Duration, limit: Int, loop: EventLoop, diagnostics: Diagnostics
+  ) {
+    self.command = command
+    self.timeout = timeout
+    self.limit = limit
+    self.loop = loop
+    self.diagnostics = diagnostics
+  }
+
+  /// Whether received events have to wait.
+  var isRunning: Bool { process != nil }
+
+  /// Begins to repair one gap.
+  func begin(_ gap: JSONValue) {
+    guard !isCut, process == nil else { return }
+    let question = ChildProcess.Command(
+      line: command, input: Array((JSONWriter.text(gap) + "\n").utf8), outputLimit: limit,
+      timeout: timeout)
+    do throws(ChildProcess.Failure) {
+      process = try ChildProcess(loop: loop, command: question, at: loop.now) {
+        [unowned self] result, _ in ended(result)
+      }
+    } catch {
+      warn("\(error)")
+    }
+  }
+
+  /// Ends the command with the run.
+  func cut() {
+    isCut = true
+    process?.end(at: loop.now)
+  }
+
+  private func ended(_ result: Result<ChildProcess.Output, ChildProcess.Failure>) {
+    process = nil
+    guard !isCut else { return }
+    switch result {
+    case .success(let output):
+      take(output.bytes)
+      if output.status != 0 { warn("the command ended with status \(output.status)") }
+    case .failure(.outputLimit(let limit)):
+      warn(
+        "the command wrote more than \(Quantities.words(size: limit)), and nothing of it counts "
+          + "(--buffer sets the limit)")
+    case .failure(.timeout):
+      warn(
+        "the command took longer than \(timeout.inWords), and nothing that it printed counts "
+          + "(--on-gap-timeout sets the limit)")
+    case .failure(let failure): warn("\(failure)")
+    }
+  }
+
+  private func take(_ bytes: [UInt8]) {
+    let buffer = ByteBuffer(capacity: bytes.count)
+    for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
+    where line.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) {
+      buffer.removeAll()
+      buffer.append(Array(line))
+      let goesOn = withExtendedLifetime(buffer) { () -> Bool in
+        guard UTF8Validator.isValid(buffer.view), let event = try? Envelope(buffer.view) else {
+          warn("line \(index + 1) of what the command printed is no JSON object with an event")
+          return true
+        }
+        return onEvent?(event) ?? false
+      }
+      if !goesOn { return }
+    }
+  }
+
+  private func warn(_ text: String) {
+    diagnostics.warning("--on-gap: \(text)")
+  }
+}

@@ -1,0 +1,59 @@
+internal import PusherCore
+
+/// What one line of standard input asks of the connection, with `--stdin`.
+///
+/// The lines are `{"event":"client-x","channel":"private-a","data":…}`, `{"subscribe":"a"}` and `{"unsubscribe":"a"}`;
+/// other members are left alone, so that printed lines can be sent on.
+enum InputOrder: Equatable {
+  case send(ClientEvent)
+  case subscribe(String)
+  case unsubscribe(String)
+
+  /// Why a line asks for nothing.
+  struct Fault: Error, Equatable, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+      self.description = description
+    }
+  }
+
+  /// Reads a line without its newline; `nil` for a blank one.
+  ///
+  /// - Throws: ``Fault`` for a line of another shape, and for an event that no server would take.
+  static func read(_ line: [UInt8]) throws(Fault) -> InputOrder? {
+    guard line.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return nil }
+    guard let text = String(validating: line, as: UTF8.self),
+      let value = try? JSONParser.parse(text), value.members != nil
+    else { throw Fault("not a JSON object") }
+    let words = ["event", "subscribe", "unsubscribe"].filter { value[$0] != nil }
+    guard words.count == 1, let word = words.first else {
+      throw Fault("an order has one of event, subscribe and unsubscribe")
+    }
+    guard let name = value[word]?.text else { throw Fault("the value of \(word) is no text") }
+    switch word {
+    case "event": return .send(try event(name, value))
+    case "subscribe": return .subscribe(try channel(name))
+    default: return .unsubscribe(name)
+    }
+  }
+
+  private static func event(_ name: String, _ value: JSONValue) throws(Fault) -> ClientEvent {
+    guard let channel = value["channel"]?.text else { throw Fault("no channel") }
+    // The library would put the prefix there; here a line says what is sent.
+    guard name.begins(with: ClientEvent.prefix) else {
+      throw Fault("'\(name)' is not a client event, named \(ClientEvent.prefix)…")
+    }
+    do throws(ClientEventError) {
+      return try ClientEvent(channel: channel, name: name, data: value["data"] ?? .null)
+    } catch {
+      throw Fault("\(error)")
+    }
+  }
+
+  private static func channel(_ name: String) throws(Fault) -> String {
+    if name.begins(with: "#") { throw Fault("the events of a user come with --sign-in") }
+    if let problem = ChannelName.problem(in: name) { throw Fault(problem) }
+    return name
+  }
+}

@@ -1,0 +1,86 @@
+internal import PusherCore
+
+/// Carries out the lines of standard input one after another, with `--stdin`.
+///
+/// An event whose channel the server has not confirmed yet waits, and the lines after it wait unread; so does every
+/// line while the server does not take what was sent. A line that cannot be carried out is told with its number.
+final class InputOrders {
+  private let feed: ChannelsFeed
+  private let channels: ChannelMembership
+  private let diagnostics: Diagnostics
+  private let loop: EventLoop
+  private let lines = InputLines()
+  /// An event that waits for its channel or for room.
+  private var waiting: ClientEvent?
+  private var hasToldEnd = false
+
+  init(
+    loop: EventLoop, feed: ChannelsFeed, channels: ChannelMembership, diagnostics: Diagnostics
+  ) {
+    self.loop = loop
+    self.feed = feed
+    self.channels = channels
+    self.diagnostics = diagnostics
+    lines.onInput = { [unowned self] in carryOut() }
+    loop.add(lines)
+  }
+
+  /// Carries out what can be now; called whenever something may have changed.
+  func carryOut() {
+    while feed.hasOutputRoom {
+      if let event = waiting, !settle(event) { break }
+      waiting = nil
+      guard let line = lines.next() else { break }
+      begin(line)
+    }
+    lines.isPaused = waiting != nil || !feed.hasOutputRoom
+    tellEnd()
+  }
+
+  /// Reads nothing more; tells of the line that was still waiting.
+  func stop() {
+    loop.remove(lines)
+    guard let event = waiting else { return }
+    waiting = nil
+    reject("\(event.name) was not sent: the run ended before \(event.channel) was subscribed")
+  }
+
+  private func begin(_ line: [UInt8]) {
+    do throws(InputOrder.Fault) {
+      switch try InputOrder.read(line) {
+      case nil: break
+      case .send(let event): waiting = event
+      case .subscribe(let channel): channels.join(channel)
+      case .unsubscribe(let channel):
+        guard channels.state(of: channel) != .unwanted else {
+          return reject("'\(channel)' is not subscribed")
+        }
+        channels.leave(channel)
+      }
+    } catch {
+      reject("\(error)")
+    }
+  }
+
+  /// Sends an event, or says why not; answers false when it has to wait.
+  private func settle(_ event: ClientEvent) -> Bool {
+    switch channels.state(of: event.channel) {
+    case .unwanted: reject("'\(event.channel)' is not subscribed")
+    case .refused: reject("'\(event.channel)' was refused")
+    case .expected: return false
+    case .subscribed: return feed.trigger(event)
+    }
+    return true
+  }
+
+  private func reject(_ reason: String) {
+    diagnostics.warning("line \(lines.number) of standard input: \(reason)")
+  }
+
+  private func tellEnd() {
+    guard lines.hasEnded, waiting == nil, !hasToldEnd else { return }
+    hasToldEnd = true
+    if let failure = lines.failure { return diagnostics.warning(failure) }
+    diagnostics.info("standard input has ended after \(lines.number) lines; the run goes on")
+  }
+}

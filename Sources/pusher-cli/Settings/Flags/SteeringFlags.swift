@@ -1,0 +1,71 @@
+internal import PusherCore
+
+extension Flag {
+  /// What changes the channels of a run that goes on, and what happens beside its events.
+  static let steering: [Flag] = [
+    .discover, .maxChannels, .stdin, .onGap, .onGapTimeout, .summary, .healthFile,
+  ]
+
+  static let discover = Flag(
+    "discover", .duration, of: [.subscribe], in: .receive,
+    summary: "join the occupied channels that match, every TIME",
+    manual: """
+      Let a channel with `*`, `?` or `[...]` in its name be a pattern, as in `--channel 'private-*' --discover 2s`: every
+      TIME the HTTP API lists the occupied channels, and those that match are joined. It needs the app id and the
+      secret. Events of the time before are not seen. A channel is left when nobody else is
+      there any more, where the server counts subscriptions or the channel has members; otherwise it is kept. A channel
+      that is refused is warned of and left out. With `-L` each shows by `pusher:subscription_succeeded` and
+      `pusher-cli:left`.
+      """)
+
+  static let maxChannels = Flag(
+    "max-channels", .integer(1...1_000_000), of: [.subscribe], in: .receive, default: "10000",
+    summary: "with --discover, join N at most",
+    manual: """
+      With --discover join N channels at most, {default} unless given; a warning says so once when more match.
+      """)
+
+  static let stdin = Flag(
+    "stdin", of: [.subscribe], in: .receive,
+    summary: "send the JSON lines of standard input",
+    manual: """
+      Read standard input and send what its JSON lines say on the connection, one line after another:
+      `{"event":"client-x","channel":"private-a","data":{}}` is a client event, `{"subscribe":"a"}` joins a channel and
+      `{"unsubscribe":"a"}` leaves one. An event waits until the server has confirmed its channel. A line that cannot be
+      carried out is warned of with its number. The end of the input ends nothing.
+      """)
+
+  static let onGap = Flag(
+    "on-gap", .text("CMD"), of: [.subscribe], in: .receive,
+    summary: "run CMD after a reconnect; prints what it prints",
+    manual: """
+      Run CMD with sh(1) once after each gap that a lost connection has left, before later events are handed on. CMD
+      reads the gap as a JSON line on standard input: `from`, `to`, `seconds` and `channels`. What it prints are events
+      as JSON lines, such as a database or a log knows them; they pass the filters and are printed with
+      `"repaired":true`. If it fails, a warning says so and the run goes on. An end of the run ends it.
+      """)
+
+  static let onGapTimeout = Flag(
+    "on-gap-timeout", .duration, of: [.subscribe], in: .receive, default: "1m",
+    summary: "end the command of --on-gap after TIME",
+    manual: """
+      How long the command of --on-gap may take, {default} unless given. Then it is ended, and what it has printed is
+      not used.
+      """)
+
+  static let summary = Flag(
+    "summary", of: .printing, in: .voice, summary: "tell events and bytes by name at the end",
+    manual: """
+      Tell on standard error at the end how many events of each name were printed and how many bytes their messages
+      had, for `sse` their data; the names with the most bytes first. --quiet does not silence it.
+      """)
+
+  static let healthFile = Flag(
+    "health-file", .text("FILE"), of: .printing, in: .voice,
+    summary: "touch FILE while the server is heard",
+    manual: """
+      Give FILE the present time when the server sends something, once a second at most, and make it where there is
+      none. So a check can ask how old it is: `find FILE -mmin -3`. A silent channels server is pinged, and its answer
+      counts.
+      """)
+}

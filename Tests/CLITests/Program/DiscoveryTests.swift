@@ -1,0 +1,222 @@
+import Foundation
+import PusherCore
+import TestSupport
+import Testing
+
+@testable import pusher_cli
+
+@Suite("Which channels a search joins and leaves")
+struct ChannelSearchTests {
+  private typealias Listed = ChannelSearch.Listed
+
+  private func take(
+    _ search: inout ChannelSearch, _ names: String..., count: Int? = nil,
+    standing: ChannelSearch.Standing = .open
+  ) -> ChannelSearch.Changes {
+    search.take(names.map { Listed(name: $0, count: count) }) { _ in standing }
+  }
+
+  @Test func `channels that match one of the patterns are joined, each once, in their order`() {
+    var search = ChannelSearch(patterns: ["private-*", "news?"], limit: 10)
+    let first = take(&search, "private-b", "news", "private-a", "news1", "public")
+    #expect(first == .init(join: ["news1", "private-a", "private-b"]))
+    #expect(take(&search, "private-b", "private-a", "news1") == .init())
+  }
+
+  @Test
+  func `a channel that the command line names, a user's channel and no name at all are left alone`()
+  {
+    var search = ChannelSearch(patterns: ["*"], limit: 10)
+    #expect(take(&search, "news", standing: .typed) == .init())
+    #expect(take(&search, "#server-to-user-1", "two words", "") == .init())
+  }
+
+  @Test func `a channel is left when it is listed no more, or with nobody but us`() {
+    for (names, count) in [([], nil), (["a"], 1), (["a"], 0)] as [([String], Int?)] {
+      var search = ChannelSearch(patterns: ["*"], limit: 10)
+      _ = take(&search, "a")
+      let list = names.map { Listed(name: $0, count: count) }
+      #expect(search.take(list) { _ in .confirmed } == .init(leave: ["a"]))
+      #expect(search.joined.isEmpty)
+    }
+  }
+
+  @Test
+  func `a channel stays that others are in, whose count is unknown, or that is not confirmed yet`()
+  {
+    let cases: [([Listed], ChannelSearch.Standing)] = [
+      ([Listed(name: "a", count: 2)], .confirmed), ([Listed(name: "a", count: nil)], .confirmed),
+      ([Listed(name: "a", count: 1)], .open), ([], .open),
+      ([Listed(name: "a", count: 1)], .refused),
+    ]
+    for (list, standing) in cases {
+      var search = ChannelSearch(patterns: ["*"], limit: 10)
+      _ = take(&search, "a")
+      #expect(search.take(list) { _ in standing } == .init(), "\(list) \(standing)")
+      #expect(search.joined.contains("a"))
+    }
+  }
+
+  @Test func `a refused channel is forgotten once it is listed no more, and may then come again`() {
+    var search = ChannelSearch(patterns: ["*"], limit: 10)
+    _ = take(&search, "a")
+    #expect(search.take([]) { _ in .refused } == .init(leave: ["a"]))
+    #expect(take(&search, "a") == .init(join: ["a"]))
+  }
+
+  @Test func `what exceeds the limit is left out, and comes when there is room`() {
+    var search = ChannelSearch(patterns: ["*"], limit: 2)
+    #expect(take(&search, "c", "a", "b") == .init(join: ["a", "b"], leftOut: 1))
+    let list = [Listed(name: "a", count: 1), Listed(name: "b", count: 2), Listed(name: "c")]
+    #expect(search.take(list) { _ in .confirmed } == .init(join: ["c"], leave: ["a"]))
+  }
+
+  @Test(arguments: [
+    (["private-*"], "private-"), (["private-a", "private-b?"], "private-"), (["*"], ""),
+    (["a", "b"], ""),
+    (["news[12]"], "news"), (["é*", "è*"], ""),
+  ])
+  func `the list is asked for by the beginning that all patterns share`(
+    patterns: [String], prefix: String
+  ) {
+    let found = ChannelSearch(patterns: patterns, limit: 1).prefix
+    // A beginning cut inside a character would ask for nothing.
+    #expect(found == prefix || found.utf8.elementsEqual("\u{FFFD}".utf8))
+  }
+
+  @Test(arguments: [
+    (
+      #"{"channels":{"a":{},"b":{"user_count":3},"c":{"subscription_count":2,"occupied":true}}}"#,
+      [nil, 3, 2]
+    ),
+    (#"{"channels":[]}"#, []), (#"{"channels":{}}"#, []),
+  ])
+  func `the list is read as every server writes it`(answer: String, counts: [Int?]) throws {
+    let list = ChannelSearch.list(try JSONParser.parse(answer))
+    #expect(list?.map(\.count) == counts)
+  }
+
+  @Test(arguments: ["{}", "[]", #"{"channels":1}"#, #"{"channels":["a"]}"#])
+  func `another answer is no list`(answer: String) throws {
+    #expect(ChannelSearch.list(try JSONParser.parse(answer)) == nil)
+  }
+}
+
+@Suite("--discover: channels by pattern")
+struct DiscoveryTests {
+  private static let options = ["-c", "private-*", "--discover", "20ms", "-L", "-v"]
+
+  private func subscriber(_ server: LocalServer, _ options: [String] = []) throws -> ChildProgram {
+    try PusherCLI.start(
+      ["subscribe"] + server.address + Self.options + options,
+      environment: LocalServer.environment("local-secret"))
+  }
+
+  private func next(_ event: String, _ program: ChildProgram) throws -> String {
+    while true {
+      let line = try program.line()
+      if line.contains(#""event":"\#(event)""#) { return line }
+    }
+  }
+
+  @Test(arguments: ["pusher", "reverb", "soketi"])
+  func `a channel is joined when others are there, and left when they have gone`(dialect: String)
+    throws
+  {
+    let server = try LocalServer(options: ["--dialect", dialect])
+    let early = try server.subscribe(["private-a", "public"], "-L")
+    let program = try subscriber(server)
+    let joined = #"{"event":"pusher:subscription_succeeded","channel":"private-a","data":{}}"#
+    #expect(try next("pusher:subscription_succeeded", program) == joined)
+    #expect(try server.trigger("private-a", "e", "1").ending == .exited(0))
+    #expect(try next("e", program) == #"{"event":"e","channel":"private-a","data":1}"#)
+    let late = try server.subscribe(["private-b"], "-L")
+    #expect(try next("pusher:subscription_succeeded", program).contains("private-b"))
+    early.send(SIGTERM)
+    let left = #"{"event":"pusher-cli:left","channel":"private-a","data":{}}"#
+    #expect(try next("pusher-cli:left", program) == left)
+    late.send(SIGTERM)
+    #expect(try next("pusher-cli:left", program).contains("private-b"))
+    program.send(SIGTERM)
+    let errors = try program.result().errorText
+    #expect(
+      errors.contains(
+        "looking for channels that match private-* every 0 s; events of the time before are "
+          + "not seen"))
+    #expect(errors.contains("left private-a: nobody else is there"))
+    #expect(!errors.contains("public"))
+  }
+
+  @Test func `a presence channel is left when its last other member goes`() throws {
+    let server = try LocalServer()
+    let guest = try server.subscribe(["presence-x"], "-L", "--user-id", "7")
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + ["presence-*", "--discover", "20ms", "-L"],
+      environment: LocalServer.environment("local-secret"))
+    #expect(try next("pusher:subscription_succeeded", program).contains(#""count":2"#))
+    guest.send(SIGTERM)
+    #expect(try next("pusher-cli:left", program).contains("presence-x"))
+  }
+
+  @Test func `the run is ready once the channels of the first list are joined`() throws {
+    let server = try LocalServer()
+    let guest = try server.subscribe(["private-a"], "-L")
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address
+        + ["private-*", "--discover", "20ms", "-n", "1", "--on-ready", trigger(on: server)],
+      environment: LocalServer.environment("local-secret"))
+    let result = try program.result()
+    #expect(result.outputText == #"{"event":"e","channel":"private-a","data":1}"# + "\n")
+    #expect(result.ending == .exited(0))
+    withExtendedLifetime(guest) {}
+  }
+
+  private func trigger(on server: LocalServer) -> String {
+    ([PusherCLI.path, "trigger"] + server.address + ["-c", "private-a", "-e", "e", "1"])
+      .joined(separator: " ")
+  }
+
+  @Test func `a list that is refused ends the run with 3, and names what may be wrong`() throws {
+    let server = try LocalServer()
+    let result = try PusherCLI.start(
+      ["subscribe"] + server.address + ["private-*", "--discover", "1s"],
+      environment: LocalServer.environment("another")
+    ).result()
+    #expect(result.ending == .exited(3))
+    #expect(
+      result.errorText.hasPrefix("pusher-cli: error: cannot list channels: HTTP 401 "))
+    #expect(result.errorText.hasSuffix("(do secret and app id belong to key loca…?)\n"))
+  }
+
+  @Test func `more channels than --max-channels are warned of once`() throws {
+    let server = try LocalServer()
+    let guest = try server.subscribe(["private-a", "private-b", "private-c"], "-L")
+    let program = try subscriber(server, ["--max-channels", "2"])
+    _ = try program.errorLine(
+      containing:
+        "1 more channels match than the 2 that are joined, and are left out (--max-channels N)")
+    for _ in 1...2 { _ = try next("pusher:subscription_succeeded", program) }
+    #expect(try server.trigger("private-c", "e", "1").ending == .exited(0))
+    #expect(try server.trigger("private-b", "e", "2").ending == .exited(0))
+    #expect(try next("e", program).contains("private-b"))
+    withExtendedLifetime(guest) {}
+  }
+
+  @Test(arguments: [
+    (
+      ["private-*"],
+      "channel 'private-*': a pattern needs --discover TIME, which joins the channels that match"
+    ),
+    (
+      ["news", "--discover", "2s"],
+      "--discover needs a pattern: give one, as in --channel 'private-*'"
+    ),
+  ])
+  func `a pattern and --discover need each other`(words: [String], message: String) throws {
+    let result = try PusherCLI.start(
+      ["subscribe", "--local"] + words, environment: [:]
+    ).result()
+    #expect(result.ending == .exited(2))
+    #expect(result.errorText.contains(message))
+  }
+}
