@@ -11,9 +11,6 @@ package enum APIAnswer: Sendable, Equatable {
   /// Any other status: the server does not speak this API.
   case unexpected(status: Int, reason: String)
 
-  /// The longest part of a body that is shown to a user, in characters.
-  private static let longestReason = 500
-
   /// Sorts an answer by its status; bytes of `body` that are not UTF-8 become U+FFFD.
   package init(status: Int, body: [UInt8]) {
     let text = String(decoding: body, as: UTF8.self)
@@ -22,34 +19,14 @@ package enum APIAnswer: Sendable, Equatable {
     case 200...299 where Self.isPage(body):
       self = .unexpected(status: status, reason: "a web page, where the HTTP API answers JSON")
     case 200...299: self = .accepted(body: text)
-    case 401, 403: self = .refused(status: status, reason: Self.reason(text))
-    case 429, 500...599: self = .unavailable(status: status, reason: Self.reason(text))
-    case 400...499: self = .rejected(status: status, reason: Self.reason(text))
-    default: self = .unexpected(status: status, reason: Self.reason(text))
+    case 401, 403: self = .refused(status: status, reason: ErrorText.line(of: text))
+    case 429, 500...599: self = .unavailable(status: status, reason: ErrorText.line(of: text))
+    case 400...499: self = .rejected(status: status, reason: ErrorText.line(of: text))
+    default: self = .unexpected(status: status, reason: ErrorText.line(of: text))
     }
   }
 
   private static func isPage(_ body: [UInt8]) -> Bool {
     body.first { $0 > 0x20 } == UInt8(ascii: "<")
-  }
-
-  /// The server's words on one line: the `error` or `message` of a JSON object, else the text.
-  ///
-  /// Control characters become blanks, so that foreign text cannot drive a terminal.
-  private static func reason(_ text: String) -> String {
-    let json = try? JSONParser.parse(text)
-    // An empty object says nothing.
-    if json?.members?.isEmpty == true { return "" }
-    let words = json?["error"]?.text ?? json?["message"]?.text ?? text
-    var line = ""
-    var endsWithBlank = true
-    for scalar in words.unicodeScalars.prefix(longestReason) {
-      let isBlank = scalar.value <= 0x20 || (0x7F...0xA0).contains(scalar.value)
-      if !isBlank { line.unicodeScalars.append(scalar) }
-      if isBlank && !endsWithBlank { line.append(" ") }
-      endsWithBlank = isBlank
-    }
-    if line.last == " " { line.removeLast() }
-    return line
   }
 }

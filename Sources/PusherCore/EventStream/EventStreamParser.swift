@@ -19,6 +19,12 @@ package final class EventStreamParser {
     reader = EventStreamReader(input: input, limits: limits, lastEventID: lastEventID)
   }
 
+  /// Called with each comment, the colon and one space left out; the view lasts for the call.
+  package var onComment: ((ByteView) -> Void)? {
+    get { reader.onComment }
+    set { reader.onComment = newValue }
+  }
+
   /// The reconnection time that the stream has named last, in milliseconds; `nil` when it has named none.
   package var reconnectionTime: Int? { reader.reconnectionTime }
 

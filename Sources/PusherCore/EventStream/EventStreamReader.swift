@@ -5,6 +5,9 @@ struct EventStreamReader: ~Copyable {
   /// See ``EventStreamParser/reconnectionTime``.
   private(set) var reconnectionTime: Int?
 
+  /// See ``EventStreamParser/onComment``.
+  var onComment: ((ByteView) -> Void)?
+
   /// How many bytes at the front of the input are processed; they are dropped when nothing points to them.
   private var position = 0
   /// How far the line at ``position`` was searched for its end.
@@ -178,8 +181,10 @@ extension EventStreamReader {
       try takeType(value, of: view)
     } else if let value = Self.value(of: "retry", in: line, view) {
       takeRetry(view[value])
+    } else if let onComment, let comment = Self.value(of: "", in: line, view) {
+      onComment(view[comment])
     }
-    // Other names say nothing, and neither does a line that begins with a colon, a comment.
+    // Other names say nothing.
   }
 
   /// Where the value stands when the line's field is called `name`: after the colon and one space, or nowhere.

@@ -40,6 +40,7 @@ package final class ChannelsFeed: Feed {
   ///
   /// It is not a weak reference, because that would slow every event.
   package var delegate: (any ChannelsFeedDelegate)?
+  package var fieldSource: (any FieldSource)?
 
   /// A feed that has not dialled yet.
   ///
@@ -105,7 +106,8 @@ package final class ChannelsFeed: Feed {
 
   package func makeConnection() -> WebSocketFeedConnection {
     WebSocketFeedConnection(
-      loop: loop, destination: destination, settings: settings, tls: tls, tap: tap, delegate: self)
+      loop: loop, destination: destination.adding(state.freshFields), settings: settings, tls: tls,
+      tap: tap, delegate: self)
   }
 
   package func forgetQuestions() {

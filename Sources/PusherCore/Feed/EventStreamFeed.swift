@@ -17,6 +17,9 @@ package final class EventStreamFeed: Feed {
   package private(set) var lastStatus: Int?
   /// The owner, kept until the feed is closed.
   package var delegate: (any FeedDelegate)?
+  package var fieldSource: (any FieldSource)?
+  /// The cookies that go from answer to request; `nil` for none.
+  package var cookies: CookieJar?
 
   /// A feed that has not dialled yet; it begins after the event `lastEventID`, else after the event in the
   /// destination's fields.
@@ -50,6 +53,11 @@ package final class EventStreamFeed: Feed {
     parser.reconnectionTime.map { .milliseconds($0) } ?? session.reconnectionTime
   }
 
+  /// Called with the text of each comment of the stream, where it stands among the events.
+  package func onComment(_ body: @escaping (ByteView) -> Void) {
+    parser.onComment = body
+  }
+
   // MARK: Feed
 
   package var owner: (any FeedDelegate)? { delegate }
@@ -61,8 +69,8 @@ package final class EventStreamFeed: Feed {
   package func makeConnection() -> EventStreamFeedConnection {
     parser.reset()
     return EventStreamFeedConnection(
-      loop: loop, destination: destination, settings: settings, tls: tls, parser: parser,
-      tap: tap, delegate: self)
+      loop: loop, destination: destination.adding(state.freshFields), settings: settings, tls: tls,
+      parser: parser, tap: tap, cookies: cookies, delegate: self)
   }
 
   package func forgetQuestions() {}

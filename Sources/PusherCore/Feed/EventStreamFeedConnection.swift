@@ -24,6 +24,13 @@ package final class EventStreamFeedConnection: FeedConnection {
   private let tls: TLSContext?
   private let parser: EventStreamParser
   private let tap: any FeedTap
+  private let cookies: CookieJar?
+  /// Where the last request went.
+  private var askedURL: HTTPURL?
+  /// A refusal whose body is still read.
+  var refusal: Refusal?
+  /// Ends the wait for the body of a refusal.
+  var refusalTimer: LoopTimer?
   private var dropsBody = false
   private var body: HTTPBodyReader?
   private var decoder: ContentDecoder?
@@ -40,8 +47,10 @@ package final class EventStreamFeedConnection: FeedConnection {
   /// A connection whose stream goes through `parser`, which must be at the beginning of a stream.
   init(
     loop: EventLoop, destination: Destination, settings: EventStreamSettings, tls: TLSContext?,
-    parser: EventStreamParser, tap: any FeedTap, delegate: any EventStreamFeedConnectionDelegate
+    parser: EventStreamParser, tap: any FeedTap, cookies: CookieJar? = nil,
+    delegate: any EventStreamFeedConnectionDelegate
   ) {
+    self.cookies = cookies
     self.loop = loop
     self.destination = destination
     self.settings = settings
@@ -58,8 +67,11 @@ package final class EventStreamFeedConnection: FeedConnection {
   package var owner: (any FeedConnectionDelegate)? { delegate }
   package var openStage: ConnectionStage? { nil }
 
+  var method: String { settings.method }
+
   package func forgetOwner() {
     delegate = nil
+    if let refusalTimer { loop.remove(refusalTimer) }
   }
 
   package func close() {
@@ -72,8 +84,13 @@ package final class EventStreamFeedConnection: FeedConnection {
 
   package func request(_ trail: RedirectTrail, over route: Route) throws(ConnectionLoss) -> [UInt8]
   {
-    let request = settings.request(
+    askedURL = trail.url
+    var request = settings.request(
       trail, headers: destination.headers, dropsBody: dropsBody, lastEventID: parser.lastEventID)
+    if let cookie = cookies?.field(for: trail.url, at: SystemClock.wall()) {
+      let typed = request.headers.all("Cookie")
+      request.headers.replace("Cookie", with: (typed + [cookie]).joined(separator: "; "))
+    }
     let bytes: [UInt8]
     do throws(HTTPError) {
       bytes = try request.encode(over: route)
@@ -89,6 +106,7 @@ package final class EventStreamFeedConnection: FeedConnection {
   package func openingReceived(_ head: HTTPResponseHead) {
     delegate?.connectionExchanged(
       head: "\(head.status) \(head.reason)\(Self.shown(head.headers))", isRequest: false)
+    if let askedURL { cookies?.store(head.headers, from: askedURL, at: SystemClock.wall()) }
     delegate?.connectionAnswered(status: head.status)
   }
 
@@ -110,7 +128,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     do throws(ConnectionLoss) {
       try accept(head)
     } catch {
-      return end(error, at: now)
+      return refuse(error, head, opening, at: now)
     }
     open(opening, at: now)
     delegate?.connectionOpened(at: now)
@@ -158,6 +176,7 @@ package final class EventStreamFeedConnection: FeedConnection {
   // MARK: The stream
 
   package func streamEnded(at now: Instant) {
+    if let refusal { return end(refusal.loss, at: now) }
     if body?.isComplete == true { return broke(.ended, at: now) }
     guard body?.endsWithConnection == true else {
       return broke(.network("the connection ended in the middle of the stream"), at: now)
@@ -167,6 +186,7 @@ package final class EventStreamFeedConnection: FeedConnection {
   }
 
   package func drain(at now: Instant) {
+    if refusal != nil { return readRefusal(at: now) }
     guard isOpen, let delegate, !state.isDraining else { return }
     state.isDraining = true
     defer { state.isDraining = false }

@@ -36,6 +36,8 @@ package struct FeedState {
   fileprivate var isPaused = false
   fileprivate(set) var isClosed = false
   fileprivate(set) var heardAt: Instant?
+  /// What the next connection sends besides the fields of its destination.
+  fileprivate(set) var freshFields = HTTPHeaders()
 
   package init() {}
 }
@@ -54,6 +56,9 @@ package protocol Feed: LoopSource, FeedConnectionDelegate {
   var state: FeedState { get set }
   /// The owner, kept until the feed is closed.
   var owner: (any FeedDelegate)? { get }
+
+  /// Gives fields for each connection; `nil` where none change.
+  var fieldSource: (any FieldSource)? { get }
 
   /// A connection that has not dialled yet.
   func makeConnection() -> Connection
@@ -120,6 +125,19 @@ extension Feed {
 
   package func dial() {
     dropConnection()
+    guard let fieldSource else { return startConnection() }
+    fieldSource.fields { [unowned self] result in
+      switch result {
+      case .success(let fields):
+        state.freshFields = fields
+        startConnection()
+      case .failure(let error):
+        perform { $0.lost(.dropped(error.description), at: $1) }
+      }
+    }
+  }
+
+  private func startConnection() {
     let connection = makeConnection()
     connection.isPaused = isPaused
     self.connection = connection
@@ -127,15 +145,20 @@ extension Feed {
   }
 
   package func closeConnection() {
-    forgetQuestions()
+    forgetAll()
     connection?.close()
   }
 
   package func dropConnection() {
-    forgetQuestions()
+    forgetAll()
     connection?.abort()
     connection = nil
     closeIfEnded()
+  }
+
+  private func forgetAll() {
+    fieldSource?.cancel()
+    forgetQuestions()
   }
 
   package func report(_ event: ConnectionEvent) {

@@ -21,6 +21,14 @@ package struct Destination: Sendable {
     self.trust = trust
   }
 
+  /// The same with further fields, which replace others of their names.
+  func adding(_ fields: HTTPHeaders) -> Destination {
+    var destination = self
+    for field in fields.fields { destination.headers.remove(field.name) }
+    for field in fields.fields { destination.headers.append(field.name, field.value) }
+    return destination
+  }
+
   /// The TLS context for secure connections; `nil` for a URL that is not secure.
   ///
   /// - Throws: ``TLSError`` when the trust roots cannot be read.

@@ -81,6 +81,7 @@ extension HelpPage {
       pusher:signin_error             {"type","error","status"}
       pusher-cli:disconnected         {"code","reason","retry_in","attempt"}
       pusher-cli:gap                  {"from","to","seconds"}
+      pusher-cli:comment              text, sse --comments, without --lifecycle too
       pusher-cli:left                 {}, --discover: nobody else is there
       pusher-cli:decryption_failed    {"event","reason","data"}
       pusher-cli:bad_frame            {"reason","base64"}

@@ -62,6 +62,17 @@ final class StreamRun {
 
   func start() -> ExitStatus {
     feed.delegate = self
+    feed.fieldSource = FreshFields(
+      settings.fields, timeout: settings.network.connectTimeout, loop: run.loop)
+    if settings.keepsCookies { feed.cookies = CookieJar() }
+    if settings.printsComments {
+      feed.onComment { [unowned self] comment in
+        guard !run.isEnding else { return }
+        printer.printLifecycle(
+          event: "pusher-cli:comment", channel: nil, data: .string(comment.text))
+        run.finishEvent()
+      }
+    }
     run.readiness.manager.status("connecting to \(settings.url.place)")
     return run.run(feed, printer, owner: self)
   }

@@ -66,6 +66,8 @@ final class SubscribeRun {
 
   func start() -> ExitStatus {
     feed.delegate = self
+    feed.fieldSource = FreshFields(
+      settings.fields, timeout: settings.connection.connectTimeout, loop: run.loop)
     run.readiness.manager.status("connecting to \(settings.connection.host)")
     if settings.userSignIn != .unwanted { feed.signIn() }
     for channel in settings.channels { feed.subscribe(channel) }

@@ -9,7 +9,7 @@ extension SubscribeSettings {
       prefix: connection.path, key: connection.key, clientName: "swift-pusher-cli",
       version: Version.current)
     return Destination(
-      url: url, headers: HTTPHeaders(headers.map { ($0.name, $0.value) }),
+      url: url, headers: HTTPHeaders(fields.fixed.map { ($0.name, $0.value) }),
       routing: connection.routing, tls: connection.tls, trust: connection.trust)
   }
 

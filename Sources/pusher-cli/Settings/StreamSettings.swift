@@ -5,7 +5,10 @@ struct StreamSettings: FeedCommandSettings {
   /// An http or https URL; user information is from a file, or has no password.
   var url: HTTPURL
   var method: String
+  /// Sent with every request.
   var headers: [NamedValue]
+  /// Where the user's fields come from.
+  var fields: RequestFields
   var body: [UInt8]
   /// The event to begin after; empty for none, nil for that of the state file.
   var lastEventID: String?
@@ -24,6 +27,9 @@ struct StreamSettings: FeedCommandSettings {
   var acceptsAnyType: Bool
   /// The wait before a new attempt until the server names one.
   var retryDelay: Duration
+  var printsComments: Bool
+  /// Whether cookies of answers go with later requests.
+  var keepsCookies: Bool
 }
 
 /// Which data is meant: a pattern with `*` or `?`, else the text itself, such as `[DONE]`.
@@ -46,15 +52,16 @@ extension StreamSettings {
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
     url = try reader.streamURL()
-    headers = try reader.headers(.header)
+    fields = try reader.requestFields()
+    headers = fields.fixed
     let data = try typed.text(.data).map { (text: String) throws(UsageError) in
       try reader.textOrFile(text, "--data", limit: TriggerSettings.dataLimit)
     }
     method = try reader.method(hasBody: data != nil)
     body = data.map { Array($0.utf8) } ?? []
-    let hasType = headers.contains { $0.name.lowercased() == "content-type" }
+    let hasType = fields.all.contains { $0.name.lowercased() == "content-type" }
     if let data, !hasType { headers.append(Self.contentType(of: data)) }
-    if !headers.contains(where: { $0.name.lowercased() == "user-agent" }) {
+    if !fields.all.contains(where: { $0.name.lowercased() == "user-agent" }) {
       headers.append(NamedValue(name: "User-Agent", value: "pusher-cli/\(Version.current)"))
     }
     stateFile = typed.text(.stateFile)
@@ -64,7 +71,8 @@ extension StreamSettings {
     if stateFile != nil, typed.number(.execJobs) > 1 {
       throw UsageError("--state-file keeps one place in the stream; leave out --exec-jobs")
     }
-    lastEventID = try reader.lastEventID(takenFrom: &headers)
+    headers.removeAll { $0.name.lowercased() == "last-event-id" }
+    lastEventID = try reader.lastEventID(among: fields.all)
     network = try reader.network()
     // A request that may have an effect is not repeated unless asked for.
     feed = try reader.feed(isRepeatable: method == "GET" && data == nil)
@@ -73,6 +81,8 @@ extension StreamSettings {
     until = typed.text(.until).map(DataPattern.init)
     acceptsAnyType = typed.isOn(.acceptAnyType)
     retryDelay = typed.time(.retryDelay)
+    printsComments = typed.isOn(.comments)
+    keepsCookies = typed.isOn(.cookies)
   }
 
   /// The default Content-Type of a body: JSON if it is JSON, else a form, as with curl.
@@ -128,12 +138,9 @@ extension SettingsReader {
 
   /// The ID that was typed, as an option or among the headers; nil for none.
   ///
-  /// The field is taken out of `headers`: sent with every request it would bring the same events again and again.
-  fileprivate func lastEventID(
-    takenFrom headers: inout [NamedValue]
-  ) throws(UsageError) -> String? {
+  /// The field is not sent with every request: that would bring the same events again and again.
+  fileprivate func lastEventID(among headers: [NamedValue]) throws(UsageError) -> String? {
     let field = headers.last { $0.name.lowercased() == "last-event-id" }
-    headers.removeAll { $0.name.lowercased() == "last-event-id" }
     guard field == nil || typed.text(.lastEventID) == nil else {
       throw UsageError("--last-event-id and --header both name the last event; give one")
     }

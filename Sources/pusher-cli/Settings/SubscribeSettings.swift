@@ -13,7 +13,7 @@ struct SubscribeSettings: FeedCommandSettings {
   var gapCommand: String?
   var gapTimeout: Duration
   /// Fields for the upgrade.
-  var headers: [NamedValue]
+  var fields: RequestFields
   var authorization: ChannelAuthorization
   var userSignIn: UserSignIn
   var feed: FeedSettings
@@ -45,8 +45,8 @@ extension SubscribeSettings {
     gapTimeout = typed.time(.onGapTimeout)
     try typed.require(.onGapTimeout, with: .onGap)
     connection = try reader.connection(.webSocket, source)
-    headers = try reader.headers(.header)
-    if let own = headers.first(where: { ClientHandshake.owns($0.name) }) {
+    fields = try reader.requestFields()
+    if let own = fields.all.first(where: { ClientHandshake.owns($0.name) }) {
       throw UsageError("--header: \(own.name) belongs to the WebSocket handshake")
     }
     authorization = try reader.authorization(

@@ -3,7 +3,8 @@ internal import PusherCore
 extension Flag {
   /// How `sse` asks for its stream.
   static let requesting: [Flag] = [
-    .header, .method, .data, .lastEventID, .stateFile, .netrcFile, .acceptAnyType,
+    .header, .headerCommand, .method, .data, .lastEventID, .stateFile, .netrcFile, .acceptAnyType,
+    .comments, .cookies,
   ]
 
   static let header = Flag(
@@ -13,7 +14,31 @@ extension Flag {
       Send the field `name: value`, or the fields that stand in a file, one a line, when HEADER is `@` and its name,
       which keeps tokens out of sight: with the upgrade of `subscribe`, the request of `sse`, and every call of the
       HTTP API. May be repeated. Authorization, Cookie, Proxy-Authorization and Host do not follow a redirect to
-      another server. For `sse` Last-Event-ID counts at the start alone, as --last-event-id does.
+      another server. `subscribe` and `sse` read such a file again for each connection, so that a token can be
+      replaced while they run. For `sse` Last-Event-ID counts at the start alone, as --last-event-id does.
+      """)
+
+  static let headerCommand = Flag(
+    "header-command", .text("CMD"), of: .printing, in: .request,
+    summary: "send the fields that CMD prints",
+    manual: """
+      Run CMD with sh(1) before each connection and send the fields that it prints, one `name: value` a line, such as a
+      token that does not last. A field of that name from --header is then left out. A status other than 0 counts as a
+      connection that could not be made; --connect-timeout limits the command.
+      """)
+
+  static let comments = Flag(
+    "comments", of: [.sse], in: .print, summary: "print the stream's comments as lines too",
+    manual: """
+      Print the comments of the stream too, as lines with the event `pusher-cli:comment` and the text as data; they do
+      not count and pass no filter.
+      """)
+
+  static let cookies = Flag(
+    "cookies", of: [.sse], in: .request, summary: "send back the cookies that the server sets",
+    manual: """
+      Keep the cookies that answers set, and send them with later requests of the run where they belong, so that a
+      balancer that sets one finds the same server again. They are kept in memory only.
       """)
 
   static let method = Flag(

@@ -1,0 +1,23 @@
+/// What a server says about an error in the body of its answer, as one line.
+package enum ErrorText {
+  /// The `error` or `message` of a JSON object, else the text; control characters become blanks, so that foreign text
+  /// cannot drive a terminal.
+  ///
+  /// - Parameter limit: The most characters.
+  package static func line(of text: String, limit: Int = 500) -> String {
+    let json = try? JSONParser.parse(text)
+    // An empty object says nothing.
+    if json?.members?.isEmpty == true { return "" }
+    let words = json?["error"]?.text ?? json?["message"]?.text ?? text
+    var line = ""
+    var endsWithBlank = true
+    for scalar in words.unicodeScalars.prefix(limit) {
+      let isBlank = scalar.value <= 0x20 || (0x7F...0xA0).contains(scalar.value)
+      if !isBlank { line.unicodeScalars.append(scalar) }
+      if isBlank && !endsWithBlank { line.append(" ") }
+      endsWithBlank = isBlank
+    }
+    if line.last == " " { line.removeLast() }
+    return line
+  }
+}
