@@ -57,6 +57,11 @@ public struct Service: Sendable, Equatable {
 }
 
 extension Service {
+  /// The public clusters of Pusher Channels; there are dedicated ones besides.
+  ///
+  /// Source: Pusher's page "Clusters".
+  package static let clusters = ["mt1", "us2", "us3", "eu", "ap1", "ap2", "ap3", "ap4", "sa1"]
+
   /// The WebSocket host of `cluster`.
   public func host(cluster: String) -> String {
     Self.fill(clusterHost, cluster)

@@ -19,6 +19,9 @@ final class CheckConversation {
     self.loop = loop
   }
 
+  /// The code of the protocol that explains the loss.
+  var lossCode: Int? { loss?.code }
+
   /// Whether the connection still stands.
   var isOpen: Bool { greeting != nil && loss == nil }
 

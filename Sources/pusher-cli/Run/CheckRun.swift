@@ -39,7 +39,7 @@ final class CheckRun {
     let conversation = CheckConversation(
       settings.subscription, loop: loop, diagnostics: diagnostics)
     stage("upgrade") { () throws(CheckFailure) in try conversation.upgrade() }
-    stage("greeting") { () throws(CheckFailure) in try conversation.waitForGreeting() }
+    stage("greeting") { () throws(CheckFailure) in try greet(conversation) }
     stage("ping") { () throws(CheckFailure) in try conversation.ping() }
     for channel in settings.subscription.channels {
       // Another channel's refusal says nothing about this one.
@@ -50,6 +50,19 @@ final class CheckRun {
     conversation.close()
     checkAPI()
     return report.status
+  }
+
+  /// Waits for the greeting; where the app is unknown, says which cluster knows it.
+  private func greet(_ conversation: CheckConversation) throws(CheckFailure) -> String {
+    do throws(CheckFailure) {
+      return try conversation.waitForGreeting()
+    } catch {
+      guard conversation.lossCode == 4001 else { throw error }
+      var failure = error
+      failure.advice += ClusterSearch.advice(
+        settings.subscription, loop: loop, diagnostics: diagnostics)
+      throw failure
+    }
   }
 
   private func tellSettings() {

@@ -131,7 +131,7 @@ struct Hints {
 
 extension ConnectionSettings {
   /// The cluster in the host's name, for hosts of services that have clusters.
-  fileprivate var cluster: String? {
+  var cluster: String? {
     for pattern in [service.clusterHost, service.clusterAPIHost] {
       let parts = pattern.pieces(separatedBy: "CLUSTER").map(String.init)
       guard parts.count == 2, let rest = host.dropping(prefix: parts[0]),

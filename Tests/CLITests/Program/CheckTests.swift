@@ -81,6 +81,60 @@ struct CheckTests {
     #expect(last.detail.hasPrefix("no app id: give --app-id"))
   }
 
+  @Test(arguments: ["pusher", "reverb", "soketi"])
+  func `every stage is well against each server that serve plays`(dialect: String) throws {
+    let server = try LocalServer(options: ["--dialect", dialect])
+    let result = try check(
+      server.address + ["news", "private-a", "presence-b", "-o", "json"],
+      LocalServer.environment("local-secret"))
+    #expect(result.ending == .exited(0), "\(result.outputText)")
+    #expect(
+      try Self.stages(result).map(\.result) == ["ok", "ok", "ok", "not tried"]
+        + Array(repeating: "ok", count: 7))
+  }
+
+  // MARK: Another cluster
+
+  /// A proxy to the whole world, in which one cluster knows the key; the others answer as pusher.com documents it.
+  private func clusters(knowing host: String?) throws -> ScriptedServer {
+    try ScriptedServer { connection in
+      let way = try connection.request()
+      guard way.method == "CONNECT" else { return try connection.answer(404) }
+      try connection.send(stream: "HTTP/1.1 200 Connection established\r\n\r\n")
+      let upgrade: HTTPRequestHead
+      do { upgrade = try connection.request() } catch { throw PeerLeft() }
+      if way.target == host {
+        try connection.welcome(upgrade)
+        try connection.stay()
+      }
+      try connection.upgrade(upgrade)
+      try connection.send(
+        event: "pusher:error", channel: nil,
+        data:
+          #"{"code":4001,"message":"App key test-key not in this cluster. Did you forget to specify the cluster?"}"#
+      )
+      try connection.stay()
+    }
+  }
+
+  @Test(arguments: [
+    ("ws-ap1.pusher.com:80", "cluster ap1 knows this key: add --cluster ap1"),
+    (nil, "no other public cluster knows this key: is it the app key, and not the app id?"),
+  ])
+  func `an app that the cluster does not know is looked for in the others`(
+    host: String?, advice: String
+  ) throws {
+    let proxy = try clusters(knowing: host)
+    let result = try check([
+      "--key", "test-key", "--cluster", "eu", "--scheme", "http", "--proxy",
+      "http://127.0.0.1:\(proxy.port)", "-o", "json",
+    ])
+    #expect(result.ending == .exited(3), "\(result.outputText)")
+    let failed = try #require(try Self.stages(result).first { $0.result == "failed" })
+    #expect(failed.stage == "greeting")
+    #expect(failed.advice?.contains(advice) == true, "\(failed)")
+  }
+
   // MARK: Broken set-ups
 
   /// One broken set-up: the stage that fails, the status, and what is told.
