@@ -92,41 +92,29 @@ enum Shown: String, CaseIterable {
 /// One block on a stage with a server, and what the outside does meanwhile.
 private final class RecipePlay {
   private let block: String
-  private let server: LocalServer
-  private let stage: RecipeStage
-
-  /// The second app of the stage, which the blocks without a key of their own find in the environment.
-  private static let app = [
-    "PUSHER_APP_KEY": "app-key", "PUSHER_APP_SECRET": "app-secret", "PUSHER_APP_ID": "2",
-  ]
-  private static let local = [
-    "PUSHER_APP_KEY": "local", "PUSHER_APP_SECRET": "local", "PUSHER_APP_ID": "1",
-  ]
-  private static let key = [
-    "PUSHER_APP_KEY": "KEY", "PUSHER_APP_SECRET": "key-secret", "PUSHER_APP_ID": "3",
-  ]
+  private let scene: RecipeScene
+  private var server: LocalServer { scene.server }
+  private var stage: RecipeStage { scene.stage }
 
   init(_ block: String) throws {
     self.block = block
-    let apps = try TemporaryFolder.shared.file("apps", holding: RecipeStage.apps)
-    server = try LocalServer(options: ["--apps", apps])
-    stage = try RecipeStage(port: server.port)
+    scene = try RecipeScene()
   }
 
   func play(_ shown: Shown) throws {
     switch shown {
     case .make, .install: try expectEnd(stage.start(block))
     case .pusher: try expect(["7"], after: ("private-orders", "order.created", "7"))
-    case .reverb, .soketi: try printsOrder(Self.app)
+    case .reverb, .soketi: try printsOrder(RecipeScene.app)
     case .endpoint:
       try stage.write("token", "Authorization: Bearer token\n")
-      try printsOrder(Self.key, [:])
+      try printsOrder(RecipeScene.key, [:])
     case .job: try job()
     case .calls: try calls()
-    case .table: try table(Self.app, file: ".env")
-    case .secret: try table(Self.key, file: "secret")
-    case .deploys: try deploys(Self.app, "private-deploys", "deploy.requested")
-    case .script: try deploys(Self.local, "deploys", "requested")
+    case .table: try table(RecipeScene.app, file: ".env")
+    case .secret: try table(RecipeScene.key, file: "secret")
+    case .deploys: try deploys(RecipeScene.app, "private-deploys", "deploy.requested")
+    case .script: try deploys(RecipeScene.local, "deploys", "requested")
     case .presence: try presence()
     case .record: try record()
     case .quiet: try quiet()
@@ -145,35 +133,20 @@ private final class RecipePlay {
     #expect(try program.lines(lines.count) == lines, "\(block)")
   }
 
-  /// Sends an event once the program has joined its channel.
-  private func send(
-    _ channel: String, _ event: String, _ data: String, _ app: [String: String] = app,
-    to program: ChildProgram
-  ) throws {
-    try waitUntil("somebody has joined \(channel): \(program.peekAtErrors())") {
-      try call(["channels"], app).contains("\"channel\":\"\(channel)\"")
-    }
-    _ = try call(["trigger", "-c", channel, "-e", event, data], app)
-  }
-
-  /// What a command prints that calls the server of the stage.
-  private func call(_ words: [String], _ app: [String: String]) throws -> String {
-    let result = try PusherCLI.start(words + server.address, environment: app).result()
-    #expect(result.ending == .exited(0), "\(result.errorText)")
-    return result.outputText
-  }
-
   private func expect(
-    _ lines: [String], after event: (String, String, String), _ app: [String: String] = app
+    _ lines: [String], after event: (String, String, String),
+    _ app: [String: String] = RecipeScene.app
   ) throws {
     let program = try stage.start(block)
-    try send(event.0, event.1, event.2, app, to: program)
+    try scene.send(event.0, event.1, event.2, app, to: program)
     try expect(lines, program)
   }
 
-  private func printsOrder(_ app: [String: String], _ environment: [String: String] = app) throws {
+  private func printsOrder(
+    _ app: [String: String], _ environment: [String: String] = RecipeScene.app
+  ) throws {
     let program = try stage.start(block, environment)
-    try send("private-orders", "order.created", #"{"id":1,"total":1.10}"#, app, to: program)
+    try scene.send("private-orders", "order.created", #"{"id":1,"total":1.10}"#, app, to: program)
     try expect(
       [#"{"event":"order.created","channel":"private-orders","data":{"id":1,"total":1.10}}"#],
       program)
@@ -182,7 +155,7 @@ private final class RecipePlay {
   /// The build's event decides; without one, and without a build, the job fails.
   private func job() throws {
     let isLocal = block.contains("--local")
-    let app = isLocal ? Self.local : Self.app
+    let app = isLocal ? RecipeScene.local : RecipeScene.app
     let (channel, event) =
       isLocal ? ("build", "finished") : ("private-build-17", "build.finished")
     let environment = app.merging(["RUN_ID": "17"]) { $1 }
@@ -207,16 +180,17 @@ private final class RecipePlay {
   private func calls() throws {
     let lobby = try PusherCLI.start(
       ["subscribe"] + server.address + ["presence-lobby", "--user-id", "7", "-L"],
-      environment: Self.app)
+      environment: RecipeScene.app)
     _ = try lobby.lines(2)
     try stage.write("body", "{}")
     try stage.write(
       "recording.jsonl", #"{"event":"e","channel":"presence-lobby","data":1}"# + "\n")
     let signed = try PusherCLI.start(
-      ["sign", "webhook", "--data", "{}"], environment: Self.app
+      ["sign", "webhook", "--data", "{}"], environment: RecipeScene.app
     ).result().outputText
     let signature = try #require(signed.firstMatch(of: /"signature":"([0-9a-f]+)"/)?.1)
-    let program = try stage.start(block, Self.app.merging(["signature": String(signature)]) { $1 })
+    let program = try stage.start(
+      block, RecipeScene.app.merging(["signature": String(signature)]) { $1 })
     let result = try program.result()
     #expect(result.ending == .exited(0), "\(result.errorText)")
     let lines = result.outputText.split(separator: "\n")
@@ -236,25 +210,26 @@ private final class RecipePlay {
   private func deploys(_ app: [String: String], _ channel: String, _ event: String) throws {
     try stage.write("deploy.sh", "#!/bin/sh\ncat\necho \"$1\" >>deployed\n")
     let program = try stage.start(block, app)
-    try send(channel, event, #"{"ref":"v1 && rm"}"#, app, to: program)
-    try send(channel, event, #"{"ref":"v2"}"#, app, to: program)
+    try scene.send(channel, event, #"{"ref":"v1 && rm"}"#, app, to: program)
+    try scene.send(channel, event, #"{"ref":"v2"}"#, app, to: program)
     #expect(try stage.contents("deployed", lines: 2) == "v1 && rm\nv2\n")
     program.endWithChildren()
   }
 
   private func presence() throws {
-    let program = try stage.start(block, Self.app)
+    let program = try stage.start(block, RecipeScene.app)
     let joined = try program.lines(2)
     #expect(joined.last?.contains("\tpusher:subscription_succeeded\t") == true)
     let guest = try PusherCLI.start(
-      ["subscribe"] + server.address + ["presence-lobby", "--user-id", "7"], environment: Self.app)
+      ["subscribe"] + server.address + ["presence-lobby", "--user-id", "7"],
+      environment: RecipeScene.app)
     #expect(try program.line().hasSuffix("\tpusher:member_added\t7"))
     guest.send(SIGTERM)
   }
 
   private func record() throws {
-    let program = try stage.start(block, Self.app)
-    try send("private-orders", "order.created", "1", to: program)
+    let program = try stage.start(block, RecipeScene.app)
+    try scene.send("private-orders", "order.created", "1", to: program)
     try expect(["order.created"], program)
     #expect(try stage.contents("orders.jsonl").contains(#""event":"order.created""#))
   }
@@ -269,14 +244,14 @@ private final class RecipePlay {
 
   private func quiet() throws {
     let stage = try RecipeStage(port: "1")
-    let program = try stage.start(block, Self.app)
+    let program = try stage.start(block, RecipeScene.app)
     try expect(["4"], program)
     stage.end("subscribe")
   }
 
   private func channels() throws {
     let program = try stage.start(block)
-    try send("sport", "goal", "1", Self.key, to: program)
+    try scene.send("sport", "goal", "1", RecipeScene.key, to: program)
     // jq keeps what it prints into a pipe until its input ends.
     stage.end("subscribe")
     #expect(

@@ -5,63 +5,9 @@ import Testing
 /// sd_notify(3).
 @Suite("What the service manager is told")
 struct ServiceManagerTests {
-  /// A datagram socket under a path, or under an abstract name that begins with `@`.
-  private final class Manager {
-    let descriptor: Int32
-    let name: String
-
-    init(isAbstract: Bool) throws {
-      descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-      name = isAbstract ? "@pusher-cli-\(UUID())" : TemporaryFolder.shared.file("notify")
-      var bytes = Array(name.utf8)
-      if isAbstract { bytes[0] = 0 } else { bytes.append(0) }
-      var address = sockaddr_un()
-      address.sun_family = sa_family_t(AF_UNIX)
-      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-      let length = socklen_t(2 + bytes.count)
-      let result = withUnsafePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
-      }
-      guard result == 0 else { throw Unexpected("cannot bind \(name)") }
-      limit(seconds: 60)
-    }
-
-    /// How long ``next()`` waits.
-    func limit(seconds: Int) {
-      var limit = timeval(tv_sec: seconds, tv_usec: 0)
-      setsockopt(
-        descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    }
-
-    /// Whether a datagram comes; those before it are dropped.
-    func await(_ text: String) -> Bool {
-      while true {
-        let came = next()
-        if came == text { return true }
-        if came.isEmpty { return false }
-      }
-    }
-
-    /// What has come and was not asked for.
-    func rest() -> [String] {
-      _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-      var all: [String] = []
-      while case let text = next(), !text.isEmpty { all.append(text) }
-      return all
-    }
-
-    deinit { close(descriptor) }
-
-    /// The next datagram; empty when the limit has passed without one.
-    func next() -> String {
-      var bytes = [UInt8](repeating: 0, count: 256)
-      return String(decoding: bytes[..<max(recv(descriptor, &bytes, 256, 0), 0)], as: UTF8.self)
-    }
-  }
-
   @Test(arguments: [false, true])
   func `serve is ready when it listens, and tells that it ends`(isAbstract: Bool) throws {
-    let manager = try Manager(isAbstract: isAbstract)
+    let manager = try ListeningManager(isAbstract: isAbstract)
     let server = try PusherCLI.start(
       ["serve", "--listen", "127.0.0.1:0"], environment: ["NOTIFY_SOCKET": manager.name])
     #expect(manager.next().hasPrefix("READY=1\nSTATUS=listening on 127.0.0.1:"))
@@ -71,7 +17,7 @@ struct ServiceManagerTests {
   }
 
   @Test func `subscribe is ready when all channels are joined`() throws {
-    let manager = try Manager(isAbstract: false)
+    let manager = try ListeningManager(isAbstract: false)
     let server = try LocalServer()
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + ["news", "private-a", "-L"],
@@ -91,7 +37,7 @@ struct ServiceManagerTests {
   }
 
   @Test func `serve gives the watchdog signs of life`() throws {
-    let manager = try Manager(isAbstract: false)
+    let manager = try ListeningManager(isAbstract: false)
     let server = try PusherCLI.start(
       ["serve", "--listen", "127.0.0.1:0"],
       environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "40000"])
@@ -102,7 +48,7 @@ struct ServiceManagerTests {
   }
 
   @Test func `webhook listen tells the same`() throws {
-    let manager = try Manager(isAbstract: false)
+    let manager = try ListeningManager(isAbstract: false)
     let program = try PusherCLI.start(
       ["webhook", "listen", "--local", "--listen", "127.0.0.1:0"],
       environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "40000"])
@@ -116,7 +62,7 @@ struct ServiceManagerTests {
   @Test func `subscribe gives signs of life only while the server answers, and has it answer`()
     throws
   {
-    let manager = try Manager(isAbstract: false)
+    let manager = try ListeningManager(isAbstract: false)
     let isFrozen = Gate()
     let server = try ScriptedServer { connection in
       try connection.join()
@@ -144,7 +90,7 @@ struct ServiceManagerTests {
   }
 
   @Test func `sse is ready when the stream is there, and alive while something comes`() throws {
-    let manager = try Manager(isAbstract: false)
+    let manager = try ListeningManager(isAbstract: false)
     let (isSeen, isSilent) = (Gate(), Gate())
     let server = try ScriptedServer { connection in
       try connection.beginStream()

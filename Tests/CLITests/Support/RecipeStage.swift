@@ -30,9 +30,9 @@ final class RecipeStage {
       skip=
     done
     echo $$ >"$STAGE/$1.pid"
-    case $1 in
-      serve) exec "$PROGRAM" "$@" --listen "127.0.0.1:$STAGE_PORT" ;;
-      subscribe | trigger | channels | users)
+    case $1$STAGE_LEADS in
+      serveyes) exec "$PROGRAM" "$@" --listen "127.0.0.1:$STAGE_PORT" ;;
+      subscribeyes | triggeryes | channelsyes | usersyes)
         exec "$PROGRAM" "$@" --host 127.0.0.1 --port "$STAGE_PORT" --scheme http ;;
       *) exec "$PROGRAM" "$@" ;;
     esac
@@ -40,12 +40,14 @@ final class RecipeStage {
     """
 
   /// A stage whose server listens on `port`, its event stream on `streamPort`.
-  init(port: String, streamPort: String = "1") throws {
+  ///
+  /// Without `leads` the program finds its server as it would elsewhere, such as in a `.env`.
+  init(port: String, streamPort: String = "1", leads: Bool = true) throws {
     folder = TemporaryFolder.shared.file("stage")
     variables = [
       "PATH": "\(folder)/bin:\(PusherCLI.environment["PATH"] ?? "")", "STAGE": folder,
       "PROGRAM": PusherCLI.path, "STAGE_PORT": port, "STREAM_PORT": streamPort,
-      "ROOT": Documentation.folder,
+      "ROOT": Documentation.folder, "STAGE_LEADS": leads ? "yes" : "",
     ]
     try FileManager.default.createDirectory(
       atPath: folder + "/bin", withIntermediateDirectories: true)
@@ -62,11 +64,12 @@ final class RecipeStage {
     try? FileManager.default.removeItem(atPath: folder)
   }
 
-  /// Puts a file into the folder; scripts can be run.
+  /// Puts a file into the folder, or into a folder of it; scripts can be run.
   func write(_ name: String, _ text: String) throws {
     // Another process writes it: a copy of our descriptor in somebody's new child would keep a script from running.
     let mode = text.hasPrefix("#!") ? "755" : "600"
-    let writing = "printf %s \"$2\" >\"$1\" && chmod \(mode) \"$1\""
+    let writing =
+      "mkdir -p \"${1%/*}\" && printf %s \"$2\" >\"$1\" && chmod \(mode) \"$1\""
     let result = try ChildProgram(
       "/bin/sh", ["-c", writing, "sh", "\(folder)/\(name)", text],
       environment: PusherCLI.environment
@@ -82,14 +85,16 @@ final class RecipeStage {
     }
   }
 
-  /// Starts a block in the folder; its messages come on standard output too when `merges` says so.
+  /// Starts a block in the folder, or in a folder of it; its messages come on standard output too when `merges` says so.
   func start(
-    _ block: String, _ environment: [String: String] = [:], merges: Bool = false
+    _ block: String, _ environment: [String: String] = [:], merges: Bool = false,
+    in place: String = ".", by shell: String = "sh"
   ) throws -> ChildProgram {
-    let opening = "cd \"$STAGE\"\n" + (merges ? "exec 2>&1\n" : "")
+    let opening = "cd \"$STAGE/\(place)\"\n" + (merges ? "exec 2>&1\n" : "")
     try write("block.sh", opening + block + "\n")
     let all = PusherCLI.environment.merging(variables) { $1 }.merging(environment) { $1 }
-    return try ChildProgram("/bin/sh", ["\(folder)/block.sh"], environment: all)
+    return try ChildProgram(
+      "/usr/bin/env", [shell, "\(folder)/block.sh"], environment: all)
   }
 
   /// Asks the program of this command that a block has started to end.
@@ -115,8 +120,14 @@ enum Documentation {
 
   /// The fenced blocks of README.md of this kind.
   static func readme(_ kind: String) throws -> [String] {
-    try text("README.md").components(separatedBy: "```\(kind)\n").dropFirst().map {
-      $0.components(separatedBy: "\n```")[0]
+    try fenced("README.md").filter { $0.kind == kind }.map(\.text)
+  }
+
+  /// The fenced blocks of a page, with what stands after the fence.
+  static func fenced(_ page: String) throws -> [(kind: String, text: String)] {
+    try text(page).components(separatedBy: "\n```").enumerated().filter { $0.offset % 2 == 1 }.map {
+      let lines = $0.element.components(separatedBy: "\n")
+      return (lines[0], lines.dropFirst().joined(separator: "\n"))
     }
   }
 

@@ -1,0 +1,190 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// Jobs that wait for the event of a build.
+final class JobPlay {
+  private let page: RecipePage
+  private let scene: RecipeScene
+  private let environment = RecipeScene.app.merging(["RUN_ID": "17"]) { $1 }
+
+  init(_ page: RecipePage) throws {
+    self.page = page
+    scene = try RecipeScene()
+  }
+
+  func play(_ recipe: Recipe) throws {
+    guard recipe != .local else { return try local() }
+    let finish = "pusher-cli trigger -c private-build-17 -e build.finished "
+    for (build, ending, printed) in [
+      (finish + #"'{"status":"passed"}'"#, 0, "true\n"),
+      (finish + #"'{"status":"failed"}'"#, 1, "false\n"),
+    ] {
+      let result = try run("#!/bin/sh\n\(build)\n", page.script, environment)
+      #expect(result.ending == .exited(Int32(ending)), "\(build): \(result.errorText)")
+      #expect(result.outputText == printed)
+    }
+    let brief = page.script.replacing("5m", with: "3s")
+    #expect(brief != page.script)
+    #expect(try run("#!/bin/sh\nexit 0\n", brief, environment).ending == .exited(124))
+    let other = environment.merging(["PUSHER_APP_SECRET": "another"]) { $1 }
+    #expect(try run("#!/bin/sh\nexit 0\n", page.script, other).ending == .exited(3))
+    guard recipe == .build else { return }
+    #expect(try run("#!/bin/sh\nexit 3\n", page.script, environment).ending == .exited(7))
+  }
+
+  private func run(
+    _ build: String, _ script: String, _ environment: [String: String]
+  ) throws -> ProgramResult {
+    try? FileManager.default.removeItem(atPath: scene.stage.folder + "/ready")
+    try scene.stage.write("start-build.sh", build)
+    return try scene.stage.start(script, environment, by: page.shell).result()
+  }
+
+  /// The program that is tested finds app and server in the variables alone.
+  private func local() throws {
+    let port = String(try Loopback.closedPort())
+    let stage = try RecipeStage(port: port)
+    for (total, ending) in [("1.10", 0), ("2", 1)] {
+      try stage.write(
+        "place-order.sh",
+        "#!/bin/sh\nexec \"$PROGRAM\" trigger -c orders -e placed '{\"total\":\(total)}'\n")
+      let result = try stage.start(page.script, by: page.shell).result()
+      #expect(result.ending == .exited(Int32(ending)), "\(result.errorText)")
+      #expect(result.outputText == (ending == 0 ? "true\n" : "false\n"))
+    }
+  }
+}
+
+/// Programs that run for months, and those that watch them.
+final class OperatorPlay {
+  private let page: RecipePage
+  private let scene: RecipeScene
+
+  init(_ page: RecipePage) throws {
+    self.page = page
+    scene = try RecipeScene(leads: false)
+    try page.install(on: scene.stage)
+    try scene.stage.write("page-someone.sh", "#!/bin/sh\necho \"$1\" >>paged\ncat >>read\n")
+  }
+
+  func play(_ recipe: Recipe) throws {
+    guard recipe == .outside else { return try quiet() }
+    let well = app(port: scene.server.port)
+    #expect(try scene.stage.start(page.script, well).wait() == .exited(0))
+    let ill = app(port: String(try Loopback.closedPort()))
+    #expect(try scene.stage.start(page.script, ill).wait() == .exited(4))
+    #expect(try scene.stage.contents("paged") == "check: status 4\n")
+    #expect(try scene.stage.contents("read").contains("connection      FAILED: "))
+  }
+
+  private func quiet() throws {
+    let brief = page.script.replacing("2m", with: "300ms").replacing("sleep 30", with: "exit 4")
+    #expect(brief != page.script)
+    let program = try scene.stage.start(brief, app(port: scene.server.port))
+    #expect(try scene.stage.contents("paged", lines: 2).hasPrefix("no tick within 2 minutes\nno "))
+    try scene.server.kill()
+    #expect(try program.wait() == .exited(4))
+    #expect(
+      try scene.stage.contents("paged").hasSuffix("the server cannot be reached\n"))
+  }
+
+  /// Does with the unit what systemd does with it: variables, credentials, folder, socket and watchdog.
+  func runUnit() throws {
+    let lines = page.script.split(separator: "\n").filter { $0.contains("=") }
+    let settings = lines.map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+    func setting(_ name: String) throws -> String {
+      try #require(settings.first { $0[0] == name }?.last, "\(name)")
+    }
+    #expect(try [setting("Type"), setting("NotifyAccess")] == ["notify", "main"])
+    #expect(try setting("RestartPreventExitStatus") == "2 3")
+    #expect(try setting("WatchdogSec") == "90s")
+    let (hook, taken) = try receiver()
+    let variable = try setting("Environment").split(separator: "=", maxSplits: 1).map(String.init)
+    let credential = try setting("LoadCredential").split(separator: ":").map(String.init)
+    let folder = scene.stage.folder + "/credentials"
+    let variables = app(port: scene.server.port).map { "\($0.key)=\($0.value)\n" }
+    try scene.stage.write("credentials/" + credential[0], variables.joined())
+    let manager = try ListeningManager(isAbstract: false)
+    let command = try setting("ExecStart")
+    let place = try setting("WorkingDirectory")
+    #expect(command.hasPrefix("/usr/local/bin/") && place.hasPrefix("%S/"))
+    let program = try scene.stage.start(
+      "exec " + (command as NSString).lastPathComponent,
+      [
+        variable[0]: variable[1].replacing("%d", with: folder), "CREDENTIALS_DIRECTORY": folder,
+        "NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "200000",
+        "WEBHOOK_URL": "http://127.0.0.1:\(hook.port)/orders",
+      ])
+    #expect(manager.await("READY=1\nSTATUS=subscribed to 1 channel of 127.0.0.1"))
+    for _ in 0..<2 { #expect(manager.await("WATCHDOG=1")) }
+    try scene.send("private-orders", "order.created", #"{"id":1}"#, to: program)
+    try scene.send("private-orders", "order.created", #"{"id":"refuse"}"#, to: program)
+    let undelivered = try scene.stage.contents("undelivered.jsonl")
+    func line(_ id: String) -> String {
+      #"{"event":"order.created","channel":"private-orders","data":{"id":\#(id)}}"#
+    }
+    #expect(taken.values.first == line("1") + "\n")
+    #expect(undelivered == line(#""refuse""#) + "\n")
+    program.send(SIGUSR1)
+    try program.errorLine(containing: " 2 events (")
+    program.send(SIGTERM)
+    #expect(manager.await("STOPPING=1"))
+    #expect(try program.wait() == .signalled(SIGTERM))
+  }
+
+  /// The variables of an app whose server is here.
+  private func app(port: String) -> [String: String] {
+    RecipeScene.app.merging(
+      ["PUSHER_HOST": "127.0.0.1", "PUSHER_PORT": port, "PUSHER_SCHEME": "http"]) { $1 }
+  }
+
+  /// A receiver that takes all but what asks to be refused.
+  private func receiver() throws -> (ScriptedServer, Record<String>) {
+    let taken = Record<String>()
+    let server = try ScriptedServer { connection in
+      let text = try connection.question().body
+      if !text.contains("refuse") { taken.add(text) }
+      try connection.answer(text.contains("refuse") ? 400 : 204)
+    }
+    return (server, taken)
+  }
+}
+
+/// A project whose `.env` has the wrong scheme.
+final class MistakePlay {
+  private let page: RecipePage
+  private let scene: RecipeScene
+
+  init(_ page: RecipePage) throws {
+    self.page = page
+    scene = try RecipeScene(leads: false)
+    try scene.stage.write(
+      ".env", LaravelPlay.settings(port: scene.server.port, scheme: "https"))
+  }
+
+  /// A text without what differs from run to run: port, times, and the width of columns.
+  private func plain(_ text: String) -> String {
+    text.replacing(":\(scene.server.port)", with: ":8080")
+      .replacing(" \(scene.server.port) ", with: " 8080 ")
+      .replacing(#/\(\d+\.\d ms\)/#, with: "(TIME)").replacing(#/ {2,}/#, with: "  ")
+  }
+
+  func play(_ recipe: Recipe) throws {
+    let result = try scene.stage.start(page.script).result()
+    switch recipe {
+    case .check, .config:
+      #expect(result.ending == .exited(recipe == .check ? 4 : 0))
+      let shown = try page.output("text") + "\n"
+      #expect(plain(result.outputText) == plain(shown))
+    case .option:
+      #expect(result.ending == .exited(0), "\(result.errorText)")
+      #expect(result.outputText == "set REVERB_SCHEME=http in .env\n")
+    default:
+      #expect(result.ending == .exited(0), "\(result.errorText)")
+      let told = result.outputText.split(separator: "\n")
+      #expect(told.first?.hasPrefix("tls: ") == true)
+      #expect(told.first?.hasSuffix("it speaks plain HTTP: add --scheme http") == true)
+    }
+  }
+}
