@@ -25,6 +25,12 @@ struct CountAndTimeoutTests {
     Form(
       options: ["--color", "never"],
       event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\n"),
+    Form(options: ["-F", "%e of %c: %d"], event: #"tick of news: {"n":1}"# + "\n"),
+    Form(options: ["-F", "%e", "-0"], event: "tick\0"),
+    Form(
+      options: ["--exec", "cat"],
+      event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\n"),
+    Form(options: ["--exec", "true", "--tee", "-r"], event: #"{"n":1}"# + "\n"),
   ]
 
   private func ticking() throws -> ScriptedServer {
@@ -46,7 +52,10 @@ struct CountAndTimeoutTests {
     #expect(result.errorText.isEmpty)
   }
 
-  @Test(arguments: [["-o", "json"], ["-o", "pretty"], ["-o", "raw"], ["-0"]])
+  @Test(
+    arguments: [
+      ["-o", "json"], ["-o", "pretty"], ["-o", "raw"], ["-0"], ["-F", "%d"], ["--exec", "cat"],
+    ])
   func `without the event the time limit ends it with 124`(options: [String]) throws {
     let server = try ScriptedServer { connection in
       try connection.join()

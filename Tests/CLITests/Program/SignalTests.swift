@@ -143,6 +143,23 @@ struct SignalTests {
     #expect(try program.wait(readsOutput: false) == .signalled(signal))
   }
 
+  @Test(arguments: signals)
+  func `while a command of --exec runs`(signal: Int32) throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: "tick", data: "{}")
+      // The close frame; the command has gone by then.
+      _ = try connection.event()
+      connection.end()
+    }
+    let clock = try MovedClock(standsStill: true)
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "--exec", "echo begun; exec tail -f /dev/null",
+      environment: clock.environment())
+    #expect(try program.line() == "begun")
+    try expectEnd(program, by: signal)
+  }
+
   /// Ends a subscriber by SIGINT whose goodbye nobody answers, and goes on once the server has it.
   ///
   /// No time passes, so the program would wait for ever.
@@ -211,7 +228,8 @@ struct SignalTests {
 
 @Suite("On a terminal")
 struct TerminalTests {
-  @Test func `a shell loop stops at the first Ctrl-C`() throws {
+  @Test(arguments: [[], ["--exec", "cat"], ["-o", "pretty"]])
+  func `a shell loop stops at the first Ctrl-C`(options: [String]) throws {
     let server = try ScriptedServer { connection in
       try connection.join()
       try connection.send(event: "tick", data: "{}")
@@ -221,7 +239,7 @@ struct TerminalTests {
     let script = #"for turn in 1 2 3; do "$0" "$@"; done; echo went on"#
     let shell = try ChildProgram(
       "/usr/bin/env",
-      ["bash", "-c", script, PusherCLI.path, "subscribe"] + server.address + ["news"],
+      ["bash", "-c", script, PusherCLI.path, "subscribe"] + server.address + ["news"] + options,
       environment: PusherCLI.environment, on: terminal.path)
     try terminal.await("tick")
     terminal.type("\u{3}")
