@@ -59,17 +59,11 @@ struct CheckTests {
       try connection.stay()
     }
     let stages = try Self.stages(
-      check(Self.secure(server) + ["-o", "json", "--cacert", matrix.authority]))
+      check(CheckSetup.secure(server) + ["-o", "json", "--cacert", matrix.authority]))
     let tls = try #require(stages.first { $0.stage == "tls" })
     #expect(tls.result == "ok", "\(tls)")
     let words = /TLSv1\.[23], \w+, certificate of CN=valid by CN=.+, \d+ days left/
     #expect(tls.detail.wholeMatch(of: words) != nil, "\(tls.detail)")
-  }
-
-  private static func secure(_ server: ScriptedServer) -> [String] {
-    [
-      "--host", "localhost", "--port", "\(server.port)", "--scheme", "https", "--key", "test-key",
-    ]
   }
 
   @Test func `without app id and secret the HTTP API is not tried`() throws {
@@ -137,162 +131,9 @@ struct CheckTests {
 
   // MARK: Broken set-ups
 
-  /// One broken set-up: the stage that fails, the status, and what is told.
-  struct Broken: Sendable, CustomTestStringConvertible {
-    var name: String
-    var stage: String
-    var status: Int32
-    var tells: String
-    /// The arguments, and what must live meanwhile.
-    var make: @Sendable () throws -> ([String], AnyObject?)
-
-    var testDescription: String { name }
-
-    /// A server that treats every connection but the trial alike.
-    static func server(
-      _ name: String, _ stage: String, _ status: Int32, _ tells: String,
-      _ options: [String] = [], _ script: @escaping ScriptedServer.Script
-    ) -> Broken {
-      Broken(name: name, stage: stage, status: status, tells: tells) {
-        let server = try ScriptedServer(script)
-        return (server.address + options, server)
-      }
-    }
-
-    static func status(_ number: Int, _ status: Int32, _ tells: String) -> Broken {
-      server("the server answers HTTP \(number)", "upgrade", status, tells) { connection in
-        _ = try connection.question()
-        try connection.answer(number)
-      }
-    }
-
-    static func certificate(
-      _ name: String, _ certificate: String, _ tells: String
-    ) -> Broken {
-      Broken(name: name, stage: "tls", status: 4, tells: tells) {
-        let matrix = try #require(CertificateMatrix.shared)
-        let server = try ScriptedServer(certificate: matrix.server(certificate)) {
-          _ = try $0.request()
-        }
-        return (CheckTests.secure(server) + ["--cacert", matrix.authority], server)
-      }
-    }
-  }
-
-  private static let nobody = ["--host", "127.0.0.1", "--scheme", "http", "--key", "k"]
-
-  private static let broken: [Broken] = [
-    Broken(
-      name: "nobody listens on the port", stage: "connection", status: 4,
-      tells: "connection refused"
-    ) { (nobody + ["--port", "\(try Loopback.closedPort())"], nil) },
-    Broken(
-      name: "the host's name does not exist", stage: "name service", status: 4,
-      tells: "cannot resolve nowhere.invalid"
-    ) { (["--host", "nowhere.invalid", "--key", "k"], nil) },
-    Broken(
-      name: "nobody listens on the proxy's port", stage: "connection", status: 4,
-      tells: "is that a proxy?"
-    ) {
-      let port = try Loopback.closedPort()
-      return (nobody + ["--port", "1", "--proxy", "http://127.0.0.1:\(port)"], nil)
-    },
-    Broken(
-      name: "the proxy is in the way of a server that can be reached", stage: "connection",
-      status: 4, tells: "without the proxy it works"
-    ) {
-      let server = try LocalServer()
-      let port = try Loopback.closedPort()
-      return (
-        server.address + ["--key", LocalServer.key, "--proxy", "socks5h://127.0.0.1:\(port)"],
-        server
-      )
-    },
-    .server(
-      "the server accepts the connection and says nothing", "upgrade", 4,
-      "did not answer the upgrade",
-      ["--connect-timeout", "300ms"]
-    ) { try $0.stall() },
-    .server(
-      "the server closes the connection before it answers", "upgrade", 4,
-      "closed the connection before it answered"
-    ) { _ = try $0.question() },
-    .status(401, 3, "wants credentials"), .status(403, 3, "does not let this client in"),
-    .status(404, 5, "are --path and key"), .status(429, 4, "too many connections"),
-    .status(503, 4, "try again later"),
-    .server("a web page", "upgrade", 5, "no WebSocket at this address") { connection in
-      _ = try connection.question()
-      try connection.answer(200, body: "<!DOCTYPE html><title>Welcome</title>")
-    },
-    .server("an SSH server", "upgrade", 5, "SSH") { connection in
-      _ = try connection.question()
-      try connection.send(bytes: Array("SSH-2.0-OpenSSH_9.2p1\r\n".utf8))
-      try connection.stall()
-    },
-    .server("http to a port of TLS", "upgrade", 4, "add --scheme https") { connection in
-      _ = try connection.question()
-      try connection.send(bytes: [21, 3, 1, 0, 2, 2, 70])
-    },
-    Broken(
-      name: "https to a port of plain HTTP", stage: "tls", status: 4, tells: "add --scheme http"
-    ) {
-      let server = try LocalServer()
-      return (
-        ["--host", "127.0.0.1", "--port", server.port, "--key", LocalServer.key], server
-      )
-    },
-    .certificate(
-      "the certificate is another host's", "wrong-host", "it is not for localhost"),
-    .certificate(
-      "the certificate's authority is unknown", "unknown-root", "trust it with --cacert FILE"),
-    .certificate("the certificate has expired", "expired", "it expired on"),
-    .server(
-      "the server never greets", "greeting", 4, "sent no connection_established",
-      ["--connect-timeout", "300ms"]
-    ) { connection in
-      try connection.upgrade()
-      try connection.stall()
-    },
-    .server(
-      "pings are not answered", "ping", 4, "nothing within 0.3 s", ["--connect-timeout", "300ms"]
-    ) { connection in
-      try connection.welcome()
-      try connection.stall()
-    },
-    Broken(
-      name: "the key is another app's", stage: "greeting", status: 3, tells: "is key zzzz… right"
-    ) {
-      let server = try LocalServer()
-      return (server.address + ["--key", "zzzzz"], server)
-    },
-    .server(
-      "a channel is refused", "private-a", 3, "Invalid signature", ["private-a"]
-    ) { connection in
-      try connection.welcome()
-      _ = try connection.subscription()
-      try connection.send(
-        text: #"{"event":"pusher:error","data":{"code":4009,"message":"Invalid signature"}}"#)
-      try connection.stay()
-    },
-    .server(
-      "the HTTP API refuses the signature, and the clocks differ", "http api", 3,
-      "our clock is", ["--app-id", "1"]
-    ) { connection in
-      let request = try connection.question().head
-      guard request.headers["Upgrade"] == nil else {
-        try connection.welcome(request)
-        _ = try connection.message()
-        try connection.stay()
-      }
-      let head =
-        "HTTP/1.1 401 Unauthorized\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
-        + "Content-Length: 0\r\nConnection: close\r\n\r\n"
-      try connection.send(bytes: Array(head.utf8))
-    },
-  ]
-
-  @Test(arguments: broken)
-  func `a broken set-up is told by its stage, with what came and the status`(_ setup: Broken) throws
+  @Test(arguments: CheckSetup.all)
+  func `a broken set-up is told by its stage, with what came and the status`(_ setup: CheckSetup)
+    throws
   {
     let (arguments, server) = try setup.make()
     let result = try withExtendedLifetime(server) {
@@ -310,10 +151,15 @@ struct CheckTests {
       $0.stage != "http api"
     }
     #expect(later.allSatisfy { $0.result == "not tried" }, "\(later)")
+    CheckPage.expect(
+      CheckPage.Row(
+        setup: setup.name, stage: failed.stage, came: failed.detail, fault: failed.fault ?? "",
+        advice: failed.advice ?? [], status: setup.status))
   }
 
-  @Test func `there are at least twenty of them`() {
-    #expect(Self.broken.count >= 20)
+  @Test func `every row of docs/check.md is the row of a set-up, and there are at least twenty`() {
+    #expect(CheckPage.rows.map(\.setup) == CheckSetup.all.map(\.name))
+    #expect(CheckSetup.all.count >= 20)
   }
 
   @Test func `one channel's refusal leaves the others to be tried`() throws {
