@@ -13,7 +13,9 @@ struct Main {
   }
 
   private static func run(_ words: [String], environment: [String: String]) -> ExitStatus {
-    let early = Diagnostics(verbosity: .normal, environment: environment)
+    let color = ColorChoice.forMessages(
+      typed: Invocation.color(in: words), in: Environment(environment))
+    let early = Diagnostics(verbosity: .normal, color: color, environment: environment)
     do throws(UsageError) {
       switch try Invocation(words) {
       case .page(let page, let status): return early.print(page.text, status)
@@ -60,7 +62,7 @@ struct Main {
     _ common: CommonSettings, _ environment: [String: String]
   ) throws(UsageError) -> Diagnostics {
     let diagnostics = Diagnostics(
-      verbosity: common.verbosity, environment: environment,
+      verbosity: common.verbosity, color: common.color, environment: environment,
       trace: try common.traceFile.map(TraceFile.init))
     for warning in common.warnings {
       if warning.isSilenced {

@@ -83,6 +83,9 @@ enum Invocation: Equatable {
 }
 
 extension Invocation {
+  /// What `--color` says among the words, whatever is wrong with the others.
+  static func color(in words: [String]) -> String? { Survey(words).color }
+
   /// `config [COMMAND]` takes what the command takes, and `-o json`.
   private static func configuration(_ arguments: [Argument]) throws(UsageError) -> Invocation {
     var rest = arguments
@@ -127,6 +130,7 @@ private struct Survey {
   var wantsHelp = false
   var wantsAllHelp = false
   var wantsVersion = false
+  var color: String?
 
   init(_ words: [String]) {
     var lexer = ArgumentLexer(words)
@@ -143,6 +147,7 @@ private struct Survey {
       case .on(.help): wantsHelp = true
       case .on(.helpAll): wantsAllHelp = true
       case .on(.version): wantsVersion = true
+      case .value(.color, let word): color = word
       case .operand(let word) where !seenOperand:
         seenOperand = true
         command = Command(word: word)

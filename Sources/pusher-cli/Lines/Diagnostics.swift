@@ -28,16 +28,18 @@ struct Diagnostics: Sendable {
   /// The least important level that is still said.
   let threshold: Level
   private let isJournal: Bool
+  private let paint: MessagePaint
   /// Where protocol messages go besides, with `--trace`.
   private let trace: TraceFile?
   private let emit: @Sendable ([UInt8]) -> Void
 
   /// A voice for tests, or for a descriptor 2 that was examined.
   init(
-    threshold: Level, isJournal: Bool, trace: TraceFile? = nil,
+    threshold: Level, isJournal: Bool, paint: MessagePaint = .plain, trace: TraceFile? = nil,
     emit: @escaping @Sendable ([UInt8]) -> Void
   ) {
     self.threshold = threshold
+    self.paint = paint
     self.trace = trace
     self.isJournal = isJournal
     self.emit = emit
@@ -46,18 +48,26 @@ struct Diagnostics: Sendable {
   /// The voice on descriptor 2.
   ///
   /// `-q` leaves errors, `-v` adds what happens, `-vv` the frames. Without either a terminal shows what
-  /// happens, and anything else warnings and errors only.
-  init(verbosity: Verbosity, environment: [String: String], trace: TraceFile? = nil) {
+  /// happens, and anything else warnings and errors only. `color` says whether the words of errors and warnings are
+  /// coloured; for the journal they never are.
+  init(
+    verbosity: Verbosity, color: ColorChoice, environment: [String: String],
+    trace: TraceFile? = nil
+  ) {
+    let isTerminal = StandardDescriptors.isTerminal(2)
+    let isJournal = StandardDescriptors.isJournal(environment["JOURNAL_STREAM"])
+    let paint: MessagePaint =
+      color.isOn(forTerminal: isTerminal) && !isJournal ? .colours : .plain
+    StandardError.shared.paint = paint
     self.init(
-      threshold: Self.threshold(verbosity, isTerminal: StandardDescriptors.isTerminal(2)),
-      isJournal: StandardDescriptors.isJournal(environment["JOURNAL_STREAM"]), trace: trace,
-      emit: StandardError.shared.write)
+      threshold: Self.threshold(verbosity, isTerminal: isTerminal),
+      isJournal: isJournal, paint: paint, trace: trace, emit: StandardError.shared.write)
   }
 
-  func error(_ text: String) { say(.error, "error: " + text) }
-  func warning(_ text: String) { say(.warning, "warning: " + text) }
+  func error(_ text: String) { say(.error, text, after: paint.error) }
+  func warning(_ text: String) { say(.warning, text, after: paint.warning) }
   /// A warning that nothing silences.
-  func loudWarning(_ text: String) { say(.warning, "warning: " + text, isLoud: true) }
+  func loudWarning(_ text: String) { say(.warning, text, after: paint.warning, isLoud: true) }
   func info(_ text: String) { say(.info, text) }
   /// The answer to a question; nothing silences it.
   func answer(_ text: String) { say(.error, text) }
@@ -88,13 +98,26 @@ struct Diagnostics: Sendable {
   /// Whether messages of this level come out.
   func isSaid(_ level: Level) -> Bool { level <= threshold }
 
-  private func say(_ level: Level, _ text: String, isLoud: Bool = false) {
+  private func say(
+    _ level: Level, _ text: String, after word: StaticString = "", isLoud: Bool = false
+  ) {
     guard isLoud || isSaid(level) else { return }
     let prefix = isJournal ? level.journalPrefix : ""
     // Protocol messages are what -vv asks for, whole; everything else from a peer is shortened.
     let shown = level == .debug ? text : Redaction.withoutPasswords(Self.shortened(text))
-    emit(Array("\(prefix)pusher-cli: \(Self.escaped(shown))\n".utf8))
+    emit(Array("\(prefix)pusher-cli: \(word)\(Self.escaped(shown))\n".utf8))
   }
+}
+
+/// The words before the text of a message, with the blank after them.
+struct MessagePaint: Sendable {
+  let error: StaticString
+  let warning: StaticString
+
+  static let plain = MessagePaint(error: "error: ", warning: "warning: ")
+  /// Errors are red and bold, warnings yellow.
+  static let colours = MessagePaint(
+    error: "\u{1B}[1;31merror:\u{1B}[0m ", warning: "\u{1B}[33mwarning:\u{1B}[0m ")
 }
 
 extension Diagnostics {

@@ -21,6 +21,8 @@ extension CommandSettings {
 /// The common settings of all working commands.
 struct CommonSettings: Equatable, Sendable {
   var verbosity: Verbosity
+  /// Colour of messages.
+  var color = ColorChoice.auto
   /// Where protocol messages are written besides.
   var traceFile: String?
   /// Said before the command begins.
@@ -85,7 +87,11 @@ enum ReconnectMode: String, CaseIterable, Sendable {
 extension SettingsReader {
   /// What was typed for all commands, and the warnings so far.
   var common: CommonSettings {
-    CommonSettings(verbosity: verbosity, traceFile: typed.text(.trace), warnings: warnings)
+    let variable = typed.isWeak(.color) ? environment["PUSHER_CLI_COLOR"] : nil
+    return CommonSettings(
+      verbosity: verbosity,
+      color: .forMessages(typed: variable ?? typed.text(.color), in: environment),
+      traceFile: typed.text(.trace), warnings: warnings)
   }
 
   /// What was typed for `subscribe` and `sse`, the warnings so far included.

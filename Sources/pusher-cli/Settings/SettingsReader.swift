@@ -240,16 +240,8 @@ struct SettingsReader {
   func color(for output: OutputFormat) throws(UsageError) -> ColorChoice {
     let asked: ColorChoice = try choice(.color, "PUSHER_CLI_COLOR")
     let isOption = typed.text(.color) != nil
-    let forced: ColorChoice = output == .pretty ? .always : .auto
-    switch asked {
-    case .always: return isOption ? .always : forced
-    case .never: return .never
-    case .auto: break
-    }
-    if environment["NO_COLOR"] != nil { return .never }
-    let force = environment["FORCE_COLOR"] ?? environment["CLICOLOR_FORCE"]
-    if let force, force != "0", force != "false" { return forced }
-    return environment["TERM"] == "dumb" ? .never : .auto
+    let choice = asked.resolved(in: environment)
+    return choice == .always && !isOption && output != .pretty ? .auto : choice
   }
 }
 
@@ -267,6 +259,23 @@ enum ColorChoice: String, CaseIterable, Sendable {
   case auto
   case always
   case never
+
+  /// The choice where `auto` leaves it to the environment: NO_COLOR, then what forces colour, then TERM.
+  ///
+  /// `auto` in the answer means: when that stream is a terminal.
+  func resolved(in environment: Environment) -> ColorChoice {
+    guard self == .auto else { return self }
+    if environment["NO_COLOR"] != nil { return .never }
+    let force = environment["FORCE_COLOR"] ?? environment["CLICOLOR_FORCE"]
+    if let force, force != "0", force != "false" { return .always }
+    return environment["TERM"] == "dumb" ? .never : .auto
+  }
+
+  /// Colour for messages to people: what was typed, else the environment's.
+  static func forMessages(typed: String?, in environment: Environment) -> ColorChoice {
+    let asked = [typed, environment["PUSHER_CLI_COLOR"]].compactMap(\.self).first
+    return (asked.flatMap(Self.init) ?? .auto).resolved(in: environment)
+  }
 
   /// Whether to colour a stream that is a terminal, or is none.
   func isOn(forTerminal isTerminal: Bool) -> Bool {

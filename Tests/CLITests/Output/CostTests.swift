@@ -155,7 +155,7 @@ import Testing
     voice.diagnostics.debug(String(repeating: "a", count: 5000))
     #expect(
       voice.lines[0]
-        == "pusher-cli: error: \(String(repeating: "ü", count: 2044))… (1912 more bytes)\n")
+        == "pusher-cli: error: \(String(repeating: "ü", count: 2048))… (1904 more bytes)\n")
     #expect(voice.lines[1].utf8.count == 5013)
   }
 

@@ -102,11 +102,12 @@ extension Flag {
       """)
 
   static let color = Flag(
-    "color", .choice(ColorChoice.allCases.map(\.rawValue), "WHEN"), of: .printing, in: .voice,
+    "color", .choice(ColorChoice.allCases.map(\.rawValue), "WHEN"), of: .talking, in: .voice,
     default: ColorChoice.auto.rawValue, summary: "auto, always or never",
     manual: """
-      Colour the standard output of `subscribe` and `sse`: `auto` does so on a terminal, `always`, or `never`. The
-      default is `{default}`.
+      Colour the events that `subscribe` and `sse` print, and the words `error:` and `warning:` of every command's
+      messages: `auto` does so where each goes to a terminal, `always`, or `never`. The default is `{default}`. Messages
+      to the journal have none.
       """)
 
   static let help = Flag(
