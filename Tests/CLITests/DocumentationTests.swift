@@ -80,7 +80,7 @@ import Testing
 
   @Test func `every variable of the help is in the manual and the other way round`() throws {
     let manual = try Self.section("ENVIRONMENT").joined(separator: "\n")
-    let named = /[A-Z]+(_[A-Z]+)+|TERM|\bHOME/
+    let named = /[A-Z]+(_[A-Z]+)+|TERM|COLUMNS|LANG|\bHOME/
     let inHelp = Set(HelpPage.environment.text.matches(of: named).map { String($0.output.0) })
     let items = manual.split(separator: "\n").filter { $0.hasPrefix(".It Ev ") }
     let inManual = Set(

@@ -42,6 +42,8 @@ extension HelpPage {
       PUSHER_CLI_OUTPUT                     json, pretty or raw
       PUSHER_CLI_COLOR                      auto, always or never
       NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, TERM      colour, unless said otherwise
+      COLUMNS                               the width of pretty without a terminal
+      LC_ALL, LC_CTYPE, LANG                pretty draws with ASCII unless UTF-8
       SSL_CERT_FILE, SSL_CERT_DIR           where trusted certificates are
       HTTPS_PROXY, HTTP_PROXY, ALL_PROXY    proxy for https and wss, http and ws,
                                             and both; lower case comes first

@@ -33,7 +33,8 @@ final class StreamRun {
       settings.printing, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
     printer = StreamPrinter(
       settings: settings.printing, until: settings.until, output: run.output.buffer,
-      isTerminal: descriptor.isTerminal, receiver: run.hook, wallTime: SystemClock.wall)
+      isTerminal: descriptor.isTerminal, receiver: run.hook, columns: { descriptor.columns },
+      wallTime: SystemClock.wall)
     let file = try settings.stateFile.map {
       try StateFile($0, url: settings.url, warn: diagnostics.warning)
     }

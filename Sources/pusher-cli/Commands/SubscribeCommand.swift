@@ -40,7 +40,8 @@ final class SubscribeRun {
       settings.printing, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
     printer = EventPrinter(
       settings: settings.printing, service: service, output: run.output.buffer,
-      isTerminal: descriptor.isTerminal, receiver: run.hook, wallTime: SystemClock.wall)
+      isTerminal: descriptor.isTerminal, receiver: run.hook, columns: { descriptor.columns },
+      wallTime: SystemClock.wall)
     feed = try ChannelsFeed(
       loop: loop, destination: settings.destination(service: service),
       settings: settings.webSocket,
@@ -49,7 +50,8 @@ final class SubscribeRun {
       signer: try settings.signer(loop: loop), tap: printer)
     members = ChannelMembership(settings.channels, feed: feed)
     channels = ChannelsLifecycle(
-      settings: settings, diagnostics: diagnostics, printer: printer, startedAt: loop.now)
+      settings: settings, diagnostics: diagnostics, printer: printer, startedAt: loop.now,
+      members: { [unowned feed] in feed.session.roster(of: $0) })
     if diagnostics.showsMessages { printer.disableFastWay() }
     repair = settings.gapCommand.map {
       GapRepair(

@@ -88,10 +88,7 @@ final class EventLineWriter {
       output.append("null" as StaticString)
       return
     }
-    if let palette = style.palette, !palette.channels.isEmpty {
-      let sum = channel.array.reduce(5381) { ($0 &* 33) ^ Int($1) }
-      output.append(palette.channels[abs(sum % palette.channels.count)])
-    }
+    if let colour = style.palette?.colour(of: channel.array) { output.append(colour) }
     JSONCompactor.copyString(channel, into: output, forTerminal: style.forTerminal)
     if let palette = style.palette { output.append(palette.reset) }
   }

@@ -19,6 +19,20 @@ struct EventLinePalette: Sendable {
   /// A channel keeps one of these by its name.
   var channels: [String]
   var reset: String
+  /// What is lost.
+  var gap = ""
+}
+
+extension EventLinePalette {
+  /// The colour that a channel keeps.
+  func colour(of channel: some Sequence<UInt8>) -> String? {
+    channels.isEmpty ? nil : channels[abs(Self.mark(of: channel) % channels.count)]
+  }
+
+  /// A number that stands for a name.
+  static func mark(of name: some Sequence<UInt8>) -> Int {
+    name.reduce(5381) { ($0 &* 33) ^ Int($1) }
+  }
 }
 
 /// The parts of which every JSON line is made: its beginning, its keys, the event's name, its end.

@@ -11,7 +11,8 @@ final class EventPrinter: Printer {
 
   init(
     settings: PrintSettings, service: Service, output: ByteBuffer, isTerminal: Bool,
-    receiver: (any EventReceiver)? = nil, wallTime: @escaping () -> WallTime
+    receiver: (any EventReceiver)? = nil, columns: @escaping () -> Int? = { nil },
+    wallTime: @escaping () -> WallTime
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)
     writer = EventLineWriter(output: output, service: service, style: style)
@@ -20,7 +21,8 @@ final class EventPrinter: Printer {
       && !settings.printsSummary
     (self.service, self.settings) = (service, settings)
     super.init(
-      settings: settings, style: style, output: output, receiver: receiver, wallTime: wallTime)
+      settings: settings, style: style, output: output, receiver: receiver, columns: columns,
+      wallTime: wallTime)
   }
 
   /// Switches the fast path off, for runs that show every message anyway.
@@ -84,12 +86,15 @@ final class EventPrinter: Printer {
     }
     switch format {
     case .json: writer.write(envelope, named: name)
-    case .pretty, .raw: text.write(envelope, named: name, at: burstTime)
+    case .pretty: pretty?.write(envelope, named: name, isRepaired: writer.marksRepaired)
+    case .raw: raw.write(envelope)
     }
   }
 
   /// Prints an event of a channel itself or of the watchlist among the others.
-  func print(event: String, channel: String?, data: JSONValue) {
+  ///
+  /// - Parameter members: How many are in the channel now, where that is known.
+  func print(event: String, channel: String?, data: JSONValue, members: Int? = nil) {
     guard filter?.passes(event) ?? true else {
       rejected &+= 1
       return
@@ -97,7 +102,9 @@ final class EventPrinter: Printer {
     count += 1
     if let tally { tally.note(event, bytes: JSONWriter.text(data).utf8.count) }
     stamp()
-    if printsEvents { printLifecycle(event: event, channel: channel, data: data) }
+    if printsEvents {
+      printLifecycle(event: event, channel: channel, data: data, members: members)
+    }
     handOver(HandedEvent(name: event, channel: channel)) {
       handedWriter.write(event: event, channel: channel, data: data)
     }

@@ -122,6 +122,15 @@ struct OutputDescriptor {
     }
   }
 
+  /// How many columns the terminal has; `nil` for what is not one, and where it does not know.
+  var columns: Int? {
+    var size = winsize()
+    guard isTerminal, unsafe ioctl(number, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+      return nil
+    }
+    return Int(size.ws_col)
+  }
+
   /// Flushes a file to disk; failures are the disk's.
   func synchronize() {
     if isFile { fsync(number) }

@@ -5,7 +5,9 @@ class Printer {
   let output: ByteBuffer
   let format: OutputFormat
   let filter: FilterMemory?
-  let text: EventText
+  /// Prints for people; `nil` in every other form.
+  let pretty: PrettyText?
+  let raw: RawText
   let style: EventLineStyle
   /// What `--format` asks for, in place of the format.
   let template: FormatTemplate?
@@ -22,6 +24,9 @@ class Printer {
   /// As many bytes may wait to be written.
   let capacity: Int
   private let wallTime: () -> WallTime
+  /// The columns of the page, asked for with every burst: a terminal may change its size.
+  private let columns: () -> Int?
+  private let page: PageSettings
   /// The time that the events of one burst share; asked for when the first of them is printed.
   private(set) final var burstTime: WallTime?
   /// Events printed, lifecycle lines not among them.
@@ -31,10 +36,13 @@ class Printer {
 
   init(
     settings: PrintSettings, style: EventLineStyle, output: ByteBuffer,
-    receiver: (any EventReceiver)?, wallTime: @escaping () -> WallTime
+    receiver: (any EventReceiver)?, columns: @escaping () -> Int?,
+    wallTime: @escaping () -> WallTime
   ) {
     self.output = output
     self.wallTime = wallTime
+    self.columns = columns
+    page = settings.page
     self.style = style
     format = settings.output
     template = settings.template
@@ -46,7 +54,9 @@ class Printer {
     capacity = settings.bufferSize
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
     self.filter = filter.passesAll ? nil : FilterMemory(filter)
-    text = EventText(output: output, style: style, isPretty: settings.output == .pretty)
+    let isPretty = settings.output == .pretty && settings.template == nil
+    pretty = isPretty ? PrettyText(output: output, style: style, page: settings.page) : nil
+    raw = RawText(output: output, style: style)
   }
 
   /// Whether the event has come that ends the run.
@@ -66,11 +76,12 @@ class Printer {
   /// Takes the time for the burst that begins, when somebody will see it.
   final func stamp() {
     let isShown =
-      hasTimestamps || format == .pretty || template?.usesTime == true || receiver != nil
+      hasTimestamps || pretty != nil || template?.usesTime == true || receiver != nil
     guard isShown, burstTime == nil else { return }
     let time = wallTime()
     burstTime = time
     if hasTimestamps { setReceivedAt(time.rfc3339) }
+    pretty?.begin(at: time, columns: columns() ?? page.columns)
   }
 
   /// Hands over the event that was counted last, if there is somebody; `writeLine` writes ``handedLine``.
@@ -112,7 +123,11 @@ class Printer {
   }
 
   /// Prints a line about the connection or a channel; it does not count and is not filtered.
-  final func printLifecycle(event: String, channel: String?, data: JSONValue) {
+  ///
+  /// - Parameter members: How many are in the channel now, where that is known.
+  final func printLifecycle(
+    event: String, channel: String?, data: JSONValue, members: Int? = nil
+  ) {
     stamp()
     if let template {
       return write(template) { field in
@@ -128,8 +143,20 @@ class Printer {
     }
     switch format {
     case .json: writeLine(event: event, channel: channel, data: data)
-    case .pretty, .raw: text.write(event: event, channel: channel, data: data, at: burstTime)
+    case .pretty: pretty?.write(own: event, channel: channel, data: data, members: members)
+    case .raw: raw.write(data)
     }
+  }
+
+  /// Prints that there was no connection for a while: people are always told, programs when they asked for it.
+  final func printGap(_ words: GapWords, event: String, data: JSONValue, isAsked: Bool) {
+    guard let pretty else {
+      if isAsked { printLifecycle(event: event, channel: nil, data: data) }
+      return
+    }
+    guard printsEvents || isAsked else { return }
+    stamp()
+    pretty.write(gap: words)
   }
 
   /// Writes a JSON line of our own.
@@ -213,7 +240,8 @@ extension EventLinePalette {
   /// Keys dim, the event bold, each channel in a colour of its own.
   static let standard = EventLinePalette(
     key: "\u{1B}[2m", event: "\u{1B}[1m",
-    channels: [36, 32, 33, 35, 34, 31].map { "\u{1B}[\($0)m" }, reset: "\u{1B}[0m")
+    channels: [36, 32, 33, 35, 34, 31].map { "\u{1B}[\($0)m" }, reset: "\u{1B}[0m",
+    gap: "\u{1B}[1;33m")
 }
 
 extension FormatTemplate {

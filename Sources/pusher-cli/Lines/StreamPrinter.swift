@@ -10,14 +10,16 @@ final class StreamPrinter: Printer {
 
   init(
     settings: PrintSettings, until: DataPattern? = nil, output: ByteBuffer, isTerminal: Bool,
-    receiver: (any EventReceiver)? = nil, wallTime: @escaping () -> WallTime
+    receiver: (any EventReceiver)? = nil, columns: @escaping () -> Int? = { nil },
+    wallTime: @escaping () -> WallTime
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)
     writer = EventStreamLineWriter(output: output, style: style)
     self.settings = settings
     self.until = until
     super.init(
-      settings: settings, style: style, output: output, receiver: receiver, wallTime: wallTime)
+      settings: settings, style: style, output: output, receiver: receiver, columns: columns,
+      wallTime: wallTime)
   }
 
   override func setReceivedAt(_ time: String) {
@@ -70,8 +72,8 @@ final class StreamPrinter: Printer {
     }
     switch format {
     case .json: writer.write(event)
-    case .pretty, .raw:
-      text.write(event: event.type.text, channel: nil, data: data(of: event), at: burstTime)
+    case .pretty: pretty?.write(event: event.type.text, data: data(of: event))
+    case .raw: raw.write(data(of: event))
     }
   }
 

@@ -4,6 +4,8 @@ internal import PusherCore
 final class ChannelsLifecycle: Lifecycle {
   private let settings: SubscribeSettings
   private let printer: EventPrinter
+  /// Who is in a presence channel now.
+  private let members: (String) -> PresenceRoster?
   /// A `pusher:error` without a visible effect yet; most are followed by one.
   private var pendingError: String?
   /// The last `pusher:error` of this connection that had a code, in words.
@@ -17,9 +19,10 @@ final class ChannelsLifecycle: Lifecycle {
 
   init(
     settings: SubscribeSettings, diagnostics: Diagnostics, printer: EventPrinter,
-    startedAt: Instant
+    startedAt: Instant, members: @escaping (String) -> PresenceRoster?
   ) {
     self.settings = settings
+    self.members = members
     self.printer = printer
     hints = Hints(connection: settings.connection, subprotocols: settings.subprotocols)
     host = settings.connection.host
@@ -61,9 +64,11 @@ final class ChannelsLifecycle: Lifecycle {
           + "\(Quantities.words(size: limits.bytes)); its list leaves the others out (--max-members N)"
       )
     case .memberAdded(let channel, let member):
-      printer.print(event: name("member_added"), channel: channel, data: member.json)
+      printer.print(
+        event: name("member_added"), channel: channel, data: member.json, members: count(channel))
     case .memberRemoved(let channel, let member):
-      printer.print(event: name("member_removed"), channel: channel, data: member.json)
+      printer.print(
+        event: name("member_removed"), channel: channel, data: member.json, members: count(channel))
     case .error(let code, let message): error(code, message)
     case .decryptionFailed(let channel, let event, let data, let reason):
       undecrypted(channel, event, data, reason)
@@ -85,6 +90,12 @@ final class ChannelsLifecycle: Lifecycle {
         "socket_id": .string(socketID),
         "activity_timeout": .integer(Int(timeout.components.seconds)), "host": .string(host),
       ])
+  }
+
+  /// How many are in a presence channel, for people; `nil` where that is not known.
+  private func count(_ channel: String) -> Int? {
+    guard printer.pretty != nil, let roster = members(channel), !roster.isCut else { return nil }
+    return roster.count
   }
 
   /// What the service calls one of the protocol's events.
@@ -188,6 +199,11 @@ final class ChannelsLifecycle: Lifecycle {
         "event": .string(event), "reason": .string(Redaction.redact(reason)),
         "data": data.map(JSONValue.string) ?? .null,
       ])
+  }
+
+  override var consequenceOfGap: String {
+    settings.gapCommand == nil
+      ? super.consequenceOfGap : "the command of --on-gap is asked for the events of that time"
   }
 
   override func back(after length: Duration) {

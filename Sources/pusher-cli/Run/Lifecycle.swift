@@ -59,6 +59,9 @@ class Lifecycle {
   /// Says that events come again after so long.
   func back(after length: Duration) {}
 
+  /// What has become of the events of that time.
+  var consequenceOfGap: String { "events of that time are lost" }
+
   /// Why the last connection ended, and what to do.
   func explained(_ loss: ConnectionLoss, _ code: Int?) -> String { "\(loss)" }
 
@@ -108,8 +111,13 @@ class Lifecycle {
   }
 
   private func gap(_ from: Instant, _ to: Instant, at now: Instant) {
-    back(after: from.duration(to: to))
-    line("pusher-cli:gap", .object(Self.gap(from: from, to: to, at: now)))
+    let length = from.duration(to: to)
+    back(after: length)
+    printer.printGap(
+      GapWords(
+        length: "\(length.inWords) without a connection", consequence: consequenceOfGap),
+      event: "pusher-cli:gap", data: .object(Self.gap(from: from, to: to, at: now)),
+      isAsked: printsLines)
   }
 
   /// What is told of a gap.

@@ -61,6 +61,11 @@ final class StreamLifecycle: Lifecycle {
     }
   }
 
+  override var consequenceOfGap: String {
+    let id = lastEventID()
+    return id.isEmpty ? super.consequenceOfGap : "the stream goes on after event \(id)"
+  }
+
   override func isGoodEnd(_ loss: ConnectionLoss) -> Bool {
     loss == .ended && settings.feed.reconnect == .never
   }

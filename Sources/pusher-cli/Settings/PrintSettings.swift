@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// Which events a command prints, how, and until when.
 struct PrintSettings: Equatable, Sendable {
   /// Globs on the event's name; empty means all.
@@ -32,6 +34,16 @@ struct PrintSettings: Equatable, Sendable {
   var healthFile: String?
   /// The command that gets the events.
   var hook: HookSettings?
+  /// What `pretty` writes on.
+  var page = PageSettings()
+}
+
+/// The page on which events stand for people.
+struct PageSettings: Equatable, Sendable {
+  /// Its columns where there is no terminal that knows them.
+  var columns = 80
+  /// Whether more than ASCII can be shown.
+  var isUnicode = false
 }
 
 /// The command of `--exec` and how it is run.
@@ -76,7 +88,19 @@ extension SettingsReader {
       color: try color(for: template == nil ? output : .raw),
       onReady: typed.text(.onReady), readyDescriptor: try readyDescriptor(),
       statsInterval: typed.duration(.stats), printsSummary: typed.isOn(.summary),
-      healthFile: typed.text(.healthFile), hook: try hook())
+      healthFile: typed.text(.healthFile), hook: try hook(), page: page)
+  }
+
+  /// The page that the environment describes.
+  private var page: PageSettings {
+    var page = PageSettings()
+    if let columns = environment["COLUMNS"].flatMap(Quantities.integer), columns > 0 {
+      page.columns = columns
+    }
+    let locale = environment["LC_ALL"] ?? environment["LC_CTYPE"] ?? environment["LANG"] ?? ""
+    let name = locale.lowercased()
+    page.isUnicode = name.range(ofBytes: "utf-8") != nil || name.range(ofBytes: "utf8") != nil
+    return page
   }
 
   /// The command of `--exec`.

@@ -45,7 +45,7 @@ struct ForeignNameTests {
     #expect(try run() == #"{"event":"foreign:\#(name)","data":{"status":0}}"# + "\n")
     #expect(
       try run("-t").contains(#","event":"foreign:\#(name)","data":{"status":0}}"#))
-    #expect(try run("-o", "pretty").contains("  foreign:\(name)\n  {\"status\":0}\n"))
+    #expect(try run("-o", "pretty").contains("  foreign:\(name)  {\"status\":0}\n"))
     #expect(try run("-F", "%e %d") == "foreign:\(name) {\"status\":0}\n")
     #expect(try run("-e", "foreign:*", "-F", "%j").hasPrefix(#"{"event":"foreign:"#))
     #expect(try run("-x", "foreign:*", "-F", "%e") == "end\n")

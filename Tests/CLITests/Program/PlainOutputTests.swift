@@ -20,15 +20,17 @@ struct PlainOutputTests {
     let message = #"{"event":"deep","channel":"news","data":\#(deep)}"#
     let result = try result(of: [message], "-o", format)
     #expect(result.ending == .exited(0))
-    #expect(result.outputText.contains(deep))
+    // A page folds it.
+    let text = result.outputText.filter { !$0.isWhitespace }
+    #expect(text.contains(deep), "\(text)")
   }
 
   @Test func `a name with a line end does not break the head of a pretty event`() throws {
     let message = #"{"event":"one\ntwo\u001b[2J","channel":"news","data":"1"}"#
     let result = try result(of: [message], "-o", "pretty")
     let lines = result.outputText.split(separator: "\n")
-    #expect(lines.count == 4)
-    #expect(lines.first?.hasSuffix(#"news  one\ntwo\u{1b}[2J"#) ?? false, "\(lines)")
+    #expect(lines.count == 2)
+    #expect(lines.first?.hasSuffix(#"news  one\ntwo\u{1b}[2J  1"#) ?? false, "\(lines)")
   }
 
   @Test func `each of several errors of the server is told`() throws {

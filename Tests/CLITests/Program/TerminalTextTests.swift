@@ -75,7 +75,7 @@ struct TerminalTextTests {
     }
     let text = try shown(
       ["subscribe", "news", "-n", "1", "-q", "--color", "never"] + server.address + form)
-    let isText = form == ["-o", "raw"] || form == ["-F", "%d"]
+    let isText = [["-o", "raw"], ["-o", "pretty"], ["-F", "%d"]].contains(form)
     expectSafe(
       text, isText ? #"\u{9b}31m\u{7f}\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}z"# : Self.escaped)
   }

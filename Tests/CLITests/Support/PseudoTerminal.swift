@@ -29,6 +29,16 @@ final class PseudoTerminal {
     close(device)
   }
 
+  /// Gives the terminal so many columns, as a window that is pulled does.
+  func resize(columns: Int) throws {
+    var size = winsize()
+    size.ws_row = 24
+    size.ws_col = UInt16(columns)
+    guard ioctl(main, UInt(TIOCSWINSZ), &size) == 0 else {
+      throw SystemFailure("resizing a terminal", errno)
+    }
+  }
+
   /// Types these characters.
   func type(_ text: String) {
     let bytes = Array(text.utf8)

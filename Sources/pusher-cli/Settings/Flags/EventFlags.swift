@@ -133,8 +133,12 @@ extension Flag {
     of: .printing.union([.check]), in: .print, default: OutputFormat.json.rawValue,
     summary: "json, pretty, or raw: the data only",
     manual: """
-      `json` prints JSON lines, `pretty` is for people, and `raw` prints the data alone, text without quotes;
-      `{default}` unless given. `check` prints for people unless this asks it for `json`.
+      `json` prints JSON lines, and `raw` the data alone, text without quotes; `{default}` unless given. `pretty` is for
+      people: time by the local clock, channel, event and data in columns, folded to the width of the terminal. Text
+      stands as text, control characters are shown, a channel keeps its colour, and one that is longer than its column
+      is cut in the middle and stands in full above its first line. Who joins and leaves a presence channel, by
+      `user_info.name` and id, and what `--lifecycle` adds are sentences; a gap in the connection is a rule across the
+      page, with and without `--lifecycle`. `check` prints for people unless this asks it for `json`.
       """)
 
   static let raw = Flag(

@@ -1,0 +1,90 @@
+internal import PusherCore
+
+/// Writes text into lines of at most so many columns; what does not fit goes on, indented, on the next line.
+///
+/// Nothing is left out: the lines one after the other, without their indentation, are the text. What is written must
+/// hold no control characters.
+struct PageWriter {
+  let output: ByteBuffer
+  let width: Int
+  let palette: EventLinePalette?
+  /// How many columns of the present line are taken.
+  private(set) var column = 0
+
+  init(output: ByteBuffer, width: Int, palette: EventLinePalette?) {
+    (self.output, self.width, self.palette) = (output, width, palette)
+  }
+
+  /// How many columns are left on the line.
+  var room: Int { width - column }
+
+  mutating func newLine(indent: Int) {
+    output.append(UInt8(ascii: "\n"))
+    column = 0
+    advance(to: indent)
+  }
+
+  /// Writes blanks up to a column.
+  mutating func advance(to column: Int) {
+    while self.column < column {
+      output.append(UInt8(ascii: " "))
+      self.column += 1
+    }
+  }
+
+  /// Begins a cell of so many columns: after two blanks, or on a new line where the cell has no room on this one.
+  mutating func beginCell(_ columns: Int, indent: Int) {
+    if column + 2 + columns <= width {
+      advance(to: column + 2)
+    } else {
+      newLine(indent: indent)
+    }
+  }
+
+  /// Writes text in a colour.
+  mutating func fold(_ text: String, indent: Int, in colour: String?) {
+    guard let palette, let colour else { return fold(text, indent: indent) }
+    output.append(colour)
+    fold(text, indent: indent)
+    output.append(palette.reset)
+  }
+
+  /// Writes text; lines end after a blank where that is possible, and further ones begin at `indent`.
+  mutating func fold(_ text: String, indent: Int) {
+    let scalars = text.unicodeScalars
+    var start = scalars.startIndex
+    while start < scalars.endIndex {
+      var end = start
+      var columns = 0
+      var isBlank = false
+      while end < scalars.endIndex, !isBlank || scalars[end] == " " {
+        isBlank = scalars[end] == " "
+        columns += TextWidth.columns(scalars[end])
+        end = scalars.index(after: end)
+      }
+      put(scalars[start..<end], columns, indent)
+      start = end
+    }
+  }
+
+  /// Writes a word with the blanks after it.
+  private mutating func put(
+    _ word: Substring.UnicodeScalarView, _ columns: Int, _ indent: Int
+  ) {
+    guard columns > room else {
+      output.append(String(word))
+      column += columns
+      return
+    }
+    if columns <= width - indent, column > indent {
+      newLine(indent: indent)
+      return put(word, columns, indent)
+    }
+    for scalar in word {
+      let columns = TextWidth.columns(scalar)
+      if columns > room { newLine(indent: indent) }
+      for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { output.append(byte) }
+      column += columns
+    }
+  }
+}

@@ -1,0 +1,192 @@
+internal import PusherCore
+
+/// One event for people.
+struct PrettyEvent {
+  /// What is said of it.
+  enum Body {
+    case data(JSONValue)
+    /// Who, and the rest of a sentence.
+    case sentence(PrettySentence)
+  }
+
+  /// By the local clock, such as `12:04:05.123`.
+  var time: String
+  var channel: String?
+  /// The event's name, where it is not told by a sentence.
+  var name: String?
+  /// The member who sent it.
+  var sender: String?
+  /// Whether it stands for one that was missed.
+  var isRepaired = false
+  var body: Body
+}
+
+/// Time without a connection, in words.
+struct GapWords {
+  /// How long.
+  var length: String
+  /// What follows from it.
+  var consequence: String
+}
+
+/// Arranges events in columns, so that a terminal of any width can be watched: time, channel, event, data.
+///
+/// A column is as wide as what it has held so far, up to a quarter of the width. A longer channel is cut in its middle,
+/// and stands in full above the first line of it; events and data are folded and never cut.
+struct PrettyLayout {
+  /// The columns of the terminal.
+  var width = 80
+  let palette: EventLinePalette?
+  /// Whether more than ASCII can be shown.
+  let isUnicode: Bool
+  private var channelColumn = 0
+  private var eventColumn = 0
+  /// Marks of the long channels told last, the latest one at the end.
+  private var told: [Int] = []
+
+  /// The narrowest page that is written; a terminal that is narrower yet breaks lines itself.
+  static let narrowest = 20
+  private static let broadest = 1000
+  private static let fewWords = 24
+  private static let mostTold = 16
+  /// Where folded data begins.
+  private static let indent = 2
+
+  init(palette: EventLinePalette?, isUnicode: Bool) {
+    (self.palette, self.isUnicode) = (palette, isUnicode)
+  }
+
+  private var page: Int { min(max(width, Self.narrowest), Self.broadest) }
+  /// The widest column.
+  private var widest: Int { min(max(page / 4, 8), 32) }
+
+  /// Appends the event's lines; the end of the last one is the caller's.
+  mutating func write(_ event: PrettyEvent, into output: ByteBuffer) {
+    var writer = PageWriter(output: output, width: page, palette: palette)
+    let end = writeHead(event, &writer)
+    switch event.body {
+    case .data(let data): write(data, of: event, after: end, &writer)
+    case .sentence(let sentence): write(sentence, after: end, &writer)
+    }
+  }
+
+  // MARK: The columns
+
+  /// Writes time and channel; answers where the column of channels ends.
+  private mutating func writeHead(_ event: PrettyEvent, _ writer: inout PageWriter) -> Int {
+    let channel = event.channel.map(Diagnostics.escaped)
+    let columns = channel.map(TextWidth.columns) ?? 0
+    let colour = channel.flatMap { palette?.colour(of: $0.utf8) }
+    if let channel, columns > widest, isNews(channel) {
+      writer.advance(to: Self.indent)
+      writer.fold(channel + ":", indent: Self.indent, in: colour)
+      writer.newLine(indent: 0)
+    }
+    // Milliseconds only where there is room.
+    writer.fold(String(event.time.prefix(page < 60 ? 8 : 12)), indent: 0, in: palette?.key)
+    channelColumn = max(channelColumn, min(columns, widest))
+    guard channelColumn > 0 else { return writer.column }
+    let end = writer.column + 2 + min(channelColumn, widest)
+    if let channel {
+      writer.advance(to: writer.column + 2)
+      writer.fold(columns > widest ? cut(channel) : channel, indent: 0, in: colour)
+    }
+    return end
+  }
+
+  /// Begins a cell after the column that ends at `end`, as long as it has room there.
+  private func beginCell(_ columns: Int, after end: Int, _ writer: inout PageWriter) {
+    if end + 2 + columns <= page { writer.advance(to: end) }
+    writer.beginCell(columns, indent: Self.indent)
+  }
+
+  private mutating func write(
+    _ data: JSONValue, of event: PrettyEvent, after end: Int, _ writer: inout PageWriter
+  ) {
+    let name = Diagnostics.escaped(event.name ?? "")
+    let columns = TextWidth.columns(name)
+    beginCell(columns, after: end, &writer)
+    eventColumn = max(eventColumn, min(columns, widest))
+    let nameEnd = writer.column + max(columns, min(eventColumn, widest))
+    writer.fold(name, indent: Self.indent, in: palette?.event)
+    let notes = [
+      event.sender.map { "from " + Diagnostics.escaped($0) }, event.isRepaired ? "repaired" : nil,
+    ]
+    for text in notes.compactMap(\.self) {
+      writer.beginCell(TextWidth.columns(text), indent: Self.indent)
+      writer.fold(text, indent: Self.indent, in: palette?.key)
+    }
+    guard let line = PageWriter.line(data, columns: page - Self.indent) else {
+      writer.newLine(indent: Self.indent)
+      return writer.writeFolded(data, indent: Self.indent)
+    }
+    guard !line.isEmpty else { return }
+    beginCell(TextWidth.columns(line), after: nameEnd, &writer)
+    writer.fold(line, indent: Self.indent)
+  }
+
+  private func write(
+    _ sentence: PrettySentence, after end: Int, _ writer: inout PageWriter
+  ) {
+    let subject = sentence.subject.map(Diagnostics.escaped) ?? ""
+    let rest = Diagnostics.escaped(sentence.rest)
+    // It begins on this line and goes on below itself, as long as there is room for a few words.
+    beginCell(min(TextWidth.columns(subject + rest), Self.fewWords), after: end, &writer)
+    let indent = writer.room < Self.fewWords ? Self.indent : writer.column
+    writer.fold(subject, indent: indent, in: palette?.event)
+    writer.fold(rest, indent: indent)
+  }
+
+  // MARK: Channels that are longer than their column
+
+  private func cut(_ channel: String) -> String {
+    let mark = isUnicode ? "…" : ".."
+    let room = widest - mark.unicodeScalars.count
+    let scalars = channel.unicodeScalars
+    func fitting(_ scalars: some Sequence<Unicode.Scalar>, _ room: Int) -> [Unicode.Scalar] {
+      var left = room
+      return Array(
+        scalars.prefix {
+          left -= TextWidth.columns($0)
+          return left >= 0
+        })
+    }
+    let front = fitting(scalars, room - room / 2)
+    let back = fitting(scalars.reversed(), room / 2).reversed()
+    var text = String.UnicodeScalarView(front)
+    text.append(contentsOf: mark.unicodeScalars)
+    text.append(contentsOf: back)
+    return String(text)
+  }
+
+  /// Whether a long channel is not among those told last; it is from now on.
+  private mutating func isNews(_ channel: String) -> Bool {
+    let mark = EventLinePalette.mark(of: channel.utf8)
+    guard !told.contains(mark) else { return false }
+    told = told.suffix(Self.mostTold - 1) + [mark]
+    return true
+  }
+
+  // MARK: Gaps
+
+  /// Appends a rule across the width that says what was missed: as one line, or a line each.
+  func write(_ gap: GapWords, into output: ByteBuffer) {
+    var writer = PageWriter(output: output, width: page, palette: palette)
+    let whole = Diagnostics.escaped("\(gap.length): \(gap.consequence)")
+    let parts =
+      TextWidth.columns(whole) + 10 <= page
+      ? [whole] : [gap.length, gap.consequence].map(Diagnostics.escaped)
+    let dash = isUnicode ? "─" : "-"
+    for (index, part) in parts.enumerated() {
+      if index > 0 { writer.newLine(indent: 0) }
+      let columns = TextWidth.columns(part)
+      let isRule = columns + 10 <= page
+      let text =
+        isRule
+        ? String(repeating: dash, count: 4) + " \(part) "
+          + String(repeating: dash, count: page - columns - 6)
+        : part
+      writer.fold(text, indent: isRule ? 0 : Self.indent, in: palette?.gap)
+    }
+  }
+}

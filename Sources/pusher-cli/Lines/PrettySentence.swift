@@ -1,0 +1,90 @@
+internal import PusherCore
+
+/// What happens to channels and to the connection, in words.
+struct PrettySentence: Equatable {
+  /// Who did it, where somebody did.
+  var subject: String?
+  /// The rest, which begins with a blank after a subject.
+  var rest: String
+}
+
+extension PrettySentence {
+  /// The sentence for an event that the protocol or the program has a name for; `nil` where there is none.
+  ///
+  /// - Parameter members: How many are in the channel now, where that is known.
+  init?(_ event: String, _ data: JSONValue, members: Int?) {
+    guard let colon = event.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+    let word = String(event[event.index(after: colon)...])
+    guard let found = Self.ofChannel(word, data, members) ?? Self.ofConnection(word, data) else {
+      return nil
+    }
+    self = found
+  }
+
+  private static func ofChannel(
+    _ word: String, _ data: JSONValue, _ members: Int?
+  ) -> PrettySentence? {
+    let there = members.map { " (\($0) there)" } ?? ""
+    switch word {
+    case "member_added": return Self(subject: name(of: data), rest: " joined" + there)
+    case "member_removed": return Self(subject: name(of: data), rest: " left" + there)
+    case "subscription_succeeded":
+      let count = data["presence"]?["count"]?.integer.map { " (\($0) there)" }
+      return Self(rest: "subscribed" + (count ?? there))
+    case "subscription_error": return Self(rest: "subscription refused: " + failure(data))
+    case "subscription_count":
+      return data["subscription_count"]?.integer.map {
+        Self(rest: $0 == 1 ? "1 subscription" : "\($0) subscriptions")
+      }
+    case "left": return Self(rest: "left, since nobody else is there")
+    case "cache_miss": return Self(rest: "no event is cached")
+    case "online": return Self(subject: users(data), rest: " came online")
+    case "offline": return Self(subject: users(data), rest: " went offline")
+    default: return nil
+    }
+  }
+
+  private static func ofConnection(_ word: String, _ data: JSONValue) -> PrettySentence? {
+    func text(_ member: String) -> String { data[member]?.identifier ?? "" }
+    switch word {
+    case "connection_established":
+      return Self(rest: "connected to \(text("host")), socket \(text("socket_id"))")
+    case "connected":
+      let id = text("last_event_id")
+      return Self(rest: "connected to \(text("url"))" + (id.isEmpty ? "" : ", after event \(id)"))
+    case "disconnected":
+      let retry = text("retry_in")
+      return Self(
+        rest: "connection lost: \(text("reason"))"
+          + (retry.isEmpty ? "" : "; retrying in \(retry) s"))
+    case "signin_error": return Self(rest: "sign-in refused: " + failure(data))
+    case "error":
+      let code = text("code")
+      return Self(
+        rest: "the server reports error" + (code.isEmpty ? "" : " " + code) + ": " + text("message")
+      )
+    case "exit":
+      return Self(
+        rest: "ended after \(text("events")) events: \(text("reason")), status \(text("status"))")
+    default: return nil
+    }
+  }
+
+  /// Who a member is: the name that the app gave, with the id after it, else the id.
+  private static func name(of member: JSONValue) -> String {
+    let id = member["user_id"]?.identifier ?? "somebody"
+    guard let name = member["user_info"]?["name"]?.text, !name.isEmpty, name != id else {
+      return id
+    }
+    return "\(name) (\(id))"
+  }
+
+  private static func users(_ data: JSONValue) -> String {
+    (data["user_ids"]?.elements ?? []).compactMap(\.identifier).joined(separator: ", ")
+  }
+
+  private static func failure(_ data: JSONValue) -> String {
+    let status = data["status"]?.identifier.map { " (status \($0))" } ?? ""
+    return (data["error"]?.identifier ?? "") + status
+  }
+}
