@@ -23,6 +23,9 @@ struct Main {
       case .completion(let script): return early.print(script.text)
       case .configPath:
         return early.print(ConfigurationFile.path(Environment(environment)) + "\n")
+      case .configProfiles(let typed):
+        let names = try SettingsReader.profileNames(typed, environment: environment)
+        return early.print(names.map { $0 + "\n" }.joined())
       case .config(let typed, let isJSON):
         return try run(
           { ConfigCommand.run($0, isJSON: isJSON, diagnostics: $1) }, typed, environment)

@@ -24,7 +24,8 @@ import Testing
         let name = flag.isOnByDefault ? "--no-" + flag.name : flag.spelling
         let letter = flag.letter.map { "-\($0), " } ?? ""
         let value = flag.metavariable.isEmpty ? "" : " " + flag.metavariable
-        #expect(text.contains("  \(letter)\(name)\(value) "), "\(command.rawValue) \(name)")
+        let heads = [" ", "\n"].map { "  \(letter)\(name)\(value)\($0)" }
+        #expect(heads.contains { text.contains($0) }, "\(command.rawValue) \(name)")
         #expect(text.contains(flag.summary + (flag.standard.map { " (\($0))" } ?? "") + "\n"))
       }
     }
@@ -104,6 +105,18 @@ import Testing
     }
   }
 
+  @Test func `no option runs into its text`() {
+    for command in Self.working {
+      let lines = HelpPage.command(command, complete: true).text.split(separator: "\n")
+      for (line, next) in zip(lines, lines.dropFirst()) {
+        guard line.hasPrefix("  -") || line.hasPrefix("      --") else { continue }
+        let text = next.hasPrefix(String(repeating: " ", count: 28)) ? next : line
+        let margin = text.dropFirst(HelpPage.textColumn - 2)
+        #expect(margin.prefix(3).count { $0 == " " } == 2 && margin.hasPrefix("  "), "\(line)")
+      }
+    }
+  }
+
   @Test func `the manual names every topic of the help, and the help every field of a line`() throws
   {
     let commands = try Self.section("DESCRIPTION").joined(separator: " ")
@@ -145,7 +158,7 @@ import Testing
         guard
           let start = line.firstRange(of: "  pusher-cli ") ?? line.firstRange(of: "| pusher-cli ")
         else { continue }
-        let command = line[start.upperBound...].prefix { $0 != "|" }
+        let command = line[start.upperBound...].prefix { $0 != "|" && $0 != ">" }
         let words = command.split(separator: " ").map { $0.replacing("'", with: "") }
         #expect(throws: Never.self, "\(line)") { try Invocation(words.map(String.init)) }
       }

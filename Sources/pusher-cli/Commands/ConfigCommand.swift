@@ -2,6 +2,9 @@ internal import PusherCore
 
 /// Runs `config`: every setting of a command with its value and where it comes from.
 enum ConfigCommand {
+  /// What it takes besides a command.
+  static let words = ["path", "profiles"]
+
   /// Prints a table, or a JSON line for each setting; what would keep the command from running goes to standard error.
   static func run(
     _ settings: ConfigSettings, isJSON: Bool, diagnostics: Diagnostics

@@ -105,11 +105,18 @@ extension HelpPage {
 
   private static let commonHeading = "Common options:"
 
+  /// Where the texts of options begin.
+  static let textColumn = 30
+
   private static func line(for flag: Flag) -> String {
     let letter = flag.letter.map { "-\($0), " } ?? "    "
     let words = flag.spellings.suffix(1) + (flag.takesValue ? [flag.metavariable] : [])
     let head = "  " + letter + words.joined(separator: " ")
-    return head + String(repeating: " ", count: max(1, 30 - head.count)) + flag.summary
-      + (flag.standard.map { " (\($0))" } ?? "")
+    // What is too long for its column has its text on the next line.
+    let gap =
+      head.count > textColumn - 2
+      ? "\n" + String(repeating: " ", count: textColumn)
+      : String(repeating: " ", count: textColumn - head.count)
+    return head + gap + flag.summary + (flag.standard.map { " (\($0))" } ?? "")
   }
 }

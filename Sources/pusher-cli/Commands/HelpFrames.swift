@@ -111,9 +111,11 @@ extension HelpPage {
     .config: """
     Usage: pusher-cli config [COMMAND] [OPTION...]
            pusher-cli config path
+           pusher-cli config profiles
     Prints every setting that COMMAND, or subscribe, would have with these options,
     and where it comes from; with -o json a JSON line each. Secrets are left out.
-    'path' prints where the configuration file is.
+    'path' prints where the configuration file is, 'profiles' the names of the
+    profiles in it.
 
       pusher-cli config --env-file .env
       pusher-cli config trigger --profile shop -o json | jq -r .source
@@ -121,9 +123,17 @@ extension HelpPage {
     .completion: """
     Usage: pusher-cli completion bash|zsh|fish
     Prints a script that lets the shell complete commands, options and values;
-    'make install' puts the three where shells look for them.
+    'make install' puts the three where shells look for them. By hand, for you,
+    one of these in ~/.bashrc or ~/.zshrc
 
+      source <(pusher-cli completion bash)
+      source <(pusher-cli completion zsh)
+
+    and for fish, or for everybody:
+
+      pusher-cli completion fish >~/.config/fish/completions/pusher-cli.fish
       pusher-cli completion bash | sudo tee /etc/bash_completion.d/pusher-cli
+      pusher-cli completion zsh >/usr/local/share/zsh/site-functions/_pusher-cli
     """,
   ]
 }

@@ -16,6 +16,8 @@ enum Invocation: Equatable {
   /// The settings of the command that was typed, or their place on the disk.
   case config(TypedArguments, isJSON: Bool)
   case configPath
+  /// The names of the profiles, in the files that were typed or in the usual ones.
+  case configProfiles(TypedArguments)
   case completion(CompletionScript)
 
   /// Reads the words after the program's name.
@@ -94,11 +96,18 @@ extension Invocation {
       case .operand(let word) = rest[place]
     {
       if word == "path", rest.count == 1 { return .configPath }
+      if word == "profiles" {
+        rest.remove(at: place)
+        let typed = try TypedArguments(command, rest)
+        guard let extra = typed.operands.first else { return .configProfiles(typed) }
+        throw UsageError("config profiles takes no arguments (found '\(extra)')", helpFor: .config)
+      }
       guard let named = Command(word: word), Set<Command>.talking.contains(named) else {
-        let words = Set<Command>.talking.map(\.rawValue).sorted() + ["path"]
+        let words = Set<Command>.talking.map(\.rawValue).sorted() + ConfigCommand.words
         let clause = Suggestion.clause(for: word, in: words)
         throw UsageError(
-          "config takes a command or 'path' (found '\(word)')\(clause)", helpFor: .config)
+          "config takes a command, 'path' or 'profiles' (found '\(word)')\(clause)",
+          helpFor: .config)
       }
       command = named
       rest.remove(at: place)

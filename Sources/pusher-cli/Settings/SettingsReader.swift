@@ -27,9 +27,7 @@ struct SettingsReader {
   init(
     _ typed: TypedArguments, environment: [String: String], files: FileAccess
   ) throws(UsageError) {
-    self.typed = typed
-    self.environment = Environment(environment)
-    self.files = files
+    self.init(unread: typed, environment: environment, files: files)
     try takeURL()
     try typed.exclude(.local, .envFile)
     try typed.exclude(.local, .profile)
@@ -39,6 +37,13 @@ struct SettingsReader {
       fallbackFile = try dotEnv(path)
     }
     if Set<Command>.talking.contains(typed.command) { try takeConfiguration() }
+  }
+
+  /// A reader that has looked at no file.
+  init(unread typed: TypedArguments, environment: [String: String], files: FileAccess) {
+    self.typed = typed
+    self.environment = Environment(environment)
+    self.files = files
   }
 
   /// Takes the profile that is named, else the one called `default` where nothing else names an app, and the options for

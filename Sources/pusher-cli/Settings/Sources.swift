@@ -97,6 +97,14 @@ extension SettingsReader {
     return found
   }
 
+  /// The names of all profiles that could be asked for.
+  static func profileNames(
+    _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
+  ) throws(UsageError) -> [String] {
+    var reader = SettingsReader(unread: typed, environment: environment, files: files)
+    return Set(try reader.configurationFiles().flatMap(\.profiles.keys)).sorted()
+  }
+
   private mutating func configurationFile(
     _ path: Setting
   ) throws(UsageError) -> ConfigurationFile {

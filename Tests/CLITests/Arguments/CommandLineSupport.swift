@@ -14,7 +14,7 @@ func arguments(_ words: [String]) throws -> TypedArguments {
     .inspect(let typed),
     .sign(let typed), .webhook(let typed), .check(let typed):
     return typed
-  case .config(let typed, _): return typed
+  case .config(let typed, _), .configProfiles(let typed): return typed
   case .page, .version, .completion, .configPath: throw NoCommand()
   }
 }

@@ -22,6 +22,15 @@ struct CompletionTests {
   }
 
   @Test(arguments: CompletionScript.allCases)
+  func `the script says how it is installed`(script: CompletionScript) {
+    let head = script.text.prefix(600)
+    #expect(head.contains("For you alone"))
+    #expect(head.contains("pusher-cli completion \(script.rawValue)"))
+    let help = HelpPage.command(.completion, complete: false).text
+    #expect(help.contains("pusher-cli completion \(script.rawValue)"))
+  }
+
+  @Test(arguments: CompletionScript.allCases)
   func `the shell takes the script`(script: CompletionScript) throws {
     guard try Need.program(script.rawValue).isMet() else { return }
     let result = try PusherCLI.tool([script.rawValue, "-n", file(script)])
@@ -33,7 +42,7 @@ struct CompletionTests {
   private func offers(_ words: String...) throws -> [String] {
     let list = words.map { "'\($0)'" }.joined(separator: " ")
     let program =
-      "source \(try file(.bash)); COMP_WORDS=(pusher-cli \(list)); COMP_CWORD=\(words.count); "
+      "source \(try file(.bash)); COMP_WORDS=(\(PusherCLI.path) \(list)); COMP_CWORD=\(words.count); "
       + "compopt() { :; }; _pusher_cli; printf '%s\\n' \"${COMPREPLY[@]}\""
     let result = try PusherCLI.tool(["bash", "-c", program])
     #expect(result.errorText == "")
@@ -60,10 +69,119 @@ struct CompletionTests {
     #expect(try offers("subscribe", "--secret-file", String(file.dropLast(3))).contains(file))
   }
 
+  // MARK: What the program is asked for
+
+  /// A configuration file with two profiles, one of which would be more than a word to a shell.
+  private static let profiles = "[profile shop]\nkey = k\n[profile $(id);x]\nkey = l\n"
+
+  private static func write(_ text: String, _ name: String) throws -> String {
+    let path = TemporaryFolder.shared.file(name)
+    try text.write(toFile: path, atomically: true, encoding: .utf8)
+    return path
+  }
+
+  @Test func `the names of the profiles are printed one a line`() throws {
+    let path = try Self.write(Self.profiles, "profiles")
+    let files = [["--config", path], ["--config=\(path)"]]
+    for file in files {
+      let result = try PusherCLI.start(["config", "profiles"] + file).result()
+      #expect(result.outputText == "$(id);x\nshop\n" && result.errorText == "")
+    }
+    let named = ["PUSHER_CLI_CONFIG": path, "PUSHER_CLI_PROFILE": "missing"]
+    #expect(try PusherCLI.run("config", "profiles", environment: named).outputText.contains("shop"))
+    let none = try PusherCLI.run("config", "profiles", "--no-config", environment: named)
+    #expect(none.outputText == "" && none.ending == .exited(0))
+    let wrong = try PusherCLI.run("config", "profiles", "shop")
+    #expect(wrong.errorText.contains("config profiles takes no arguments (found 'shop')"))
+    let missing = try PusherCLI.run("config", "profiles", "--config", path + "-none")
+    #expect(missing.ending == .exited(2))
+  }
+
+  /// `serve --local` on a free port with subscribers, and its port.
+  private static func local(_ channels: String...) throws -> (String, [ChildProgram]) {
+    let file = TemporaryFolder.shared.file("port")
+    let server = try PusherCLI.start([
+      "serve", "--local", "--listen", "127.0.0.1:0", "--port-file", file,
+    ])
+    let port = String(try server.port(in: file))
+    let client = try PusherCLI.start(
+      ["subscribe", "--local", "--port", port, "-L"] + channels)
+    _ = try client.lines(1 + channels.count)
+    return (port, [server, client])
+  }
+
+  @Test func `bash offers profiles and the channels of a local server`() throws {
+    let path = try Self.write(Self.profiles, "profiles")
+    #expect(try offers("subscribe", "--config", path, "-P", "s") == ["shop"])
+    #expect(
+      try offers("trigger", "--config", "=", path, "--profile", "=") == [#"\$\(id\)\;x"#, "shop"])
+    #expect(try offers("subscribe", "--config", path + "-none", "-P", "") == [])
+    let (port, programs) = try Self.local("news", "private-a.1")
+    #expect(
+      try offers("subscribe", "--local", "-p", port, "-c", "") == ["news", "private-a.1"])
+    #expect(try offers("check", "--local", "--port", "=", port, "n") == ["news"])
+    #expect(try offers("subscribe", "--port", port, "-c", "") == [])
+    #expect(try offers("subscribe", "--local", "-p", port, "--exclude") == ["--exclude-event"])
+    programs[0].send(SIGTERM)
+    _ = try programs[0].wait()
+    #expect(try offers("subscribe", "--local", "-p", port, "-c", "") == [])
+  }
+
+  /// The environment of a shell that finds the program.
+  private static let finding =
+    "PATH=" + URL(filePath: PusherCLI.path).deletingLastPathComponent().path + ":"
+    + (PusherCLI.environment["PATH"] ?? "")
+
+  @Test func `fish offers profiles and the channels of a local server`() throws {
+    guard try Need.program("fish").isMet() else { return }
+    let path = try Self.write(Self.profiles, "profiles")
+    let (port, programs) = try Self.local("news", "private-a.1")
+    let lines = [
+      "subscribe --config \(path) -P s": ["shop"],
+      "subscribe --config=\(path) --profile ": ["$(id);x", "shop"],
+      "subscribe --local -p \(port) -c ": ["news", "private-a.1"],
+      "channels --local --port=\(port) n": ["news"], "subscribe -p \(port) -c ": [],
+    ]
+    for (line, words) in lines {
+      let result = try PusherCLI.tool([
+        "env", Self.finding, "fish", "-c",
+        "source \(file(.fish)); complete -C 'pusher-cli \(line)'",
+      ])
+      #expect(result.errorText == "")
+      let offered = result.outputText.split(separator: "\n").map {
+        String($0.prefix { $0 != "\t" })
+      }
+      #expect(offered.sorted() == words, "\(line)")
+    }
+    withExtendedLifetime(programs) {}
+  }
+
+  @Test func `zsh offers profiles and the channels of a local server`() throws {
+    guard try Need.program("zsh").isMet() else { return }
+    let path = try Self.write("[profile shop]\nkey = k\n[profile store]\nkey = l\n", "profiles")
+    let (port, programs) = try Self.local("news", "private-a.1")
+    let lines = [
+      "subscribe --config \(path) -P ": ["shop", "store"],
+      "subscribe --config=\(path) --profile=": ["shop", "store"],
+      "subscribe --local -p \(port) -c ": ["news", "private-a.1"],
+      "check --local --port=\(port) ": ["news", "private-a.1"],
+    ]
+    for (line, words) in lines {
+      let result = try PusherCLI.tool([
+        "env", Self.finding, "zsh", "-fc", Self.typing, "zsh", file(.zsh), line, words[1],
+      ])
+      for word in words {
+        #expect(result.outputText.contains(word), "\(line): \(result.outputText)")
+      }
+    }
+    withExtendedLifetime(programs) {}
+  }
+
   private static let values: [(String, String)] = [
     ("subscribe --output ", "json pretty raw"), ("subscribe --output=", "json pretty raw"),
     ("subscribe -o ", "json pretty raw"), ("serve --dialect ", "pusher reverb soketi"),
-    ("serve --fault d", "drop duplicate"),
+    ("serve --fault d", "drop duplicate"), ("subscribe --exec-fail ", "continue stop"),
+    ("subscribe --cluster us", "us2 us3"), ("subscribe --color a", "always auto"),
     ("channels --info ", "cache subscription_count user_count"),
   ]
 

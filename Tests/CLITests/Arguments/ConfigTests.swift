@@ -78,7 +78,8 @@ struct ConfigTests {
   @Test func `a word that is not a command is refused`() {
     #expect(
       refusal(of: "config subscrive")
-        == "config takes a command or 'path' (found 'subscrive'); did you mean 'subscribe'?")
+        == "config takes a command, 'path' or 'profiles' (found 'subscrive'); did you mean 'subscribe'?"
+    )
     #expect(
       refusal(of: "config trigger --reconnect never")?.contains("no option --reconnect") == true)
   }

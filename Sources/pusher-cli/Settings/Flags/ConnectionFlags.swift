@@ -55,7 +55,9 @@ extension Flag {
     "no-config", of: .talking, in: .connection, summary: "read no configuration file")
 
   static let cluster = Flag(
-    "cluster", .text("NAME"), of: .client, in: .connection, isCommon: true,
+    "cluster", .text("NAME"),
+    offers: ["mt1", "us2", "us3", "eu", "ap1", "ap2", "ap3", "ap4", "sa1"], of: .client,
+    in: .connection, isCommon: true,
     default: Service.pusher.defaultCluster, summary: "cluster of pusher.com",
     manual: "A cluster of pusher.com, {default} unless given.")
 
