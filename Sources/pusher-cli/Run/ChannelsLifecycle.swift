@@ -203,7 +203,7 @@ final class ChannelsLifecycle: Lifecycle {
 
   override var consequenceOfGap: String {
     settings.gapCommand == nil
-      ? super.consequenceOfGap : "the command of --on-gap is asked for the events of that time"
+      ? super.consequenceOfGap : "--on-gap asks for what was missed"
   }
 
   override func back(after length: Duration) {

@@ -37,6 +37,16 @@ struct GapRepairTests {
     #expect(result.ending == .exited(0))
   }
 
+  @Test func `people see a rule that says who is asked, and a mark on what it prints`() throws {
+    let missed = #"{"event":"m","channel":"news","data":{"n":1}}"#
+    let result = try run("echo '\(missed)'", "-n", "3", "-o", "pretty")
+    let lines = result.outputText.split(separator: "\n")
+    try #require(lines.count == 4, "\(lines)")
+    #expect(lines[1].hasPrefix("---- ") && lines[1].contains(" without a connection"))
+    #expect(lines[1].contains(": --on-gap asks for what was missed -"))
+    #expect(lines.contains { $0.hasSuffix(#"  news  m  repaired  {"n":1}"#) }, "\(lines)")
+  }
+
   @Test func `the command reads the gap as one line`() throws {
     let file = TemporaryFolder.shared.file("gap")
     let result = try run("cat >\(file)", "-n", "2")
