@@ -31,7 +31,7 @@ struct GapWords {
 
 /// Arranges events in columns, so that a terminal of any width can be watched: time, channel, event, data.
 ///
-/// A column is as wide as what it has held so far, up to a quarter of the width. A longer channel is cut in its middle,
+/// A column is as wide as what it has held so far, up to a quarter of a wide page. A longer channel is cut in its middle,
 /// and stands in full above the first line of it; events and data are folded and never cut.
 struct PrettyLayout {
   /// The columns of the terminal.
@@ -58,7 +58,7 @@ struct PrettyLayout {
 
   private var page: Int { min(max(width, Self.narrowest), Self.broadest) }
   /// The widest column.
-  private var widest: Int { min(max(page / 4, 8), 32) }
+  private var widest: Int { min(max(page / 4, 14), page - 12, 32) }
 
   /// Appends the event's lines; the end of the last one is the caller's.
   mutating func write(_ event: PrettyEvent, into output: ByteBuffer) {
@@ -167,26 +167,34 @@ struct PrettyLayout {
     return true
   }
 
-  // MARK: Gaps
+  // MARK: Rules across the page
 
-  /// Appends a rule across the width that says what was missed: as one line, or a line each.
+  /// Appends a rule that says on which day the next events come.
+  func write(day: String, into output: ByteBuffer) {
+    var writer = PageWriter(output: output, width: page, palette: palette)
+    writer.fold(rule(day, TextWidth.columns(day)), indent: 0, in: palette?.key)
+  }
+
+  /// Appends a rule that says what was missed: as one line, or a line each.
   func write(_ gap: GapWords, into output: ByteBuffer) {
     var writer = PageWriter(output: output, width: page, palette: palette)
     let whole = Diagnostics.escaped("\(gap.length): \(gap.consequence)")
     let parts =
       TextWidth.columns(whole) + 10 <= page
       ? [whole] : [gap.length, gap.consequence].map(Diagnostics.escaped)
-    let dash = isUnicode ? "─" : "-"
     for (index, part) in parts.enumerated() {
       if index > 0 { writer.newLine(indent: 0) }
       let columns = TextWidth.columns(part)
       let isRule = columns + 10 <= page
-      let text =
-        isRule
-        ? String(repeating: dash, count: 4) + " \(part) "
-          + String(repeating: dash, count: page - columns - 6)
-        : part
-      writer.fold(text, indent: isRule ? 0 : Self.indent, in: palette?.gap)
+      writer.fold(
+        isRule ? rule(part, columns) : part, indent: isRule ? 0 : Self.indent, in: palette?.gap)
     }
+  }
+
+  /// A rule with words of so many columns in it.
+  private func rule(_ words: String, _ columns: Int) -> String {
+    let dash = isUnicode ? "─" : "-"
+    return String(repeating: dash, count: 4) + " \(words) "
+      + String(repeating: dash, count: page - columns - 6)
   }
 }

@@ -3,12 +3,14 @@ internal import PusherCore
 /// Prints events for people: `-o pretty`.
 ///
 /// Events are arranged by a ``PrettyLayout``; members who come and go, and what happens to the connection, are told as
-/// sentences, and time without a connection as a rule across the page.
+/// sentences, and time without a connection as a rule across the page. A rule also says when a new day has begun.
 final class PrettyText {
   private let output: ByteBuffer
   private let style: EventLineStyle
   private var layout: PrettyLayout
   private var time = ""
+  /// The date of the last event.
+  private var day = ""
 
   init(output: ByteBuffer, style: EventLineStyle, page: PageSettings) {
     self.output = output
@@ -18,8 +20,15 @@ final class PrettyText {
 
   /// What comes now came at this time, and goes to a page of this width.
   func begin(at time: WallTime, columns: Int) {
-    self.time = String(time.localText.dropFirst(11).prefix(12))
+    let text = time.localText
+    self.time = String(text.dropFirst(11).prefix(12))
     layout.width = columns
+    let today = String(text.prefix(10))
+    if !day.isEmpty, day != today {
+      layout.write(day: today, into: output)
+      output.append(style.terminator)
+    }
+    day = today
   }
 
   /// An event of the application.

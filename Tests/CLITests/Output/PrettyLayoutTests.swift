@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @testable import pusher_cli
@@ -93,11 +94,12 @@ import Testing
     let events = [Self.event(long, 1), Self.event("news", 2), Self.event(long, 3)]
     #expect(
       Self.lines(events, width: 40) == [
-        "  private-encrypted-orders.eu.1234567:", "12:04:05  priva…4567  tick  1",
-        "12:04:05  news        tick  2", "12:04:05  priva…4567  tick  3",
+        "  private-encrypted-orders.eu.1234567:", "12:04:05  private…234567  tick  1",
+        "12:04:05  news            tick  2", "12:04:05  private…234567  tick  3",
       ])
     #expect(
-      Self.lines([events[0]], width: 40, isUnicode: false)[1] == "12:04:05  priv..4567  tick  1")
+      Self.lines([events[0]], width: 40, isUnicode: false)[1] == "12:04:05  privat..234567  tick  1"
+    )
   }
 
   @Test func `a name that is told again after many others stands in full again`() {
@@ -164,6 +166,40 @@ import Testing
       let shown = lines.joined().filter { !$0.isWhitespace }
       #expect(shown.hasSuffix(wanted.filter { !$0.isWhitespace }), "\(lines)")
     }
+  }
+
+  @Test func `any data stays within the page, and all of it is there`() {
+    var random = SeededGenerator(seed: 13)
+    for width in [20, 33, 80] {
+      for _ in 0..<400 {
+        let data = RandomJSON.value(depth: 5, &random)
+        let lines = Self.lines([Self.event("a", "b", data)], width: width)
+        for line in lines { #expect(TextWidth.columns(line) <= width, "\(line.debugDescription)") }
+        var wanted = PageWriter.json(data)
+        if case .string(let text) = data {
+          wanted = text.split(separator: "\n").map { Diagnostics.escaped(String($0)) }.joined()
+        }
+        let shown = String(lines.joined().filter { $0 != " " })
+        // A line end that is the text's last character stands at its end.
+        let isThere = [wanted, wanted + #"\n"#].contains {
+          shown.hasSuffix(String($0.filter { $0 != " " }))
+        }
+        #expect(isThere, "\(lines) \(wanted)")
+      }
+    }
+  }
+
+  @Test func `a new day is a rule across the page`() {
+    let output = ByteBuffer()
+    let text = PrettyText(output: output, style: EventLineStyle(), page: PageSettings())
+    let days: [Int64] = [20_000, 20_000, 20_001]
+    for day in days {
+      text.begin(at: WallTime(millisecondsSince1970: (day * 24 + 12) * 3_600_000), columns: 40)
+      text.write(event: "e", data: 1)
+    }
+    let lines = output.view.text.split(separator: "\n")
+    #expect(lines.count == 4)
+    #expect(lines[2] == "---- 2024-10-05 ------------------------")
   }
 
   // MARK: Sentences and rules

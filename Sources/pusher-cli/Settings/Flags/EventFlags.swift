@@ -138,7 +138,7 @@ extension Flag {
       stands as text, control characters are shown, a channel keeps its colour, and one that is longer than its column
       is cut in the middle and stands in full above its first line. Who joins and leaves a presence channel, by
       `user_info.name` and id, and what `--lifecycle` adds are sentences; a gap in the connection is a rule across the
-      page, with and without `--lifecycle`. `check` prints for people unless this asks it for `json`.
+      page, with and without `--lifecycle`, and so is a new day. `check` prints for people unless this asks it for `json`.
       """)
 
   static let raw = Flag(
