@@ -55,9 +55,8 @@ extension Flag {
     "no-config", of: .talking, in: .connection, summary: "read no configuration file")
 
   static let cluster = Flag(
-    "cluster", .text("NAME"),
-    offers: ["mt1", "us2", "us3", "eu", "ap1", "ap2", "ap3", "ap4", "sa1"], of: .client,
-    in: .connection, isCommon: true,
+    "cluster", .text("NAME"), offers: Service.clusters, of: .client, in: .connection,
+    isCommon: true,
     default: Service.pusher.defaultCluster, summary: "cluster of pusher.com",
     manual: "A cluster of pusher.com, {default} unless given.")
 
