@@ -41,7 +41,7 @@ enum CompletionScript: String, CaseIterable, Sendable {
   /// The filter that finds names in the lines of `channels`; names that a shell could take for more are left out.
   static let channelFilter = #"sed -n 's/.*"channel":"\([-A-Za-z0-9_=@,.]*\)".*/\1/p'"#
   /// How long a server may take, so that nobody waits at the keyboard.
-  static let askingTime = "--connect-timeout 300ms"
+  static let askingTime = "--connect-timeout 600ms"
 
   /// Words after which a command's own options are completed.
   static func words(of command: Command) -> [String] {

@@ -117,14 +117,25 @@ struct CompletionTests {
       try offers("trigger", "--config", "=", path, "--profile", "=") == [#"\$\(id\)\;x"#, "shop"])
     #expect(try offers("subscribe", "--config", path + "-none", "-P", "") == [])
     let (port, programs) = try Self.local("news", "private-a.1")
+    let both = ["news", "private-a.1"]
     #expect(
-      try offers("subscribe", "--local", "-p", port, "-c", "") == ["news", "private-a.1"])
-    #expect(try offers("check", "--local", "--port", "=", port, "n") == ["news"])
+      try Self.patiently(both) { try offers("subscribe", "--local", "-p", port, "-c", "") } == both)
+    #expect(
+      try Self.patiently(["news"]) { try offers("check", "--local", "--port", "=", port, "n") }
+        == ["news"])
     #expect(try offers("subscribe", "--port", port, "-c", "") == [])
     #expect(try offers("subscribe", "--local", "-p", port, "--exclude") == ["--exclude-event"])
     programs[0].send(SIGTERM)
     _ = try programs[0].wait()
     #expect(try offers("subscribe", "--local", "-p", port, "-c", "") == [])
+  }
+
+  /// What a shell offers, asked again where the machine was too busy for the short time that the server has.
+  private static func patiently(
+    _ words: [String], _ offers: () throws -> [String]
+  ) throws -> [String] {
+    for _ in 0..<3 where (try? offers()) == words { return words }
+    return try offers()
   }
 
   /// The environment of a shell that finds the program.
@@ -143,15 +154,17 @@ struct CompletionTests {
       "channels --local --port=\(port) n": ["news"], "subscribe -p \(port) -c ": [],
     ]
     for (line, words) in lines {
-      let result = try PusherCLI.tool([
-        "env", Self.finding, "fish", "-c",
-        "source \(file(.fish)); complete -C 'pusher-cli \(line)'",
-      ])
-      #expect(result.errorText == "")
-      let offered = result.outputText.split(separator: "\n").map {
-        String($0.prefix { $0 != "\t" })
+      let offered = try Self.patiently(words) {
+        let result = try PusherCLI.tool([
+          "env", Self.finding, "fish", "-c",
+          "source \(file(.fish)); complete -C 'pusher-cli \(line)'",
+        ])
+        #expect(result.errorText == "")
+        return result.outputText.split(separator: "\n").map {
+          String($0.prefix { $0 != "\t" })
+        }.sorted()
       }
-      #expect(offered.sorted() == words, "\(line)")
+      #expect(offered == words, "\(line)")
     }
     withExtendedLifetime(programs) {}
   }
@@ -167,12 +180,13 @@ struct CompletionTests {
       "check --local --port=\(port) ": ["news", "private-a.1"],
     ]
     for (line, words) in lines {
-      let result = try PusherCLI.tool([
-        "env", Self.finding, "zsh", "-fc", Self.typing, "zsh", file(.zsh), line, words[1],
-      ])
-      for word in words {
-        #expect(result.outputText.contains(word), "\(line): \(result.outputText)")
+      let offered = try Self.patiently(words) {
+        let result = try PusherCLI.tool(
+          ["env", Self.finding, "zsh", "-fc", Self.typing, "zsh", file(.zsh), line, words[1]],
+          within: .seconds(20))
+        return words.filter(result.outputText.contains)
       }
+      #expect(offered == words, "\(line)")
     }
     withExtendedLifetime(programs) {}
   }
