@@ -2,10 +2,19 @@
 package enum PercentEncoding {
   /// The text with everything but letters, digits and `-._~` written as `%XX`, in upper case.
   package static func encode(_ text: String) -> String {
+    encode(text, where: { !isUnreserved($0) })
+  }
+
+  /// The text with the percent sign and everything but visible ASCII written so: one that any header field can hold.
+  package static func encodeForField(_ text: String) -> String {
+    encode(text, where: { !ASCII.isVisible($0) || $0 == UInt8(ascii: "%") })
+  }
+
+  private static func encode(_ text: String, where isWritten: (UInt8) -> Bool) -> String {
     var encoded: [UInt8] = []
     encoded.reserveCapacity(text.utf8.count)
     for byte in text.utf8 {
-      if isUnreserved(byte) {
+      if !isWritten(byte) {
         encoded.append(byte)
       } else {
         encoded += bytes(byte)

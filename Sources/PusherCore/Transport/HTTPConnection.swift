@@ -14,9 +14,6 @@ package final class HTTPConnection {
   /// How many connections were made.
   package private(set) var connectionCount = 0
 
-  /// Methods that may be sent again when the first request may have had an effect (RFC 9110 section 9.2.2).
-  private static let idempotentMethods: Set = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]
-
   /// - Parameters:
   ///   - loop: The loop that everything runs on.
   ///   - routing: The routes to servers.
@@ -48,7 +45,7 @@ package final class HTTPConnection {
     try start(request, over: kept) { [weak self] result, exchange, now in
       guard let self else { return }
       let wasLost = kept != nil && exchange?.hasAnswer == false && Self.isLoss(result)
-      if wasLost, Self.idempotentMethods.contains(request.method),
+      if wasLost, request.isRepeatable,
         (try? start(request, over: nil) { result, _, now in completion(result, now) }) != nil
       {
         return

@@ -10,6 +10,11 @@ package final class HTTPExchange {
     /// Fields beside `Host`, `Content-Length` and `Connection`, which are added where they are missing.
     package var headers: HTTPHeaders
     package var body: [UInt8]
+    /// Whether it may be sent again although the first may have had an effect (RFC 9110 section 9.2.2); so are those
+    /// of some methods.
+    package var isRepeatable: Bool
+    /// Whether the answer's body is wanted; else its head is answer enough, whatever becomes of the rest.
+    package var wantsBody = true
     /// Whether another request may follow on the same connection.
     var keepsConnection = false
 
@@ -20,6 +25,7 @@ package final class HTTPExchange {
       self.url = url
       self.headers = headers
       self.body = body
+      isRepeatable = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"].contains(method)
     }
 
     /// The bytes to send; throws for a part that would break out of its line.
@@ -115,7 +121,7 @@ package final class HTTPExchange {
     route = routing.route(to: request.url)
     output.append(try request.encode(over: route))
     let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [weak self, loop] in
-      self?.finish(.failure(.timeout(timeout)), at: loop.now)
+      self?.fail(.timeout(timeout), at: loop.now)
     }
     self.timer = timer
     loop.add(timer)
@@ -143,6 +149,12 @@ package final class HTTPExchange {
   package func cancel() {
     completion = nil
     finish(.failure(.timeout(.zero)), at: loop.now)
+  }
+
+  /// Ends without the whole answer, of which the head may be all that is wanted.
+  private func fail(_ failure: Failure, at now: Instant) {
+    guard !request.wantsBody, let head else { return finish(.failure(failure), at: now) }
+    finish(.success(Response(head: head, body: [])), at: now)
   }
 
   private func finish(_ result: Result<Response, Failure>, at now: Instant) {
@@ -193,7 +205,7 @@ package final class HTTPExchange {
       try reader?.inputEnded()
       complete(at: now)
     } catch {
-      finish(.failure(.http(error)), at: now)
+      fail(.http(error), at: now)
     }
   }
 }
@@ -207,7 +219,7 @@ extension HTTPExchange: SocketStreamDelegate {
     do throws(TransportError) {
       try stream.write(from: output)
     } catch {
-      finish(.failure(.transport(error)), at: now)
+      fail(.transport(error), at: now)
     }
   }
 
@@ -220,7 +232,7 @@ extension HTTPExchange: SocketStreamDelegate {
       if let head, head.status >= 400, reader?.endsWithConnection == true {
         complete(at: now)
       } else {
-        finish(.failure(.transport(error)), at: now)
+        fail(.transport(error), at: now)
       }
       return
     }
@@ -235,11 +247,11 @@ extension HTTPExchange: SocketStreamDelegate {
         inputEnded(at: now)
       }
     } catch {
-      finish(.failure(.http(error)), at: now)
+      fail(.http(error), at: now)
     }
   }
 
   package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
-    finish(.failure(.transport(error)), at: now)
+    fail(.transport(error), at: now)
   }
 }

@@ -29,17 +29,19 @@ final class StreamRun {
     diagnostics: Diagnostics
   ) throws {
     self.settings = settings
-    run = PrintingRun(
-      settings.printing, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
+    run = try PrintingRun(
+      settings.feed, network: settings.network, descriptor: descriptor, loop: loop,
+      diagnostics: diagnostics)
     printer = StreamPrinter(
       settings: settings.printing, until: settings.until, output: run.output.buffer,
-      isTerminal: descriptor.isTerminal, receiver: run.hook, columns: { descriptor.columns },
+      isTerminal: descriptor.isTerminal, receiver: run.handler, columns: { descriptor.columns },
       wallTime: SystemClock.wall)
     let file = try settings.stateFile.map {
       try StateFile($0, url: settings.url, warn: diagnostics.warning)
     }
     let lastEventID = settings.lastEventID ?? file.map { String(decoding: $0.id, as: UTF8.self) }
-    let progress: any Progress = run.hook ?? run.output
+    run.handler?.begin(settings.url, after: lastEventID ?? "")
+    let progress: any Progress = run.handler ?? run.output
     let state = file.map {
       StateKeeper(
         $0, progress: progress, startingAfter: lastEventID ?? "",
@@ -50,7 +52,7 @@ final class StreamRun {
     let feed = try EventStreamFeed(
       loop: loop, destination: settings.destination, settings: settings.request,
       options: settings.options, lastEventID: lastEventID ?? "",
-      tap: StreamTap(printer: printer, state: state, hook: run.hook))
+      tap: StreamTap(printer: printer, state: state, handler: run.handler))
     self.feed = feed
     lifecycle = StreamLifecycle(
       settings: settings, diagnostics: diagnostics, printer: printer, startedAt: loop.now,
@@ -99,18 +101,18 @@ final class StreamRun {
 private final class StreamTap: FeedTap {
   private let printer: StreamPrinter
   private let state: StateKeeper?
-  private let hook: EventHook?
+  private let handler: (any EventHandling)?
 
-  init(printer: StreamPrinter, state: StateKeeper?, hook: EventHook?) {
+  init(printer: StreamPrinter, state: StateKeeper?, handler: (any EventHandling)?) {
     self.printer = printer
     self.state = state
-    self.hook = hook
+    self.handler = handler
   }
 
   func take(event: EventStreamEvent) -> TapVerdict {
     printer.print(event)
     state?.note(event.lastEventID)
-    return printer.isDone || printer.isFull || hook?.isFull == true ? .takenAndFull : .taken
+    return printer.isDone || printer.isFull || handler?.isFull == true ? .takenAndFull : .taken
   }
 }
 

@@ -36,11 +36,12 @@ final class SubscribeRun {
   ) throws {
     self.settings = settings
     let service = settings.connection.service
-    run = PrintingRun(
-      settings.printing, descriptor: descriptor, loop: loop, diagnostics: diagnostics)
+    run = try PrintingRun(
+      settings.feed, network: settings.connection.network, descriptor: descriptor, loop: loop,
+      diagnostics: diagnostics)
     printer = EventPrinter(
       settings: settings.printing, service: service, output: run.output.buffer,
-      isTerminal: descriptor.isTerminal, receiver: run.hook, columns: { descriptor.columns },
+      isTerminal: descriptor.isTerminal, receiver: run.handler, columns: { descriptor.columns },
       wallTime: SystemClock.wall)
     feed = try ChannelsFeed(
       loop: loop, destination: settings.destination(service: service),

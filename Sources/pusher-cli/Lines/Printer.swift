@@ -48,7 +48,7 @@ class Printer {
     template = settings.template
     hasTimestamps = settings.hasTimestamps
     self.receiver = receiver
-    printsEvents = receiver == nil || settings.hook?.prints == true
+    printsEvents = receiver == nil || settings.handler?.prints == true
     limit = settings.count ?? .max
     tally = settings.printsSummary ? EventTally() : nil
     capacity = settings.bufferSize

@@ -5,20 +5,14 @@ internal import PusherCore
 /// Commands are started before the loop waits, once the event's own line is written. What waits has a limit, which the
 /// owner heeds by leaving the socket unread.
 final class EventHook: LoopSource {
-  private typealias Entry = HookQueue<Waiting>.Entry
-
-  /// An event, and where its printed line ends in the output.
-  private struct Waiting {
-    let event: HandedEvent
-    let printedEnd: Int
-  }
+  private typealias Entry = HookQueue<WaitingEvent>.Entry
 
   private let settings: HookSettings
   private let limit: Int
   private let output: OutputQueue
   private let loop: EventLoop
   private let diagnostics: Diagnostics
-  private var queue: HookQueue<Waiting>
+  private var queue: HookQueue<WaitingEvent>
   /// The commands that run, by the numbers of their events.
   private var processes: [Int: ChildProcess] = [:]
   /// Until when no command is started, because the system could start none.
@@ -34,33 +28,25 @@ final class EventHook: LoopSource {
   /// Commands that the end of the run has ended.
   private var cutOff = 0
   private(set) var handled = 0
-  /// Called when a command has failed and the run is to end.
   var onFailure: (() -> Void)?
+  let failure = (status: ExitStatus.command, reason: "exec")
 
-  /// - Parameter limit: As many bytes of events may wait.
-  init(
-    _ settings: HookSettings, limit: Int, output: OutputQueue, loop: EventLoop,
-    diagnostics: Diagnostics
-  ) {
+  init(_ settings: HookSettings, in surroundings: HandlerSurroundings) {
     self.settings = settings
-    self.limit = limit
-    self.output = output
-    self.loop = loop
-    self.diagnostics = diagnostics
+    limit = surroundings.limit
+    output = surroundings.output
+    loop = surroundings.loop
+    diagnostics = surroundings.diagnostics
     queue = HookQueue(jobs: settings.jobs)
     loop.add(self)
   }
 
-  /// Whether no further event should come for now.
   var isFull: Bool { queue.cost >= limit }
 
-  /// Whether every event that came has had its command.
   var isIdle: Bool { queue.isEmpty }
 
-  /// Bytes of events that wait.
   var waitingBytes: Int { queue.cost }
 
-  /// Says once that the socket is left unread.
   func sayFull() {
     guard isFull, !hasSaidFull else { return }
     hasSaidFull = true
@@ -69,22 +55,17 @@ final class EventHook: LoopSource {
         + "the socket is left unread until there is room (--buffer sets the limit)")
   }
 
-  /// Starts what may start now.
   func startWaiting() {
     while mayStart, let entry = queue.start() { start(entry) }
   }
 
-  /// Drops what waits, and ends what runs.
-  ///
-  /// - Parameter signal: One that came to us and is passed on.
-  func cut(passing signal: Int32? = nil) {
+  func cut(passing signal: Int32?) {
     guard !isCut else { return }
     isCut = true
     missed += queue.drop()
     for process in processes.values { process.end(at: loop.now, by: signal) }
   }
 
-  /// Tells what was not handled, once the run ends; answers whether there was such.
   func tellMissed() -> Bool {
     if missed > 0 {
       let events = missed == 1 ? "1 event was" : "\(missed) events were"
@@ -101,8 +82,7 @@ final class EventHook: LoopSource {
   // MARK: One command
 
   private var mayStart: Bool {
-    guard pauseEnds == nil, let first = queue.first else { return false }
-    return first.event.printedEnd <= output.written
+    pauseEnds == nil && queue.mayStart(written: output.written)
   }
 
   private func start(_ entry: Entry) {
@@ -200,18 +180,13 @@ final class EventHook: LoopSource {
   }
 }
 
-extension EventHook: EventReceiver {
+extension EventHook: EventHandling {
   func take(_ event: HandedEvent) {
     guard !hasStopped, !isCut else {
       missed += 1
       return
     }
-    let names = [event.name, event.channel ?? "", event.userID ?? "", event.id ?? ""]
-    // The rest is what keeping an event costs beside its bytes.
-    let cost = names.reduce(event.line.count) { $0 + $1.utf8.count } + 512
-    queue.add(
-      Waiting(event: event, printedEnd: settings.prints ? output.end : 0), lane: event.lane,
-      cost: cost)
+    queue.add(event, printedEnd: settings.prints ? output.end : 0)
   }
 }
 

@@ -1,9 +1,9 @@
 internal import PusherCore
 
-/// The events that wait for a command, and which of them may start now.
+/// The events that wait for a command or a receiver, and which of them may start now.
 ///
 /// Events of one lane start in the order in which they came, and never two of them at once; lanes take turns. It is pure:
-/// its owner starts the commands and says when they have ended.
+/// its owner starts the work and says when it has ended.
 struct HookQueue<Event> {
   /// One event that waits or runs.
   struct Entry {
@@ -95,6 +95,13 @@ struct HookQueue<Event> {
     turns = Line()
     return waiting
   }
+
+  /// Forgets what waits, and answers it in the order in which it came.
+  mutating func takeWaiting() -> [Entry] {
+    let entries = lanes.elements.flatMap(\.entries.elements).sorted { $0.number < $1.number }
+    _ = drop()
+    return entries
+  }
 }
 
 /// A line in which the first leaves in constant time.
@@ -104,6 +111,7 @@ private struct Line<Element> {
   private var start = 0
 
   var first: Element? { start < places.count ? places[start] : nil }
+  var elements: [Element] { places.compactMap(\.self) }
 
   mutating func append(_ element: Element) {
     places.append(element)

@@ -66,8 +66,8 @@ final class PrintingRun {
   let output: OutputQueue
   /// Announces that the run is ready.
   let readiness: Readiness
-  /// Runs a command for each event.
-  let hook: EventHook?
+  /// Handles each event in place of the output, or besides it.
+  let handler: (any EventHandling)?
   private let health: HealthFile?
   private let settings: PrintSettings
   private let diagnostics: Diagnostics
@@ -92,11 +92,12 @@ final class PrintingRun {
   /// How long a stalled reader may hold up the end by --timeout; other ends wait for it.
   private static let flushTime: Duration = .seconds(1)
 
+  /// - Throws: What keeps events from being handled at all.
   init(
-    _ settings: PrintSettings, descriptor: OutputDescriptor, loop: EventLoop,
+    _ feed: FeedSettings, network: NetworkSettings, descriptor: OutputDescriptor, loop: EventLoop,
     diagnostics: Diagnostics
-  ) {
-    self.settings = settings
+  ) throws {
+    settings = feed.printing
     self.diagnostics = diagnostics
     self.loop = loop
     output = OutputQueue(descriptor: descriptor, limit: settings.bufferSize)
@@ -104,10 +105,10 @@ final class PrintingRun {
       command: settings.onReady, descriptor: settings.readyDescriptor, loop: loop,
       diagnostics: diagnostics)
     health = settings.healthFile.map { HealthFile($0, diagnostics: diagnostics) }
-    hook = settings.hook.map { [output] in
-      EventHook(
-        $0, limit: settings.bufferSize, output: output, loop: loop, diagnostics: diagnostics)
-    }
+    handler = try settings.handler?.handler(
+      in: HandlerSurroundings(
+        output: output, limit: settings.bufferSize, loop: loop, diagnostics: diagnostics),
+      feed: feed, network: network)
   }
 
   /// Makes a command's run on a loop of its own and lets it go; answers how it went.
@@ -137,7 +138,7 @@ final class PrintingRun {
     output.onFailure = { [unowned self] in outputFailed($0) }
     loop.beforeWait { [unowned self] in finishRound() }
     readiness.onEnd = { [unowned self] in readyCommandEnded(hasFailed: $0) }
-    hook?.onFailure = { [unowned self] in commandFailed("exec") }
+    handler?.onFailure = { [unowned self] in handlerFailed() }
     startTimers()
     readiness.manager.watch(loop) { [unowned feed] in feed.heardAt }
     feed.connect()
@@ -178,7 +179,7 @@ final class PrintingRun {
   private func status(since earlier: Int, over time: Duration? = nil) -> RunStatus {
     RunStatus(
       events: count, recent: count - earlier, period: time,
-      queued: output.buffer.count + (hook?.waitingBytes ?? 0), lastEventAt: lastEventAt)
+      queued: output.buffer.count + (handler?.waitingBytes ?? 0), lastEventAt: lastEventAt)
   }
 
   /// The end by --timeout: what was asked for, unless events were counted, or there never could be any.
@@ -219,12 +220,15 @@ final class PrintingRun {
   /// but not for commands.
   private func limitFlush() {
     let isDone = printer?.isDone == true
-    guard hook != nil || !isDone else { return }
+    guard handler != nil || !isDone else { return }
     after(Self.flushTime) { run in
-      run.hook?.cut()
+      run.handler?.cut(passing: nil)
       guard !isDone else { return }
       run.isOverdue = true
-      if run.hook?.isIdle ?? true { run.loop.stop() }
+      guard run.isHandled else { return }
+      run.tellMissed()
+      run.stopIfDone()
+      run.loop.stop()
     }
   }
 
@@ -247,7 +251,7 @@ final class PrintingRun {
       lastEventAt = loop.now
       if let idle = settings.idleTimeout { idleTimer?.deadline = loop.now.advanced(by: idle) }
     }
-    hook?.startWaiting()
+    handler?.startWaiting()
     health?.note(feed?.heardAt)
     owner?.roundEnded()
     guard ending == nil else { return stopIfDone() }
@@ -255,7 +259,7 @@ final class PrintingRun {
   }
 
   /// Whether something other than the output keeps events from being taken.
-  private var mustWait: Bool { hook?.isFull == true || owner?.isHolding == true }
+  private var mustWait: Bool { handler?.isFull == true || owner?.isHolding == true }
 
   private func adjustReading() {
     var pressure = output.pressure(at: loop.now)
@@ -266,7 +270,7 @@ final class PrintingRun {
       pressure = output.pressure(at: loop.now)
       feed?.isPaused = pressure != .none || mustWait
     }
-    hook?.sayFull()
+    handler?.sayFull()
     guard pressure == .full, !hasSaidFull else { return }
     hasSaidFull = true
     diagnostics.warning(
@@ -280,10 +284,11 @@ final class PrintingRun {
     guard ending == nil || ending == reason else { return }
     ending = reason
     if case .signal(let number) = reason {
-      hook?.cut(passing: number == Signals.brokenPipe ? nil : number)
+      handler?.cut(passing: number == Signals.brokenPipe ? nil : number)
     } else if output.failure != nil {
-      hook?.cut()
+      handler?.cut(passing: nil)
     }
+    if isHandled { tellMissed() }
     // The command of --on-ready can still change the status of a successful run.
     let isOver = readiness.isOver(succeeds: succeeds)
     if isOver || !succeeds { printExit() }
@@ -302,7 +307,7 @@ final class PrintingRun {
 
   /// The last line, once, while there is a reader; commands of `--exec` print before it.
   private func printExit() {
-    guard let ending, output.failure == nil, !hasPrintedExit, hook?.isIdle ?? true else { return }
+    guard let ending, output.failure == nil, !hasPrintedExit, isHandled else { return }
     hasPrintedExit = true
     switch ending {
     case .status(let status, let reason):
@@ -318,21 +323,31 @@ final class PrintingRun {
   }
 
   private func readyCommandEnded(hasFailed: Bool) {
-    if hasFailed { commandFailed("on-ready") }
+    if hasFailed { fail(.command, "on-ready") }
     if ending != nil { stopIfDone() }
   }
 
-  /// Ends the run with 7, also when it was about to end with success.
-  private func commandFailed(_ reason: String) {
-    let failure = Ending.status(.command, reason: reason)
+  private func handlerFailed() {
+    if let failure = handler?.failure { fail(failure.status, failure.reason) }
+  }
+
+  private func tellMissed() {
+    if handler?.tellMissed() == true { handlerFailed() }
+  }
+
+  /// Whether every event that came has been handled.
+  private var isHandled: Bool { handler?.isIdle ?? true }
+
+  /// Ends the run with a failure, also when it was about to end with success.
+  private func fail(_ status: ExitStatus, _ reason: String) {
+    let failure = Ending.status(status, reason: reason)
     guard ending != nil else { return end(failure) }
     if succeeds { ending = failure }
   }
 
   private func stopIfDone() {
-    guard readiness.isOver(succeeds: succeeds), hook?.isIdle ?? true, owner?.isHolding != true
-    else { return }
-    if hook?.tellMissed() == true { commandFailed("exec") }
+    guard readiness.isOver(succeeds: succeeds), isHandled, owner?.isHolding != true else { return }
+    tellMissed()
     printExit()
     if feed?.isClosed == true && output.isSettled || isOverdue { loop.stop() }
   }

@@ -23,12 +23,10 @@ extension SubscribeSettings {
   /// How the session behaves; `longestSilence` is the longest silence before a ping, in spite of the other settings.
   func sessionOptions(service: Service, longestSilence: Duration? = nil) -> SessionOptions {
     let silence = feed.activityTimeout ?? .seconds(120)
-    // A longest wait below a second asks for quick retries, but the program must still wait.
-    let floor = min(.seconds(1), max(.milliseconds(10), feed.retryMaxDelay))
     var options = SessionOptions(
       service: service, activityTimeout: min(silence, longestSilence ?? silence),
       pongTimeout: pongTimeout, connectTimeout: connection.connectTimeout,
-      reconnect: feed.policy(floor: floor))
+      reconnect: feed.policy(floor: feed.leastWait))
     options.presence.members = maxMembers
     return options
   }

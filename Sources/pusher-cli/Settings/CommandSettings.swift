@@ -44,6 +44,10 @@ struct FeedSettings: Equatable, Sendable {
 }
 
 extension FeedSettings {
+  /// The least wait where the settings leave it open: a longest wait below a second asks for quick retries, but the
+  /// program must still wait.
+  var leastWait: Duration { min(.seconds(1), max(.milliseconds(10), retryMaxDelay)) }
+
   /// When a lost connection is dialled again, with the least wait.
   func policy(floor: Duration) -> ReconnectPolicy {
     let mode: ReconnectPolicy.Mode =
@@ -97,7 +101,7 @@ extension SettingsReader {
   /// What was typed for `subscribe` and `sse`, the warnings so far included.
   ///
   /// - Parameter isRepeatable: Whether what is asked may be asked again without being told so.
-  func feed(isRepeatable: Bool = true) throws(UsageError) -> FeedSettings {
+  mutating func feed(isRepeatable: Bool = true) throws(UsageError) -> FeedSettings {
     let isRepeated = isRepeatable || typed.text(.reconnect) != nil
     return FeedSettings(
       printing: try printing(), reconnect: isRepeated ? try choice(.reconnect) : .never,

@@ -32,8 +32,8 @@ struct PrintSettings: Equatable, Sendable {
   var printsSummary = false
   /// A file that is touched while the server is heard.
   var healthFile: String?
-  /// The command that gets the events.
-  var hook: HookSettings?
+  /// What gets the events besides the output, or in its place.
+  var handler: HandlerSettings?
   /// What `pretty` writes on.
   var page = PageSettings()
 }
@@ -73,7 +73,7 @@ enum OutputFormat: String, CaseIterable, Sendable {
 
 extension SettingsReader {
   /// What was typed about printing.
-  func printing() throws(UsageError) -> PrintSettings {
+  mutating func printing() throws(UsageError) -> PrintSettings {
     let output: OutputFormat = try choice(.output, "PUSHER_CLI_OUTPUT")
     let template = try template()
     return PrintSettings(
@@ -88,7 +88,7 @@ extension SettingsReader {
       color: try color(for: template == nil ? output : .raw),
       onReady: typed.text(.onReady), readyDescriptor: try readyDescriptor(),
       statsInterval: typed.duration(.stats), printsSummary: typed.isOn(.summary),
-      healthFile: typed.text(.healthFile), hook: try hook(), page: page)
+      healthFile: typed.text(.healthFile), handler: try handler(), page: page)
   }
 
   /// The page that the environment describes.
@@ -101,18 +101,6 @@ extension SettingsReader {
     let name = locale.lowercased()
     page.isUnicode = name.range(ofBytes: "utf-8") != nil || name.range(ofBytes: "utf8") != nil
     return page
-  }
-
-  /// The command of `--exec`.
-  private func hook() throws(UsageError) -> HookSettings? {
-    for flag in [Flag.tee, .execJobs, .execTimeout, .execFail] {
-      try typed.require(flag, with: .exec)
-    }
-    guard let command = typed.text(.exec) else { return nil }
-    return HookSettings(
-      command: command, jobs: typed.number(.execJobs), timeout: typed.duration(.execTimeout),
-      onFailure: HookSettings.FailureRule(rawValue: typed.word(.execFail)) ?? .continue,
-      prints: typed.isOn(.tee))
   }
 
   /// The descriptor of `--ready-fd`, which the caller must have opened.

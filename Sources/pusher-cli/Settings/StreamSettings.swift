@@ -68,9 +68,7 @@ extension StreamSettings {
     guard stateFile != "-" else {
       throw UsageError("--state-file needs a file of its own; '-' is none")
     }
-    if stateFile != nil, typed.number(.execJobs) > 1 {
-      throw UsageError("--state-file keeps one place in the stream; leave out --exec-jobs")
-    }
+    if stateFile != nil { try reader.keepPlace() }
     headers.removeAll { $0.name.lowercased() == "last-event-id" }
     lastEventID = try reader.lastEventID(among: fields.all)
     network = try reader.network()
@@ -126,6 +124,19 @@ extension SettingsReader {
       if let found = Netrc.userInfo(for: url, in: netrc) { url.userInfo = found }
     }
     return url
+  }
+
+  /// Refuses what would leave the state file without one place in the stream, up to which all is done.
+  fileprivate func keepPlace() throws(UsageError) {
+    for flag in [Flag.execJobs, .forwardJobs] where typed.number(flag) > 1 {
+      throw UsageError(
+        "--state-file keeps one place in the stream; leave out \(flag.spelling)")
+    }
+    guard !typed.isGiven(.forwardTimeout) || typed.isGiven(.forwardDead) else {
+      throw UsageError(
+        "--state-file loses no event: give --forward-dead for those that --forward-timeout gives up"
+      )
+    }
   }
 
   fileprivate func method(hasBody: Bool) throws(UsageError) -> String {

@@ -45,8 +45,7 @@ struct TypedArguments: Equatable, Sendable {
   private static let rivals: [Set<String>] = [
     ["auth-endpoint", "auth-command", "secret-file"], ["insecure", "cacert"],
     ["format", "output"], ["format", "timestamps"], ["user-auth-endpoint", "user-auth-command"],
-    ["quiet", "verbose"],
-    ["ipv4", "ipv6"],
+    ["quiet", "verbose"], ["ipv4", "ipv6"], ["exec", "forward"],
   ]
 
   /// Takes the options of a file that this command has, except where one was given that says the same or the opposite.

@@ -67,6 +67,15 @@ struct HookQueueTests {
     #expect(queue.isEmpty && queue.first == nil)
   }
 
+  @Test func `what waits can be taken out, in the order in which it came`() {
+    var queue = queue(jobs: 2, "a1", "b2", "c3", "a4", "b5", "a6")
+    let running = startAll(&queue)
+    #expect(queue.takeWaiting().map(\.event) == ["c3", "a4", "b5", "a6"])
+    #expect(queue.running == 2 && queue.waiting == 0 && queue.cost == 0 && queue.first == nil)
+    for entry in running { queue.end(entry) }
+    #expect(queue.isEmpty)
+  }
+
   @Test(arguments: [1, 2, 5, 64])
   func `whatever ends when, all events start once and each lane in its order`(jobs: Int) {
     var random = SeededGenerator(seed: UInt64(jobs))

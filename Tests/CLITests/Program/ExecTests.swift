@@ -2,47 +2,6 @@ import Foundation
 import PusherCore
 import Testing
 
-/// What the tests of `--exec` share.
-private enum Hooked {
-  /// A server that sends these events, and stays.
-  static func server(_ events: (name: String, channel: String, data: String)...) throws
-    -> ScriptedServer
-  {
-    let channels = Set(events.map(\.channel)).count
-    return try ScriptedServer { connection in
-      try connection.join(channels)
-      for event in events {
-        try connection.send(event: event.name, channel: event.channel, data: event.data)
-      }
-      try connection.stay()
-    }
-  }
-
-  /// A server that sends `e` with the numbers from 1 as data.
-  static func counting(_ count: Int) throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      try connection.join()
-      for number in 1...count { try connection.send(event: "e", data: "\(number)") }
-      try connection.stay()
-    }
-  }
-
-  static func line(_ number: Int) -> String {
-    #"{"event":"e","channel":"news","data":\#(number)}"#
-  }
-
-  static func create(_ file: String) throws {
-    try "".write(toFile: file, atomically: true, encoding: .utf8)
-  }
-
-  /// Shell that waits until a file is there.
-  static func awaiting(_ file: String) -> String {
-    "until [ -e \(file) ]; do sleep 0.01; done"
-  }
-
-  static func isGone(_ id: pid_t) -> Bool { kill(id, 0) != 0 && errno == ESRCH }
-}
-
 @Suite("--exec: a command for each event")
 struct ExecTests {
   @Test func `data reaches standard input byte for byte, and none of it is a word of the shell`()

@@ -172,23 +172,43 @@ extension BrokenSetup {
       return clients(nobody + ["--port", "\(port)"], "http://127.0.0.1:\(port)/", options)
         .filter { ["subscribe", "sse"].contains($0.command) }
     },
-    BrokenSetup(name: "`--timeout` passes before `--count` is reached") {
-      let server = try ScriptedServer { connection in
-        let request = try connection.request()
-        guard request.headers["Upgrade"] != nil else {
-          try connection.send(
-            stream: "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
-          try connection.remain()
-        }
-        try connection.welcome(request)
-        try connection.acceptSubscription()
-        try connection.stay()
+    BrokenSetup(name: "nobody listens where `--forward` leads") {
+      let port = try Loopback.closedPort()
+      let receiver = ["--forward", "http://127.0.0.1:\(port)/", "--forward-timeout", "1ms"]
+      return try withExtendedLifetime(feeding("data: 1\n\n")) { server in
+        try results(listeners(server, ["-n", "1"] + receiver))
       }
+    },
+    BrokenSetup(name: "`--timeout` passes before `--count` is reached") {
       let options = ["-n", "1", "-W", "500ms"]
-      let commands = clients(server.address, "http://127.0.0.1:\(server.port)/", options)
-        .filter { ["subscribe", "sse"].contains($0.command) }
       let listen = ["webhook", "listen", "--key", "k", "--listen", "127.0.0.1:0"] + options
-      return try results(commands + [("webhook listen", listen)])
+      return try withExtendedLifetime(feeding()) { server in
+        try results(listeners(server, options) + [("webhook listen", listen)])
+      }
     },
   ]
+
+  /// A server of a channel and of a stream, with one event in both, or none.
+  private static func feeding(_ event: String? = nil) throws -> ScriptedServer {
+    try ScriptedServer { connection in
+      let request = try connection.request()
+      guard request.headers["Upgrade"] != nil else {
+        try connection.send(
+          stream: "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + (event ?? ""))
+        try connection.remain()
+      }
+      try connection.welcome(request)
+      try connection.acceptSubscription()
+      if event != nil { try connection.send(event: "e", data: "1") }
+      try connection.stay()
+    }
+  }
+
+  /// The commands that print events, with the arguments that lead them to a server.
+  private static func listeners(
+    _ server: ScriptedServer, _ options: [String]
+  ) -> [(command: String, arguments: [String])] {
+    clients(server.address, "http://127.0.0.1:\(server.port)/", options)
+      .filter { ["subscribe", "sse"].contains($0.command) }
+  }
 }

@@ -58,10 +58,14 @@ import Testing
     }
 
     /// The status, or `nil` when the request failed.
-    func ask(_ method: String = "GET") throws -> Int? {
+    func ask(
+      _ method: String = "GET", _ change: (inout HTTPExchange.Request) -> Void = { _ in }
+    ) throws -> Int? {
       let url = try HTTPURL(parsing: "http://127.0.0.1:\(server.port)/x")
       var status: Int?
-      try client.send(HTTPExchange.Request(method: method, url: url)) { [harness] result, _ in
+      var request = HTTPExchange.Request(method: method, url: url)
+      change(&request)
+      try client.send(request) { [harness] result, _ in
         status = (try? result.get())?.head.status
         harness.loop.stop()
       }
@@ -109,5 +113,31 @@ import Testing
     #expect(try run.ask("POST") == 200)
     #expect(try run.ask("POST") == nil)
     #expect(run.server.requests.count == 2)
+  }
+
+  @Test func `what its sender says may be repeated is`() throws {
+    let run = try Run([Self.ok, "", Self.ok])
+    #expect(try run.ask("POST") == 200)
+    #expect(try run.ask("POST") { $0.isRepeatable = true } == 200)
+    #expect(run.server.requests.count == 3 && run.server.connections == 2)
+  }
+
+  @Test(arguments: [
+    "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n",
+    "HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\nno chunk\r\n",
+  ])
+  func `where the body is not wanted the head is answer enough`(answer: String) throws {
+    let run = try Run([answer, answer, Self.ok])
+    #expect(try run.ask() == nil)
+    #expect(try run.ask { $0.wantsBody = false } == Int(answer.dropFirst(9).prefix(3)))
+    // What was left of the answer is not taken for the next one.
+    #expect(try run.ask { $0.wantsBody = false } == 200)
+    #expect(run.server.connections == 3)
+  }
+
+  @Test func `a connection whose body is not wanted is kept, when the body is short`() throws {
+    let run = try Run([Self.ok, Self.ok])
+    for _ in 0..<2 { #expect(try run.ask("POST") { $0.wantsBody = false } == 200) }
+    #expect(run.server.connections == 1)
   }
 }

@@ -4,7 +4,7 @@ extension Flag {
   /// What `subscribe` and `sse` receive and print, and what `webhook listen` shares with them.
   static let receiving: [Flag] = [
     .channel, .event, .excludeEvent, .count, .timeout, .idleTimeout, .onReady, .readyFD, .exec,
-    .tee, .execJobs, .execTimeout, .execFail, .stats, .timestamps, .output, .raw, .format, .null,
+    .execJobs, .execTimeout, .execFail, .stats, .timestamps, .output, .raw, .format, .null,
     .rawData, .lifecycle, .buffer, .maxEvent, .until, .maxMembers,
   ]
 
@@ -84,10 +84,6 @@ extension Flag {
       do not end within 2 seconds. What was not handed over is told at the end, and a run that would have ended with
       status 0 then ends with 7. With --state-file an event counts once its command has ended.
       """)
-
-  static let tee = Flag(
-    "tee", of: .printing, in: .receive, summary: "with --exec, print the events too",
-    manual: "With --exec print each event too, as --output says, and before its command begins.")
 
   static let execJobs = Flag(
     "exec-jobs", .integer(1...64), of: .printing, in: .receive, default: "1",

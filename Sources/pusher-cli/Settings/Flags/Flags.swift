@@ -4,9 +4,9 @@
 /// a flag may stand before the command. Rows stand in the order of the help.
 enum Flags {
   static let all =
-    Flag.receiving + Flag.steering + Flag.sending + Flag.asking + Flag.requesting + Flag.serving
-    + Flag.hooking
-    + Flag.connecting + Flag.authorizing + Flag.waiting + Flag.speaking
+    Flag.receiving + Flag.forwarding + Flag.steering + Flag.sending + Flag.asking + Flag.requesting
+    + Flag.serving + Flag.hooking + Flag.connecting + Flag.authorizing + Flag.waiting
+    + Flag.speaking
 
   /// The rows a command knows.
   static func of(_ command: Command) -> [Flag] {

@@ -1,0 +1,341 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite(
+  "--forward: receivers that fail, hang and lie",
+  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)))
+struct ForwardFailureTests {
+  /// Starts `subscribe` with quick retries.
+  private func forward(
+    _ server: ScriptedServer, to receiver: ForwardReceiver, _ options: String...,
+    environment: [String: String] = [:]
+  ) throws -> ChildProgram {
+    try PusherCLI.start(
+      ["subscribe"] + server.address
+        + ["news", "--retry-max-delay", "20ms", "--forward", receiver.url] + options,
+      environment: environment)
+  }
+
+  @Test func `an event is sent again until a 2xx, with the same key and in its turn`() throws {
+    let server = try Hooked.counting(2)
+    let receiver = try ForwardReceiver(
+      "500", "404", "429+0", "503+soon", "reset", "drop", "302", "200")
+    let result = try forward(server, to: receiver, "-n", "2").result()
+    #expect(result.ending == .exited(0))
+    let requests = try receiver.requests(9)
+    #expect(requests.map(\.body) == Array(repeating: Hooked.line(1), count: 8) + [Hooked.line(2)])
+    #expect(Set(requests.map(\.key)).count == 2)
+    #expect(requests[7].key == requests[0].key && requests[8].key != requests[0].key)
+    // A redirect is not followed.
+    #expect(requests.allSatisfy { $0.path == "/hook?x=1" })
+    // Told once, and that it is over.
+    let lines = result.errorLines
+    try #require(lines.count == 2, "\(lines)")
+    #expect(
+      lines[0].hasPrefix(
+        "pusher-cli: warning: --forward: 127.0.0.1:\(receiver.port): HTTP 500 (event e of news); trying again in "
+      ))
+    #expect(
+      lines[1]
+        == "pusher-cli: --forward: 127.0.0.1:\(receiver.port) takes events again (event e of news)")
+  }
+
+  @Test func `-v tells each try, and nothing of the URL that may be a token`() throws {
+    let server = try Hooked.counting(1)
+    let receiver = try ForwardReceiver("reset", "drop", "500", "302", "200")
+    let text = try forward(server, to: receiver, "-n", "1", "-v").result().errorText
+    #expect(text.contains("HTTP 500 (event e"))
+    #expect(text.contains("HTTP 302, a redirect, which is not followed (event e"))
+    #expect(text.components(separatedBy: "; trying again in").count == 5)
+    #expect(!text.contains("hook"))
+  }
+
+  @Test(arguments: [("429+20", "120s", "20 s"), ("503+3600", "30s", "30 s")])
+  func `Retry-After is waited for, up to --retry-max-delay`(
+    behaviour: String, limit: String, wait: String
+  ) throws {
+    let server = try Hooked.counting(1)
+    let receiver = try ForwardReceiver(behaviour)
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "--retry-max-delay", limit, "--forward", receiver.url)
+    let line = try program.errorLine(containing: "--forward")
+    #expect(line.hasSuffix("; trying again in \(wait)"))
+    program.send(SIGTERM)
+    #expect(try program.wait() == .signalled(SIGTERM))
+  }
+
+  @Test func `a receiver that does not answer has --connect-timeout for each try`() throws {
+    let server = try Hooked.counting(1)
+    let receiver = try ForwardReceiver("hang", "200")
+    let result = try forward(server, to: receiver, "-n", "1", "--connect-timeout", "200ms").result()
+    #expect(result.ending == .exited(0))
+    #expect(result.errorText.contains("no answer within 0.2 s"))
+    let requests = try receiver.requests(2)
+    #expect(requests[0].key == requests[1].key)
+  }
+
+  @Test func `a 2xx counts, however its body goes on, and no body or head costs memory`() throws {
+    let server = try Hooked.counting(4)
+    let receiver = try ForwardReceiver("half", "huge", "huge500", "head", "200", "gate")
+    let program = try forward(server, to: receiver, "-n", "4")
+    let requests = try receiver.requests(6)
+    #expect(requests.map(\.body) == [1, 2, 3, 3, 3, 4].map(Hooked.line))
+    let memory = try #require(program.peakMemory)
+    #expect(memory < 64 << 10, "\(memory) KiB")
+    receiver.release()
+    let result = try program.result()
+    #expect(result.ending == .exited(0))
+    #expect(result.errorText.contains("HTTP 500"))
+  }
+
+  @Test func `a kept connection that has ended is no failure`() throws {
+    let server = try Hooked.counting(5)
+    let receiver = try ForwardReceiver("200", "drop", "200", "close", "200")
+    let result = try forward(server, to: receiver, "-n", "5").result()
+    #expect(result.ending == .exited(0) && result.errorText == "", "\(result.errorText)")
+    let requests = try receiver.requests(6)
+    #expect(requests.map(\.body) == [1, 2, 2, 3, 4, 5].map(Hooked.line))
+    #expect(requests[1].key == requests[2].key)
+    #expect(requests.map(\.connection) == [1, 1, 2, 2, 3, 3])
+  }
+
+  @Test func `nobody there is told once, and the next event waits`() throws {
+    let server = try Hooked.counting(2)
+    let port = try Loopback.closedPort()
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-L", "-v", "--retry-max-delay", "10ms", "--forward",
+      "http://127.0.0.1:\(port)/")
+    try program.errorLine(containing: "warning: --forward: 127.0.0.1:\(port): ")
+    for _ in 1...5 {
+      let line = try program.errorLine(containing: "--forward")
+      #expect(!line.contains("warning"))
+    }
+    program.send(SIGTERM)
+    let result = try program.result()
+    #expect(result.ending == .signalled(SIGTERM))
+    #expect(result.errorText.contains("error: --forward: 2 events were not delivered"))
+  }
+
+  @Test func `what fails too long is given up, stands in the file, and the status is 4`() throws {
+    let server = try Hooked.server(
+      ("e", "a", "1"), ("e", "a", "2"), ("e", "b", "3"), ("e", "a", "4"))
+    let dead = try TemporaryFolder.shared.file("dead", holding: #"{"torn""#)
+    let receiver = try ForwardReceiver("a=500", "b=200")
+    let result = try PusherCLI.subscribe(
+      to: server, "a", "b", "-n", "4", "-L", "--retry-max-delay", "20ms", "--forward-timeout",
+      "100ms", "--forward-dead", dead, "--forward", receiver.url
+    ).result()
+    #expect(result.ending == .exited(4))
+    #expect(
+      result.outputText.hasSuffix(#""data":{"status":4,"reason":"forward","events":4}}"# + "\n"))
+    let lines = [1, 2, 4].map { #"{"event":"e","channel":"a","data":\#($0)}"# + "\n" }
+    #expect(
+      try String(contentsOfFile: dead, encoding: .utf8) == "{\"torn\"\n" + lines.joined())
+    #expect(result.errorText.contains("'\(dead)' ends in the middle of a line"))
+    let errors = result.errorLines.filter { $0.contains("error: --forward: ") }
+    #expect(errors.count == 3)
+    #expect(errors.allSatisfy { $0.contains("HTTP 500 (event e of a); it stands in '\(dead)'") })
+  }
+
+  @Test func `an event that hangs is given up in time, and without a file it is lost`() throws {
+    let server = try Hooked.counting(2)
+    let receiver = try ForwardReceiver("hang", "200")
+    let result = try forward(server, to: receiver, "-n", "2", "--forward-timeout", "300ms").result()
+    #expect(result.ending == .exited(4))
+    #expect(try receiver.requests(2).map(\.body) == [1, 2].map(Hooked.line))
+    #expect(
+      result.errorText
+        == "pusher-cli: error: --forward: 127.0.0.1:\(receiver.port): given up after 1 try: "
+        + "no answer in time (event e of news)\n")
+  }
+
+  @Test func `the file is made for its owner alone`() throws {
+    let server = try Hooked.counting(1)
+    let dead = TemporaryFolder.shared.file("dead")
+    let receiver = try ForwardReceiver("500")
+    let program = try forward(
+      server, to: receiver, "-n", "1", "--forward-timeout", "1ms", "--forward-dead", dead)
+    #expect(try program.wait() == .exited(4))
+    let attributes = try FileManager.default.attributesOfItem(atPath: dead)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    #expect(try String(contentsOfFile: dead, encoding: .utf8) == Hooked.line(1) + "\n")
+  }
+
+  @Test(.needs(.fullDevice)) func `while the file cannot be written no event is given up`() throws {
+    let server = try Hooked.counting(2)
+    let receiver = try ForwardReceiver("down")
+    let program = try forward(
+      server, to: receiver, "-n", "2", "--forward-timeout", "50ms", "--forward-dead", "/dev/full")
+    try program.errorLine(containing: "error: --forward-dead: cannot write '/dev/full': ")
+    let first = try receiver.next()
+    #expect(try receiver.requests(10).allSatisfy { $0.key == first.key })
+    receiver.release()
+    let result = try program.result()
+    #expect(result.ending == .exited(0))
+    #expect(!result.errorText.contains("--forward-dead"))
+  }
+
+  @Test func `a slow receiver leaves the socket unread, and that is said once`() throws {
+    let count = 16_000
+    let stood = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for _ in 0..<count { try connection.send(event: "flood", data: Flood.data) }
+      stood.open()
+      try connection.stay()
+    }
+    let receiver = try ForwardReceiver("gate", "200")
+    let program = try forward(server, to: receiver, "--buffer", "64k")
+    try program.errorLine(
+      containing: "the receiver of --forward is slow: 64 KiB of events wait for it")
+    // In so many rounds a program without a limit would take in everything.
+    let queued = try program.goRound(count / 256)
+    #expect(queued < 128 << 10, "\(queued) bytes")
+    #expect(!stood.isOpened(within: 0.01))
+    let memory = try #require(program.peakMemory)
+    #expect(memory < 64 << 10, "\(memory) KiB")
+    receiver.release()
+    // Room again, so that it goes on.
+    _ = try receiver.requests(200)
+    program.send(SIGTERM)
+    #expect(!(try program.result().errorText.contains("is slow")))
+  }
+}
+
+@Suite(
+  "--forward: the end of a run",
+  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)))
+struct ForwardEndTests {
+  @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
+  func `by a signal what is left goes to the file, in its order`(signal: Int32) throws {
+    let server = try Hooked.counting(3)
+    let dead = TemporaryFolder.shared.file("dead")
+    let receiver = try ForwardReceiver("hang")
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-L", "--forward-timeout", "1h", "--forward-dead", dead, "--forward",
+      receiver.url)
+    _ = try receiver.next()
+    try awaitEvents(3, program)
+    program.send(signal)
+    let result = try program.result()
+    #expect(result.ending == .signalled(signal))
+    #expect(
+      result.errorText.contains(
+        "error: --forward: 3 events were not delivered; they stand in '\(dead)'"))
+    #expect(
+      try String(contentsOfFile: dead, encoding: .utf8)
+        == (1...3).map { Hooked.line($0) + "\n" }.joined())
+  }
+
+  @Test(.needs(.movedClock)) func `what is under way at a signal may still end`() throws {
+    let clock = try MovedClock(standsStill: true)
+    let server = try Hooked.counting(2)
+    let receiver = try ForwardReceiver("gate")
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "--forward", receiver.url, environment: clock.environment())
+    _ = try receiver.next()
+    try awaitEvents(2, program)
+    program.send(SIGTERM)
+    // An answer that comes after the signal shows that it was taken.
+    try program.goRound(2)
+    receiver.release()
+    let result = try program.result()
+    #expect(result.ending == .signalled(SIGTERM))
+    #expect(result.errorText == "pusher-cli: error: --forward: 1 event was not delivered\n")
+    #expect(try receiver.unexpected() == "")
+  }
+
+  @Test func `an end by the server waits until all events are delivered`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for number in 1...5 { try connection.send(event: "e", data: "\(number)") }
+      try connection.close(code: 4009, reason: "over")
+    }
+    let receiver = try ForwardReceiver("down")
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "--retry-max-delay", "20ms", "--forward", receiver.url)
+    try program.errorLine(containing: "4009")
+    receiver.release()
+    #expect(try program.wait() == .exited(3))
+    var bodies = try receiver.unexpected().split(separator: "\n").map {
+      try JSONDecoder().decode(ForwardReceiver.Request.self, from: Data($0.utf8)).body
+    }
+    bodies = bodies.reduce(into: []) { if $0.last != $1 { $0.append($1) } }
+    #expect(bodies == (1...5).map(Hooked.line))
+  }
+
+  @Test(.needs(.movedClock)) func `--timeout gives one more second, and the status is 4`() throws {
+    let clock = try MovedClock(standsStill: true)
+    let server = try Hooked.counting(3)
+    let receiver = try ForwardReceiver("hang")
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-W", "300ms", "-L", "--connect-timeout", "1h", "--forward", receiver.url,
+      environment: clock.environment())
+    _ = try receiver.next()
+    try awaitEvents(3, program)
+    #expect(try clock.move(.seconds(1), untilEndOf: program) == .exited(4))
+    let result = try program.result()
+    #expect(result.errorText == "pusher-cli: error: --forward: 3 events were not delivered\n")
+    #expect(
+      result.outputText.hasSuffix(#""data":{"status":4,"reason":"forward","events":3}}"# + "\n"))
+  }
+
+  @Test
+  func `the state file holds the last event that was delivered, and a later run the same key`()
+    throws
+  {
+    let server = try NumberedStream.server(last: 3)
+    let state = TemporaryFolder.shared.file("state")
+    let receiver = try ForwardReceiver("200", "hang", "200")
+    let first = try PusherCLI.sse(
+      server, "-t", "--state-file", state, "--forward", receiver.url)
+    let before = try receiver.requests(2)
+    try StateText.await("1", in: state)
+    first.send(SIGTERM)
+    #expect(try first.wait() == .signalled(SIGTERM))
+    #expect(StateText.id(state) == "1")
+    let second = try PusherCLI.sse(
+      server, "-t", "-n", "2", "--state-file", state, "--forward", receiver.url)
+    #expect(try second.wait() == .exited(0))
+    let after = try receiver.requests(2)
+    #expect(after.map { $0.body.contains(#""id":"2""#) } == [true, false])
+    #expect(after[0].key == before[1].key && after[0].fields["pusher-channel"] == nil)
+    #expect(Set((before + after).map(\.key)).count == 3)
+    #expect(StateText.id(state) == "3")
+  }
+
+  @Test func `what stands in the file counts for the state file`() throws {
+    let server = try NumberedStream.server(last: 2)
+    let state = TemporaryFolder.shared.file("state")
+    let dead = TemporaryFolder.shared.file("dead")
+    let receiver = try ForwardReceiver("500")
+    let program = try PusherCLI.sse(
+      server, "-n", "2", "--state-file", state, "--retry-max-delay", "10ms", "--forward-timeout",
+      "30ms", "--forward-dead", dead, "--forward", receiver.url)
+    #expect(try program.wait() == .exited(4))
+    #expect(StateText.id(state) == "2")
+    #expect(
+      try String(contentsOfFile: dead, encoding: .utf8)
+        == (1...2).map { NumberedStream.line($0) + "\n" }.joined())
+  }
+
+  @Test func `an id that events share says nothing, so that none is taken for another`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      try connection.send(stream: "data: 0\n\nid: a\ndata: 1\n\ndata: 1\n\ndata: 1\n\n")
+      try connection.remain()
+    }
+    let receiver = try ForwardReceiver("200")
+    let program = try PusherCLI.sse(server, "-n", "4", "--forward", receiver.url)
+    #expect(try program.wait() == .exited(0))
+    #expect(Set(try receiver.requests(4).map(\.key)).count == 4)
+  }
+
+  private func awaitEvents(_ count: Int, _ program: ChildProgram) throws {
+    try waitUntil("\(count) events have come") {
+      program.send(SIGUSR1)
+      return try program.errorLine(containing: "bytes queued").contains("\(count) events")
+    }
+  }
+}

@@ -1,0 +1,208 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite(
+  "--forward: each event to a receiver",
+  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)))
+struct ForwardTests {
+  @Test func `each event is one POST with its line as the body, all on one connection`() throws {
+    let server = try Hooked.counting(5)
+    let receiver = try ForwardReceiver("200", "204", "201", "200")
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-n", "5", "-o", "pretty", "--forward", receiver.url
+    ).result()
+    #expect(result.ending == .exited(0) && result.errorText == "" && result.output.isEmpty)
+    let requests = try receiver.requests(5)
+    #expect(requests.map(\.body) == (1...5).map(Hooked.line))
+    for request in requests {
+      #expect(request.method == "POST" && request.path == "/hook?x=1" && request.connection == 1)
+      #expect(request.fields["content-type"] == "application/json")
+      #expect(request.fields["user-agent"]?.hasPrefix("pusher-cli/") == true)
+      #expect(request.fields["pusher-event"] == "e" && request.fields["pusher-channel"] == "news")
+      #expect(request.fields["transfer-encoding"] == nil)
+    }
+    let keys = Set(requests.map(\.key))
+    #expect(keys.count == 5 && keys.allSatisfy { $0.utf8.count > 32 })
+    #expect(try receiver.unexpected() == "")
+  }
+
+  @Test func `keys of another run are others`() throws {
+    let server = try Hooked.counting(1)
+    let receiver = try ForwardReceiver("200")
+    for _ in 1...2 {
+      let program = try PusherCLI.subscribe(
+        to: server, "news", "-n", "1", "--forward", receiver.url)
+      #expect(try program.wait() == .exited(0))
+    }
+    let requests = try receiver.requests(2)
+    #expect(requests[0].body == requests[1].body && requests[0].key != requests[1].key)
+  }
+
+  @Test
+  func `names are escaped where no field can hold them, and left out where they are too long`()
+    throws
+  {
+    let long = String(repeating: "x", count: 2049)
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for name in [
+        #"App\\Events\\Paid"#, #"a\r\nX-Evil: b"#, "größe 100%", #"a\u0000b"#, " ", long,
+        String(long.dropLast()),
+      ] {
+        try connection.send(text: #"{"event":"\#(name)","channel":"news","data":"1"}"#)
+      }
+      try connection.stay()
+    }
+    let receiver = try ForwardReceiver("200")
+    let program = try PusherCLI.subscribe(to: server, "news", "-n", "7", "--forward", receiver.url)
+    #expect(try program.wait() == .exited(0))
+    let requests = try receiver.requests(7)
+    #expect(
+      requests.map { $0.fields["pusher-event"] } == [
+        #"App\Events\Paid"#, "a%0D%0AX-Evil:%20b", "gr%C3%B6%C3%9Fe%20100%25", "a%00b", "%20", nil,
+        String(long.dropLast()),
+      ])
+    #expect(requests.allSatisfy { $0.fields["x-evil"] == nil })
+    #expect(requests[5].body.contains(long))
+  }
+
+  @Test func `fields of the user come too, and a token stays out of the command line`() throws {
+    let server = try Hooked.counting(1)
+    let receiver = try ForwardReceiver("200")
+    let fields = try TemporaryFolder.shared.file(
+      "fields", holding: "Authorization: Bearer secret\nX-Second: 2\n")
+    let url = try TemporaryFolder.shared.file(
+      "url", holding: "http://127.0.0.1:\(receiver.port)/a/token\n")
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "--forward", "@\(url)", "--forward-header", "@\(fields)",
+      "--forward-header", "content-type: application/x-ndjson")
+    #expect(try program.wait() == .exited(0))
+    let request = try receiver.next()
+    #expect(request.path == "/a/token")
+    #expect(request.fields["authorization"] == "Bearer secret" && request.fields["x-second"] == "2")
+    #expect(request.fields["content-type"] == "application/x-ndjson")
+  }
+
+  @Test func `only what would be printed is sent and counts, and --tee prints it first`() throws {
+    let server = try Hooked.server(
+      ("no", "news", "1"), ("e", "news", "2"), ("no", "news", "3"), ("e", "news", "4"),
+      ("e", "news", "5"))
+    let receiver = try ForwardReceiver("200")
+    let result = try PusherCLI.subscribe(
+      to: server, "news", "-e", "e", "-n", "2", "-F", "printed %d", "--tee", "--forward",
+      receiver.url
+    ).result()
+    #expect(result.outputText == "printed 2\nprinted 4\n" && result.ending == .exited(0))
+    #expect(try receiver.requests(2).map(\.body) == [2, 4].map(Hooked.line))
+    #expect(try receiver.unexpected() == "")
+  }
+
+  @Test func `with several jobs a channel waits for itself alone, each job on one connection`()
+    throws
+  {
+    let server = try Hooked.server(
+      ("e", "a", "1"), ("e", "a", "2"), ("e", "b", "3"), ("e", "b", "4"), ("e", "c", "5"),
+      ("e", "a", "6"), ("e", "b", "7"), ("e", "c", "8"), ("e", "d", "9"))
+    let receiver = try ForwardReceiver("a=gate", "200")
+    let program = try PusherCLI.subscribe(
+      to: server, "a", "b", "c", "d", "-n", "9", "--forward-jobs", "4", "--forward", receiver.url)
+    let first = try receiver.requests(7)
+    #expect(Self.data(first, "a") == ["1"])
+    #expect(Self.data(first, "b") == ["3", "4", "7"] && Self.data(first, "c") == ["5", "8"])
+    receiver.release()
+    #expect(try receiver.next().body.contains(#""data":2}"#))
+    receiver.release()
+    let last = try receiver.next()
+    #expect(last.body.contains(#""data":6}"#))
+    receiver.release()
+    #expect(try program.wait() == .exited(0))
+    #expect(first.allSatisfy { $0.connection <= 4 } && last.connection <= 4)
+  }
+
+  /// The data of a channel's events, in order.
+  private static func data(_ requests: [ForwardReceiver.Request], _ channel: String) -> [String] {
+    requests.filter { $0.fields["pusher-channel"] == channel }.map {
+      String($0.body.dropLast().split(separator: ":").last ?? "")
+    }
+  }
+
+  @Test func `an event of 1 MiB comes whole`() throws {
+    let text = String(repeating: "0123456789abcdef", count: 65_536)
+    let server = try Hooked.server(("e", "news", text), ("e", "news", "2"))
+    let receiver = try ForwardReceiver("200")
+    let program = try PusherCLI.subscribe(to: server, "news", "-n", "2", "--forward", receiver.url)
+    #expect(try receiver.next().body == #"{"event":"e","channel":"news","data":"\#(text)"}"#)
+    #expect(try receiver.next().body == Hooked.line(2))
+    #expect(try program.wait() == .exited(0))
+  }
+
+  @Test(.needs(.certificates)) func `https is checked as --cacert says`() throws {
+    let matrix = try #require(CertificateMatrix.shared)
+    let server = try Hooked.counting(1)
+    let bodies = Record<String>()
+    let receiver = try ScriptedServer(certificate: matrix.trusted) { connection in
+      bodies.add(try connection.question().body)
+      try connection.answer(200)
+    }
+    let url = "https://localhost:\(receiver.port)/hook"
+    let trusted = try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "--cacert", matrix.authority, "--forward", url
+    ).result()
+    #expect(trusted.ending == .exited(0) && trusted.errorText == "")
+    #expect(bodies.values == [Hooked.line(1)])
+    let unknown = try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "--forward-timeout", "1ms", "--forward", url
+    ).result()
+    #expect(unknown.ending == .exited(4))
+    #expect(unknown.errorText.contains("error: --forward: localhost:\(receiver.port): given up"))
+    #expect(bodies.values.count == 1)
+  }
+
+  @Test(arguments: [
+    (["--forward", "ftp://a"], "--forward: invalid URL: its scheme is none of"),
+    (["--forward", "ws://a"], "it needs http or https"),
+    (["--forward", "http://me:secret@a/"], "would show in ps"),
+    (["--forward", "http://me@a/"], "would show in ps"),
+    (["--forward", "http://a/", "--exec", "cat"], "--exec and --forward exclude each other"),
+    (["--forward", "http://a/", "--forward-jobs", "65"], "from 1 to 64"),
+    (["--forward-timeout", "1s"], "--forward-timeout needs --forward"),
+    (
+      ["--forward", "http://a/", "--forward-dead", "f"],
+      "--forward-dead needs --forward-timeout"
+    ),
+    (["--tee"], "--tee needs --exec or --forward"),
+    (
+      ["--forward", "http://a/", "--forward-header", "idempotency-key: 1"],
+      "Idempotency-Key is set by pusher-cli"
+    ),
+    (
+      ["--forward", "http://a/", "--forward-timeout", "1s", "--forward-dead", "/nonexistent/f"],
+      "--forward-dead: cannot write '/nonexistent/f'"
+    ),
+    (
+      ["--forward", "http://a/", "--forward-timeout", "1s", "--forward-dead", "/"],
+      "--forward-dead: cannot write '/': it is a folder"
+    ),
+  ])
+  func `what cannot mean anything is refused`(options: [String], message: String) throws {
+    let result = try PusherCLI.start(
+      ["subscribe", "--key", "k", "--host", "127.0.0.1", "news"] + options
+    ).result()
+    #expect(result.ending == .exited(2))
+    #expect(result.errorText.contains(message), "\(result.errorText)")
+    #expect(!result.errorText.contains("secret"))
+  }
+
+  @Test(arguments: [
+    (["--forward-jobs", "2"], "leave out --forward-jobs"),
+    (["--forward-timeout", "1s"], "give --forward-dead"),
+  ])
+  func `a state file wants one place in the stream`(options: [String], message: String) throws {
+    let result = try PusherCLI.start(
+      ["sse", "http://127.0.0.1/", "--state-file", "s", "--forward", "http://a/"] + options
+    ).result()
+    #expect(result.ending == .exited(2))
+    #expect(result.errorText.contains(message), "\(result.errorText)")
+  }
+}
