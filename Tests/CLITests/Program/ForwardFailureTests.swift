@@ -281,6 +281,26 @@ struct ForwardEndTests {
       result.outputText.hasSuffix(#""data":{"status":4,"reason":"forward","events":3}}"# + "\n"))
   }
 
+  @Test func `what was given up long before the end has its status too`() throws {
+    let gate = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.beginStream([("Transfer-Encoding", "chunked")])
+      try connection.send(chunk: "data: 1\n\n")
+      try connection.wait(for: gate)
+      try connection.send(chunk: "")
+      try connection.remain()
+    }
+    let receiver = try ForwardReceiver("500")
+    let program = try PusherCLI.sse(
+      server, "-L", "--reconnect", "never", "--forward-timeout", "1ms", "--forward", receiver.url)
+    try program.errorLine(containing: "given up after 1 try: ")
+    gate.open()
+    let result = try program.result()
+    #expect(result.ending == .exited(4))
+    #expect(
+      result.outputText.hasSuffix(#""data":{"status":4,"reason":"forward","events":1}}"# + "\n"))
+  }
+
   @Test
   func `the state file holds the last event that was delivered, and a later run the same key`()
     throws

@@ -151,12 +151,23 @@ struct ForwardTests {
     ).result()
     #expect(trusted.ending == .exited(0) && trusted.errorText == "")
     #expect(bodies.values == [Hooked.line(1)])
-    let unknown = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "--forward-timeout", "1ms", "--forward", url
-    ).result()
-    #expect(unknown.ending == .exited(4))
-    #expect(unknown.errorText.contains("error: --forward: localhost:\(receiver.port): given up"))
+    let unknown = try PusherCLI.subscribe(to: server, "news", "--forward", url)
+    let line = try unknown.errorLine(containing: "--forward: localhost:\(receiver.port): ")
+    #expect(line.contains("is unknown here"))
+    unknown.send(SIGTERM)
+    #expect(try unknown.wait() == .signalled(SIGTERM))
     #expect(bodies.values.count == 1)
+  }
+
+  @Test func `a proxy that the environment names is gone through`() throws {
+    let server = try Hooked.counting(1)
+    let proxy = try ForwardReceiver("200")
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "--forward", "http://hooks.invalid/x",
+      environment: ["http_proxy": "http://127.0.0.1:\(proxy.port)", "NO_PROXY": "127.0.0.1"])
+    #expect(try program.wait() == .exited(0))
+    let request = try proxy.next()
+    #expect(request.path == "http://hooks.invalid/x" && request.body == Hooked.line(1))
   }
 
   @Test(arguments: [
