@@ -179,7 +179,7 @@ struct ForwardTests {
     (["--forward", "http://a/", "--forward-jobs", "65"], "from 1 to 64"),
     (["--forward-timeout", "1s"], "--forward-timeout needs --forward"),
     (
-      ["--forward", "http://a/", "--forward-dead", "f"],
+      ["--forward", "http://a/", "--forward-dead", "/nonexistent/f"],
       "--forward-dead needs --forward-timeout"
     ),
     (["--tee"], "--tee needs --exec or --forward"),
@@ -211,7 +211,8 @@ struct ForwardTests {
   ])
   func `a state file wants one place in the stream`(options: [String], message: String) throws {
     let result = try PusherCLI.start(
-      ["sse", "http://127.0.0.1/", "--state-file", "s", "--forward", "http://a/"] + options
+      ["sse", "http://127.0.0.1/", "--state-file", "/nonexistent/s", "--forward", "http://a/"]
+        + options
     ).result()
     #expect(result.ending == .exited(2))
     #expect(result.errorText.contains(message), "\(result.errorText)")
