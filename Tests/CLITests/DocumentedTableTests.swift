@@ -4,7 +4,9 @@ import Testing
 /// A page's tables in which the last cell of every row says what shows it.
 struct DocumentedTable {
   /// The cells of every row, those of headings left out.
-  let rows: [[String]]
+  var rows: [[String]] { parts.flatMap(\.rows) }
+  /// The same by the heading above them.
+  let parts: [(title: String, rows: [[String]])]
 
   static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
@@ -13,12 +15,18 @@ struct DocumentedTable {
   init(_ path: String) throws {
     let text = try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-    rows = zip(lines, lines.dropFirst()).filter { $0.hasPrefix("| ") && !$1.hasPrefix("|---") }
-      .map { $0.0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
+    var parts: [(title: String, rows: [[String]])] = [("", [])]
+    for (line, next) in zip(lines, lines.dropFirst()) {
+      if line.hasPrefix("## ") { parts.append((String(line.dropFirst(3)), [])) }
+      guard line.hasPrefix("| "), !next.hasPrefix("|---") else { continue }
+      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      parts[parts.count - 1].rows.append(cells)
+    }
+    self.parts = parts.filter { !$0.rows.isEmpty }
   }
 }
 
-/// docs/features.md and docs/peers.md, held to the tests that they name.
+/// docs/features.md, docs/peers.md and docs/conventions.md, held to the tests that they name.
 @Suite struct `Tables that name the tests behind them` {
   private static func everyTest() throws -> String {
     var sources = ""
@@ -30,7 +38,8 @@ struct DocumentedTable {
     return sources
   }
 
-  @Test(arguments: [("docs/features.md", 80), ("docs/peers.md", 25)])
+  @Test(
+    arguments: [("docs/features.md", 80), ("docs/peers.md", 25), ("docs/conventions.md", 117)])
   func `every test that a row names exists, and no row names neither a test nor a decision`(
     page: String, moreThan count: Int
   ) throws {
@@ -45,11 +54,35 @@ struct DocumentedTable {
         .filter { $0.offset % 2 == 1 }.map { String($0.element) }
       let decided = cell.matches(of: /decision ([0-9]{4})/).map { String($0.output.1) }
       #expect(!names.isEmpty || !decided.isEmpty, "\(row)")
-      for name in names { #expect(sources.contains("func `\(name)`("), "\(name)") }
+      for name in names {
+        // The sources are long: a failure names the sentence alone.
+        let isThere = sources.contains("func `\(name)`(")
+        #expect(isThere, "\(name)")
+      }
       for number in decided {
         #expect(decisions.contains { $0.hasPrefix(number + "-") }, "decision \(number)")
       }
     }
+  }
+
+  @Test
+  func `docs/conventions.md has 43 conventions, 59 complaints and 16 checks, each by its name`()
+    throws
+  {
+    let parts = try DocumentedTable("docs/conventions.md").parts
+    #expect(parts.map(\.title) == ["Conventions", "Complaints", "Acceptance"])
+    #expect(parts.map(\.rows.count) == [43, 59, 16])
+    for (title, rows) in parts {
+      let names = rows.map { $0[0] }
+      #expect(Set(names).count == names.count && !names.contains(""), "\(title)")
+      let columns = Set(rows.map(\.count))
+      #expect(columns.count == 1, "\(title): \(columns)")
+      #expect(rows.allSatisfy { row in row.allSatisfy { !$0.isEmpty } }, "\(title)")
+    }
+    for (title, rows) in parts.dropFirst() {
+      #expect(rows.map { $0[0] } == (1...rows.count).map(String.init), "\(title)")
+    }
+    #expect(parts[1].rows.allSatisfy { $0[1].contains(/#\d+/) })
   }
 
   @Test func `the libraries of docs/peers.md have the versions that the tests install`() throws {

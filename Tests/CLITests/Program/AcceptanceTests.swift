@@ -68,11 +68,67 @@ struct AcceptanceTests {
     }
   }
 
+  // MARK: Colour
+
+  /// Where standard output and standard error lead, and what the environment says of colour.
+  struct Screen: Sendable, CustomTestStringConvertible {
+    var outputIsTerminal: Bool
+    var errorIsTerminal: Bool
+    var environment: [String: String]
+    /// Whether a stream has colour that leads to a terminal.
+    var colours: Bool
+
+    var testDescription: String {
+      "\(environment) out: \(outputIsTerminal) err: \(errorIsTerminal)"
+    }
+  }
+
+  static let screens: [Screen] = [
+    (["TERM": "xterm"], true), (["TERM": "xterm", "NO_COLOR": "1"], false),
+    (["TERM": "xterm", "NO_COLOR": ""], true), (["TERM": "xterm", "FORCE_COLOR": "0"], true),
+    (["TERM": "dumb"], false),
+  ].flatMap { environment, colours in
+    [(true, true), (true, false), (false, true), (false, false)].map {
+      Screen(
+        outputIsTerminal: $0.0, errorIsTerminal: $0.1, environment: environment, colours: colours)
+    }
+  }
+
+  @Test(arguments: screens)
+  func `each stream is coloured by where it leads itself, and by what the environment says`(
+    screen: Screen
+  ) throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: "tick", data: #"{"a":1}"#)
+      try connection.close(code: 4001)
+    }
+    let (output, error) = (try PseudoTerminal(), try PseudoTerminal())
+    let files = (
+      TemporaryFolder.shared.file("screen-output"), TemporaryFolder.shared.file("screen-error")
+    )
+    let paths = [
+      screen.outputIsTerminal ? output.path : files.0,
+      screen.errorIsTerminal ? error.path : files.1,
+    ]
+    let shell = try ChildProgram(
+      "/usr/bin/env",
+      ["sh", "-c", #"out=$1 err=$2; shift 2; exec "$0" "$@" >"$out" 2>"$err""#, PusherCLI.path]
+        + paths + ["subscribe"] + server.address + ["news"],
+      environment: PusherCLI.environment.merging(screen.environment) { $1 })
+    #expect(try shell.wait() == .exited(3))
+    let shown = (
+      try screen.outputIsTerminal ? output.text : String(contentsOfFile: files.0, encoding: .utf8),
+      try screen.errorIsTerminal ? error.text : String(contentsOfFile: files.1, encoding: .utf8)
+    )
+    #expect(shown.0.contains("tick") && shown.1.contains("4001"), "\(shown)")
+    #expect(shown.0.contains("\u{1B}") == (screen.outputIsTerminal && screen.colours), "\(shown)")
+    #expect(shown.1.contains("\u{1B}") == (screen.errorIsTerminal && screen.colours), "\(shown)")
+  }
+
   // MARK: A frozen server
 
-  @Test
-  func
-    `a server that is frozen is found out by the missing pong, and the watchdog is told no more`()
+  @Test func `a frozen server is found out by its pong, and the watchdog hears no more`()
     throws
   {
     let manager = try ListeningManager(isAbstract: false)
@@ -136,7 +192,7 @@ struct AcceptanceTests {
       #expect(result.ending == .exited(0) && result.errorText == "")
       #expect(result.outputText.hasPrefix("Usage: pusher-cli \(command.rawValue)"))
       let examples = result.outputText.components(separatedBy: "\n\n").dropFirst().first ?? ""
-      #expect(examples.hasPrefix("  pusher-cli "), "\(examples)")
+      #expect(examples.hasPrefix("  ") && examples.contains("pusher-cli "), "\(examples)")
     }
   }
 

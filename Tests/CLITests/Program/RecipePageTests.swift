@@ -32,7 +32,7 @@ struct RecipePageTests {
     case .watch, .table, .artisan, .send, .stand: try LaravelPlay(page).play(recipe)
     case .exec, .fields, .text, .record, .status: try ScripterPlay(page).play(recipe)
     case .build, .descriptor, .local: try JobPlay(page).play(recipe)
-    case .outside, .quiet: try OperatorPlay(page).play(recipe)
+    case .forward, .outside, .quiet: try OperatorPlay(page).play(recipe)
     case .check, .config, .option, .advice: try MistakePlay(page).play(recipe)
     }
   }
@@ -70,6 +70,7 @@ enum Recipe: String, CaseIterable {
   case build = "--on-ready ./start-build.sh"
   case descriptor = "--ready-fd 3"
   case local = "./place-order.sh"
+  case forward = "--forward-dead"
   case outside = ">report"
   case quiet = "--idle-timeout 2m"
   case check = "pusher-cli check --env-file"

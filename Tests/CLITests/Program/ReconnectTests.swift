@@ -8,7 +8,7 @@ struct ReconnectTests {
   private static let secret = ["PUSHER_APP_SECRET": "the-secret"]
 
   @Test
-  func `after a restart every channel is joined again with a fresh signature and the gap told`()
+  func `after a restart every channel is subscribed again with a fresh signature and the gap told`()
     throws
   {
     let subscriptions = Record<ScriptedConnection.Subscription>()

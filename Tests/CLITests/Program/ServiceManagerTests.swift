@@ -16,7 +16,7 @@ struct ServiceManagerTests {
     #expect(try server.wait() == .signalled(SIGTERM))
   }
 
-  @Test func `subscribe is ready when all channels are joined`() throws {
+  @Test func `subscribe is ready when all channels are subscribed`() throws {
     let manager = try ListeningManager(isAbstract: false)
     let server = try LocalServer()
     let program = try PusherCLI.start(

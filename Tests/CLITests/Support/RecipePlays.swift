@@ -69,13 +69,33 @@ final class OperatorPlay {
   }
 
   func play(_ recipe: Recipe) throws {
-    guard recipe == .outside else { return try quiet() }
+    guard recipe == .outside else { return try recipe == .quiet ? quiet() : forward() }
     let well = app(port: scene.server.port)
     #expect(try scene.stage.start(page.script, well).wait() == .exited(0))
     let ill = app(port: String(try Loopback.closedPort()))
     #expect(try scene.stage.start(page.script, ill).wait() == .exited(4))
     #expect(try scene.stage.contents("paged") == "check: status 4\n")
     #expect(try scene.stage.contents("read").contains("connection      FAILED: "))
+  }
+
+  private func forward() throws {
+    let (hook, taken) = try receiver()
+    let brief = page.script.replacing("1h", with: "300ms")
+    #expect(brief != page.script)
+    let url = ["WEBHOOK_URL": "http://127.0.0.1:\(hook.port)/orders"]
+    let app = app(port: scene.server.port).merging(url) { $1 }
+    let program = try scene.stage.start(brief, app)
+    for data in [#"{"id":1}"#, #"{"id":"refuse"}"#] {
+      try scene.send("private-orders", "order.created", data, to: program)
+    }
+    #expect(try scene.stage.contents("undelivered.jsonl") == Self.line(#""refuse""#) + "\n")
+    #expect(taken.values.first?.hasPrefix(Self.line("1")) == true)
+    program.endWithChildren()
+  }
+
+  /// The line of an order.
+  private static func line(_ id: String) -> String {
+    #"{"event":"order.created","channel":"private-orders","data":{"id":\#(id)}}"#
   }
 
   private func quiet() throws {
@@ -121,11 +141,8 @@ final class OperatorPlay {
     try scene.send("private-orders", "order.created", #"{"id":1}"#, to: program)
     try scene.send("private-orders", "order.created", #"{"id":"refuse"}"#, to: program)
     let undelivered = try scene.stage.contents("undelivered.jsonl")
-    func line(_ id: String) -> String {
-      #"{"event":"order.created","channel":"private-orders","data":{"id":\#(id)}}"#
-    }
-    #expect(taken.values.first == line("1") + "\n")
-    #expect(undelivered == line(#""refuse""#) + "\n")
+    #expect(taken.values.first == Self.line("1") + "\n")
+    #expect(undelivered == Self.line(#""refuse""#) + "\n")
     program.send(SIGUSR1)
     try program.errorLine(containing: " 2 events (")
     program.send(SIGTERM)

@@ -62,7 +62,7 @@ struct SessionEncryptionTests {
     #expect(received(text, &harness)?.hasSuffix(#""data":"1"}"#) == true)
   }
 
-  @Test func `content that is no text is base64`() throws {
+  @Test func `content that is not text comes as base64`() throws {
     var harness = try joined()
     let text = try message([0xFF, 0x00], Self.oldSecret)
     #expect(
