@@ -322,7 +322,7 @@ import Testing
   }
 
   @Test func `wide characters keep the columns`() {
-    let lines = Self.lines([Self.event("日本", "e\u{301}", 1), Self.event("abcd", "xy", 2)])
-    #expect(lines == ["12:04:05.123  日本  e\u{301}  1", "12:04:05.123  abcd  xy  2"])
+    let lines = Self.lines([Self.event("abcde", "xy", 2), Self.event("日本", "e\u{301}", 1)])
+    #expect(lines == ["12:04:05.123  abcde  xy  2", "12:04:05.123  日本   e\u{301}   1"])
   }
 }
