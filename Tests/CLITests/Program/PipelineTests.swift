@@ -27,6 +27,34 @@ struct PipelineTests {
     }
   }
 
+  @Test(
+    .needs(.program("jq")),
+    arguments: ["jq --unbuffered -c .data", "grep --line-buffered -o '[0-9]'"])
+  func `what the manual puts into a pipeline passes each event on before the next exists`(
+    filter: String
+  ) throws {
+    let manual = try Documentation.text("man/pusher-cli.1").replacing("\\-", with: "-")
+    #expect(manual.contains(filter.split(separator: " ").prefix(2).joined(separator: " ")))
+    let next = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for number in 0..<3 {
+        try connection.wait(for: next)
+        try connection.send(event: "tick", data: "\(number)")
+      }
+      try connection.stay()
+    }
+    let pipeline = try ChildProgram(
+      "/usr/bin/env",
+      ["sh", "-c", #""$0" subscribe "$@" | \#(filter) | cat"#, PusherCLI.path] + server.address
+        + ["news"], environment: PusherCLI.environment)
+    for number in 0..<3 {
+      next.open()
+      #expect(try pipeline.line() == "\(number)")
+    }
+    pipeline.endWithChildren()
+  }
+
   @Test(arguments: [false, true])
   func `an event of 1 MiB is one line`(compressed: Bool) throws {
     let text = String(repeating: "0123456789abcdef", count: 65_536)

@@ -105,7 +105,8 @@ struct ServeHooksTests {
     ])
     try server.errorLine(containing: "listening on")
     let port = try String(contentsOfFile: file, encoding: .utf8).dropLast()
-    for data in [#"{"n":1.10,"text":"é"}"#, "plain"] {
+    let long = String(repeating: "long ", count: 1000)
+    for data in [#"{"n":1.10,"text":"é"}"#, long] {
       let sent = try PusherCLI.run(
         "trigger", "--local", "--port", String(port), "-c", "news", "-c", "b", "-e", "e", data)
       #expect(sent.ending == .exited(0), "\(sent.errorText)")
@@ -114,8 +115,8 @@ struct ServeHooksTests {
       try server.lines(4) == [
         #"{"event":"e","channel":"news","data":{"n":1.10,"text":"é"}}"#,
         #"{"event":"e","channel":"b","data":{"n":1.10,"text":"é"}}"#,
-        #"{"event":"e","channel":"news","data":"plain"}"#,
-        #"{"event":"e","channel":"b","data":"plain"}"#,
+        #"{"event":"e","channel":"news","data":"\#(long)"}"#,
+        #"{"event":"e","channel":"b","data":"\#(long)"}"#,
       ])
     server.send(SIGTERM)
     #expect(try server.wait() == .signalled(SIGTERM))
