@@ -30,6 +30,12 @@ struct ServeTests {
     #expect(try server.trigger("news", "e", "plain text").ending == .exited(0))
     #expect(try program.line() == #"{"event":"e","channel":"private-a","data":{"from":"a file"}}"#)
     #expect(try program.line() == #"{"event":"e","channel":"news","data":"plain text"}"#)
+    let words = ["-c", "presence-b", "-e", "e", "-d", "@-"]
+    let sent = try PusherCLI.start(
+      ["trigger"] + server.address + words, environment: LocalServer.environment("local-secret"),
+      input: .file(file))
+    #expect(try sent.wait() == .exited(0))
+    #expect(try program.line() == #"{"event":"e","channel":"presence-b","data":{"from":"a file"}}"#)
   }
 
   @Test func `members of a presence channel see each other come and go`() throws {
