@@ -155,8 +155,12 @@ public enum TrustProblem: Sendable, Equatable {
 }
 
 extension Duration {
-  /// The time as people write it: `1.2 s`, `30 s`, `5 min`.
+  /// The time as people write it: `20 ms`, `1.2 s`, `30 s`, `5 min`.
   package var inWords: String {
+    let nanoseconds = wholeNanoseconds
+    if (1..<95_000_000).contains(nanoseconds) {
+      return "\(max((nanoseconds + 500_000) / 1_000_000, 1)) ms"
+    }
     let (tenths, rest) = wholeNanoseconds.quotientAndRemainder(dividingBy: 100_000_000)
     return Self.inWords(tenths: rest >= 50_000_000 ? tenths + 1 : tenths)
   }

@@ -141,7 +141,7 @@ struct DiscoveryTests {
     let errors = try program.result().errorText
     #expect(
       errors.contains(
-        "looking for channels that match private-* every 0 s; events of the time before are "
+        "looking for channels that match private-* every 20 ms; events of the time before are "
           + "not seen"))
     #expect(errors.contains("left private-a: nobody else is there"))
     #expect(!errors.contains("public"))

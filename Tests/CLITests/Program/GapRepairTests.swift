@@ -90,7 +90,7 @@ struct GapRepairTests {
     #expect(result.outputText == "\(Self.first)\n\(Self.second)\n")
     #expect(
       result.errorText.contains(
-        "--on-gap: the command took longer than 0 s, and nothing that it printed counts "
+        "--on-gap: the command took longer than 10 ms, and nothing that it printed counts "
           + "(--on-gap-timeout sets the limit)"))
   }
 

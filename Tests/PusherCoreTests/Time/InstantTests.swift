@@ -67,8 +67,12 @@ import Testing
 
   @Test(arguments: [
     (Duration.zero, "0 s"),
-    (.milliseconds(49), "0 s"),
-    (.milliseconds(50), "0.1 s"),
+    (.nanoseconds(1), "1 ms"),
+    (.microseconds(1499), "1 ms"),
+    (.milliseconds(49), "49 ms"),
+    (.milliseconds(94), "94 ms"),
+    (.milliseconds(95), "0.1 s"),
+    (.milliseconds(-5), "0 s"),
     (.milliseconds(1200), "1.2 s"),
     (.milliseconds(1949), "1.9 s"),
     (.milliseconds(1950), "2 s"),
