@@ -184,6 +184,7 @@ extension EventHook: EventHandling {
   func take(_ event: HandedEvent) {
     guard !hasStopped, !isCut else {
       missed += 1
+      queue.pass()
       return
     }
     queue.add(event, printedEnd: settings.prints ? output.end : 0)

@@ -31,6 +31,12 @@ struct HookQueueTests {
     #expect(queue.isEmpty && queue.cost == 0)
   }
 
+  @Test func `an event that is not handled counts as one that came`() {
+    var queue = queue(jobs: 1, "a1")
+    queue.pass()
+    #expect(queue.count == 2 && queue.waiting == 1)
+  }
+
   @Test func `with several jobs lanes run beside each other, and a lane never beside itself`() {
     var queue = queue(jobs: 3, "a1", "a2", "b3", "c4", "d5")
     let started = startAll(&queue)
