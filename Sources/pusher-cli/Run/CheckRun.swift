@@ -234,9 +234,15 @@ final class CheckRun {
     http.close()
     switch result {
     case .failure(let failure)?:
-      throw CheckFailure(
+      var problem = CheckFailure(
         expected: expected, came: Hints.explained(failure, access.connection),
         cause: Cause(failure))
+      switch failure {
+      case .transport(let error): problem.isMismatch = ConnectionLoss(error).isMismatch
+      case .http(.foreign(.tls)): problem.isMismatch = true
+      case .http, .timeout: break
+      }
+      throw problem
     case .success(let response)?: return try verdict(response, expected, access)
     case nil: throw CheckFailure(expected: expected, came: "no answer", cause: .unreachable)
     }
@@ -287,9 +293,15 @@ extension CheckFailure {
     self.init(
       expected: expected, came: hints.explained("\(loss)", loss, code: code),
       cause: Cause(loss, code: code))
-    if case .network(_, let problem?) = loss {
-      isMismatch = [.handshakeClosed, .notTLS, .onlyTLS, .unknownName].contains(problem)
-    }
+    isMismatch = loss.isMismatch
+  }
+}
+
+extension ConnectionLoss {
+  /// Whether the settings do not fit a server that may be in order.
+  fileprivate var isMismatch: Bool {
+    guard case .network(_, let problem?) = self else { return false }
+    return [.handshakeClosed, .notTLS, .onlyTLS, .unknownName].contains(problem)
   }
 }
 
