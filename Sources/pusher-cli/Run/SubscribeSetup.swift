@@ -26,7 +26,8 @@ extension SubscribeSettings {
     var options = SessionOptions(
       service: service, activityTimeout: min(silence, longestSilence ?? silence),
       pongTimeout: pongTimeout, connectTimeout: connection.connectTimeout,
-      reconnect: feed.policy(floor: feed.leastWait))
+      reconnect: feed.policy(
+        floor: max(.milliseconds(10), min(reconnectDelay, feed.retryMaxDelay))))
     options.presence.members = maxMembers
     return options
   }

@@ -18,6 +18,8 @@ struct SubscribeSettings: FeedCommandSettings {
   var userSignIn: UserSignIn
   var feed: FeedSettings
   var pongTimeout: Duration
+  /// The shortest wait before a new attempt.
+  var reconnectDelay: Duration
   /// Members of one presence channel that are kept.
   var maxMembers: Int
   /// Whether permessage-deflate is offered.
@@ -29,7 +31,9 @@ struct SubscribeSettings: FeedCommandSettings {
 extension SubscribeSettings {
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
-    let names = typed.operands + typed.texts(.channel)
+    let names =
+      typed.operands + typed.texts(.channel) + typed.texts(.private).map { "private-" + $0 }
+      + typed.texts(.presence).map { "presence-" + $0 }
     let signsIn = [Flag.userAuthEndpoint, .userAuthCommand].contains { typed.text($0) != nil }
     readsInput = typed.isOn(.stdin)
     let isOpenEnded = readsInput || typed.command == .check
@@ -54,6 +58,7 @@ extension SubscribeSettings {
     userSignIn = try reader.userSignIn(source)
     feed = try reader.feed()
     pongTimeout = typed.time(.pongTimeout)
+    reconnectDelay = typed.time(.reconnectDelay)
     maxMembers = typed.number(.maxMembers)
     offersCompression = typed.isOn(.compression)
     subprotocols = try reader.subprotocols()

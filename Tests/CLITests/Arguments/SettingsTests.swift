@@ -28,7 +28,7 @@ import Testing
     let settings = try subscribe(
       "--key K --host h -p 6001 --scheme ws --path /pre/ -c a -c b a -e x* -x y -n 3 -W 1m "
         + "--idle-timeout 5 -t -0 --raw-data -L --buffer 1M -o pretty --connect-timeout 3s "
-        + "--reconnect never --max-retries 0 --retry-max-delay 9 --activity-timeout 60 "
+        + "--reconnect never --max-retries 0 --retry-max-delay 9 --reconnect-delay 2s --activity-timeout 60 "
         + "--pong-timeout 7 --no-compression -v --color never")
     #expect(settings.channels == ["a", "b"])
     #expect(settings.connection.host == "h")
@@ -50,6 +50,7 @@ import Testing
     #expect(settings.reconnect == .never)
     #expect(settings.maxRetries == 0)
     #expect(settings.retryMaxDelay == .seconds(9))
+    #expect(settings.reconnectDelay == .seconds(2))
     #expect(settings.activityTimeout == .seconds(60))
     #expect(settings.pongTimeout == .seconds(7))
     #expect(!settings.offersCompression)

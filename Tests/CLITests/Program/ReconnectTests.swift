@@ -7,6 +7,21 @@ struct ReconnectTests {
   /// What a subscriber of these tests signs with.
   private static let secret = ["PUSHER_APP_SECRET": "the-secret"]
 
+  @Test func `--reconnect-delay is the shortest wait, and the first one is twice that at most`()
+    throws
+  {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      if connection.number == 1 { return connection.drop() }
+      try connection.send(event: "e", data: "1")
+      try connection.stay()
+    }
+    let program = try PusherCLI.subscribe(to: server, "news", "-L", "--reconnect-delay", "40ms")
+    let lines = try program.lines(3).map { try JSONParser.parse($0) }
+    let wait = try #require(lines[2]["data"]?["retry_in"]?.double)
+    #expect((0.04...0.08).contains(wait))
+  }
+
   @Test
   func `after a restart every channel is subscribed again with a fresh signature and the gap told`()
     throws
@@ -37,7 +52,7 @@ struct ReconnectTests {
     try program.errorLine(containing: "warning: connection lost (")
     let warning = try program.errorLine()
     #expect(
-      warning.wholeMatch(of: #/.*warning: back after [\d.]+ s; events sent meanwhile .*/#) != nil)
+      warning.wholeMatch(of: #/.*warning: back after [\d.]+ m?s; events sent meanwhile .*/#) != nil)
 
     #expect(
       subscriptions.values.map(\.channel).sorted() == ["news", "news", "private-a", "private-a"])

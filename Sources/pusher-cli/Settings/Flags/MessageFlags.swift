@@ -1,7 +1,8 @@
 extension Flag {
   /// How long to try.
   static let waiting: [Flag] = [
-    .connectTimeout, .reconnect, .keepGoing, .maxRetries, .retryDelay, .retryMaxDelay,
+    .connectTimeout, .reconnect, .keepGoing, .maxRetries, .retryDelay, .reconnectDelay,
+    .retryMaxDelay,
     .activityTimeout,
     .sseActivityTimeout, .pongTimeout,
   ]
@@ -49,12 +50,20 @@ extension Flag {
       its own by `retry:`. Further attempts without an event wait longer.
       """)
 
+  static let reconnectDelay = Flag(
+    "reconnect-delay", .duration, of: .joining, in: .patience, default: "1s",
+    summary: "shortest wait between retries",
+    manual: """
+      The shortest wait of `subscribe` before a lost connection is made anew, {default} unless given, from which the longer
+      waits grow; 10 ms at least. After the codes 4200 to 4299 the first attempt follows at once.
+      """)
+
   static let retryMaxDelay = Flag(
     "retry-max-delay", .duration, of: .printing, in: .patience, default: "120s",
     summary: "longest wait between retries",
     manual: """
-      The longest wait between two retries, {default} unless given. The waits grow from one second, or from TIME if
-      that is less, and are drawn at random. If a server asks to wait longer with a Retry-After field, that is the
+      The longest wait between two retries, {default} unless given. The waits grow from --reconnect-delay, or from TIME
+      if that is less, and are drawn at random. If a server asks to wait longer with a Retry-After field, that is the
       wait, but never more than TIME. The first wait of `sse` is what the stream asks for by `retry:`, or three
       seconds; the waits of further attempts without an event grow from there.
       """)
