@@ -106,3 +106,24 @@ extension PusherEvent {
     return (try? JSONParser.parse(original.text))?[key]
   }
 }
+
+extension PusherEvent {
+  /// The data as a type of yours: `try event.decode(Order.self)`.
+  ///
+  /// - Throws: `DecodingError` with the path to the place; `dataCorrupted` when the data is missing or not JSON. See
+  ///   ``JSONValue/decode(_:)``.
+  public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+    guard let data else { throw Self.corrupted("event \(eventName) has no data", nil) }
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONParser.parse(data)
+    } catch {
+      throw Self.corrupted("the data of event \(eventName) is \(error)", error)
+    }
+    return try value.decode(type)
+  }
+
+  private static func corrupted(_ what: String, _ error: (any Error)?) -> DecodingError {
+    .dataCorrupted(.init(codingPath: [], debugDescription: what, underlyingError: error))
+  }
+}

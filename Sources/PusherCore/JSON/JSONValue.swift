@@ -10,7 +10,7 @@ public enum JSONValue: Sendable, Equatable {
   case object([Member])
 
   /// A name and its value.
-  public struct Member: Sendable, Equatable {
+  public struct Member: Sendable, Hashable {
     /// The member's name, escapes resolved.
     public var name: String
     /// The member's value.

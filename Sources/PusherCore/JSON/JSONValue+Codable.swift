@@ -1,0 +1,138 @@
+extension JSONValue {
+  /// The value as a type of yours: `try value.decode(Order.self)`.
+  ///
+  /// A whole number is every integer type that holds it, `1.0` too, and no number becomes an infinity. Of members with
+  /// one name the last counts. `URL`, `Date`, `Data` and `Decimal` of Foundation are read as their own `Decodable` says,
+  /// which differs from Foundation's `JSONDecoder`; for its way hand the text to that.
+  ///
+  /// - Throws: `DecodingError` with the path to the place.
+  public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+    try JSONValueDecoder(self).decode(type)
+  }
+
+  /// The value that a type of yours encodes, members in the order in which it encodes them.
+  ///
+  /// - Throws: `EncodingError` for a number that JSON does not have, and what the type throws.
+  public init(encoding value: some Encodable) throws {
+    let encoder = JSONValueEncoder()
+    var container = encoder.singleValueContainer()
+    try container.encode(value)
+    self = encoder.value
+  }
+
+  /// The element of an array at an index; `nil` for every other kind and outside its bounds.
+  public subscript(index: Int) -> JSONValue? {
+    guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
+    return elements[index]
+  }
+
+  // Literals with variables in them: `["n": .init(count), "name": .init(name)]`.
+
+  /// A string.
+  public init(_ text: some StringProtocol) {
+    self = .string(String(text))
+  }
+
+  /// A whole number.
+  public init(_ number: some BinaryInteger) {
+    self = .number("\(number)")
+  }
+
+  /// A number with the shortest digits that stand for it; JSON has no infinities, which become ``JSONValue/null``.
+  public init(_ number: Double) {
+    self.init(floatLiteral: number)
+  }
+
+  /// `true` or `false`.
+  public init(_ flag: Bool) {
+    self = .bool(flag)
+  }
+}
+
+extension JSONValue: CustomStringConvertible {
+  /// The JSON, as ``jsonText`` has it.
+  public var description: String { jsonText }
+}
+
+extension JSONValue: Hashable {
+  /// Feeds what makes two values equal: the kinds and contents in their order.
+  ///
+  /// The values to visit are kept in a list and not on the stack, which may be small.
+  public func hash(into hasher: inout Hasher) {
+    var values = [self]
+    while let value = values.popLast() {
+      switch value {
+      case .null: hasher.combine(0)
+      case .bool(let flag): hasher.combine(flag)
+      case .number(let digits), .string(let digits): hasher.combine(digits)
+      case .array(let elements):
+        hasher.combine(elements.count)
+        values += elements
+      case .object(let members):
+        hasher.combine(members.count)
+        for member in members { hasher.combine(member.name) }
+        values += members.lazy.map(\.value)
+      }
+    }
+  }
+}
+
+extension JSONValue: Codable {
+  /// The value that any decoder has; numbers that fit neither 64 bits nor `Double` keep what the decoder tells of them.
+  public init(from decoder: any Decoder) throws {
+    if let decoder = decoder as? JSONValueDecoder {
+      self = decoder.value
+    } else if let members = try? decoder.container(keyedBy: PartKey.self) {
+      self = .object(
+        try members.allKeys.map { .init($0.stringValue, try members.decode(Self.self, forKey: $0)) }
+      )
+    } else if var elements = try? decoder.unkeyedContainer() {
+      var values: [JSONValue] = []
+      while !elements.isAtEnd { values.append(try elements.decode(Self.self)) }
+      self = .array(values)
+    } else {
+      self = try Self.scalar(decoder.singleValueContainer())
+    }
+  }
+
+  private static func scalar(_ container: any SingleValueDecodingContainer) throws -> JSONValue {
+    if container.decodeNil() { return .null }
+    if let flag = try? container.decode(Bool.self) { return .bool(flag) }
+    if let number = try? container.decode(Int64.self) { return .number("\(number)") }
+    if let number = try? container.decode(UInt64.self) { return .number("\(number)") }
+    if let number = try? container.decode(Double.self) { return .init(number) }
+    return .string(try container.decode(String.self))
+  }
+
+  /// Writes the value to any encoder; a number goes as a whole one where it is one that fits 64 bits, else as `Double`.
+  public func encode(to encoder: any Encoder) throws {
+    switch self {
+    case .object(let members):
+      var container = encoder.container(keyedBy: PartKey.self)
+      for member in members {
+        try container.encode(member.value, forKey: PartKey(stringValue: member.name))
+      }
+    case .array(let elements):
+      var container = encoder.unkeyedContainer()
+      for element in elements { try container.encode(element) }
+    default: try encodeScalar(to: encoder.singleValueContainer())
+    }
+  }
+
+  private func encodeScalar(to container: some SingleValueEncodingContainer) throws {
+    var container = container
+    switch self {
+    case .bool(let flag): try container.encode(flag)
+    case .string(let text): try container.encode(text)
+    case .number(let digits):
+      if let number = Int64(digits) {
+        try container.encode(number)
+      } else if let number = UInt64(digits) {
+        try container.encode(number)
+      } else {
+        try container.encode(Double(digits) ?? .infinity)
+      }
+    case .null, .array, .object: try container.encodeNil()
+    }
+  }
+}

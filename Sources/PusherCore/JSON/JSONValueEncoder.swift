@@ -1,0 +1,170 @@
+/// Makes a ``JSONValue`` of an `Encodable` value; members stand in the order in which they are encoded.
+///
+/// Types that Foundation's encoder treats in its own way, such as `URL` and `Date`, are written as their own
+/// `Encodable` says.
+final class JSONValueEncoder: Encoder {
+  /// What is made, shared by the containers that fill it.
+  private enum Content {
+    case nothing
+    case value(JSONValue)
+    case object(ObjectContent)
+    case array(ArrayContent)
+  }
+
+  /// The members so far; parts that are still being made are asked at the end.
+  fileprivate final class ObjectContent {
+    var names: [String] = []
+    var parts = NameTable<JSONValueEncoder>()
+
+    func set(_ part: JSONValueEncoder, for name: String) {
+      if parts[name] == nil { names.append(name) }
+      parts[name] = part
+    }
+  }
+
+  fileprivate final class ArrayContent {
+    var parts: [JSONValueEncoder] = []
+  }
+
+  let codingPath: [any CodingKey]
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+  private var content = Content.nothing
+
+  init(at codingPath: [any CodingKey] = []) {
+    self.codingPath = codingPath
+  }
+
+  /// What was encoded; an empty object where nothing was.
+  var value: JSONValue {
+    switch content {
+    case .nothing: .object([])
+    case .value(let value): value
+    case .object(let object):
+      .object(object.names.map { .init($0, object.parts[$0]?.value ?? .null) })
+    case .array(let array): .array(array.parts.map(\.value))
+    }
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    if case .object(let object) = content {
+      return KeyedEncodingContainer(ObjectWriter(object: object, codingPath: codingPath))
+    }
+    let object = ObjectContent()
+    content = .object(object)
+    return KeyedEncodingContainer(ObjectWriter(object: object, codingPath: codingPath))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    if case .array(let array) = content {
+      return ArrayWriter(array: array, codingPath: codingPath)
+    }
+    let array = ArrayContent()
+    content = .array(array)
+    return ArrayWriter(array: array, codingPath: codingPath)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { ValueWriter(encoder: self) }
+
+  /// Takes a value that is whole.
+  fileprivate func set(_ value: JSONValue) {
+    content = .value(value)
+  }
+
+  fileprivate func set(_ number: some BinaryFloatingPoint & LosslessStringConvertible) throws {
+    guard number.isFinite else {
+      throw EncodingError.invalidValue(
+        number,
+        .init(codingPath: codingPath, debugDescription: "JSON has no number for \(number)"))
+    }
+    set(.number("\(number)"))
+  }
+
+  fileprivate func encode(_ value: some Encodable) throws {
+    if let value = value as? JSONValue { return set(value) }
+    try value.encode(to: self)
+  }
+}
+
+/// Writes one value.
+private struct ValueWriter: SingleValueEncodingContainer {
+  let encoder: JSONValueEncoder
+
+  var codingPath: [any CodingKey] { encoder.codingPath }
+
+  func encodeNil() { encoder.set(.null) }
+  func encode(_ value: Bool) { encoder.set(.bool(value)) }
+  func encode(_ value: String) { encoder.set(.string(value)) }
+  func encode(_ value: Double) throws { try encoder.set(value) }
+  func encode(_ value: Float) throws { try encoder.set(value) }
+  func encode(_ value: Int) { encoder.set(.number("\(value)")) }
+  func encode(_ value: Int8) { encoder.set(.number("\(value)")) }
+  func encode(_ value: Int16) { encoder.set(.number("\(value)")) }
+  func encode(_ value: Int32) { encoder.set(.number("\(value)")) }
+  func encode(_ value: Int64) { encoder.set(.number("\(value)")) }
+  func encode(_ value: Int128) { encoder.set(.number("\(value)")) }
+  func encode(_ value: UInt) { encoder.set(.number("\(value)")) }
+  func encode(_ value: UInt8) { encoder.set(.number("\(value)")) }
+  func encode(_ value: UInt16) { encoder.set(.number("\(value)")) }
+  func encode(_ value: UInt32) { encoder.set(.number("\(value)")) }
+  func encode(_ value: UInt64) { encoder.set(.number("\(value)")) }
+  func encode(_ value: UInt128) { encoder.set(.number("\(value)")) }
+  func encode(_ value: some Encodable) throws { try encoder.encode(value) }
+}
+
+/// Writes the members of an object.
+private struct ObjectWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let object: JSONValueEncoder.ObjectContent
+  let codingPath: [any CodingKey]
+
+  func encodeNil(forKey key: Key) { part(key).set(.null) }
+  func encode(_ value: Bool, forKey key: Key) { part(key).set(.bool(value)) }
+  func encode(_ value: String, forKey key: Key) { part(key).set(.string(value)) }
+  func encode(_ value: some Encodable, forKey key: Key) throws { try part(key).encode(value) }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<NestedKey> {
+    part(key).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    part(key).unkeyedContainer()
+  }
+
+  func superEncoder() -> any Encoder { part(PartKey.super) }
+  func superEncoder(forKey key: Key) -> any Encoder { part(key) }
+
+  private func part(_ key: any CodingKey) -> JSONValueEncoder {
+    let part = JSONValueEncoder(at: codingPath + [key])
+    object.set(part, for: key.stringValue)
+    return part
+  }
+}
+
+/// Writes the elements of an array.
+private struct ArrayWriter: UnkeyedEncodingContainer {
+  let array: JSONValueEncoder.ArrayContent
+  let codingPath: [any CodingKey]
+
+  var count: Int { array.parts.count }
+
+  func encodeNil() { part().set(.null) }
+  func encode(_ value: Bool) { part().set(.bool(value)) }
+  func encode(_ value: String) { part().set(.string(value)) }
+  func encode(_ value: some Encodable) throws { try part().encode(value) }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy keyType: NestedKey.Type
+  ) -> KeyedEncodingContainer<NestedKey> {
+    part().container(keyedBy: keyType)
+  }
+
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { part().unkeyedContainer() }
+  func superEncoder() -> any Encoder { part() }
+
+  private func part() -> JSONValueEncoder {
+    let part = JSONValueEncoder(at: codingPath + [PartKey(index: count)])
+    array.parts.append(part)
+    return part
+  }
+}
