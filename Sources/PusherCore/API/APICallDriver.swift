@@ -6,7 +6,7 @@ final class APICallDriver {
   /// Calls that wait for a connection, in their order.
   private var waiting: [Waiting] = []
   /// The certificate authorities that were read last, and for which options.
-  private var trust: (caFile: String?, environment: TLSEnvironment, context: TLSContext)?
+  private var trust: (tls: TLSConfiguration, environment: TLSEnvironment, context: TLSContext)?
 
   private struct Waiting {
     let call: APICall
@@ -94,11 +94,10 @@ final class APICallDriver {
 
   private func context(for call: APICall) throws(TLSError) -> TLSContext? {
     guard call.request.url.isSecure else { return nil }
-    let (caFile, environment) = (call.options.caFile, call.options.network.trust)
-    if let trust, trust.caFile == caFile, trust.environment == environment { return trust.context }
-    let context = try TLSContext.client(
-      TLSConfiguration(caFile: caFile), environment: environment)
-    trust = (caFile, environment, context)
+    let (tls, environment) = (call.options.tls, call.options.network.trust)
+    if let trust, trust.tls == tls, trust.environment == environment { return trust.context }
+    let context = try TLSContext.client(tls, environment: environment)
+    trust = (tls, environment, context)
     return context
   }
 

@@ -23,8 +23,10 @@ public struct PusherAPI: Sendable {
     public var path: String
     /// Whether the connection is encrypted.
     public var useTLS: Bool
-    /// A PEM file with the only authorities to trust; `nil` for the system's.
-    public var caFile: String?
+    /// How the server's certificate is checked, and what is shown to it.
+    public var tls: TLSConfiguration
+    /// Sent with every call besides its own fields.
+    public var headers: [String: String]
     /// For a whole call, from the name's resolution to the answer's last byte.
     public var timeout: Duration
     /// The most bytes of UTF-8 that an event's data may have: 10,240, as Pusher documents; `nil` leaves it to the server.
@@ -41,18 +43,27 @@ public struct PusherAPI: Sendable {
       host: PusherHost? = nil, port: Int? = nil, path: String = "", useTLS: Bool = true,
       caFile: String? = nil, timeout: Duration = .seconds(10),
       maximumDataLength: Int? = 10_240, service: Service = .pusher,
-      encryptionMasterKey: EncryptionMasterKey? = nil, network: PusherNetwork = PusherNetwork()
+      encryptionMasterKey: EncryptionMasterKey? = nil, network: PusherNetwork = PusherNetwork(),
+      tls: TLSConfiguration = TLSConfiguration(), headers: [String: String] = [:]
     ) {
       self.host = host
       self.port = port
       self.path = path
       self.useTLS = useTLS
-      self.caFile = caFile
+      self.tls = tls
+      if let caFile { self.tls.caFile = caFile }
+      self.headers = headers
       self.timeout = timeout
       self.maximumDataLength = maximumDataLength
       self.service = service
       self.encryptionMasterKey = encryptionMasterKey
       self.network = network
+    }
+
+    /// A PEM file with the only authorities to trust; `nil` for the system's: that of ``tls``.
+    public var caFile: String? {
+      get { tls.caFile }
+      set { tls.caFile = newValue }
     }
   }
 
@@ -103,6 +114,20 @@ public struct PusherAPI: Sendable {
     return try await send(valid { try trigger.request(appID: appID, prefix: options.path) })
   }
 
+  /// The same with data of a type of yours, which is sent as JSON.
+  ///
+  /// - Throws: ``PusherAPIError``: ``PusherAPIError/invalid(_:)`` for data that cannot be JSON too.
+  @_disfavoredOverload
+  @discardableResult
+  public func trigger(
+    _ eventName: String, channels: [String], data: some Encodable, socketID: String? = nil,
+    info: [String] = []
+  ) async throws(PusherAPIError) -> JSONValue {
+    let text = try valid { try JSONValue(encoding: data).jsonText }
+    return try await trigger(
+      eventName, channels: channels, data: text, socketID: socketID, info: info)
+  }
+
   /// Refuses data that is too long, before it is sent or encrypted.
   func check(data: String) throws(PusherAPIError) {
     if let limit = options.maximumDataLength, data.utf8.count > limit {
@@ -132,8 +157,12 @@ public struct PusherAPI: Sendable {
     let signed = request.signed(
       key: key, secret: secret, timestamp: SystemClock.wall().secondsSince1970)
     let url = try url(signed)
+    var fields = signed.headers
+    for (name, value) in options.headers.sorted(by: { $0.key < $1.key }) {
+      fields.append(name, value)
+    }
     let call = HTTPExchange.Request(
-      method: signed.method, url: url, headers: signed.headers, body: signed.body ?? [])
+      method: signed.method, url: url, headers: fields, body: signed.body ?? [])
     let result = await APICalls.shared.outcome(of: APICall(call, options))
     return try Self.value(try result.get())
   }

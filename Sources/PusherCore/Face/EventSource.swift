@@ -149,11 +149,19 @@ public struct EventSourceSettings: Sendable {
   public var maximumEventSize = 16 << 20
   /// Whether the server may compress; some servers hold events back for that.
   public var acceptsCompression = false
-  /// A file with the certificates to trust (PEM), in place of the system's.
-  public var caFile: String?
+  /// How the server's certificate is checked, and what is shown to it.
+  public var tls = TLSConfiguration()
+  /// Proxies, and the environment variables to use; neither unless given.
+  public var network = PusherNetwork()
 
   /// The settings that fit most servers.
   public init() {}
+
+  /// A file with the certificates to trust (PEM), in place of the system's: that of ``tls``.
+  public var caFile: String? {
+    get { tls.caFile }
+    set { tls.caFile = newValue }
+  }
 }
 
 /// Why an event stream ended or could not be opened.

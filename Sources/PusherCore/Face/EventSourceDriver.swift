@@ -67,7 +67,7 @@ final class EventSourceDriver {
     let destination = Destination(
       url: url,
       headers: HTTPHeaders(core.headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }),
-      tls: TLSConfiguration(caFile: settings.caFile))
+      routing: try settings.network.routing(), tls: settings.tls, trust: settings.network.trust)
     let request = EventStreamSettings(
       method: settings.method, body: settings.body,
       acceptsCompression: settings.acceptsCompression,

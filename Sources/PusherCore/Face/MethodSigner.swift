@@ -17,7 +17,10 @@ final class MethodSigner: Signer {
     self.connection = connection
     self.dispatcher = dispatcher
     let timeout = connection.options.connectTimeout
-    calls = EndpointCalls(loop: loop, network: network, timeout: timeout)
+    var endpoints = network
+    // What the service is shown, and its pinned keys, are not for other servers.
+    endpoints.tls = network.tls.forAnotherServer
+    calls = EndpointCalls(loop: loop, network: endpoints, timeout: timeout)
     questions = OpenQuestions(loop: loop, timeout: timeout)
   }
 

@@ -25,8 +25,16 @@ public struct PusherClientOptions: Sendable {
   public var activityTimeout: Duration?
   /// The service, with its names and hosts; ``Service/pusher`` by default.
   public var service: Service
-  /// A PEM file with the only authorities to trust, the service's and the endpoints'; `nil` for the system's.
-  public var caFile: String?
+  /// How the service's certificate is checked, and what is shown to it.
+  ///
+  /// Authorisation endpoints are checked against the same authorities, and shown no certificate; pins are not theirs.
+  public var tls: TLSConfiguration
+  /// Sent with the upgrade, such as `Origin`; the fields of the WebSocket handshake itself are refused.
+  public var headers: [String: String]
+  /// WebSocket sub-protocols to offer, the preferred one first; most servers want none.
+  public var subprotocols: [String]
+  /// Whether permessage-deflate is offered.
+  public var offersCompression: Bool
   /// Proxies, and the environment variables to use; neither unless given.
   public var network: PusherNetwork
   /// How long connecting may take, from the name's resolution to the server's greeting, and each answer to a
@@ -42,7 +50,9 @@ public struct PusherClientOptions: Sendable {
     useTLS: Bool = true, activityTimeout: Duration? = nil, service: Service = .pusher,
     caFile: String? = nil, connectTimeout: Duration = .seconds(10),
     retriesFirstConnection: Bool = true, userAuthMethod: UserAuthMethod = .noMethod,
-    encryptionMasterKey: EncryptionMasterKey? = nil, network: PusherNetwork = PusherNetwork()
+    encryptionMasterKey: EncryptionMasterKey? = nil, network: PusherNetwork = PusherNetwork(),
+    tls: TLSConfiguration = TLSConfiguration(), headers: [String: String] = [:],
+    subprotocols: [String] = [], offersCompression: Bool = true
   ) {
     self.authMethod = authMethod
     self.userAuthMethod = userAuthMethod
@@ -56,9 +66,20 @@ public struct PusherClientOptions: Sendable {
     self.useTLS = useTLS
     self.activityTimeout = activityTimeout
     self.service = service
-    self.caFile = caFile
+    self.tls = tls
+    if let caFile { self.tls.caFile = caFile }
+    self.headers = headers
+    self.subprotocols = subprotocols
+    self.offersCompression = offersCompression
     self.connectTimeout = connectTimeout
     self.retriesFirstConnection = retriesFirstConnection
+  }
+
+  /// A PEM file with the only authorities to trust, the service's and the endpoints'; `nil` for the system's: that of
+  /// ``tls``.
+  public var caFile: String? {
+    get { tls.caFile }
+    set { tls.caFile = newValue }
   }
 
   /// ``useTLS`` under the name that it had before PusherSwift 8.
@@ -78,6 +99,8 @@ public enum PusherConfigurationError: Error, Sendable, Equatable, CustomStringCo
   case invalidPort(Int)
   /// The path has an invalid character.
   case invalidPath(String)
+  /// A field of the upgrade is the handshake's own, or cannot stand in a head; its name.
+  case invalidHeader(String)
   /// A timeout is zero or less.
   case invalidTimeout(Duration)
   /// A proxy's URL is invalid; the message shows no part of it.
@@ -94,6 +117,7 @@ public enum PusherConfigurationError: Error, Sendable, Equatable, CustomStringCo
     case .invalidHost(let host, let reason): "'\(host)' is not a host: \(reason)"
     case .invalidPort(let port): "\(port) is not a port; ports are 1 to 65535"
     case .invalidPath(let path): "'\(path)' is not a path of a URL"
+    case .invalidHeader(let name): "the field '\(name)' cannot be sent with the upgrade"
     case .invalidTimeout(let time): "a timeout of \(time) is not possible"
     case .invalidProxy(let reason), .tls(let reason), .system(let reason): reason
     }
@@ -131,8 +155,24 @@ extension PusherClientOptions {
       isSecure: useTLS, host: try checkedHost(), port: try checkedPort(), prefix: prefix, key: key,
       clientName: Self.clientName, version: Self.clientVersion)
     return Destination(
-      url: url, routing: try network.routing(), tls: TLSConfiguration(caFile: caFile),
+      url: url, headers: try checkedHeaders(), routing: try network.routing(), tls: tls,
       trust: network.trust)
+  }
+
+  /// What is offered with the upgrade.
+  var webSocket: WebSocketSettings {
+    WebSocketSettings(
+      subprotocols: subprotocols,
+      compressionOffer: offersCompression ? PerMessageDeflate.offer : nil)
+  }
+
+  private func checkedHeaders() throws(PusherConfigurationError) -> HTTPHeaders {
+    let fields = headers.sorted { $0.key < $1.key }
+    for (name, value) in fields {
+      let isPlain = ASCII.isToken(name) && value.utf8.allSatisfy(ASCII.isFieldValue)
+      guard isPlain, !ClientHandshake.owns(name) else { throw .invalidHeader(name) }
+    }
+    return HTTPHeaders(fields.map { ($0.key, $0.value) })
   }
 
   private func checkedHost() throws(PusherConfigurationError) -> String {

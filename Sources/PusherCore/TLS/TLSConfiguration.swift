@@ -1,17 +1,20 @@
-/// The user's TLS settings; the defaults verify against the system's authorities.
-package struct TLSConfiguration: Sendable, Equatable {
+/// How a server's certificate is checked, and what is shown to it; the defaults verify against the system's authorities.
+///
+/// Files are read when a connection is made; one that cannot be read fails it.
+public struct TLSConfiguration: Sendable, Equatable {
   /// A PEM file of the only authorities to trust; `nil` for the system's.
-  package var caFile: String?
-  /// Accepts every certificate, for whatever name.
-  package var insecure: Bool
+  public var caFile: String?
+  /// Accepts every certificate, for whatever name: use it for tests only.
+  public var insecure: Bool
   /// A PEM file with the certificate to show when the server asks, and its chain after it.
-  package var certificateFile: String?
+  public var certificateFile: String?
   /// The PEM file of its key; `nil` when the key stands in ``certificateFile``.
-  package var keyFile: String?
+  public var keyFile: String?
   /// The server's public key has to be one of these, even when nothing else is checked; empty for any key.
-  package var pins: Set<PublicKeyPin>
+  public var pins: Set<PublicKeyPin>
 
-  package init(
+  /// Settings; without arguments the defaults.
+  public init(
     caFile: String? = nil, insecure: Bool = false, certificateFile: String? = nil,
     keyFile: String? = nil, pins: Set<PublicKeyPin> = []
   ) {
