@@ -22,7 +22,13 @@ extension ClientDriver: ChannelsFeedDelegate {
     if let goodbye = run.goodbye { loop.remove(goodbye) }
     run.noteLost()
     let wasEstablished = run.isEstablished
-    let isChanged = connection.change(to: .disconnected, generation: run.generation)
+    var failure: ConnectionLoss? = run.veto
+    switch run.end {
+    case .lost(let loss, _), .retriesExhausted(let loss, _, _): failure = loss
+    case .asked, .finished, nil: break
+    }
+    let isChanged = connection.change(
+      to: .disconnected, generation: run.generation, because: failure)
     switch run.end {
     case .asked, .finished, nil:
       if let veto = run.veto {

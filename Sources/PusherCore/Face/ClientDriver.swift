@@ -107,7 +107,7 @@ final class ClientDriver {
       }
       run.feed.connect()
     } catch {
-      connection.change(to: .disconnected, generation: generation)
+      connection.change(to: .disconnected, generation: generation, because: error)
       log("cannot connect: \(error)")
       delegate?.connectionDidFail(connection, error: error, willAttemptReconnect: false)
     }
@@ -124,7 +124,8 @@ final class ClientDriver {
     let feed: ChannelsFeed
     do throws(TLSError) {
       feed = try ChannelsFeed(
-        loop: loop, destination: destination, options: session, signer: SigningQueue(signer),
+        loop: loop, destination: destination, settings: options.webSocket, options: session,
+        signer: SigningQueue(signer),
         tap: dispatcher)
     } catch {
       throw .tls("\(error)")

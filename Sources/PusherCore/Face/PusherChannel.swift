@@ -29,6 +29,12 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     var failure: SubscriptionFailure?
     var auth: PusherAuth?
     var unsent: [ClientEvent] = []
+    /// Who waits for the subscription, or reads ``PusherChannel/failures``.
+    var observers: [ObjectIdentifier: EventQueue<News>] = [:]
+
+    func tell(_ news: News) {
+      for observer in observers.values { observer.add(news) }
+    }
   }
 
   /// - Parameter failure: Why the channel cannot be subscribed.
@@ -90,6 +96,7 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     state.withLock { state in
       state.isSubscribed = state.isWanted
       state.failure = nil
+      if state.isSubscribed { state.tell(.subscribed) }
     }
   }
 
@@ -108,16 +115,37 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     state.withLock { state in
       state.isSubscribed = false
       state.failure = failure
+      state.tell(.failed(failure))
     }
+  }
+
+  /// Lets somebody know what happens from now on; answers false when nothing will.
+  ///
+  /// - Parameter beginningNow: Whether the present state is told, if it ends a wait.
+  func add(_ observer: EventQueue<News>, beginningNow: Bool) -> Bool {
+    state.withLock { state in
+      if beginningNow, state.isSubscribed { observer.add(.subscribed) }
+      if beginningNow, let failure = state.failure { observer.add(.failed(failure)) }
+      guard state.isWanted else { return false }
+      state.observers[ObjectIdentifier(observer)] = observer
+      return true
+    }
+  }
+
+  func removeObserver(_ key: ObjectIdentifier) {
+    _ = state.withLock { $0.observers.removeValue(forKey: key) != nil }
   }
 
   /// The channel is given up for good.
   func end() {
-    state.withLock { state in
+    let observers = state.withLock { state in
       state.isWanted = false
       state.isSubscribed = false
       state.unsent = []
+      defer { state.observers = [:] }
+      return state.observers.values
     }
+    for observer in observers { observer.finish() }
     bindings.unbindAll()
   }
 
@@ -165,6 +193,14 @@ extension PusherChannel {
   public func trigger(eventName: String, data: JSONValue) throws(ClientEventError) {
     try enqueue(try ClientEvent(channel: name, name: eventName, data: data))
     connection.post(.flush(self))
+  }
+
+  /// The same with data of a type of yours.
+  ///
+  /// - Throws: `EncodingError` for data that cannot be JSON, and ``ClientEventError``.
+  @_disfavoredOverload
+  public func trigger(eventName: String, data: some Encodable) throws {
+    try trigger(eventName: eventName, data: try JSONValue(encoding: data))
   }
 }
 

@@ -59,6 +59,7 @@ extension PusherConnection {
       }
       guard !state.isShutDown else { return nil }
       state.generation += 1
+      state.failure = nil
       liveGeneration.store(state.generation, ordering: .relaxed)
       Self.change(&state, to: .connecting)
       defer { state.thread.hasThread = true }
@@ -98,6 +99,7 @@ extension PusherConnection {
     let delegate = state.withLock { state in
       state.thread = ThreadOrders()
       liveGeneration.store(0, ordering: .relaxed)
+      state.failure = PusherConfigurationError.system(reason)
       Self.change(&state, to: .disconnected)
       return state.delegate
     }
@@ -108,7 +110,7 @@ extension PusherConnection {
 
   /// Ends everything; nothing works afterwards.
   func shutDown() {
-    let (channels, wakeUp) = state.withLock { state in
+    let (channels, observers, wakeUp) = state.withLock { state in
       // Without a thread the orders would never be taken, and they hold the channels, which hold the connection.
       let wakeUp = state.thread.post(.shutDown)
       if !state.thread.hasThread { state.thread = ThreadOrders() }
@@ -117,9 +119,10 @@ extension PusherConnection {
       Self.change(&state, to: .disconnected)
       state.changes = []
       state.socketId = nil
-      defer { state.channels = NameTable() }
-      return (state.channels, wakeUp)
+      defer { (state.channels, state.observers) = (NameTable(), [:]) }
+      return (state.channels, state.observers.values, wakeUp)
     }
+    for observer in observers { observer.finish() }
     for channel in channels.elements { channel.end() }
     bindings.unbindAll()
     userState.end()
@@ -133,16 +136,23 @@ extension PusherConnection {
     guard state.connectionState != new else { return }
     state.changes.append(StateChange(old: state.connectionState, new: new))
     state.connectionState = new
+    for observer in state.observers.values { observer.add(new) }
   }
 
   /// Changes the state after the attempt `generation`, unless a newer call has replaced it.
+  ///
+  /// - Parameter failure: Why there will be no connection.
   @discardableResult
-  func change(to new: ConnectionState, generation: Int, socketId: String? = nil) -> Bool {
+  func change(
+    to new: ConnectionState, generation: Int, socketId: String? = nil,
+    because failure: (any Error)? = nil
+  ) -> Bool {
     let isCurrent = state.withLock { state in
       guard state.generation == generation, !state.isShutDown,
         new == .disconnected || state.connectionState != .disconnecting
       else { return false }
       state.socketId = socketId
+      state.failure = failure
       if new == .disconnected { liveGeneration.store(0, ordering: .relaxed) }
       Self.change(&state, to: new)
       return true

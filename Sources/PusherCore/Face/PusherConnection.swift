@@ -24,6 +24,10 @@ public final class PusherConnection: Sendable {
     var thread = ThreadOrders<ClientOrder>()
     /// State changes that wait to be told to the delegate.
     var changes: [StateChange] = []
+    /// The readers of ``PusherConnection/states``.
+    var observers: [ObjectIdentifier: EventQueue<ConnectionState>] = [:]
+    /// Why there is no connection and no further attempt; `nil` when this side wanted that.
+    var failure: (any Error)?
     var channels = NameTable<PusherChannel>()
     var socketId: String?
     var retries = RetrySettings()

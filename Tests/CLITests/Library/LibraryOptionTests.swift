@@ -1,0 +1,135 @@
+import Foundation
+import PusherCore
+import TestSupport
+import Testing
+
+/// The options of the program that the library has too, against a server that tells what it saw.
+@Suite("Options of the library, against a scripted server", .ownThread)
+struct LibraryOptionTests {
+  private func options(_ server: ScriptedServer, _ host: String = "127.0.0.1")
+    -> PusherClientOptions
+  {
+    PusherClientOptions(
+      autoReconnect: false, host: .host(host), port: Int(server.port), useTLS: server.isSecure)
+  }
+
+  /// A server that greets, and the heads of the upgrades that it saw.
+  private func greeting(
+    _ certificate: ServerCertificate? = nil
+  ) throws -> (ScriptedServer, Record<HTTPHeaders>) {
+    let heads = Record<HTTPHeaders>()
+    let server = try ScriptedServer(certificate: certificate) { connection in
+      let request = try connection.request()
+      heads.add(request.headers)
+      try connection.welcome(request)
+      try connection.stay()
+    }
+    return (server, heads)
+  }
+
+  @Test func `fields, sub-protocols and compression of the upgrade are as asked for`() async throws
+  {
+    let (server, heads) = try greeting()
+    var options = options(server)
+    options.headers = ["Origin": "https://example.com", "X-Test": "1"]
+    options.offersCompression = false
+    try await Pusher(key: "test-key", options: options).connected()
+    options.headers = [:]
+    options.offersCompression = true
+    options.subprotocols = ["pusher-channels-protocol-7", "other"]
+    // The server agrees to none of them, which RFC 6455 allows.
+    try await Pusher(key: "test-key", options: options).connected()
+    let seen = heads.values
+    #expect(seen.map { $0["Origin"] } == ["https://example.com", nil])
+    #expect(seen.map { $0["X-Test"] } == ["1", nil])
+    #expect(seen.map { $0["Sec-WebSocket-Extensions"] == nil } == [true, false])
+    #expect(
+      seen.map { $0["Sec-WebSocket-Protocol"] } == [nil, "pusher-channels-protocol-7, other"])
+  }
+
+  @Test(arguments: ["Upgrade", "sec-websocket-key", "two words", "a\r\nb"])
+  func `a field that is the handshake's own, or none, is refused before anything is sent`(
+    name: String
+  ) async throws {
+    let (server, heads) = try greeting()
+    var options = options(server)
+    options.headers = [name: "x"]
+    await #expect(throws: PusherConfigurationError.invalidHeader(name)) {
+      try await Pusher(key: "test-key", options: options).connected()
+    }
+    #expect(heads.values.isEmpty)
+  }
+
+  @Test func `a certificate counts by its authority, by its key alone, or not at all`() async throws
+  {
+    let matrix = try #require(CertificateMatrix.shared)
+    let (server, _) = try greeting(matrix.server("valid"))
+    let pin = try #require(PublicKeyPin(try matrix.pin("valid")))
+    let other = try #require(PublicKeyPin(digest: [UInt8](repeating: 7, count: 32)))
+    let trusted: [TLSConfiguration] = [
+      TLSConfiguration(caFile: matrix.authority), TLSConfiguration(insecure: true),
+      TLSConfiguration(insecure: true, pins: [other, pin]),
+      TLSConfiguration(caFile: matrix.authority, pins: [pin]),
+    ]
+    for tls in trusted {
+      var options = options(server, "localhost")
+      options.tls = tls
+      try await Pusher(key: "test-key", options: options).connected()
+    }
+    for tls in [TLSConfiguration(), TLSConfiguration(caFile: matrix.authority, pins: [other])] {
+      var options = options(server, "localhost")
+      options.tls = tls
+      let pusher = Pusher(key: "test-key", options: options)
+      let error = await #expect(throws: ConnectionLoss.self) { try await pusher.connected() }
+      guard case .untrusted = error else {
+        Issue.record("\(String(describing: error))")
+        continue
+      }
+    }
+  }
+
+  @Test func `EventSource goes through a proxy, and takes the same TLS settings`() async throws {
+    let matrix = try #require(CertificateMatrix.shared)
+    let server = try ScriptedServer(certificate: matrix.server("valid")) { connection in
+      try connection.beginStream()
+      try connection.send(stream: "data: 1\n\n")
+      try connection.remain()
+    }
+    let ways = Record<String>()
+    let proxy = try ScriptedServer { connection in
+      let request = try connection.request()
+      ways.add("\(request.method) \(request.target)")
+      try connection.answer(502)
+    }
+    var settings = EventSourceSettings()
+    settings.reconnect = ReconnectPolicy(mode: .never)
+    settings.tls = TLSConfiguration(insecure: true)
+    let direct = EventSource(url: "https://localhost:\(server.port)/", settings: settings)
+    let messages = direct.messages()
+    direct.connect()
+    var iterator = messages.makeAsyncIterator()
+    #expect(await iterator.next()?.data == "1")
+    settings.network = PusherNetwork(proxy: "http://127.0.0.1:\(proxy.port)")
+    let gate = Gate()
+    let throughProxy = EventSource(url: "https://localhost:\(server.port)/", settings: settings)
+    throughProxy.onComplete { _, _, _ in gate.open() }
+    throughProxy.connect()
+    try gate.wait()
+    #expect(ways.values == ["CONNECT localhost:\(server.port)"])
+  }
+
+  @Test func `every call of the HTTP API carries the fields that are asked for`() async throws {
+    let heads = Record<String?>()
+    let server = try ScriptedServer { connection in
+      heads.add(try connection.question().head.headers["X-Test"])
+      try connection.answer(200, body: "{}")
+    }
+    let api = PusherAPI(
+      appID: "1", key: "k", secret: "s",
+      options: .init(
+        host: .host("127.0.0.1"), port: Int(server.port), useTLS: false, headers: ["X-Test": "1"]))
+    struct Order: Encodable { var id: Int }
+    try await api.trigger("e", channels: ["a"], data: Order(id: 7))
+    #expect(heads.values == ["1"])
+  }
+}
