@@ -19,9 +19,17 @@ public enum ChannelKind: Sendable, Equatable {
     }
   }
 
+  /// The kind of channel, by the prefix of `name`, as PusherSwift's `PusherChannelType` is made.
+  public init(name: String) {
+    self.init(channelName: name)
+  }
+
   /// Whether a subscription must carry a signature.
   public var needsAuthorization: Bool { self != .public }
 }
+
+/// ``ChannelKind`` under PusherSwift's name.
+public typealias PusherChannelType = ChannelKind
 
 /// The rules for channel names.
 public enum ChannelName {

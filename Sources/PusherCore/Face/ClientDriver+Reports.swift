@@ -45,7 +45,9 @@ extension ClientDriver: ChannelsFeedDelegate {
   func feed(reports event: ConnectionEvent, at now: Instant) {
     guard let run else { return }
     switch event {
-    case .disconnected(let loss, _, let delay, _): disconnected(run, loss, retryIn: delay)
+    case .disconnected(let loss, _, let delay, let attempt):
+      connection.state.withLock { $0.failedAttempts = attempt }
+      disconnected(run, loss, retryIn: delay)
     case .ended(let end): run.end = end
     case .gap(let start, let end):
       guard run.dispatcher.isLive else { return }
@@ -62,6 +64,7 @@ extension ClientDriver: ChannelsFeedDelegate {
 
   private func connected(_ run: ClientRun, _ socketID: String) {
     run.isEstablished = true
+    connection.state.withLock { $0.failedAttempts = 0 }
     log("connected as socket \(socketID)")
     guard
       connection.change(to: .connected, generation: run.generation, socketId: socketID)

@@ -54,6 +54,22 @@ extension PusherEventBindings {
     handlers.connection.trim()
   }
 
+  /// Calls `eventCallback` for the events whose names match one of `patterns` and none of `excluded`.
+  ///
+  /// In a pattern `*`, `?` and `[...]` have their usual meaning; a backslash stands for itself, alone or doubled, so that
+  /// `App\\Events\\*` means PHP's classes. The dot or backslash that Laravel Echo puts in front of a whole name may be
+  /// there or not.
+  @discardableResult
+  public func bind(
+    matching patterns: String..., excluding excluded: [String] = [],
+    eventCallback: @escaping @Sendable (PusherEvent) -> Void
+  ) -> PusherBinding {
+    let filter = EventFilter(include: patterns, exclude: excluded)
+    return handlers.list.bind(to: nil) { event in
+      if filter.passes(event.eventName) { eventCallback(event) }
+    }
+  }
+
   /// All events as a sequence, from now until the channel is unsubscribed or the client is gone.
   ///
   /// - Parameter buffering: What happens to events that come faster than they are read.

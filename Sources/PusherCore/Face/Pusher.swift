@@ -82,20 +82,24 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
   ///     ``PusherClientOptions/authMethod`` is asked.
   ///   - onMemberAdded: Called when a member joins a presence channel.
   ///   - onMemberRemoved: Called when a member leaves a presence channel.
+  ///   - onSubscriptionCountChanged: Called when the server tells how many are subscribed; another one takes its place.
   @discardableResult
   public func subscribe(
     _ channelName: String, auth: PusherAuth? = nil,
     onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
-    onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil
+    onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
+    onSubscriptionCountChanged: (@Sendable (Int) -> Void)? = nil
   ) -> PusherChannel {
-    connection.subscribe(
+    let channel = connection.subscribe(
       channelName,
       .init(
         auth: auth, handlers: .init(onMemberAdded: onMemberAdded, onMemberRemoved: onMemberRemoved))
     )
+    if let onSubscriptionCountChanged { channel.tellCounts(to: onSubscriptionCountChanged) }
+    return channel
   }
 
-  /// The same as ``subscribe(_:auth:onMemberAdded:onMemberRemoved:)`` for a name that begins with `presence-`.
+  /// The same as ``subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)`` for a name that begins with `presence-`.
   ///
   /// With any other name the result is a channel that has failed.
   @discardableResult

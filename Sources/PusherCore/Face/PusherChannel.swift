@@ -26,6 +26,8 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     var isWanted: Bool
     var isSubscribed = false
     var subscriptionCount: Int?
+    /// The handler that was given to `subscribe`.
+    var countBinding: PusherBinding?
     var failure: SubscriptionFailure?
     var auth: PusherAuth?
     var unsent: [ClientEvent] = []
@@ -105,6 +107,19 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
       state.isSubscribed = false
       state.subscriptionCount = nil
     }
+  }
+
+  /// Calls `handler` with each count, in place of an earlier one.
+  func tellCounts(to handler: @escaping @Sendable (Int) -> Void) {
+    let name = connection.options.service.eventPrefix + "subscription_count"
+    let binding = bindings.bind(to: name) { event in
+      if let count = event.jsonObject?["subscription_count"]?.integer { handler(count) }
+    }
+    let former = state.withLock { state in
+      defer { state.countBinding = binding }
+      return state.countBinding
+    }
+    if let former { bindings.unbind(former) }
   }
 
   func noteSubscriptionCount(_ count: Int) {

@@ -30,6 +30,7 @@ public final class PusherConnection: Sendable {
     var failure: (any Error)?
     var channels = NameTable<PusherChannel>()
     var socketId: String?
+    var failedAttempts = 0
     var retries = RetrySettings()
     var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)?
     weak var delegate: (any PusherDelegate)?
@@ -51,6 +52,15 @@ public final class PusherConnection: Sendable {
 
   /// The server's name for the socket; `nil` while there is none.
   public var socketId: String? { state.withLock { $0.socketId } }
+
+  /// The address of the socket, as PusherSwift has it; `nil` while the options name none that can be.
+  public var url: String? {
+    guard let url = try? options.destination(key: key).url else { return nil }
+    return url.place + (url.query.map { "?" + $0 } ?? "")
+  }
+
+  /// How many attempts in a row have failed; 0 once the server has greeted the socket.
+  public var reconnectAttempts: Int { state.withLock { $0.failedAttempts } }
 
   /// The channels that are wanted.
   public var channels: PusherChannels { PusherChannels(self) }

@@ -72,7 +72,10 @@ import Testing
     }
     let pusher = client(service.options())
     let events = Gathered<String?>()
-    let channel = pusher.subscribe("a")
+    let told = Gathered<Int>()
+    pusher.subscribe("a", onSubscriptionCountChanged: { _ in told.add(-1) })
+    // The later one takes the place of the earlier.
+    let channel = pusher.subscribe("a", onSubscriptionCountChanged: { told.add($0) })
     channel.bind(eventName: "pusher:subscription_count") { events.add($0.data) }
     #expect(channel.subscriptionCount == nil)
     pusher.connect()
@@ -83,6 +86,7 @@ import Testing
     #expect(try await delegate.counts.wait(for: 2) == ["a 1", "a 2"])
     #expect(channel.subscriptionCount == 2)
     #expect(try await events.wait(for: 2).last == #"{"subscription_count":2}"#)
+    #expect(told.values == [1, 2])
   }
 
   @Test func `a cache channel without an event tells its handlers pusher cache_miss`()

@@ -36,6 +36,20 @@ import Testing
     #expect(try await send(("x", "a"), ("y", "b")) == ["all a x", "all b y"])
   }
 
+  @Test func `bind by patterns, on the client and on a channel`() async throws {
+    pusher.bind(matching: "order.*", "App\\Events\\*", eventCallback: note("client"))
+    let binding = channel.bind(
+      matching: "*", excluding: ["order.[0-9]", "end"], eventCallback: note("channel"))
+    let said = try await send(
+      ("order.1", "a"), ("order.x", "b"), ("App\\Events\\Paid", "a"), ("orders", "a"))
+    #expect(
+      said == [
+        "client a order.1", "client b order.x", "channel a App\\Events\\Paid",
+        "client a App\\Events\\Paid", "channel a orders",
+      ])
+    #expect(channel.removeBinding(binding))
+  }
+
   @Test func `bind on the client by name, any channel`() async throws {
     pusher.bind(eventName: "x", eventCallback: note("x"))
     #expect(try await send(("x", "a"), ("y", "a"), ("x", "b")) == ["x a x", "x b x"])

@@ -30,6 +30,29 @@ import Testing
     #expect(ends.first?.error == nil)
   }
 
+  @Test func `url is the address that is dialled, and nil for options that name none`() throws {
+    let pusher = service.pusher()
+    let url = try #require(pusher.connection.url)
+    #expect(url.hasPrefix("ws://127.0.0.1:\(service.port)/app/"))
+    #expect(url.contains("?protocol=7&client=swift-pusher-core&version="))
+    #expect(Pusher(key: "").connection.url == nil)
+  }
+
+  @Test func `reconnectAttempts counts the attempts in a row that failed`() async throws {
+    let pusher = service.pusher()
+    let delegate = RecordingDelegate(of: pusher)
+    try await pusher.connected()
+    #expect(pusher.connection.reconnectAttempts == 0)
+    await service.stop()
+    for await state in pusher.states where state == .reconnecting { break }
+    #expect(pusher.connection.reconnectAttempts >= 1)
+    withExtendedLifetime(delegate) {}
+    let successor = try service.successor()
+    try await pusher.connected()
+    #expect(pusher.connection.reconnectAttempts == 0)
+    withExtendedLifetime(successor) {}
+  }
+
   @Test
   func `a client connects again after disconnect, and its channels and bindings are still there`()
     async throws
