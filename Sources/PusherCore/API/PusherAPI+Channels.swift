@@ -72,7 +72,7 @@ extension PusherAPI {
     _ = try await send(.terminate(user: userId, appID: appID, prefix: options.path))
   }
 
-  /// Sends an event to all connections of a user who is signed in: ``trigger(_:channels:data:socketID:info:)`` on the
+  /// Sends an event to all connections of a user who is signed in: ``trigger(_:channels:data:socketID:info:)-(_,_,String,_,_)`` on the
   /// user's own channel.
   ///
   /// - Parameters:
