@@ -88,6 +88,27 @@ struct LibraryOptionTests {
     }
   }
 
+  @Test func `reconnectAttempts counts the attempts in a row, until the server greets again`()
+    async throws
+  {
+    let isSeen = Gate()
+    let server = try ScriptedServer { connection in
+      if connection.number > 1 { try connection.wait(for: isSeen) }
+      try connection.welcome()
+      if connection.number > 1 { try connection.stay() }
+    }
+    var options = options(server)
+    options.autoReconnect = true
+    let pusher = Pusher(key: "test-key", options: options)
+    pusher.connection.reconnectDelay = .milliseconds(10)
+    pusher.connect()
+    for await state in pusher.states where state == .reconnecting { break }
+    #expect(pusher.connection.reconnectAttempts == 1)
+    isSeen.open()
+    try await pusher.connected()
+    #expect(pusher.connection.reconnectAttempts == 0)
+  }
+
   @Test func `EventSource goes through a proxy, and takes the same TLS settings`() async throws {
     let matrix = try #require(CertificateMatrix.shared)
     let server = try ScriptedServer(certificate: matrix.server("valid")) { connection in

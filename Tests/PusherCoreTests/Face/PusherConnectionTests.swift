@@ -38,21 +38,6 @@ import Testing
     #expect(Pusher(key: "").connection.url == nil)
   }
 
-  @Test func `reconnectAttempts counts the attempts in a row that failed`() async throws {
-    let pusher = service.pusher()
-    let delegate = RecordingDelegate(of: pusher)
-    try await pusher.connected()
-    #expect(pusher.connection.reconnectAttempts == 0)
-    await service.stop()
-    for await state in pusher.states where state == .reconnecting { break }
-    #expect(pusher.connection.reconnectAttempts >= 1)
-    withExtendedLifetime(delegate) {}
-    let successor = try service.successor()
-    try await pusher.connected()
-    #expect(pusher.connection.reconnectAttempts == 0)
-    withExtendedLifetime(successor) {}
-  }
-
   @Test
   func `a client connects again after disconnect, and its channels and bindings are still there`()
     async throws
