@@ -58,6 +58,8 @@ final class CheckConversation {
       options: options, signer: try settings.signer(loop: loop), tap: Deaf())
     self.feed = feed
     feed.delegate = self
+    feed.fieldSource = FreshFields(
+      settings.fields, timeout: settings.connection.connectTimeout, loop: loop)
     feed.connect()
   }
 

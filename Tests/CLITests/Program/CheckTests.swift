@@ -87,6 +87,22 @@ struct CheckTests {
         + Array(repeating: "ok", count: 7))
   }
 
+  @Test func `the fields of --header go with the upgrade, those of a file too`() throws {
+    let tokens = Record<String?>()
+    let server = try ScriptedServer { connection in
+      let request = try connection.request()
+      guard request.headers["Upgrade"] != nil else { return }
+      tokens.add(request.headers["X-Token"])
+      tokens.add(request.headers["X-Other"])
+      try connection.welcome(request)
+      try connection.stay()
+    }
+    let token = try TemporaryFolder.shared.file("token", holding: "X-Token: 7\n")
+    _ = try check(
+      server.address + ["-H", "@\(token)", "-H", "X-Other: 8", "--connect-timeout", "1s"])
+    #expect(tokens.values == ["7", "8"])
+  }
+
   // MARK: Another cluster
 
   /// A proxy to the whole world, in which one cluster knows the key; the others answer as pusher.com documents it.
