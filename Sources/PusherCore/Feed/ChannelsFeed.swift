@@ -86,11 +86,6 @@ package final class ChannelsFeed: Feed {
     (connection?.output.count ?? 0) <= Self.outputThreshold
   }
 
-  /// How many members a presence channel has that is subscribed; `nil` for every other channel.
-  package func memberCount(of channel: String) -> Int? {
-    session.roster(of: channel)?.count
-  }
-
   /// Moves the planned attempt to connect.
   package func retry(in delay: Duration) {
     perform { $0.retry(in: delay, at: $1) }

@@ -84,7 +84,7 @@ final class SubscribeRun {
   }
 
   private func watchDiscovery() {
-    discovery?.memberCount = { [unowned feed] in feed.memberCount(of: $0) }
+    discovery?.memberCount = { [unowned feed] in feed.session.roster(of: $0)?.count }
     discovery?.onFirstList = { [unowned self] in becomeReady() }
     discovery?.onLeave = { [unowned channels] in channels.left($0) }
     discovery?.onRefusal = { [unowned self] in
@@ -172,7 +172,9 @@ extension SubscribeRun: ChannelsFeedDelegate {
       if let presence { discovery?.counted(presence.count, on: channel) }
       becomeReady()
     case .memberRemoved(let channel, _):
-      if let count = feed.memberCount(of: channel) { discovery?.counted(count, on: channel) }
+      if let count = feed.session.roster(of: channel)?.count {
+        discovery?.counted(count, on: channel)
+      }
     case .signedIn:
       wasSignedIn = true
       becomeReady()

@@ -23,12 +23,7 @@ final class APICaller {
     self.diagnostics = diagnostics
     loop = try EventLoop()
     startedAt = loop.now
-    let connection = access.connection
-    let tls =
-      try connection.isSecure
-      ? TLSContext.client(connection.tls, environment: connection.trust) : nil
-    http = HTTPConnection(
-      loop: loop, routing: connection.routing, tls: tls, timeout: connection.connectTimeout)
+    http = try access.httpConnection(loop: loop)
     Signals.watch(loop) { [unowned self] in
       answerQuestion()
     } onSignal: { [unowned self] number in
@@ -142,6 +137,17 @@ final class APICaller {
 }
 
 extension APIAccess {
+  /// What the calls go over.
+  ///
+  /// - Throws: ``TLSError`` for certificates that cannot be used.
+  func httpConnection(loop: EventLoop) throws(TLSError) -> HTTPConnection {
+    HTTPConnection(
+      loop: loop, routing: connection.routing,
+      tls: connection.isSecure
+        ? try TLSContext.client(connection.tls, environment: connection.trust) : nil,
+      timeout: connection.connectTimeout)
+  }
+
   /// The call as it would be sent now.
   func signed(_ call: APIRequest) -> SignedAPIRequest {
     call.signed(

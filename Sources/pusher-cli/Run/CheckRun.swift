@@ -215,12 +215,7 @@ final class CheckRun {
     var result: Result<HTTPExchange.Response, HTTPExchange.Failure>?
     let http: HTTPConnection
     do {
-      let tls =
-        try access.connection.isSecure
-        ? TLSContext.client(access.connection.tls, environment: access.connection.trust) : nil
-      http = HTTPConnection(
-        loop: loop, routing: access.connection.routing, tls: tls,
-        timeout: access.connection.connectTimeout)
+      http = try access.httpConnection(loop: loop)
       try http.send(access.request(.channels(appID: access.appID, prefix: access.connection.path)))
       {
         [loop] answer, _ in
@@ -260,18 +255,13 @@ final class CheckRun {
       var advice = ["try: do app id \(access.appID) and the secret belong to this key?"]
       if let skew { advice.insert("try: set the clock; \(skew)", at: 0) }
       throw CheckFailure(
-        expected: expected, came: Self.told(status, reason), cause: .notAllowed, advice: advice)
+        expected: expected, came: Hints.told(status, reason), cause: .notAllowed, advice: advice)
     case .rejected(_, let reason), .unavailable(_, let reason), .unexpected(_, let reason):
       throw CheckFailure(
         expected: expected,
-        came: Self.told(status, reason) + Hints.apiHint(status: status, access.connection),
+        came: Hints.told(status, reason) + Hints.apiHint(status: status, access.connection),
         cause: Cause(httpStatus: status))
     }
-  }
-
-  /// An answer's status, with its reason when it has one.
-  private static func told(_ status: Int, _ reason: String) -> String {
-    "HTTP \(status)" + (reason.isEmpty ? "" : " " + Redaction.redact(reason))
   }
 
   /// How far our clock and the server's are apart, from two seconds on: its Date has whole seconds.

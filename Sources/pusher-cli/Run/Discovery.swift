@@ -40,12 +40,7 @@ final class Discovery {
     self.channels = channels
     self.diagnostics = diagnostics
     search = ChannelSearch(patterns: settings.patterns, limit: settings.limit)
-    let connection = settings.access.connection
-    http = HTTPConnection(
-      loop: loop, routing: connection.routing,
-      tls: connection.isSecure
-        ? try TLSContext.client(connection.tls, environment: connection.trust) : nil,
-      timeout: connection.connectTimeout)
+    http = try settings.access.httpConnection(loop: loop)
   }
 
   /// There is a connection on which channels can be joined.
@@ -121,15 +116,15 @@ final class Discovery {
       case .rejected where asksForCounts:
         asksForCounts = false
         ask()
-      case .unavailable(let status, let reason): fail("HTTP \(status) \(reason)", cause: nil)
+      case .unavailable(let status, let reason): fail(Hints.told(status, reason), cause: nil)
       case .refused(let status, let reason):
         let key = Diagnostics.shortened(key: connection.key)
         fail(
-          "HTTP \(status) \(reason) (do secret and app id belong to key \(key)?)",
+          "\(Hints.told(status, reason)) (do secret and app id belong to key \(key)?)",
           cause: Cause(httpStatus: status))
       case .rejected(let status, let reason), .unexpected(let status, let reason):
         fail(
-          "HTTP \(status) \(reason)\(hasList ? "" : Hints.apiHint(status: status, connection))",
+          "\(Hints.told(status, reason))\(hasList ? "" : Hints.apiHint(status: status, connection))",
           cause: Cause(httpStatus: status))
       }
     }

@@ -71,7 +71,7 @@ final class GapRepair {
   private func take(_ bytes: [UInt8]) {
     let buffer = ByteBuffer(capacity: bytes.count)
     for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
-    where line.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) {
+    where !line.isBlankLine {
       buffer.removeAll()
       buffer.append(Array(line))
       let goesOn = withExtendedLifetime(buffer) { () -> Bool in

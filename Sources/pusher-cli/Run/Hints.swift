@@ -73,6 +73,11 @@ struct Hints {
     }
   }
 
+  /// An answer's status, with its reason when it has one.
+  static func told(_ status: Int, _ reason: String) -> String {
+    "HTTP \(status)" + (reason.isEmpty ? "" : " " + Redaction.redact(reason))
+  }
+
   /// For an answer of the HTTP API that refuses the call.
   static func apiHint(status: Int, _ connection: ConnectionSettings) -> String {
     if let hint = SecondLook(connection).hint(status: status) { return hint }

@@ -73,3 +73,8 @@ final class InputLines: LoopSource {
 
   private struct InputEnd: Error {}
 }
+
+extension Sequence<UInt8> {
+  /// Whether a line holds nothing but white space.
+  var isBlankLine: Bool { allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D } }
+}

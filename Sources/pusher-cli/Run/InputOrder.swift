@@ -22,7 +22,7 @@ enum InputOrder: Equatable {
   ///
   /// - Throws: ``Fault`` for a line of another shape, and for an event that no server would take.
   static func read(_ line: [UInt8]) throws(Fault) -> InputOrder? {
-    guard line.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return nil }
+    guard !line.isBlankLine else { return nil }
     guard let text = String(validating: line, as: UTF8.self),
       let value = try? JSONParser.parse(text), value.members != nil
     else { throw Fault("not a JSON object") }

@@ -105,7 +105,7 @@ final class LineTrigger {
 
   /// One event for each channel, or none for a line without an event.
   private func parse(_ bytes: [UInt8], number: Int) -> [Line] {
-    guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return [] }
+    guard !bytes.isBlankLine else { return [] }
     let buffer = ByteBuffer(capacity: bytes.count)
     buffer.append(bytes)
     let made = withExtendedLifetime(buffer) { events(of: try? Envelope(buffer.view), number) }

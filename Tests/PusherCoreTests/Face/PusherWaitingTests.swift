@@ -15,6 +15,17 @@ import Testing
         autoReconnect: false, host: .host("127.0.0.1"), port: 1, useTLS: false))
   }
 
+  /// A client that connects to a server which never answers, and a task that waits for it.
+  private func unanswered() async throws -> (RawServer, Pusher, Task<Void, any Error>) {
+    let server = try RawServer { $0.waitForEnd() }
+    let pusher = Pusher(
+      key: "key",
+      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+    let wait = Task { try await pusher.connected() }
+    for await state in pusher.states where state == .connecting { break }
+    return (server, pusher, wait)
+  }
+
   @Test func `connected returns once the server has greeted the socket, and at once after that`()
     async throws
   {
@@ -35,23 +46,15 @@ import Testing
   }
 
   @Test func `disconnect ends the wait`() async throws {
-    let server = try RawServer { $0.waitForEnd() }
-    let pusher = Pusher(
-      key: "key",
-      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
-    let wait = Task { try await pusher.connected() }
-    for await state in pusher.states where state == .connecting { break }
+    let (server, pusher, wait) = try await unanswered()
+    defer { withExtendedLifetime(server) {} }
     pusher.disconnect()
     await #expect(throws: PusherWaitError.disconnected) { try await wait.value }
   }
 
   @Test func `a wait that is cancelled or too long ends, and the client goes on`() async throws {
-    let server = try RawServer { $0.waitForEnd() }
-    let pusher = Pusher(
-      key: "key",
-      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
-    let wait = Task { try await pusher.connected() }
-    for await state in pusher.states where state == .connecting { break }
+    let (server, pusher, wait) = try await unanswered()
+    defer { withExtendedLifetime(server) {} }
     wait.cancel()
     await #expect(throws: CancellationError.self) { try await wait.value }
     let limit = Duration.milliseconds(1)
