@@ -32,7 +32,7 @@ public struct PusherAPI: Sendable {
     /// The most bytes of UTF-8 that an event's data may have: 10,240, as Pusher documents; `nil` leaves it to the server.
     public var maximumDataLength: Int?
     /// The service, which decides hosts and event names.
-    public var service: Service
+    public var service: PusherService
     /// Encrypts events for encrypted channels, and makes the channels' keys for clients; `nil` sends data as it is.
     public var encryptionMasterKey: EncryptionMasterKey?
     /// Proxies, and the environment variables to use; neither unless given.
@@ -42,7 +42,7 @@ public struct PusherAPI: Sendable {
     public init(
       host: PusherHost? = nil, port: Int? = nil, path: String = "", useTLS: Bool = true,
       caFile: String? = nil, timeout: Duration = .seconds(10),
-      maximumDataLength: Int? = 10_240, service: Service = .pusher,
+      maximumDataLength: Int? = 10_240, service: PusherService = .pusher,
       encryptionMasterKey: EncryptionMasterKey? = nil, network: PusherNetwork = PusherNetwork(),
       tls: TLSConfiguration = TLSConfiguration(), headers: [String: String] = [:]
     ) {

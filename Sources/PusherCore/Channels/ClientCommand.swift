@@ -2,7 +2,7 @@
 package struct ClientCommand: Sendable {
   private let prefix: String
 
-  package init(service: Service) {
+  package init(service: PusherService) {
     prefix = service.eventPrefix
   }
 

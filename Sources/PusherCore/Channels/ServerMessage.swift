@@ -29,7 +29,7 @@ enum ServerMessage: Equatable {
     let userIDs: [String]
   }
 
-  init(_ envelope: Envelope, service: Service) {
+  init(_ envelope: Envelope, service: PusherService) {
     let name = envelope.eventName
     if let rest = name.dropping(prefix: service.internalPrefix) {
       self = Self.channelMessage(rest, envelope, service) ?? .unknownInternal(name: name)
@@ -40,7 +40,9 @@ enum ServerMessage: Equatable {
     }
   }
 
-  private static func message(_ name: String, _ envelope: Envelope, _ service: Service) -> Self? {
+  private static func message(_ name: String, _ envelope: Envelope, _ service: PusherService)
+    -> Self?
+  {
     switch name {
     case "connection_established": return established(envelope.data)
     case "error": return error(envelope)
@@ -57,7 +59,7 @@ enum ServerMessage: Equatable {
 
   /// The messages that come under either prefix.
   private static func channelMessage(
-    _ name: String, _ envelope: Envelope, _ service: Service
+    _ name: String, _ envelope: Envelope, _ service: PusherService
   ) -> Self? {
     switch (name, envelope.channelName) {
     case ("watchlist_events", _): return .watchlist(watchlist(envelope.data))

@@ -81,7 +81,7 @@ package enum SessionOutput: Sendable, Equatable {
 /// The settings of a session.
 package struct SessionOptions: Sendable {
   /// The names that the service uses.
-  package var service: Service
+  package var service: PusherService
   /// Silence after which a ping is sent; the server's own value counts when it is shorter.
   package var activityTimeout: Duration
   /// How long the answer to a ping may take.
@@ -97,7 +97,7 @@ package struct SessionOptions: Sendable {
 
   /// Options; without arguments those of the protocol page.
   package init(
-    service: Service = .pusher, activityTimeout: Duration = .seconds(120),
+    service: PusherService = .pusher, activityTimeout: Duration = .seconds(120),
     pongTimeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(10),
     reconnect: ReconnectPolicy = ReconnectPolicy()
   ) {

@@ -2,7 +2,7 @@
 public enum AuthMethod: Sendable {
   /// A URL that is asked by `POST` with the form `socket_id=…&channel_name=…`, as all Pusher libraries do.
   ///
-  /// A URL without a path gets the service's default, ``Service/authorizationPath``.
+  /// A URL without a path gets the service's default, ``PusherService/authorizationPath``.
   case endpoint(authEndpoint: String)
   /// The same with your own request.
   case authRequestBuilder(authRequestBuilder: any AuthRequestBuilderProtocol)
@@ -145,7 +145,7 @@ public struct AuthResponse: Sendable, Equatable {
 /// How the user of a socket is authenticated.
 public enum UserAuthMethod: Sendable {
   /// A URL that is asked by `POST` with the form `socket_id=…`; a URL without a path gets the service's default,
-  /// ``Service/userAuthenticationPath``.
+  /// ``PusherService/userAuthenticationPath``.
   ///
   /// The answer is `{"auth":"KEY:HEX","user_data":"JSON"}`. The delegate can change the request:
   /// ``PusherDelegate/willAuthenticateUser(request:)``.
@@ -155,7 +155,7 @@ public enum UserAuthMethod: Sendable {
   /// The data is an object with `id` and, if wanted, `user_info` and `watchlist`.
   case inline(secret: String, userData: JSONValue)
   /// Any other way to a signature.
-  case authenticator(authenticator: any Authenticator)
+  case authenticator(authenticator: any UserAuthenticator)
   /// No method: signing in fails with a clear error.
   case noMethod
 }
@@ -179,7 +179,7 @@ extension UserAuthMethod: CustomStringConvertible, CustomDebugStringConvertible,
 }
 
 /// Gets a user's authentication by your own code.
-public protocol Authenticator: Sendable {
+public protocol UserAuthenticator: Sendable {
   /// Answers with the user's authentication, or `nil` when there is no user.
   ///
   /// It is called on the callback thread for each sign-in and again after every reconnect. The completion handler may

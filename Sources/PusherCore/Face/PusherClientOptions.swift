@@ -23,8 +23,8 @@ public struct PusherClientOptions: Sendable {
   public var useTLS: Bool
   /// The silence after which the server is pinged; the server's own value counts when it is shorter.
   public var activityTimeout: Duration?
-  /// The service, with its names and hosts; ``Service/pusher`` by default.
-  public var service: Service
+  /// The service, with its names and hosts; ``PusherService/pusher`` by default.
+  public var service: PusherService
   /// How the service's certificate is checked, and what is shown to it.
   ///
   /// Authorisation endpoints are checked against the same authorities, and shown no certificate; pins are not theirs.
@@ -47,7 +47,7 @@ public struct PusherClientOptions: Sendable {
   public init(
     authMethod: AuthMethod = .noMethod, attemptToReturnJSONObject: Bool = true,
     autoReconnect: Bool = true, host: PusherHost? = nil, port: Int? = nil, path: String? = nil,
-    useTLS: Bool = true, activityTimeout: Duration? = nil, service: Service = .pusher,
+    useTLS: Bool = true, activityTimeout: Duration? = nil, service: PusherService = .pusher,
     caFile: String? = nil, connectTimeout: Duration = .seconds(10),
     retriesFirstConnection: Bool = true, userAuthMethod: UserAuthMethod = .noMethod,
     encryptionMasterKey: EncryptionMasterKey? = nil, network: PusherNetwork = PusherNetwork(),
@@ -128,7 +128,7 @@ public enum PusherConfigurationError: Error, Sendable, Equatable, CustomStringCo
 public enum PusherHost: Sendable, Equatable {
   /// A name or an address, without scheme, port and path; an IPv6 address with or without its brackets.
   case host(String)
-  /// The short name of a cluster, such as `eu`; ``Service/clusterHost`` tells its host.
+  /// The short name of a cluster, such as `eu`; ``PusherService/clusterHost`` tells its host.
   case cluster(String)
 
   /// The name of `host`, where `name` tells those of clusters and of the service's default.

@@ -9,7 +9,7 @@ enum ClientOrder: Sendable {
   case unsubscribe(PusherChannel)
   /// Send the client events that wait.
   case flush(PusherChannel)
-  /// An ``Authorizer`` or ``Authenticator`` has answered the question with this number.
+  /// An ``Authorizer`` or ``UserAuthenticator`` has answered the question with this number.
   case answered(question: Int, Authorization?)
   /// Tell the server who the user is.
   case signIn

@@ -18,7 +18,7 @@ package final class Applications {
   /// `random` draws the socket ids.
   package init(
     _ applications: [Application], limits: ServerLimits = ServerLimits(), pathPrefix: String = "",
-    service: Service = .pusher, dialect: Dialect = .pusher, random: any RandomNumberGenerator
+    service: PusherService = .pusher, dialect: Dialect = .pusher, random: any RandomNumberGenerator
   ) {
     self.limits = limits
     self.pathPrefix = pathPrefix

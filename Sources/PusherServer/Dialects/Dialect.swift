@@ -144,7 +144,8 @@ extension Dialect {
 extension Hub {
   /// A hub that behaves like this server.
   package convenience init(
-    application: Application, limits: ServerLimits = ServerLimits(), service: Service = .pusher,
+    application: Application, limits: ServerLimits = ServerLimits(),
+    service: PusherService = .pusher,
     dialect: Dialect = .pusher
   ) {
     var application = application
@@ -158,7 +159,7 @@ extension Hub {
 
 extension MessageText {
   /// The messages of a server.
-  package init(service: Service = .pusher, dialect: Dialect) {
+  package init(service: PusherService = .pusher, dialect: Dialect) {
     self.init(service: service, shapes: dialect.shapes)
   }
 }

@@ -16,10 +16,10 @@ package struct MessageShapes: Sendable {
 ///
 /// `data` is a string that holds JSON, except in errors, as Pusher does. Source: the protocol page.
 package struct MessageText: Sendable {
-  let service: Service
+  let service: PusherService
   let shapes: MessageShapes
 
-  package init(service: Service = .pusher, shapes: MessageShapes = MessageShapes()) {
+  package init(service: PusherService = .pusher, shapes: MessageShapes = MessageShapes()) {
     self.service = service
     self.shapes = shapes
   }

@@ -26,7 +26,7 @@ package struct ServerOptions: Sendable, Equatable {
   /// The dialect of its answers.
   package var dialect = Dialect.pusher
   /// The names of the protocol.
-  package var service = Service.pusher
+  package var service = PusherService.pusher
 
   package init(applications: [Application]) {
     self.applications = applications

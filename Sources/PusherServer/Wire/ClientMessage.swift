@@ -15,7 +15,7 @@ enum ClientMessage: Equatable {
   case malformed(String)
 
   /// Reads a message; `data` of the protocol's own events may be an object or a string that holds one.
-  init(_ bytes: ByteView, service: Service) {
+  init(_ bytes: ByteView, service: PusherService) {
     let value: JSONValue
     do throws(JSONError) {
       value = try JSONParser.parse(bytes)

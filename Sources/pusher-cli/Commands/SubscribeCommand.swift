@@ -215,7 +215,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
 
 extension Envelope {
   /// How many are subscribed to a channel, when the server says so.
-  fileprivate func subscriptionCount(_ service: Service) -> Int? {
+  fileprivate func subscriptionCount(_ service: PusherService) -> Int? {
     guard eventName == service.internalPrefix + "subscription_count" else { return nil }
     return data["subscription_count"]?.integer
   }

@@ -13,7 +13,7 @@ final class EventLineWriter {
   /// Whether the lines say that their events stand for missed ones.
   var marksRepaired = false
 
-  init(output: ByteBuffer, service: Service, style: EventLineStyle) {
+  init(output: ByteBuffer, service: PusherService, style: EventLineStyle) {
     self.output = output
     self.style = style
     parts = EventLineParts(output: output, style: style)

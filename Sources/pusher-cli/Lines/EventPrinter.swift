@@ -5,12 +5,12 @@ final class EventPrinter: Printer {
   private let writer: EventLineWriter
   private lazy var handedWriter = EventLineWriter(
     output: handedLine, service: service, style: .handed(settings))
-  private let service: Service
+  private let service: PusherService
   private let settings: PrintSettings
   private var usesFastWay: Bool
 
   init(
-    settings: PrintSettings, service: Service, output: ByteBuffer, isTerminal: Bool,
+    settings: PrintSettings, service: PusherService, output: ByteBuffer, isTerminal: Bool,
     receiver: (any EventReceiver)? = nil, columns: @escaping () -> Int? = { nil },
     wallTime: @escaping () -> WallTime
   ) {

@@ -9,10 +9,10 @@ enum ClusterSearch {
   static func advice(
     _ settings: SubscribeSettings, loop: EventLoop, diagnostics: Diagnostics
   ) -> [String] {
-    guard let asked = settings.connection.cluster, Service.clusters.contains(asked) else {
+    guard let asked = settings.connection.cluster, PusherService.clusters.contains(asked) else {
       return []
     }
-    for cluster in Service.clusters where cluster != asked {
+    for cluster in PusherService.clusters where cluster != asked {
       var neighbour = settings
       neighbour.connection.host = settings.connection.service.host(cluster: cluster)
       neighbour.connection.network.connectTimeout = min(

@@ -3,7 +3,7 @@ internal import PusherCore
 /// Turns settings into those of the library.
 extension SubscribeSettings {
   /// Where and how to connect.
-  func destination(service: Service) -> Destination {
+  func destination(service: PusherService) -> Destination {
     let url = service.socketURL(
       isSecure: connection.isSecure, host: connection.host, port: connection.port,
       prefix: connection.path, key: connection.key, clientName: "swift-pusher-cli",
@@ -21,7 +21,7 @@ extension SubscribeSettings {
   }
 
   /// How the session behaves; `longestSilence` is the longest silence before a ping, in spite of the other settings.
-  func sessionOptions(service: Service, longestSilence: Duration? = nil) -> SessionOptions {
+  func sessionOptions(service: PusherService, longestSilence: Duration? = nil) -> SessionOptions {
     let silence = feed.activityTimeout ?? .seconds(120)
     var options = SessionOptions(
       service: service, activityTimeout: min(silence, longestSilence ?? silence),

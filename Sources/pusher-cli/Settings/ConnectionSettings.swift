@@ -4,7 +4,7 @@ internal import PusherCore
 @dynamicMemberLookup
 struct ConnectionSettings: Equatable, Sendable {
   /// The names that the service uses.
-  var service: Service
+  var service: PusherService
   /// A name or address, IPv6 without brackets.
   var host: String
   var port: Int
@@ -41,7 +41,7 @@ extension SettingsReader {
     case webSocket
     case api
 
-    fileprivate func host(_ service: Service, cluster: String?) -> String {
+    fileprivate func host(_ service: PusherService, cluster: String?) -> String {
       switch self {
       case .webSocket: service.host(cluster: cluster)
       case .api: service.apiHost(cluster: cluster)
@@ -50,8 +50,8 @@ extension SettingsReader {
   }
 
   /// The service that is spoken to.
-  var service: Service {
-    Service.named.first { $0.name == typed.value(.service) }?.service ?? .pusher
+  var service: PusherService {
+    PusherService.named.first { $0.name == typed.value(.service) }?.service ?? .pusher
   }
 
   /// The server: the source's, with options replacing single members.

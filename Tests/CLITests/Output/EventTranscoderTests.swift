@@ -263,7 +263,7 @@ import Testing
   }
 
   @Test func `a service's own prefix decides which events are its own`() {
-    let service = Service(
+    let service = PusherService(
       eventPrefix: "eventflit:", internalPrefix: "eventflit_internal:", clusterHost: "",
       clusterAPIHost: "", defaultCluster: "", protocolVersion: 7)
     let output = ByteBuffer()

@@ -51,20 +51,20 @@ import Testing
 
 @Suite struct ServiceTests {
   @Test func `a cluster names its hosts`() {
-    #expect(Service.pusher.host(cluster: "eu") == "ws-eu.pusher.com")
-    #expect(Service.pusher.apiHost(cluster: "ap1") == "api-ap1.pusher.com")
+    #expect(PusherService.pusher.host(cluster: "eu") == "ws-eu.pusher.com")
+    #expect(PusherService.pusher.apiHost(cluster: "ap1") == "api-ap1.pusher.com")
   }
 
   @Test func `what both prefixes begin with marks a service's own events`() {
-    #expect(Service.pusher.commonPrefix == "pusher")
-    var other = Service.pusher
+    #expect(PusherService.pusher.commonPrefix == "pusher")
+    var other = PusherService.pusher
     other.internalPrefix = "x:"
     #expect(other.commonPrefix == "")
   }
 
   @Test func `the socket's target carries protocol, client and version`() {
     #expect(
-      Service.pusher.socketURL(
+      PusherService.pusher.socketURL(
         isSecure: true, host: "h", port: nil, prefix: "/p", key: "k", clientName: "n",
         version: "1.0"
       ).target == "/p/app/k?protocol=7&client=n&version=1.0")
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test func `another service's prefix is used`() {
-    var service = Service.pusher
+    var service = PusherService.pusher
     service.eventPrefix = "eventflit:"
     #expect(ClientCommand(service: service).ping == #"{"event":"eventflit:ping","data":{}}"#)
   }

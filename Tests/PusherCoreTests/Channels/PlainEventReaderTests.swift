@@ -4,7 +4,7 @@ import Testing
 
 /// The fast way to an event's parts, held to the general one.
 @Suite struct `The fast reader of events` {
-  private static let reader = PlainEventReader(protocolPrefix: Service.pusher.commonPrefix)
+  private static let reader = PlainEventReader(protocolPrefix: PusherService.pusher.commonPrefix)
 
   private static func parts(_ bytes: [UInt8]) -> [String]? {
     let scratch = ByteBuffer(capacity: 64)

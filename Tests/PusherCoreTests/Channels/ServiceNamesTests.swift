@@ -4,13 +4,13 @@ import Testing
 
 @Suite("Services and their names") struct ServiceNamesTests {
   @Test func `hosts are those of the cluster, or of apps that name none`() {
-    #expect(Service.pusher.host(cluster: "eu") == "ws-eu.pusher.com")
-    #expect(Service.pusher.apiHost(cluster: "eu") == "api-eu.pusher.com")
-    #expect(Service.pusher.host(cluster: nil) == "ws-mt1.pusher.com")
-    #expect(Service.pusher.apiHost(cluster: nil) == "api-mt1.pusher.com")
-    #expect(Service.eventflit.host(cluster: "eu") == "ws-eu.eventflit.com")
-    #expect(Service.eventflit.host(cluster: nil) == "service.eventflit.com")
-    #expect(Service.eventflit.apiHost(cluster: nil) == "service.eventflit.com")
+    #expect(PusherService.pusher.host(cluster: "eu") == "ws-eu.pusher.com")
+    #expect(PusherService.pusher.apiHost(cluster: "eu") == "api-eu.pusher.com")
+    #expect(PusherService.pusher.host(cluster: nil) == "ws-mt1.pusher.com")
+    #expect(PusherService.pusher.apiHost(cluster: nil) == "api-mt1.pusher.com")
+    #expect(PusherService.eventflit.host(cluster: "eu") == "ws-eu.eventflit.com")
+    #expect(PusherService.eventflit.host(cluster: nil) == "service.eventflit.com")
+    #expect(PusherService.eventflit.apiHost(cluster: nil) == "service.eventflit.com")
   }
 
   @Test func `a session speaks the names of its service`() throws {
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func `the fast way leaves the service's own events to the general one`() {
-    for service in [Service.pusher, .eventflit] {
+    for service in [PusherService.pusher, .eventflit] {
       let transcoder = EventTranscoder(
         protocolPrefix: service.commonPrefix, reservedPrefix: "pusher-cli:")
       func isUnusual(_ event: String) -> Bool {

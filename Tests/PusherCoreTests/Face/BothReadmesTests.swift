@@ -9,15 +9,15 @@ import Testing
 /// Where a block differs from the pages, a comment says what is mended and why.
 @Suite(.ownThread) struct `The READMEs of PusherSwift and EventflitSwift` {
   let printed = Gathered<String>()
-  static let services = [Service.pusher, .eventflit]
+  static let services = [PusherService.pusher, .eventflit]
 
   /// A server that speaks a service's names, and a client of it that signs for itself.
-  private static func start(_ service: Service) throws -> (LocalService, Pusher) {
+  private static func start(_ service: PusherService) throws -> (LocalService, Pusher) {
     let server = try LocalService { $0.service = service }
     return (server, server.signingPusher())
   }
 
-  @Test(arguments: services) func `the userDataFetcher`(service: Service) async throws {
+  @Test(arguments: services) func `the userDataFetcher`(service: PusherService) async throws {
     let (server, pusher) = try Self.start(service)
 
     pusher.connection.userDataFetcher = { () -> PusherPresenceChannelMember in
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: services)
-  func `subscribing to public, private and presence channels`(service: Service) async throws {
+  func `subscribing to public, private and presence channels`(service: PusherService) async throws {
     let (server, pusher) = try Self.start(service)
     let delegate = RecordingDelegate(of: pusher)
     pusher.connect()
@@ -55,7 +55,7 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
-  @Test(arguments: services) func `functions for members`(service: Service) async throws {
+  @Test(arguments: services) func `functions for members`(service: PusherService) async throws {
     let (server, pusher) = try Self.start(service)
     let printed = printed
     let onMemberChange = { @Sendable (member: PusherPresenceChannelMember) in
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(arguments: zip(services, ["pusher", "eventflit"]))
-  func `binding to subscription_succeeded`(service: Service, prefix: String) async throws {
+  func `binding to subscription_succeeded`(service: PusherService, prefix: String) async throws {
     let (server, pusher) = try Self.start(service)
     let printed = printed
 
@@ -107,7 +107,7 @@ import Testing
   }
 
   @Test(arguments: services)
-  func `the delegate that looks for a presence channel`(service: Service) async throws {
+  func `the delegate that looks for a presence channel`(service: PusherService) async throws {
     let (server, pusher) = try Self.start(service)
     // The pages give the connection the only reference to a delegate that it keeps weakly.
     let delegate = PresenceDelegate(printed) { [weak pusher] in pusher?.connection.channels }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PusherCore
 
-/// What today's Channels have beyond the seed libraries, and what a ``Service`` changes.
+/// What today's Channels have beyond the seed libraries, and what a ``PusherService`` changes.
 @Suite(.ownThread) struct `Today's Channels in a client` {
   let delegate = RecordingDelegate()
 

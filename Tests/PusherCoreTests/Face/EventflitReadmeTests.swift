@@ -6,7 +6,7 @@ import Testing
 /// The Swift blocks of EventflitSwift's README that only it has, in its order, compiled and run.
 ///
 /// The page is PusherSwift's with the names changed. Here the classes keep the names of this library, and what is
-/// Eventflit's own stands in a ``Service``: prefixes, hosts and paths. What is mended in the blocks is told in the tests of
+/// Eventflit's own stands in a ``PusherService``: prefixes, hosts and paths. What is mended in the blocks is told in the tests of
 /// PusherSwift's README. The local server speaks Eventflit's names, and knows none of Pusher's.
 @Suite(.ownThread) struct `EventflitSwift's README` {
   let service: LocalService

@@ -7,7 +7,7 @@ import TestSupport
 final class LocalService: Sendable {
   let port: Int
   /// Whose names the server speaks, and so its clients.
-  private let service: Service
+  private let service: PusherService
   private let wakeUp: WakeUp
   private let server: Kept
 
@@ -19,7 +19,7 @@ final class LocalService: Sendable {
   /// - Parameter change: What shall differ from one app with the tests' credentials on a free port.
   init(_ change: @escaping @Sendable (inout ServerOptions) -> Void = { _ in }) throws {
     let started = DispatchSemaphore(value: 0)
-    let result = Locked<(Int, Service, WakeUp)?>(nil)
+    let result = Locked<(Int, PusherService, WakeUp)?>(nil)
     let kept = Kept()
     self.server = kept
     Thread.detachNewThread {

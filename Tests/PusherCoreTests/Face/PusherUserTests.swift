@@ -135,7 +135,7 @@ private let application = Application.forTests()
   }
 
   @Test func `an authenticator answers on any thread, and nil is a no`() async throws {
-    final class Own: Authenticator {
+    final class Own: UserAuthenticator {
       let isKnown: Bool
       init(isKnown: Bool) { self.isKnown = isKnown }
       func fetchUserAuth(

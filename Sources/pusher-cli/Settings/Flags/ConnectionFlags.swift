@@ -55,9 +55,9 @@ extension Flag {
     "no-config", of: .talking, in: .connection, summary: "read no configuration file")
 
   static let cluster = Flag(
-    "cluster", .text("NAME"), offers: Service.clusters, of: .client, in: .connection,
+    "cluster", .text("NAME"), offers: PusherService.clusters, of: .client, in: .connection,
     isCommon: true,
-    default: Service.pusher.defaultCluster, summary: "cluster of pusher.com",
+    default: PusherService.pusher.defaultCluster, summary: "cluster of pusher.com",
     manual: "A cluster of pusher.com, {default} unless given.")
 
   static let host = Flag(
@@ -108,7 +108,7 @@ extension Flag {
       """)
 
   static let service = Flag(
-    "service", .choice(Array(Service.named.map(\.name)), "NAME"), of: .client.union([.serve]),
+    "service", .choice(Array(PusherService.named.map(\.name)), "NAME"), of: .client.union([.serve]),
     in: .connection, default: "pusher", summary: "pusher or eventflit: names and hosts",
     manual: """
       `pusher`, also for Reverb, soketi and other servers of that protocol, or `eventflit`, whose events begin with

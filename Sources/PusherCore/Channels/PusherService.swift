@@ -1,5 +1,5 @@
 /// The names and hosts of a Pusher-protocol service, as data, so that no code branches on the service.
-public struct Service: Sendable, Equatable {
+public struct PusherService: Sendable, Equatable {
   /// How the names of the events begin that client and service exchange, such as `pusher:`.
   public var eventPrefix: String
   /// How the names of the events begin that libraries translate for their users, such as `pusher_internal:`.
@@ -38,25 +38,25 @@ public struct Service: Sendable, Equatable {
   }
 
   /// Pusher Channels, and the servers that speak its protocol: Laravel Reverb, soketi, sockudo.
-  public static let pusher = Service(
+  public static let pusher = PusherService(
     eventPrefix: "pusher:", internalPrefix: "pusher_internal:",
     clusterHost: "ws-CLUSTER.pusher.com", clusterAPIHost: "api-CLUSTER.pusher.com",
     defaultCluster: "mt1", protocolVersion: 7)
 
   /// Eventflit, which speaks the same protocol under names and hosts of its own.
-  public static let eventflit = Service(
+  public static let eventflit = PusherService(
     eventPrefix: "eventflit:", internalPrefix: "eventflit_internal:",
     clusterHost: "ws-CLUSTER.eventflit.com", clusterAPIHost: "api-CLUSTER.eventflit.com",
     defaultCluster: "", protocolVersion: 7, defaultHost: "service.eventflit.com",
     authorizationPath: "/eventflit/auth", userAuthenticationPath: "/eventflit/user-auth")
 
   /// The services that can be chosen by name.
-  package static let named: [(name: String, service: Service)] = [
+  package static let named: [(name: String, service: PusherService)] = [
     ("pusher", .pusher), ("eventflit", .eventflit),
   ]
 }
 
-extension Service {
+extension PusherService {
   /// The public clusters of Pusher Channels; there are dedicated ones besides.
   ///
   /// Source: Pusher's page "Clusters".
