@@ -1,10 +1,12 @@
 /// The HTTP API of a service, for programs that have the app's secret: sends events, lists channels and users, signs
 /// for clients and checks webhooks.
 ///
-/// It stands on its own: no connection is needed, and each call makes its own. It can be used from any thread. All
-/// calls of the process share one thread, which lives while there are any; at most 64 have a connection at a time. The
-/// others wait, and that wait counts towards ``Options/timeout``. A call whose task is cancelled throws
-/// ``PusherAPIError/cancelled`` at once, and its connection is closed; the server may have carried it out all the same.
+/// It stands on its own: no client is needed. It can be used from any thread. Calls share the thread and the
+/// connections of a ``PusherRuntime``, by default one for the whole process: at most 64 calls have a connection at a
+/// time, and a connection is kept for four seconds after its last call. Other calls wait, and that wait counts towards
+/// ``Options/timeout``. A call that asks and changes nothing is made again, once, where a kept connection turns out to be
+/// closed. A call whose task is cancelled throws ``PusherAPIError/cancelled`` at once, and its connection is closed; the
+/// server may have carried it out all the same.
 public struct PusherAPI: Sendable {
   /// The app's id, as it stands in the API's paths.
   public let appID: String
@@ -37,6 +39,8 @@ public struct PusherAPI: Sendable {
     public var encryptionMasterKey: EncryptionMasterKey?
     /// Proxies, and the environment variables to use; neither unless given.
     public var network: PusherNetwork
+    /// The thread and the connections for calls; `nil` for those that all calls of the process share.
+    public var runtime: PusherRuntime?
 
     /// Options; without arguments those of Pusher's default cluster.
     public init(
@@ -44,7 +48,8 @@ public struct PusherAPI: Sendable {
       caFile: String? = nil, timeout: Duration = .seconds(10),
       maximumDataLength: Int? = 10_240, service: PusherService = .pusher,
       encryptionMasterKey: EncryptionMasterKey? = nil, network: PusherNetwork = PusherNetwork(),
-      tls: TLSConfiguration = TLSConfiguration(), headers: [String: String] = [:]
+      tls: TLSConfiguration = TLSConfiguration(), headers: [String: String] = [:],
+      runtime: PusherRuntime? = nil
     ) {
       self.host = host
       self.port = port
@@ -58,6 +63,7 @@ public struct PusherAPI: Sendable {
       self.service = service
       self.encryptionMasterKey = encryptionMasterKey
       self.network = network
+      self.runtime = runtime
     }
 
     /// A PEM file with the only authorities to trust; `nil` for the system's: that of ``tls``.
@@ -163,8 +169,26 @@ public struct PusherAPI: Sendable {
     }
     let call = HTTPExchange.Request(
       method: signed.method, url: url, headers: fields, body: signed.body ?? [])
-    let result = await APICalls.shared.outcome(of: APICall(call, options))
-    return try Self.value(try result.get())
+    return try Self.value(try await answer(to: call))
+  }
+
+  /// Makes a call on the thread of the options.
+  private func answer(
+    to request: HTTPExchange.Request
+  ) async throws(PusherAPIError) -> APIAnswer {
+    let call = HTTPCall(
+      request, routing: try valid { try options.network.routing() }, tls: options.tls,
+      trust: options.network.trust, timeout: options.timeout)
+    let runtime = options.runtime ?? PusherRuntime.forCalls
+    switch await runtime.calls.outcome(of: call) {
+    case .success(let response):
+      return APIAnswer(status: response.head.status, body: response.body)
+    case .failure(.http(let error)): throw .invalid("\(error)")
+    case .failure(.unreachable(let reason)): throw .unreachable(reason)
+    case .failure(.late(let timeout)):
+      throw .unreachable("\(HTTPExchange.Failure.timeout(timeout))")
+    case .failure(.cancelled): throw .cancelled
+    }
   }
 
   private func url(_ request: SignedAPIRequest) throws(PusherAPIError) -> HTTPURL {

@@ -1,5 +1,5 @@
-/// Runs on a client's own thread: carries out orders and reports their results.
-final class ClientDriver {
+/// Runs on a client's thread: carries out orders and reports their results.
+final class ClientDriver: LoopMember {
   /// How long a closing handshake may take before the socket is dropped.
   private static let goodbyeTime = Duration.seconds(1)
 
@@ -10,6 +10,8 @@ final class ClientDriver {
   /// Clients that are closing while another may already be connecting.
   private var retired: [ObjectIdentifier: RetiredClient] = [:]
   private var isShuttingDown = false
+  /// Whether the thread's other members end too, so that no connection may follow.
+  private var isEnding = false
 
   /// One call of `connect()`, over any number of reconnects.
   final class ClientRun {
@@ -48,15 +50,9 @@ final class ClientDriver {
     self.connection = connection
   }
 
-  /// The whole life of a client's thread.
-  func work() {
-    loop.beforeWait { [unowned self] in beginRound() }
-    loop.run()
-  }
-
   var delegate: (any PusherDelegate)? { connection.delegate }
 
-  private func beginRound() {
+  func beginRound() {
     run?.dispatcher.beginRound()
     while true {
       let orders = connection.takeOrders()
@@ -66,7 +62,13 @@ final class ClientDriver {
         carryOut(order)
       }
     }
-    if isShuttingDown, retired.isEmpty { loop.stop() }
+    // With nothing open any more the thread is for others.
+    if isShuttingDown || isEnding, run == nil, retired.isEmpty { connection.leave(self) }
+  }
+
+  func end() {
+    isEnding = true
+    connection.disconnect()
   }
 
   private func carryOut(_ order: ClientOrder) {
@@ -93,6 +95,10 @@ final class ClientDriver {
   private func connect(_ generation: Int) {
     retire()
     guard connection.state.withLock({ $0.generation == generation }) else { return }
+    if isEnding {
+      connection.change(to: .disconnected, generation: generation)
+      return
+    }
     if let delegate, !delegate.connectionWillConnect(connection) {
       connection.change(to: .disconnected, generation: generation)
       return
@@ -149,7 +155,6 @@ final class ClientDriver {
     let last = RetiredClient { [unowned self] in
       loop.remove(timer)
       retired[key] = nil
-      if isShuttingDown, retired.isEmpty { loop.stop() }
     }
     retired[key] = last
     feed.delegate = last

@@ -6,9 +6,9 @@
 /// source.connect()
 /// ```
 ///
-/// **Threads.** Everything can be called from any thread at any time, from handlers too. The source has one thread of
-/// its own, which does its network work and calls all handlers, one at a time and in the order of what happened; no lock
-/// is held meanwhile. A handler that blocks holds up everything of this source but loses nothing: what comes meanwhile
+/// **Threads.** Everything can be called from any thread at any time, from handlers too. The source has one thread, its
+/// own unless it shares a ``PusherRuntime``, which does its network work and calls all handlers, one at a time and in
+/// the order of what happened; no lock is held meanwhile. A handler that blocks holds up everything of this source but loses nothing: what comes meanwhile
 /// waits in the socket. Handlers do not throw.
 ///
 /// **Reconnecting.** A stream that ends or is lost is requested again, after the last event that had an ID, as
@@ -153,6 +153,8 @@ public struct EventSourceSettings: Sendable {
   public var tls = TLSConfiguration()
   /// Proxies, and the environment variables to use; neither unless given.
   public var network = PusherNetwork()
+  /// The thread that the source shares with others; `nil` for one of its own.
+  public var runtime: PusherRuntime?
 
   /// The settings that fit most servers.
   public init() {}

@@ -28,11 +28,14 @@ final class EventSourceCore: Sendable {
   let headers: [String: String]
   let settings: EventSourceSettings
   let state: Locked<Status>
+  /// The source's own thread, or that of its runtime.
+  private let thread: LoopThread
 
   init(url: String, headers: [String: String], settings: EventSourceSettings) {
     self.url = url
     self.headers = headers
     self.settings = settings
+    thread = settings.runtime?.thread ?? LoopThread(name: "pusher-stream")
     let time = settings.reconnectionTime.wholeNanoseconds / 1_000_000
     state = Locked(Status(retryTime: Int(time)))
   }
@@ -49,9 +52,9 @@ final class EventSourceCore: Sendable {
     }
     wakeUp?.signal()
     guard needsThread else { return }
-    LoopThread.start { [self] loop in
+    thread.join { [self] loop in
       state.withLock { $0.thread.wakeUp = loop.wakeUp }
-      EventSourceDriver(loop: loop, core: self).work()
+      return EventSourceDriver(loop: loop, core: self)
     } failed: { [self] in
       threadFailed(.network($0))
     }
@@ -92,6 +95,12 @@ final class EventSourceCore: Sendable {
   // MARK: From the source's thread
 
   func takeTasks() -> [Task] { state.withLock { $0.thread.take() } }
+
+  /// The driver is done; unless tasks came just now, it leaves the thread.
+  func leave(_ driver: EventSourceDriver, _ loop: EventLoop) {
+    guard state.withLock({ $0.thread.leave() }) else { return }
+    thread.leave(driver, loop)
+  }
 
   func opened(_ generation: Int) {
     let handlers = state.withLock { state -> [@Sendable () -> Void] in

@@ -1,22 +1,29 @@
-/// Runs on an event source's own thread: carries out its tasks and reports their results.
-final class EventSourceDriver {
+/// Runs on an event source's thread: carries out its tasks and reports their results.
+final class EventSourceDriver: LoopMember {
   private let loop: EventLoop
   private let core: EventSourceCore
   private var feed: EventStreamFeed?
   private var generation = 0
+  private var isShuttingDown = false
+  /// Whether the thread's other members end too, so that no stream may follow.
+  private var isEnding = false
 
   init(loop: EventLoop, core: EventSourceCore) {
     self.loop = loop
     self.core = core
   }
 
-  /// The whole life of a source's thread.
-  func work() {
-    loop.beforeWait { [unowned self] in beginRound() }
-    loop.run()
+  func beginRound() {
+    carryOutTasks()
+    if isShuttingDown || isEnding, feed == nil { core.leave(self, loop) }
   }
 
-  private func beginRound() {
+  func end() {
+    isEnding = true
+    core.disconnect()
+  }
+
+  private func carryOutTasks() {
     while true {
       let tasks = core.takeTasks()
       if tasks.isEmpty { return }
@@ -28,14 +35,18 @@ final class EventSourceDriver {
     switch task {
     case .connect(let generation, let lastEventID):
       drop()
-      connect(generation, lastEventID)
+      if isEnding {
+        core.completed(generation, status: nil, shouldReconnect: false, nil)
+      } else {
+        connect(generation, lastEventID)
+      }
     case .disconnect:
       let status = feed?.lastStatus
       drop()
       core.completed(nil, status: status, shouldReconnect: false, nil)
     case .shutDown:
       drop()
-      loop.stop()
+      isShuttingDown = true
     }
   }
 
@@ -102,7 +113,7 @@ final class EventSourceDriver {
       data: event.data.text)
     core.received(message, retryTime: feed.reconnectionTime.inMilliseconds, generation)
     // A handler may have given an order; it is carried out before the next event.
-    beginRound()
+    carryOutTasks()
   }
 }
 

@@ -7,8 +7,8 @@
 /// pusher.connect()
 /// ```
 ///
-/// **Threads.** Everything can be called from any thread at any time, from handlers too. The client has one thread of
-/// its own, the callback thread, which does its network work and makes all calls: handlers, delegates, authorisers. They
+/// **Threads.** Everything can be called from any thread at any time, from handlers too. The client has one thread,
+/// its own unless it shares a ``PusherRuntime``: the callback thread, which does its network work and makes all calls: handlers, delegates, authorisers. They
 /// come one at a time and in the order of what happened, and no lock is held meanwhile. So a handler that blocks
 /// holds up everything of this client, answers to the server's pings included, but loses nothing: what comes meanwhile
 /// waits in the socket. Work that takes long belongs elsewhere, for instance into a task that reads

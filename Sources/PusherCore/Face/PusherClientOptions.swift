@@ -42,6 +42,8 @@ public struct PusherClientOptions: Sendable {
   public var connectTimeout: Duration
   /// Whether a first connection that fails is tried again, as PusherSwift does; libPusher does not.
   public var retriesFirstConnection: Bool
+  /// The thread that the client shares with others; `nil` for one of its own.
+  public var runtime: PusherRuntime?
 
   /// Options; without arguments those of PusherSwift.
   public init(
@@ -52,7 +54,7 @@ public struct PusherClientOptions: Sendable {
     retriesFirstConnection: Bool = true, userAuthMethod: UserAuthMethod = .noMethod,
     encryptionMasterKey: EncryptionMasterKey? = nil, network: PusherNetwork = PusherNetwork(),
     tls: TLSConfiguration = TLSConfiguration(), headers: [String: String] = [:],
-    subprotocols: [String] = [], offersCompression: Bool = true
+    subprotocols: [String] = [], offersCompression: Bool = true, runtime: PusherRuntime? = nil
   ) {
     self.authMethod = authMethod
     self.userAuthMethod = userAuthMethod
@@ -73,6 +75,7 @@ public struct PusherClientOptions: Sendable {
     self.offersCompression = offersCompression
     self.connectTimeout = connectTimeout
     self.retriesFirstConnection = retriesFirstConnection
+    self.runtime = runtime
   }
 
   /// A PEM file with the only authorities to trust, the service's and the endpoints'; `nil` for the system's: that of

@@ -85,13 +85,18 @@ extension PusherConnection {
   }
 
   private func startThread() {
-    LoopThread.start { [self] loop in
+    thread.join { [self] loop in
       state.withLock { $0.thread.wakeUp = loop.wakeUp }
-      ClientDriver(loop: loop, connection: self).work()
-      state.withLock { $0.thread.wakeUp = nil }
+      return ClientDriver(loop: loop, connection: self)
     } failed: { [self] in
       threadFailed($0)
     }
+  }
+
+  /// The driver is done; unless orders came just now, it leaves the thread.
+  func leave(_ driver: ClientDriver) {
+    guard state.withLock({ $0.thread.leave() }) else { return }
+    thread.leave(driver, driver.loop)
   }
 
   /// There is no callback thread, so the delegate is called on this one.

@@ -11,6 +11,8 @@ public final class PusherConnection: Sendable {
   let bindings = BindingList()
   let userState = UserState()
   let state: Locked<Status>
+  /// The client's own thread, or that of its runtime.
+  let thread: LoopThread
   /// The ``Status/generation`` whose events are handed out, 0 for none; read for every event.
   let liveGeneration = Atomic<Int>(0)
 
@@ -44,6 +46,7 @@ public final class PusherConnection: Sendable {
   init(key: String, options: PusherClientOptions) {
     self.key = key
     self.options = options
+    thread = options.runtime?.thread ?? LoopThread(name: "pusher-client")
     state = Locked(Status())
   }
 

@@ -54,7 +54,7 @@ package final class ChannelsFeed: Feed {
     self.settings = settings
     self.signer = signer
     self.tap = tap
-    tls = try destination.tlsContext()
+    tls = try destination.tlsContext(loop)
     session = Session(options: options, random: SecureRandom.generator)
   }
 

@@ -36,7 +36,7 @@ package final class EventStreamFeed: Feed {
     // The field says where to begin; if every request sent it, the same events would come again.
     let first = lastEventID.isEmpty ? destination.headers["Last-Event-ID"] : lastEventID
     parser = EventStreamParser(limits: settings.limits, lastEventID: first ?? "")
-    tls = try destination.tlsContext()
+    tls = try destination.tlsContext(loop)
     session = EventSourceSession(options: options, random: SecureRandom.generator)
   }
 

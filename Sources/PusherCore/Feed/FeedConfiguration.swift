@@ -29,11 +29,11 @@ package struct Destination: Sendable {
     return destination
   }
 
-  /// The TLS context for secure connections; `nil` for a URL that is not secure.
+  /// The TLS context for secure connections, shared with others of the loop; `nil` for a URL that is not secure.
   ///
   /// - Throws: ``TLSError`` when the trust roots cannot be read.
-  func tlsContext() throws(TLSError) -> TLSContext? {
-    url.isSecure ? try TLSContext.client(tls, environment: trust) : nil
+  func tlsContext(_ loop: EventLoop) throws(TLSError) -> TLSContext? {
+    url.isSecure ? try loop.tlsContexts.client(tls, environment: trust) : nil
   }
 }
 

@@ -148,7 +148,7 @@ package final class Opening {
     do {
       try trail.follow(location: location)
       if trail.url.isSecure && tls == nil {
-        tls = try TLSContext.client(destination.tls, environment: destination.trust)
+        tls = try loop.tlsContexts.client(destination.tls, environment: destination.trust)
       }
     } catch let error as RedirectError {
       return fail(.refused(status: status, reason: "\(error)"), at: now)

@@ -95,7 +95,7 @@ final class EndpointCalls {
   func context(for url: HTTPURL) throws(TLSError) -> TLSContext? {
     guard url.isSecure else { return nil }
     if let context { return context }
-    let made = try TLSContext.client(network.tls, environment: network.trust)
+    let made = try loop.tlsContexts.client(network.tls, environment: network.trust)
     context = made
     return made
   }

@@ -194,7 +194,7 @@ package final class ChildProcess: LoopSource {
     let number = process
     let wakeUp = loop.wakeUp
     let running = ObjectIdentifier(self)
-    isWatched = DetachedThread.start {
+    isWatched = DetachedThread.start(name: "pusher-child") {
       Syscalls.waitUntilEnded(number)
       wakeUp.post { loop in (loop.source(running) as? ChildProcess)?.finish(at: loop.now) }
     }

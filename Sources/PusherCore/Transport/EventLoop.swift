@@ -15,6 +15,8 @@
   let scratch = ByteBuffer(capacity: 262_144)
   /// Names to addresses, answers on this loop.
   package private(set) lazy var resolver = Resolver(wakeUp: wakeUp)
+  /// The TLS contexts of everything on this loop.
+  package let tlsContexts = TLSContextCache()
 
   private struct Slot {
     /// `nil` after removal, until the slots are compacted.
@@ -33,6 +35,7 @@
   /// The slot of each entry of `entries`.
   private var owners: [Int] = []
   private var hooks: [() -> Void] = []
+  private var members: [any LoopMember] = []
   private var isStopping = false
 
   package init() throws(TransportError) {
@@ -72,6 +75,20 @@
     hooks.append(hook)
   }
 
+  /// Serves a member of the loop's thread, and keeps it alive.
+  func add(member: any LoopMember) {
+    members.append(member)
+  }
+
+  func remove(member: any LoopMember) {
+    members.removeAll { $0 === member }
+  }
+
+  /// Asks all members to end.
+  func endMembers() {
+    for member in members { member.end() }
+  }
+
   /// Makes ``run()`` return after the current round.
   package func stop() {
     isStopping = true
@@ -83,6 +100,7 @@
     while !isStopping {
       for body in wakeUp.takeWork() { body(self) }
       for hook in hooks { hook() }
+      for member in members { member.beginRound() }
       if isStopping { return }
       compact()
       let (count, deadline) = gather()

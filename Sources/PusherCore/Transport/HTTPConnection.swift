@@ -31,22 +31,33 @@ package final class HTTPConnection {
     self.bodyLimit = bodyLimit
   }
 
+  /// Whether the connection waits for another request.
+  package var isKept: Bool { idle != nil }
+
   /// Starts a request, one at a time and all of them to the same server; `completion` is called once, from inside the
   /// loop.
   ///
   /// A request that may be repeated is, on a fresh connection, when a kept one breaks before any answer. Others are
   /// not: the server may have done what they ask. Throws for a request that cannot be encoded.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - limit: The time for this request, its repetition included; `nil` for that of every request.
+  ///   - completion: Gets the answer, or why there is none.
   package func send(
-    _ request: HTTPExchange.Request,
+    _ request: HTTPExchange.Request, timeout limit: Duration? = nil,
     completion: @escaping (Result<HTTPExchange.Response, HTTPExchange.Failure>, Instant) -> Void
   ) throws(HTTPError) {
     precondition(exchange == nil, "one request at a time")
     let kept = takeIdle()
-    try start(request, over: kept) { [weak self] result, exchange, now in
+    let deadline = loop.now.advanced(by: limit ?? timeout)
+    try start(request, over: kept, until: deadline) { [weak self] result, exchange, now in
       guard let self else { return }
       let wasLost = kept != nil && exchange?.hasAnswer == false && Self.isLoss(result)
       if wasLost, request.isRepeatable,
-        (try? start(request, over: nil) { result, _, now in completion(result, now) }) != nil
+        (try? start(request, over: nil, until: deadline) { result, _, now in
+          completion(result, now)
+        }) != nil
       {
         return
       }
@@ -64,7 +75,7 @@ package final class HTTPConnection {
   }
 
   private func start(
-    _ request: HTTPExchange.Request, over kept: SocketStream?,
+    _ request: HTTPExchange.Request, over kept: SocketStream?, until deadline: Instant,
     completion:
       @escaping (
         Result<HTTPExchange.Response, HTTPExchange.Failure>, HTTPExchange?, Instant
@@ -73,7 +84,8 @@ package final class HTTPConnection {
     var request = request
     request.keepsConnection = true
     let exchange = try HTTPExchange(
-      loop: loop, request: request, routing: routing, tls: tls, timeout: timeout,
+      loop: loop, request: request, routing: routing, tls: tls,
+      timeout: loop.now.duration(to: deadline),
       bodyLimit: bodyLimit, over: kept
     ) { [weak self] result, now in
       let exchange = self?.exchange

@@ -43,7 +43,7 @@ package final class Resolver {
     open[ticket] = completion
     let question = Question(
       host: host, port: port, family: family, ticket: ticket, wakeUp: wakeUp)
-    if !DetachedThread.start({ question.answer() }) {
+    if !DetachedThread.start(name: "pusher-resolve", { question.answer() }) {
       let error = TransportError.resolve(host: host, reason: "no thread to ask on")
       wakeUp.post { $0.resolver.deliver(.failure(error), to: ticket) }
     }

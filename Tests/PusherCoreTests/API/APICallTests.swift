@@ -52,7 +52,7 @@ import Testing
   @Test func `many calls share the connections that there may be, and those that wait end in time`()
     async throws
   {
-    let limit = APICalls.limit
+    let limit = HTTPCalls.Limits().connections
     let gate = RawServer.Gate()
     let server = try RawServer { peer in
       guard !peer.head().isEmpty, peer.wait(for: gate) else { return }
@@ -64,13 +64,13 @@ import Testing
       peer.waitForEnd()
     }
     // Not those of the process, which other tests use.
-    let calls = APICalls()
+    let calls = HTTPCalls(on: LoopThread(name: "calls"))
     func call(_ ends: Gathered<String>, _ timeout: Duration = .seconds(600)) throws -> Task<
       Void, Never
     > {
       let url = try HTTPURL(parsing: "http://127.0.0.1:\(server.port)/")
       return Task {
-        let call = APICall(.init(method: "GET", url: url), .init(timeout: timeout))
+        let call = HTTPCall(.init(method: "GET", url: url), timeout: timeout)
         switch await calls.outcome(of: call) {
         case .success: ends.add("answered")
         case .failure(let error): ends.add("\(error)")
@@ -84,10 +84,10 @@ import Testing
     // Now there is no room: a call that waits runs out of its time, and another one is cancelled.
     let late = Gathered<String>()
     _ = try call(late, .milliseconds(50))
-    #expect(try await late.wait() == ["no answer within 0.05 s"])
+    #expect(try await late.wait() == ["late(0.05 seconds)"])
     let cancelled = Gathered<String>()
     try call(cancelled).cancel()
-    #expect(try await cancelled.wait() == ["the call was cancelled"])
+    #expect(try await cancelled.wait() == ["cancelled"])
     // The connection that a cancelled call gives back is taken by one that waits.
     for _ in 0..<8 { _ = try call(ends) }
     first.cancel()
@@ -95,22 +95,23 @@ import Testing
     gate.open()
     let all = try await ends.wait(for: limit + 8)
     #expect(all.count { $0 == "answered" } == limit + 7)
-    #expect(all.count { $0 == "the call was cancelled" } == 1)
+    #expect(all.count { $0 == "cancelled" } == 1)
     #expect(server.opened.values.max() == limit)
   }
 
   @Test func `when the calls are over there is no thread, and the next call gets one`() async throws
   {
     let service = try LocalService()
-    let calls = APICalls()
+    let calls = HTTPCalls(
+      on: LoopThread(name: "calls"), limits: .init(idleTime: .milliseconds(1)))
     for _ in 0..<3 {
       let url = try HTTPURL(parsing: "http://127.0.0.1:\(service.port)/apps/none")
-      let call = APICall(HTTPExchange.Request(method: "GET", url: url), PusherAPI.Options())
+      let call = HTTPCall(.init(method: "GET", url: url), timeout: .seconds(10))
       guard case .success = await calls.outcome(of: call) else {
         Issue.record("no answer")
         return
       }
-      try await condition("the thread has ended") { !calls.hasThread }
+      try await condition("the thread has ended") { !calls.isWorking }
     }
   }
 }

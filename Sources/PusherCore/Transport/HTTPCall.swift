@@ -1,0 +1,155 @@
+/// One request on its way to an answer; any thread may end it, and the first end counts.
+final class HTTPCall: Sendable {
+  typealias Outcome = Result<HTTPExchange.Response, Failure>
+
+  /// Why there is no answer.
+  enum Failure: Error, Equatable {
+    /// The request cannot be sent, or its answer cannot be read.
+    case http(HTTPError)
+    /// The server could not be reached, or was lost.
+    case unreachable(String)
+    /// There was no answer in time.
+    case late(Duration)
+    /// The task was cancelled before there was an answer.
+    case cancelled
+  }
+
+  /// The way to a server: calls of the same way share connections.
+  struct Way: Equatable {
+    var isSecure: Bool
+    var authority: String
+    var routing: Routing
+    var tls: TLSConfiguration
+    var trust: TLSEnvironment
+  }
+
+  let request: HTTPExchange.Request
+  let way: Way
+  let timeout: Duration
+  /// When there must be an answer.
+  let deadline: Instant
+  private let status = Locked(Progress())
+
+  private struct Progress {
+    var continuation: CheckedContinuation<Outcome, Never>?
+    var outcome: Outcome?
+  }
+
+  /// - Parameter timeout: Counts from now, the wait for a connection included.
+  init(
+    _ request: HTTPExchange.Request, routing: Routing = Routing(),
+    tls: TLSConfiguration = TLSConfiguration(), trust: TLSEnvironment = TLSEnvironment(),
+    timeout: Duration
+  ) {
+    self.request = request
+    way = Way(
+      isSecure: request.url.isSecure, authority: request.url.authority, routing: routing, tls: tls,
+      trust: trust)
+    self.timeout = timeout
+    deadline = SystemClock.now().advanced(by: timeout)
+  }
+
+  /// Whether there is nothing more to be done.
+  var isOver: Bool { status.withLock { $0.outcome != nil } }
+
+  /// Sets the task that waits; false when the call has already ended, and then no task waits.
+  func attach(_ continuation: CheckedContinuation<Outcome, Never>) -> Bool {
+    let outcome = status.withLock { status -> Outcome? in
+      if status.outcome == nil { status.continuation = continuation }
+      return status.outcome
+    }
+    guard let outcome else { return true }
+    continuation.resume(returning: outcome)
+    return false
+  }
+
+  func end(_ outcome: Outcome) {
+    let continuation = status.withLock { status -> CheckedContinuation<Outcome, Never>? in
+      guard status.outcome == nil else { return nil }
+      status.outcome = outcome
+      defer { status.continuation = nil }
+      return status.continuation
+    }
+    continuation?.resume(returning: outcome)
+  }
+}
+
+/// Carries out calls from any thread on one loop's thread, over connections that are kept for a while.
+final class HTTPCalls: Sendable {
+  enum Order: Sendable {
+    case begin(HTTPCall)
+    case stop(HTTPCall)
+  }
+
+  /// How connections are shared.
+  struct Limits: Sendable {
+    /// How many connections there are at a time; more calls wait for one, and the wait counts as part of their time.
+    var connections = 64
+    /// How long a connection without a call is kept.
+    ///
+    /// It is below the five seconds of the shortest-lived common servers, so that no call meets one that is closing.
+    var idleTime = Duration.seconds(4)
+  }
+
+  let limits: Limits
+  private let thread: LoopThread
+  private let orders = Locked(ThreadOrders<Order>())
+
+  /// - Parameter thread: What the calls run on; they join while there are any, and leave afterwards.
+  init(on thread: LoopThread, limits: Limits = Limits()) {
+    self.thread = thread
+    self.limits = limits
+  }
+
+  /// Whether there are calls, or connections that are kept for others.
+  var isWorking: Bool { orders.withLock { $0.hasThread } }
+
+  /// The result of a call; ``HTTPCall/Failure/cancelled`` at once when the task is cancelled.
+  func outcome(of call: HTTPCall) async -> HTTPCall.Outcome {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        if call.attach(continuation) { post(.begin(call)) }
+      }
+    } onCancel: {
+      call.end(.failure(.cancelled))
+      post(.stop(call))
+    }
+  }
+
+  private func post(_ order: Order) {
+    let (wakeUp, needsThread) = orders.withLock { orders -> (WakeUp?, Bool) in
+      if case .stop = order, !orders.hasThread { return (nil, false) }
+      defer { orders.hasThread = true }
+      return (orders.post(order), !orders.hasThread)
+    }
+    wakeUp?.signal()
+    guard needsThread else { return }
+    thread.join { [self] loop in
+      orders.withLock { $0.wakeUp = loop.wakeUp }
+      return HTTPCallDriver(loop: loop, calls: self)
+    } failed: { [self] in
+      fail(.unreachable($0))
+    }
+  }
+
+  /// There is no thread: the calls made meanwhile fail.
+  private func fail(_ failure: HTTPCall.Failure) {
+    let lost = orders.withLock { orders in
+      defer { orders = ThreadOrders() }
+      return orders.take()
+    }
+    for case .begin(let call) in lost { call.end(.failure(failure)) }
+  }
+
+  // MARK: From the loop's thread
+
+  /// Takes what was posted.
+  func takeOrders() -> [Order] { orders.withLock { $0.take() } }
+
+  /// Takes leave; false when orders came meanwhile.
+  func leave(_ driver: HTTPCallDriver, _ loop: EventLoop) -> Bool {
+    guard orders.withLock({ $0.leave() }) else { return false }
+    thread.leave(driver, loop)
+    return true
+  }
+}

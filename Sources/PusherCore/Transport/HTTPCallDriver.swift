@@ -1,0 +1,180 @@
+/// What the loop's thread does for ``HTTPCalls``: gives each call a connection, and keeps connections for others.
+final class HTTPCallDriver: LoopMember {
+  /// A connection and the call that has it.
+  private final class Line {
+    let way: HTTPCall.Way
+    let connection: HTTPConnection
+    var call: HTTPCall?
+    /// Ends the connection when no call has come for a while.
+    var idleTimer: LoopTimer?
+
+    init(_ way: HTTPCall.Way, _ connection: HTTPConnection) {
+      self.way = way
+      self.connection = connection
+    }
+  }
+
+  /// A call that waits for a connection.
+  private struct Waiting {
+    let call: HTTPCall
+    let timer: LoopTimer
+  }
+
+  private let loop: EventLoop
+  private let calls: HTTPCalls
+  private var lines: [Line] = []
+  /// In the order in which they came.
+  private var waiting: [Waiting] = []
+  private var isEnding = false
+
+  init(loop: EventLoop, calls: HTTPCalls) {
+    self.loop = loop
+    self.calls = calls
+  }
+
+  func beginRound() {
+    while true {
+      let orders = calls.takeOrders()
+      for order in orders { carryOut(order) }
+      if !orders.isEmpty { continue }
+      guard lines.isEmpty, waiting.isEmpty else { return }
+      // With nothing under way the thread is for others; false when a call came just now.
+      if calls.leave(self, loop) { return }
+    }
+  }
+
+  func end() {
+    isEnding = true
+    for line in lines { close(line) }
+    for call in waiting.map(\.call) {
+      drop(call)
+      call.end(.failure(.cancelled))
+    }
+  }
+
+  private func carryOut(_ order: HTTPCalls.Order) {
+    switch order {
+    case .begin(let call):
+      if call.isOver { return }
+      if isEnding { return call.end(.failure(.cancelled)) }
+      if !begin(call) { wait(call) }
+    case .stop(let call):
+      drop(call)
+      guard let line = lines.first(where: { $0.call === call }) else { return }
+      close(line)
+      fill()
+    }
+  }
+
+  // MARK: Waiting
+
+  private func wait(_ call: HTTPCall) {
+    let timer = LoopTimer(deadline: call.deadline) { [unowned self] in
+      drop(call)
+      call.end(.failure(.late(call.timeout)))
+    }
+    waiting.append(Waiting(call: call, timer: timer))
+    loop.add(timer)
+  }
+
+  private func drop(_ call: HTTPCall) {
+    guard let place = waiting.firstIndex(where: { $0.call === call }) else { return }
+    loop.remove(waiting.remove(at: place).timer)
+  }
+
+  /// Begins calls that wait, as far as there is room.
+  private func fill() {
+    while let next = waiting.first, begin(next.call) { drop(next.call) }
+  }
+
+  // MARK: Calling
+
+  /// Gives `call` a connection: one that is kept for its server, else a new one; false when there is no room.
+  private func begin(_ call: HTTPCall) -> Bool {
+    guard let line = keptLine(call.way) else {
+      if lines.count >= calls.limits.connections {
+        // One that is kept for another server gives way.
+        guard let idle = lines.first(where: { $0.call == nil }) else { return false }
+        close(idle)
+      }
+      start(call)
+      return true
+    }
+    send(call, over: line)
+    return true
+  }
+
+  private func keptLine(_ way: HTTPCall.Way) -> Line? {
+    // The last one that was used has been quiet for the shortest time.
+    lines.last { $0.call == nil && $0.way == way }
+  }
+
+  private func start(_ call: HTTPCall) {
+    let tls: TLSContext?
+    do throws(TLSError) {
+      tls =
+        call.way.isSecure
+        ? try loop.tlsContexts.client(call.way.tls, environment: call.way.trust) : nil
+    } catch {
+      return call.end(.failure(.unreachable("\(error)")))
+    }
+    let line = Line(
+      call.way,
+      HTTPConnection(
+        loop: loop, routing: call.way.routing, tls: tls, timeout: call.timeout, bodyLimit: 1 << 20))
+    lines.append(line)
+    send(call, over: line)
+  }
+
+  private func send(_ call: HTTPCall, over line: Line) {
+    if let timer = line.idleTimer { loop.remove(timer) }
+    line.idleTimer = nil
+    line.call = call
+    do throws(HTTPError) {
+      let left = loop.now.duration(to: call.deadline)
+      try line.connection.send(call.request, timeout: left) { [unowned self, unowned line] in
+        answered(call, over: line, $0, at: $1)
+      }
+    } catch {
+      close(line)
+      call.end(.failure(.http(error)))
+    }
+  }
+
+  private func answered(
+    _ call: HTTPCall, over line: Line,
+    _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>, at now: Instant
+  ) {
+    line.call = nil
+    if line.connection.isKept { keep(line, at: now) } else { close(line) }
+    call.end(
+      result.mapError { failure in
+        switch failure {
+        case .timeout: .late(call.timeout)
+        case .transport, .http: .unreachable("\(failure)")
+        }
+      })
+    fill()
+  }
+
+  private func keep(_ line: Line, at now: Instant) {
+    // To the end, where the youngest stand.
+    lines.removeAll { $0 === line }
+    lines.append(line)
+    let timer = LoopTimer(deadline: now.advanced(by: calls.limits.idleTime)) {
+      [unowned self, unowned line] in close(line)
+    }
+    line.idleTimer = timer
+    loop.add(timer)
+  }
+
+  /// Closes the connection; the call that has it is told that it was given up.
+  private func close(_ line: Line) {
+    if let timer = line.idleTimer { loop.remove(timer) }
+    line.idleTimer = nil
+    line.connection.close()
+    lines.removeAll { $0 === line }
+    line.call?.end(.failure(.cancelled))
+    line.call = nil
+  }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import PusherServer
+import TestSupport
+import Testing
+
+@testable import PusherCore
+
+/// One thread for many clients, and its life.
+@Suite(.ownThread) struct `A runtime` {
+  let service: LocalService
+  init() throws { service = try LocalService() }
+
+  private func client(_ runtime: PusherRuntime?) -> Pusher {
+    var options = service.options()
+    options.runtime = runtime
+    return Pusher(key: Application.forTests().key, options: options)
+  }
+
+  /// How many threads of this process have a name.
+  private static func threads(named name: String) -> Int {
+    let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+    return tasks.count {
+      let place = "/proc/self/task/\($0)/comm"
+      return (try? String(contentsOfFile: place, encoding: .utf8)) == name + "\n"
+    }
+  }
+
+  // MARK: One thread
+
+  @Test
+  func `many clients, event sources and calls of the API share one thread, which has its name`()
+    async throws
+  {
+    let runtime = PusherRuntime(name: "rt-shared")
+    let clients = (0..<20).map { _ in client(runtime) }
+    for client in clients { try await client.connected() }
+    let stream = try RawServer { peer in
+      _ = peer.head()
+      peer.send(Array("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".utf8))
+      peer.waitForEnd()
+    }
+    var settings = EventSourceSettings()
+    settings.runtime = runtime
+    let source = EventSource(url: "http://127.0.0.1:\(stream.port)/", settings: settings)
+    let opened = Gathered<Bool>()
+    source.onOpen { opened.add(true) }
+    source.connect()
+    _ = try await opened.wait()
+    let application = Application.forTests()
+    let api = PusherAPI(
+      appID: application.id, key: application.key, secret: application.secret,
+      options: .init(
+        host: .host("127.0.0.1"), port: service.port, useTLS: false, runtime: runtime))
+    _ = try await api.channels()
+    #expect(Self.threads(named: "rt-shared") == 1)
+    #expect(runtime.memberCount == 22)
+    withExtendedLifetime((clients, source)) {}
+  }
+
+  @Test func `every client gets its own events on the shared thread`() async throws {
+    let runtime = PusherRuntime(name: "rt-events")
+    let seen = Gathered<String>()
+    var clients: [Pusher] = []
+    for number in 0..<5 {
+      let client = client(runtime)
+      client.subscribe("room-\(number)").bind(eventName: "ping") { event in
+        seen.add("\(number) \(event.data ?? "")")
+      }
+      clients.append(client)
+      try await client.connected()
+      try await #require(client.channel(named: "room-\(number)")).subscribed()
+    }
+    for number in 0..<5 {
+      try await service.api.trigger("ping", channels: ["room-\(number)"], data: "\(number)")
+    }
+    #expect(try await seen.wait(for: 5).sorted() == ["0 0", "1 1", "2 2", "3 3", "4 4"])
+    withExtendedLifetime(clients) {}
+  }
+
+  @Test func `the thread ends with its last client, and another one begins with the next`()
+    async throws
+  {
+    let runtime = PusherRuntime(name: "rt-ends")
+    for _ in 0..<3 {
+      var clients = [client(runtime), client(runtime)]
+      for client in clients { try await client.connected() }
+      clients.removeFirst()
+      try await condition("one client is left") { runtime.memberCount == 1 }
+      #expect(Self.threads(named: "rt-ends") == 1)
+      try await #require(clients.first).connected()
+      clients.removeFirst()
+      try await condition("the thread is gone") { Self.threads(named: "rt-ends") == 0 }
+    }
+  }
+
+  @Test func `a client without a runtime has a thread of its own, which ends with it`()
+    async throws
+  {
+    var pusher: Pusher? = client(nil)
+    try await pusher?.connected()
+    let thread = try #require(pusher?.connection.thread)
+    #expect(thread.memberCount == 1)
+    pusher = nil
+    try await condition("the thread is gone") { thread.memberCount == 0 }
+  }
+
+  @Test func `a client that disconnects leaves the others connected`() async throws {
+    let runtime = PusherRuntime(name: "rt-one")
+    let (first, second) = (client(runtime), client(runtime))
+    try await first.connected()
+    try await second.connected()
+    first.disconnect()
+    for await state in first.states where state == .disconnected { break }
+    #expect(second.connection.connectionState == .connected)
+    try await first.connected()
+  }
+
+  // MARK: The end
+
+  @Test func `run returns when its task is cancelled and every connection is closed`()
+    async throws
+  {
+    let runtime = PusherRuntime(name: "rt-run")
+    let (first, second) = (client(runtime), client(runtime))
+    try await first.connected()
+    try await second.connected()
+    let run = Task { await runtime.run() }
+    run.cancel()
+    await run.value
+    #expect(first.connection.connectionState == .disconnected)
+    #expect(second.connection.connectionState == .disconnected)
+    #expect(runtime.memberCount == 0)
+    // The clients are as good as new.
+    try await first.connected()
+  }
+
+  @Test func `close cancels calls that are under way, and returns at once when there is nothing`()
+    async throws
+  {
+    let runtime = PusherRuntime(name: "rt-close")
+    await runtime.close()
+    let silent = try RawServer { $0.waitForEnd() }
+    let api = PusherAPI(
+      appID: "1", key: "key", secret: "secret",
+      options: .init(
+        host: .host("127.0.0.1"), port: silent.port, useTLS: false, timeout: .seconds(600),
+        runtime: runtime))
+    let call = Task { () -> PusherAPIError? in
+      do throws(PusherAPIError) {
+        _ = try await api.channels()
+        return nil
+      } catch {
+        return error
+      }
+    }
+    _ = try await silent.opened.wait()
+    await runtime.close()
+    #expect(await call.value == .cancelled)
+    _ = try await silent.closed.wait()
+    #expect(runtime.memberCount == 0)
+  }
+
+  @Test func `the run of a client connects it, and closes the connection when it is cancelled`()
+    async throws
+  {
+    let pusher = client(nil)
+    let run = Task { try await pusher.run() }
+    for await state in pusher.states where state == .connected { break }
+    run.cancel()
+    try await run.value
+    #expect(pusher.connection.connectionState == .disconnected)
+  }
+
+  @Test func `the run of a client throws what keeps it from connecting`() async throws {
+    let pusher = Pusher(key: "", options: service.options())
+    let error = await #expect(throws: PusherConfigurationError.self) { try await pusher.run() }
+    #expect(error == .missingKey)
+  }
+}
