@@ -163,7 +163,7 @@ package enum AuthorizationAnswer {
       throw .unusable(body.isEmpty ? "the answer is empty" : "the answer is \(error)")
     }
     guard case .object = value else { throw .unusable("the answer is not a JSON object") }
-    if value["auth"] == nil, let wrapped = value["data"], wrapped["auth"] != nil {
+    if value["auth"]?.text == nil, let wrapped = value["data"], wrapped["auth"] != nil {
       return (wrapped, try auth(of: wrapped))
     }
     return (value, try auth(of: value))

@@ -84,8 +84,10 @@ final class EventSourceDriver: LoopMember {
       acceptsCompression: settings.acceptsCompression,
       limits: EventStreamLimits(
         line: settings.maximumEventSize + 64, event: settings.maximumEventSize))
+    // What an earlier stream has asked for stays, as `retryTime` tells it.
+    let wait = core.state.withLock { $0.retryTime }
     let options = EventSourceOptions(
-      reconnect: settings.reconnect, reconnectionTime: settings.reconnectionTime,
+      reconnect: settings.reconnect, reconnectionTime: .milliseconds(wait),
       connectTimeout: settings.connectTimeout, silenceTimeout: settings.silenceTimeout)
     return try EventStreamFeed(
       loop: loop, destination: destination, settings: request, options: options,

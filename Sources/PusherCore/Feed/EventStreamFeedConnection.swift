@@ -202,13 +202,16 @@ package final class EventStreamFeedConnection: FeedConnection {
           guard isOpen else { return }
         } else if !fill() {
           if body?.isComplete == true { state.breakdown = state.breakdown ?? .ended }
+          // Before the end is told, which asks how long to wait.
+          delegate.connectionDelivered(at: now)
           if let loss = state.breakdown {
-            return end(parser.isInsideEvent ? loss.insideEvent : loss, at: now)
+            end(parser.isInsideEvent ? loss.insideEvent : loss, at: now)
           }
-          return delegate.connectionDelivered(at: now)
+          return
         }
       }
     } catch {
+      delegate.connectionDelivered(at: now)
       end(.limit("\(error)"), at: now)
     }
   }

@@ -66,6 +66,82 @@ struct EventSourceTests {
     #expect(times.values == [30])
   }
 
+  /// Whether the source waits only as briefly as `retry: 20` asks for, although its own wait is an hour.
+  private func heedsRetry(
+    silence: Duration? = nil, _ stream: @escaping @Sendable (ScriptedConnection) throws -> Void
+  ) throws -> Int {
+    let again = Gate()
+    let server = try ScriptedServer { connection in
+      if connection.number == 1 { return try stream(connection) }
+      try connection.beginStream()
+      again.open()
+      try connection.remain()
+    }
+    var settings = EventSourceSettings()
+    settings.reconnectionTime = .seconds(3600)
+    settings.reconnect.backoff.ceiling = .seconds(7200)
+    settings.silenceTimeout = silence
+    let source = EventSource(url: server.url, settings: settings)
+    source.connect()
+    try again.wait()
+    return source.retryTime
+  }
+
+  @Test func `a wait that comes together with the end of the stream counts`() throws {
+    let text = "retry: 20\ndata: 1\n\n"
+    let time = try heedsRetry { connection in
+      _ = try connection.question()
+      let head = HTTPResponseHead(
+        status: 200, reason: "OK",
+        headers: HTTPHeaders([
+          ("Content-Type", "text/event-stream"), ("Content-Length", "\(text.utf8.count)"),
+        ]))
+      try connection.send(bytes: head.encode() + Array(text.utf8))
+      try connection.remain()
+    }
+    #expect(time == 20)
+  }
+
+  @Test func `silence and other losses leave the wait that the stream has named`() throws {
+    let time = try heedsRetry(silence: .milliseconds(100)) { connection in
+      try connection.beginStream()
+      try connection.send(stream: "retry: 20\n\n")
+      try connection.remain()
+    }
+    #expect(time == 20)
+    let cut = try heedsRetry { connection in
+      try connection.beginStream([("Content-Length", "900")])
+      try connection.send(stream: "retry: 20\n\ndata: cut")
+    }
+    #expect(cut == 20)
+  }
+
+  @Test func `a wait that is known from an earlier connect is the one that is waited`() throws {
+    let third = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      switch connection.number {
+      case 1:
+        try connection.send(stream: "retry: 20\ndata: 1\n\n")
+        try connection.remain()
+      case 2: try connection.send(stream: "data: 2\n\n")
+      default:
+        third.open()
+        try connection.remain()
+      }
+    }
+    var settings = EventSourceSettings()
+    settings.reconnectionTime = .seconds(3600)
+    settings.reconnect.backoff.ceiling = .seconds(7200)
+    let source = EventSource(url: server.url, settings: settings)
+    source.connect()
+    try waitUntil("the wait is known") { source.retryTime == 20 }
+    source.disconnect()
+    source.connect()
+    try third.wait()
+    #expect(source.retryTime == 20)
+  }
+
   @Test func `a Last-Event-ID among the headers counts at the start alone`() throws {
     let ids = Record<[String]>()
     let gate = Gate()

@@ -63,6 +63,29 @@ struct EndpointTests {
     #expect(presence?.channelData == #"{"user_id":"7"}"#)
   }
 
+  @Test func `answers that stand inside data are taken, for channels and for the user`() throws {
+    let service = try LocalServer()
+    let signature = SubscriptionSignature(key: LocalServer.key, secret: "local-secret")
+    let endpoint = try ScriptedServer { connection in
+      let form = try connection.question().form
+      let (socketID, user) = (form["socket_id"] ?? "", #"{"id":"e"}"#)
+      let part =
+        if let channel = form["channel_name"] {
+          #""auth":"\#(signature.authorize(socketID: socketID, channel: channel).auth)""#
+        } else {
+          #""auth":"\#(signature.signIn(socketID: socketID, userData: user))","user_data":"{\"id\":\"e\"}""#
+        }
+      try connection.answer(200, body: #"{"success":true,"data":{\#(part)}}"#)
+    }
+    let url = "http://127.0.0.1:\(endpoint.port)/auth"
+    let program = try PusherCLI.start(
+      ["subscribe", "private-a", "-L", "--key", LocalServer.key, "--auth-endpoint", url]
+        + service.address + ["--user-auth-endpoint", url])
+    let lines = try program.lines(4)
+    #expect(lines[1].contains("pusher:signin_success"))
+    #expect(lines[3].contains(#""event":"pusher:subscription_succeeded","channel":"private-a""#))
+  }
+
   @Test func `a no of the endpoint is 3`() throws {
     let endpoint = try ScriptedServer { connection in
       _ = try connection.question()

@@ -21,6 +21,7 @@ import Testing
       PusherAuth(auth: "K:S", channelData: "{}")
     ),
     (#"{"auth":"K:S","data":{"auth":"K:T"}}"#, PusherAuth(auth: "K:S")),
+    (#"{"auth":null,"data":{"auth":"K:S"}}"#, PusherAuth(auth: "K:S")),
   ])
   func `the parts are taken as they were signed`(text: String, auth: PusherAuth) throws {
     #expect(try parse(text) == auth)
