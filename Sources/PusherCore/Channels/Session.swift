@@ -145,9 +145,9 @@ package struct Session {
     if signIn.state != .unwanted { signIn.state = .waiting }
     // A connection that this side gave up has not proved stable, however long it lasted.
     if case .dropped = loss { lived = nil }
-    if ClosePolicy.isStable(lived) { reconnector.noteStable() }
+    if let lived, lived >= Reconnector.stableAfter { reconnector.noteStable() }
     let code = ClosePolicy.effectiveCode(loss, lastError: lastError)
-    let decision = ClosePolicy.decide(loss, lastError: lastError, lived: lived)
+    let decision = ClosePolicy.decide(loss, lastError: lastError)
     retry(after: decision, loss, code: code, at: now)
   }
 

@@ -180,7 +180,7 @@ extension ClientDriver: ChannelsFeedDelegate {
   }
 
   func publicName(_ name: String) -> String {
-    connection.options.service.eventPrefix + name
+    (run?.options ?? connection.options).service.eventPrefix + name
   }
 
   /// A message without its signatures.

@@ -19,6 +19,8 @@ final class ClientDriver: LoopMember {
     let feed: ChannelsFeed
     let dispatcher: EventDispatcher
     let signer: MethodSigner
+    /// What counted at that call.
+    let options: PusherClientOptions
     private let user: UserState
     /// Whether the server has greeted the present socket.
     var isEstablished = false
@@ -29,8 +31,9 @@ final class ClientDriver: LoopMember {
 
     init(
       generation: Int, feed: ChannelsFeed, dispatcher: EventDispatcher, signer: MethodSigner,
-      user: UserState
+      options: PusherClientOptions, user: UserState
     ) {
+      self.options = options
       self.generation = generation
       self.feed = feed
       self.dispatcher = dispatcher
@@ -121,9 +124,8 @@ final class ClientDriver: LoopMember {
 
   private func make(_ generation: Int) throws(PusherConfigurationError) -> ClientRun {
     let options = connection.options
-    let retries = connection.state.withLock { $0.retries }
     let destination = try options.destination(key: connection.key)
-    let session = try options.sessionOptions(retries)
+    let session = try options.sessionOptions()
     let dispatcher = EventDispatcher(connection: connection, generation: generation)
     let signer = MethodSigner(
       loop: loop, connection: connection, dispatcher: dispatcher, network: destination)
@@ -139,7 +141,7 @@ final class ClientDriver: LoopMember {
     feed.delegate = self
     return ClientRun(
       generation: generation, feed: feed, dispatcher: dispatcher, signer: signer,
-      user: connection.userState)
+      options: options, user: connection.userState)
   }
 
   /// Ends the present client in the background, so that another can take its place.

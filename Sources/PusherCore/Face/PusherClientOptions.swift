@@ -44,6 +44,8 @@ public struct PusherClientOptions: Sendable {
   public var retriesFirstConnection: Bool
   /// The thread that the client shares with others; `nil` for one of its own.
   public var runtime: PusherRuntime?
+  /// When a lost connection is made anew; ``PusherConnection`` has the same numbers under PusherSwift's names.
+  public var retries: RetrySettings
 
   /// Options; without arguments those of PusherSwift.
   public init(
@@ -54,7 +56,8 @@ public struct PusherClientOptions: Sendable {
     retriesFirstConnection: Bool = true, userAuthMethod: UserAuthMethod = .noMethod,
     encryptionMasterKey: EncryptionMasterKey? = nil, network: PusherNetwork = PusherNetwork(),
     tls: TLSConfiguration = TLSConfiguration(), headers: [String: String] = [:],
-    subprotocols: [String] = [], offersCompression: Bool = true, runtime: PusherRuntime? = nil
+    subprotocols: [String] = [], offersCompression: Bool = true, runtime: PusherRuntime? = nil,
+    retries: RetrySettings = .standard
   ) {
     self.authMethod = authMethod
     self.userAuthMethod = userAuthMethod
@@ -76,6 +79,7 @@ public struct PusherClientOptions: Sendable {
     self.connectTimeout = connectTimeout
     self.retriesFirstConnection = retriesFirstConnection
     self.runtime = runtime
+    self.retries = retries
   }
 
   /// A PEM file with the only authorities to trust, the service's and the endpoints'; `nil` for the system's: that of
@@ -213,35 +217,18 @@ extension PusherClientOptions {
     return path
   }
 
-  /// The session's options, with the retry settings of the connection's own properties.
-  func sessionOptions(_ retries: RetrySettings) throws(PusherConfigurationError) -> SessionOptions {
-    for time in [activityTimeout, connectTimeout, retries.pongTimeout] {
+  /// The session's options.
+  func sessionOptions() throws(PusherConfigurationError) -> SessionOptions {
+    for time in [activityTimeout, connectTimeout, retries.pongResponseTimeout] {
       if let time, time <= .zero { throw .invalidTimeout(time) }
     }
     let mode: ReconnectPolicy.Mode =
       !autoReconnect ? .never : retriesFirstConnection ? .always : .automatic
-    let ceiling = retries.maximumGap ?? .seconds(120)
-    // A longest gap below the floor asks for quick retries, but the client must still wait.
-    let floor = min(retries.floor, max(.milliseconds(10), ceiling))
     var options = SessionOptions(
       service: service, activityTimeout: activityTimeout ?? .seconds(120),
-      pongTimeout: retries.pongTimeout, connectTimeout: connectTimeout,
-      reconnect: ReconnectPolicy(
-        mode: mode, maximumAttempts: retries.maximumAttempts.map { max($0, 0) },
-        backoff: Backoff(floor: floor, ceiling: ceiling)))
+      pongTimeout: retries.pongResponseTimeout, connectTimeout: connectTimeout,
+      reconnect: retries.policy(mode))
     options.announcesRetries = true
     return options
   }
-}
-
-/// The retry settings of the connection.
-struct RetrySettings: Sendable {
-  /// The shortest wait before an attempt.
-  var floor = Duration.seconds(1)
-  /// The longest wait; `nil` for 120 s.
-  var maximumGap: Duration? = .seconds(120)
-  /// How many attempts in a row may fail; `nil` for no limit.
-  var maximumAttempts: Int?
-  /// How long the answer to a ping may take.
-  var pongTimeout = Duration.seconds(30)
 }

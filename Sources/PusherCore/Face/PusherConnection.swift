@@ -6,8 +6,6 @@ internal import Synchronization
 public final class PusherConnection: Sendable {
   /// The app's key.
   public let key: String
-  /// What the client was made with.
-  public let options: PusherClientOptions
   let bindings = BindingList()
   let userState = UserState()
   let state: Locked<Status>
@@ -18,6 +16,7 @@ public final class PusherConnection: Sendable {
 
   /// The state that all threads share.
   struct Status {
+    var options: PusherClientOptions
     var connectionState = ConnectionState.disconnected
     /// Counts the calls of `connect()`, so that results of an earlier call can be recognised.
     var generation = 0
@@ -33,7 +32,6 @@ public final class PusherConnection: Sendable {
     var channels = NameTable<PusherChannel>()
     var socketId: String?
     var failedAttempts = 0
-    var retries = RetrySettings()
     var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)?
     weak var delegate: (any PusherDelegate)?
   }
@@ -45,10 +43,12 @@ public final class PusherConnection: Sendable {
 
   init(key: String, options: PusherClientOptions) {
     self.key = key
-    self.options = options
     thread = options.runtime?.thread ?? LoopThread(name: "pusher-client")
-    state = Locked(Status())
+    state = Locked(Status(options: options))
   }
+
+  /// What counts now: what the client was made with, and what was changed since.
+  public var options: PusherClientOptions { state.withLock { $0.options } }
 
   /// The state of the connection.
   public var connectionState: ConnectionState { state.withLock { $0.connectionState } }
@@ -96,38 +96,39 @@ public final class PusherConnection: Sendable {
   /// no limit.
   ///
   /// They are counted anew once a connection has lasted five seconds. A new value counts from the next `connect()`.
+  /// ``PusherClientOptions/retries`` says what counts at first; ``RetrySettings/pusherSwift`` has the six of its README.
   public var reconnectAttemptsMax: Int? {
-    get { state.withLock { $0.retries.maximumAttempts } }
-    set { state.withLock { $0.retries.maximumAttempts = newValue } }
+    get { options.retries.reconnectAttemptsMax }
+    set { state.withLock { $0.options.retries.reconnectAttemptsMax = newValue } }
   }
 
-  /// The longest wait between two attempts, in seconds; 120 unless set, also for `nil`.
+  /// The longest wait between two attempts, in seconds; 120 unless set, `nil` for no limit.
   ///
   /// A new value counts from the next `connect()`.
   public var maxReconnectGapInSeconds: Double? {
-    get { state.withLock { $0.retries.maximumGap?.inSeconds } }
-    set { state.withLock { $0.retries.maximumGap = newValue.map(Self.duration) } }
+    get { options.retries.maxReconnectGap?.inSeconds }
+    set { state.withLock { $0.options.retries.maxReconnectGap = newValue.map(Self.duration) } }
   }
 
   /// The shortest wait before an attempt, from which the longer ones grow; 1 s unless set, and at least 10 ms.
   ///
-  /// After codes 4200 to 4299 the first attempt follows at once. A new value counts from the next `connect()`.
+  /// <doc:Reconnecting> tells which attempts wait. A new value counts from the next `connect()`.
   public var reconnectDelay: Duration {
-    get { state.withLock { $0.retries.floor } }
-    set { state.withLock { $0.retries.floor = max(newValue, .milliseconds(10)) } }
+    get { options.retries.reconnectDelay }
+    set { state.withLock { $0.options.retries.reconnectDelay = max(newValue, .milliseconds(10)) } }
   }
 
   /// How long the server may take to answer a ping before the connection counts as lost; 30 s unless set.
   ///
   /// A new value counts from the next `connect()`.
   public var pongResponseTimeout: Duration {
-    get { state.withLock { $0.retries.pongTimeout } }
-    set { state.withLock { $0.retries.pongTimeout = newValue } }
+    get { options.retries.pongResponseTimeout }
+    set { state.withLock { $0.options.retries.pongResponseTimeout = newValue } }
   }
 
   /// The duration of `seconds`, up to a year; a value that is not a number counts as zero.
   private static func duration(_ seconds: Double) -> Duration {
-    seconds.isFinite ? .seconds(min(max(seconds, 0), 31_536_000)) : .seconds(120)
+    seconds.isNaN ? .zero : min(.seconds(min(max(seconds, 0), 1e9)), RetrySettings.longestGap)
   }
 }
 

@@ -35,7 +35,7 @@ enum ReconnectDecision: Equatable {
   case stop
   /// Wait first, longer each time.
   case backOff
-  /// Try again at once.
+  /// Try again at once if the lost connection was stable, else wait first.
   case atOnce
 }
 
@@ -64,6 +64,13 @@ struct Reconnector {
   var namedWait: Duration?
   /// Attempts in a row that did not lead to a stable connection.
   private(set) var attempts = 0
+  /// Those of them that were waited for; the waits grow with their number.
+  private var waits = 0
+  /// Whether the connection that is lost next was stable.
+  ///
+  /// One that was not gives no reason for a quick attempt: a server that crashes when it greets would be asked without
+  /// a pause.
+  private var isProved = false
   private var wasEverOpen = false
   /// Since when events may have been lost.
   private var gapStart: Instant?
@@ -83,6 +90,8 @@ struct Reconnector {
   /// The lost connection was stable: attempts are counted anew.
   mutating func noteStable() {
     attempts = 0
+    waits = 0
+    isProved = true
   }
 
   /// Takes a loss; `retryAfter` is the wait that the server asks for, `random` draws the jitter.
@@ -92,14 +101,16 @@ struct Reconnector {
     _ wanted: ReconnectDecision, isRefusal: Bool, retryAfter: Duration?,
     random: inout any RandomNumberGenerator
   ) -> Verdict {
+    defer { isProved = false }
     let decision =
       wanted == .stop && isRefusal && policy.retriesRefusals ? ReconnectDecision.backOff : wanted
     guard decision != .stop, policy.mode == .always || policy.mode == .automatic && wasEverOpen
     else { return .stop }
     guard attempts < policy.maximumAttempts ?? .max else { return .giveUp }
     var delay = Duration.zero
-    if decision == .backOff {
+    if decision == .backOff || !isProved {
       delay = max(wait(&random), min(retryAfter ?? .zero, policy.backoff.ceiling))
+      waits += 1
     }
     attempts += 1
     return .retry(in: delay)
@@ -107,13 +118,13 @@ struct Reconnector {
 
   private func wait(_ random: inout any RandomNumberGenerator) -> Duration {
     guard let namedWait else {
-      return policy.backoff.delay(attempt: attempts, random: random.next())
+      return policy.backoff.delay(attempt: waits, random: random.next())
     }
     let ceiling = policy.backoff.ceiling
     let floor = max(Self.shortestNamedWait, min(namedWait, ceiling))
-    if attempts == 0 { return floor }
+    if waits == 0 { return floor }
     return Backoff(floor: floor, ceiling: ceiling)
-      .delay(attempt: attempts - 1, random: random.next())
+      .delay(attempt: waits - 1, random: random.next())
   }
 
   // MARK: The gap

@@ -4,35 +4,20 @@ import Testing
 
 /// The protocol page, section "Connection closure".
 @Suite struct ClosePolicyTests {
-  private let stable = Duration.seconds(5)
-  private let brief = Duration.seconds(5) - .nanoseconds(1)
-
-  private func decide(
-    _ loss: ConnectionLoss, lastError: Int? = nil, lived: Duration? = nil
-  ) -> ReconnectDecision {
-    ClosePolicy.decide(loss, lastError: lastError, lived: lived)
+  private func decide(_ loss: ConnectionLoss, lastError: Int? = nil) -> ReconnectDecision {
+    ClosePolicy.decide(loss, lastError: lastError)
   }
 
   @Test(arguments: [
-    (4000, ReconnectDecision.stop, ReconnectDecision.stop), (4001, .stop, .stop),
-    (4002, .stop, .stop),
-    (4009, .stop, .stop), (4099, .stop, .stop),
-    (4100, .backOff, .backOff), (4101, .backOff, .backOff), (4199, .backOff, .backOff),
-    (4200, .atOnce, .backOff), (4201, .atOnce, .backOff), (4202, .atOnce, .backOff),
-    (4299, .atOnce, .backOff),
-    (4300, .backOff, .backOff), (4301, .backOff, .backOff), (4999, .backOff, .backOff),
-    (3999, .backOff, .backOff), (5000, .backOff, .backOff), (1000, .backOff, .backOff),
-    (1001, .backOff, .backOff), (1006, .backOff, .backOff), (1008, .backOff, .backOff),
-    (0, .backOff, .backOff),
+    (4000, ReconnectDecision.stop), (4001, .stop), (4002, .stop), (4009, .stop), (4099, .stop),
+    (4100, .backOff), (4101, .backOff), (4199, .backOff),
+    (4200, .atOnce), (4201, .atOnce), (4202, .atOnce), (4299, .atOnce),
+    (4300, .backOff), (4301, .backOff), (4999, .backOff),
+    (3999, .atOnce), (5000, .atOnce), (1000, .atOnce), (1001, .atOnce), (1006, .atOnce),
+    (1008, .atOnce), (0, .atOnce),
   ])
-  func `the range of the close code decides, after a stable and after a brief connection`(
-    code: Int, afterStable: ReconnectDecision, afterBrief: ReconnectDecision
-  ) {
-    let loss = ConnectionLoss.closed(code: code, reason: "")
-    #expect(decide(loss, lived: stable) == afterStable)
-    #expect(decide(loss, lived: .seconds(86_400)) == afterStable)
-    #expect(decide(loss, lived: brief) == afterBrief)
-    #expect(decide(loss, lived: nil) == afterBrief)
+  func `the range of the close code decides`(code: Int, decision: ReconnectDecision) {
+    #expect(decide(.closed(code: code, reason: "")) == decision)
   }
 
   @Test(arguments: [
@@ -42,21 +27,20 @@ import Testing
   func `the last error counts where no close frame brought a code of the protocol`(
     loss: ConnectionLoss
   ) {
-    #expect(decide(loss, lastError: 4001, lived: stable) == .stop)
-    #expect(decide(loss, lastError: 4099, lived: stable) == .stop)
-    #expect(decide(loss, lastError: 4100, lived: stable) == .backOff)
-    #expect(decide(loss, lastError: 4201, lived: stable) == .atOnce)
-    #expect(decide(loss, lastError: 4201, lived: brief) == .backOff)
+    #expect(decide(loss, lastError: 4001) == .stop)
+    #expect(decide(loss, lastError: 4099) == .stop)
+    #expect(decide(loss, lastError: 4100) == .backOff)
+    #expect(decide(loss, lastError: 4201) == .atOnce)
     #expect(ClosePolicy.effectiveCode(loss, lastError: 4004) == 4004)
     for other in [nil, 4301, 3999, 1000, 5000, -1] {
-      #expect(decide(loss, lastError: other, lived: stable) == .backOff)
+      #expect(decide(loss, lastError: other) == decide(loss))
       #expect(ClosePolicy.effectiveCode(loss, lastError: other) == nil)
     }
   }
 
   @Test func `the close frame's own code counts before the last error`() {
     let loss = ConnectionLoss.closed(code: 4200, reason: "")
-    #expect(decide(loss, lastError: 4001, lived: stable) == .atOnce)
+    #expect(decide(loss, lastError: 4001) == .atOnce)
     #expect(ClosePolicy.effectiveCode(loss, lastError: 4001) == 4200)
   }
 
@@ -66,7 +50,7 @@ import Testing
   ])
   func `the last error does not explain a loss that has its own reason`(loss: ConnectionLoss) {
     #expect(ClosePolicy.effectiveCode(loss, lastError: 4001) == nil)
-    #expect(decide(loss, lastError: 4001, lived: stable) == decide(loss, lived: stable))
+    #expect(decide(loss, lastError: 4001) == decide(loss))
   }
 
   @Test(arguments: [
@@ -82,17 +66,16 @@ import Testing
     #expect(decide(.refused(status: status, reason: "")) == decision)
   }
 
-  @Test func `losses without a code back off, a dead connection that was stable is mended at once`()
-  {
+  @Test func `a loss that no code explains is mended at once, one that this side caused is not`() {
     for loss: ConnectionLoss in [
-      .network("x"), .violation("x"), .untrusted("x"), .handshakeTimeout(.seconds(10)),
-      .dropped("x"),
+      .network("x"), .violation("x"), .untrusted("x"), .noPong(.seconds(30)),
+      .closed(code: nil, reason: ""),
     ] {
-      #expect(decide(loss, lived: stable) == .backOff)
+      #expect(decide(loss) == .atOnce)
     }
-    #expect(decide(.noPong(.seconds(30)), lived: stable) == .atOnce)
-    #expect(decide(.noPong(.seconds(30)), lived: brief) == .backOff)
-    #expect(decide(.noPong(.seconds(30)), lived: nil) == .backOff)
+    for loss: ConnectionLoss in [.dropped("x"), .handshakeTimeout(.seconds(10))] {
+      #expect(decide(loss) == .backOff)
+    }
   }
 }
 

@@ -1,5 +1,6 @@
-import PusherCore
 import Testing
+
+@testable import PusherCore
 
 /// The protocol page, section "Connection closure", over the life of a session.
 @Suite struct SessionReconnectTests {
@@ -39,8 +40,8 @@ import Testing
     }
   }
 
-  @Test(arguments: [4100, 4150, 4199, 4300, 4301, 1000, 1001, 1006, 1011])
-  func `a close between 4100 and 4199, or with a code of WebSocket, is followed after a while`(
+  @Test(arguments: [4100, 4150, 4199, 4300, 4301])
+  func `a close between 4100 and 4199, or after those of the protocol, is followed after a while`(
     code: Int
   ) throws {
     var harness = connected(for: .seconds(60))
@@ -53,10 +54,18 @@ import Testing
     #expect(harness.advance(.nanoseconds(1)) == [.dial])
   }
 
-  @Test(arguments: [4200, 4201, 4202, 4299])
-  func `a close between 4200 and 4299 is followed at once, after 5 seconds of connection`(code: Int)
-  {
-    let loss = ConnectionLoss.closed(code: code, reason: "")
+  @Test(arguments: [
+    ConnectionLoss.closed(code: 4200, reason: ""), .closed(code: 4201, reason: ""),
+    .closed(code: 4202, reason: ""), .closed(code: 4299, reason: ""),
+    .closed(code: 1000, reason: ""), .closed(code: 1001, reason: ""),
+    .closed(code: 1006, reason: ""),
+    .closed(code: 1011, reason: ""), .closed(code: nil, reason: ""), .network("reset"),
+    .noPong(.seconds(30)),
+  ])
+  func `4200 to 4299 and losses without a code are followed at once, after 5 seconds`(
+    loss: ConnectionLoss
+  ) {
+    let code = ClosePolicy.effectiveCode(loss, lastError: nil)
     var stable = connected(for: .seconds(5))
     #expect(
       stable.lose(loss) == [
@@ -65,6 +74,21 @@ import Testing
     var brief = connected(for: .seconds(5) - .nanoseconds(1))
     let delay = brief.lose(loss).retry?.delay ?? .zero
     #expect(delay >= .seconds(1))
+  }
+
+  @Test func `after the attempt at once the waits begin where they begin after any loss`() throws {
+    let loss = ConnectionLoss.network("reset")
+    var harness = connected(for: .seconds(5))
+    #expect(harness.lose(loss).retry?.delay == .zero)
+    for upper in [2, 4, 8, 16, 32, 64, 120, 120] {
+      let delay = try #require(harness.lose(.network("no")).retry?.delay)
+      #expect(delay >= .seconds(1) && delay <= .seconds(upper))
+      harness.advance(delay)
+    }
+    // Greeted and lost within five seconds: that proves nothing, and the count goes on.
+    harness.greet()
+    harness.advance(.seconds(4))
+    #expect(harness.lose(loss).retry?.attempt == 10)
   }
 
   @Test func `a storm of 4200 waits longer each time`() {
@@ -165,9 +189,9 @@ import Testing
     for (time, attempt) in [(0, 1), (4, 2), (5, 1), (4, 2), (4, 3)] {
       harness.advance(.seconds(time))
       // The first loss is that of a stable connection: it counts from one.
-      let retry = harness.lose(loss).retry
-      #expect(retry?.attempt == attempt)
-      #expect(harness.advance(retry?.delay ?? .zero) == [.dial])
+      let outputs = harness.lose(loss)
+      #expect(outputs.retry?.attempt == attempt)
+      #expect((outputs + harness.advance(outputs.retry?.delay ?? .zero)).dials == 1)
       harness.greet()
     }
     harness.advance(.seconds(4))

@@ -155,6 +155,37 @@ import Testing
     #expect(pusher.connection.connectionState == .disconnected)
   }
 
+  @Test func `the options may bring PusherSwift's six attempts`() async throws {
+    await service.stop()
+    var options = service.options()
+    options.retries = .pusherSwift
+    let delegate = RecordingDelegate(retry: { _ in .milliseconds(1) })
+    let pusher = Pusher(key: "k", options: options)
+    pusher.delegate = delegate
+    #expect(pusher.connection.reconnectAttemptsMax == 6)
+    #expect(pusher.connection.maxReconnectGapInSeconds == nil)
+    pusher.connect()
+    let failures = try await delegate.connectFailures.wait(for: 7)
+    #expect(failures.map(\.willRetry) == [true, true, true, true, true, true, false])
+  }
+
+  @Test func `libPusher's waits begin at five seconds, and no longest gap means none`() async throws
+  {
+    await service.stop()
+    let delegate = RecordingDelegate(retry: { _ in .milliseconds(1) })
+    var options = service.options()
+    options.retries = .libPusher
+    options.retries.maxReconnectGap = nil
+    options.retries.reconnectAttemptsMax = 60
+    let pusher = Pusher(key: "k", options: options)
+    pusher.delegate = delegate
+    pusher.connect()
+    let delays = try await delegate.delays.wait(for: 60)
+    #expect(delays[0] >= .seconds(5) && delays[0] <= .seconds(10))
+    // Of 40 draws from a range that has grown to days, one at least is above the usual two minutes.
+    #expect(delays.suffix(40).contains { $0 > .seconds(120) })
+  }
+
   @Test func `maxReconnectGapInSeconds and reconnectDelay bound the planned delays`()
     async throws
   {

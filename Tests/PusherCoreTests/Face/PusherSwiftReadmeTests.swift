@@ -145,13 +145,15 @@ import Testing
 
   @Test func `reconnection properties`() {
     let pusher = Pusher(key: "APP_KEY")
-    // The page lists 6 and nil, PusherSwift's own defaults until 5.1; since 6.0 they are these.
+    // The page lists 6 and nil, PusherSwift's own defaults until 5.1 and `RetrySettings.pusherSwift`; since 6.0 they
+    // are these.
     #expect(pusher.connection.reconnectAttemptsMax == nil)
     #expect(pusher.connection.maxReconnectGapInSeconds == 120)
     pusher.connection.reconnectAttemptsMax = 6
     pusher.connection.maxReconnectGapInSeconds = nil
     #expect(pusher.connection.reconnectAttemptsMax == 6)
     #expect(pusher.connection.maxReconnectGapInSeconds == nil)
+    #expect(pusher.connection.options.retries == .pusherSwift)
   }
 
   @Test func `subscribing with self-provided auth values`() async throws {

@@ -55,7 +55,7 @@ extension Flag {
     summary: "shortest wait between retries",
     manual: """
       The shortest wait of `subscribe` before a lost connection is made anew, {default} unless given, from which the longer
-      waits grow; 10 ms at least. After the codes 4200 to 4299 the first attempt follows at once.
+      waits grow; 10 ms at least. `RECONNECTING SUBSCRIBE` has the times of all attempts.
       """)
 
   static let retryMaxDelay = Flag(

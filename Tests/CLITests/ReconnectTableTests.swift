@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+@testable import PusherCore
+
+/// The times of attempts as the documentation has them, held to the machine that decides them.
+@Suite struct `Tables of the times of attempts` {
+  /// Draws the same number each time.
+  private struct Constant: RandomNumberGenerator {
+    let number: UInt64
+    mutating func next() -> UInt64 { number }
+  }
+
+  /// The range of waits before each of the first ten attempts, in the words of the tables.
+  private static func waits(delay: Int, afterStable isStable: Bool) -> [String] {
+    let ends = [UInt64.min, .max].map { number in
+      var random: any RandomNumberGenerator = Constant(number: number)
+      var reconnector = Reconnector(
+        RetrySettings(reconnectDelay: .seconds(delay)).policy(.always))
+      if isStable { reconnector.noteStable() }
+      return (0..<10).map { _ in
+        let verdict = reconnector.lost(
+          .atOnce, isRefusal: false, retryAfter: nil, random: &random)
+        guard case .retry(let wait) = verdict else { return Duration.seconds(-1) }
+        return wait
+      }
+    }
+    return zip(ends[0], ends[1]).map { shortest, longest in
+      longest == .zero
+        ? "at once" : "\(shortest.components.seconds) to \(longest.components.seconds) s"
+    }
+  }
+
+  /// Rows by their columns; the last counts for all further attempts.
+  private static func check(_ rows: [[String]]) {
+    #expect(rows.map { $0[0] } == (1...7).map(String.init) + ["8 and later"])
+    let columns = [(1, true), (1, false), (5, true)]
+    for (column, (delay, isStable)) in columns.enumerated() {
+      let shown = rows.map { $0[column + 1] }
+      let waits = waits(delay: delay, afterStable: isStable)
+      #expect(shown == Array(waits.prefix(8)), "column \(column + 1)")
+      #expect(waits.suffix(3).allSatisfy { $0 == shown.last })
+    }
+  }
+
+  @Test func `the article's table is what the machine does`() throws {
+    let page = try DocumentedTable("Sources/PusherCore/PusherCore.docc/Reconnecting.md")
+    Self.check(
+      try #require(page.parts.first).rows.filter { $0.count == 4 && $0[0].first?.isNumber == true })
+  }
+
+  @Test func `the manual's table is what the machine does`() throws {
+    let text = try String(contentsOf: ManualTests.page, encoding: .utf8)
+    let section = try #require(text.components(separatedBy: ".Sh RECONNECTING SUBSCRIBE\n").last)
+    let rows = section.components(separatedBy: "\n.Sh ")[0].split(separator: "\n")
+      .filter { $0.hasPrefix(".It ") }.dropFirst()
+      .map { $0.dropFirst(4).components(separatedBy: " Ta ") }
+    Self.check(Array(rows))
+  }
+}

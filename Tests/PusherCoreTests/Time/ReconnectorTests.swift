@@ -1,0 +1,51 @@
+import TestSupport
+import Testing
+
+@testable import PusherCore
+
+/// When a lost connection is dialled again.
+@Suite struct ReconnectorTests {
+  private var random: any RandomNumberGenerator = SeededGenerator(seed: 7)
+
+  /// The wait before the next attempt; `nil` for none.
+  private mutating func wait(
+    _ reconnector: inout Reconnector, _ wanted: ReconnectDecision = .atOnce
+  ) -> Duration? {
+    let verdict = reconnector.lost(wanted, isRefusal: false, retryAfter: nil, random: &random)
+    guard case .retry(let delay) = verdict else { return nil }
+    return delay
+  }
+
+  @Test mutating func `a stable connection is made anew at once, and once only`() throws {
+    var reconnector = Reconnector(ReconnectPolicy(mode: .always))
+    #expect(try #require(wait(&reconnector)) >= .seconds(1))
+    reconnector.noteStable()
+    #expect(wait(&reconnector) == .zero)
+    let next = try #require(wait(&reconnector))
+    #expect(next >= .seconds(1) && next <= .seconds(2))
+    #expect(reconnector.attempts == 2)
+  }
+
+  @Test mutating func `a server that asks for a wait gets it, however stable the connection was`()
+    throws
+  {
+    var reconnector = Reconnector(ReconnectPolicy(mode: .always))
+    reconnector.noteStable()
+    let first = try #require(wait(&reconnector, .backOff))
+    #expect(first >= .seconds(1) && first <= .seconds(2))
+  }
+
+  @Test mutating func `the attempt at once counts as an attempt`() {
+    var reconnector = Reconnector(ReconnectPolicy(mode: .always, maximumAttempts: 1))
+    reconnector.noteStable()
+    #expect(wait(&reconnector) == .zero)
+    #expect(wait(&reconnector) == nil)
+  }
+
+  @Test mutating func `a stream waits as long as it has asked for, stable or not`() {
+    var reconnector = Reconnector(ReconnectPolicy(mode: .always), namedWait: .seconds(3))
+    #expect(wait(&reconnector, .backOff) == .seconds(3))
+    reconnector.noteStable()
+    #expect(wait(&reconnector, .backOff) == .seconds(3))
+  }
+}
