@@ -48,6 +48,14 @@ struct Main {
     _ command: (Settings, Diagnostics) -> ExitStatus, _ typed: TypedArguments,
     _ environment: [String: String]
   ) throws(UsageError) -> ExitStatus {
+    try run({ settings, _, diagnostics in command(settings, diagnostics) }, typed, environment)
+  }
+
+  /// The same for a command that may read its settings again.
+  private static func run<Settings: CommandSettings>(
+    _ command: (Settings, SettingsOrigin, Diagnostics) -> ExitStatus, _ typed: TypedArguments,
+    _ environment: [String: String]
+  ) throws(UsageError) -> ExitStatus {
     var reader = try SettingsReader(typed, environment: environment, files: .system)
     var shown = reader
     let settings = try Settings(&reader)
@@ -57,7 +65,7 @@ struct Main {
         diagnostics.detail("\(row.name): \(row.value), from \(row.origin)")
       }
     }
-    return command(settings, diagnostics)
+    return command(settings, reader.origin, diagnostics)
   }
 
   /// The voice for the run, after it has said the warnings.

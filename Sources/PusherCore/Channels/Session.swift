@@ -17,8 +17,8 @@ package struct Session {
     case ended
   }
 
-  let options: SessionOptions
-  let command: ClientCommand
+  private(set) var options: SessionOptions
+  private(set) var command: ClientCommand
   var random: any RandomNumberGenerator
   private(set) var phase = Phase.idle
   /// Counts connections, so that late answers can be recognised.
@@ -133,22 +133,28 @@ package struct Session {
   package mutating func lost(_ loss: ConnectionLoss, at now: Instant) {
     var lived: Duration?
     switch phase {
-    case .connected(_, let since):
-      lived = since.duration(to: now)
-      if subscriptions.isAnySubscribed { reconnector.openGap(at: delivery.startOfLoss(at: now)) }
+    case .connected(_, let since): lived = since.duration(to: now)
     case .connecting: break
     case .idle, .waiting, .ended: return
     }
-    keepalive = nil
-    generation += 1
-    for channel in channels { abandon(channel) }
-    if signIn.state != .unwanted { signIn.state = .waiting }
+    forgetConnection(at: now)
     // A connection that this side gave up has not proved stable, however long it lasted.
     if case .dropped = loss { lived = nil }
     if let lived, lived >= Reconnector.stableAfter { reconnector.noteStable() }
     let code = ClosePolicy.effectiveCode(loss, lastError: lastError)
     let decision = ClosePolicy.decide(loss, lastError: lastError)
     retry(after: decision, loss, code: code, at: now)
+  }
+
+  /// Nothing that belonged to the present connection counts any more; if events came on it, some may be missing now.
+  mutating func forgetConnection(at now: Instant) {
+    if isConnected, subscriptions.isAnySubscribed {
+      reconnector.openGap(at: delivery.startOfLoss(at: now))
+    }
+    keepalive = nil
+    generation += 1
+    for channel in channels { abandon(channel) }
+    if signIn.state != .unwanted { signIn.state = .waiting }
   }
 
   private mutating func abandon(_ channel: String) {
@@ -169,11 +175,25 @@ package struct Session {
     report(
       .connection(.disconnected(loss, code: code, retryIn: delay, attempt: attempts)))
     switch verdict {
-    case .retry(.zero) where !isReadingPaused && !options.announcesRetries: dial(at: now)
+    case .retry(.zero): dialSoon(at: now)
     case .retry(let delay): wait(until: now.advanced(by: delay))
     case .stop: end(.lost(loss, code: code))
     case .giveUp: end(.retriesExhausted(loss, code: code, attempts: attempts))
     }
+  }
+
+  /// Dials without a wait, once the owner reads and has been asked where it wants to be.
+  mutating func dialSoon(at now: Instant) {
+    if isReadingPaused || options.announcesRetries { wait(until: now) } else { dial(at: now) }
+  }
+
+  /// Takes other options; what was learned of the former server is forgotten.
+  mutating func replace(_ options: SessionOptions) {
+    self.options = options
+    command = ClientCommand(service: options.service)
+    reconnector.restart(options.reconnect)
+    for channel in channels { subscriptions[channel]?.signatures = SignatureAttempts() }
+    signIn.signatures = SignatureAttempts()
   }
 
   /// Moves the next attempt to connect; does nothing unless one is waited for.

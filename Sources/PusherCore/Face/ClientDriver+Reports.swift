@@ -77,7 +77,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     guard let delay else { return }
     log("connection lost: \(loss)")
     var planned: Duration? = delay
-    if let delegate {
+    if let delegate, !run.isMoving {
       planned = delegate.connectionWillReconnect(connection, afterDelay: delay)
     }
     if planned != nil {
@@ -180,7 +180,7 @@ extension ClientDriver: ChannelsFeedDelegate {
   }
 
   func publicName(_ name: String) -> String {
-    (run?.options ?? connection.options).service.eventPrefix + name
+    (run?.parts.place.options ?? connection.options).service.eventPrefix + name
   }
 
   /// A message without its signatures.

@@ -17,10 +17,12 @@ final class ClientDriver: LoopMember {
   final class ClientRun {
     let generation: Int
     let feed: ChannelsFeed
-    let dispatcher: EventDispatcher
-    let signer: MethodSigner
-    /// What counted at that call.
-    let options: PusherClientOptions
+    /// What the present place needs; `switch(to:)` replaces it.
+    var parts: Parts
+    var dispatcher: EventDispatcher { parts.dispatcher }
+    var signer: MethodSigner { parts.signer }
+    /// Whether the connection ends because the client goes elsewhere.
+    var isMoving = false
     private let user: UserState
     /// Whether the server has greeted the present socket.
     var isEstablished = false
@@ -29,15 +31,10 @@ final class ClientDriver: LoopMember {
     var end: ConnectionEnd?
     var goodbye: LoopTimer?
 
-    init(
-      generation: Int, feed: ChannelsFeed, dispatcher: EventDispatcher, signer: MethodSigner,
-      options: PusherClientOptions, user: UserState
-    ) {
-      self.options = options
+    init(generation: Int, feed: ChannelsFeed, _ parts: Parts, user: UserState) {
       self.generation = generation
       self.feed = feed
-      self.dispatcher = dispatcher
-      self.signer = signer
+      self.parts = parts
       self.user = user
     }
 
@@ -45,6 +42,28 @@ final class ClientDriver: LoopMember {
     func noteLost() {
       for channel in dispatcher.channels.elements { channel.noteLost() }
       user.noteLost()
+    }
+  }
+
+  /// What a feed needs for one app at one place.
+  struct Parts {
+    let place: PusherConnection.Target
+    let destination: Destination
+    let session: SessionOptions
+    let dispatcher: EventDispatcher
+    let signer: MethodSigner
+
+    init(
+      _ generation: Int, of connection: PusherConnection, on loop: EventLoop
+    ) throws(PusherConfigurationError) {
+      place = connection.state.withLock { $0.place }
+      destination = try place.options.destination(key: place.key)
+      session = try place.options.sessionOptions()
+      dispatcher = EventDispatcher(
+        connection: connection, service: place.options.service, generation: generation)
+      signer = MethodSigner(
+        loop: loop, connection: connection, place: place, dispatcher: dispatcher,
+        network: destination)
     }
   }
 
@@ -78,6 +97,7 @@ final class ClientDriver: LoopMember {
     switch order {
     case .connect(let generation): connect(generation)
     case .disconnect: disconnect()
+    case .move: move()
     case .subscribe(let channel): subscribe(channel)
     case .unsubscribe(let channel): unsubscribe(channel)
     case .flush(let channel): flush(channel)
@@ -123,25 +143,40 @@ final class ClientDriver: LoopMember {
   }
 
   private func make(_ generation: Int) throws(PusherConfigurationError) -> ClientRun {
-    let options = connection.options
-    let destination = try options.destination(key: connection.key)
-    let session = try options.sessionOptions()
-    let dispatcher = EventDispatcher(connection: connection, generation: generation)
-    let signer = MethodSigner(
-      loop: loop, connection: connection, dispatcher: dispatcher, network: destination)
+    let parts = try Parts(generation, of: connection, on: loop)
     let feed: ChannelsFeed
     do throws(TLSError) {
       feed = try ChannelsFeed(
-        loop: loop, destination: destination, settings: options.webSocket, options: session,
-        signer: SigningQueue(signer),
-        tap: dispatcher)
+        loop: loop, destination: parts.destination, settings: parts.place.options.webSocket,
+        options: parts.session, signer: SigningQueue(parts.signer), tap: parts.dispatcher)
     } catch {
       throw .tls("\(error)")
     }
     feed.delegate = self
-    return ClientRun(
-      generation: generation, feed: feed, dispatcher: dispatcher, signer: signer,
-      options: options, user: connection.userState)
+    return ClientRun(generation: generation, feed: feed, parts, user: connection.userState)
+  }
+
+  /// Goes where `switch(to:)` wants to; a client without a session goes there when it connects.
+  private func move() {
+    guard let run, run.end == nil, run.veto == nil, !run.feed.isClosed,
+      connection.state.withLock({ $0.place.number }) != run.parts.place.number
+    else { return }
+    do {
+      let parts = try Parts(run.generation, of: connection, on: loop)
+      parts.dispatcher.channels = run.dispatcher.channels
+      run.parts = parts
+      run.isMoving = true
+      defer { run.isMoving = false }
+      log("switching to \(parts.destination.url.place)")
+      try run.feed.move(
+        to: parts.destination, settings: parts.place.options.webSocket, options: parts.session,
+        signer: SigningQueue(parts.signer), tap: parts.dispatcher,
+        reason: "this side switches to another server or app")
+    } catch {
+      // It was possible when it was asked for: a file has gone meanwhile.
+      run.veto = .dropped("\(error)")
+      run.feed.disconnect()
+    }
   }
 
   /// Ends the present client in the background, so that another can take its place.

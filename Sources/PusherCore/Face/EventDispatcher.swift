@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Hands events to the handlers: the hot path of the library.
 ///
-/// There is one for each call of `connect()`; it belongs to the callback thread.
+/// There is one for each call of `connect()` and of `switch(to:)`; it belongs to the callback thread.
 final class EventDispatcher: FeedTap {
   private let connection: PusherConnection
   private let generation: Int
@@ -22,10 +22,10 @@ final class EventDispatcher: FeedTap {
   private var channel = RecentChannel()
   private var global = BindingList.Snapshot()
 
-  init(connection: PusherConnection, generation: Int) {
+  init(connection: PusherConnection, service: PusherService, generation: Int) {
     self.connection = connection
     self.generation = generation
-    let prefix = connection.options.service.commonPrefix
+    let prefix = service.commonPrefix
     protocolPrefix = Array(prefix.utf8)
     reader = PlainEventReader(protocolPrefix: prefix)
   }

@@ -1,6 +1,8 @@
 /// Signs by the user's ``AuthMethod`` and ``UserAuthMethod``; it belongs to the callback thread.
 final class MethodSigner: Signer {
   private let connection: PusherConnection
+  /// The app and the options for which it signs.
+  private let place: PusherConnection.Target
   private let dispatcher: EventDispatcher
   private let calls: EndpointCalls
   private let questions: OpenQuestions
@@ -12,11 +14,13 @@ final class MethodSigner: Signer {
 
   /// - Parameter network: The way to the service, which is that to endpoints too.
   init(
-    loop: EventLoop, connection: PusherConnection, dispatcher: EventDispatcher, network: Destination
+    loop: EventLoop, connection: PusherConnection, place: PusherConnection.Target,
+    dispatcher: EventDispatcher, network: Destination
   ) {
     self.connection = connection
+    self.place = place
     self.dispatcher = dispatcher
-    let timeout = connection.options.connectTimeout
+    let timeout = place.options.connectTimeout
     var endpoints = network
     // What the service is shown, and its pinned keys, are not for other servers.
     endpoints.tls = network.tls.forAnotherServer
@@ -67,9 +71,9 @@ final class MethodSigner: Signer {
     if let auth = dispatcher.channels[channel]?.takeAuth() {
       return completion(.success(Authorization(auth)))
     }
-    switch connection.options.authMethod {
+    switch place.options.authMethod {
     case .endpoint(let endpoint):
-      let path = connection.options.service.authorizationPath
+      let path = place.options.service.authorizationPath
       ask(.form(endpoint, path: path, request), request, completion)
     case .authRequestBuilder(let builder):
       guard let form = builder.requestFor(socketID: request.socketID, channelName: channel) else {
@@ -106,15 +110,15 @@ final class MethodSigner: Signer {
     _ secret: String, member: SecretSigner.Member? = nil, userData: String? = nil
   ) -> SecretSigner {
     SecretSigner(
-      signature: SubscriptionSignature(key: connection.key, secret: secret), member: member,
-      masterKey: connection.options.encryptionMasterKey, userData: userData)
+      signature: SubscriptionSignature(key: place.key, secret: secret), member: member,
+      masterKey: place.options.encryptionMasterKey, userData: userData)
   }
 
   // MARK: The user
 
   private func authenticate(_ request: AuthorizationRequest, _ completion: @escaping Completion) {
     userAnswer = nil
-    let options = connection.options
+    let options = place.options
     switch options.userAuthMethod {
     case .endpoint(let endpoint):
       let path = options.service.userAuthenticationPath

@@ -5,6 +5,8 @@ enum ClientOrder: Sendable {
   /// Connect anew, for this call of `connect()`.
   case connect(generation: Int)
   case disconnect
+  /// Go to where the options lead now.
+  case move
   case subscribe(PusherChannel)
   case unsubscribe(PusherChannel)
   /// Send the client events that wait.

@@ -4,8 +4,6 @@ internal import Synchronization
 ///
 /// It can be used from any thread. It works for as long as its ``Pusher`` lives.
 public final class PusherConnection: Sendable {
-  /// The app's key.
-  public let key: String
   let bindings = BindingList()
   let userState = UserState()
   let state: Locked<Status>
@@ -16,7 +14,7 @@ public final class PusherConnection: Sendable {
 
   /// The state that all threads share.
   struct Status {
-    var options: PusherClientOptions
+    var place: Target
     var connectionState = ConnectionState.disconnected
     /// Counts the calls of `connect()`, so that results of an earlier call can be recognised.
     var generation = 0
@@ -36,19 +34,29 @@ public final class PusherConnection: Sendable {
     weak var delegate: (any PusherDelegate)?
   }
 
+  /// Which app, where and how.
+  struct Target {
+    var key: String
+    var options: PusherClientOptions
+    /// Counts the calls of `switch(to:)`, so that each is carried out once.
+    var number = 0
+  }
+
   struct StateChange {
     let old: ConnectionState
     let new: ConnectionState
   }
 
   init(key: String, options: PusherClientOptions) {
-    self.key = key
     thread = options.runtime?.thread ?? LoopThread(name: "pusher-client")
-    state = Locked(Status(options: options))
+    state = Locked(Status(place: Target(key: key, options: options)))
   }
 
+  /// The app's key.
+  public var key: String { state.withLock { $0.place.key } }
+
   /// What counts now: what the client was made with, and what was changed since.
-  public var options: PusherClientOptions { state.withLock { $0.options } }
+  public var options: PusherClientOptions { state.withLock { $0.place.options } }
 
   /// The state of the connection.
   public var connectionState: ConnectionState { state.withLock { $0.connectionState } }
@@ -58,7 +66,8 @@ public final class PusherConnection: Sendable {
 
   /// The address of the socket, as PusherSwift has it; `nil` while the options name none that can be.
   public var url: String? {
-    guard let url = try? options.destination(key: key).url else { return nil }
+    let place = state.withLock { $0.place }
+    guard let url = try? place.options.destination(key: place.key).url else { return nil }
     return url.place + (url.query.map { "?" + $0 } ?? "")
   }
 
@@ -99,7 +108,7 @@ public final class PusherConnection: Sendable {
   /// ``PusherClientOptions/retries`` says what counts at first; ``RetrySettings/pusherSwift`` has the six of its README.
   public var reconnectAttemptsMax: Int? {
     get { options.retries.reconnectAttemptsMax }
-    set { state.withLock { $0.options.retries.reconnectAttemptsMax = newValue } }
+    set { state.withLock { $0.place.options.retries.reconnectAttemptsMax = newValue } }
   }
 
   /// The longest wait between two attempts, in seconds; 120 unless set, `nil` for no limit.
@@ -107,7 +116,9 @@ public final class PusherConnection: Sendable {
   /// A new value counts from the next `connect()`.
   public var maxReconnectGapInSeconds: Double? {
     get { options.retries.maxReconnectGap?.inSeconds }
-    set { state.withLock { $0.options.retries.maxReconnectGap = newValue.map(Self.duration) } }
+    set {
+      state.withLock { $0.place.options.retries.maxReconnectGap = newValue.map(Self.duration) }
+    }
   }
 
   /// The shortest wait before an attempt, from which the longer ones grow; 1 s unless set, and at least 10 ms.
@@ -115,7 +126,9 @@ public final class PusherConnection: Sendable {
   /// <doc:Reconnecting> tells which attempts wait. A new value counts from the next `connect()`.
   public var reconnectDelay: Duration {
     get { options.retries.reconnectDelay }
-    set { state.withLock { $0.options.retries.reconnectDelay = max(newValue, .milliseconds(10)) } }
+    set {
+      state.withLock { $0.place.options.retries.reconnectDelay = max(newValue, .milliseconds(10)) }
+    }
   }
 
   /// How long the server may take to answer a ping before the connection counts as lost; 30 s unless set.
@@ -123,7 +136,7 @@ public final class PusherConnection: Sendable {
   /// A new value counts from the next `connect()`.
   public var pongResponseTimeout: Duration {
     get { options.retries.pongResponseTimeout }
-    set { state.withLock { $0.options.retries.pongResponseTimeout = newValue } }
+    set { state.withLock { $0.place.options.retries.pongResponseTimeout = newValue } }
   }
 
   /// The duration of `seconds`, up to a year; a value that is not a number counts as zero.

@@ -31,11 +31,11 @@ package final class ChannelsFeed: Feed {
   package var session: Session
   package var connection: WebSocketFeedConnection?
   package var state = FeedState()
-  private let destination: Destination
-  private let settings: WebSocketSettings
-  private let tls: TLSContext?
-  private let signer: any Signer
-  private let tap: any FeedTap
+  private var destination: Destination
+  private var settings: WebSocketSettings
+  private var tls: TLSContext?
+  private var signer: any Signer
+  private var tap: any FeedTap
   /// The owner, kept until the feed is closed.
   ///
   /// It is not a weak reference, because that would slow every event.
@@ -56,6 +56,24 @@ package final class ChannelsFeed: Feed {
     self.tap = tap
     tls = try destination.tlsContext(loop)
     session = Session(options: options, random: SecureRandom.generator)
+  }
+
+  /// Goes on elsewhere: with another server, app or way of signing, as `reason` says; channels and user stay wanted.
+  ///
+  /// - Throws: ``TLSError`` when the trust roots cannot be read; then nothing has changed.
+  package func move(
+    to destination: Destination, settings: WebSocketSettings, options: SessionOptions,
+    signer: any Signer, tap: any FeedTap, reason: String
+  ) throws(TLSError) {
+    let tls = try destination.tlsContext(loop)
+    self.signer.cancelAll()
+    forgetFreshFields()
+    self.tls = tls
+    self.destination = destination
+    self.settings = settings
+    self.signer = signer
+    self.tap = tap
+    perform { $0.move(to: options, reason: reason, at: $1) }
   }
 
   package func subscribe(_ channel: String) {

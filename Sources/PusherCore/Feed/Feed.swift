@@ -144,6 +144,11 @@ extension Feed {
     connection.start()
   }
 
+  /// Forgets the fields of a source, which are for the former server alone.
+  func forgetFreshFields() {
+    state.freshFields = HTTPHeaders()
+  }
+
   package func closeConnection() {
     forgetAll()
     connection?.close()

@@ -57,7 +57,7 @@ struct Reconnector {
   /// The least time between two attempts when the server names the wait.
   private static let shortestNamedWait: Duration = .milliseconds(10)
 
-  let policy: ReconnectPolicy
+  private var policy: ReconnectPolicy
   /// The wait before a new attempt as an event stream names it (HTML section 9.2.3); `nil` where no server can.
   ///
   /// The first attempt then waits exactly so long, within the policy's ceiling, and no later one less.
@@ -92,6 +92,15 @@ struct Reconnector {
     attempts = 0
     waits = 0
     isProved = true
+  }
+
+  /// Another server, or other settings, count from now on: what was learned of the former one is forgotten, the gap is
+  /// not.
+  mutating func restart(_ policy: ReconnectPolicy) {
+    self.policy = policy
+    attempts = 0
+    waits = 0
+    isProved = false
   }
 
   /// Takes a loss; `retryAfter` is the wait that the server asks for, `random` draws the jitter.

@@ -3,12 +3,14 @@ internal import PusherCore
 /// Runs `subscribe`: from settings to an exit status.
 enum SubscribeCommand {
   /// Prints events until the wanted end or a failure.
-  static func run(_ settings: SubscribeSettings, diagnostics: Diagnostics) -> ExitStatus {
+  static func run(
+    _ settings: SubscribeSettings, origin: SettingsOrigin, diagnostics: Diagnostics
+  ) -> ExitStatus {
     PrintingRun.start(diagnostics) { loop, descriptor in
       let limits = [settings.printing.timeout, settings.printing.idleTimeout].compactMap(\.self)
       LocalServerWait.run(settings.connection, atMost: limits.min(), diagnostics)
       return try SubscribeRun(
-        settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics
+        settings, origin: origin, descriptor: descriptor, loop: loop, diagnostics: diagnostics
       ).start()
     }
   }
@@ -16,13 +18,16 @@ enum SubscribeCommand {
 
 /// One run of `subscribe`: the feed, its printer, and what is told of both.
 final class SubscribeRun {
-  private let settings: SubscribeSettings
+  var settings: SubscribeSettings
+  /// Where the settings come from.
+  let origin: SettingsOrigin
   let run: PrintingRun
-  private let feed: ChannelsFeed
-  private let printer: EventPrinter
-  private let channels: ChannelsLifecycle
-  private let members: ChannelMembership
-  private var discovery: Discovery?
+  let feed: ChannelsFeed
+  let printer: EventPrinter
+  let channels: ChannelsLifecycle
+  let members: ChannelMembership
+  var discovery: Discovery?
+  let diagnostics: Diagnostics
   private var orders: InputOrders?
   private let repair: GapRepair?
   private var wasConnected = false
@@ -31,10 +36,12 @@ final class SubscribeRun {
   private var lastLoss: (loss: ConnectionLoss, code: Int?)?
 
   init(
-    _ settings: SubscribeSettings, descriptor: OutputDescriptor, loop: EventLoop,
-    diagnostics: Diagnostics
+    _ settings: SubscribeSettings, origin: SettingsOrigin, descriptor: OutputDescriptor,
+    loop: EventLoop, diagnostics: Diagnostics
   ) throws {
     self.settings = settings
+    self.origin = origin
+    self.diagnostics = diagnostics
     let service = settings.connection.service
     run = try PrintingRun(
       settings.feed, network: settings.connection.network, descriptor: descriptor, loop: loop,
@@ -69,8 +76,7 @@ final class SubscribeRun {
 
   func start() -> ExitStatus {
     feed.delegate = self
-    feed.fieldSource = FreshFields(
-      settings.fields, timeout: settings.connection.connectTimeout, loop: run.loop)
+    feed.fieldSource = freshFields(settings)
     run.readiness.manager.status("connecting to \(settings.connection.host)")
     if settings.userSignIn != .unwanted { feed.signIn() }
     for channel in settings.channels { feed.subscribe(channel) }
@@ -83,7 +89,11 @@ final class SubscribeRun {
     return run.run(feed, printer, owner: self)
   }
 
-  private func watchDiscovery() {
+  func freshFields(_ settings: SubscribeSettings) -> FreshFields? {
+    FreshFields(settings.fields, timeout: settings.connection.connectTimeout, loop: run.loop)
+  }
+
+  func watchDiscovery() {
     discovery?.memberCount = { [unowned feed] in feed.session.roster(of: $0)?.count }
     discovery?.onFirstList = { [unowned self] in becomeReady() }
     discovery?.onLeave = { [unowned channels] in channels.left($0) }

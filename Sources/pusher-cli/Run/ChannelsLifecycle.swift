@@ -2,7 +2,7 @@ internal import PusherCore
 
 /// Reports what happens to the connection of `subscribe` and to its channels.
 final class ChannelsLifecycle: Lifecycle {
-  private let settings: SubscribeSettings
+  private var settings: SubscribeSettings
   private let printer: EventPrinter
   /// Who is in a presence channel now.
   private let members: (String) -> PresenceRoster?
@@ -13,7 +13,9 @@ final class ChannelsLifecycle: Lifecycle {
   /// The events left out that the user has been told of; further names are told of with `-v` only.
   private var namesLeftOut: Set<String> = []
   private static let mostNames = 16
-  private let hints: Hints
+  private var hints: Hints
+  /// Whether the connection ends because the run goes elsewhere, which has been told.
+  private var isMoving = false
   /// The server of the present connection; a redirect changes it.
   private var host: String
 
@@ -28,6 +30,16 @@ final class ChannelsLifecycle: Lifecycle {
     host = settings.connection.host
     super.init(
       settings.printing, diagnostics: diagnostics, printer: printer, startedAt: startedAt)
+  }
+
+  /// Tells what `body` does, which makes the run go on with other settings.
+  func move(to settings: SubscribeSettings, _ body: () throws -> Void) rethrows {
+    isMoving = true
+    defer { isMoving = false }
+    try body()
+    self.settings = settings
+    hints = Hints(connection: settings.connection, subprotocols: settings.subprotocols)
+    host = settings.connection.host
   }
 
   private var key: String { Diagnostics.shortened(key: settings.connection.key) }
@@ -174,6 +186,7 @@ final class ChannelsLifecycle: Lifecycle {
   }
 
   override func retrying(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration) {
+    if isMoving { return }
     let when = delay == .zero ? "now" : "in \(delay.inWords)"
     diagnostics.warning("connection lost (\(words(loss, code))); retrying \(when)")
   }

@@ -72,6 +72,12 @@ final class Discovery {
     if let timer { loop.remove(timer) }
   }
 
+  /// Stops for good and leaves what was joined, which belongs to another app or server.
+  func retire() {
+    stop()
+    for channel in search.joined.sorted { channels.leave(channel) }
+  }
+
   private func leaveIfOurs(_ channel: String) {
     if search.vacated(channel) { leave(channel) }
   }

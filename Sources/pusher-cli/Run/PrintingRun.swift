@@ -27,6 +27,8 @@ protocol PrintingRunOwner: FeedDelegate {
   func outputEnded()
   /// Whether received events have to wait for now.
   var isHolding: Bool { get }
+  /// SIGHUP asks to read the settings again; answers whether that was done, else the run ends.
+  func readSettingsAgain() -> Bool
   /// The end begins: what was not handed out until now will not be printed.
   func endBegins()
 }
@@ -51,6 +53,7 @@ extension PrintingRunOwner {
   func outputEnded() {}
   func endBegins() {}
   var isHolding: Bool { false }
+  func readSettingsAgain() -> Bool { false }
 }
 
 /// One run of a command that prints events: the feed, the printer, the output and the clock on one loop.
@@ -131,6 +134,8 @@ final class PrintingRun {
     self.owner = owner
     Signals.watch(loop) { [unowned self] in
       owner.lifecycle.printStatus(status(since: 0), at: loop.now)
+    } onHangUp: { [unowned self] in
+      !isEnding && owner.readSettingsAgain()
     } onSignal: { [unowned self] number in
       end(.signal(number))
     }

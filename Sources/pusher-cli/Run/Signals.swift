@@ -16,7 +16,10 @@ nonisolated(unsafe) private var signalPipe: Int32 = -1
 final class Signals: LoopSource {
   private let descriptor: Int32
   private let onSignal: (Int32) -> Void
+  private let onHangUp: () -> Bool
   private var hasCome = false
+  /// Whether there was a terminal, which may be what hangs up.
+  private let hadTerminal = Terminal.isThere
 
   /// Those that end the program, the first politely.
   private static let ending = [SIGINT, SIGTERM, SIGHUP]
@@ -30,8 +33,12 @@ final class Signals: LoopSource {
 
   /// Watches from now on; `nil` when the system has no descriptor left.
   ///
-  /// `onQuestion` answers SIGUSR1, and SIGINFO where there is one.
-  init?(onQuestion: @escaping () -> Void, _ onSignal: @escaping (Int32) -> Void) {
+  /// `onQuestion` answers SIGUSR1, and SIGINFO where there is one; `onHangUp` answers whether SIGHUP was a wish that has
+  /// been carried out, and not the end.
+  init?(
+    onQuestion: @escaping () -> Void, onHangUp: @escaping () -> Bool = { false },
+    _ onSignal: @escaping (Int32) -> Void
+  ) {
     var ends: [Int32] = [-1, -1]
     guard unsafe pipe(&ends) == 0 else { return nil }
     for end in ends {
@@ -41,16 +48,20 @@ final class Signals: LoopSource {
     descriptor = ends[0]
     self.onSignal = onSignal
     self.onQuestion = onQuestion
+    self.onHangUp = onHangUp
     unsafe signalPipe = ends[1]
     for number in Self.ending + Self.asking { Self.watch(number) }
   }
 
   /// Watches on `loop` from now on, when the system has a descriptor for it; broken pipes are ignored.
   static func watch(
-    _ loop: EventLoop, onQuestion: @escaping () -> Void, onSignal: @escaping (Int32) -> Void
+    _ loop: EventLoop, onQuestion: @escaping () -> Void,
+    onHangUp: @escaping () -> Bool = { false }, onSignal: @escaping (Int32) -> Void
   ) {
     ignoreBrokenPipes()
-    if let signals = Signals(onQuestion: onQuestion, onSignal) { loop.add(signals) }
+    if let signals = Signals(onQuestion: onQuestion, onHangUp: onHangUp, onSignal) {
+      loop.add(signals)
+    }
   }
 
   /// Ignores questions until they can be answered, so that they do not end the program.
@@ -88,6 +99,9 @@ final class Signals: LoopSource {
         continue
       }
       guard !hasCome else { Self.die(of: number) }
+      // When the terminal has gone the signal means that, and nobody is there to want anything.
+      let isWish = number == SIGHUP && (!hadTerminal || Terminal.isThere)
+      if isWish, onHangUp() { continue }
       hasCome = true
       onSignal(number)
     }
@@ -134,5 +148,16 @@ final class Signals: LoopSource {
   /// Makes writes past a limit on the size of files fail, as on a full disk, instead of killing.
   static func ignoreFileLimit() {
     signal(SIGXFSZ, SIG_IGN)
+  }
+}
+
+/// The terminal of the session, whatever the standard descriptors are.
+private enum Terminal {
+  /// Whether there is one that has not hung up.
+  static var isThere: Bool {
+    let descriptor = unsafe open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    _ = close(descriptor)
+    return true
   }
 }

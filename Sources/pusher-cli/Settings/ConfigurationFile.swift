@@ -21,8 +21,16 @@ struct ConfigurationFile: Equatable, Sendable {
     fileprivate(set) var secret: Secret?
     /// Where that stands.
     fileprivate var secretOrigin = ""
+    /// The file that holds the section.
+    let path: String
+
+    init(path: String) {
+      self.path = path
+    }
   }
 
+  /// The file's name.
+  let path: String
   private(set) var profiles: [String: Section] = [:]
   private(set) var commands: [String: Section] = [:]
 
@@ -43,6 +51,7 @@ struct ConfigurationFile: Equatable, Sendable {
   ///   - home: The directory that `~/` at the beginning of a value means.
   /// - Throws: ``UsageError`` with file and line for the first that has no meaning.
   init(parsing text: String, path: String, home: String?) throws(UsageError) {
+    self.path = path
     var heading: Heading?
     let lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
     for (index, bytes) in lines.enumerated() {
@@ -90,15 +99,15 @@ struct ConfigurationFile: Equatable, Sendable {
     switch heading {
     case .profile(let profile):
       if name == "secret" {
-        profiles[profile, default: Section()].secret = Secret(value)
-        profiles[profile, default: Section()].secretOrigin = origin
+        profiles[profile, default: Section(path: path)].secret = Secret(value)
+        profiles[profile, default: Section(path: path)].secretOrigin = origin
       } else {
         let line = try Self.line(name, value, nil, origin)
-        profiles[profile, default: Section()].lines.append(line)
+        profiles[profile, default: Section(path: path)].lines.append(line)
       }
     case .command(let command):
       let line = try Self.line(name, value, command, origin)
-      commands[command.rawValue, default: Section()].lines.append(line)
+      commands[command.rawValue, default: Section(path: path)].lines.append(line)
     }
   }
 

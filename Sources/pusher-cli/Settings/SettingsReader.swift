@@ -6,6 +6,8 @@ internal import PusherCore
 /// the environment names, then defaults.
 struct SettingsReader {
   private(set) var typed: TypedArguments
+  /// The same before files added to it.
+  private let asTyped: TypedArguments
   let environment: Environment
   let files: FileAccess
   /// The `.env` file that an option names.
@@ -22,6 +24,10 @@ struct SettingsReader {
   private var inputReader: String?
   /// The secret once it was read.
   private var knownSecret: Secret?
+  /// The files of settings that say something here, in the order in which they were read; standard input is none.
+  private var settingsFiles: [String] = []
+  /// What standard input held, once it was read.
+  private var input: [UInt8]?
 
   /// - Throws: ``UsageError`` for a file of settings that cannot be read, and for a malformed `--url`.
   init(
@@ -42,8 +48,20 @@ struct SettingsReader {
   /// A reader that has looked at no file.
   init(unread typed: TypedArguments, environment: [String: String], files: FileAccess) {
     self.typed = typed
+    asTyped = typed
     self.environment = Environment(environment)
     self.files = files
+  }
+
+  /// Where the settings come from, so that they can be read again.
+  var origin: SettingsOrigin {
+    SettingsOrigin(
+      typed: asTyped, environment: environment.variables, files: settingsFiles, input: input)
+  }
+
+  /// Notes a file that says something here.
+  mutating func noteFile(_ path: String) {
+    if path != "-", !settingsFiles.contains(path) { settingsFiles.append(path) }
   }
 
   /// Takes the profile that is named, else the one called `default` where nothing else names an app, and the options for
@@ -53,6 +71,7 @@ struct SettingsReader {
     let isLocal = typed.isOn(.local)
     if let name = typed.setting(.profile) {
       let section = try Self.profile(name, in: files)
+      noteFile(section.path)
       namedProfile = section.source
       try typed.fill(section.options, isNamed: true)
     } else if !isLocal, namedFile == nil {
@@ -60,6 +79,7 @@ struct SettingsReader {
       let named = try name.map { name throws(UsageError) in try Self.profile(name, in: files) }
       let sections = named.map { [$0] } ?? files.compactMap { $0.profiles["default"] }
       fallbackProfiles = sections.map(\.source)
+      for section in sections { noteFile(section.path) }
       // What a profile says of another app's server is not for this one.
       let chosen = try? source(.webSocket)
       for section in sections where section.source.isEmpty || section.source == chosen {
@@ -68,6 +88,7 @@ struct SettingsReader {
     }
     for file in files {
       let options = file.commands[typed.command.rawValue]?.lines ?? []
+      if !options.isEmpty { noteFile(file.path) }
       try typed.fill(options.filter { !isLocal || !$0.flag.isOfConnection }, isNamed: false)
     }
   }
@@ -177,6 +198,7 @@ struct SettingsReader {
     case .failure(let fault):
       throw UsageError("\(origin): cannot read \(Self.name(path)): \(fault.reason)")
     case .success(var bytes):
+      if path == "-" { input = bytes }
       if dropsNewline, bytes.last == UInt8(ascii: "\n") {
         bytes.removeLast()
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }

@@ -42,6 +42,7 @@ extension SettingsReader {
     let text = try text(
       of: path.value, path.origin, limit: Self.envFileLimit, dropsNewline: false)
     let file = DotEnv(parsing: text, outer: variable)
+    noteFile(path.value)
     let name = path.value == "-" ? "standard input" : path.value
     for line in file.faultyLines.prefix(3) {
       warn("\(name) line \(line) is not NAME=VALUE; it is passed over")
