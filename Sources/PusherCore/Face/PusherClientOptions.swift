@@ -138,6 +138,13 @@ public enum PusherHost: Sendable, Equatable {
   /// The short name of a cluster, such as `eu`; ``PusherService/clusterHost`` tells its host.
   case cluster(String)
 
+  /// Pusher's default cluster, under PusherSwift's name; options without a host go there too, unless they name another
+  /// service.
+  public static let defaultHost = PusherHost.cluster("mt1")
+
+  /// The host's name, a cluster's as Pusher has it, such as `ws-eu.pusher.com`.
+  public var stringValue: String { Self.name(self, PusherService.pusher.host(cluster:)) }
+
   /// The name of `host`, where `name` tells those of clusters and of the service's default.
   static func name(_ host: PusherHost?, _ name: (_ cluster: String?) -> String) -> String {
     switch host {

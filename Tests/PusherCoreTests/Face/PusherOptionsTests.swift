@@ -30,6 +30,16 @@ import Testing
     #expect(options.activityTimeout == nil)
   }
 
+  @Test func `defaultHost is where options without a host lead, and hosts tell their names`() throws
+  {
+    let named = Pusher(key: "k", options: PusherClientOptions(host: .defaultHost))
+    let unnamed = Pusher(key: "k", options: PusherClientOptions())
+    #expect(named.connection.url == unnamed.connection.url && named.connection.url != nil)
+    #expect(PusherHost.defaultHost.stringValue == "ws-mt1.pusher.com")
+    #expect(PusherHost.cluster("eu").stringValue == "ws-eu.pusher.com")
+    #expect(PusherHost.host("localhost").stringValue == "localhost")
+  }
+
   @Test func `encrypted is another name of useTLS`() {
     var options = PusherClientOptions()
     options.encrypted = false
