@@ -17,13 +17,14 @@ import PusherCore
     let prices = channel.events(buffering: .oldest(1000))
     pusher.connect()
     var left = count
-    for await event in prices {
+    for await element in prices {
+      if case .lost(let count) = element { print("\(count) events were too fast") }
+      guard case .event(let event) = element else { continue }
       if event.eventName == "pusher:subscription_succeeded" { print("watching") }
       guard event.eventName == "new-price", let data = event.jsonObject else { continue }
       print(data["company"]?.text ?? "somebody", "is now priced at", data["price"]?.text ?? "?")
       left -= 1
       if left == 0 { break }
     }
-    if prices.droppedCount > 0 { print("\(prices.droppedCount) events were too fast") }
   }
 }

@@ -1,6 +1,13 @@
 /// What the client's thread tells the delegate and the handlers.
 extension ClientDriver: ChannelsFeedDelegate {
-  func feedTapIsFull() {}
+  func feedTapIsFull() {
+    pauseWhileHeld()
+  }
+
+  /// Leaves the socket unread while a sequence is behind; once none is, the order to read comes.
+  private func pauseWhileHeld() {
+    if connection.readingHold.isHeld { run?.feed.isPaused = true }
+  }
 
   func feed(received event: Envelope, named name: String?, at now: Instant) {
     guard let dispatcher = run?.dispatcher, dispatcher.isLive else { return }
@@ -10,6 +17,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     if let count, let channel = event.channelName {
       delegate?.subscriptionCountChanged(channelName: channel, count: count)
     }
+    pauseWhileHeld()
   }
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
@@ -51,6 +59,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     case .ended(let end): run.end = end
     case .gap(let start, let end):
       guard run.dispatcher.isLive else { return }
+      missed(PusherGap(from: start, to: end, at: now), run)
       delegate?.connectionMayHaveMissedEvents(connection, during: start.duration(to: end))
     case .opened, .redirected, .reconnectionTime: break
     }
@@ -60,6 +69,15 @@ extension ClientDriver: ChannelsFeedDelegate {
     guard let run else { return }
     if case .connected(let socketID, _) = event { return connected(run, socketID) }
     if run.dispatcher.isLive { report(event, run) }
+    pauseWhileHeld()
+  }
+
+  /// Tells the sequences of the client and of the channels that have missed something.
+  private func missed(_ gap: PusherGap, _ run: ClientRun) {
+    for channel in run.dispatcher.channels.elements where channel.takeLoss() {
+      channel.bindings.tell(gap)
+    }
+    connection.bindings.tell(gap)
   }
 
   private func connected(_ run: ClientRun, _ socketID: String) {

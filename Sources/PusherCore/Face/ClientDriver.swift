@@ -107,6 +107,7 @@ final class ClientDriver: LoopMember {
       delegate?.failedToSubscribeToChannel(
         name: channel.name, response: nil, data: nil, error: failure)
     case .trim: run?.dispatcher.trim()
+    case .read: run?.feed.isPaused = connection.readingHold.isHeld
     case .shutDown:
       isShuttingDown = true
       retire()
@@ -131,9 +132,11 @@ final class ClientDriver: LoopMember {
       self.run = run
       if connection.userState.isWanted { run.feed.signIn() }
       for channel in connection.wantedChannels.elements.sorted(by: { $0.serial < $1.serial }) {
+        channel.forgetLoss()
         run.dispatcher.channels[channel.name] = channel
         run.feed.subscribe(channel.name)
       }
+      run.feed.isPaused = connection.readingHold.isHeld
       run.feed.connect()
     } catch {
       connection.change(to: .disconnected, generation: generation, because: error)

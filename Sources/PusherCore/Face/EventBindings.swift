@@ -72,9 +72,23 @@ extension PusherEventBindings {
 
   /// All events as a sequence, from now until the channel is unsubscribed or the client is gone.
   ///
+  /// ```swift
+  /// for await case .event(let event) in channel.events() { handle(event) }
+  /// ```
+  ///
+  /// Losses and gaps are elements too: see ``PusherStreamElement``. The default drops rather than holds, so that a reader
+  /// that stops reading never stops its client; with ``PusherBuffering/suspending`` nothing is dropped.
+  ///
   /// - Parameter buffering: What happens to events that come faster than they are read.
-  public func events(buffering: PusherEvents.Buffering = .newest(1024)) -> PusherEvents {
-    PusherEvents(handlers.list, buffering)
+  public func events(buffering: PusherBuffering = .newest(1024)) -> PusherEvents {
+    let binding = PusherBinding()
+    let queue = EventQueue<PusherEvent>(buffering) { [weak connection = handlers.connection] in
+      connection?.hold(reading: $0)
+    } whenCancelled: { [weak list = handlers.list] _ in
+      list?.unbind(binding)
+    }
+    handlers.list.insert(EventHandler(binding, queue), for: nil)
+    return PusherEvents(StreamReader(queue))
   }
 }
 
@@ -82,16 +96,20 @@ extension PusherEventBindings {
 final class EventHandler: Sendable {
   let binding: PusherBinding
   let call: @Sendable (PusherEvent) -> Void
-  private let onUnbind: @Sendable () -> Void
+  /// The sequence that it feeds, if it feeds one.
+  private let queue: EventQueue<PusherEvent>?
   private let isBound = Atomic<Bool>(true)
 
-  init(
-    _ binding: PusherBinding, _ call: @escaping @Sendable (PusherEvent) -> Void,
-    onUnbind: @escaping @Sendable () -> Void = {}
-  ) {
+  init(_ binding: PusherBinding, _ call: @escaping @Sendable (PusherEvent) -> Void) {
     self.binding = binding
     self.call = call
-    self.onUnbind = onUnbind
+    queue = nil
+  }
+
+  init(_ binding: PusherBinding, _ queue: EventQueue<PusherEvent>) {
+    self.binding = binding
+    call = { queue.add($0) }
+    self.queue = queue
   }
 
   /// Calls the handler with an event, unless it was unbound meanwhile.
@@ -100,9 +118,14 @@ final class EventHandler: Sendable {
     if isBound.load(ordering: .relaxed) { call(event) }
   }
 
+  /// Tells the sequence, if there is one.
+  func receive(_ gap: PusherGap) {
+    queue?.add(gap)
+  }
+
   func unbind() {
     isBound.store(false, ordering: .relaxed)
-    onUnbind()
+    queue?.finish()
   }
 }
 
@@ -203,6 +226,11 @@ final class BindingList: Sendable {
     noteChange()
     for handler in former.all { handler.unbind() }
     for handler in former.named.elements.joined() { handler.unbind() }
+  }
+
+  /// Tells the sequences of a gap.
+  func tell(_ gap: PusherGap) {
+    for handler in table.withLock({ $0.all }) { handler.receive(gap) }
   }
 
   private func noteChange() {

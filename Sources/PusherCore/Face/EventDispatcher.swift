@@ -37,13 +37,17 @@ final class EventDispatcher: FeedTap {
       let channel = channelName.text(of: parts.channel)
       dispatch(
         PusherEvent(eventName: name, channelName: channel, data: parts.data, timeReceived: now))
-      return .taken
+      return verdict
     }
     guard let envelope = try? Envelope(message), isPlain(envelope) else { return .declined }
     guard isLive else { return .taken }
     dispatch(PusherEvent(envelope, eventName: envelope.eventName, timeReceived: now))
-    return .taken
+    return verdict
   }
+
+  /// What follows from an event that was handed out.
+  @inline(__always)
+  private var verdict: TapVerdict { connection.readingHold.isHeld ? .takenAndFull : .taken }
 
   /// Whether the session does not need to see this event.
   private func isPlain(_ envelope: Envelope) -> Bool {

@@ -105,9 +105,21 @@ public final class EventSource: Sendable {
 
   /// The events of every type as a sequence, from now until the source is closed.
   ///
-  /// - Parameter limit: How many events may wait for a slow reader; then the oldest is dropped for a new one.
-  public func messages(limit: Int = 1024) -> EventSourceMessages {
-    EventSourceMessages(core, limit: limit)
+  /// ```swift
+  /// for await case .event(let message) in source.messages() { handle(message.data) }
+  /// ```
+  ///
+  /// Losses and gaps are elements too: see ``PusherStreamElement``.
+  ///
+  /// - Parameter buffering: What happens to events that come faster than they are read.
+  public func messages(buffering: PusherBuffering = .newest(1024)) -> EventSourceMessages {
+    EventSourceMessages(core.messages(buffering))
+  }
+
+  /// The same with a buffer of this size, in which a new event takes the place of the oldest.
+  @available(*, deprecated, message: "use messages(buffering: .newest(limit))")
+  public func messages(limit: Int) -> EventSourceMessages {
+    messages(buffering: .newest(limit))
   }
 }
 

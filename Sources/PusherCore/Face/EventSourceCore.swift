@@ -7,6 +7,8 @@ final class EventSourceCore: Sendable {
   enum Task: Sendable {
     case connect(generation: Int, lastEventID: String)
     case disconnect
+    /// Read the stream again, unless a reader is behind.
+    case read
     case shutDown
   }
 
@@ -28,6 +30,8 @@ final class EventSourceCore: Sendable {
   let headers: [String: String]
   let settings: EventSourceSettings
   let state: Locked<Status>
+  /// Whether sequences are behind.
+  let readingHold = ReadingHold()
   /// The source's own thread, or that of its runtime.
   private let thread: LoopThread
 
@@ -92,6 +96,17 @@ final class EventSourceCore: Sendable {
     wakeUp?.signal()
   }
 
+  func messages(_ buffering: PusherBuffering) -> StreamReader<EventSourceMessage> {
+    let queue = EventQueue<EventSourceMessage>(buffering) { [weak self] isBehind in
+      guard let self, readingHold.change(isBehind) else { return }
+      state.withLock { $0.thread.hasThread ? $0.thread.post(.read) : nil }?.signal()
+    } whenCancelled: { [weak self] key in
+      _ = self?.state.withLock { $0.streams.removeValue(forKey: key) != nil }
+    }
+    state.withLock { $0.streams[ObjectIdentifier(queue)] = queue }
+    return StreamReader(queue)
+  }
+
   // MARK: From the source's thread
 
   func takeTasks() -> [Task] { state.withLock { $0.thread.take() } }
@@ -132,6 +147,14 @@ final class EventSourceCore: Sendable {
     }
     for handler in handlers { handler(message.id, message.event, message.data) }
     for stream in streams { stream.add(message) }
+  }
+
+  /// Tells the sequences of a gap.
+  func missed(_ gap: PusherGap, _ generation: Int) {
+    let streams = state.withLock {
+      $0.generation == generation ? Array($0.streams.values) : []
+    }
+    for stream in streams { stream.add(gap) }
   }
 
   /// The source is closed, by itself or by `disconnect`; `generation` is `nil` for the latter.

@@ -1,7 +1,7 @@
 /// Runs on an event source's thread: carries out its tasks and reports their results.
 final class EventSourceDriver: LoopMember {
   private let loop: EventLoop
-  private let core: EventSourceCore
+  fileprivate let core: EventSourceCore
   private var feed: EventStreamFeed?
   private var generation = 0
   private var isShuttingDown = false
@@ -47,6 +47,7 @@ final class EventSourceDriver: LoopMember {
     case .shutDown:
       drop()
       isShuttingDown = true
+    case .read: feed?.isPaused = core.readingHold.isHeld
     }
   }
 
@@ -62,6 +63,7 @@ final class EventSourceDriver: LoopMember {
       let feed = try make(lastEventID)
       self.feed = feed
       feed.delegate = self
+      feed.isPaused = core.readingHold.isHeld
       feed.connect()
     } catch {
       core.completed(
@@ -104,7 +106,7 @@ final class EventSourceDriver: LoopMember {
 
     func take(event: EventStreamEvent) -> TapVerdict {
       driver.received(event)
-      return .taken
+      return driver.core.readingHold.isHeld ? .takenAndFull : .taken
     }
   }
 
@@ -126,7 +128,9 @@ extension EventSourceDriver: FeedDelegate {
     case .reconnectionTime(let time): core.noteRetryTime(time.inMilliseconds, generation)
     case .disconnected(_, _, .some, _): core.reconnecting(generation)
     case .ended(let end): ended(end, status: feed?.lastStatus)
-    case .redirected, .disconnected, .gap: break
+    case .gap(let start, let end):
+      core.missed(PusherGap(from: start, to: end, at: now), generation)
+    case .redirected, .disconnected: break
     }
   }
 
@@ -141,7 +145,11 @@ extension EventSourceDriver: FeedDelegate {
     }
   }
 
-  func feedTapIsFull() {}
+  func feedTapIsFull() {
+    // The reader may have caught up meanwhile; then the order to read has come already.
+    feed?.isPaused = core.readingHold.isHeld
+  }
+
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {}
   func feedClosed() {}
 }

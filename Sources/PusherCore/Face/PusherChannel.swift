@@ -25,6 +25,8 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
   private struct Status {
     var isWanted: Bool
     var isSubscribed = false
+    /// Whether the socket was lost while it was subscribed, and nobody was told of the gap yet.
+    var wasLost = false
     var subscriptionCount: Int?
     /// The handler that was given to `subscribe`.
     var countBinding: PusherBinding?
@@ -104,8 +106,22 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
 
   func noteLost() {
     state.withLock { state in
+      state.wasLost = state.wasLost || state.isSubscribed
       state.isSubscribed = false
       state.subscriptionCount = nil
+    }
+  }
+
+  /// Another session begins, which tells no gap of the former.
+  func forgetLoss() {
+    state.withLock { $0.wasLost = false }
+  }
+
+  /// Answers whether events may have been missed, once.
+  func takeLoss() -> Bool {
+    state.withLock { state in
+      defer { state.wasLost = false }
+      return state.wasLost
     }
   }
 

@@ -19,6 +19,8 @@ enum ClientOrder: Sendable {
   case refuse(PusherChannel, SubscriptionFailure)
   /// Let go of handlers that were unbound.
   case trim
+  /// Read the socket again, unless a reader is behind.
+  case read
   case shutDown
 
   /// Whether it must wait for a thread, because it would be lost otherwise.
@@ -44,6 +46,11 @@ extension PusherConnection {
 
   /// Takes what was posted.
   func takeOrders() -> [ClientOrder] { state.withLock { $0.thread.take() } }
+
+  /// Leaves the socket unread, or no longer for this reader.
+  func hold(reading isBehind: Bool) {
+    if readingHold.change(isBehind) { post(.read) }
+  }
 
   /// Lets the thread release unbound handlers that it may still hold.
   func trim() {

@@ -11,6 +11,8 @@ public final class PusherConnection: Sendable {
   let thread: LoopThread
   /// The ``Status/generation`` whose events are handed out, 0 for none; read for every event.
   let liveGeneration = Atomic<Int>(0)
+  /// Whether sequences are behind.
+  let readingHold = ReadingHold()
 
   /// The state that all threads share.
   struct Status {

@@ -55,17 +55,17 @@ extension PusherConnection {
   ///
   /// Each call makes a sequence of its own, for one reader. One that is more than 64 changes late gets the latest.
   public var states: AsyncStream<ConnectionState> {
-    let (stream, queue) = EventQueue<ConnectionState>.make(.newest(Self.lateness)) {
-      [weak self] key in
+    let queue = EventQueue<ConnectionState>(.newest(Self.lateness)) { [weak self] key in
       _ = self?.state.withLock { $0.observers.removeValue(forKey: key) != nil }
     }
+    let reader = StreamReader(queue)
     let isOver = state.withLock { state in
       queue.add(state.connectionState)
       if !state.isShutDown { state.observers[ObjectIdentifier(queue)] = queue }
       return state.isShutDown
     }
     if isOver { queue.finish() }
-    return stream
+    return reader.events
   }
 }
 
@@ -88,7 +88,7 @@ extension PusherChannel {
   ///   `CancellationError`.
   public func subscribed(within limit: Duration? = nil) async throws {
     try await TimeLimit.run(within: limit) { [self] in
-      for await news in news(beginningNow: true) {
+      for await news in news(beginningNow: true).events {
         switch news {
         case .subscribed: return
         case .failed(let failure): throw failure
@@ -103,25 +103,24 @@ extension PusherChannel {
   ///
   /// Each call makes a sequence of its own, for one reader. One that is more than 64 failures late gets the latest.
   public var failures: AsyncStream<SubscriptionFailure> {
-    let news = news(beginningNow: false)
-    return AsyncStream { continuation in
-      let task = Task {
-        for await case .failed(let failure) in news { continuation.yield(failure) }
-        continuation.finish()
+    let reader = news(beginningNow: false)
+    return AsyncStream {
+      while let element = await reader.queue.next() {
+        if case .event(.failed(let failure)) = element { return failure }
       }
-      continuation.onTermination = { _ in task.cancel() }
+      return nil
     }
   }
 
   /// What happens to the subscription.
   ///
   /// - Parameter beginningNow: Whether the present state comes first, if it is one that ends a wait.
-  private func news(beginningNow: Bool) -> AsyncStream<News> {
-    let (stream, queue) = EventQueue<News>.make(.newest(Self.lateness)) { [weak self] key in
+  private func news(beginningNow: Bool) -> StreamReader<News> {
+    let queue = EventQueue<News>(.newest(Self.lateness)) { [weak self] key in
       self?.removeObserver(key)
     }
     if !add(queue, beginningNow: beginningNow) { queue.finish() }
-    return stream
+    return StreamReader(queue)
   }
 }
 

@@ -273,13 +273,60 @@ struct EventSourceTests {
     let messages = source.messages()
     source.connect()
     var seen: [EventSourceMessage] = []
-    for await message in messages {
+    for await case .event(let message) in messages {
       seen.append(message)
       if seen.count == 2 { source.disconnect() }
     }
     #expect(seen.map(\.event) == ["event-name", "message"])
     #expect(seen.map(\.id) == ["event-id", "event-id"])
     #expect(messages.droppedCount == 0)
+  }
+
+  @Test func `a slow reader of a source holds the stream back, or is told what it has lost`()
+    async throws
+  {
+    let text = (0..<40).map { "data: \($0)\n\n" }.joined()
+    let isRead = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      try connection.send(stream: text)
+      try connection.wait(for: isRead)
+    }
+    var settings = EventSourceSettings()
+    settings.reconnectionTime = .milliseconds(10)
+    let source = EventSource(url: server.url, settings: settings)
+    let came = Record<String?>()
+    let ten = Gate()
+    source.onMessage { _, _, data in
+      came.add(data)
+      if data == "9" { ten.open() }
+    }
+    let (slow, lossy) = (
+      source.messages(buffering: .suspending(10)), source.messages(buffering: .newest(5))
+    )
+    source.connect()
+    try ten.wait()
+    let iterator = slow.makeAsyncIterator()
+    #expect(await iterator.next()?.event?.data == "0")
+    #expect(came.values.count == 10)
+    for number in 1..<40 { #expect(await iterator.next()?.event?.data == "\(number)") }
+    #expect(slow.droppedCount == 0)
+    // The server ends this stream, and the next one is a gap later.
+    isRead.open()
+    guard case .gap(let gap)? = await iterator.next() else {
+      Issue.record("no gap")
+      return
+    }
+    #expect(gap.duration >= .zero)
+    source.disconnect()
+    var rest: [PusherStreamElement<EventSourceMessage>] = []
+    for await element in lossy { rest.append(element) }
+    guard case .lost(let count)? = rest.first else {
+      Issue.record("no loss")
+      return
+    }
+    #expect(count >= 35)
+    isRead.open()
   }
 
   @Test

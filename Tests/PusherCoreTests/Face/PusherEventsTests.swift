@@ -19,7 +19,7 @@ import Testing
       try await service.trigger("x", number % 2 == 0 ? "a" : "b", "\(number)")
     }
     var data: [String?] = []
-    for await event in events {
+    for await case .event(let event) in events {
       data.append(event.data)
       if data.count == 20 { break }
     }
@@ -31,13 +31,14 @@ import Testing
     let events = channel.events()
     try await service.trigger("x", "b", "1")
     try await service.trigger("x", "a", "2")
-    var iterator = events.makeAsyncIterator()
-    #expect(await iterator.next()?.data == "2")
+    let iterator = events.makeAsyncIterator()
+    #expect(await iterator.next()?.event?.data == "2")
     channel.unsubscribe()
-    #expect(await iterator.next() == nil)
+    #expect(await iterator.next()?.event == nil)
   }
 
-  @Test(arguments: [true, false]) func `a full buffer drops as asked for, and says how many`(
+  @Test(arguments: [true, false])
+  func `a full buffer drops as asked for, and says where and how many`(
     _ newest: Bool
   ) async throws {
     let events = pusher.events(buffering: newest ? .newest(3) : .oldest(3))
@@ -47,10 +48,10 @@ import Testing
     _ = try await end.wait(for: 10)
     // The sequence was bound first to all events, which named handlers precede: let it have the last one too.
     while events.droppedCount < 7 { await Task.yield() }
-    var iterator = events.makeAsyncIterator()
-    var data: [String?] = []
-    for _ in 0..<3 { data.append(await iterator.next()?.data) }
-    #expect(data == (newest ? ["7", "8", "9"] : ["0", "1", "2"]))
+    let iterator = events.makeAsyncIterator()
+    var seen: [String] = []
+    for _ in 0..<4 { seen.append(await iterator.next().shown) }
+    #expect(seen == (newest ? ["lost 7", "7", "8", "9"] : ["0", "1", "2", "lost 7"]))
     #expect(events.droppedCount == 7)
   }
 

@@ -1,0 +1,187 @@
+import PusherCore
+import TestSupport
+import Testing
+
+extension PusherStreamElement<PusherEvent>? {
+  /// The element in a word.
+  var shown: String {
+    switch self {
+    case .event(let event): event.data ?? "no data"
+    case .lost(let count): "lost \(count)"
+    case .gap: "gap"
+    case nil: "end"
+    }
+  }
+}
+
+/// Sequences that hold the socket back, and the place of gaps.
+@Suite(.ownThread) struct `Sequences that lose nothing` {
+  /// A server that greets each client and, once it has subscribed, sends this many events in one piece.
+  private static func flood(_ count: Int) throws -> RawServer {
+    try RawServer { peer in
+      RawServer.greet(peer)
+      _ = peer.receive()
+      var bytes: [UInt8] = []
+      for number in 0..<count {
+        bytes += textFrame(#"{"event":"x","channel":"a","data":"\#(number)"}"#)
+      }
+      peer.send(bytes)
+      peer.waitForEnd()
+    }
+  }
+
+  private static func pusher(_ server: RawServer) -> Pusher {
+    Pusher(
+      key: "key",
+      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+  }
+
+  /// Waits until the client's thread has carried out all orders and told all that it had read.
+  private func round(_ pusher: Pusher, _ delegate: RecordingDelegate) async throws {
+    let before = delegate.failed.values.count
+    for count in 1...2 {
+      pusher.subscribe("two words")
+      _ = try await delegate.failed.wait(for: before + count)
+    }
+  }
+
+  @Test func `a full buffer leaves the socket unread until half of it is read`() async throws {
+    let server = try Self.flood(100)
+    let pusher = Self.pusher(server)
+    let delegate = RecordingDelegate(of: pusher)
+    let handled = Gathered<String?>()
+    let channel = pusher.subscribe("a")
+    channel.bind(eventName: "x") { handled.add($0.data) }
+    let events = channel.events(buffering: .suspending(10))
+    pusher.connect()
+    _ = try await handled.wait(for: 10)
+    try await round(pusher, delegate)
+    #expect(handled.values.count == 10)
+
+    let iterator = events.makeAsyncIterator()
+    for number in 0..<4 { #expect(await iterator.next().shown == "\(number)") }
+    try await round(pusher, delegate)
+    #expect(handled.values.count == 10)
+    for number in 4..<100 { #expect(await iterator.next().shown == "\(number)") }
+    #expect(handled.values.count == 100)
+    #expect(events.droppedCount == 0)
+  }
+
+  @Test func `with several readers the socket is read when none is behind`() async throws {
+    let server = try Self.flood(100)
+    let pusher = Self.pusher(server)
+    let delegate = RecordingDelegate(of: pusher)
+    let handled = Gathered<String?>()
+    let channel = pusher.subscribe("a")
+    pusher.bind(eventName: "x") { handled.add($0.data) }
+    let first = channel.events(buffering: .suspending(10))
+    let second = pusher.events(buffering: .suspending(10))
+    pusher.connect()
+    _ = try await handled.wait(for: 10)
+    try await round(pusher, delegate)
+    let iterator = first.makeAsyncIterator()
+    for number in 0..<10 { #expect(await iterator.next().shown == "\(number)") }
+    try await round(pusher, delegate)
+    #expect(handled.values.count == 10)
+    second.cancel()
+    for number in 10..<100 { #expect(await iterator.next().shown == "\(number)") }
+  }
+
+  @Test func `a reader that leaves, or is cancelled, lets the client go on`() async throws {
+    for way in ["release", "cancel", "task"] {
+      let server = try Self.flood(50)
+      let pusher = Self.pusher(server)
+      let handled = Gathered<String?>()
+      let channel = pusher.subscribe("a")
+      channel.bind(eventName: "x") { handled.add($0.data) }
+      var events: PusherEvents? = channel.events(buffering: .suspending(10))
+      pusher.connect()
+      _ = try await handled.wait(for: 10)
+      switch way {
+      case "release": events = nil
+      case "cancel":
+        events?.cancel()
+        for await element in try #require(events) { Issue.record("\(element)") }
+      default:
+        let reader = Task { [events] in
+          withUnsafeCurrentTask { $0?.cancel() }
+          return await events?.makeAsyncIterator().next()
+        }
+        #expect(await reader.value.shown == "end")
+      }
+      #expect(try await handled.wait(for: 50).count == 50, "\(way)")
+      withExtendedLifetime(events) {}
+    }
+  }
+
+  @Test func `a client that is held can be disconnected, connected and let go`() async throws {
+    let server = try Self.flood(50)
+    var pusher: Pusher? = Self.pusher(server)
+    let handled = Gathered<String?>()
+    let channel = try #require(pusher?.subscribe("a"))
+    channel.bind(eventName: "x") { handled.add($0.data) }
+    let events = channel.events(buffering: .suspending(10))
+    pusher?.connect()
+    _ = try await handled.wait(for: 10)
+    pusher?.disconnect()
+    for await state in try #require(pusher?.states) where state == .disconnected { break }
+    #expect(handled.values.count == 10)
+    pusher?.connect()
+    let iterator = events.makeAsyncIterator()
+    for number in 0..<10 { #expect(await iterator.next().shown == "\(number)") }
+    for number in 0..<50 { #expect(await iterator.next().shown == "\(number)") }
+    try await pusher?.connected()
+    _ = channel.events(buffering: .suspending(1))
+    pusher = nil
+    #expect(await iterator.next().shown == "end")
+    _ = try await server.closed.wait(for: 2)
+  }
+
+  @Test func `unbounded keeps all, whatever the reader does`() async throws {
+    let server = try Self.flood(5000)
+    let pusher = Self.pusher(server)
+    let handled = Gathered<String?>()
+    let channel = pusher.subscribe("a")
+    let events = channel.events(buffering: .unbounded)
+    channel.bind { handled.add($0.data) }
+    pusher.connect()
+    _ = try await handled.wait(for: 5000)
+    let iterator = events.makeAsyncIterator()
+    for number in 0..<5000 { #expect(await iterator.next().shown == "\(number)") }
+  }
+
+  @Test func `a gap is an element of the client and of the channels that were subscribed`()
+    async throws
+  {
+    let client = try await JoinedClient()
+    let (ours, all) = (client.channel.events(), client.pusher.events())
+    try await client.service.trigger("x", "a", "before")
+    await client.service.stop()
+    let next = try client.service.successor()
+    // A channel that was not subscribed before has missed nothing.
+    let late = client.pusher.subscribe("late").events()
+    let missed = try await client.delegate.missed.wait()
+    try await next.trigger("x", "a", "after")
+    try await next.trigger("x", "late", "after")
+
+    for events in [ours, all] {
+      var seen: [String] = []
+      for await element in events {
+        if case .event(let event) = element, event.eventName != "x" { continue }
+        seen.append(Optional(element).shown)
+        if case .gap(let gap) = element {
+          let difference = gap.duration.inSeconds - (missed.first?.inSeconds ?? 0)
+          #expect(abs(difference) < 0.002)
+          #expect(gap.from.millisecondsSince1970 > 1_700_000_000_000)
+        }
+        if seen.count == 3 { break }
+      }
+      #expect(seen == ["before", "gap", "after"])
+    }
+    for await element in late {
+      if case .event(let event) = element, event.eventName != "x" { continue }
+      #expect(Optional(element).shown == "after")
+      break
+    }
+  }
+}
