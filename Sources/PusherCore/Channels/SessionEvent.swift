@@ -42,13 +42,25 @@ public struct SubscriptionFailure: Error, Sendable, Equatable {
   public var status: Int?
   /// Who has to act.
   public var fault: Fault
+  /// The error of your own code that is the cause, as an ``AsyncAuthorizer`` threw it; it is not compared by `==`.
+  public var underlyingError: (any Error)?
 
   /// A failure; the user's fault unless said otherwise.
-  public init(type: String, message: String, status: Int? = nil, fault: Fault = .you) {
+  public init(
+    type: String, message: String, status: Int? = nil, fault: Fault = .you,
+    underlyingError: (any Error)? = nil
+  ) {
     self.type = type
     self.message = message
     self.status = status
     self.fault = fault
+    self.underlyingError = underlyingError
+  }
+
+  /// Whether type, message, status and fault are the same.
+  public static func == (left: SubscriptionFailure, right: SubscriptionFailure) -> Bool {
+    (left.type, left.message, left.status) == (right.type, right.message, right.status)
+      && left.fault == right.fault
   }
 
   /// The server did not answer within this time.

@@ -4,13 +4,13 @@ public enum AuthMethod: Sendable {
   ///
   /// A URL without a path gets the service's default, ``PusherService/authorizationPath``.
   case endpoint(authEndpoint: String)
-  /// The same with your own request.
+  /// The same with your own request; an ``AsyncAuthRequestBuilder`` makes it by asynchronous code.
   case authRequestBuilder(authRequestBuilder: any AuthRequestBuilderProtocol)
   /// The app's secret: subscriptions are signed in this process. Never ship the secret to users.
   ///
   /// Encrypted channels also need ``PusherClientOptions/encryptionMasterKey``.
   case inline(secret: String)
-  /// Any other way to a signature.
+  /// Any other way to a signature; an ``AsyncAuthorizer`` has one by asynchronous code that may throw.
   case authorizer(authorizer: any Authorizer)
   /// No method: private and presence channels fail with a clear error.
   case noMethod
@@ -50,6 +50,9 @@ public protocol Authorizer: Sendable {
   /// It is called on the callback thread for every subscription and again after every reconnect. The completion
   /// handler may be called on any thread, at once or later; the first call counts, and one that comes after
   /// ``PusherClientOptions/connectTimeout`` or for an earlier socket is ignored.
+  ///
+  /// To say why there is none, or to answer by asynchronous code, write a ``ResultAuthorizer`` or an
+  /// ``AsyncAuthorizer``.
   func fetchAuthValue(
     socketID: String, channelName: String,
     completionHandler: @escaping @Sendable (PusherAuth?) -> Void)
@@ -154,7 +157,7 @@ public enum UserAuthMethod: Sendable {
   ///
   /// The data is an object with `id` and, if wanted, `user_info` and `watchlist`.
   case inline(secret: String, userData: JSONValue)
-  /// Any other way to a signature.
+  /// Any other way to a signature; an ``AsyncUserAuthenticator`` has one by asynchronous code that may throw.
   case authenticator(authenticator: any UserAuthenticator)
   /// No method: signing in fails with a clear error.
   case noMethod

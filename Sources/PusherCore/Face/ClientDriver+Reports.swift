@@ -175,6 +175,8 @@ extension ClientDriver: ChannelsFeedDelegate {
   private func failed(_ run: ClientRun, _ name: String, _ failure: SubscriptionFailure) {
     log("subscription of \(name) failed: \(failure.message)")
     if UserChannel.userID(channelName: name) != nil { return userFailed(failure, run) }
+    var failure = failure
+    failure.underlyingError = run.signer.takeError(about: name)
     run.dispatcher.channels[name]?.noteFailed(failure)
     let answer = run.signer.takeAnswer(about: name)
     delegate?.failedToSubscribeToChannel(
@@ -256,6 +258,8 @@ extension ClientDriver: ChannelsFeedDelegate {
   /// The user is not signed in, or gets no events of the user's own.
   private func userFailed(_ failure: SubscriptionFailure, _ run: ClientRun) {
     log("signing in failed: \(failure.message)")
+    var failure = failure
+    failure.underlyingError = run.signer.takeUserError()
     connection.userState.noteFailed(failure)
     let answer = run.signer.takeUserAnswer()
     delegate?.failedToSignIn(response: answer?.response, data: answer?.body, error: failure)

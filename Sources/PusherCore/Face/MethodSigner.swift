@@ -5,12 +5,16 @@ final class MethodSigner: Signer {
   private let place: PusherConnection.Target
   private let dispatcher: EventDispatcher
   private let calls: EndpointCalls
-  private let questions: OpenQuestions
+  private let questions: OpenQuestions<CallerAnswer>
   private var memberIDs = NameTable<String>()
   /// What an endpoint answered last about a channel.
   private var answers = NameTable<EndpointAnswer>()
   /// What an endpoint answered last about the user.
   private var userAnswer: EndpointAnswer?
+  /// What the user's own code threw last about a channel.
+  private var errors = NameTable<any Error>()
+  /// What it threw last about the user.
+  private var userError: (any Error)?
 
   /// - Parameter network: The way to the service, which is that to endpoints too.
   init(
@@ -40,6 +44,15 @@ final class MethodSigner: Signer {
     return userAnswer
   }
 
+  /// What the user's own code threw about a channel that failed.
+  func takeError(about channel: String) -> (any Error)? { errors.removeValue(of: channel) }
+
+  /// What it threw about a sign-in that failed.
+  func takeUserError() -> (any Error)? {
+    defer { userError = nil }
+    return userError
+  }
+
   func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
     if let channel = request.channel {
       authorize(request, channel, completion)
@@ -54,7 +67,7 @@ final class MethodSigner: Signer {
   }
 
   /// The user's own code has answered; late and second answers are ignored.
-  func answer(_ question: Int, _ answer: Authorization?) {
+  func answer(_ question: Int, _ answer: CallerAnswer) {
     questions.answer(question, answer)
   }
 
@@ -64,6 +77,7 @@ final class MethodSigner: Signer {
     _ request: AuthorizationRequest, _ channel: String, _ completion: @escaping Completion
   ) {
     answers[channel] = nil
+    errors[channel] = nil
     let completion: Completion = { [unowned self] result in
       if case .success(let auth) = result { memberIDs[channel] = Self.memberID(auth) }
       completion(result)
@@ -75,19 +89,10 @@ final class MethodSigner: Signer {
     case .endpoint(let endpoint):
       let path = place.options.service.authorizationPath
       ask(.form(endpoint, path: path, request), request, completion)
-    case .authRequestBuilder(let builder):
-      guard let form = builder.requestFor(socketID: request.socketID, channelName: channel) else {
-        return completion(.failure(.refused(status: nil, "the request builder made no request")))
-      }
-      ask(form, request, completion)
+    case .authRequestBuilder(let builder): ask(builder, request, channel, completion)
     case .inline(let secret):
       secretSigner(secret, member: member(of: channel)).sign(request, completion: completion)
-    case .authorizer(let authorizer):
-      let number = questions.open("authorizer", completion)
-      let connection = connection
-      authorizer.fetchAuthValue(socketID: request.socketID, channelName: channel) { auth in
-        connection.post(.answered(question: number, auth.map(Authorization.init)))
-      }
+    case .authorizer(let authorizer): ask(authorizer, request, channel, completion)
     case .noMethod:
       completion(.failure(.refused(status: nil, "no way to authorise was given (authMethod)")))
     }
@@ -118,6 +123,7 @@ final class MethodSigner: Signer {
 
   private func authenticate(_ request: AuthorizationRequest, _ completion: @escaping Completion) {
     userAnswer = nil
+    userError = nil
     let options = place.options
     switch options.userAuthMethod {
     case .endpoint(let endpoint):
@@ -128,16 +134,107 @@ final class MethodSigner: Signer {
         return completion(.failure(.refused(status: nil, "the user's data has no id")))
       }
       secretSigner(secret, userData: userData.jsonText).sign(request, completion: completion)
-    case .authenticator(let authenticator):
-      let number = questions.open("authenticator", completion)
-      let connection = connection
-      authenticator.fetchUserAuth(socketID: request.socketID) { auth in
-        connection.post(.answered(question: number, auth.map(Authorization.init)))
-      }
+    case .authenticator(let authenticator): ask(authenticator, request, completion)
     case .noMethod:
       let reason = "no way to sign users in was given (userAuthMethod)"
       completion(.failure(.refused(status: nil, reason)))
     }
+  }
+
+  // MARK: By the user's own code
+
+  private func ask(
+    _ authorizer: any Authorizer, _ request: AuthorizationRequest, _ channel: String,
+    _ completion: @escaping Completion
+  ) {
+    let number = open("authorizer", about: request, completion)
+    let (connection, socketID) = (connection, request.socketID)
+    switch authorizer {
+    case let authorizer as any AsyncAuthorizer:
+      answer(number) {
+        let auth = try await authorizer.authorization(socketID: socketID, channelName: channel)
+        return .authorization(auth.map(Authorization.init))
+      }
+    case let authorizer as any ResultAuthorizer:
+      authorizer.fetchAuth(socketID: socketID, channelName: channel) { result in
+        connection.post(.answered(question: number, CallerAnswer(result)))
+      }
+    default:
+      authorizer.fetchAuthValue(socketID: socketID, channelName: channel) { auth in
+        let answer = CallerAnswer.authorization(auth.map(Authorization.init))
+        connection.post(.answered(question: number, answer))
+      }
+    }
+  }
+
+  private func ask(
+    _ authenticator: any UserAuthenticator, _ request: AuthorizationRequest,
+    _ completion: @escaping Completion
+  ) {
+    let number = open("authenticator", about: request, completion)
+    let (connection, socketID) = (connection, request.socketID)
+    if let authenticator = authenticator as? any AsyncUserAuthenticator {
+      return answer(number) {
+        let auth = try await authenticator.authentication(socketID: socketID)
+        return .authorization(auth.map(Authorization.init))
+      }
+    }
+    authenticator.fetchUserAuth(socketID: socketID) { auth in
+      let answer = CallerAnswer.authorization(auth.map(Authorization.init))
+      connection.post(.answered(question: number, answer))
+    }
+  }
+
+  private func ask(
+    _ builder: any AuthRequestBuilderProtocol, _ request: AuthorizationRequest, _ channel: String,
+    _ completion: @escaping Completion
+  ) {
+    let socketID = request.socketID
+    guard let builder = builder as? any AsyncAuthRequestBuilder else {
+      guard let form = builder.requestFor(socketID: socketID, channelName: channel) else {
+        return completion(.failure(.noRequest))
+      }
+      return ask(form, request, completion)
+    }
+    answer(open("request builder", about: request, completion)) {
+      .request(try await builder.request(socketID: socketID, channelName: channel))
+    }
+  }
+
+  /// The number of a question to the code that messages call `name`.
+  private func open(
+    _ name: String, about request: AuthorizationRequest, _ completion: @escaping Completion
+  ) -> Int {
+    questions.open(name) { [unowned self] result in
+      switch result {
+      case .success(.authorization(let auth?)): completion(.success(auth))
+      case .success(.authorization(nil)):
+        completion(.failure(.refused(status: nil, "the \(name) said no")))
+      case .success(.request(let form?)): ask(form, request, completion)
+      case .success(.request(nil)): completion(.failure(.noRequest))
+      case .success(.failed(let error)):
+        if let channel = request.channel { errors[channel] = error } else { userError = error }
+        completion(.failure(AuthorizationFailure(error, of: name)))
+      case .failure(let failure): completion(.failure(failure))
+      }
+    }
+  }
+
+  /// Runs `body` in a task that is cancelled with its question.
+  private func answer(
+    _ number: Int, _ body: @escaping @Sendable () async throws -> CallerAnswer
+  ) {
+    let connection = connection
+    let task = Task {
+      let answer: CallerAnswer
+      do {
+        answer = try await body()
+      } catch {
+        answer = .failed(error)
+      }
+      connection.post(.answered(question: number, answer))
+    }
+    questions.onEnd(of: number) { task.cancel() }
   }
 
   // MARK: By an endpoint
@@ -177,6 +274,11 @@ struct EndpointAnswer {
     self.response = AuthResponse(statusCode: response.head.status, headers: fields)
     body = String(decoding: response.body, as: UTF8.self)
   }
+}
+
+extension AuthorizationFailure {
+  fileprivate static let noRequest = AuthorizationFailure.refused(
+    status: nil, "the request builder made no request")
 }
 
 extension AuthRequest {

@@ -11,8 +11,8 @@ enum ClientOrder: Sendable {
   case unsubscribe(PusherChannel)
   /// Send the client events that wait.
   case flush(PusherChannel)
-  /// An ``Authorizer`` or ``UserAuthenticator`` has answered the question with this number.
-  case answered(question: Int, Authorization?)
+  /// The user's own code has answered the question with this number.
+  case answered(question: Int, CallerAnswer)
   /// Tell the server who the user is.
   case signIn
   /// The channel cannot be subscribed; only the delegate has to be told.

@@ -1,16 +1,15 @@
 internal import Synchronization
 
 /// The open questions to the user's own code; it belongs to the loop's thread.
-final class OpenQuestions {
-  private struct Question {
-    let completion: Signer.Completion
-    /// The name of the code that was asked, for messages.
-    let name: String
-    let timer: LoopTimer
-  }
+final class OpenQuestions<Answer: Sendable> {
+  typealias Completion = (Result<Answer, AuthorizationFailure>) -> Void
 
-  /// No two questions of the process share a number: an answer for an earlier connection must not match.
-  private static let last = Atomic<Int>(0)
+  private struct Question {
+    let completion: Completion
+    let timer: LoopTimer
+    /// Stops the work on the answer, where that can be stopped.
+    var cancel: (@Sendable () -> Void)?
+  }
 
   private let loop: EventLoop
   private let timeout: Duration
@@ -22,33 +21,46 @@ final class OpenQuestions {
   }
 
   /// The number of a new question, by which its answer finds it; `name` says in messages what was asked.
-  func open(_ name: String, _ completion: @escaping Signer.Completion) -> Int {
-    let number = Self.last.wrappingAdd(1, ordering: .relaxed).newValue
+  func open(_ name: String, _ completion: @escaping Completion) -> Int {
+    let number = QuestionNumber.next()
     let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [unowned self] in
       let message = "the \(name) gave no answer within \(timeout.inWords)"
       finish(number, .failure(.unavailable(status: nil, message)))
     }
     loop.add(timer)
-    open[number] = Question(completion: completion, name: name, timer: timer)
+    open[number] = Question(completion: completion, timer: timer)
     return number
   }
 
-  /// Late and second answers are ignored; `nil` is a refusal.
-  func answer(_ number: Int, _ answer: Authorization?) {
-    guard let name = open[number]?.name else { return }
-    finish(
-      number,
-      answer.map { .success($0) } ?? .failure(.refused(status: nil, "the \(name) said no")))
+  /// Has `cancel` called when the answer is no longer wanted, or has come.
+  func onEnd(of number: Int, _ cancel: @escaping @Sendable () -> Void) {
+    open[number]?.cancel = cancel
+  }
+
+  /// Late and second answers are ignored.
+  func answer(_ number: Int, _ answer: Answer) {
+    finish(number, .success(answer))
   }
 
   func cancelAll() {
-    for question in open.values { loop.remove(question.timer) }
+    for question in open.values {
+      loop.remove(question.timer)
+      question.cancel?()
+    }
     open.removeAll()
   }
 
-  private func finish(_ number: Int, _ result: Authorization.Result) {
+  private func finish(_ number: Int, _ result: Result<Answer, AuthorizationFailure>) {
     guard let question = open.removeValue(forKey: number) else { return }
     loop.remove(question.timer)
+    question.cancel?()
     question.completion(result)
   }
+}
+
+/// No two questions of the process share a number: an answer for an earlier connection must not match.
+private enum QuestionNumber {
+  private static let last = Atomic<Int>(0)
+
+  static func next() -> Int { last.wrappingAdd(1, ordering: .relaxed).newValue }
 }

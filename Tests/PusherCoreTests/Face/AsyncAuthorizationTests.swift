@@ -1,0 +1,252 @@
+import PusherCore
+import PusherServer
+import TestSupport
+import Testing
+
+private func sign(_ socketID: String, _ channel: String) -> PusherAuth {
+  let application = Application.forTests()
+  return SubscriptionSignature(key: application.key, secret: application.secret)
+    .authorize(socketID: socketID, channel: channel)
+}
+
+private struct Broken: Error, Equatable {
+  var what = "the database"
+}
+
+/// An actor whose isolated method is the authoriser's.
+private actor Signatures: AsyncAuthorizer, AsyncUserAuthenticator {
+  private var count = 0
+
+  func authorization(socketID: String, channelName: String) async throws -> PusherAuth? {
+    count += 1
+    await Task.yield()
+    switch channelName {
+    case "private-never": return nil
+    case "private-broken": throw Broken(what: "call \(count)")
+    default: return sign(socketID, channelName)
+    }
+  }
+
+  func authentication(socketID: String) async throws -> PusherUserAuth? {
+    count += 1
+    guard count > 1 else { throw Broken() }
+    let data = #"{"id":"9"}"#
+    let application = Application.forTests()
+    let auth = SubscriptionSignature(key: application.key, secret: application.secret)
+      .signIn(socketID: socketID, userData: data)
+    return PusherUserAuth(auth: auth, userData: data)
+  }
+}
+
+/// An authoriser that only ends when its task is cancelled, and tells so.
+private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
+  let asked = Gathered<String>()
+  let cancelled = Gathered<String>()
+
+  private func wait(_ channel: String) async throws {
+    asked.add(channel)
+    defer { cancelled.add(channel) }
+    try await Task.sleep(for: .seconds(86_400))
+  }
+
+  func authorization(socketID: String, channelName: String) async throws -> PusherAuth? {
+    try await wait(channelName)
+    return nil
+  }
+
+  func request(socketID: String, channelName: String) async throws -> AuthRequest? {
+    try await wait(channelName)
+    return nil
+  }
+}
+
+/// Authorisers of asynchronous code, and those that say why they have no answer.
+@Suite(.ownThread) struct `Asynchronous authorisation` {
+  let service: LocalService
+  let delegate = RecordingDelegate()
+  init() throws { service = try LocalService() }
+
+  /// The tasks of a busy test run may come late, so there is time.
+  private func pusher(
+    _ method: AuthMethod, user: UserAuthMethod = .noMethod, timeout: Duration = .seconds(60)
+  ) -> Pusher {
+    var options = service.options(method)
+    options.userAuthMethod = user
+    options.connectTimeout = timeout
+    let pusher = Pusher(key: service.pusher().key, options: options)
+    pusher.connection.reconnectDelay = .milliseconds(10)
+    pusher.connection.maxReconnectGapInSeconds = 0.02
+    pusher.delegate = delegate
+    return pusher
+  }
+
+  @Test func `an actor authorises, and nil is a no`() async throws {
+    let pusher = pusher(.authorizer(authorizer: Signatures()))
+    let channel = pusher.subscribe("private-a")
+    pusher.subscribe("private-never")
+    pusher.connect()
+    try await channel.subscribed()
+    let failed = try #require(try await delegate.failed.wait().first)
+    #expect(failed.name == "private-never")
+    #expect(failed.error.message == "the authorizer said no")
+    #expect(failed.error.underlyingError == nil)
+  }
+
+  @Test func `a thrown error reaches the delegate, the channel and its failures, each time`()
+    async throws
+  {
+    let pusher = pusher(.authorizer(authorizer: Signatures()))
+    let channel = pusher.subscribe("private-broken")
+    var failures = channel.failures.makeAsyncIterator()
+    pusher.connect()
+    for number in 1...2 {
+      let expected = Broken(what: "call \(number)")
+      let told = try await delegate.failed.wait(for: number)[number - 1].error
+      #expect(told.underlyingError as? Broken == expected)
+      #expect(told.type == "AuthError" && told.message.hasPrefix("the authorizer failed: Broken("))
+      #expect(await failures.next()?.underlyingError as? Broken == expected)
+      #expect(channel.failure?.underlyingError as? Broken == expected)
+      let thrown = await #expect(throws: SubscriptionFailure.self) {
+        try await channel.subscribed()
+      }
+      #expect(thrown?.underlyingError as? Broken == expected)
+      pusher.subscribe("private-broken")
+    }
+  }
+
+  @Test func `a completion handler may give an error too`() async throws {
+    struct Own: ResultAuthorizer {
+      func fetchAuth(
+        socketID: String, channelName: String,
+        completionHandler: @escaping @Sendable (Result<PusherAuth, any Error>) -> Void
+      ) {
+        let isWelcome = channelName == "private-a"
+        completionHandler(isWelcome ? .success(sign(socketID, channelName)) : .failure(Broken()))
+      }
+    }
+    let pusher = pusher(.authorizer(authorizer: Own()))
+    pusher.subscribe("private-a")
+    pusher.subscribe("private-b")
+    pusher.connect()
+    #expect(try await delegate.subscribed.wait() == ["private-a"])
+    let failed = try #require(try await delegate.failed.wait().first)
+    #expect(failed.error.underlyingError as? Broken == Broken())
+  }
+
+  @Test func `what is not available is asked for again, a few times unless it has worked`()
+    async throws
+  {
+    final class Restarted: AsyncAuthorizer {
+      let asked = Gathered<String>()
+      func authorization(socketID: String, channelName: String) async throws -> PusherAuth? {
+        asked.add(channelName)
+        let count = asked.values.filter { $0 == channelName }.count
+        guard channelName == "private-a", count == 3 else {
+          throw AuthorizationUnavailable("the database is restarted")
+        }
+        return sign(socketID, channelName)
+      }
+    }
+    let authorizer = Restarted()
+    let pusher = pusher(.authorizer(authorizer: authorizer))
+    pusher.subscribe("private-a")
+    pusher.subscribe("private-b")
+    pusher.connect()
+    #expect(try await delegate.subscribed.wait() == ["private-a"])
+    let failed = try #require(try await delegate.failed.wait().first)
+    #expect(failed.name == "private-b")
+    #expect(failed.error.message == "the authorizer failed: the database is restarted")
+    #expect(failed.error.underlyingError is AuthorizationUnavailable)
+    #expect(authorizer.asked.values.count == 6)
+  }
+
+  @Test func `a user is authenticated by asynchronous code, and its error is told`() async throws {
+    let pusher = pusher(.noMethod, user: .authenticator(authenticator: Signatures()))
+    pusher.signIn()
+    pusher.connect()
+    let failed = try #require(try await delegate.signInFailed.wait().first)
+    #expect(failed.error.underlyingError as? Broken == Broken())
+    #expect(pusher.user.failure?.underlyingError as? Broken == Broken())
+    pusher.signIn()
+    #expect(try await delegate.signedIn.wait() == [#"9 {"id":"9"}"#])
+  }
+
+  @Test func `a request is built by asynchronous code, for instance with a token`() async throws {
+    actor Builder: AsyncAuthRequestBuilder {
+      let url: String
+      init(url: String) { self.url = url }
+      func request(socketID: String, channelName: String) async throws -> AuthRequest? {
+        if channelName == "private-broken" { throw Broken() }
+        if channelName == "private-never" { return nil }
+        let form = "socket_id=\(socketID)&channel_name=\(channelName)"
+        var request = AuthRequest(url: url, httpBody: form)
+        request.setValue("token", forHTTPHeaderField: "Authorization")
+        return request
+      }
+    }
+    let endpoint = try LocalEndpoint { request in
+      let auth = sign(request.form["socket_id"] ?? "", request.form["channel_name"] ?? "")
+      return (200, JSONValue.object([.init("auth", .string(auth.auth))]).jsonText)
+    }
+    let pusher = pusher(.authRequestBuilder(authRequestBuilder: Builder(url: endpoint.url)))
+    pusher.connect()
+    pusher.subscribe("private-a")
+    _ = try await delegate.subscribed.wait()
+    #expect(endpoint.requests.values.first?.head.contains("Authorization: token") == true)
+    pusher.subscribe("private-never")
+    pusher.subscribe("private-broken")
+    let failed = try await delegate.failed.wait(for: 2)
+    let never = failed.first { $0.name == "private-never" }
+    #expect(never?.error.message == "the request builder made no request")
+    let broken = failed.first { $0.name == "private-broken" }
+    #expect(broken?.error.underlyingError as? Broken == Broken())
+  }
+
+  @Test(arguments: ["disconnect", "release", "loss"])
+  func `the task is cancelled when the answer is no longer wanted`(_ way: String) async throws {
+    let endless = Endless()
+    for method in [
+      AuthMethod.authorizer(authorizer: endless),
+      .authRequestBuilder(authRequestBuilder: endless),
+    ] {
+      let service = try LocalService()
+      let before = (endless.asked.values.count, endless.cancelled.values.count)
+      var pusher: Pusher? = Pusher(key: service.pusher().key, options: service.options(method))
+      pusher?.subscribe("private-a")
+      pusher?.connect()
+      _ = try await endless.asked.wait(for: before.0 + 1)
+      switch way {
+      case "disconnect": pusher?.disconnect()
+      case "release": pusher = nil
+      default: await service.stop()
+      }
+      _ = try await endless.cancelled.wait(for: before.1 + 1)
+      withExtendedLifetime(pusher) {}
+    }
+  }
+
+  @Test func `the task is cancelled when time is up`() async throws {
+    let endless = Endless()
+    let pusher = pusher(.authorizer(authorizer: endless), timeout: .milliseconds(300))
+    pusher.subscribe("private-a")
+    pusher.connect()
+    _ = try await endless.cancelled.wait()
+    let failed = try #require(try await delegate.failed.wait().first)
+    #expect(failed.error.message == "the authorizer gave no answer within 0.3 s")
+    #expect(failed.error.underlyingError == nil)
+  }
+
+  @Test func `an asynchronous authoriser answers whoever asks by a completion handler`()
+    async throws
+  {
+    let auths = Gathered<PusherAuth?>()
+    let users = Gathered<PusherUserAuth?>()
+    let signatures = Signatures()
+    signatures.fetchAuthValue(socketID: "1.2", channelName: "private-a") { auths.add($0) }
+    #expect(try await auths.wait().first == sign("1.2", "private-a"))
+    signatures.fetchAuthValue(socketID: "1.2", channelName: "private-broken") { auths.add($0) }
+    #expect(try await auths.wait(for: 2).last == .some(nil))
+    signatures.fetchUserAuth(socketID: "1.2") { users.add($0) }
+    #expect(try await users.wait().first??.userData == #"{"id":"9"}"#)
+  }
+}
