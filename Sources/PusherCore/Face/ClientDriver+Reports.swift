@@ -15,13 +15,15 @@ extension ClientDriver: ChannelsFeedDelegate {
     let count = isCount ? noteSubscriptionCount(event, dispatcher) : nil
     dispatcher.dispatch(event, named: name)
     if let count, let channel = event.channelName {
-      delegate?.subscriptionCountChanged(channelName: channel, count: count)
+      tell(.subscriptionCount(channel: channel, count))
     }
     pauseWhileHeld()
   }
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
     log(isSent ? "sent: \(Self.masked(text()))" : "received: \(text())")
+    // An asynchronous delegate may be behind with messages alone.
+    pauseWhileHeld()
   }
 
   func feedClosed() {
@@ -42,7 +44,7 @@ extension ClientDriver: ChannelsFeedDelegate {
       if let veto = run.veto {
         log("not connected again: \(veto)")
       } else if wasEstablished {
-        delegate?.connectionDidDisconnect(connection, error: nil, willAttemptReconnect: false)
+        tell(.disconnected(nil, willRetry: false))
       }
     case .lost(let loss, _), .retriesExhausted(let loss, _, _):
       log("disconnected for good: \(loss)")
@@ -59,17 +61,18 @@ extension ClientDriver: ChannelsFeedDelegate {
     case .ended(let end): run.end = end
     case .gap(let start, let end):
       guard run.dispatcher.isLive else { return }
-      missed(PusherGap(from: start, to: end, at: now), run)
-      delegate?.connectionMayHaveMissedEvents(connection, during: start.duration(to: end))
+      let gap = PusherGap(from: start, to: end, at: now)
+      missed(gap, run)
+      tell(.gap(gap, length: start.duration(to: end)))
     case .opened, .redirected, .reconnectionTime: break
     }
   }
 
   func feed(reports event: SessionEvent, at now: Instant) {
     guard let run else { return }
+    defer { pauseWhileHeld() }
     if case .connected(let socketID, _) = event { return connected(run, socketID) }
     if run.dispatcher.isLive { report(event, run) }
-    pauseWhileHeld()
   }
 
   /// Tells the sequences of the client and of the channels that have missed something.
@@ -87,7 +90,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     guard
       connection.change(to: .connected, generation: run.generation, socketId: socketID)
     else { return }
-    delegate?.connectionDidConnect(connection)
+    tell(.connected)
   }
 
   private func disconnected(_ run: ClientRun, _ loss: ConnectionLoss, retryIn delay: Duration?) {
@@ -110,13 +113,10 @@ extension ClientDriver: ChannelsFeedDelegate {
   }
 
   private func lost(_ loss: ConnectionLoss, _ run: ClientRun, willAttemptReconnect: Bool) {
-    if run.isEstablished {
-      delegate?.connectionDidDisconnect(
-        connection, error: loss, willAttemptReconnect: willAttemptReconnect)
-    } else {
-      delegate?.connectionDidFail(
-        connection, error: loss, willAttemptReconnect: willAttemptReconnect)
-    }
+    tell(
+      run.isEstablished
+        ? .disconnected(loss, willRetry: willAttemptReconnect)
+        : .failed(loss, willRetry: willAttemptReconnect))
   }
 
   /// Tells what happened to channels.
@@ -130,14 +130,20 @@ extension ClientDriver: ChannelsFeedDelegate {
         "\(name) has more members than the \(limits.members), or \(limits.bytes) bytes, that are kept"
       )
     case .memberAdded(let name, let member):
-      (run.dispatcher.channels[name] as? PusherPresenceChannel)?.noteAdded(member)
+      if let channel = run.dispatcher.channels[name] as? PusherPresenceChannel {
+        channel.noteAdded(member)
+        tell(.memberAdded(member, channel))
+      }
       run.dispatcher.dispatch(publicName("member_added"), channel: name) { member.json }
     case .memberRemoved(let name, let member):
-      (run.dispatcher.channels[name] as? PusherPresenceChannel)?.noteRemoved(member)
+      if let channel = run.dispatcher.channels[name] as? PusherPresenceChannel {
+        channel.noteRemoved(member)
+        tell(.memberRemoved(member, channel))
+      }
       run.dispatcher.dispatch(publicName("member_removed"), channel: name) { member.json }
     case .error(let code, let message):
       log("error \(code.map(String.init) ?? "without code"): \(message)")
-      delegate?.receivedError(error: PusherError(message: message, code: code))
+      tell(.error(PusherError(message: message, code: code)))
       run.dispatcher.dispatch(publicName("error"), channel: nil) {
         ["code": code.map(JSONValue.integer) ?? .null, "message": .string(message)]
       }
@@ -145,7 +151,7 @@ extension ClientDriver: ChannelsFeedDelegate {
       log("authorisation of \(name) is asked for again in \(delay.inWords): \(reason)")
     case .decryptionFailed(let name, let event, let data, let reason):
       log("event \(event) on \(name) could not be decrypted: \(reason)")
-      delegate?.failedToDecryptEvent(eventName: event, channelName: name, data: data)
+      tell(.undecrypted(event: event, channel: name, data: data))
     case .unknownInternalEvent(let name, let channel):
       log(
         "event \(name)\(channel.map { " on \($0)" } ?? "") was left out: this version does not know it"
@@ -168,7 +174,7 @@ extension ClientDriver: ChannelsFeedDelegate {
       return ["presence": roster.json]
     }
     // After the handlers, as in PusherSwift: a handler that is bound now gets no earlier event.
-    delegate?.subscribedToChannel(name: name)
+    tell(.subscribed(channel: name))
     flush(channel)
   }
 
@@ -179,8 +185,9 @@ extension ClientDriver: ChannelsFeedDelegate {
     failure.underlyingError = run.signer.takeError(about: name)
     run.dispatcher.channels[name]?.noteFailed(failure)
     let answer = run.signer.takeAnswer(about: name)
-    delegate?.failedToSubscribeToChannel(
-      name: name, response: answer?.response, data: answer?.body, error: failure)
+    tell(
+      .subscriptionFailed(
+        channel: name, response: answer?.response, data: answer?.body, error: failure))
     run.dispatcher.dispatch(publicName("subscription_error"), channel: name) {
       [
         "type": .string(failure.type), "error": .string(failure.message),
@@ -232,7 +239,7 @@ extension ClientDriver: ChannelsFeedDelegate {
         data: [
           "name": .string(change.name), "user_ids": .array(userIDs.map(JSONValue.string)),
         ])
-      delegate?.watchlistChanged(change)
+      tell(.watchlist(change))
     default: break
     }
   }
@@ -252,7 +259,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     run.dispatcher.dispatch(publicName("signin_success"), channel: nil) {
       ["user_data": .string(userData.jsonText)]
     }
-    delegate?.signedIn(userId: userID, userData: userData)
+    tell(.signedIn(userID: userID, userData: userData))
   }
 
   /// The user is not signed in, or gets no events of the user's own.
@@ -262,7 +269,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     failure.underlyingError = run.signer.takeUserError()
     connection.userState.noteFailed(failure)
     let answer = run.signer.takeUserAnswer()
-    delegate?.failedToSignIn(response: answer?.response, data: answer?.body, error: failure)
+    tell(.signInFailed(response: answer?.response, data: answer?.body, error: failure))
   }
 }
 

@@ -104,8 +104,8 @@ final class ClientDriver: LoopMember {
     case .answered(let question, let answer): run?.signer.answer(question, answer)
     case .signIn: run?.feed.signIn()
     case .refuse(let channel, let failure):
-      delegate?.failedToSubscribeToChannel(
-        name: channel.name, response: nil, data: nil, error: failure)
+      tell(
+        .subscriptionFailed(channel: channel.name, response: nil, data: nil, error: failure))
     case .trim: run?.dispatcher.trim()
     case .read: run?.feed.isPaused = connection.readingHold.isHeld
     case .shutDown:
@@ -141,7 +141,7 @@ final class ClientDriver: LoopMember {
     } catch {
       connection.change(to: .disconnected, generation: generation, because: error)
       log("cannot connect: \(error)")
-      delegate?.connectionDidFail(connection, error: error, willAttemptReconnect: false)
+      tell(.failed(error, willRetry: false))
     }
   }
 
@@ -249,10 +249,14 @@ final class ClientDriver: LoopMember {
 
   // MARK: Words
 
-  /// Tells the delegate what goes on.
+  /// Tells the delegates what has happened.
+  func tell(_ notice: @autoclosure () -> DelegateNotice) {
+    connection.tell(notice())
+  }
+
+  /// Tells the delegates what goes on.
   func log(_ message: @autoclosure () -> String) {
-    guard let delegate else { return }
-    delegate.debugLog(message: message())
+    tell(.log(message()))
   }
 }
 

@@ -45,6 +45,12 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
     set { connection.delegate = newValue }
   }
 
+  /// The delegate that may be an actor: the same as the connection's ``PusherConnection/asyncDelegate``.
+  public weak var asyncDelegate: (any PusherAsyncDelegate)? {
+    get { connection.asyncDelegate }
+    set { connection.asyncDelegate = newValue }
+  }
+
   /// Connects, and subscribes to every wanted channel once there is a connection.
   ///
   /// It returns at once; the delegate learns the result. Nothing happens while the client is connecting or connected;

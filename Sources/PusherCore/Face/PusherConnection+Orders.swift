@@ -110,16 +110,14 @@ extension PusherConnection {
 
   /// There is no callback thread, so the delegate is called on this one.
   func threadFailed(_ reason: String) {
-    let delegate = state.withLock { state in
+    state.withLock { state in
       state.thread = ThreadOrders()
       liveGeneration.store(0, ordering: .relaxed)
       state.failure = PusherConfigurationError.system(reason)
       Self.change(&state, to: .disconnected)
-      return state.delegate
     }
     deliverChanges()
-    delegate?.connectionDidFail(
-      self, error: PusherConfigurationError.system(reason), willAttemptReconnect: false)
+    tell(.failed(PusherConfigurationError.system(reason), willRetry: false))
   }
 
   /// Ends everything; nothing works afterwards.
@@ -140,6 +138,7 @@ extension PusherConnection {
     for channel in channels.elements { channel.end() }
     bindings.unbindAll()
     userState.end()
+    endNotices()
     userDataFetcher = nil
     wakeUp?.signal()
   }
@@ -178,12 +177,12 @@ extension PusherConnection {
   /// Tells the delegate how the state has changed; only on the callback thread.
   func deliverChanges() {
     while true {
-      let (changes, delegate) = state.withLock { state in
+      let changes = state.withLock { state in
         defer { state.changes = [] }
-        return (state.changes, state.delegate)
+        return state.changes
       }
       if changes.isEmpty { return }
-      for change in changes { delegate?.changedConnectionState(from: change.old, to: change.new) }
+      for change in changes { tell(.changed(from: change.old, to: change.new)) }
     }
   }
 }

@@ -11,8 +11,9 @@ public final class PusherConnection: Sendable {
   let thread: LoopThread
   /// The ``Status/generation`` whose events are handed out, 0 for none; read for every event.
   let liveGeneration = Atomic<Int>(0)
-  /// Whether sequences are behind.
+  /// Whether sequences or the asynchronous delegate are behind.
   let readingHold = ReadingHold()
+  private let notices = DelegateQueue()
 
   /// The state that all threads share.
   struct Status {
@@ -34,6 +35,7 @@ public final class PusherConnection: Sendable {
     var failedAttempts = 0
     var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)?
     weak var delegate: (any PusherDelegate)?
+    weak var asyncDelegate: (any PusherAsyncDelegate)?
   }
 
   /// Which app, where and how.
@@ -83,6 +85,28 @@ public final class PusherConnection: Sendable {
   public weak var delegate: (any PusherDelegate)? {
     get { state.withLock { $0.delegate } }
     set { state.withLock { $0.delegate = newValue } }
+  }
+
+  /// The delegate with asynchronous methods, which may be an actor; referred to weakly, so you must keep it.
+  ///
+  /// Another one is told what had not been told yet.
+  public weak var asyncDelegate: (any PusherAsyncDelegate)? {
+    get { state.withLock { $0.asyncDelegate } }
+    set { state.withLock { $0.asyncDelegate = newValue } }
+  }
+
+  /// Tells the delegates, the asynchronous one later.
+  func tell(_ notice: @autoclosure () -> DelegateNotice) {
+    let (delegate, asyncDelegate) = state.withLock { ($0.delegate, $0.asyncDelegate) }
+    guard delegate != nil || asyncDelegate != nil else { return }
+    let notice = notice()
+    if asyncDelegate != nil { notices.add(notice, of: self) }
+    if let delegate { notice.tell(delegate, of: self) }
+  }
+
+  /// The client is gone.
+  func endNotices() {
+    notices.end()
   }
 
   /// Names this client's member on presence channels, with ``AuthMethod/inline(secret:)``; without it the socket's id

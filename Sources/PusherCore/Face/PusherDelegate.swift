@@ -1,7 +1,9 @@
 /// Learns what happens to a client's connection and channels; every method has a default that does nothing.
 ///
 /// All calls come on the client's callback thread, one at a time and in the order in which things happened; see
-/// ``Pusher``. The client refers to its delegate weakly.
+/// ``Pusher``. The client refers to its delegate weakly, so a delegate may keep its client.
+///
+/// An actor, or a class of the main actor, is a ``PusherAsyncDelegate`` instead.
 public protocol PusherDelegate: PusherDelegateSignatures, Sendable {
   /// The state changed.
   func changedConnectionState(from old: ConnectionState, to new: ConnectionState)

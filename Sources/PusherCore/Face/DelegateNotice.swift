@@ -1,0 +1,140 @@
+/// What a client tells its delegates.
+enum DelegateNotice: Sendable {
+  case changed(from: ConnectionState, to: ConnectionState)
+  case subscribed(channel: String)
+  case subscriptionFailed(
+    channel: String, response: AuthResponse?, data: String?, error: SubscriptionFailure)
+  /// Presence channels have delegates of their own beside the asynchronous one.
+  case memberAdded(PusherPresenceChannelMember, PusherPresenceChannel)
+  case memberRemoved(PusherPresenceChannelMember, PusherPresenceChannel)
+  case signedIn(userID: String, userData: JSONValue)
+  case signInFailed(response: AuthResponse?, data: String?, error: SubscriptionFailure)
+  case watchlist(PusherWatchlistEvent)
+  case subscriptionCount(channel: String, Int)
+  case log(String)
+  case error(PusherError)
+  case undecrypted(event: String, channel: String, data: String?)
+  case connected
+  case disconnected(ConnectionLoss?, willRetry: Bool)
+  case failed(any Error, willRetry: Bool)
+  case gap(PusherGap, length: Duration)
+
+  func tell(_ delegate: any PusherDelegate, of connection: PusherConnection) {
+    switch self {
+    case .changed(let old, let new): delegate.changedConnectionState(from: old, to: new)
+    case .subscribed(let channel): delegate.subscribedToChannel(name: channel)
+    case .subscriptionFailed(let channel, let response, let data, let error):
+      delegate.failedToSubscribeToChannel(
+        name: channel, response: response, data: data, error: error)
+    case .memberAdded, .memberRemoved: break
+    case .signedIn(let userID, let userData):
+      delegate.signedIn(userId: userID, userData: userData)
+    case .signInFailed(let response, let data, let error):
+      delegate.failedToSignIn(response: response, data: data, error: error)
+    case .watchlist(let event): delegate.watchlistChanged(event)
+    case .subscriptionCount(let channel, let count):
+      delegate.subscriptionCountChanged(channelName: channel, count: count)
+    case .log(let message): delegate.debugLog(message: message)
+    case .error(let error): delegate.receivedError(error: error)
+    case .undecrypted(let event, let channel, let data):
+      delegate.failedToDecryptEvent(eventName: event, channelName: channel, data: data)
+    case .connected: delegate.connectionDidConnect(connection)
+    case .disconnected(let loss, let willRetry):
+      delegate.connectionDidDisconnect(connection, error: loss, willAttemptReconnect: willRetry)
+    case .failed(let error, let willRetry):
+      delegate.connectionDidFail(connection, error: error, willAttemptReconnect: willRetry)
+    case .gap(_, let length): delegate.connectionMayHaveMissedEvents(connection, during: length)
+    }
+  }
+
+  func tell(_ delegate: any PusherAsyncDelegate, of connection: PusherConnection) async {
+    switch self {
+    case .changed(let old, let new): await delegate.changedConnectionState(from: old, to: new)
+    case .subscribed(let channel): await delegate.subscribedToChannel(name: channel)
+    case .subscriptionFailed(let channel, let response, let data, let error):
+      await delegate.failedToSubscribeToChannel(
+        name: channel, response: response, data: data, error: error)
+    case .memberAdded(let member, let channel): await delegate.memberAdded(member, to: channel)
+    case .memberRemoved(let member, let channel):
+      await delegate.memberRemoved(member, from: channel)
+    case .signedIn(let userID, let userData):
+      await delegate.signedIn(userId: userID, userData: userData)
+    case .signInFailed(let response, let data, let error):
+      await delegate.failedToSignIn(response: response, data: data, error: error)
+    case .watchlist(let event): await delegate.watchlistChanged(event)
+    case .subscriptionCount(let channel, let count):
+      await delegate.subscriptionCountChanged(channelName: channel, count: count)
+    case .log(let message): await delegate.debugLog(message: message)
+    case .error(let error): await delegate.receivedError(error: error)
+    case .undecrypted(let event, let channel, let data):
+      await delegate.failedToDecryptEvent(eventName: event, channelName: channel, data: data)
+    case .connected: await delegate.connectionDidConnect(connection)
+    case .disconnected(let loss, let willRetry):
+      await delegate.connectionDidDisconnect(
+        connection, error: loss, willAttemptReconnect: willRetry)
+    case .failed(let error, let willRetry):
+      await delegate.connectionDidFail(connection, error: error, willAttemptReconnect: willRetry)
+    case .gap(let gap, _): await delegate.connectionMayHaveMissedEvents(connection, in: gap)
+    }
+  }
+}
+
+/// What waits for an asynchronous delegate, and the task that tells it, which lasts while something waits.
+final class DelegateQueue: Sendable {
+  private struct Status {
+    var buffer = EventBuffer<DelegateNotice>(.suspending)
+    var task: Task<Void, Never>?
+    var isTelling = false
+    var isHolding = false
+    var isOver = false
+  }
+
+  private let state = Locked(Status())
+
+  /// Tells the asynchronous delegate of `connection` after everything that waits already.
+  func add(_ notice: DelegateNotice, of connection: PusherConnection) {
+    let (mustStart, isFull) = state.withLock { state -> (Bool, Bool) in
+      guard !state.isOver else { return (false, false) }
+      state.buffer.add(notice)
+      let isFull = state.buffer.isFull && !state.isHolding
+      if isFull { state.isHolding = true }
+      defer { state.isTelling = true }
+      return (!state.isTelling, isFull)
+    }
+    if isFull { connection.hold(reading: true) }
+    guard mustStart else { return }
+    let task = Task { await tell(of: connection) }
+    state.withLock { state in
+      if state.isOver { task.cancel() } else if state.isTelling { state.task = task }
+    }
+  }
+
+  private func tell(of connection: PusherConnection) async {
+    while let notice = take(for: connection) {
+      if let delegate = connection.asyncDelegate { await notice.tell(delegate, of: connection) }
+    }
+  }
+
+  private func take(for connection: PusherConnection) -> DelegateNotice? {
+    let (notice, hasCaughtUp) = state.withLock { state -> (DelegateNotice?, Bool) in
+      let notice = state.buffer.take()?.event
+      if notice == nil { (state.isTelling, state.task) = (false, nil) }
+      guard state.isHolding, state.buffer.hasRoom else { return (notice, false) }
+      state.isHolding = false
+      return (notice, true)
+    }
+    if hasCaughtUp { connection.hold(reading: false) }
+    return notice
+  }
+
+  /// The client is gone: nothing more is told.
+  func end() {
+    let task = state.withLock { state in
+      state.isOver = true
+      state.buffer.removeAll()
+      defer { state.task = nil }
+      return state.task
+    }
+    task?.cancel()
+  }
+}

@@ -1,0 +1,204 @@
+import PusherCore
+import PusherServer
+import TestSupport
+import Testing
+
+/// An actor that notes what it is told; no method needs a word about isolation.
+private actor Notes: PusherAsyncDelegate {
+  private(set) var lines: [String] = []
+  let added = Gathered<String>()
+
+  private func add(_ line: String) async {
+    // Another call in between would show in the order.
+    await Task.yield()
+    lines.append(line)
+    added.add(line)
+  }
+
+  func changedConnectionState(from old: ConnectionState, to new: ConnectionState) async {
+    await add("\(old) > \(new)")
+  }
+
+  func connectionDidConnect(_ connection: PusherConnection) async { await add("connected") }
+
+  func subscribedToChannel(name: String) async { await add("subscribed \(name)") }
+
+  func failedToSubscribeToChannel(
+    name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure
+  ) async {
+    await add("failed \(name)")
+  }
+
+  func memberAdded(
+    _ member: PusherPresenceChannelMember, to channel: PusherPresenceChannel
+  ) async {
+    await add("added \(member.userId) to \(channel.name)")
+  }
+
+  func memberRemoved(
+    _ member: PusherPresenceChannelMember, from channel: PusherPresenceChannel
+  ) async {
+    await add("removed \(member.userId) from \(channel.name)")
+  }
+
+  func connectionDidDisconnect(
+    _ connection: PusherConnection, error: ConnectionLoss?, willAttemptReconnect: Bool
+  ) async {
+    await add("disconnected")
+  }
+
+  func connectionMayHaveMissedEvents(_ connection: PusherConnection, in gap: PusherGap) async {
+    await add("gap")
+  }
+}
+
+/// A class of the main actor, with methods that are not asynchronous.
+@MainActor private final class Status: PusherAsyncDelegate {
+  private(set) var text = ""
+  let changed = Gathered<String>()
+
+  func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
+    MainActor.assertIsolated()
+    text = new.stringValue()
+    changed.add(text)
+  }
+}
+
+/// A delegate that cannot go on until the test lets it.
+private actor Slow: PusherAsyncDelegate {
+  let begun = Gathered<Int>()
+  let cancelled = Gathered<Int>()
+  let errors = Gathered<Int?>()
+  private var isWaiting = true
+  private var reader: CheckedContinuation<Void, Never>?
+
+  func goOn() {
+    isWaiting = false
+    reader?.resume()
+  }
+
+  func connectionDidConnect(_ connection: PusherConnection) async {
+    begun.add(1)
+    await withTaskCancellationHandler {
+      if isWaiting { await withCheckedContinuation { reader = $0 } }
+    } onCancel: {
+      cancelled.add(1)
+    }
+  }
+
+  func receivedError(error: PusherError) { errors.add(error.code) }
+}
+
+/// Delegates that are actors.
+@Suite(.ownThread) struct `Asynchronous delegates` {
+  let service: LocalService
+  init() throws { service = try LocalService() }
+
+  @Test func `an actor is told everything in the order in which it happened`() async throws {
+    let notes = Notes()
+    let pusher = service.signingPusher()
+    pusher.asyncDelegate = notes
+    pusher.connection.userDataFetcher = { PusherPresenceChannelMember(userId: "me") }
+    pusher.connection.reconnectDelay = .milliseconds(10)
+    let room = pusher.subscribe("presence-room")
+    try await pusher.connected()
+    try await room.subscribed()
+    pusher.subscribe("two words")
+    _ = try await notes.added.wait(for: 5)
+
+    let other = service.signingPusher()
+    other.connection.userDataFetcher = { PusherPresenceChannelMember(userId: "you") }
+    other.subscribe("presence-room")
+    other.connect()
+    _ = try await notes.added.wait(for: 6)
+    other.disconnect()
+    _ = try await notes.added.wait(for: 7)
+    await service.stop()
+    let next = try service.successor()
+    _ = try await notes.added.wait(for: 13)
+    pusher.disconnect()
+    let told = try await notes.added.wait(for: 16)
+    #expect(
+      told
+        == [
+          "disconnected > connecting", "connecting > connected", "connected",
+          "subscribed presence-room", "failed two words",
+          "added you to presence-room", "removed you from presence-room",
+          "connected > reconnecting", "disconnected", "reconnecting > connected", "connected",
+          "subscribed presence-room", "gap", "connected > disconnecting",
+          "disconnecting > disconnected", "disconnected",
+        ])
+    #expect(await notes.lines == told)
+    withExtendedLifetime(next) {}
+  }
+
+  @Test @MainActor func `a class of the main actor needs no nonisolated methods`() async throws {
+    let status = Status()
+    let pusher = service.pusher()
+    pusher.asyncDelegate = status
+    try await pusher.connected()
+    #expect(try await status.changed.wait(for: 2) == ["connecting", "connected"])
+    #expect(status.text == "connected")
+  }
+
+  @Test func `a slow delegate holds the socket, and loses nothing`() async throws {
+    let count = 3000
+    let server = try RawServer { peer in
+      RawServer.greet(peer)
+      _ = peer.receive()
+      var bytes: [UInt8] = []
+      for number in 0..<count {
+        bytes += textFrame(
+          #"{"event":"pusher:error","data":{"code":\#(number),"message":"m"}}"#)
+      }
+      peer.send(bytes)
+      peer.waitForEnd()
+    }
+    let pusher = Pusher(
+      key: "key",
+      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+    let (slow, recorder) = (Slow(), RecordingDelegate(of: pusher))
+    pusher.asyncDelegate = slow
+    pusher.subscribe("a")
+    pusher.connect()
+    _ = try await slow.begun.wait()
+    _ = try await recorder.errors.wait(for: 300)
+    for number in 1...2 {
+      pusher.subscribe("two words")
+      _ = try await recorder.failed.wait(for: number)
+    }
+    #expect(recorder.errors.values.count < 1024)
+    await slow.goOn()
+    #expect(try await slow.errors.wait(for: count) == (0..<count).map { $0 })
+  }
+
+  @Test func `a client that is released cancels the call, and tells nothing more`() async throws {
+    let slow = Slow()
+    var pusher: Pusher? = service.pusher()
+    pusher?.asyncDelegate = slow
+    pusher?.connect()
+    _ = try await slow.begun.wait()
+    pusher = nil
+    _ = try await slow.cancelled.wait()
+    await slow.goOn()
+  }
+
+  @Test func `the client does not keep its delegate, and one that is gone is told nothing`()
+    async throws
+  {
+    var notes: Notes? = Notes()
+    weak let released = notes
+    let pusher = service.pusher()
+    let recorder = RecordingDelegate(of: pusher)
+    pusher.asyncDelegate = notes
+    try await pusher.connected()
+    let added = try #require(notes?.added)
+    _ = try await added.wait(for: 3)
+    notes = nil
+    while released != nil { await Task.yield() }
+    pusher.disconnect()
+    _ = try await recorder.states.wait(for: 4)
+    #expect(added.values.count == 3)
+    #expect(pusher.asyncDelegate == nil)
+  }
+}
