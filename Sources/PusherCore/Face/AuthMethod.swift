@@ -44,6 +44,8 @@ public protocol AuthRequestBuilderProtocol: Sendable {
 }
 
 /// Gets a channel's authorisation by your own code.
+///
+/// The client keeps it, so it must refer to its client weakly, if at all.
 public protocol Authorizer: Sendable {
   /// Answers with the authorisation, or `nil` to refuse the channel.
   ///

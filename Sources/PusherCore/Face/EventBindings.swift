@@ -17,6 +17,10 @@ public struct PusherBinding: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// A client, a channel or a user: something whose events handlers are bound to.
+///
+/// A handler is kept until it is unbound, its channel is unsubscribed or its client is gone, and keeps what it refers to. So
+/// one that refers to its own client keeps that connected forever: let it capture the client weakly, or bind it to an
+/// owner by ``bind(eventName:to:eventCallback:)``.
 public protocol PusherEventBindings: Sendable {
   /// What is bound; only the library can do anything with it.
   var handlers: PusherHandlers { get }
@@ -70,6 +74,31 @@ extension PusherEventBindings {
     }
   }
 
+  /// Calls `eventCallback` with `owner` for every event, until `owner` is gone.
+  ///
+  /// ```swift
+  /// channel.bind(eventName: "new-price", to: self) { view, event in view.show(event) }
+  /// ```
+  ///
+  /// The binding does not keep its owner, so that a handler that uses its owner alone leaks nothing. A handler whose owner
+  /// is gone is not called, and is released with the next event or the next binding to an owner.
+  @discardableResult
+  public func bind<Owner: AnyObject & Sendable>(
+    to owner: Owner, eventCallback: @escaping @Sendable (_ owner: Owner, PusherEvent) -> Void
+  ) -> PusherBinding {
+    handlers.list.bind(to: nil, owner, eventCallback)
+  }
+
+  /// Calls `eventCallback` with `owner` for the events of one name, until `owner` is gone; see
+  /// ``bind(to:eventCallback:)``.
+  @discardableResult
+  public func bind<Owner: AnyObject & Sendable>(
+    eventName: String, to owner: Owner,
+    eventCallback: @escaping @Sendable (_ owner: Owner, PusherEvent) -> Void
+  ) -> PusherBinding {
+    handlers.list.bind(to: eventName, owner, eventCallback)
+  }
+
   /// All events as a sequence, from now until the channel is unsubscribed or the client is gone.
   ///
   /// ```swift
@@ -98,19 +127,29 @@ final class EventHandler: Sendable {
   let call: @Sendable (PusherEvent) -> Void
   /// The sequence that it feeds, if it feeds one.
   private let queue: EventQueue<PusherEvent>?
+  private let isOwned: @Sendable () -> Bool
   private let isBound = Atomic<Bool>(true)
 
-  init(_ binding: PusherBinding, _ call: @escaping @Sendable (PusherEvent) -> Void) {
+  /// - Parameter isOwned: Whether the owner lives on, if there is one.
+  init(
+    _ binding: PusherBinding, call: @escaping @Sendable (PusherEvent) -> Void,
+    isOwned: @escaping @Sendable () -> Bool = { true }
+  ) {
     self.binding = binding
     self.call = call
+    self.isOwned = isOwned
     queue = nil
   }
 
   init(_ binding: PusherBinding, _ queue: EventQueue<PusherEvent>) {
     self.binding = binding
     call = { queue.add($0) }
+    isOwned = { true }
     self.queue = queue
   }
+
+  /// Whether its owner is gone.
+  var isOrphaned: Bool { !isOwned() }
 
   /// Calls the handler with an event, unless it was unbound meanwhile.
   @inline(__always)
@@ -193,8 +232,36 @@ final class BindingList: Sendable {
     to name: String?, _ call: @escaping @Sendable (PusherEvent) -> Void
   ) -> PusherBinding {
     let binding = PusherBinding()
-    insert(EventHandler(binding, call), for: name)
+    insert(EventHandler(binding, call: call), for: name)
     return binding
+  }
+
+  /// Binds a handler that ends with its owner.
+  func bind<Owner: AnyObject & Sendable>(
+    to name: String?, _ owner: Owner, _ call: @escaping @Sendable (Owner, PusherEvent) -> Void
+  ) -> PusherBinding {
+    unbindOrphans()
+    let binding = PusherBinding()
+    let whileOwned: @Sendable (PusherEvent) -> Void = { [weak owner, weak self] event in
+      if let owner {
+        call(owner, event)
+      } else {
+        self?.unbind(binding, from: name)
+      }
+    }
+    let isOwned: @Sendable () -> Bool = { [weak owner] in owner != nil }
+    let handler = EventHandler(binding, call: whileOwned, isOwned: isOwned)
+    insert(handler, for: name)
+    return binding
+  }
+
+  /// Owners that come and go must not leave handlers behind where no event comes.
+  private func unbindOrphans() {
+    let known = table.withLock { $0 }
+    // Outside the lock: to look at an owner may release it.
+    for handler in known.all + known.named.elements.joined() where handler.isOrphaned {
+      unbind(handler.binding)
+    }
   }
 
   func insert(_ handler: EventHandler, for name: String?) {

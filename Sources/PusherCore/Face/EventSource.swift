@@ -15,7 +15,8 @@
 /// ``EventSourceSettings/reconnect`` says; with the mode ``ReconnectPolicy/Mode/never`` the owner decides in
 /// ``onComplete(_:)``.
 ///
-/// **Life.** The source lives as long as its last reference; with it the connection is closed.
+/// **Life.** The source lives as long as its last reference; with it the connection is closed. Handlers are kept as long: one
+/// that refers to its own source keeps it open forever, so let handlers capture the source weakly, `[weak source] in`.
 public final class EventSource: Sendable {
   private let core: EventSourceCore
 

@@ -18,7 +18,10 @@
 /// that another thread is in the middle of still ends. One that is bound while an event is handed out gets the next.
 ///
 /// **Life.** The client lives as long as its `Pusher`: with the last reference to it the connection is closed, and
-/// channels, connection and bindings that are still held do nothing any more.
+/// channels, connection and bindings that are still held do nothing any more. A handler, an ``Authorizer`` or another
+/// closure that refers to its own client is such a reference, which the client keeps itself: it then lives forever. Capture
+/// it weakly, or bind to an owner with ``PusherEventBindings/bind(eventName:to:eventCallback:)``. Delegates are referred to
+/// weakly.
 public final class Pusher: PusherEventBindings, AnyDataHandlers {
   /// The connection's state, delegate and settings.
   public let connection: PusherConnection
@@ -163,12 +166,18 @@ extension Pusher {
   /// Calls `eventCallback` for every event on any channel, including the service's own.
   ///
   /// Errors of the server come as events called `pusher:error`.
+  ///
+  /// The handler is kept until it is unbound: one that refers to its client keeps that forever, unless it does so weakly.
+  /// ``PusherEventBindings/bind(to:eventCallback:)`` has an owner instead.
   @discardableResult
   public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
     connection.bindings.bind(to: nil, eventCallback)
   }
 
   /// Calls `eventCallback` for every event of one name on any channel.
+  ///
+  /// The handler is kept until it is unbound: one that refers to its client keeps that forever, unless it does so weakly.
+  /// ``PusherEventBindings/bind(eventName:to:eventCallback:)`` has an owner instead.
   @discardableResult
   public func bind(
     eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void

@@ -239,6 +239,9 @@ extension PusherChannel {
 
 extension PusherChannel {
   /// Calls `eventCallback` for every event of the channel.
+  ///
+  /// The handler is kept until it is unbound: one that refers to its client keeps that forever, unless it does so weakly.
+  /// ``PusherEventBindings/bind(to:eventCallback:)`` has an owner instead.
   @discardableResult
   public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
     bindings.bind(to: nil, eventCallback)
@@ -247,6 +250,9 @@ extension PusherChannel {
   /// Calls `eventCallback` for the channel's events of one name.
   ///
   /// Also the service's own, such as `pusher:subscription_succeeded`, `pusher:member_added` and `pusher:cache_miss`.
+  ///
+  /// The handler is kept until it is unbound: one that refers to its client keeps that forever, unless it does so weakly.
+  /// ``PusherEventBindings/bind(eventName:to:eventCallback:)`` has an owner instead.
   @discardableResult
   public func bind(
     eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void

@@ -47,12 +47,18 @@ public struct PusherUser: PusherEventBindings {
   // MARK: Bindings, which outlive connections and users
 
   /// Calls `eventCallback` for every event that is sent to the user.
+  ///
+  /// The handler is kept until it is unbound: one that refers to its client keeps that forever, unless it does so weakly.
+  /// ``PusherEventBindings/bind(to:eventCallback:)`` has an owner instead.
   @discardableResult
   public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
     state.bindings.bind(to: nil, eventCallback)
   }
 
   /// Calls `eventCallback` for the user's events of one name.
+  ///
+  /// The handler is kept until it is unbound: one that refers to its client keeps that forever, unless it does so weakly.
+  /// ``PusherEventBindings/bind(eventName:to:eventCallback:)`` has an owner instead.
   @discardableResult
   public func bind(
     eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void
@@ -67,6 +73,8 @@ public struct PusherUser: PusherEventBindings {
 }
 
 /// The users that a signed-in user watches: those in the user's data as `watchlist`.
+///
+/// A handler is kept until it is unbound: one that refers to its client keeps that forever, unless it does so weakly.
 public struct PusherWatchlist: Sendable {
   private let connection: PusherConnection
 
