@@ -1,0 +1,100 @@
+#if os(Linux)
+  import Foundation
+  import PusherCore
+  import Testing
+
+  /// An authoriser that only ends when its task is cancelled.
+  private final class Endless: AsyncAuthorizer {
+    let asked = Gathered<Int>()
+    let cancelled = Gathered<Int>()
+
+    func authorization(socketID: String, channelName: String) async throws -> PusherAuth? {
+      asked.add(1)
+      defer { cancelled.add(1) }
+      try await Task.sleep(for: .seconds(86_400))
+      return nil
+    }
+  }
+
+  /// Everything that waits ends at once when its task is cancelled, and leaves no thread behind.
+  ///
+  /// The threads of a process of its own are counted, since other tests have threads too. Nothing here would end by
+  /// itself: the server never answers.
+  @Suite struct `Waits that are cancelled` {
+    @Test func `connected, subscribed and every sequence`() async {
+      await #expect(processExitsWith: .success) {
+        let server = try RawServer { $0.waitForEnd() }
+        try await Self.check("waits") {
+          let pusher = Pusher(
+            key: "key",
+            options: PusherClientOptions(
+              host: .host("127.0.0.1"), port: server.port, useTLS: false))
+          let channel = pusher.subscribe("a")
+          let connecting = Task { try await pusher.connected() }
+          let subscribing = Task { try await channel.subscribed(within: .seconds(86_400)) }
+          let readers = [
+            Task { for await _ in channel.events(buffering: .suspending) {} },
+            Task { for await _ in pusher.events(buffering: .unbounded) {} },
+            Task { for await _ in channel.failures {} },
+            Task { for await state in pusher.states { _ = state } },
+          ]
+          for await state in pusher.states where state == .connecting { break }
+          connecting.cancel()
+          subscribing.cancel()
+          for reader in readers { reader.cancel() }
+          guard case .failure(is CancellationError) = await connecting.result,
+            case .failure(is CancellationError) = await subscribing.result
+          else { throw LocalService.Failure.late("a wait did not end by cancelling it") }
+          for reader in readers { await reader.value }
+        }
+      }
+    }
+
+    @Test func `an event source's sequence`() async {
+      await #expect(processExitsWith: .success) {
+        let server = try RawServer { $0.waitForEnd() }
+        try await Self.check("sources") {
+          let source = EventSource(url: "http://127.0.0.1:\(server.port)/")
+          let messages = source.messages(buffering: .suspending)
+          source.connect()
+          let reader = Task { for await _ in messages {} }
+          reader.cancel()
+          await reader.value
+        }
+      }
+    }
+
+    @Test func `an authoriser's task`() async {
+      await #expect(processExitsWith: .success) {
+        let service = try LocalService()
+        let endless = Endless()
+        try await Self.check("authorisers") {
+          var pusher: Pusher? = service.pusher(.authorizer(authorizer: endless))
+          pusher?.subscribe("private-a")
+          pusher?.connect()
+          let count = endless.cancelled.values.count
+          _ = try await endless.asked.wait(for: count + 1)
+          pusher = nil
+          _ = try await endless.cancelled.wait(for: count + 1)
+        }
+      }
+    }
+
+    /// Runs `body` a hundred times, then waits until no more threads are left than before and the tasks' own pool.
+    private static func check(_ what: String, _ body: () async throws -> Void) async throws {
+      let limit = threadCount() + ProcessInfo.processInfo.activeProcessorCount + 2
+      for _ in 0..<100 { try await body() }
+      let patience = ContinuousClock.now.advanced(by: .seconds(30))
+      while threadCount() > limit {
+        guard ContinuousClock.now < patience else {
+          throw LocalService.Failure.late("\(what): \(threadCount()) threads, at most \(limit)")
+        }
+        await Task.yield()
+      }
+    }
+
+    private static func threadCount() -> Int {
+      (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task"))?.count ?? .max
+    }
+  }
+#endif
