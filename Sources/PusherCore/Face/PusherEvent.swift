@@ -9,6 +9,8 @@ public struct PusherEvent: Sendable {
   /// `nil` when it was missing or `null`.
   public let data: String?
   /// When the bytes of the message were read from the socket; messages that came together have the same time.
+  ///
+  /// Those that had come when a reader with ``PusherBuffering/suspending`` fell behind have the time when it went on.
   public let timeReceived: WallTime
   /// The message, for events of an unusual shape; the usual shape has only name, channel and data string.
   private let original: Original?
