@@ -136,11 +136,13 @@ extension Syscalls {
 
   private static func environment(adding extra: [(name: String, value: String)]) -> [String] {
     var variables: [String] = []
+    // The headers do not say that there is a list, so that it is optional where Swift is strict about that.
     #if canImport(Glibc)
-      var next: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> = unsafe environ
+      let list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = unsafe environ
     #else
-      var next: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> = unsafe _NSGetEnviron().pointee
+      let list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = unsafe _NSGetEnviron().pointee
     #endif
+    guard var next = unsafe list else { return extra.map { "\($0.name)=\($0.value)" } }
     while let entry = unsafe next.pointee {
       let variable = unsafe String(cString: entry)
       let name = variable.prefix { $0 != "=" }
