@@ -26,7 +26,7 @@ demo: ## install what a build needs, build, and show live events from a local se
 build: ## build the release program: dist/pusher-cli
 	@scripts/build.sh $(PROGRAM)
 
-docs: ## build the library's documentation; a warning fails
+docs: ## build the documentation of the libraries; a warning fails
 	@scripts/docs.sh
 
 man: ## write the manual from its template and the flag table

@@ -15,6 +15,7 @@ let package = Package(
   platforms: [.macOS("26.0")],
   products: [
     .library(name: "PusherCore", targets: ["PusherCore"]),
+    .library(name: "PusherTesting", targets: ["PusherTesting"]),
     .executable(name: "pusher-cli", targets: ["pusher-cli"]),
   ],
   targets: [
@@ -39,6 +40,10 @@ let package = Package(
       swiftSettings: strict
     ),
     .target(name: "PusherServer", dependencies: ["PusherCore"], swiftSettings: strict),
+    // The local server in process, for the tests of programs that use the library.
+    .target(
+      name: "PusherTesting", dependencies: ["PusherCore", "PusherServer"], swiftSettings: strict
+    ),
     .executableTarget(
       name: "pusher-cli",
       dependencies: ["PusherCore", "PusherServer"],
@@ -64,7 +69,7 @@ let package = Package(
     ),
     .testTarget(
       name: "PusherCoreTests",
-      dependencies: ["PusherCore", "PusherServer", "TestSupport"],
+      dependencies: ["PusherCore", "PusherServer", "PusherTesting", "TestSupport"],
       swiftSettings: [.treatAllWarnings(as: .error)]
     ),
     .testTarget(

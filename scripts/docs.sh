@@ -1,13 +1,13 @@
 #!/bin/sh
-# Builds the library's documentation from its sources and its catalog; a warning fails.
+# Builds the documentation of the libraries from their sources and catalogs; a warning fails.
 #
-#   scripts/docs.sh [FOLDER]      where the archive goes (.build-docs/PusherCore.doccarchive)
+#   scripts/docs.sh [FOLDER]      where the archives go (.build-docs)
 set -eu
 cd "$(dirname "$0")/.."
 
 swift=${SWIFT:-swift}
 work=.build-docs
-archive=${1:-$work/PusherCore.doccarchive}
+archives=${1:-$work}
 
 if ! command -v "$swift" >/dev/null 2>&1; then
   echo "docs: no '$swift' found: install Swift 6.2 or newer from swift.org" >&2
@@ -18,21 +18,23 @@ if [ ! -x "$docc" ]; then
   echo "docs: no docc beside $swift: name it by DOCC" >&2
   exit 1
 fi
-
-# One module's public symbols, written by the compiler while it checks the sources.
-"$swift" build --target PusherCore </dev/null
-modules=$("$swift" build --show-bin-path)/Modules
-rm -rf "$work/symbols"
-mkdir -p "$work/symbols"
-set -- -module-name PusherCore -minimum-access-level public -I "$modules" \
-  -output-dir "$work/symbols" -skip-synthesized-members
-for library in CSystemOpenSSL CSystemZlib CSystemSodium; do
-  [ ! -f "Sources/$library/module.modulemap" ] || set -- "$@" -I "Sources/$library"
-done
 target=$("$swift" -print-target-info | sed -n 's/.*"triple": "\(.*\)",/\1/p' | head -n 1)
-"$(dirname "$docc")/swift-symbolgraph-extract" "$@" -target "$target"
 
-"$docc" convert Sources/PusherCore/PusherCore.docc --warnings-as-errors \
-  --additional-symbol-graph-dir "$work/symbols" --fallback-display-name PusherCore \
-  --fallback-bundle-identifier PusherCore --output-dir "$archive"
-echo "built $archive"
+for module in PusherCore PusherTesting; do
+  # The module's public symbols, written by the compiler while it checks the sources.
+  "$swift" build --target "$module" </dev/null
+  modules=$("$swift" build --show-bin-path)/Modules
+  rm -rf "$work/symbols"
+  mkdir -p "$work/symbols"
+  set -- -module-name "$module" -minimum-access-level public -I "$modules" \
+    -output-dir "$work/symbols" -skip-synthesized-members
+  for library in CSystemOpenSSL CSystemZlib CSystemSodium; do
+    [ ! -f "Sources/$library/module.modulemap" ] || set -- "$@" -I "Sources/$library"
+  done
+  "$(dirname "$docc")/swift-symbolgraph-extract" "$@" -target "$target"
+
+  "$docc" convert "Sources/$module/$module.docc" --warnings-as-errors \
+    --additional-symbol-graph-dir "$work/symbols" --fallback-display-name "$module" \
+    --fallback-bundle-identifier "$module" --output-dir "$archives/$module.doccarchive"
+  echo "built $archives/$module.doccarchive"
+done

@@ -78,6 +78,7 @@ enum TidyRules {
   static func allowedImports(_ source: TidySource) -> Set<String> {
     switch source.target {
     case "pusher-cli": return ["PusherCore", "PusherServer", "Glibc", "Darwin", "Synchronization"]
+    case "PusherTesting": return ["PusherCore", "PusherServer"]
     case "PusherServer": return ["PusherCore", "Synchronization"]
     case "PusherCore": break
     default: return []

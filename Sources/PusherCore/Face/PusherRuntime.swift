@@ -18,7 +18,7 @@ public final class PusherRuntime: Sendable {
   /// What calls of the API use that name no runtime.
   static let forCalls = PusherRuntime(name: "pusher-api")
 
-  let thread: LoopThread
+  package let thread: LoopThread
   /// The calls of the HTTP API.
   let calls: HTTPCalls
 

@@ -1,7 +1,7 @@
 /// A driver that works on a shared loop, from joining until it leaves.
 ///
 /// It belongs to the loop's thread.
-protocol LoopMember: AnyObject {
+package protocol LoopMember: AnyObject {
   /// Called before each wait: time to carry out orders.
   func beginRound()
 
@@ -12,7 +12,7 @@ protocol LoopMember: AnyObject {
 /// A thread with an event loop for any number of members; it starts with the first one and ends with the last.
 ///
 /// Any thread may use it.
-final class LoopThread: Sendable {
+package final class LoopThread: Sendable {
   /// What joins: its beginning, on the loop's thread, and who is told when there is no thread.
   private struct Entry: Sendable {
     let begin: @Sendable (EventLoop) -> any LoopMember
@@ -45,7 +45,7 @@ final class LoopThread: Sendable {
   /// Has `begin` called on the thread, and its member served until that leaves.
   ///
   /// `failed` gets the reason when the system has no thread, or nothing for a loop, left; it may be called on this thread.
-  func join(
+  package func join(
     _ begin: @escaping @Sendable (EventLoop) -> any LoopMember,
     failed: @escaping @Sendable (String) -> Void
   ) {
@@ -65,7 +65,7 @@ final class LoopThread: Sendable {
   }
 
   /// The member is called no more; the last one takes the thread with it.
-  func leave(_ member: any LoopMember, _ loop: EventLoop) {
+  package func leave(_ member: any LoopMember, _ loop: EventLoop) {
     loop.remove(member: member)
     let whenIdle = membership.withLock { membership -> [@Sendable () -> Void] in
       membership.members -= 1
@@ -81,7 +81,7 @@ final class LoopThread: Sendable {
   /// Ends every member, and calls `completion` when the last one has left; at once where there is none.
   ///
   /// Those that join meanwhile are ended too, if that is before the others have left.
-  func endAll(completion: @escaping @Sendable () -> Void) {
+  package func endAll(completion: @escaping @Sendable () -> Void) {
     let (isIdle, wakeUp) = membership.withLock { membership -> (Bool, WakeUp?) in
       guard membership.members > 0 else { return (true, nil) }
       membership.whenIdle.append(completion)

@@ -1,4 +1,4 @@
-internal import PusherCore
+package import PusherCore
 
 /// A fault that the server stages, to test apps.
 package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
@@ -47,16 +47,34 @@ package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
     case signature
   }
 
-  var moment: Moment {
-    switch kind {
+  /// - Parameter description: How it is spelled; see ``init(parsing:)``.
+  package init(
+    _ kind: Kind, after: Int = 0, channel: Glob? = nil, connections: Int = .max,
+    times: Int = .max, description: String
+  ) {
+    self.kind = kind
+    // The greeting, at which an ending without events happens, is on no channel.
+    self.after = kind.moment == .ending && channel != nil ? max(after, 1) : after
+    self.channel = channel
+    self.connections = connections
+    self.times = times
+    self.description = description
+  }
+
+  var moment: Moment { kind.moment }
+
+  func concerns(_ name: String) -> Bool { channel?.matches(name) ?? true }
+}
+
+extension StagedFault.Kind {
+  fileprivate var moment: StagedFault.Moment {
+    switch self {
     case .drop, .close, .blackhole: .ending
     case .splitUTF8, .hugeFrame, .badJSON, .duplicate, .reorder: .message
     case .latePong: .pong
     case .authFail: .signature
     }
   }
-
-  func concerns(_ name: String) -> Bool { channel?.matches(name) ?? true }
 }
 
 /// Why a text is not a fault.
@@ -83,11 +101,8 @@ extension StagedFault {
     }
     let kind = try Self.kind(name, settings)
     let channel = settings.values["channel"].map { Glob($0) }
-    var after = try settings.integer("after", 0...1_000_000_000) ?? 0
-    // The greeting, at which an ending without events happens, is on no channel.
-    if channel != nil, ["drop", "close", "blackhole"].contains(name) { after = max(after, 1) }
     self.init(
-      kind: kind, after: after, channel: channel,
+      kind, after: try settings.integer("after", 0...1_000_000_000) ?? 0, channel: channel,
       connections: try settings.integer("connections", 1...Int.max) ?? .max,
       times: try settings.integer("times", 1...Int.max) ?? .max, description: text)
   }

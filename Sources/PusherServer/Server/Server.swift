@@ -41,7 +41,7 @@ package final class Server {
   let loop: EventLoop
   let reception: Reception
   package let context: SessionContext
-  private let applications: Applications
+  let applications: Applications
   private(set) var isStopping = false
   private var refusals = RefusalReport()
   private var hasToldFullQueues = false
@@ -239,9 +239,7 @@ extension Server: ReceptionOwner {
       let answer = FaultControl(script: faults, peer: peer).answer(request)
       // Those that were added may end connections now.
       guard faults.faults.count > count else { return answer }
-      for connection in reception.connections {
-        (connection.socket as? ClientSession)?.stageGreeting(at: now)
-      }
+      stageGreetings(at: now)
       return answer
     }
     let endpoint = AuthEndpoint(applications, refusal: faults.endpointFailure)

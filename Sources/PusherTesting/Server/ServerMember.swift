@@ -1,0 +1,127 @@
+internal import PusherCore
+internal import PusherServer
+
+/// What a test server and its thread share.
+final class ServerDesk: Sendable {
+  /// Work for the thread; without a server it was stopped meanwhile.
+  typealias Order = @Sendable (Server?) -> Void
+
+  private struct Status {
+    var orders: [Order] = []
+    /// Set while the server listens.
+    var wakeUp: WakeUp?
+    var observers: [Int: AsyncStream<PusherTestEvent>.Continuation] = [:]
+    var observerCount = 0
+  }
+
+  private let status = Locked(Status())
+
+  /// Calls `order` on the server's thread, or here where there is none.
+  func post(_ order: @escaping Order) {
+    let wakeUp = status.withLock { status -> WakeUp? in
+      if status.wakeUp != nil { status.orders.append(order) }
+      return status.wakeUp
+    }
+    if let wakeUp { wakeUp.signal() } else { order(nil) }
+  }
+
+  var isOpen: Bool { status.withLock { $0.wakeUp != nil } }
+
+  func open(_ wakeUp: WakeUp) {
+    status.withLock { $0.wakeUp = wakeUp }
+  }
+
+  /// Takes no further orders; answers those that wait.
+  func close() -> [Order] {
+    status.withLock { status in
+      status.wakeUp = nil
+      defer { status.orders = [] }
+      return status.orders
+    }
+  }
+
+  func takeOrders() -> [Order] {
+    status.withLock { status in
+      defer { status.orders = [] }
+      return status.orders
+    }
+  }
+
+  // MARK: Observers
+
+  /// What happens from now on.
+  func observe() -> AsyncStream<PusherTestEvent> {
+    let (events, continuation) = AsyncStream.makeStream(of: PusherTestEvent.self)
+    let number = status.withLock { status in
+      status.observerCount += 1
+      status.observers[status.observerCount] = continuation
+      return status.observerCount
+    }
+    continuation.onTermination = { [weak self] _ in
+      _ = self?.status.withLock { $0.observers.removeValue(forKey: number) }
+    }
+    return events
+  }
+
+  func tell(_ event: PusherTestEvent) {
+    for observer in status.withLock({ Array($0.observers.values) }) { observer.yield(event) }
+  }
+
+  /// There will be no further events.
+  func finish() {
+    let observers = status.withLock { status in
+      defer { status.observers = [:] }
+      return Array(status.observers.values)
+    }
+    for observer in observers { observer.finish() }
+  }
+}
+
+/// The server as a member of its thread, from listening until it is stopped.
+final class ServerMember: LoopMember {
+  private let loop: EventLoop
+  private let thread: LoopThread
+  private let desk: ServerDesk
+  private var server: Server?
+
+  /// How long clients may take to answer the goodbye.
+  private static let patience = Duration.seconds(1)
+
+  /// Listens; `ready` gets the port, or the reason why not.
+  init(
+    _ options: ServerOptions, on thread: LoopThread, _ loop: EventLoop, _ desk: ServerDesk,
+    ready: (Result<UInt16, PusherTestServerError>) -> Void
+  ) {
+    self.loop = loop
+    self.thread = thread
+    self.desk = desk
+    do throws(TransportError) {
+      let server = try Server(
+        options: options, random: SecureRandom.generator, loop: loop,
+        log: { desk.tell(PusherTestEvent($0)) })
+      self.server = server
+      desk.open(loop.wakeUp)
+      ready(.success(server.port))
+    } catch {
+      ready(.failure(.notListening("\(error)")))
+    }
+  }
+
+  func beginRound() {
+    guard let server else { return thread.leave(self, loop) }
+    let orders = desk.takeOrders()
+    for order in orders { order(server) }
+    // The server sends what they have caused at the beginning of a round.
+    if !orders.isEmpty { loop.wakeUp.signal() }
+  }
+
+  func end() {
+    server?.stop(patience: Self.patience) { self.leave() }
+  }
+
+  private func leave() {
+    server = nil
+    for order in desk.close() { order(nil) }
+    thread.leave(self, loop)
+  }
+}
