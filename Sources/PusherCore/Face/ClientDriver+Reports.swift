@@ -163,12 +163,12 @@ extension ClientDriver: ChannelsFeedDelegate {
 
   private func subscribed(_ run: ClientRun, _ name: String, _ roster: PresenceRoster?) {
     guard let channel = run.dispatcher.channels[name] else { return }
+    let presence = roster == nil ? nil : channel as? PusherPresenceChannel
+    // Before those who wait for the subscription go on: they may ask for the members at once.
+    if let roster { presence?.noteMembers(roster, myId: run.signer.memberID(of: name)) }
     channel.noteSubscribed()
     if UserChannel.userID(channelName: name) != nil { return }
-    if let roster, let presence = channel as? PusherPresenceChannel {
-      presence.noteMembers(roster, myId: run.signer.memberID(of: name))
-      presence.delegate?.presenceChannelDidSubscribe(presence)
-    }
+    if let presence { presence.delegate?.presenceChannelDidSubscribe(presence) }
     run.dispatcher.dispatch(publicName("subscription_succeeded"), channel: name) {
       guard let roster else { return .object([]) }
       return ["presence": roster.json]

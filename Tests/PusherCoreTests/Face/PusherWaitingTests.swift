@@ -45,6 +45,20 @@ import Testing
     }
   }
 
+  @Test func `the members are known when subscribed returns`() async throws {
+    for number in 0..<100 {
+      let pusher = service.signingPusher()
+      pusher.connection.userDataFetcher = { PusherPresenceChannelMember(userId: "ann") }
+      let room = pusher.subscribeToPresenceChannel(channelName: "presence-\(number)")
+      pusher.connect()
+      try await room.subscribed()
+      guard room.me()?.userId == "ann" else {
+        Issue.record("no members in attempt \(number)")
+        return
+      }
+    }
+  }
+
   @Test func `disconnect ends the wait`() async throws {
     let (server, pusher, wait) = try await unanswered()
     defer { withExtendedLifetime(server) {} }
