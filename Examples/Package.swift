@@ -1,7 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Three small programs that use nothing but the library's public face, as any other package would.
+/// Programs that use nothing but the libraries' public faces, as any other package would.
+///
+/// The three small ones run against `pusher-cli serve`; `tour` has servers of its own, and runs every sample of the README
+/// and of the articles.
 let package = Package(
   name: "examples",
   platforms: [.macOS("26.0")],
@@ -12,6 +15,15 @@ let package = Package(
       dependencies: [.product(name: "PusherCore", package: "pusher-cli")],
       swiftSettings: [.treatAllWarnings(as: .error)]
     )
-  },
+  } + [
+    .executableTarget(
+      name: "tour",
+      dependencies: [
+        .product(name: "PusherCore", package: "pusher-cli"),
+        .product(name: "PusherTesting", package: "pusher-cli"),
+      ],
+      swiftSettings: [.treatAllWarnings(as: .error)]
+    )
+  ],
   swiftLanguageModes: [.v6]
 )

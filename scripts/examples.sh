@@ -1,9 +1,11 @@
 #!/bin/sh
-# Builds the programs of Examples/, which use only the library's public face, and runs them against a local server.
+# Builds the programs of Examples/, which use only the libraries' public faces, and runs them: the small ones against a
+# local server, the tour, which has every sample of the pages, against servers of its own.
 #
 #   scripts/examples.sh PROGRAM
 #
-# Nothing leaves this machine, everything started here is ended here; once built, it takes a minute at most.
+# Nothing leaves this machine, everything started here is ended here; once built, it takes a minute at most. What a program
+# should print and does not print fails.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -64,3 +66,32 @@ expect room 'alice sees bob' 'bob hears {"text":"hello"} from alice' 'members: a
 timeout 20 "$folder/notifier" 127.0.0.1 "$port" local local local >"$work/out" 2>&1 ||
   fail 'the notifier failed'
 expect notifier 'connecting -> connected' 'job 7 is done'
+
+scripts/test-certificates.sh "$work/certificates"
+timeout 60 "$folder/tour" "$work/certificates" >"$work/out" 2>&1 || fail 'the tour failed'
+if grep -E '( failed:|^a forged webhook was taken)' "$work/out"; then fail 'a sample of the tour failed'; fi
+expect 'tour: the first pages' 'readme: {"id":1}' 'overview: 1.10' 'overview: ACME 1.5' 'watching' \
+  'order 1 for 1.1' 'readme is done' 'overview is done' 'five minutes is done'
+expect 'tour: on a server' 'Vapor: 7 may see the room' 'Vapor: the vault is refused' \
+  'Hummingbird: 7 may see the room' 'Hummingbird: the vault is refused' 'user 7 is signed in' \
+  'publishing: order.created private-orders' 'publishing: order.created private-shop-7' \
+  'publishing: stock shop-7' 'publishing: stock shop-8' 'Vapor: open orders' 'Hummingbird: close orders' \
+  'the service has ended with 0 clients' 'channel endpoint is done' 'user endpoint is done' \
+  'publishing is done' 'services is done' \
+  'a forged webhook is refused: X-Pusher-Signature is not the signature of the body'
+expect 'tour: what is missing' 'missing: no connection; prices are old from now on' 'missing: a gap was told' \
+  'missing: a plain reader sees events alone' \
+  'slow reader: 300 jobs, sum 44850' 'unread: lost nearly all' 'missing events is done' \
+  'slow readers is done' 'retries is done'
+expect 'tour: threads and lifetime' 'owner: shows 1.10' 'owner: is gone' 'signatures: refused, forbidden' \
+  'journal: disconnected > connecting, connecting > connected, private-good' \
+  'runtime: 20 clients, 20 connections' 'owners is done' 'actors is done' 'runtime is done'
+expect 'tour: from other libraries' 'libPusher: hello' 'Eventflit: ready' \
+  'EventSource: came back with the last id' 'EventSource: closed with 200' \
+  'EventSource: reads message hello' 'libPusher is done' 'Eventflit is done'
+expect 'tour: testing an app' 'app: order 7' 'app: reconnecting' 'app: connected' \
+  'faults: staged and cleared' 'client-hello on private-chat'
+expect 'tour: features' 'TLS: trusts the root' 'TLS: refuses an unknown root' \
+  'TLS: refuses another key than the pinned one' 'TLS is done' 'switched: hears from the second' \
+  'encrypted: 5 gold' 'bob hears hello from ann' 'the API counts 2 users: ["ann", "bob"]' \
+  'JSON: {"count":3,"items":["a","b"]} b' 'connected to pusher' 'connected to reverb' 'connected to soketi'

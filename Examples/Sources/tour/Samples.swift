@@ -1,0 +1,78 @@
+import PusherCore
+import PusherTesting
+
+/// The samples of the README and of the articles, as they are printed there, and what has to come of them.
+///
+/// A test compares the pages with these sources: a sample that stands on a page and not here fails it.
+enum Samples {
+  /// The server that the samples reach in place of the service that they name.
+  @TaskLocal static var server: PusherTestServer?
+
+  /// Stands before the library's own in these samples: the client goes to ``server``, with the app's key.
+  static func Pusher(
+    key: String, options: PusherClientOptions = PusherClientOptions()
+  ) -> PusherCore.Pusher {
+    guard let server else { preconditionFailure("a sample runs with a server") }
+    var local = options
+    let here = server.clientOptions()
+    local.host = here.host
+    local.port = here.port
+    local.useTLS = here.useTLS
+    local.tls.caFile = here.tls.caFile
+    local.service = here.service
+    if case .noMethod = local.authMethod {} else { local.authMethod = here.authMethod }
+    return PusherCore.Pusher(key: server.key, options: local)
+  }
+
+  /// Stands before the library's own in these samples: the calls go to ``server``.
+  static func PusherAPI(
+    appID: String, key: String, secret: String, options: PusherAPI.Options = .init()
+  ) -> PusherCore.PusherAPI {
+    guard let server else { preconditionFailure("a sample runs with a server") }
+    return server.api
+  }
+
+  /// Runs one sample with a server of its own.
+  static func run(
+    _ name: String, _ server: PusherTestServer,
+    _ body: @Sendable (PusherTestServer) async throws -> Void
+  ) async {
+    do {
+      try await $server.withValue(server) { try await body(server) }
+      print(name, "is done")
+    } catch {
+      print(name, "failed:", error)
+    }
+    await server.stop()
+  }
+}
+
+/// What handlers on other threads put down, in its order.
+final class Heard<Value: Sendable>: Sendable {
+  private let values: AsyncStream<Value>
+  private let teller: AsyncStream<Value>.Continuation
+
+  init(_ type: Value.Type = Value.self) {
+    (values, teller) = AsyncStream.makeStream(of: Value.self)
+  }
+
+  func add(_ value: Value) {
+    teller.yield(value)
+  }
+
+  /// The next one, once it is there.
+  func next() async -> Value? {
+    for await value in values { return value }
+    return nil
+  }
+}
+
+/// Why a sample did not do what it should.
+struct Unexpected: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// Throws unless it is so.
+func expect(_ isSo: Bool, _ what: String) throws {
+  guard isSo else { throw Unexpected(description: what) }
+}
