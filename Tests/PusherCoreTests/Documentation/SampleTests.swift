@@ -1,0 +1,135 @@
+import Foundation
+import Testing
+
+/// The Swift blocks of the README and of the articles are sources of `Examples/`, which are built and run by `make examples`.
+@Suite struct `The samples of the pages` {
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+  /// Its blocks are those of PusherSwift's README, which tests of their own compile and run.
+  private static let elsewhere: Set = ["ForPusherSwiftUsers.md"]
+
+  private static func files(_ folder: String, _ ending: String) throws -> [URL] {
+    let place = root.appending(path: folder)
+    return try FileManager.default.subpathsOfDirectory(atPath: place.path()).sorted()
+      .filter { $0.hasSuffix(ending) }.map { place.appending(path: $0) }
+  }
+
+  private static func pages() throws -> [URL] {
+    let catalogs = try ["PusherCore", "PusherTesting"].flatMap {
+      try files("Sources/\($0)/\($0).docc", ".md")
+    }
+    return [root.appending(path: "README.md")] + catalogs
+  }
+
+  /// Lines without those that hold nothing, and without imports, which a source has at its head.
+  private static func lines(_ text: some StringProtocol) -> [Substring] {
+    Substring(text).split(separator: "\n").filter { line in
+      let words = line.drop { $0 == " " }
+      return !words.isEmpty && !words.hasPrefix("import ")
+    }
+  }
+
+  /// The Swift blocks of a page.
+  static func blocks(_ page: String) -> [[Substring]] {
+    page.components(separatedBy: "```swift\n").dropFirst().map { rest in
+      lines(rest.components(separatedBy: "\n```")[0])
+    }
+  }
+
+  /// Whether a block stands in a source, at any depth of indentation.
+  static func stands(_ block: [Substring], in source: [Substring]) -> Bool {
+    guard let first = block.first, source.count >= block.count else { return false }
+    return (0...(source.count - block.count)).contains { start in
+      guard source[start].hasSuffix(first) else { return false }
+      let depth = source[start].dropLast(first.count)
+      return depth.allSatisfy { $0 == " " }
+        && block.indices.allSatisfy { source[start + $0] == depth + block[$0] }
+    }
+  }
+
+  @Test func `every Swift block stands in a source of the examples`() throws {
+    let sources = try Self.files("Examples", ".swift").map {
+      Self.lines(try String(contentsOf: $0, encoding: .utf8))
+    }
+    var count = 0
+    for page in try Self.pages() where !Self.elsewhere.contains(page.lastPathComponent) {
+      for block in Self.blocks(try String(contentsOf: page, encoding: .utf8)) {
+        count += 1
+        #expect(
+          sources.contains { Self.stands(block, in: $0) },
+          "\(page.lastPathComponent): no source of Examples has the block\n\(block.joined(separator: "\n"))"
+        )
+      }
+    }
+    #expect(count > 30)
+  }
+
+  @Test func `a block is found at any depth, and not with another line`() {
+    let source = Self.lines("func f() {\n    let a = 1\n\n    if a > 0 {\n      b()\n    }\n}\n")
+    let found = Self.blocks("```swift\nimport C\n\nlet a = 1\nif a > 0 {\n  b()\n}\n```\n")[0]
+    #expect(Self.stands(found, in: source))
+    #expect(!Self.stands(found.dropLast() + ["  c()"], in: source))
+    #expect(!Self.stands(["a = 1"], in: source))
+  }
+}
+
+/// A reader of the documentation finds every type by the topics of its module's page.
+@Suite struct `The topics of the documentation` {
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+  /// Names that only tell what they are called now.
+  private static let former: Set = ["Service", "Authenticator"]
+
+  /// The public types at the top of a module's sources.
+  private static func types(_ module: String) throws -> Set<String> {
+    let place = root.appending(path: "Sources/\(module)")
+    let kinds: Set<Substring> = ["class", "struct", "enum", "protocol", "actor", "typealias"]
+    var names: Set<String> = []
+    for file in try FileManager.default.subpathsOfDirectory(atPath: place.path())
+    where file.hasSuffix(".swift") {
+      let text = try String(contentsOf: place.appending(path: file), encoding: .utf8)
+      for line in text.split(separator: "\n") where line.contains("public ") {
+        // A type inside another one is found by way of that.
+        guard line.first != " " else { continue }
+        let words = line.split(separator: " ")
+        guard let kind = words.firstIndex(where: kinds.contains), kind + 1 < words.count,
+          words[..<kind].contains("public")
+        else { continue }
+        names.insert(String(words[kind + 1].prefix { $0.isLetter || $0.isNumber }))
+      }
+    }
+    return names.subtracting(former)
+  }
+
+  private static func page(_ module: String) throws -> String {
+    let place = "Sources/\(module)/\(module).docc/\(module).md"
+    let text = try String(contentsOf: root.appending(path: place), encoding: .utf8)
+    return String(try #require(text.components(separatedBy: "## Topics").last))
+  }
+
+  @Test(arguments: ["PusherCore", "PusherTesting"])
+  func `every public type is in a topic, and every topic is one`(module: String) throws {
+    let listed = try Self.page(module).split(separator: "\n").filter { $0.hasPrefix("- ``") }.map {
+      String($0.dropFirst(4).dropLast(2))
+    }
+    let types = try Self.types(module)
+    #expect(types.count > 3)
+    #expect(types.subtracting(listed).sorted() == [])
+    #expect(Set(listed).subtracting(types).sorted() == [])
+    #expect(listed.count == Set(listed).count)
+  }
+
+  @Test(arguments: ["PusherCore", "PusherTesting"])
+  func `every article is in a topic`(module: String) throws {
+    let place = Self.root.appending(path: "Sources/\(module)/\(module).docc")
+    let articles = try FileManager.default.contentsOfDirectory(atPath: place.path()).filter {
+      $0.hasSuffix(".md") && $0 != module + ".md"
+    }
+    let page = try Self.page(module)
+    for article in articles {
+      #expect(page.contains("- <doc:\(article.dropLast(3))>"), "\(article) is in no topic")
+    }
+  }
+}
