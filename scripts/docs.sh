@@ -18,6 +18,7 @@ if [ ! -x "$docc" ]; then
   echo "docs: no docc beside $swift: name it by DOCC" >&2
   exit 1
 fi
+mkdir -p "$archives"
 target=$("$swift" -print-target-info | sed -n 's/.*"triple": "\(.*\)",/\1/p' | head -n 1)
 
 for module in PusherCore PusherTesting; do
