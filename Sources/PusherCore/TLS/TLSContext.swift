@@ -22,6 +22,7 @@ internal import CSystemOpenSSL
   private init(
     _ method: OpaquePointer?, isServer: Bool, verifies: Bool, pins: Set<PublicKeyPin> = []
   ) throws(TLSError) {
+    OpenSSLStart.ensure()
     OpenSSLErrors.clear()
     guard let pointer = unsafe SSL_CTX_new(method) else {
       throw .setup(reason: OpenSSLErrors.cause())
