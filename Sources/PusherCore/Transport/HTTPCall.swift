@@ -1,4 +1,4 @@
-/// One request on its way to an answer; any thread may end it, and the first end counts.
+/// One request on its way to an answer.
 final class HTTPCall: Sendable {
   typealias Outcome = Result<HTTPExchange.Response, Failure>
 
@@ -28,12 +28,8 @@ final class HTTPCall: Sendable {
   let timeout: Duration
   /// When there must be an answer.
   let deadline: Instant
-  private let status = Locked(Progress())
-
-  private struct Progress {
-    var continuation: CheckedContinuation<Outcome, Never>?
-    var outcome: Outcome?
-  }
+  /// The end of the call, which any thread may set.
+  let answer = FirstAnswer<Outcome>()
 
   /// - Parameter timeout: Counts from now, the wait for a connection included.
   init(
@@ -47,30 +43,6 @@ final class HTTPCall: Sendable {
       trust: trust)
     self.timeout = timeout
     deadline = SystemClock.now().advanced(by: timeout)
-  }
-
-  /// Whether there is nothing more to be done.
-  var isOver: Bool { status.withLock { $0.outcome != nil } }
-
-  /// Sets the task that waits; false when the call has already ended, and then no task waits.
-  func attach(_ continuation: CheckedContinuation<Outcome, Never>) -> Bool {
-    let outcome = status.withLock { status -> Outcome? in
-      if status.outcome == nil { status.continuation = continuation }
-      return status.outcome
-    }
-    guard let outcome else { return true }
-    continuation.resume(returning: outcome)
-    return false
-  }
-
-  func end(_ outcome: Outcome) {
-    let continuation = status.withLock { status -> CheckedContinuation<Outcome, Never>? in
-      guard status.outcome == nil else { return nil }
-      status.outcome = outcome
-      defer { status.continuation = nil }
-      return status.continuation
-    }
-    continuation?.resume(returning: outcome)
   }
 }
 
@@ -107,11 +79,9 @@ final class HTTPCalls: Sendable {
   /// The result of a call; ``HTTPCall/Failure/cancelled`` at once when the task is cancelled.
   func outcome(of call: HTTPCall) async -> HTTPCall.Outcome {
     await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        if call.attach(continuation) { post(.begin(call)) }
-      }
+      await call.answer.value { post(.begin(call)) }
     } onCancel: {
-      call.end(.failure(.cancelled))
+      call.answer.give(.failure(.cancelled))
       post(.stop(call))
     }
   }
@@ -138,7 +108,7 @@ final class HTTPCalls: Sendable {
       defer { orders = ThreadOrders() }
       return orders.take()
     }
-    for case .begin(let call) in lost { call.end(.failure(failure)) }
+    for case .begin(let call) in lost { call.answer.give(.failure(failure)) }
   }
 
   // MARK: From the loop's thread

@@ -48,15 +48,15 @@ final class HTTPCallDriver: LoopMember {
     for line in lines { close(line) }
     for call in waiting.map(\.call) {
       drop(call)
-      call.end(.failure(.cancelled))
+      call.answer.give(.failure(.cancelled))
     }
   }
 
   private func carryOut(_ order: HTTPCalls.Order) {
     switch order {
     case .begin(let call):
-      if call.isOver { return }
-      if isEnding { return call.end(.failure(.cancelled)) }
+      if call.answer.isGiven { return }
+      if isEnding { return call.answer.give(.failure(.cancelled)) }
       if !begin(call) { wait(call) }
     case .stop(let call):
       drop(call)
@@ -71,7 +71,7 @@ final class HTTPCallDriver: LoopMember {
   private func wait(_ call: HTTPCall) {
     let timer = LoopTimer(deadline: call.deadline) { [unowned self] in
       drop(call)
-      call.end(.failure(.late(call.timeout)))
+      call.answer.give(.failure(.late(call.timeout)))
     }
     waiting.append(Waiting(call: call, timer: timer))
     loop.add(timer)
@@ -116,7 +116,7 @@ final class HTTPCallDriver: LoopMember {
         call.way.isSecure
         ? try loop.tlsContexts.client(call.way.tls, environment: call.way.trust) : nil
     } catch {
-      return call.end(.failure(.unreachable("\(error)")))
+      return call.answer.give(.failure(.unreachable("\(error)")))
     }
     let line = Line(
       call.way,
@@ -137,7 +137,7 @@ final class HTTPCallDriver: LoopMember {
       }
     } catch {
       close(line)
-      call.end(.failure(.http(error)))
+      call.answer.give(.failure(.http(error)))
     }
   }
 
@@ -147,7 +147,7 @@ final class HTTPCallDriver: LoopMember {
   ) {
     line.call = nil
     if line.connection.isKept { keep(line, at: now) } else { close(line) }
-    call.end(
+    call.answer.give(
       result.mapError { failure in
         switch failure {
         case .timeout: .late(call.timeout)
@@ -174,7 +174,7 @@ final class HTTPCallDriver: LoopMember {
     line.idleTimer = nil
     line.connection.close()
     lines.removeAll { $0 === line }
-    line.call?.end(.failure(.cancelled))
+    line.call?.answer.give(.failure(.cancelled))
     line.call = nil
   }
 }
