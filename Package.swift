@@ -63,6 +63,13 @@ let package = Package(
       path: "Benchmarks/BoundHandler",
       swiftSettings: strict
     ),
+    // The figures of the library in `make bench`; built there, never installed.
+    .executableTarget(
+      name: "library-figures",
+      dependencies: ["PusherCore"],
+      path: "Benchmarks/LibraryFigures",
+      swiftSettings: [.treatAllWarnings(as: .error)]
+    ),
     .target(
       name: "TestSupport", dependencies: ["PusherCore"], path: "Tests/TestSupport",
       swiftSettings: [.treatAllWarnings(as: .error)]
