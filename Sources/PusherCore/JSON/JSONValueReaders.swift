@@ -1,0 +1,185 @@
+/// The members of an object.
+struct ObjectReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  /// Above so many members a table is quicker than looking at one after the other.
+  private let tableSize = 16
+  private let decoder: JSONValueDecoder
+  private let members: [JSONValue.Member]
+  private var places: NameTable<Int>?
+
+  init(_ members: [JSONValue.Member], decoder: JSONValueDecoder) {
+    self.members = members
+    self.decoder = decoder
+    guard members.count > tableSize else { return }
+    var places = NameTable<Int>()
+    for (place, member) in members.enumerated() { places[member.name] = place }
+    self.places = places
+  }
+
+  var codingPath: [any CodingKey] { decoder.codingPath }
+
+  var allKeys: [Key] {
+    var names = NameTable<Bool>()
+    for member in members { names[member.name] = true }
+    return names.names.compactMap(Key.init(stringValue:))
+  }
+
+  func contains(_ key: Key) -> Bool { found(key) != nil }
+  func decodeNil(forKey key: Key) throws -> Bool { try value(key).isNull }
+
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+    try JSONScalar.bool(value(key), path(key))
+  }
+
+  func decode(_ type: String.Type, forKey key: Key) throws -> String {
+    try JSONScalar.text(value(key), path(key))
+  }
+
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try floating(type, key) }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try floating(type, key) }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try whole(type, key) }
+  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try whole(type, key) }
+  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try whole(type, key) }
+  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try whole(type, key) }
+  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try whole(type, key) }
+  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try whole(type, key) }
+  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try whole(type, key) }
+  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try whole(type, key) }
+  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try whole(type, key) }
+  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try whole(type, key) }
+  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try whole(type, key) }
+  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try whole(type, key) }
+
+  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+    try part(key).decode(type)
+  }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<NestedKey> {
+    try part(key).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    try part(key).unkeyedContainer()
+  }
+
+  func superDecoder() throws -> any Decoder { superDecoder(named: PartKey.super) }
+  func superDecoder(forKey key: Key) throws -> any Decoder { superDecoder(named: key) }
+
+  private func superDecoder(named key: any CodingKey) -> any Decoder {
+    JSONValueDecoder(found(key) ?? .null, in: decoder, at: key)
+  }
+
+  private func floating<Number: BinaryFloatingPoint & LosslessStringConvertible>(
+    _ type: Number.Type, _ key: Key
+  ) throws -> Number {
+    try JSONScalar.floating(value(key), type, path(key))
+  }
+
+  private func whole<Number: FixedWidthInteger>(_ type: Number.Type, _ key: Key) throws -> Number {
+    try JSONScalar.whole(value(key), type, path(key))
+  }
+
+  private func path(_ key: Key) -> [any CodingKey] { codingPath + [key] }
+
+  private func part(_ key: Key) throws -> JSONValueDecoder {
+    JSONValueDecoder(try value(key), in: decoder, at: key)
+  }
+
+  /// The value of the last member with the key's name.
+  private func found(_ key: any CodingKey) -> JSONValue? {
+    let name = key.stringValue
+    if let places { return places[name].map { members[$0].value } }
+    return members.last { $0.name.isSame(as: name) }?.value
+  }
+
+  private func value(_ key: Key) throws -> JSONValue {
+    if let value = found(key) { return value }
+    throw DecodingError.keyNotFound(
+      key,
+      .init(codingPath: codingPath, debugDescription: "there is no member '\(key.stringValue)'"))
+  }
+}
+
+/// The elements of an array.
+struct ArrayReader: UnkeyedDecodingContainer {
+  let elements: [JSONValue]
+  let decoder: JSONValueDecoder
+  private(set) var currentIndex = 0
+
+  init(elements: [JSONValue], decoder: JSONValueDecoder) {
+    self.elements = elements
+    self.decoder = decoder
+  }
+
+  var codingPath: [any CodingKey] { decoder.codingPath }
+  var count: Int? { elements.count }
+  var isAtEnd: Bool { currentIndex >= elements.count }
+
+  mutating func decodeNil() throws -> Bool {
+    guard try next(JSONValue?.self).decodeNil() else { return false }
+    currentIndex += 1
+    return true
+  }
+
+  mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    let value = try next(type).decode(type)
+    currentIndex += 1
+    return value
+  }
+
+  mutating func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type
+  ) throws -> KeyedDecodingContainer<NestedKey> {
+    let container = try next(type).container(keyedBy: type)
+    currentIndex += 1
+    return container
+  }
+
+  mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    let container = try next([JSONValue].self).unkeyedContainer()
+    currentIndex += 1
+    return container
+  }
+
+  mutating func superDecoder() throws -> any Decoder {
+    let part = try next(JSONValue.self)
+    currentIndex += 1
+    return part
+  }
+
+  private func next(_ type: Any.Type) throws -> JSONValueDecoder {
+    guard !isAtEnd else {
+      throw DecodingError.valueNotFound(
+        type,
+        .init(
+          codingPath: codingPath + [PartKey(index: currentIndex)],
+          debugDescription: "there are only \(elements.count) elements"))
+    }
+    return JSONValueDecoder(elements[currentIndex], in: decoder, at: PartKey(index: currentIndex))
+  }
+}
+
+/// The place of a part in a path.
+struct PartKey: CodingKey {
+  /// The name; `nil` for an index.
+  private let name: String?
+  let intValue: Int?
+  var stringValue: String { name ?? intValue.map(String.init) ?? "" }
+
+  static let `super` = PartKey(stringValue: "super")
+
+  init(stringValue: String) {
+    name = stringValue
+    intValue = nil
+  }
+
+  init(intValue: Int) {
+    self.init(index: intValue)
+  }
+
+  init(index: Int) {
+    name = nil
+    intValue = index
+  }
+}
