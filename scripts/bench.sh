@@ -7,14 +7,14 @@
 #   PUSHER_CLI=PATH   the program to measure; without it, dist/pusher-cli is built
 #   BENCH_RUNS=N      rounds over all rows, of which each row's median is shown (3)
 #   BENCH_SCALE=N     percent of the events that each row gets (100)
-#   BENCH_TABLES=...  which tables: channels, sse, many, serve (all)
+#   BENCH_TABLES=...  which tables: channels, sse, many, library, serve (all)
 set -eu
 cd "$(dirname "$0")/.."
 
 work=.build-bench
 runs=${BENCH_RUNS:-3}
 scale=${BENCH_SCALE:-100}
-tables=${BENCH_TABLES:-channels sse many serve}
+tables=${BENCH_TABLES:-channels sse many library serve}
 
 if [ -n "${PUSHER_CLI:-}" ]; then
   if [ ! -x "$PUSHER_CLI" ]; then
@@ -40,6 +40,19 @@ if [ -z "$handler" ]; then
   "$swift" "$@" >&2
   handler=$("$swift" "$@" --show-bin-path)/bound-handler
 fi
+# The program of the library's other figures; PUSHER_BENCH_FIGURES names one that is built already.
+figures=${PUSHER_BENCH_FIGURES:-}
+case " $tables " in
+  *' library '*)
+    if [ -z "$figures" ]; then
+      swift=${SWIFT:-swift}
+      set -- build -c release --product library-figures --scratch-path "$work/library"
+      [ "$(uname -s)" = Linux ] && set -- "$@" --static-swift-stdlib
+      "$swift" "$@" >&2
+      figures=$("$swift" "$@" --show-bin-path)/library-figures
+    fi
+    ;;
+esac
 for name in replay-server floor-reader sink measure fan-out fan-out-floor; do
   # Word splitting is meant: pkg-config prints a list of words.
   # shellcheck disable=SC2046
@@ -220,6 +233,10 @@ if wants sse; then awk -F '\t' -v base=httpx-sse -f Benchmarks/grouped.awk -f Be
 if wants many; then
   printf '\nMany channels on one connection, and many members of a presence channel:\n\n'
   sort -k1,1 -k2,2n -k3,3n "$work/results-many" | awk -f Benchmarks/many.awk
+fi
+if wants library; then
+  printf '\nMany clients of the library, many calls at once, and what they add to a process:\n\n'
+  scripts/bench-library.sh "$figures" "$python" "$work" "$runs"
 fi
 if wants serve; then
   printf '\nFan-out of the local server, and connections that do nothing:\n\n'

@@ -28,6 +28,12 @@ static inline void pusher_set_dumpable(int allowed) {
 }
 #endif
 
+// To be called before whatever initialises the library; it costs something once. Without it, exit() frees the library's
+// tables while the threads of clients that still live use them, and the process crashes.
+static inline void pusher_start_openssl(void) {
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
+
 // The handshake of a plain ws:// connection needs one SHA-1. The context calls work without initialising the
 // library (1 ms and 3 MB), the one-shot call does not; OpenSSL marks them deprecated, so Swift would warn.
 #pragma GCC diagnostic push

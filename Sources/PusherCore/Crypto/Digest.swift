@@ -22,7 +22,7 @@ package enum Digest {
 
   /// The 32 bytes of HMAC-SHA256 (RFC 2104), with which every Pusher signature is made.
   package static func hmacSHA256(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
-    OpenSSLStart.ensure()
+    pusher_start_openssl()
     return unsafe [UInt8](unsafeUninitializedCapacity: 32) { output, count in
       // A null key would mean "keep the last one" to OpenSSL, so an empty key is passed as one byte of length 0.
       let keyBytes = key.isEmpty ? [0] : key
@@ -37,7 +37,7 @@ package enum Digest {
 
   private static func digest(_ bytes: [UInt8], _ algorithm: OpaquePointer?, _ size: Int) -> [UInt8]
   {
-    OpenSSLStart.ensure()
+    pusher_start_openssl()
     return unsafe [UInt8](unsafeUninitializedCapacity: size) { output, count in
       let result = unsafe EVP_Digest(bytes, bytes.count, output.baseAddress, nil, algorithm, nil)
       precondition(result == 1, "OpenSSL lacks a digest")

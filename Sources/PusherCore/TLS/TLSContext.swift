@@ -22,7 +22,7 @@ internal import CSystemOpenSSL
   private init(
     _ method: OpaquePointer?, isServer: Bool, verifies: Bool, pins: Set<PublicKeyPin> = []
   ) throws(TLSError) {
-    OpenSSLStart.ensure()
+    pusher_start_openssl()
     OpenSSLErrors.clear()
     guard let pointer = unsafe SSL_CTX_new(method) else {
       throw .setup(reason: OpenSSLErrors.cause())

@@ -108,6 +108,8 @@ final class DeadlineDriver: LoopMember {
   private func carryOut(_ order: Deadlines.Order) {
     switch order {
     case .add(let end, let deadline):
+      // Its task was cancelled between the two orders.
+      if end.isGiven { return }
       let key = ObjectIdentifier(end)
       let timer = LoopTimer(deadline: deadline) { [unowned self] in
         drop(key)
