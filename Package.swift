@@ -12,11 +12,18 @@ let strict: [SwiftSetting] = [
 
 let package = Package(
   name: "pusher-cli",
-  platforms: [.macOS("26.0")],
+  // Synchronization and the 128-bit integers of decoders are the newest that is used.
+  platforms: [.macOS(.v15)],
   products: [
     .library(name: "PusherCore", targets: ["PusherCore"]),
     .library(name: "PusherTesting", targets: ["PusherTesting"]),
     .executable(name: "pusher-cli", targets: ["pusher-cli"]),
+  ],
+  traits: [
+    .trait(
+      name: "Encryption",
+      description: "Channels whose names begin with private-encrypted-; it needs libsodium."),
+    .default(enabledTraits: ["Encryption"]),
   ],
   targets: [
     .systemLibrary(
@@ -36,7 +43,10 @@ let package = Package(
     ),
     .target(
       name: "PusherCore",
-      dependencies: ["CSystemOpenSSL", "CSystemZlib", "CSystemSodium"],
+      dependencies: [
+        "CSystemOpenSSL", "CSystemZlib",
+        .target(name: "CSystemSodium", condition: .when(traits: ["Encryption"])),
+      ],
       swiftSettings: strict
     ),
     .target(name: "PusherServer", dependencies: ["PusherCore"], swiftSettings: strict),

@@ -43,9 +43,14 @@ package struct TriggerRequest: Sendable, Equatable {
     with masterKey: EncryptionMasterKey, nonce: [UInt8]
   ) throws(TriggerError) -> TriggerRequest {
     try check()
-    guard ChannelKind(channelName: channels[0]) == .encrypted,
-      let key = try? ChannelKey(sharedSecret: masterKey.sharedSecret(channel: channels[0]))
-    else { return self }
+    guard ChannelKind(channelName: channels[0]) == .encrypted else { return self }
+    let key: ChannelKey
+    do throws(EncryptionKeyError) {
+      key = try ChannelKey(sharedSecret: masterKey.sharedSecret(channel: channels[0]))
+    } catch {
+      // Never sent as it is: the service must not see it.
+      throw .invalidChannel(name: channels[0], reason: "\(error)")
+    }
     var request = self
     request.data = key.seal(Array(data.utf8), nonce: nonce)
     return request

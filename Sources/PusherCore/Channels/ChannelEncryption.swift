@@ -33,6 +33,8 @@ public enum EncryptionKeyError: Error, Sendable, Equatable, CustomStringConverti
   case notBase64
   /// The key has the first number of bytes, and needs the second.
   case wrongLength(Int, expected: Int)
+  /// The library was built without the package's trait `Encryption`.
+  case notBuilt
 
   /// What is wrong, in the words of a message to the user.
   public var description: String {
@@ -40,6 +42,8 @@ public enum EncryptionKeyError: Error, Sendable, Equatable, CustomStringConverti
     case .notBase64: "not base64"
     case .wrongLength(let length, let expected):
       "the base64 of \(length) bytes instead of \(expected)"
+    case .notBuilt:
+      "this build has no encrypted channels: build it with the package trait Encryption"
     }
   }
 
@@ -62,6 +66,7 @@ package struct ChannelKey: Sendable, Equatable {
   ///
   /// - Throws: ``EncryptionKeyError`` for text that is not base64, and for any other length than 32 bytes.
   package init(sharedSecret text: String) throws(EncryptionKeyError) {
+    guard SecretBox.isBuilt else { throw .notBuilt }
     let bytes = try EncryptionKeyError.check(text, length: SecretBox.keyLength)
     guard let box = SecretBox(key: bytes) else {
       throw .wrongLength(bytes.count, expected: SecretBox.keyLength)

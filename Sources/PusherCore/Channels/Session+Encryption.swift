@@ -127,7 +127,7 @@ extension Session {
     do throws(EncryptionKeyError) {
       return try ChannelKey(sharedSecret: secret)
     } catch {
-      throw .unusable("\"shared_secret\" is \(error)")
+      throw .unusable(error == .notBuilt ? "\(error)" : "\"shared_secret\" is \(error)")
     }
   }
 }

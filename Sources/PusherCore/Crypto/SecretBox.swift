@@ -1,10 +1,12 @@
-internal import CSystemSodium
+#if Encryption
+  internal import CSystemSodium
+#endif
 
 /// Authenticated encryption with one key for both sides: NaCl's secretbox (XSalsa20 and Poly1305), computed by
 /// libsodium.
 ///
-/// The library is started with the first box, so that runs without one do not pay for it. Source: the NaCl page
-/// "Secret-key authenticated encryption".
+/// The library is started with the first box, so that runs without one do not pay for it. Without the package's trait
+/// `Encryption` there is no library and no box. Source: the NaCl page "Secret-key authenticated encryption".
 package struct SecretBox: Sendable {
   /// Bytes of a key.
   package static let keyLength = 32
@@ -13,46 +15,65 @@ package struct SecretBox: Sendable {
   /// By how many bytes a box is longer than its content; the tag stands first.
   package static let tagLength = 16
 
-  private static let isReady = sodium_init() >= 0
+  #if Encryption
+    /// Whether this build has the cipher.
+    package static let isBuilt = true
+    private static let isReady = sodium_init() >= 0
+  #else
+    package static let isBuilt = false
+    /// What no box without the cipher has, so that there is none.
+    private let missing: Never
+  #endif
 
   private let key: [UInt8]
 
-  /// A box under `key`; `nil` unless that has ``keyLength`` bytes.
-  package init?(key: [UInt8]) {
-    guard key.count == Self.keyLength else { return nil }
-    precondition(Self.isReady, "libsodium found no source of random numbers")
-    self.key = key
-  }
-
-  /// The content of `box`; `nil` when box, nonce and key do not belong together, or the nonce has not ``nonceLength``
-  /// bytes.
-  package func open(_ box: [UInt8], nonce: [UInt8]) -> [UInt8]? {
-    guard box.count >= Self.tagLength, nonce.count == Self.nonceLength else { return nil }
-    let length = box.count - Self.tagLength
-    var isGenuine = false
-    // One byte more, since an empty array has no address.
-    let message = unsafe [UInt8](unsafeUninitializedCapacity: length + 1) { output, count in
-      if let base = output.baseAddress {
-        isGenuine =
-          unsafe crypto_secretbox_open_easy(base, box, UInt64(box.count), nonce, key) == 0
-      }
-      count = isGenuine ? length : 0
+  #if Encryption
+    /// A box under `key`; `nil` unless that has ``keyLength`` bytes.
+    package init?(key: [UInt8]) {
+      guard key.count == Self.keyLength else { return nil }
+      precondition(Self.isReady, "libsodium found no source of random numbers")
+      self.key = key
     }
-    return isGenuine ? message : nil
-  }
 
-  /// `message` in a box; stops the program unless `nonce` has ``nonceLength`` bytes.
-  package func seal(_ message: [UInt8], nonce: [UInt8]) -> [UInt8] {
-    precondition(nonce.count == Self.nonceLength, "a nonce has 24 bytes")
-    return unsafe [UInt8](unsafeUninitializedCapacity: message.count + Self.tagLength) {
-      output, count in
-      if let base = output.baseAddress,
-        unsafe crypto_secretbox_easy(base, message, UInt64(message.count), nonce, key) == 0
-      {
-        count = message.count + Self.tagLength
+    /// The content of `box`; `nil` when box, nonce and key do not belong together, or the nonce has not ``nonceLength``
+    /// bytes.
+    package func open(_ box: [UInt8], nonce: [UInt8]) -> [UInt8]? {
+      guard box.count >= Self.tagLength, nonce.count == Self.nonceLength else { return nil }
+      let length = box.count - Self.tagLength
+      var isGenuine = false
+      // One byte more, since an empty array has no address.
+      let message = unsafe [UInt8](unsafeUninitializedCapacity: length + 1) { output, count in
+        if let base = output.baseAddress {
+          isGenuine =
+            unsafe crypto_secretbox_open_easy(base, box, UInt64(box.count), nonce, key) == 0
+        }
+        count = isGenuine ? length : 0
+      }
+      return isGenuine ? message : nil
+    }
+
+    /// `message` in a box; stops the program unless `nonce` has ``nonceLength`` bytes.
+    package func seal(_ message: [UInt8], nonce: [UInt8]) -> [UInt8] {
+      precondition(nonce.count == Self.nonceLength, "a nonce has 24 bytes")
+      return unsafe [UInt8](unsafeUninitializedCapacity: message.count + Self.tagLength) {
+        output, count in
+        if let base = output.baseAddress,
+          unsafe crypto_secretbox_easy(base, message, UInt64(message.count), nonce, key) == 0
+        {
+          count = message.count + Self.tagLength
+        }
       }
     }
-  }
+  #else
+    /// There is no box without the trait `Encryption`.
+    package init?(key: [UInt8]) { return nil }
+
+    /// Never called.
+    package func open(_ box: [UInt8], nonce: [UInt8]) -> [UInt8]? { switch missing {} }
+
+    /// Never called.
+    package func seal(_ message: [UInt8], nonce: [UInt8]) -> [UInt8] { switch missing {} }
+  #endif
 }
 
 extension SecretBox: Equatable {
