@@ -177,6 +177,9 @@ struct BindingTable {
 
   var isEmpty: Bool { all.isEmpty && named.isEmpty }
 
+  /// Whether a handler gets the events of this name.
+  func wants(_ name: String) -> Bool { !all.isEmpty || named[name] != nil }
+
   mutating func insert(_ handler: EventHandler, for name: String?) {
     if let name {
       named[name, default: []].append(handler)
@@ -224,8 +227,12 @@ final class BindingList: Sendable {
 
   /// The last copy, and the change it belongs to.
   struct Snapshot {
-    fileprivate(set) var table = BindingTable()
+    fileprivate(set) var table = BindingTable() {
+      didSet { isEmpty = table.isEmpty }
+    }
     fileprivate var changes = UInt.max
+    /// Whether there is no handler.
+    private(set) var isEmpty = true
   }
 
   func bind(

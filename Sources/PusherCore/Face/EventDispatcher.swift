@@ -13,14 +13,10 @@ final class EventDispatcher: FeedTap {
   private let scratch = ByteBuffer(capacity: 65_536)
   /// The channels that the session knows, by name.
   var channels = NameTable<PusherChannel>() {
-    didSet { channel.forget() }
+    didSet { recent.channel.forget() }
   }
-  /// When the bytes that are being handed out were read; asked for once a round.
-  private var timeReceived: WallTime?
-  private var eventName = RecentName()
-  private var channelName = RecentName()
-  private var channel = RecentChannel()
-  private var global = BindingList.Snapshot()
+  /// What the next event mostly shares with the last one.
+  private var recent = RecentParts()
 
   init(connection: PusherConnection, service: PusherService, generation: Int) {
     self.connection = connection
@@ -33,10 +29,11 @@ final class EventDispatcher: FeedTap {
   func take(message: ByteView) -> TapVerdict {
     if let parts = reader.read(message, buffer: scratch) {
       guard isLive else { return .taken }
-      let name = eventName.text(of: parts.event)
-      let channel = channelName.text(of: parts.channel)
-      dispatch(
-        PusherEvent(eventName: name, channelName: channel, data: parts.data, timeReceived: now))
+      if recent.isOther(parts.channel) { recent.find(in: channels) }
+      // Nothing of this object is in use while handlers run: they may do what they like.
+      let (event, own, all) = recent.prepare(parts, connection.bindings)
+      if let own { call(own, event) }
+      if let all { call(all, event) }
       return verdict
     }
     guard let envelope = try? Envelope(message), isPlain(envelope) else { return .declined }
@@ -62,31 +59,22 @@ final class EventDispatcher: FeedTap {
 
   /// A round of the loop begins: the next events get a new time, and unbound handlers are released.
   func beginRound() {
-    timeReceived = nil
+    recent.timeReceived = nil
   }
 
   /// Lets go of handlers that were unbound.
   func trim() {
-    connection.bindings.refresh(&global)
-    channel.refresh()
+    _ = recent.tables(connection.bindings)
   }
 
-  private var now: WallTime {
-    if let timeReceived { return timeReceived }
-    let now = SystemClock.wall()
-    timeReceived = now
-    return now
-  }
+  private var now: WallTime { recent.readTime() }
 
   /// Calls the channel's handlers, then the client's, each in the order of binding.
   func dispatch(_ event: PusherEvent) {
-    if let name = event.channelName {
-      channel.find(name, in: channels)
-      channel.refresh()
-      call(channel.snapshot.table, event)
-    }
-    connection.bindings.refresh(&global)
-    call(global.table, event)
+    if let name = event.channelName { recent.channel.find(name, in: channels) }
+    let (own, all) = recent.tables(connection.bindings)
+    if let own, event.channelName != nil { call(own, event) }
+    if let all { call(all, event) }
   }
 
   @inline(__always)
@@ -122,28 +110,81 @@ final class EventDispatcher: FeedTap {
   }
 
   private func isWanted(_ name: String, _ channelName: String?) -> Bool {
-    connection.bindings.refresh(&global)
-    if !global.table.all.isEmpty || global.table.named[name] != nil { return true }
-    guard let channelName else { return false }
-    channel.find(channelName, in: channels)
+    if let channelName { recent.channel.find(channelName, in: channels) }
+    let (own, all) = recent.tables(connection.bindings)
+    if let all, all.wants(name) { return true }
+    guard let own, channelName != nil else { return false }
+    return own.wants(name)
+  }
+}
+
+/// The names, the channel and the handlers of the last event, and when it was read.
+private struct RecentParts {
+  /// When the bytes that are being handed out were read; asked for once a round.
+  var timeReceived: WallTime?
+  var channel = RecentChannel()
+  private var eventName = RecentName()
+  private var channelName = RecentName()
+  private var global = BindingList.Snapshot()
+
+  mutating func readTime() -> WallTime {
+    if let timeReceived { return timeReceived }
+    let now = SystemClock.wall()
+    timeReceived = now
+    return now
+  }
+
+  /// Whether `name` is not that of the channel that was found last.
+  @inline(__always)
+  mutating func isOther(_ name: ByteView) -> Bool {
+    channelName.update(to: name)
+    return channel.change != channelName.changes
+  }
+
+  /// Finds the channel of the name that was looked at last.
+  mutating func find(in channels: NameTable<PusherChannel>) {
+    channel.find(channelName.text, in: channels)
+    channel.change = channelName.changes
+  }
+
+  /// The event, the handlers of its channel, and those of the client.
+  @inline(__always)
+  mutating func prepare(
+    _ parts: PlainEventReader.Parts, _ bindings: BindingList
+  ) -> (PusherEvent, BindingTable?, BindingTable?) {
+    eventName.update(to: parts.event)
+    let (own, all) = tables(bindings)
+    let event = PusherEvent(
+      eventName: eventName.text, channelName: channelName.text, data: parts.data,
+      timeReceived: readTime())
+    return (event, own, all)
+  }
+
+  /// The handlers of the channel that was found last, and those of the client; `nil` for none.
+  @inline(__always)
+  mutating func tables(_ bindings: BindingList) -> (BindingTable?, BindingTable?) {
     channel.refresh()
-    return !channel.snapshot.table.all.isEmpty || channel.snapshot.table.named[name] != nil
+    bindings.refresh(&global)
+    return (
+      channel.snapshot.isEmpty ? nil : channel.snapshot.table, global.isEmpty ? nil : global.table
+    )
   }
 }
 
 /// A name as text, kept because the next event mostly has the same.
 private struct RecentName {
   private let bytes = ByteBuffer(capacity: 256)
-  private var text = ""
+  private(set) var text = ""
+  /// Counts the changes.
+  private(set) var changes = 0
 
   @inline(__always)
-  mutating func text(of view: ByteView) -> String {
-    if !bytes.view.holdsSame(as: view) {
-      bytes.removeAll()
-      bytes.append(view)
-      text = view.text
-    }
-    return text
+  mutating func update(to view: ByteView) {
+    if bytes.view.holdsSame(as: view) { return }
+    bytes.removeAll()
+    bytes.append(view)
+    text = view.text
+    changes &+= 1
   }
 }
 
@@ -152,10 +193,13 @@ private struct RecentChannel {
   private var name: String?
   private var channel: PusherChannel?
   private(set) var snapshot = BindingList.Snapshot()
+  /// The change of the recent name that this channel was found by; negative for another way.
+  var change = -1
 
   @inline(__always)
   mutating func find(_ name: String, in channels: NameTable<PusherChannel>) {
     if let known = self.name, name.isSame(as: known) { return }
+    change = -1
     self.name = name
     channel = channels[name]
     snapshot = BindingList.Snapshot()
@@ -168,6 +212,7 @@ private struct RecentChannel {
 
   mutating func forget() {
     name = nil
+    change = -1
     channel = nil
     snapshot = BindingList.Snapshot()
   }
