@@ -10,7 +10,7 @@ enum TimeLimit {
         return true
       }
       group.addTask {
-        await Deadlines.shared.wait(for: limit)
+        try await Deadlines.shared.wait(for: limit)
         return false
       }
       defer { group.cancelAll() }
@@ -26,7 +26,8 @@ final class Deadlines: Sendable {
   /// Those of the process.
   static let shared = Deadlines()
 
-  typealias End = FirstAnswer<Void>
+  /// Whether the time has passed, or the task was cancelled before.
+  typealias End = FirstAnswer<Bool>
 
   enum Order: Sendable {
     case add(End, Instant)
@@ -39,16 +40,19 @@ final class Deadlines: Sendable {
   /// Whether a task waits.
   var isWorking: Bool { orders.withLock { $0.hasThread } }
 
-  /// Returns after `time`, and at once when the task is cancelled or there is no thread to wait on.
-  func wait(for time: Duration) async {
+  /// Returns after `time`, and at once when there is no thread to wait on.
+  ///
+  /// - Throws: `CancellationError` at once when the task is cancelled.
+  func wait(for time: Duration) async throws {
     let end = End()
     let deadline = SystemClock.now().advanced(by: time)
-    await withTaskCancellationHandler {
+    let hasPassed = await withTaskCancellationHandler {
       await end.value { post(.add(end, deadline)) }
     } onCancel: {
-      end.give(())
+      end.give(false)
       post(.drop(end))
     }
+    if !hasPassed { throw CancellationError() }
   }
 
   private func post(_ order: Order) {
@@ -67,7 +71,7 @@ final class Deadlines: Sendable {
         defer { orders = ThreadOrders() }
         return orders.take()
       }
-      for case .add(let end, _) in lost { end.give(()) }
+      for case .add(let end, _) in lost { end.give(true) }
     }
   }
 
@@ -113,7 +117,7 @@ final class DeadlineDriver: LoopMember {
       let key = ObjectIdentifier(end)
       let timer = LoopTimer(deadline: deadline) { [unowned self] in
         drop(key)
-        end.give(())
+        end.give(true)
       }
       timers[key] = timer
       loop.add(timer)

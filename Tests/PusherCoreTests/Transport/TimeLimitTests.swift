@@ -26,12 +26,21 @@ import Testing
     }
   }
 
+  @Test func `a task that is cancelled throws that, not that its time has passed`() async {
+    let task = Task {
+      try await TimeLimit.finishes(
+        { try await Task.sleep(for: .seconds(600)) }, within: .seconds(600))
+    }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await task.value }
+  }
+
   @Test func `a cancelled wait returns at once, and nothing is left of it`() async throws {
     let deadlines = Deadlines()
-    let waits = (0..<100).map { _ in Task { await deadlines.wait(for: .seconds(600)) } }
+    let waits = (0..<100).map { _ in Task { try await deadlines.wait(for: .seconds(600)) } }
     try await condition("they wait") { deadlines.isWorking }
     for wait in waits { wait.cancel() }
-    for wait in waits { await wait.value }
+    for wait in waits { _ = await wait.result }
     try await condition("the thread has ended") { !deadlines.isWorking }
   }
 
@@ -42,7 +51,7 @@ import Testing
       await withTaskGroup(of: Void.self) { group in
         for time in [40, 1, 20] {
           group.addTask {
-            await deadlines.wait(for: .milliseconds(time))
+            try? await deadlines.wait(for: .milliseconds(time))
             ends.add(time)
           }
         }
