@@ -77,7 +77,8 @@ enum TidyRules {
   /// What a source may import, by where it stands.
   static func allowedImports(_ source: TidySource) -> Set<String> {
     switch source.target {
-    case "pusher-cli": return ["PusherCore", "PusherServer", "Glibc", "Darwin", "Synchronization"]
+    case "pusher-cli":
+      return ["PusherCore", "PusherServer", "Glibc", "Musl", "Darwin", "Synchronization"]
     case "PusherTesting": return ["PusherCore", "PusherServer"]
     case "PusherServer": return ["PusherCore", "Synchronization"]
     case "PusherCore": break
@@ -87,7 +88,7 @@ enum TidyRules {
     case "Crypto": return ["CSystemOpenSSL", "CSystemSodium"]
     case "TLS": return ["CSystemOpenSSL"]
     case "Compression": return ["CSystemZlib"]
-    case "Transport": return ["Glibc", "Darwin", "Synchronization"]
+    case "Transport": return ["Glibc", "Musl", "Darwin", "Synchronization"]
     case "Feed", "Signing", "Face", "API": return ["Synchronization"]
     default: return []
     }

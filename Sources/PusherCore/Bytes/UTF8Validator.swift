@@ -32,6 +32,9 @@ package struct UTF8Validator: Sendable {
   /// Whether the whole of `bytes` is valid and ends with a whole character.
   @inline(__always)
   package static func isValid(_ bytes: ByteView) -> Bool {
+    guard #available(macOS 26, *) else {
+      return unsafe String(validating: bytes.raw, as: UTF8.self) != nil
+    }
     let span = unsafe Span(_unsafeStart: UnsafePointer(bytes.base), count: bytes.count)
     do {
       _ = try UTF8Span(validating: span)

@@ -1,5 +1,7 @@
 #if canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
 #else
   internal import Darwin
 #endif
@@ -98,7 +100,7 @@ package final class Resolver {
 
   /// Whether an answer says that the name exists, but has no address of the family.
   private static func lacksFamily(_ code: Int32) -> Bool {
-    #if canImport(Glibc)
+    #if !canImport(Darwin)
       // EAI_NODATA and EAI_ADDRFAMILY, which the system's headers show to GNU sources only.
       code == -5 || code == -9
     #else

@@ -1,5 +1,7 @@
 #if canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
 #else
   internal import Darwin
 #endif
@@ -7,6 +9,7 @@
 // The system calls that make sockets and give them addresses.
 extension Syscalls {
   #if canImport(Glibc)
+    // An enumeration of Glibc, a number elsewhere.
     private static let stream = Int32(SOCK_STREAM.rawValue)
     private static let tcp = Int32(IPPROTO_TCP)
   #else
@@ -88,7 +91,7 @@ extension Syscalls {
   private static func prepare(_ descriptor: Int32) {
     closeOnExec(descriptor)
     makeNonBlocking(descriptor)
-    #if !canImport(Glibc)
+    #if canImport(Darwin)
       setOption(descriptor, level: SOL_SOCKET, SO_NOSIGPIPE)
     #endif
   }

@@ -20,7 +20,7 @@ extension Syscalls {
   static func spawnShell(
     _ command: String, extra: [(name: String, value: String)], input: Int32, output: Int32
   ) throws(SystemError) -> Int32 {
-    #if canImport(Glibc)
+    #if !canImport(Darwin)
       var actions = unsafe posix_spawn_file_actions_t()
       var attributes = posix_spawnattr_t()
     #else
@@ -137,7 +137,7 @@ extension Syscalls {
   private static func environment(adding extra: [(name: String, value: String)]) -> [String] {
     var variables: [String] = []
     // The headers do not say that there is a list, so that it is optional where Swift is strict about that.
-    #if canImport(Glibc)
+    #if !canImport(Darwin)
       let list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = unsafe environ
     #else
       let list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = unsafe _NSGetEnviron().pointee

@@ -1,5 +1,7 @@
 #if canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
 #else
   internal import Darwin
 #endif
@@ -34,7 +36,7 @@ enum Syscalls {
   static func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SystemError)
     -> Int?
   {
-    #if canImport(Glibc)
+    #if !canImport(Darwin)
       let flags = Int32(MSG_NOSIGNAL)
     #else
       let flags: Int32 = 0

@@ -1,12 +1,14 @@
 #if canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
 #else
   internal import Darwin
 #endif
 
 /// The system's clocks: the one place where time enters.
 package enum SystemClock {
-  #if canImport(Glibc)
+  #if !canImport(Darwin)
     private static let forward = CLOCK_BOOTTIME
   #else
     private static let forward = CLOCK_MONOTONIC

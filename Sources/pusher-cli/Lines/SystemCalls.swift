@@ -2,6 +2,8 @@ internal import PusherCore
 
 #if canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
 #else
   internal import Darwin
 #endif
@@ -12,6 +14,8 @@ enum SystemCalls {
   static func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
     #if canImport(Glibc)
       unsafe Glibc.write(descriptor, bytes, count)
+    #elseif canImport(Musl)
+      unsafe Musl.write(descriptor, bytes, count)
     #else
       unsafe Darwin.write(descriptor, bytes, count)
     #endif

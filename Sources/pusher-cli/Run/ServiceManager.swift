@@ -2,6 +2,8 @@ internal import PusherCore
 
 #if canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
 #else
   internal import Darwin
 #endif
@@ -83,6 +85,9 @@ final class ServiceManager {
     guard let address else { return }
     #if canImport(Glibc)
       let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+      let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
+    #elseif canImport(Musl)
+      let kind = SOCK_DGRAM | SOCK_CLOEXEC
       let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
     #else
       let kind = SOCK_DGRAM

@@ -2,6 +2,8 @@ internal import PusherCore
 
 #if canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
 #else
   internal import Darwin
 #endif
@@ -24,7 +26,7 @@ final class Signals: LoopSource {
   /// Those that end the program, the first politely.
   private static let ending = [SIGINT, SIGTERM, SIGHUP]
   /// Those that ask how things are.
-  #if canImport(Glibc)
+  #if !canImport(Darwin)
     private static let asking = [SIGUSR1]
   #else
     private static let asking = [SIGUSR1, SIGINFO]
@@ -74,6 +76,8 @@ final class Signals: LoopSource {
     unsafe sigaction(number, nil, &former)
     #if canImport(Glibc)
       let handler = unsafe former.__sigaction_handler.sa_handler
+    #elseif canImport(Musl)
+      let handler = unsafe former.__sa_handler.sa_handler
     #else
       let handler = unsafe former.__sigaction_u.__sa_handler
     #endif
