@@ -76,7 +76,7 @@ expect 'tour: on a server' 'Vapor: 7 may see the room' 'Vapor: the vault is refu
   'Hummingbird: 7 may see the room' 'Hummingbird: the vault is refused' 'user 7 is signed in' \
   'publishing: order.created private-orders' 'publishing: order.created private-shop-7' \
   'publishing: stock shop-7' 'publishing: stock shop-8' 'Vapor: open orders' 'Hummingbird: close orders' \
-  'the service has ended with 0 clients' 'channel endpoint is done' 'user endpoint is done' \
+  'the service has ended with 0 clients' 'counted pusher_connections_total 1' 'channel endpoint is done' 'user endpoint is done' \
   'publishing is done' 'services is done' \
   'a forged webhook is refused: X-Pusher-Signature is not the signature of the body'
 expect 'tour: what is missing' 'missing: no connection; prices are old from now on' 'missing: a gap was told' \

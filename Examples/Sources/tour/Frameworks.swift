@@ -1,6 +1,6 @@
 import PusherCore
 
-/// What the samples use of swift-service-lifecycle and swift-log, in their shapes: the examples depend on no framework.
+/// What the samples use of swift-service-lifecycle, swift-log and swift-metrics, in their shapes: the examples depend on no framework.
 protocol Service: Sendable {
   func run() async throws
 }
@@ -18,8 +18,19 @@ struct Logger: Sendable {
     init(stringLiteral value: String) { text = value }
   }
 
+  enum Level: String, Sendable {
+    case trace, debug, info, notice, warning, error, critical
+  }
+
   let sink: @Sendable (String) -> Void
-  func debug(_ message: Message) { sink(message.text) }
+  func log(level: Level, _ message: Message) { sink("\(level.rawValue) \(message.text)") }
+}
+
+/// What swift-metrics counts with; these counters are only added up.
+struct Counter {
+  static let all = Heard<String>()
+  let label: String
+  func increment(by amount: Int) { Self.all.add("\(label) \(amount)") }
 }
 
 /// What Vapor and Hummingbird both have from swift-nio.
@@ -100,9 +111,16 @@ struct PusherClients: Service {
   }
 }
 
-final class PusherLog: PusherDelegate {
+struct SwiftLog: PusherLogger {
   let logger: Logger
-  init(_ logger: Logger) { self.logger = logger }
 
-  func debugLog(message: String) { logger.debug("\(message)") }
+  func log(_ level: PusherLogLevel, _ message: () -> String) {
+    logger.log(level: Logger.Level(rawValue: level.rawValue) ?? .debug, "\(message())")
+  }
+}
+
+struct SwiftMetrics: PusherMetrics {
+  func count(_ what: PusherCount, by amount: Int) {
+    Counter(label: "pusher_\(what.rawValue)").increment(by: amount)
+  }
 }

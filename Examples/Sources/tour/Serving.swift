@@ -156,12 +156,12 @@ extension Samples {
 
   static func services(_ server: PusherTestServer) async throws {
     let logged = Heard<String>()
-    let log = PusherLog(Logger { logged.add($0) })
     let runtime = PusherRuntime(name: "services")
     var options = server.clientOptions()
     options.runtime = runtime
+    options.logger = SwiftLog(logger: Logger { logged.add($0) })
+    options.metrics = SwiftMetrics()
     let pusher = PusherCore.Pusher(key: server.key, options: options)
-    pusher.delegate = log
     pusher.connect()
     try await pusher.connected(within: .seconds(10))
     let group = Task { try await PusherClients(runtime: runtime).run() }
@@ -169,6 +169,7 @@ extension Samples {
     try await group.value
     print("the service has ended with", runtime.memberCount, "clients")
     try expect(await logged.next() != nil, "nothing was logged")
-    withExtendedLifetime((pusher, log)) {}
+    print("counted", await Counter.all.next() ?? "nothing")
+    withExtendedLifetime(pusher) {}
   }
 }

@@ -21,7 +21,7 @@ extension ClientDriver: ChannelsFeedDelegate {
   }
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
-    log(isSent ? "sent: \(Self.masked(text()))" : "received: \(text())")
+    log(.trace, isSent ? "sent: \(Self.masked(text()))" : "received: \(text())")
     // An asynchronous delegate may be behind with messages alone.
     pauseWhileHeld()
   }
@@ -42,12 +42,12 @@ extension ClientDriver: ChannelsFeedDelegate {
     switch run.end {
     case .asked, .finished, nil:
       if let veto = run.veto {
-        log("not connected again: \(veto)")
+        log(.warning, "not connected again: \(veto)")
       } else if wasEstablished {
         tell(.disconnected(nil, willRetry: false))
       }
     case .lost(let loss, _), .retriesExhausted(let loss, _, _):
-      log("disconnected for good: \(loss)")
+      log(.error, "disconnected for good: \(loss)")
       if isChanged { lost(loss, run, willAttemptReconnect: false) }
     }
   }
@@ -61,6 +61,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     case .ended(let end): run.end = end
     case .gap(let start, let end):
       guard run.dispatcher.isLive else { return }
+      count(.gaps)
       let gap = PusherGap(from: start, to: end, at: now)
       missed(gap, run)
       tell(.gap(gap, length: start.duration(to: end)))
@@ -86,7 +87,8 @@ extension ClientDriver: ChannelsFeedDelegate {
   private func connected(_ run: ClientRun, _ socketID: String) {
     run.isEstablished = true
     connection.state.withLock { $0.failedAttempts = 0 }
-    log("connected as socket \(socketID)")
+    count(.connections)
+    log(.info, "connected as socket \(socketID)")
     guard
       connection.change(to: .connected, generation: run.generation, socketId: socketID)
     else { return }
@@ -96,7 +98,7 @@ extension ClientDriver: ChannelsFeedDelegate {
   private func disconnected(_ run: ClientRun, _ loss: ConnectionLoss, retryIn delay: Duration?) {
     run.noteLost()
     guard let delay else { return }
-    log("connection lost: \(loss)")
+    log(.warning, "connection lost: \(loss)")
     var planned: Duration? = delay
     if let delegate, !run.isMoving {
       planned = delegate.connectionWillReconnect(connection, afterDelay: delay)
@@ -113,6 +115,7 @@ extension ClientDriver: ChannelsFeedDelegate {
   }
 
   private func lost(_ loss: ConnectionLoss, _ run: ClientRun, willAttemptReconnect: Bool) {
+    count(.losses)
     tell(
       run.isEstablished
         ? .disconnected(loss, willRetry: willAttemptReconnect)
@@ -127,6 +130,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     case .subscriptionFailed(let name, let failure): failed(run, name, failure)
     case .membersLeftOut(let name, let limits):
       log(
+        .warning,
         "\(name) has more members than the \(limits.members), or \(limits.bytes) bytes, that are kept"
       )
     case .memberAdded(let name, let member):
@@ -142,21 +146,26 @@ extension ClientDriver: ChannelsFeedDelegate {
       }
       run.dispatcher.dispatch(publicName("member_removed"), channel: name) { member.json }
     case .error(let code, let message):
-      log("error \(code.map(String.init) ?? "without code"): \(message)")
+      log(.warning, "error \(code.map(String.init) ?? "without code"): \(message)")
       tell(.error(PusherError(message: message, code: code)))
       run.dispatcher.dispatch(publicName("error"), channel: nil) {
         ["code": code.map(JSONValue.integer) ?? .null, "message": .string(message)]
       }
     case .authorizationDelayed(let name, let reason, let delay):
-      log("authorisation of \(name) is asked for again in \(delay.inWords): \(reason)")
+      log(.warning, "authorisation of \(name) is asked for again in \(delay.inWords): \(reason)")
     case .decryptionFailed(let name, let event, let data, let reason):
-      log("event \(event) on \(name) could not be decrypted: \(reason)")
+      count(.leftOut)
+      log(.warning, "event \(event) on \(name) could not be decrypted: \(reason)")
       tell(.undecrypted(event: event, channel: name, data: data))
     case .unknownInternalEvent(let name, let channel):
+      count(.leftOut)
       log(
+        .warning,
         "event \(name)\(channel.map { " on \($0)" } ?? "") was left out: this version does not know it"
       )
-    case .malformed(let reason, _): log("a message was left out: \(reason)")
+    case .malformed(let reason, _):
+      count(.leftOut)
+      log(.warning, "a message was left out: \(reason)")
     default: break
     }
   }
@@ -179,7 +188,8 @@ extension ClientDriver: ChannelsFeedDelegate {
   }
 
   private func failed(_ run: ClientRun, _ name: String, _ failure: SubscriptionFailure) {
-    log("subscription of \(name) failed: \(failure.message)")
+    count(.failedSubscriptions)
+    log(.warning, "subscription of \(name) failed: \(failure.message)")
     if UserChannel.userID(channelName: name) != nil { return userFailed(failure, run) }
     var failure = failure
     failure.underlyingError = run.signer.takeError(about: name)
@@ -231,7 +241,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     case .signedIn(let userID, let userData): signedIn(run, userID, userData)
     case .signInFailed(let failure): userFailed(failure, run)
     case .signInDelayed(let reason, let delay):
-      log("the user is asked for again in \(delay.inWords): \(reason)")
+      log(.warning, "the user is asked for again in \(delay.inWords): \(reason)")
     case .watchlist(let isOnline, let userIDs):
       let change = PusherWatchlistEvent(name: isOnline ? "online" : "offline", userIds: userIDs)
       run.dispatcher.dispatch(
@@ -245,7 +255,7 @@ extension ClientDriver: ChannelsFeedDelegate {
   }
 
   private func signedIn(_ run: ClientRun, _ userID: String, _ userData: JSONValue) {
-    log("signed in as user \(userID)")
+    log(.info, "signed in as user \(userID)")
     let name = UserChannel.name(userID: userID)
     for former in run.dispatcher.channels.names
     where !former.isSame(as: name) && UserChannel.userID(channelName: former) != nil {
@@ -264,7 +274,7 @@ extension ClientDriver: ChannelsFeedDelegate {
 
   /// The user is not signed in, or gets no events of the user's own.
   private func userFailed(_ failure: SubscriptionFailure, _ run: ClientRun) {
-    log("signing in failed: \(failure.message)")
+    log(.warning, "signing in failed: \(failure.message)")
     var failure = failure
     failure.underlyingError = run.signer.takeUserError()
     connection.userState.noteFailed(failure)

@@ -75,7 +75,7 @@ final class ClientDriver: LoopMember {
   var delegate: (any PusherDelegate)? { connection.delegate }
 
   func beginRound() {
-    run?.dispatcher.beginRound()
+    if let events = run?.dispatcher.beginRound(), events > 0 { count(.events, by: events) }
     while true {
       let orders = connection.takeOrders()
       if orders.isEmpty { break }
@@ -140,7 +140,7 @@ final class ClientDriver: LoopMember {
       run.feed.connect()
     } catch {
       connection.change(to: .disconnected, generation: generation, because: error)
-      log("cannot connect: \(error)")
+      log(.error, "cannot connect: \(error)")
       tell(.failed(error, willRetry: false))
     }
   }
@@ -254,9 +254,18 @@ final class ClientDriver: LoopMember {
     connection.tell(notice())
   }
 
-  /// Tells the delegates what goes on.
+  /// Tells the logger and the delegates what goes on.
   func log(_ message: @autoclosure () -> String) {
+    log(.debug, message())
+  }
+
+  func log(_ level: PusherLogLevel, _ message: @autoclosure () -> String) {
+    connection.logger?.log(level, message)
     tell(.log(message()))
+  }
+
+  func count(_ what: PusherCount, by amount: Int = 1) {
+    connection.metrics?.count(what, by: amount)
   }
 }
 

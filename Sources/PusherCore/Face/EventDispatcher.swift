@@ -58,8 +58,12 @@ final class EventDispatcher: FeedTap {
   var isLive: Bool { connection.liveGeneration.load(ordering: .relaxed) == generation }
 
   /// A round of the loop begins: the next events get a new time, and unbound handlers are released.
-  func beginRound() {
+  ///
+  /// - Returns: How many events the last one has handed out.
+  func beginRound() -> Int {
     recent.timeReceived = nil
+    defer { recent.handedOut = 0 }
+    return recent.handedOut
   }
 
   /// Lets go of handlers that were unbound.
@@ -73,6 +77,7 @@ final class EventDispatcher: FeedTap {
   func dispatch(_ event: PusherEvent) {
     if let name = event.channelName { recent.channel.find(name, in: channels) }
     let (own, all) = recent.tables(connection.bindings)
+    recent.handedOut += 1
     if let own, event.channelName != nil { call(own, event) }
     if let all { call(all, event) }
   }
@@ -126,6 +131,8 @@ private struct RecentParts {
   private var eventName = RecentName()
   private var channelName = RecentName()
   private var global = BindingList.Snapshot()
+  /// Events since the round began.
+  var handedOut = 0
 
   mutating func readTime() -> WallTime {
     if let timeReceived { return timeReceived }
@@ -152,6 +159,7 @@ private struct RecentParts {
   mutating func prepare(
     _ parts: PlainEventReader.Parts, _ bindings: BindingList
   ) -> (PusherEvent, BindingTable?, BindingTable?) {
+    handedOut &+= 1
     eventName.update(to: parts.event)
     let (own, all) = tables(bindings)
     let event = PusherEvent(

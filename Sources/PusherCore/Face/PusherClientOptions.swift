@@ -44,6 +44,10 @@ public struct PusherClientOptions: Sendable {
   public var retriesFirstConnection: Bool
   /// The thread that the client shares with others; `nil` for one of its own.
   public var runtime: PusherRuntime?
+  /// Told what goes on, beside the delegates; a client keeps the first one for its life.
+  public var logger: (any PusherLogger)?
+  /// Told what there is to count; a client keeps the first one for its life.
+  public var metrics: (any PusherMetrics)?
   /// When a lost connection is made anew; ``PusherConnection`` has the same numbers under PusherSwift's names.
   public var retries: RetrySettings
 
@@ -57,7 +61,8 @@ public struct PusherClientOptions: Sendable {
     encryptionMasterKey: EncryptionMasterKey? = nil, network: PusherNetwork = PusherNetwork(),
     tls: TLSConfiguration = TLSConfiguration(), headers: [String: String] = [:],
     subprotocols: [String] = [], offersCompression: Bool = true, runtime: PusherRuntime? = nil,
-    retries: RetrySettings = .standard
+    retries: RetrySettings = .standard, logger: (any PusherLogger)? = nil,
+    metrics: (any PusherMetrics)? = nil
   ) {
     self.authMethod = authMethod
     self.userAuthMethod = userAuthMethod
@@ -79,6 +84,8 @@ public struct PusherClientOptions: Sendable {
     self.connectTimeout = connectTimeout
     self.retriesFirstConnection = retriesFirstConnection
     self.runtime = runtime
+    self.logger = logger
+    self.metrics = metrics
     self.retries = retries
   }
 

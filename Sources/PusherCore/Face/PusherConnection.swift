@@ -9,6 +9,8 @@ public final class PusherConnection: Sendable {
   let state: Locked<Status>
   /// The client's own thread, or that of its runtime.
   let thread: LoopThread
+  let logger: (any PusherLogger)?
+  let metrics: (any PusherMetrics)?
   /// The ``Status/generation`` whose events are handed out, 0 for none; read for every event.
   let liveGeneration = Atomic<Int>(0)
   /// Whether sequences or the asynchronous delegate are behind.
@@ -53,6 +55,8 @@ public final class PusherConnection: Sendable {
 
   init(key: String, options: PusherClientOptions) {
     thread = options.runtime?.thread ?? LoopThread(name: "pusher-client")
+    logger = options.logger
+    metrics = options.metrics
     state = Locked(Status(place: Target(key: key, options: options)))
   }
 

@@ -1,0 +1,96 @@
+import PusherCore
+import PusherServer
+import TestSupport
+import Testing
+
+/// What a client says for a log, and what it counts for a monitoring system.
+@Suite(.ownThread) struct `Logs and metrics` {
+  private final class Log: PusherLogger {
+    let lines = Gathered<String>()
+    let lowest: PusherLogLevel
+
+    init(_ lowest: PusherLogLevel = .trace) {
+      self.lowest = lowest
+    }
+
+    func log(_ level: PusherLogLevel, _ message: () -> String) {
+      if level >= lowest { lines.add("\(level.rawValue): \(message())") }
+    }
+  }
+
+  private final class Counts: PusherMetrics {
+    private let counts = Locked<[PusherCount: Int]>([:])
+    var values: [PusherCount: Int] { counts.withLock { $0 } }
+
+    func count(_ what: PusherCount, by amount: Int) {
+      counts.withLock { $0[what, default: 0] += amount }
+    }
+  }
+
+  let service: LocalService
+  init() throws { service = try LocalService() }
+
+  private func client(_ log: Log? = nil, _ counts: Counts? = nil) -> Pusher {
+    var options = service.options(.inline(secret: Application.forTests().secret))
+    options.logger = log
+    options.metrics = counts
+    return Pusher(key: Application.forTests().key, options: options)
+  }
+
+  @Test func `what happens is told with a level, and no secret stands in it`() async throws {
+    let log = Log()
+    let pusher = client(log)
+    pusher.subscribe("private-a")
+    try await pusher.connected()
+    try await #require(pusher.channel(named: "private-a")).subscribed()
+    let socket = try #require(pusher.connection.socketId)
+    #expect(log.lines.values.contains("info: connected as socket \(socket)"))
+    let trace = log.lines.values.filter {
+      $0.hasPrefix("trace: sent: ") && $0.contains("private-a")
+    }
+    #expect(trace.count == 1)
+    #expect(!log.lines.values.contains { $0.contains(Application.forTests().secret) })
+    let signature = SubscriptionSignature(
+      key: Application.forTests().key, secret: Application.forTests().secret
+    ).authorize(socketID: socket, channel: "private-a").auth
+    #expect(!log.lines.values.contains { $0.contains(signature) })
+  }
+
+  @Test func `a message below the level is not made`() async throws {
+    let log = Log(.warning)
+    let pusher = client(log)
+    try await pusher.connected()
+    #expect(log.lines.values.isEmpty)
+    pusher.subscribe("private-encrypted-x")
+    let failures = pusher.channel(named: "private-encrypted-x")?.failures
+    for await _ in try #require(failures) { break }
+    #expect(
+      log.lines.values.contains {
+        $0.hasPrefix("warning: subscription of private-encrypted-x failed")
+      })
+  }
+
+  @Test func `events, connections and losses are counted`() async throws {
+    let counts = Counts()
+    let pusher = client(nil, counts)
+    let seen = Gathered<String>()
+    let channel = pusher.subscribe("a")
+    channel.bind(eventName: "e") { seen.add($0.data ?? "") }
+    try await pusher.connected()
+    try await channel.subscribed()
+    for number in 0..<10 { try await service.trigger("e", "a", "\(number)") }
+    _ = try await seen.wait(for: 10)
+    try await condition("all are counted") { counts.values[.events] == 10 }
+    #expect(counts.values[.connections] == 1)
+    #expect(counts.values[.losses] == nil)
+    await service.stop()
+    try await condition("the loss is counted") { counts.values[.losses] ?? 0 >= 1 }
+  }
+
+  @Test func `the names are fit for a monitoring system`() {
+    for count in PusherCount.allCases {
+      #expect(count.rawValue.hasSuffix("_total"))
+      #expect(count.rawValue.allSatisfy { $0 == "_" || $0.isASCII && $0.isLowercase })
+    }
+  }
+}
