@@ -19,12 +19,12 @@ function median(row, field,   list, i, j, held, count) {
 }
 
 END {
-  print "| what                            | threads | descriptors | memory    |      time |"
-  print "| ------------------------------- | ------: | ----------: | --------: | --------: |"
+  print "| what                              | threads | descriptors | memory    |      time |"
+  print "| --------------------------------- | ------: | ----------: | --------: | --------: |"
   for (i = 1; i <= rows; i++) {
     row = order[i]
     if (row == "decode") continue
-    printf "| %-31s | %7d | %11d | %6.1f MB | %6.0f ms |\n", row, median(row, 2), median(row, 3),
+    printf "| %-33s | %7d | %11d | %6.1f MB | %6.0f ms |\n", row, median(row, 2), median(row, 3),
       median(row, 4) * 1024 / 1000000, median(row, 5) * 1000
   }
   if ("decode" in seen) {
