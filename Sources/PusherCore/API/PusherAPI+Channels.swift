@@ -87,6 +87,17 @@ extension PusherAPI {
     try await trigger(eventName, channels: [UserChannel.name(userID: userId)], data: data)
   }
 
+  /// The same with data of a type of yours, which is sent as JSON.
+  ///
+  /// - Throws: ``PusherAPIError``: ``PusherAPIError/invalid(_:)`` for data that cannot be JSON too.
+  @_disfavoredOverload
+  public func sendToUser(
+    _ userId: String, _ eventName: String, data: some Encodable
+  ) async throws(PusherAPIError) {
+    let text = try valid { try JSONValue(encoding: data).jsonText }
+    try await sendToUser(userId, eventName, data: text)
+  }
+
   static func check(channel: String) throws(PusherAPIError) {
     if let problem = ChannelName.problem(in: channel) {
       throw .invalid("channel '\(channel)': \(problem)")
@@ -125,6 +136,17 @@ extension PusherAPI {
       self.channel = channel
       self.data = data
       self.socketID = socketID
+    }
+
+    /// An event with data of a type of yours, which is sent as JSON.
+    ///
+    /// - Throws: `EncodingError` for data that cannot be JSON.
+    @_disfavoredOverload
+    public init(
+      _ name: String, channel: String, data: some Encodable, socketID: String? = nil
+    ) throws {
+      let text = try JSONValue(encoding: data).jsonText
+      self.init(name, channel: channel, data: text, socketID: socketID)
     }
   }
 

@@ -13,6 +13,17 @@ public struct PusherWebhook: Sendable, Equatable {
     public var userId: String?
     /// The whole event as it came.
     public var attributes: JSONValue
+
+    /// The data of a client event, byte for byte; `nil` for other events.
+    public var data: String? { attributes["data"]?.text }
+
+    /// The data of a client event as a type of yours.
+    ///
+    /// - Throws: `DecodingError`, as ``PusherEvent/decode(_:)`` does; also for events that have no data.
+    public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+      let name = attributes["event"]?.text ?? name
+      return try PusherEvent(eventName: name, channelName: channel, data: data).decode(type)
+    }
   }
 
   /// When the service sent it; `nil` when it does not say.

@@ -72,6 +72,42 @@ import Testing
     #expect(try await events.wait(for: 2) == ["a 1", "b 2"])
   }
 
+  private struct Order: Codable, Equatable {
+    var id: Int
+    var total: Double
+  }
+
+  @Test func `types of yours go with a batch and to a user, as JSON`() async throws {
+    let pusher = try await connect(["a"])
+    let events = Gathered<String>()
+    pusher.channel(named: "a")?.bind(eventName: "e") { events.add($0.data ?? "") }
+    let event = try PusherAPI.Event("e", channel: "a", data: Order(id: 7, total: 1.5))
+    #expect(event.data == #"{"id":7,"total":1.5}"#)
+    try await service.api.triggerBatch([event])
+    #expect(try await events.wait() == [#"{"id":7,"total":1.5}"#])
+    try await service.api.sendToUser("nobody", "e", data: Order(id: 7, total: 1.5))
+    let failed = await failure { () async throws(PusherAPIError) in
+      try await service.api.sendToUser("nobody", "e", data: Order(id: 7, total: .infinity))
+    }
+    guard case .invalid = failed else {
+      Issue.record("\(String(describing: failed))")
+      return
+    }
+  }
+
+  @Test func `a client event of a webhook is read as a type of yours`() throws {
+    let api = PusherAPI(appID: "1", key: "k", secret: "s")
+    let text =
+      #"{"events":[{"name":"client_event","channel":"private-a","event":"client-order","data":"{\"id\":7,\"total\":1.50}"},{"name":"channel_vacated","channel":"a"}]}"#
+    let body = Array(text.utf8)
+    let signature = WebhookSignature.sign(body, secret: "s")
+    let events = try api.webhook(body: body, key: "k", signature: signature).events
+    #expect(events.first?.data == #"{"id":7,"total":1.50}"#)
+    #expect(try events.first?.decode(Order.self) == Order(id: 7, total: 1.5))
+    #expect(events.last?.data == nil)
+    #expect(throws: DecodingError.self) { try events.last?.decode(Order.self) }
+  }
+
   @Test func `what no server takes is refused before anything is sent`() async throws {
     let api = PusherAPI(
       appID: "1", key: "k", secret: "s",
