@@ -58,7 +58,7 @@ package final class LoopThread: Sendable {
       return (nil, !membership.isStarting)
     }
     if let wakeUp {
-      wakeUp.post { Self.admit(entry, $0) }
+      wakeUp.post { [self] in admit(entry, $0) }
     } else if needsThread {
       start()
     }
@@ -103,18 +103,19 @@ package final class LoopThread: Sendable {
   }
 
   private func run(_ loop: EventLoop) {
-    let (entries, isEnding) = membership.withLock { membership in
+    let entries = membership.withLock { membership in
       membership.wakeUp = loop.wakeUp
       defer { membership.entries = [] }
-      return (membership.entries, !membership.whenIdle.isEmpty)
+      return membership.entries
     }
-    for entry in entries { Self.admit(entry, loop) }
-    if isEnding { loop.endMembers() }
+    for entry in entries { admit(entry, loop) }
     loop.run()
   }
 
-  private static func admit(_ entry: Entry, _ loop: EventLoop) {
-    loop.add(member: entry.begin(loop))
+  private func admit(_ entry: Entry, _ loop: EventLoop) {
+    let member = entry.begin(loop)
+    loop.add(member: member)
+    if membership.withLock({ !$0.whenIdle.isEmpty }) { member.end() }
   }
 
   private func fail(_ reason: String) {

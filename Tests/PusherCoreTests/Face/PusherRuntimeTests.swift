@@ -134,6 +134,27 @@ import Testing
     try await first.connected()
   }
 
+  @Test func `a client that connects while the others are closed is closed too`() async throws {
+    let runtime = PusherRuntime(name: "rt-late")
+    // It takes its goodbye and does not answer it, so that there is time for another client.
+    let silent = try RawServer { peer in
+      RawServer.greet(peer)
+      peer.waitForEnd()
+    }
+    let first = Pusher(
+      key: "key",
+      options: PusherClientOptions(
+        host: .host("127.0.0.1"), port: silent.port, useTLS: false, runtime: runtime))
+    try await first.connected()
+    let close = Task { await runtime.close() }
+    for await state in first.states where state == .disconnecting { break }
+    let second = client(runtime)
+    second.connect()
+    await close.value
+    #expect(second.connection.connectionState == .disconnected)
+    #expect(runtime.memberCount == 0)
+  }
+
   @Test func `close cancels calls that are under way, and returns at once when there is nothing`()
     async throws
   {
