@@ -28,7 +28,7 @@ extension AsyncAuthorizer {
     socketID: String, channelName: String,
     completionHandler: @escaping @Sendable (PusherAuth?) -> Void
   ) {
-    Task {
+    Task(priority: .high) {
       completionHandler(try? await authorization(socketID: socketID, channelName: channelName))
     }
   }
@@ -73,7 +73,7 @@ extension AsyncUserAuthenticator {
   public func fetchUserAuth(
     socketID: String, completionHandler: @escaping @Sendable (PusherUserAuth?) -> Void
   ) {
-    Task { completionHandler(try? await authentication(socketID: socketID)) }
+    Task(priority: .high) { completionHandler(try? await authentication(socketID: socketID)) }
   }
 }
 

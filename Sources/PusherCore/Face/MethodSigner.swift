@@ -225,7 +225,8 @@ final class MethodSigner: Signer {
     _ number: Int, _ body: @escaping @Sendable () async throws -> CallerAnswer
   ) {
     let connection = connection
-    let task = Task {
+    // A subscription waits for it, whatever else the process has begun.
+    let task = Task(priority: .high) {
       let answer: CallerAnswer
       do {
         answer = try await body()

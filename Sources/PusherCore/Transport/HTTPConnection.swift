@@ -50,12 +50,14 @@ package final class HTTPConnection {
   ) throws(HTTPError) {
     precondition(exchange == nil, "one request at a time")
     let kept = takeIdle()
-    let deadline = loop.now.advanced(by: limit ?? timeout)
-    try start(request, over: kept, until: deadline) { [weak self] result, exchange, now in
+    let time = limit ?? timeout
+    let deadline = loop.now.advanced(by: time)
+    try start(request, over: kept, within: time) { [weak self] result, exchange, now in
       guard let self else { return }
       let wasLost = kept != nil && exchange?.hasAnswer == false && Self.isLoss(result)
       if wasLost, request.isRepeatable,
-        (try? start(request, over: nil, until: deadline) { result, _, now in
+        (try? start(request, over: nil, within: loop.now.duration(to: deadline)) {
+          result, _, now in
           completion(result, now)
         }) != nil
       {
@@ -75,7 +77,7 @@ package final class HTTPConnection {
   }
 
   private func start(
-    _ request: HTTPExchange.Request, over kept: SocketStream?, until deadline: Instant,
+    _ request: HTTPExchange.Request, over kept: SocketStream?, within time: Duration,
     completion:
       @escaping (
         Result<HTTPExchange.Response, HTTPExchange.Failure>, HTTPExchange?, Instant
@@ -85,7 +87,7 @@ package final class HTTPConnection {
     request.keepsConnection = true
     let exchange = try HTTPExchange(
       loop: loop, request: request, routing: routing, tls: tls,
-      timeout: loop.now.duration(to: deadline),
+      timeout: time,
       bodyLimit: bodyLimit, over: kept
     ) { [weak self] result, now in
       let exchange = self?.exchange

@@ -37,7 +37,9 @@ import Testing
 
   @Test func `a cancelled wait returns at once, and nothing is left of it`() async throws {
     let deadlines = Deadlines()
-    let waits = (0..<100).map { _ in Task { try await deadlines.wait(for: .seconds(600)) } }
+    let waits = (0..<100).map { _ in
+      Task(priority: .high) { try await deadlines.wait(for: .seconds(600)) }
+    }
     try await condition("they wait") { deadlines.isWorking }
     for wait in waits { wait.cancel() }
     for wait in waits { _ = await wait.result }
