@@ -15,9 +15,18 @@ export PUSHER_CLI_TEST_PYTHON
 
 "$swift" build --build-tests </dev/null
 
-# Nothing here may hang for ever: half an hour is many times what a slow machine needs.
-set -- "$swift" test --skip-build --disable-xctest
-command -v timeout >/dev/null 2>&1 && set -- timeout 1800 "$@"
+# The bundle itself, where it is a program: what it prints is there at once, also when it is ended.
+bundle=$("$swift" build --show-bin-path)/pusher-cliPackageTests.xctest
+if [ -f "$bundle" ]; then
+  set -- "$bundle" --testing-library swift-testing
+else
+  set -- "$swift" test --skip-build --disable-xctest
+fi
+# Nothing here may hang for ever: a quarter of an hour is many times what a slow machine needs.
+command -v timeout >/dev/null 2>&1 && set -- timeout 900 "$@"
+# A crash must not wait for Swift's own backtrace, which can hang.
+SWIFT_BACKTRACE=enable=no
+export SWIFT_BACKTRACE
 
 # A log that is shown from its end only must still say what failed: the runner's own lines for it are far above.
 record=$(mktemp -d "${TMPDIR:-/tmp}/pusher-cli-test.XXXXXX")
@@ -29,8 +38,14 @@ trap 'rm -rf "$record"' EXIT
 } 2>&1 | tee "$record/log"
 status=$(cat "$record/status")
 if [ "$status" -ne 0 ]; then
-  printf '\ntest: what failed:\n'
+  printf '\ntest: status %s; what failed:\n' "$status"
   grep -A 8 'recorded an issue\|[Ff]atal error\|Crash' "$record/log" | grep -v '^[✔◇]' | cut -c 1-1000 | tail -n 120 || true
+  printf 'test: what had begun and did not end:\n'
+  awk '
+    /^◇ Test / && !/^◇ Test (case|run) / { sub(/^◇ Test /, ""); sub(/ started\.$/, ""); open[$0] = 1 }
+    /^(✔|✘) Test / { sub(/^(✔|✘) Test /, ""); sub(/( with [0-9]+ test cases?)? (passed|failed) after .*$/, ""); delete open[$0] }
+    END { for (name in open) print name }
+  ' "$record/log"
   tail -n 1 "$record/log"
 fi
 exit "$status"

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("What the HTTP API tells: channels, users, terminate, trigger --info")
+@Suite("What the HTTP API tells: channels, users, terminate, trigger --info", .runsPrograms)
 struct APICommandTests {
   /// Runs a command on the server's address.
   private func run(_ server: LocalServer, _ arguments: String..., input: String = "") throws
@@ -115,7 +115,7 @@ struct APICommandTests {
   }
 }
 
-@Suite("Lines of standard input become events")
+@Suite("Lines of standard input become events", .runsPrograms)
 struct LineTriggerTests {
   private static let environment = [
     "PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_ID": LocalServer.appID,
@@ -151,7 +151,7 @@ struct LineTriggerTests {
     let listener = try second.subscribe(channels, "-L", "--user-id", "1")
     let result = try replay(second, recording.joined(separator: "\n") + "\n", "-v")
     #expect(result.ending == .exited(0))
-    #expect(result.errorText.contains("sent 7 events in 1 calls"))
+    #expect(result.errorText.contains("sent 7 events in 1 call\n"))
     let withoutTime = recording.map { $0.replacing(#/"received_at":"[^"]*",/#, with: "") }
     #expect(try listener.lines(data.count) == withoutTime)
     listener.send(SIGTERM)
@@ -179,7 +179,7 @@ struct LineTriggerTests {
     #expect(errors.contains { $0.contains("line 3: no channel") })
     #expect(errors.contains { $0.contains("line 5: channel 'no blanks'") })
     #expect(errors.contains { $0.contains("line 7: the server answered HTTP 413") })
-    #expect(errors.contains { $0.contains("left out 1 lines that tell of the connection") })
+    #expect(errors.contains { $0.contains("left out 1 line about the connection") })
     #expect(errors.count == 5, "\(result.errorText)")
     #expect(
       try listener.lines(2) == [
@@ -238,7 +238,7 @@ struct LineTriggerTests {
   }
 }
 
-@Suite("Signatures by hand: auth, sign, verify")
+@Suite("Signatures by hand: auth, sign, verify", .runsPrograms)
 struct SignCommandTests {
   private func run(_ arguments: String...) throws -> ProgramResult {
     try PusherCLI.start(

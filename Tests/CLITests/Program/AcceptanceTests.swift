@@ -5,7 +5,7 @@ import Testing
 @testable import pusher_cli
 
 /// What holds at every verbosity, on every terminal and in every shell, and has no suite of its own.
-@Suite("What a script and a person can rely on")
+@Suite("What a script and a person can rely on", .runsPrograms)
 struct AcceptanceTests {
   private func ticking(_ count: Int = 3) throws -> ScriptedServer {
     try ScriptedServer { connection in

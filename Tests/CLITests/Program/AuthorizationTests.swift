@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Authorisation by the application's endpoint")
+@Suite("Authorisation by the application's endpoint", .runsPrograms)
 struct EndpointTests {
   /// A server that takes what `signature` signs, and tells it who asked.
   private func channels(_ asked: Record<ScriptedConnection.Subscription>) throws -> ScriptedServer {
@@ -167,7 +167,7 @@ struct EndpointTests {
   }
 }
 
-@Suite("Authorisation by a command")
+@Suite("Authorisation by a command", .runsPrograms)
 struct AuthCommandTests {
   private func run(_ command: String, within: String = "10s") throws -> (
     result: ProgramResult, auth: String?

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("A reader that is slow or stops", .serialized)
+@Suite("A reader that is slow or stops", .serialized, .runsPrograms)
 struct BackpressureTests {
   /// Events of 1 KiB: together far more than pipe, queue and socket hold.
   private static let count = 16_000

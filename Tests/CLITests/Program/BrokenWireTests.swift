@@ -3,7 +3,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("A wire that breaks, stalls or drips")
+@Suite("A wire that breaks, stalls or drips", .runsPrograms)
 struct BrokenWireTests {
   /// An event whose frame is longer than what the wires here let through.
   private static let long: String = {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "With a real browser", .serialized,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)))
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
 struct BrowserTests {
   private static let room = "private-room"
 

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Cache channels, counts, services and many channels")
+@Suite("Cache channels, counts, services and many channels", .runsPrograms)
 struct ChannelKindTests {
   @Test func `a cache channel begins with a miss, then with its last event`() throws {
     let server = try LocalServer()

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("check: what works between here and a server")
+@Suite("check: what works between here and a server", .runsPrograms)
 struct CheckTests {
   /// A stage as `-o json` prints it.
   private struct Stage: Decodable, Equatable {

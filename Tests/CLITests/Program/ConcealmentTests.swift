@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("What messages and the system must not show")
+@Suite("What messages and the system must not show", .runsPrograms)
 struct ConcealmentTests {
   /// Every option that takes a URL or what people take for one, and what else the command needs.
   private static let options: [String] = [

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("--count and --timeout, in every form of output")
+@Suite("--count and --timeout, in every form of output", .runsPrograms)
 struct CountAndTimeoutTests {
   /// Options of a form, and what one event looks like in it.
   struct Form: Sendable, CustomTestStringConvertible {

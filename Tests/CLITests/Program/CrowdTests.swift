@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("serve among clients that mean it no good", .serialized)
+@Suite("serve among clients that mean it no good", .serialized, .runsPrograms)
 struct CrowdTests {
   /// A socket of the system, connected to the server.
   private final class Plain {

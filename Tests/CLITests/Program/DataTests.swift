@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Data of every kind comes out as one line that jq reads")
+@Suite("Data of every kind comes out as one line that jq reads", .runsPrograms)
 struct DataTests {
   /// What stands behind `"data":` on the wire, and what stands there in the line.
   struct Case: Sendable {

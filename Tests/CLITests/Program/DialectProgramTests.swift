@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("subscribe and trigger with each server's ways")
+@Suite("subscribe and trigger with each server's ways", .runsPrograms)
 struct DialectProgramTests {
   @Test(arguments: ["pusher", "reverb", "soketi"])
   func `events arrive on every kind of channel`(dialect: String) throws {

@@ -3,7 +3,7 @@ import PusherCore
 import Testing
 
 /// RFC 8305, seen from outside.
-@Suite struct Dialling {
+@Suite(.runsPrograms) struct Dialling {
   private func trigger(
     _ server: LocalServer, _ options: [String], _ environment: [String: String] = [:]
   ) throws -> ProgramResult {

@@ -102,7 +102,7 @@ struct ChannelSearchTests {
   }
 }
 
-@Suite("--discover: channels by pattern")
+@Suite("--discover: channels by pattern", .runsPrograms)
 struct DiscoveryTests {
   private static let options = ["-c", "private-*", "--discover", "20ms", "-L", "-v"]
 

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Encrypted channels")
+@Suite("Encrypted channels", .runsPrograms)
 struct EncryptedChannelTests {
   private static let channel = "private-encrypted-orders"
   private static let key = Base64.encode([UInt8](repeating: 7, count: 32))

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Variables and files of the environment, as the program takes them")
+@Suite("Variables and files of the environment, as the program takes them", .runsPrograms)
 struct EnvironmentRunTests {
   // MARK: Families
 

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Names and colours as people meet them")
+@Suite("Names and colours as people meet them", .runsPrograms)
 struct EventNameTests {
   private static let name = #"App\\Events\\OrderShipped"#
 

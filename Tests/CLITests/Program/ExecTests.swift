@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("--exec: a command for each event")
+@Suite("--exec: a command for each event", .runsPrograms)
 struct ExecTests {
   @Test func `data reaches standard input byte for byte, and none of it is a word of the shell`()
     throws
@@ -179,7 +179,7 @@ struct ExecTests {
   }
 }
 
-@Suite("--exec: commands that fail or hang")
+@Suite("--exec: commands that fail or hang", .runsPrograms)
 struct ExecFailureTests {
   @Test func `a failure is told, and the run goes on`() throws {
     let server = try Hooked.counting(3)

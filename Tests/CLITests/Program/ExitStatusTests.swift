@@ -2,7 +2,9 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Every failure has its status, one line on standard error and nothing on standard output")
+@Suite(
+  "Every failure has its status, one line on standard error and nothing on standard output",
+  .runsPrograms)
 struct ExitStatusTests {
   private func expect(
     _ status: Int32, _ text: String, _ program: ChildProgram,
@@ -178,7 +180,7 @@ struct ExitStatusTests {
   }
 }
 
-@Suite("What trigger makes of the server's answer")
+@Suite("What trigger makes of the server's answer", .runsPrograms)
 struct TriggerStatusTests {
   @Test(arguments: [(400, 5), (401, 3), (403, 3), (404, 5), (413, 5), (500, 4), (503, 4)])
   func `a refusal has its status and one line`(answer: Int, status: Int32) throws {

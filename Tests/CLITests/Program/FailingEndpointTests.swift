@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("An authorisation endpoint that fails, at first and later")
+@Suite("An authorisation endpoint that fails, at first and later", .runsPrograms)
 struct FailingEndpointTests {
   /// What an endpoint answers to one question.
   enum Answer: String, Sendable, CaseIterable {

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Events in a file")
+@Suite("Events in a file", .runsPrograms)
 struct FileOutputTests {
   @Test func `a burst larger than the queue does not wait for the next event`() throws {
     // Compressed, all of them come with one read.

@@ -3,7 +3,7 @@ import PusherCore
 import Testing
 
 /// What a peer can ask for again and again without reading the answers.
-@Suite("Floods of questions", .serialized)
+@Suite("Floods of questions", .serialized, .runsPrograms)
 struct FloodTests {
   /// A server of the program that is flooded with requests.
   enum Flooded: CaseIterable, Sendable {

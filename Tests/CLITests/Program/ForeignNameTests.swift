@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Names of our own lines, used by others")
+@Suite("Names of our own lines, used by others", .runsPrograms)
 struct ForeignNameTests {
   private static let names = [
     #""pusher-cli:exit""#, #""pusher-cli\u003aexit""#, #""\u0070usher-cli:exit""#,
@@ -83,6 +83,6 @@ struct ForeignNameTests {
     ).result()
     #expect(result.outputText.contains("pusher-cli:exit"), "\(result.errorText)")
     #expect(!result.outputText.contains("foreign:"))
-    #expect(result.errorText.contains("left out 1 lines"))
+    #expect(result.errorText.contains("left out 1 line "))
   }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "--forward: receivers that fail, hang and lie",
-  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)))
+  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsPrograms)
 struct ForwardFailureTests {
   /// Starts `subscribe` with quick retries.
   private func forward(
@@ -124,7 +124,7 @@ struct ForwardFailureTests {
     let receiver = try ForwardReceiver("a=500", "b=200")
     let result = try PusherCLI.subscribe(
       to: server, "a", "b", "-n", "4", "-L", "--retry-max-delay", "20ms", "--forward-timeout",
-      "100ms", "--forward-dead", dead, "--forward", receiver.url
+      "500ms", "--forward-dead", dead, "--forward", receiver.url
     ).result()
     #expect(result.ending == .exited(4))
     #expect(
@@ -205,7 +205,7 @@ struct ForwardFailureTests {
 
 @Suite(
   "--forward: the end of a run",
-  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)))
+  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsPrograms)
 struct ForwardEndTests {
   @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
   func `by a signal what is left goes to the file, in its order`(signal: Int32) throws {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "--forward: each event to a receiver",
-  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)))
+  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsPrograms)
 struct ForwardTests {
   @Test func `each event is one POST with its line as the body, all on one connection`() throws {
     let server = try Hooked.counting(5)

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("http through a proxy that forwards requests (RFC 9112 section 3.2.2)")
+@Suite("http through a proxy that forwards requests (RFC 9112 section 3.2.2)", .runsPrograms)
 struct ForwardingProxyTests {
   private static let api = ["trigger", "-c", "a", "-e", "e", "{}", "--scheme", "http"]
 

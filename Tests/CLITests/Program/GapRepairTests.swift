@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("--on-gap: a command that fills a gap")
+@Suite("--on-gap: a command that fills a gap", .runsPrograms)
 struct GapRepairTests {
   /// Joins `news` twice: the first connection ends after event 1, the second sends 2 at once.
   private func server() throws -> ScriptedServer {
@@ -112,7 +112,7 @@ struct GapRepairTests {
   }
 }
 
-@Suite("--summary and --health-file")
+@Suite("--summary and --health-file", .runsPrograms)
 struct SummaryTests {
   @Test(arguments: [[], ["-q"], ["-o", "raw"]])
   func `the table of names stands at the end on standard error, the most bytes first`(

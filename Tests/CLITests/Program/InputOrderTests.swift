@@ -59,7 +59,7 @@ struct InputOrderTests {
   }
 }
 
-@Suite("--stdin: orders from standard input")
+@Suite("--stdin: orders from standard input", .runsPrograms)
 struct InputOrdersTests {
   private func start(_ server: LocalServer, _ options: String...) throws -> ChildProgram {
     try PusherCLI.start(

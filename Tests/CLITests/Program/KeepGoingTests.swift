@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("--keep-going")
+@Suite("--keep-going", .runsPrograms)
 struct KeepGoingTests {
   /// Refuses `news` on every connection, confirms the other channel and sends it one event.
   private func server() throws -> ScriptedServer {

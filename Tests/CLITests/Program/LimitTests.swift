@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Limits that a server can reach", .serialized)
+@Suite("Limits that a server can reach", .serialized, .runsPrograms)
 struct LimitTests {
   private static let limit = 16 << 20
 

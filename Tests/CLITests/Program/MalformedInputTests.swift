@@ -3,7 +3,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("What breaks a rule on its way to the program")
+@Suite("What breaks a rule on its way to the program", .runsPrograms)
 struct MalformedInputTests {
   /// Bytes that a server of WebSocket may not send; the connection fails (RFC 6455 section 7.1.7).
   struct Violation: Sendable, CustomTestStringConvertible {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "sse, against nginx with nchan",
-  .needs(.nginx))
+  .needs(.nginx), .runsPrograms)
 struct NchanTests {
   /// Reads as many lines and expects them to be the events that come next.
   private func expectEvents(_ numbers: Range<Int>, from program: ChildProgram) throws {

@@ -6,7 +6,7 @@ import Testing
 /// Numbered events through random faults: printed once, in order, or inside a gap that was told.
 ///
 /// `PUSHER_CLI_FAULTS` sets the number of faults, `PUSHER_CLI_FAULT_SEED` the seed; figures go to standard output.
-@Suite("A run through random faults", .serialized)
+@Suite("A run through random faults", .serialized, .runsPrograms)
 struct NumberedRunTests {
   private static func setting(_ name: String, _ fallback: Int) -> Int {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? fallback

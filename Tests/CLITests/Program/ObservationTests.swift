@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Watching a run: --trace and SIGUSR1")
+@Suite("Watching a run: --trace and SIGUSR1", .runsPrograms)
 struct ObservationTests {
   @Test func `-vv says where the settings come from, and which addresses follow`() throws {
     let server = try ScriptedServer { connection in
@@ -110,8 +110,8 @@ struct ObservationTests {
     sender.write(Array((#"{"event":"e","channel":"news","data":1}"# + "\n").utf8))
     #expect(try received.line().contains(#""event":"e""#))
     sender.send(SIGUSR1)
-    let answer = try sender.errorLine(containing: "read 1 lines, sent ")
-    #expect(answer.contains(" in 1 calls, up "))
+    let answer = try sender.errorLine(containing: "read 1 line, sent ")
+    #expect(answer.contains(" in 1 call, up "))
     sender.closeInput()
     #expect(try sender.wait() == .exited(0))
   }

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Events in a pipe")
+@Suite("Events in a pipe", .runsPrograms)
 struct PipelineTests {
   /// Starts something with a clock that stands still: what it does, it does without waiting for a time.
   private func timeless() throws -> [String: String] {
@@ -119,7 +119,7 @@ struct PipelineTests {
   }
 }
 
-@Suite("Output that cannot be written")
+@Suite("Output that cannot be written", .runsPrograms)
 struct OutputFailureTests {
   @Test(.needs(.fullDevice))
   func `a full disk ends the program with status 6 and one line`() throws {
@@ -169,7 +169,7 @@ struct OutputFailureTests {
   }
 }
 
-@Suite("Standard input")
+@Suite("Standard input", .runsPrograms)
 struct StandardInputTests {
   @Test(arguments: [ChildProgram.Input.nothing, .closed])
   func `at its end, or without one, the program keeps running`(input: ChildProgram.Input) throws {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("What people read, on both outputs")
+@Suite("What people read, on both outputs", .runsPrograms)
 struct PlainOutputTests {
   private func result(of messages: [String], _ options: String...) throws -> ProgramResult {
     let server = try ScriptedServer { connection in

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("-o pretty on a terminal and off it")
+@Suite("-o pretty on a terminal and off it", .runsPrograms)
 struct PrettyTests {
   private static let utf8 = ["LANG": "de_DE.UTF-8"]
 

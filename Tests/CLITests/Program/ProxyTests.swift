@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(.needs(.proxies))
+@Suite(.needs(.proxies), .runsPrograms)
 struct `Through real proxies` {
   private static let credentials = [
     "PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_ID": LocalServer.appID,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("What README.md shows")
+@Suite("What README.md shows", .runsPrograms)
 struct ReadmeTests {
   private static func text() throws -> String {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

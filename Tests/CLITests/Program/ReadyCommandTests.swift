@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("--on-ready: a command once events are sure to come")
+@Suite("--on-ready: a command once events are sure to come", .runsPrograms)
 struct ReadyCommandTests {
   @Test func `it begins when all channels are confirmed, once, and prints on standard error`()
     throws

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("docs/recipes.md, run as it is printed")
+@Suite("docs/recipes.md, run as it is printed", .runsPrograms)
 struct RecipePageTests {
   private static let blocks = (try? Documentation.fenced("docs/recipes.md")) ?? []
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("What README, help and manual show, run as it is printed")
+@Suite("What README, help and manual show, run as it is printed", .runsPrograms)
 struct RecipeTests {
   /// A session: the commands without their prompts, and what is shown to come.
   private static func parts(of session: String) -> (commands: String, shown: [String]) {

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Reconnecting")
+@Suite("Reconnecting", .runsPrograms)
 struct ReconnectTests {
   /// What a subscriber of these tests signs with.
   private static let secret = ["PUSHER_APP_SECRET": "the-secret"]

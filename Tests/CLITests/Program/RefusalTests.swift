@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite("Refused subscriptions, in the words of servers that nobody here wrote")
+@Suite("Refused subscriptions, in the words of servers that nobody here wrote", .runsPrograms)
 struct RefusalTests {
   /// Runs `subscribe` on private-a against a server that answers the subscription with `answers`.
   private func run(
@@ -71,7 +71,7 @@ struct RefusalTests {
   }
 }
 
-@Suite("Events under the service's internal names")
+@Suite("Events under the service's internal names", .runsPrograms)
 struct InternalEventTests {
   private static let event =
     #"{"event":"order","channel":"news","data":"{\"id\":1}"}"#

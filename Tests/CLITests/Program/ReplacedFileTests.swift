@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Files that are written in place of others: --port-file, --trace")
+@Suite("Files that are written in place of others: --port-file, --trace", .runsPrograms)
 struct ReplacedFileTests {
   /// Runs `serve` with a port file until it has written it or ended.
   private func serve(_ path: String) throws -> ChildProgram {
@@ -74,7 +74,7 @@ struct ReplacedFileTests {
   }
 }
 
-@Suite("Numbers and limits that must not stop the program")
+@Suite("Numbers and limits that must not stop the program", .runsPrograms)
 struct TrapTests {
   private static let environment = [
     "PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_ID": LocalServer.appID,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("trigger - --speed: a recording at its own pace")
+@Suite("trigger - --speed: a recording at its own pace", .runsPrograms)
 struct ReplayPaceTests {
   private static let start = Instant(nanoseconds: 5_000_000_000)
 
@@ -66,6 +66,8 @@ struct ReplayPaceTests {
         == (0..<4).map { #"{"event":"e","channel":"news","data":\#($0)}"# })
     let result = try program.result()
     #expect(result.ending == .exited(0))
-    #expect(result.errorText.contains("sent 4 events in 3 calls"))
+    // A machine that is late has more due at once.
+    let told = ["1 call", "2 calls", "3 calls"].map { "sent 4 events in \($0)\n" }
+    #expect(told.contains { result.errorText.hasSuffix($0) })
   }
 }

@@ -3,7 +3,7 @@ import PusherCore
 import Testing
 
 /// SIGHUP, sent to a run whose settings come from files.
-@Suite("SIGHUP and settings from files")
+@Suite("SIGHUP and settings from files", .runsPrograms)
 struct RereadTests {
   private let file = TemporaryFolder.shared.file("app.env")
 

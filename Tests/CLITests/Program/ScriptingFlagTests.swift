@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Flags for scripts: -H, --ready-fd, --stats, -F %D and %T, --env-file")
+@Suite("Flags for scripts: -H, --ready-fd, --stats, -F %D and %T, --env-file", .runsPrograms)
 struct ScriptingFlagTests {
   // MARK: -H
 

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("serve, and the pages that a browser shows")
+@Suite("serve, and the pages that a browser shows", .runsPrograms)
 struct ServeAccessTests {
   /// The status that a request gets.
   private func status(_ server: LocalServer, _ path: String, _ arguments: String...) throws

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("subscribe and trigger with the program's own server")
+@Suite("subscribe and trigger with the program's own server", .runsPrograms)
 struct ServeTests {
   @Test(arguments: ["news", "private-orders", "presence-lobby"])
   func `an event arrives on a channel of each kind`(channel: String) throws {
@@ -139,7 +139,7 @@ struct ServeTests {
   }
 }
 
-@Suite("subscribe and trigger with the program's own server over TLS")
+@Suite("subscribe and trigger with the program's own server over TLS", .runsPrograms)
 struct ServeTLSTests {
   @Test(.needs(.certificates))
   func `with --cacert the certificate is checked and accepted`() throws {

@@ -3,7 +3,7 @@ import PusherCore
 import Testing
 
 /// sd_notify(3).
-@Suite("What the service manager is told")
+@Suite("What the service manager is told", .runsPrograms)
 struct ServiceManagerTests {
   @Test(arguments: [false, true])
   func `serve is ready when it listens, and tells that it ends`(isAbstract: Bool) throws {

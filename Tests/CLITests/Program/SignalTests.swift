@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "SIGINT and SIGTERM end the program by themselves within 500 ms, wherever it is",
-  .needs(.movedClock))
+  .needs(.movedClock), .runsPrograms)
 struct SignalTests {
   static let signals = [SIGINT, SIGTERM]
 
@@ -226,7 +226,7 @@ struct SignalTests {
   }
 }
 
-@Suite("On a terminal")
+@Suite("On a terminal", .runsPrograms)
 struct TerminalTests {
   @Test(arguments: [[], ["--exec", "cat"], ["-o", "pretty"]])
   func `a shell loop stops at the first Ctrl-C`(options: [String]) throws {

@@ -5,7 +5,7 @@ import Testing
 /// Hours in minutes: reconnect after reconnect with traffic between them, and what that costs in the end.
 ///
 /// Runs by `make soak MINUTES=n`, which sets `PUSHER_CLI_SOAK_MINUTES`; figures go to standard output.
-@Suite("Endurance")
+@Suite("Endurance", .runsPrograms)
 struct SoakTests {
   private static let minutes = ProcessInfo.processInfo.environment["PUSHER_CLI_SOAK_MINUTES"]
     .flatMap { Double($0) }

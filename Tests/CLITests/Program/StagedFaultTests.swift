@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("What subscribe makes of the faults that serve stages")
+@Suite("What subscribe makes of the faults that serve stages", .runsPrograms)
 struct StagedFaultTests {
   /// A server with faults and a subscriber of news that comes back quickly.
   private func pair(

@@ -3,7 +3,8 @@ import PusherCore
 import Testing
 
 @Suite(
-  "Output that stalls for longer than the activity timeout", .serialized, .needs(.movedClock))
+  "Output that stalls for longer than the activity timeout", .serialized, .needs(.movedClock),
+  .runsPrograms)
 struct StallTests {
   private let clock: MovedClock
   init() throws { clock = try MovedClock() }

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("The state file and failed output")
+@Suite("The state file and failed output", .runsPrograms)
 struct StateOutputTests {
   @Test func `a reader that goes leaves the id of the last line that the system took whole`()
     throws
@@ -80,7 +80,7 @@ struct StateOutputTests {
   }
 }
 
-@Suite("The state file, saved in time")
+@Suite("The state file, saved in time", .runsPrograms)
 struct StateSavingTests {
   /// Sends an event each time that the gate of its connection is opened.
   private static func server(_ gate: Gate, next: Gate? = nil) throws -> ScriptedServer {
@@ -164,7 +164,7 @@ struct StateSavingTests {
   }
 }
 
-@Suite("The state file at the start")
+@Suite("The state file at the start", .runsPrograms)
 struct StateStartTests {
   private func run(_ state: String, _ options: String...) throws -> ProgramResult {
     let server = try NumberedStream.server(last: 50)

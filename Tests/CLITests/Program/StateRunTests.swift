@@ -7,7 +7,7 @@ import Testing
 ///
 /// `PUSHER_CLI_STATE_RUNS=full` does 200 killed runs, 50 on a full disk and 50 whose reader goes; `PUSHER_CLI_STATE_SEED` sets the
 /// seed; figures go to standard output.
-@Suite("Runs that go on where the last one ended", .serialized)
+@Suite("Runs that go on where the last one ended", .serialized, .runsPrograms)
 struct StateRunTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static let isFull = environment["PUSHER_CLI_STATE_RUNS"] == "full"

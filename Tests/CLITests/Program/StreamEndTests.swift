@@ -50,7 +50,7 @@ struct StreamEnd: CustomTestStringConvertible, Sendable {
   ]
 }
 
-@Suite("sse, a clean end and a broken one")
+@Suite("sse, a clean end and a broken one", .runsPrograms)
 struct StreamEndTests {
   @Test(arguments: StreamEnd.all)
   func `without reconnecting the end of the stream decides the status`(_ end: StreamEnd) throws {

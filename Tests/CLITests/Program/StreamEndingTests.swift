@@ -4,7 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("sse: data that ends a run, other types, and the first wait")
+@Suite("sse: data that ends a run, other types, and the first wait", .runsPrograms)
 struct StreamEndingTests {
   private static func server(
     _ body: String, type: String = "text/event-stream"

@@ -119,7 +119,7 @@ struct BadStream: Sendable, CustomStringConvertible {
   ]
 }
 
-@Suite("sse, what goes wrong")
+@Suite("sse, what goes wrong", .runsPrograms)
 struct StreamFailureTests {
   @Test(arguments: BadStream.answers)
   func `each has a line of its own and its status, and printed lines stay whole`(

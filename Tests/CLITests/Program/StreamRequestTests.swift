@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("sse, what it asks and what it takes")
+@Suite("sse, what it asks and what it takes", .runsPrograms)
 struct StreamRequestTests {
   private static let first = #"{"event":"message","data":1}"# + "\n"
 

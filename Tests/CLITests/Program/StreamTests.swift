@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("sse, against a scripted server")
+@Suite("sse, against a scripted server", .runsPrograms)
 struct StreamTests {
   private static let stream =
     "\u{FEFF}: hello\r\nid: 1\r\ndata: {\"a\": 1}\r\n\r\nevent: up\rdata: two\rdata: lines\r\r"

@@ -103,7 +103,7 @@ enum TLSCase: String, CaseIterable, Sendable {
   }
 }
 
-@Suite("TLS: what is refused, and in which words", .needs(.certificates))
+@Suite("TLS: what is refused, and in which words", .needs(.certificates), .runsPrograms)
 struct TLSRefusalTests {
   @Test(arguments: TLSCase.allCases)
   func `subscribe says what its row says`(wrong: TLSCase) throws {
@@ -138,7 +138,7 @@ struct TLSRefusalTests {
   }
 }
 
-@Suite("TLS: what is accepted", .needs(.certificates))
+@Suite("TLS: what is accepted", .needs(.certificates), .runsPrograms)
 struct TLSAcceptanceTests {
   private let matrix = CertificateMatrix.shared
 

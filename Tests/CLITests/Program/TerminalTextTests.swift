@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("What reaches a terminal")
+@Suite("What reaches a terminal", .runsPrograms)
 struct TerminalTextTests {
   /// C1, DEL, marks that turn the direction of text, and a line separator.
   private static let foreign = "a\u{9B}31m\u{7F}\u{202E}\u{2066}\u{200F}\u{061C}\u{2028}z"

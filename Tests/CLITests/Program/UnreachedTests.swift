@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite("--timeout, and what never came about", .needs(.movedClock))
+@Suite("--timeout, and what never came about", .needs(.movedClock), .runsPrograms)
 struct UnreachedTests {
   /// What becomes of a program whose time passes once it has come to where `isThere` waits for.
   private func timedOut(
@@ -97,7 +97,8 @@ struct UnreachedTests {
   }
 }
 
-@Suite("A time limit that passes while patterns keep events out", .needs(.movedClock))
+@Suite(
+  "A time limit that passes while patterns keep events out", .needs(.movedClock), .runsPrograms)
 struct RejectedEventsTests {
   /// A server of these events, and what it opens for each client that has them.
   private func server(_ names: String...) throws -> (ScriptedServer, Gate) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("A terminal that nobody reads")
+@Suite("A terminal that nobody reads", .runsPrograms)
 struct UnreadTerminalTests {
   @Test func `keeps serve from nothing`() throws {
     let terminal = try PseudoTerminal()
@@ -71,7 +71,7 @@ struct UnreadTerminalTests {
   }
 }
 
-@Suite("Standard descriptors that are closed")
+@Suite("Standard descriptors that are closed", .runsPrograms)
 struct ClosedDescriptorTests {
   private func shell(_ script: String, _ arguments: [String]) throws -> ChildProgram {
     try ChildProgram(

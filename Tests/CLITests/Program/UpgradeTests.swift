@@ -148,7 +148,7 @@ enum UpgradeCase: String, CaseIterable, Sendable {
   }
 }
 
-@Suite("The upgrade: every answer but a proper one")
+@Suite("The upgrade: every answer but a proper one", .runsPrograms)
 struct UpgradeRefusalTests {
   @Test(arguments: UpgradeCase.allCases)
   func `subscribe says what its row says`(wrong: UpgradeCase) throws {
@@ -178,7 +178,7 @@ struct UpgradeRefusalTests {
   }
 }
 
-@Suite("The upgrade: redirects")
+@Suite("The upgrade: redirects", .runsPrograms)
 struct RedirectTests {
   @Test(arguments: [301, 302, 303, 307, 308], ["/elsewhere/app/k?protocol=7", "absolute"])
   func `a redirect is followed, and shown with -v`(status: Int, location: String) throws {
@@ -275,7 +275,7 @@ struct RedirectTests {
   }
 }
 
-@Suite("The upgrade: waiting as the server asks")
+@Suite("The upgrade: waiting as the server asks", .runsPrograms)
 struct RetryAfterTests {
   /// A server that refuses once with this Retry-After, and then welcomes and sends one event.
   private func refusingOnce(_ value: String) throws -> ScriptedServer {

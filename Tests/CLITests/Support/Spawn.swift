@@ -29,6 +29,14 @@ struct SpawnRequest {
 
 /// `posix_spawn`, with everything set that a shell would set.
 enum Spawn {
+  private typealias CloseFrom =
+    @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, CInt) -> CInt
+
+  /// A call of glibc that Swift does not show; `nil` where the system has none.
+  private static let closeFrom: CloseFrom? = dlsym(
+    nil, "posix_spawn_file_actions_addclosefrom_np"
+  ).map { unsafeBitCast($0, to: CloseFrom.self) }
+
   /// Starts the child as the leader of a process group, with no signal blocked and none ignored; answers its id.
   static func start(_ request: SpawnRequest) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
@@ -45,6 +53,8 @@ enum Spawn {
         add(descriptor, as: Int32(number), to: &actions)
       }
     }
+    // What another thread has just opened and not marked yet stays here: with it a child would hold others up.
+    if let closeFrom = Self.closeFrom { _ = closeFrom(&actions, 3) }
     var attributes = try attributes(isSession: request.terminal != nil)
     defer { posix_spawnattr_destroy(&attributes) }
     var child: pid_t = 0

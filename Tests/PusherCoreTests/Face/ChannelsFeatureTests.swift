@@ -106,7 +106,7 @@ import Testing
     let events = Gathered<String>()
     late.subscribe("cache-a").bind { events.add($0.eventName) }
     late.connect()
-    while !events.values.contains("e") { _ = try await events.wait(for: events.values.count + 1) }
+    try await events.wait { $0.contains("e") }
     #expect(!events.values.contains("pusher:cache_miss"))
   }
 
@@ -128,9 +128,7 @@ import Testing
     let heads = try await endpoint.requests.wait(for: 2).map(\.head)
     #expect(heads[0].hasPrefix("POST /eventflit/user-auth HTTP/1.1\r\n"))
     #expect(heads[1].hasPrefix("POST /eventflit/auth HTTP/1.1\r\n"))
-    while !events.values.contains("eventflit:cache_miss") {
-      _ = try await events.wait(for: events.values.count + 1)
-    }
+    try await events.wait { $0.contains("eventflit:cache_miss") }
     #expect(events.values.contains("eventflit:subscription_succeeded"))
     #expect(events.values.allSatisfy { $0.hasPrefix("eventflit:") })
     let whole = try PusherClientOptions(service: .eventflit).destination(key: "k")

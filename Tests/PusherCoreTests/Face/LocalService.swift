@@ -27,8 +27,7 @@ final class LocalService: Sendable {
       var options = ServerOptions(applications: [.forTests()])
       options.port = 0
       change(&options)
-      let server = try? Server(options: options, random: SeededGenerator(seed: 5), loop: loop)
-      guard let server else {
+      guard let server = Self.server(options, on: loop) else {
         started.signal()
         return
       }
@@ -46,6 +45,30 @@ final class LocalService: Sendable {
     self.service = service
     self.wakeUp = wakeUp
   }
+
+  /// A server at the port that is asked for, or at one that no other test gets: a successor needs it once more, when
+  /// the system would have given it to somebody else by then.
+  private static func server(_ options: ServerOptions, on loop: EventLoop) -> Server? {
+    func make(_ port: UInt16) -> Server? {
+      var options = options
+      options.port = port
+      return try? Server(options: options, random: SeededGenerator(seed: 5), loop: loop)
+    }
+    if options.port != 0 { return make(options.port) }
+    for _ in ports {
+      let port = nextPort.withLock { next -> UInt16 in
+        next = next == ports.upperBound ? ports.lowerBound : next + 1
+        return next
+      }
+      if let server = make(port) { return server }
+    }
+    return nil
+  }
+
+  /// Below those that systems give out, and beside those of other tests.
+  private static let ports: ClosedRange<UInt16> = 30_000...32_767
+  /// Other processes begin elsewhere.
+  private static let nextPort = Locked(ports.lowerBound + UInt16(Int(getpid()) * 211 % ports.count))
 
   enum Failure: Error {
     case noServer
@@ -126,6 +149,14 @@ final class Gathered<Value: Sendable>: Sendable {
       return ready
     }
     for (_, continuation) in ready { continuation.resume() }
+  }
+
+  /// Waits until what has come is enough, for half a minute after each value at most.
+  @discardableResult
+  func wait(until isEnough: ([Value]) -> Bool) async throws -> [Value] {
+    var known = values
+    while !isEnough(known) { known = try await wait(for: known.count + 1) }
+    return known
   }
 
   /// Waits until so many values have come, for half a minute at most: a busy machine is no failure.

@@ -118,11 +118,10 @@ import Testing
     let pusher = Pusher(key: service.pusher().key, options: options)
     let delegate = RecordingDelegate(of: pusher)
     pusher.connect()
-    func pings() -> Int {
-      delegate.logged.values.count { $0.hasPrefix("sent: ") && $0.contains("ping") }
-    }
     // A second ping means that the first was answered.
-    while pings() < 2 { _ = try await delegate.logged.wait(for: delegate.logged.values.count + 1) }
+    try await delegate.logged.wait {
+      $0.count { $0.hasPrefix("sent: ") && $0.contains("ping") } >= 2
+    }
     #expect(delegate.disconnected.values.isEmpty)
   }
 

@@ -136,11 +136,8 @@ import Testing
     pusher.subscribe("a")
     pusher.subscribe("private-b")
     pusher.connect()
-    while !["state", "log", "subscribed a", "failed private-b"]
-      .allSatisfy(delegate.seen.values.contains)
-    {
-      _ = try await delegate.seen.wait(for: delegate.seen.values.count + 1)
-    }
+    let wanted = ["state", "log", "subscribed a", "failed private-b"]
+    try await delegate.seen.wait { wanted.allSatisfy($0.contains) }
   }
 
   @Test func `reconnection properties`() {

@@ -69,11 +69,9 @@ private let application = Application.forTests()
     #expect(try await everywhere.wait() == ["#server-to-user-7"])
     #expect(pusher.user.removeBinding(binding))
     try await service.api.sendToUser("7", "other", data: "{}")
-    while !all.values.contains("other") { _ = try await all.wait(for: all.values.count + 1) }
+    try await all.wait { $0.contains("other") }
     try await service.api.sendToUser("7", "paid", data: "{}")
-    while all.values.count(where: { $0 == "paid" }) < 2 {
-      _ = try await all.wait(for: all.values.count + 1)
-    }
+    try await all.wait { $0.count { $0 == "paid" } == 2 }
     #expect(named.values.count == 1)
   }
 

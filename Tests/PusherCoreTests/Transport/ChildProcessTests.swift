@@ -1,3 +1,4 @@
+import Foundation
 import PusherCore
 import Testing
 
@@ -81,4 +82,30 @@ import Testing
     let outcome = try run(ChildProcess.Command(line: "sleep 3 & echo done"))
     #expect(try text(outcome) == "done\n")
   }
+
+  #if os(Linux)
+    @Test func `no socket that another thread has just made gets into a child`() throws {
+      let isOver = Locked(false)
+      // Nobody else listens at this address.
+      let threads = (0..<2).map { _ in
+        Thread {
+          guard let loop = try? EventLoop() else { return }
+          while !isOver.withLock({ $0 }) {
+            try? Listener(loop: loop, host: "127.0.0.77", port: 0, onAccept: { _, _, _ in }).close()
+          }
+        }
+      }
+      for thread in threads { thread.start() }
+      defer { isOver.withLock { $0 = true } }
+      let listing = #"""
+        for inode in $(ls -l /proc/self/fd | sed -n 's/.*socket:\[\(.*\)\]/\1/p'); do
+          awk -v inode="$inode" '$10 == inode { print $2 }' /proc/net/tcp
+        done
+        """#
+      for _ in 0..<100 {
+        let inherited = try text(run(ChildProcess.Command(line: listing)))
+        #expect(!inherited.contains("4D00007F:"))
+      }
+    }
+  #endif
 }
