@@ -19,7 +19,11 @@ extension Syscalls {
 
   /// `socket`: TCP, non-blocking, closed on `exec`.
   static func makeSocket(_ family: SocketAddress.Family) throws(SystemError) -> Int32 {
-    let descriptor = socket(family == .ipv4 ? AF_INET : AF_INET6, stream, 0)
+    let descriptor = inheritance.withLock { _ in
+      let descriptor = socket(family == .ipv4 ? AF_INET : AF_INET6, stream, 0)
+      if descriptor >= 0 { closeOnExec(descriptor) }
+      return descriptor
+    }
     guard descriptor >= 0 else { throw .last }
     prepare(descriptor)
     return descriptor
@@ -68,7 +72,10 @@ extension Syscalls {
     while true {
       var accepted: Int32 = -1
       let peer = unsafe readSystemAddress { address, length in
-        accepted = unsafe accept(descriptor, address, length)
+        inheritance.withLock { _ in
+          accepted = unsafe accept(descriptor, address, length)
+          if accepted >= 0 { closeOnExec(accepted) }
+        }
         return accepted >= 0
       }
       if accepted >= 0 {
@@ -89,7 +96,6 @@ extension Syscalls {
   }
 
   private static func prepare(_ descriptor: Int32) {
-    closeOnExec(descriptor)
     makeNonBlocking(descriptor)
     #if canImport(Darwin)
       setOption(descriptor, level: SOL_SOCKET, SO_NOSIGPIPE)

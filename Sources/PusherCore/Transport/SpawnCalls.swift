@@ -47,7 +47,9 @@ extension Syscalls {
     var process: pid_t = 0
     let code = unsafe withCStrings(["/bin/sh", "-c", command]) { arguments in
       unsafe withCStrings(environment(adding: extra)) { variables in
-        unsafe posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, variables)
+        inheritance.withLock { _ in
+          unsafe posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, variables)
+        }
       }
     }
     guard code == 0 else { throw SystemError(code: code) }

@@ -82,12 +82,20 @@ enum Syscalls {
     _ = poll(nil, 0, Int32(clamping: milliseconds))
   }
 
+  /// Held while a descriptor is made and marked, and while a program is started: a child that inherited the other
+  /// thread's descriptor in between would keep a pipe or a connection open that both sides have left.
+  static let inheritance = Locked(())
+
   /// `pipe`, both ends closed on `exec`; the caller says which end is non-blocking.
   static func makePipe() throws(SystemError) -> (readEnd: Int32, writeEnd: Int32) {
-    var ends: [Int32] = [-1, -1]
-    guard unsafe pipe(&ends) == 0 else { throw .last }
-    for end in ends { closeOnExec(end) }
-    return (ends[0], ends[1])
+    let ends = inheritance.withLock { _ -> (Int32, Int32)? in
+      var ends: [Int32] = [-1, -1]
+      guard unsafe pipe(&ends) == 0 else { return nil }
+      for end in ends { closeOnExec(end) }
+      return (ends[0], ends[1])
+    }
+    guard let ends else { throw .last }
+    return ends
   }
 
   /// `fcntl(F_SETFD, FD_CLOEXEC)`.

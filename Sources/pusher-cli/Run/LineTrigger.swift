@@ -47,7 +47,7 @@ final class LineTrigger {
   func run() throws -> ExitStatus {
     caller.loop.add(lines)
     caller.progress = { [unowned self] in
-      "read \(lines.number) lines, sent \(sent) events in \(calls) calls"
+      "read \(Quantities.words(lines.number, of: "line")), \(sentence)"
     }
     while let batch = nextBatch() {
       if !batch.isEmpty { try send(batch) }
@@ -57,10 +57,15 @@ final class LineTrigger {
       status = .usage
     }
     if skipped > 0 {
-      diagnostics.warning("left out \(skipped) lines that tell of the connection, not of events")
+      diagnostics.warning(
+        "left out \(Quantities.words(skipped, of: "line")) about the connection, not events")
     }
-    diagnostics.info("sent \(sent) events in \(calls) calls")
+    diagnostics.info(sentence)
     return status
+  }
+
+  private var sentence: String {
+    "sent \(Quantities.words(sent, of: "event")) in \(Quantities.words(calls, of: "call"))"
   }
 
   /// What has come and is due, up to a whole batch; nil at the end of the input.

@@ -1,61 +1,5 @@
 internal import PusherCore
 
-/// What keeps a run from getting events.
-struct Obstacle {
-  /// What is missing, such as `no connection`.
-  let what: String
-  /// Why, as far as that is known.
-  var reason: String?
-  /// Whether it is a refusal, which waiting does not change.
-  var isRefusal = false
-}
-
-/// What a command adds to a run.
-protocol PrintingRunOwner: FeedDelegate {
-  var run: PrintingRun { get }
-  /// Tells people, and programs by `-L`, what happens.
-  var lifecycle: Lifecycle { get }
-  /// What has kept the run from getting any event from its beginning on; `nil` once nothing did.
-  var obstacle: Obstacle? { get }
-  /// Something happened to the connection, and has been told.
-  func noted(_ event: ConnectionEvent)
-  /// How a run ends whose feed has ended by itself.
-  func status(of end: ConnectionEnd) -> ExitStatus
-  /// Everything that had come was handed out, and as much of it written as went.
-  func roundEnded()
-  /// Nothing more will be written; the process is about to end, maybe by a signal.
-  func outputEnded()
-  /// Whether received events have to wait for now.
-  var isHolding: Bool { get }
-  /// SIGHUP asks to read the settings again; answers whether that was done, else the run ends.
-  func readSettingsAgain() -> Bool
-  /// The end begins: what was not handed out until now will not be printed.
-  func endBegins()
-}
-
-extension PrintingRunOwner {
-  func feedTapIsFull() {
-    run.finishEvent()
-  }
-
-  func feed(reports event: ConnectionEvent, at now: Instant) {
-    guard !run.isEnding else { return }
-    lifecycle.report(event, at: now)
-    noted(event)
-    if case .ended(let end) = event { run.end(.status(status(of: end), reason: "connection")) }
-  }
-
-  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
-    lifecycle.trace(text(), isSent: isSent)
-  }
-
-  func feedClosed() {}
-  func outputEnded() {}
-  func endBegins() {}
-  var isHolding: Bool { false }
-  func readSettingsAgain() -> Bool { false }
-}
-
 /// One run of a command that prints events: the feed, the printer, the output and the clock on one loop.
 final class PrintingRun {
   /// How the run will end, once it is known.
@@ -168,9 +112,7 @@ final class PrintingRun {
       statsTimer = after(interval) { run in run.tellStats(every: interval) }
     }
     if let idle = settings.idleTimeout {
-      idleTimer = after(idle) {
-        $0.timedOut("no event for \(idle.inWords)\($0.othersCame)", "idle timeout")
-      }
+      idleTimer = after(idle) { run in run.idled(for: idle) }
     }
   }
 
@@ -182,7 +124,8 @@ final class PrintingRun {
   }
 
   private func status(since earlier: Int, over time: Duration? = nil) -> RunStatus {
-    RunStatus(
+    noteEvents()
+    return RunStatus(
       events: count, recent: count - earlier, period: time,
       queued: output.buffer.count + (handler?.waitingBytes ?? 0), lastEventAt: lastEventAt)
   }
@@ -213,6 +156,11 @@ final class PrintingRun {
       case (false, false): "-e and -x let none pass"
       }
     return " (\(events) came, \(verdict))"
+  }
+
+  private func idled(for idle: Duration) {
+    guard !noteEvents() else { return }
+    timedOut("no event for \(idle.inWords)\(othersCame)", "idle timeout")
   }
 
   private func timedOut(_ what: String, _ reason: String) {
@@ -251,16 +199,22 @@ final class PrintingRun {
   private func finishRound() {
     output.flush()
     printer?.endBurst()
-    if count != countAtLastRound {
-      countAtLastRound = count
-      lastEventAt = loop.now
-      if let idle = settings.idleTimeout { idleTimer?.deadline = loop.now.advanced(by: idle) }
-    }
+    noteEvents()
     handler?.startWaiting()
     health?.note(feed?.heardAt)
     owner?.roundEnded()
     guard ending == nil else { return stopIfDone() }
     adjustReading()
+  }
+
+  /// Notes when events have come, for timers too that are due in the same round; answers whether any have.
+  @discardableResult
+  private func noteEvents() -> Bool {
+    guard count != countAtLastRound else { return false }
+    countAtLastRound = count
+    lastEventAt = loop.now
+    if let idle = settings.idleTimeout { idleTimer?.deadline = loop.now.advanced(by: idle) }
+    return true
   }
 
   /// Whether something other than the output keeps events from being taken.

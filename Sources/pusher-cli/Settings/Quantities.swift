@@ -51,6 +51,11 @@ enum Quantities {
     return "\(bytes) bytes"
   }
 
+  /// A number of things as people say it: `1 call`, `2 calls`.
+  static func words(_ count: Int, of thing: String) -> String {
+    "\(count) \(thing)\(count == 1 ? "" : "s")"
+  }
+
   /// A whole number written in digits alone.
   static func integer(_ text: String) -> Int? {
     text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(text) : nil

@@ -1,0 +1,57 @@
+internal import PusherCore
+
+/// What keeps a run from getting events.
+struct Obstacle {
+  /// What is missing, such as `no connection`.
+  let what: String
+  /// Why, as far as that is known.
+  var reason: String?
+  /// Whether it is a refusal, which waiting does not change.
+  var isRefusal = false
+}
+
+/// What a command adds to a run.
+protocol PrintingRunOwner: FeedDelegate {
+  var run: PrintingRun { get }
+  /// Tells people, and programs by `-L`, what happens.
+  var lifecycle: Lifecycle { get }
+  /// What has kept the run from getting any event from its beginning on; `nil` once nothing did.
+  var obstacle: Obstacle? { get }
+  /// Something happened to the connection, and has been told.
+  func noted(_ event: ConnectionEvent)
+  /// How a run ends whose feed has ended by itself.
+  func status(of end: ConnectionEnd) -> ExitStatus
+  /// Everything that had come was handed out, and as much of it written as went.
+  func roundEnded()
+  /// Nothing more will be written; the process is about to end, maybe by a signal.
+  func outputEnded()
+  /// Whether received events have to wait for now.
+  var isHolding: Bool { get }
+  /// SIGHUP asks to read the settings again; answers whether that was done, else the run ends.
+  func readSettingsAgain() -> Bool
+  /// The end begins: what was not handed out until now will not be printed.
+  func endBegins()
+}
+
+extension PrintingRunOwner {
+  func feedTapIsFull() {
+    run.finishEvent()
+  }
+
+  func feed(reports event: ConnectionEvent, at now: Instant) {
+    guard !run.isEnding else { return }
+    lifecycle.report(event, at: now)
+    noted(event)
+    if case .ended(let end) = event { run.end(.status(status(of: end), reason: "connection")) }
+  }
+
+  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
+    lifecycle.trace(text(), isSent: isSent)
+  }
+
+  func feedClosed() {}
+  func outputEnded() {}
+  func endBegins() {}
+  var isHolding: Bool { false }
+  func readSettingsAgain() -> Bool { false }
+}
