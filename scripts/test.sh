@@ -31,12 +31,18 @@ export SWIFT_BACKTRACE
 # A log that is shown from its end only must still say what failed: the runner's own lines for it are far above.
 record=$(mktemp -d "${TMPDIR:-/tmp}/pusher-cli-test.XXXXXX")
 trap 'rm -rf "$record"' EXIT
-{
-  status=0
-  "$@" </dev/null || status=$?
-  printf '%s\n' "$status" >"$record/status"
-} 2>&1 | tee "$record/log"
-status=$(cat "$record/status")
+status=0
+if tail --version >/dev/null 2>&1; then
+  # Not a pipe, whose end would come only with that of every process a test has left behind.
+  "$@" >"$record/log" 2>&1 </dev/null &
+  tests=$!
+  trap 'kill "$tests" 2>/dev/null; exit 130' INT TERM
+  tail -n +1 -f --pid="$tests" "$record/log"
+  wait "$tests" || status=$?
+else
+  { "$@" </dev/null || printf '%s\n' "$?" >"$record/status"; } 2>&1 | tee "$record/log"
+  [ ! -f "$record/status" ] || status=$(cat "$record/status")
+fi
 if [ "$status" -ne 0 ]; then
   printf '\ntest: status %s; what failed:\n' "$status"
   grep -A 8 'recorded an issue\|[Ff]atal error\|Crash' "$record/log" | grep -v '^[✔◇]' | cut -c 1-1000 | tail -n 120 || true

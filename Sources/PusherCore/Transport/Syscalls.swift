@@ -84,7 +84,7 @@ enum Syscalls {
 
   /// Held while a descriptor is made and marked, and while a program is started: a child that inherited the other
   /// thread's descriptor in between would keep a pipe or a connection open that both sides have left.
-  static let inheritance = Locked(())
+  static let inheritance = Locked(0)
 
   /// `pipe`, both ends closed on `exec`; the caller says which end is non-blocking.
   static func makePipe() throws(SystemError) -> (readEnd: Int32, writeEnd: Int32) {

@@ -135,7 +135,9 @@ struct ForwardFailureTests {
     #expect(result.errorText.contains("'\(dead)' ends in the middle of a line"))
     let errors = result.errorLines.filter { $0.contains("error: --forward: ") }
     #expect(errors.count == 3)
-    #expect(errors.allSatisfy { $0.contains("HTTP 500 (event e of a); it stands in '\(dead)'") })
+    #expect(errors.allSatisfy { $0.contains(" (event e of a); it stands in '\(dead)'") })
+    // The last try may be under way when the time is over.
+    #expect(errors.contains { $0.contains("HTTP 500 (event") })
   }
 
   @Test func `an event that hangs is given up in time, and without a file it is lost`() throws {
