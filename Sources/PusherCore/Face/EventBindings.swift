@@ -311,11 +311,14 @@ final class BindingList: Sendable {
     changes.wrappingAdd(1, ordering: .releasing)
   }
 
-  /// Brings `snapshot`, taken from this list before, up to date.
+  /// Brings `snapshot`, taken from this list before, up to date; answers whether it was not.
   @inline(__always)
-  func refresh(_ snapshot: inout Snapshot) {
+  @discardableResult
+  func refresh(_ snapshot: inout Snapshot) -> Bool {
     let now = changes.load(ordering: .acquiring)
-    if now != snapshot.changes { read(&snapshot, now) }
+    guard now != snapshot.changes else { return false }
+    read(&snapshot, now)
+    return true
   }
 
   private func read(_ snapshot: inout Snapshot, _ now: UInt) {

@@ -13,7 +13,7 @@ final class EventDispatcher: FeedTap {
   private let scratch = ByteBuffer(capacity: 65_536)
   /// The channels that the session knows, by name.
   var channels = NameTable<PusherChannel>() {
-    didSet { recent.channel.forget() }
+    didSet { recent.forgetChannel() }
   }
   /// What the next event mostly shares with the last one.
   private var recent = RecentParts()
@@ -29,11 +29,10 @@ final class EventDispatcher: FeedTap {
   func take(message: ByteView) -> TapVerdict {
     if let parts = reader.read(message, buffer: scratch) {
       guard isLive else { return .taken }
-      if recent.isOther(parts.channel) { recent.find(in: channels) }
       // Nothing of this object is in use while handlers run: they may do what they like.
-      let (event, own, all) = recent.prepare(parts, connection.bindings)
-      if let own { call(own, event) }
-      if let all { call(all, event) }
+      if let (event, recipients) = recent.next(parts, connection.bindings, of: self) {
+        for handler in recipients.handlers { handler.receive(event) }
+      }
       return verdict
     }
     guard let envelope = try? Envelope(message), isPlain(envelope) else { return .declined }
@@ -68,14 +67,14 @@ final class EventDispatcher: FeedTap {
 
   /// Lets go of handlers that were unbound.
   func trim() {
-    _ = recent.tables(connection.bindings)
+    recent.trim(connection.bindings)
   }
 
   private var now: WallTime { recent.readTime() }
 
   /// Calls the channel's handlers, then the client's, each in the order of binding.
   func dispatch(_ event: PusherEvent) {
-    if let name = event.channelName { recent.channel.find(name, in: channels) }
+    if let name = event.channelName { recent.find(name, in: channels) }
     let (own, all) = recent.tables(connection.bindings)
     recent.handedOut += 1
     if let own, event.channelName != nil { call(own, event) }
@@ -115,7 +114,7 @@ final class EventDispatcher: FeedTap {
   }
 
   private func isWanted(_ name: String, _ channelName: String?) -> Bool {
-    if let channelName { recent.channel.find(channelName, in: channels) }
+    if let channelName { recent.find(channelName, in: channels) }
     let (own, all) = recent.tables(connection.bindings)
     if let all, all.wants(name) { return true }
     guard let own, channelName != nil else { return false }
@@ -123,14 +122,30 @@ final class EventDispatcher: FeedTap {
   }
 }
 
+/// The handlers that get an event: the channel's, then the client's, first those of its name.
+private final class Recipients {
+  let handlers: [EventHandler]
+
+  init?(_ name: String, _ tables: BindingTable?...) {
+    handlers = tables.flatMap { table in
+      table.map { ($0.named[name] ?? []) + $0.all } ?? []
+    }
+    if handlers.isEmpty { return nil }
+  }
+}
+
 /// The names, the channel and the handlers of the last event, and when it was read.
 private struct RecentParts {
   /// When the bytes that are being handed out were read; asked for once a round.
   var timeReceived: WallTime?
-  var channel = RecentChannel()
+  private var channel = RecentChannel()
   private var eventName = RecentName()
   private var channelName = RecentName()
   private var global = BindingList.Snapshot()
+  /// Who gets an event of the same name and channel.
+  private var recipients: Recipients?
+  /// Whether `recipients` belongs to something else than the names and handlers at hand.
+  private var isStale = true
   /// Events since the round began.
   var handedOut = 0
 
@@ -141,41 +156,60 @@ private struct RecentParts {
     return now
   }
 
-  /// Whether `name` is not that of the channel that was found last.
+  /// The event and who gets it; `nil` when that is nobody.
+  ///
+  /// It is one call, because each has to look whether another one is at work here.
   @inline(__always)
-  mutating func isOther(_ name: ByteView) -> Bool {
-    channelName.update(to: name)
-    return channel.change != channelName.changes
-  }
-
-  /// Finds the channel of the name that was looked at last.
-  mutating func find(in channels: NameTable<PusherChannel>) {
-    channel.find(channelName.text, in: channels)
-    channel.change = channelName.changes
-  }
-
-  /// The event, the handlers of its channel, and those of the client.
-  @inline(__always)
-  mutating func prepare(
-    _ parts: PlainEventReader.Parts, _ bindings: BindingList
-  ) -> (PusherEvent, BindingTable?, BindingTable?) {
+  mutating func next(
+    _ parts: PlainEventReader.Parts, _ bindings: BindingList, of dispatcher: EventDispatcher
+  ) -> (PusherEvent, Recipients)? {
     handedOut &+= 1
-    eventName.update(to: parts.event)
-    let (own, all) = tables(bindings)
+    channelName.update(to: parts.channel)
+    if channel.change != channelName.changes {
+      find(channelName.text, in: dispatcher.channels)
+      channel.change = channelName.changes
+    }
+    if eventName.update(to: parts.event) { isStale = true }
+    refresh(bindings)
+    if isStale { gather() }
+    guard let recipients else { return nil }
     let event = PusherEvent(
       eventName: eventName.text, channelName: channelName.text, data: parts.data,
       timeReceived: readTime())
-    return (event, own, all)
+    return (event, recipients)
+  }
+
+  /// Finds a channel by its name.
+  mutating func find(_ name: String, in channels: NameTable<PusherChannel>) {
+    if channel.find(name, in: channels) { isStale = true }
+  }
+
+  mutating func forgetChannel() {
+    channel.forget()
+    isStale = true
+  }
+
+  private mutating func gather() {
+    recipients = Recipients(eventName.text, channel.table, global.table)
+    isStale = false
+  }
+
+  @inline(__always)
+  private mutating func refresh(_ bindings: BindingList) {
+    if channel.refresh() { isStale = true }
+    if bindings.refresh(&global) { isStale = true }
   }
 
   /// The handlers of the channel that was found last, and those of the client; `nil` for none.
-  @inline(__always)
   mutating func tables(_ bindings: BindingList) -> (BindingTable?, BindingTable?) {
-    channel.refresh()
-    bindings.refresh(&global)
-    return (
-      channel.snapshot.isEmpty ? nil : channel.snapshot.table, global.isEmpty ? nil : global.table
-    )
+    refresh(bindings)
+    return (channel.table, global.isEmpty ? nil : global.table)
+  }
+
+  /// Lets go of handlers that were unbound.
+  mutating func trim(_ bindings: BindingList) {
+    refresh(bindings)
+    if isStale { recipients = nil }
   }
 }
 
@@ -186,13 +220,16 @@ private struct RecentName {
   /// Counts the changes.
   private(set) var changes = 0
 
+  /// Answers whether it was another one.
   @inline(__always)
-  mutating func update(to view: ByteView) {
-    if bytes.view.holdsSame(as: view) { return }
+  @discardableResult
+  mutating func update(to view: ByteView) -> Bool {
+    if bytes.view.holdsSame(as: view) { return false }
     bytes.removeAll()
     bytes.append(view)
     text = view.text
     changes &+= 1
+    return true
   }
 }
 
@@ -200,22 +237,28 @@ private struct RecentName {
 private struct RecentChannel {
   private var name: String?
   private var channel: PusherChannel?
-  private(set) var snapshot = BindingList.Snapshot()
+  private var snapshot = BindingList.Snapshot()
   /// The change of the recent name that this channel was found by; negative for another way.
   var change = -1
 
+  /// Its handlers as they were last; `nil` for none.
+  var table: BindingTable? { snapshot.isEmpty ? nil : snapshot.table }
+
+  /// Answers whether it is another one.
   @inline(__always)
-  mutating func find(_ name: String, in channels: NameTable<PusherChannel>) {
-    if let known = self.name, name.isSame(as: known) { return }
+  mutating func find(_ name: String, in channels: NameTable<PusherChannel>) -> Bool {
+    if let known = self.name, name.isSame(as: known) { return false }
     change = -1
     self.name = name
     channel = channels[name]
     snapshot = BindingList.Snapshot()
+    return true
   }
 
+  /// Reads its handlers again if they have changed; answers whether they have.
   @inline(__always)
-  mutating func refresh() {
-    channel?.bindings.refresh(&snapshot)
+  mutating func refresh() -> Bool {
+    channel?.bindings.refresh(&snapshot) ?? false
   }
 
   mutating func forget() {
