@@ -65,6 +65,35 @@ import Testing
       ])
   }
 
+  @Test func `an event of a channel that nobody asked for reaches the client's handlers alone`()
+    async throws
+  {
+    let server = try RawServer { peer in
+      RawServer.greet(peer)
+      _ = peer.receive()
+      let channels = ["a", "unasked", "a", "unasked"]
+      peer.send(
+        channels.flatMap { textFrame(#"{"event":"x","channel":"\#($0)","data":"1"}"#) }
+          + textFrame(#"{"event":"end","channel":"a","data":"1"}"#))
+      peer.waitForEnd()
+    }
+    let pusher = Pusher(
+      key: "key",
+      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+    let end = Gathered<String>()
+    pusher.bind(eventName: "x", eventCallback: note("client"))
+    let channel = pusher.subscribe("a")
+    channel.bind(eventName: "x", eventCallback: note("channel"))
+    channel.bind(eventName: "end") { _ in end.add("") }
+    pusher.connect()
+    _ = try await end.wait()
+    #expect(
+      told.values == [
+        "channel a x", "client a x", "client unasked x", "channel a x", "client a x",
+        "client unasked x",
+      ])
+  }
+
   @Test func `unbind with event name and callback id`() async throws {
     let first = channel.bind(eventName: "x", eventCallback: note("first"))
     channel.bind(eventName: "x", eventCallback: note("second"))
