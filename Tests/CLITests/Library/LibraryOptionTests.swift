@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The options of the program that the library has too, against a server that tells what it saw.
-@Suite("Options of the library, against a scripted server", .ownThread)
+@Suite("Options of the library, against a scripted server", .ownThread, .timeLimit(.minutes(2)))
 struct LibraryOptionTests {
   private func options(_ server: ScriptedServer, _ host: String = "127.0.0.1")
     -> PusherClientOptions

@@ -2,7 +2,8 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("The library's handlers and the service's internal names", .ownThread)
+@Suite(
+  "The library's handlers and the service's internal names", .ownThread, .timeLimit(.minutes(2)))
 struct ReservedEventTests {
   private final class Log: PusherDelegate {
     let messages = Record<String>()

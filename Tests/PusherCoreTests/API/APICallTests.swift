@@ -4,7 +4,7 @@ import Testing
 @testable import PusherCore
 
 /// How calls of the HTTP API share threads, connections and time.
-@Suite(.ownThread) struct `Calls of the HTTP API` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Calls of the HTTP API` {
   private static func api(_ server: RawServer, _ timeout: Duration = .seconds(600)) -> PusherAPI {
     PusherAPI(
       appID: "1", key: "k", secret: "s",

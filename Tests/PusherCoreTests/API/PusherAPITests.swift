@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The public wrapper of the HTTP API, against the server in this process.
-@Suite(.ownThread) struct `The HTTP API of the library` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `The HTTP API of the library` {
   let service: LocalService
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }

@@ -61,7 +61,7 @@ private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
 }
 
 /// Authorisers of asynchronous code, and those that say why they have no answer.
-@Suite(.ownThread) struct `Asynchronous authorisation` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Asynchronous authorisation` {
   let service: LocalService
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }

@@ -7,7 +7,7 @@ import Testing
 /// run with each service's names against a server that speaks no others.
 ///
 /// Where a block differs from the pages, a comment says what is mended and why.
-@Suite(.ownThread) struct `The READMEs of PusherSwift and EventflitSwift` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `The READMEs of PusherSwift and EventflitSwift` {
   let printed = Gathered<String>()
   static let services = [PusherService.pusher, .eventflit]
 

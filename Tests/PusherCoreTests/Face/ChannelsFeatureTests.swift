@@ -5,7 +5,7 @@ import Testing
 @testable import PusherCore
 
 /// What today's Channels have beyond the seed libraries, and what a ``PusherService`` changes.
-@Suite(.ownThread) struct `Today's Channels in a client` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Today's Channels in a client` {
   let delegate = RecordingDelegate()
 
   private func key(_ byte: UInt8 = 7) throws -> EncryptionMasterKey {
@@ -151,7 +151,7 @@ import Testing
 }
 
 /// Proxies and trust as options.
-@Suite(.ownThread) struct `What a client is told of the network` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `What a client is told of the network` {
   @Test func `nothing counts unless it is given`() throws {
     let destination = try PusherClientOptions().destination(key: "k")
     #expect(destination.routing == Routing() && destination.trust == TLSEnvironment())

@@ -8,7 +8,7 @@ import Testing
 /// The page is PusherSwift's with the names changed. Here the classes keep the names of this library, and what is
 /// Eventflit's own stands in a ``PusherService``: prefixes, hosts and paths. What is mended in the blocks is told in the tests of
 /// PusherSwift's README. The local server speaks Eventflit's names, and knows none of Pusher's.
-@Suite(.ownThread) struct `EventflitSwift's README` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `EventflitSwift's README` {
   let service: LocalService
   init() throws { service = try LocalService { $0.service = .eventflit } }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Bindings that end with their owner.
-@Suite(.ownThread) struct `Bindings with an owner` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Bindings with an owner` {
   private final class Screen: Sendable {
     let seen = Gathered<String>()
     let client: Pusher?
@@ -46,7 +46,7 @@ import Testing
     try await client.service.trigger("x", "a", "3")
     _ = try await end.wait(for: 2)
     #expect(counts.values.count == 1)
-    while kept != nil { await Task.yield() }
+    try await condition("it is released") { kept == nil }
   }
 
   @Test func `owners that come and go leave nothing behind, without an event`() async throws {

@@ -90,7 +90,7 @@ private actor Slow: PusherAsyncDelegate {
 }
 
 /// Delegates that are actors.
-@Suite(.ownThread) struct `Asynchronous delegates` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Asynchronous delegates` {
   let service: LocalService
   init() throws { service = try LocalService() }
 
@@ -195,7 +195,7 @@ private actor Slow: PusherAsyncDelegate {
     let added = try #require(notes?.added)
     _ = try await added.wait(for: 3)
     notes = nil
-    while released != nil { await Task.yield() }
+    try await condition("it is released") { released == nil }
     pusher.disconnect()
     _ = try await recorder.states.wait(for: 4)
     #expect(added.values.count == 3)

@@ -12,7 +12,7 @@ private func sign(_ socketID: String, _ channel: String) -> PusherAuth {
 }
 
 /// The feature table's rows on authorisation.
-@Suite(.ownThread) struct `Authorisation of a client` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Authorisation of a client` {
   let service: LocalService
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }

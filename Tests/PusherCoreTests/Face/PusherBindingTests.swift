@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The feature table's rows on events and binding.
-@Suite(.ownThread) struct `Binding to events` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Binding to events` {
   private let client: JoinedClient
   private var service: LocalService { client.service }
   private var pusher: Pusher { client.pusher }

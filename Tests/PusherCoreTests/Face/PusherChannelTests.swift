@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The feature table's rows on channels and subscriptions.
-@Suite(.ownThread) struct `Channels of a client` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Channels of a client` {
   let service: LocalService
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }
@@ -144,7 +144,7 @@ import Testing
 }
 
 /// The rows on presence.
-@Suite(.ownThread) struct `Presence channels of a client` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Presence channels of a client` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

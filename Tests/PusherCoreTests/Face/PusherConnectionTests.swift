@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The feature table's rows on connection and state.
-@Suite(.ownThread) struct `Connecting` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Connecting` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// All events of a client or of a channel as a sequence.
-@Suite(.ownThread) struct `Events as a sequence` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Events as a sequence` {
   private let client: JoinedClient
   private var service: LocalService { client.service }
   private var pusher: Pusher { client.pusher }
@@ -47,7 +47,7 @@ import Testing
     for number in 0..<10 { try await service.trigger("x", "a", "\(number)") }
     _ = try await end.wait(for: 10)
     // The sequence was bound first to all events, which named handlers precede: let it have the last one too.
-    while events.droppedCount < 7 { await Task.yield() }
+    try await condition("they are dropped") { events.droppedCount == 7 }
     let iterator = events.makeAsyncIterator()
     var seen: [String] = []
     for _ in 0..<4 { seen.append(await iterator.next().shown) }
@@ -68,7 +68,7 @@ import Testing
 }
 
 /// The rows on client events.
-@Suite(.ownThread) struct `Client events` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Client events` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

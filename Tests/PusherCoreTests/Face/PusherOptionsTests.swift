@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The feature table's rows on options, and what bad ones get.
-@Suite(.ownThread) struct `Client options` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Client options` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

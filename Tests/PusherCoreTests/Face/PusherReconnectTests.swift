@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The feature table's rows on losing and renewing a connection.
-@Suite(.ownThread) struct `Reconnecting` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Reconnecting` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import PusherCore
 
 /// One thread for many clients, and its life.
-@Suite(.ownThread) struct `A runtime` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `A runtime` {
   let service: LocalService
   init() throws { service = try LocalService() }
 
@@ -146,8 +146,9 @@ import Testing
       options: PusherClientOptions(
         host: .host("127.0.0.1"), port: silent.port, useTLS: false, runtime: runtime))
     try await first.connected()
+    let states = first.states
     let close = Task { await runtime.close() }
-    for await state in first.states where state == .disconnecting { break }
+    for await state in states where state == .disconnecting { break }
     let second = client(runtime)
     second.connect()
     await close.value

@@ -15,7 +15,7 @@ extension PusherStreamElement<PusherEvent>? {
 }
 
 /// Sequences that hold the socket back, and the place of gaps.
-@Suite(.ownThread) struct `Sequences that lose nothing` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Sequences that lose nothing` {
   /// A server that greets each client and, once it has subscribed, sends this many events in one piece.
   private static func flood(_ count: Int) throws -> RawServer {
     try RawServer { peer in

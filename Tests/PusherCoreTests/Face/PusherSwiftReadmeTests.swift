@@ -9,7 +9,7 @@ import Testing
 /// Where a block differs from the page, a comment says what is mended and why. Everywhere: a host that is the
 /// local server's, handlers that note what they would print, and Foundation's types replaced: `AuthRequest` for
 /// `URLRequest`, `JSONValue` for `Any`.
-@Suite(.ownThread) struct `PusherSwift's README` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `PusherSwift's README` {
   let service: LocalService
   let printed = Gathered<String>()
   init() throws { service = try LocalService() }

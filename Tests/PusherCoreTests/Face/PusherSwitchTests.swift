@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `switch(to:)`: another host or app on a living client.
-@Suite(.ownThread) struct `Switching a living client` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Switching a living client` {
   private let first: LocalService
   private let second: LocalService
   private let delegate = RecordingDelegate()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Everything from any thread at any time.
-@Suite(.ownThread) struct `Calls from many threads` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Calls from many threads` {
   /// Runs `body` on so many threads at once, each with a seed of its own, and waits for the last.
   private static func onThreads(
     _ count: Int, _ body: @escaping @Sendable (UInt64) -> Void

@@ -9,7 +9,7 @@ private let application = Application.forTests()
 /// Signing in, the user's own events and the watchlist.
 ///
 /// Source: Pusher's page "Authenticating users".
-@Suite(.ownThread) struct `The user of a client` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `The user of a client` {
   let service: LocalService
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }
@@ -188,7 +188,9 @@ private let application = Application.forTests()
     let next = try service.successor()
     _ = try await delegate.signedIn.wait(for: 2)
     pusher.disconnect()
-    while pusher.connection.connectionState != .disconnected { await Task.yield() }
+    try await condition("it is disconnected") {
+      pusher.connection.connectionState == .disconnected
+    }
     #expect(pusher.user.userId == nil && pusher.user.userData == nil)
     pusher.connect()
     _ = try await delegate.signedIn.wait(for: 3)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Waiting for a connection and for a subscription, and following both.
-@Suite(.ownThread) struct `Waiting` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Waiting` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

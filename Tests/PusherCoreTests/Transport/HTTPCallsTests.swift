@@ -4,7 +4,7 @@ import Testing
 @testable import PusherCore
 
 /// Calls from any thread over connections that are kept for a while (RFC 9112 section 9.3).
-@Suite(.ownThread) struct `Calls over kept connections` {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Calls over kept connections` {
   private static let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".utf8)
 
   /// A server that answers so many requests on each connection before it closes that.
@@ -23,11 +23,12 @@ import Testing
   }
 
   private static func call(
-    _ calls: HTTPCalls, _ server: RawServer, method: String = "GET"
+    _ calls: HTTPCalls, _ server: RawServer, method: String = "GET",
+    tls: TLSConfiguration = TLSConfiguration()
   ) async throws -> HTTPCall.Outcome {
     let url = try HTTPURL(parsing: "http://127.0.0.1:\(server.port)/")
     return await calls.outcome(
-      of: HTTPCall(.init(method: method, url: url), timeout: .seconds(600)))
+      of: HTTPCall(.init(method: method, url: url), tls: tls, timeout: .seconds(600)))
   }
 
   private static func isAnswer(_ outcome: HTTPCall.Outcome) -> Bool {
@@ -79,6 +80,13 @@ import Testing
     #expect(try first != way("https://example.com:444/a"))
     #expect(try first != way("https://example.com/a", TLSConfiguration(insecure: true)))
     #expect(try first != way(proxy: "http://127.0.0.1:1"))
+
+    let (server, calls) = (try Self.server(), Self.calls())
+    for insecure in [false, true, false] {
+      let tls = TLSConfiguration(insecure: insecure)
+      #expect(Self.isAnswer(try await Self.call(calls, server, tls: tls)))
+    }
+    #expect(server.opened.values.count == 2)
   }
 
   @Test func `a call that changes nothing is made again where a kept connection has ended`()
