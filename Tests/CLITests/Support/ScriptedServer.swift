@@ -158,9 +158,8 @@ enum Loopback {
         next = next < 29_999 ? next + 1 : 10_000
         return next
       }
-      guard let listener = try? listen(port: port) else { continue }
-      close(listener.descriptor)
-      return port
+      // Asked, not tried: a program that is being started would hold a copy of our socket for a moment.
+      if try !isListened(port) { return port }
     }
   }
 

@@ -54,7 +54,14 @@ final class LocalService: Sendable {
       options.port = port
       return try? Server(options: options, random: SeededGenerator(seed: 5), loop: loop)
     }
-    if options.port != 0 { return make(options.port) }
+    if options.port != 0 {
+      // A program that is being started holds a copy of every socket for a moment, the predecessor's too.
+      for _ in 0..<2000 {
+        if let server = make(options.port) { return server }
+        usleep(2000)
+      }
+      return nil
+    }
     for _ in ports {
       let port = nextPort.withLock { next -> UInt16 in
         next = next == ports.upperBound ? ports.lowerBound : next + 1
