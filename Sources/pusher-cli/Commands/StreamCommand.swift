@@ -4,7 +4,7 @@ internal import PusherCore
 enum StreamCommand {
   /// Prints events until the wanted end or a failure.
   static func run(_ settings: StreamSettings, diagnostics: Diagnostics) -> ExitStatus {
-    PrintingRun.start(diagnostics) { loop, descriptor in
+    PrintingRun.start(diagnostics, settings.printing) { loop, descriptor in
       try StreamRun(
         settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics
       ).start()

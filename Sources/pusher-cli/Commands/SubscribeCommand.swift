@@ -6,7 +6,7 @@ enum SubscribeCommand {
   static func run(
     _ settings: SubscribeSettings, origin: SettingsOrigin, diagnostics: Diagnostics
   ) -> ExitStatus {
-    PrintingRun.start(diagnostics) { loop, descriptor in
+    PrintingRun.start(diagnostics, settings.printing) { loop, descriptor in
       let limits = [settings.printing.timeout, settings.printing.idleTimeout].compactMap(\.self)
       LocalServerWait.run(settings.connection, atMost: limits.min(), diagnostics)
       return try SubscribeRun(

@@ -38,6 +38,8 @@ struct OutputDescriptor {
   let isPollable: Bool
   let isTerminal: Bool
   let isFile: Bool
+  /// The file of `--output-file`, where the output is that.
+  let file: OutputFile?
 
   /// The largest write to a pipe that is all or nothing (POSIX `PIPE_BUF`, at least 512); a terminal promises one byte.
   private static let pieceSize = 4096
@@ -50,6 +52,7 @@ struct OutputDescriptor {
     guard unsafe fstat(descriptor, &status) == 0,
       fcntl(descriptor, F_GETFL) & O_ACCMODE != O_RDONLY
     else { return nil }
+    file = nil
     isTerminal = isatty(descriptor) == 1
     isFile = status.st_mode & S_IFMT == S_IFREG
     switch status.st_mode & S_IFMT {
@@ -73,6 +76,14 @@ struct OutputDescriptor {
       manner = .direct
       isPollable = false
     }
+  }
+
+  /// A file of ours in the place of standard output.
+  init(_ file: OutputFile) {
+    self.file = file
+    number = file.descriptor
+    manner = .direct
+    (isPollable, isTerminal, isFile) = (false, false, true)
   }
 
   /// A second, non-blocking way to the same pipe or terminal; `nil` where the system or its rights refuse.
@@ -133,9 +144,15 @@ struct OutputDescriptor {
     return Int(size.ws_col)
   }
 
-  /// Flushes a file to disk; failures are the disk's.
-  func synchronize() {
-    if isFile { fsync(number) }
+  /// Flushes a file to disk; answers what the disk could not do.
+  func synchronize() -> SystemError? {
+    #if os(Linux)
+      let flush = fdatasync
+    #else
+      let flush = fsync
+    #endif
+    guard isFile, flush(number) != 0 else { return nil }
+    return SystemError(code: errno)
   }
 }
 

@@ -44,7 +44,7 @@ final class OutputQueue: LoopSource, Progress {
   /// Whether nothing waits that could still be written.
   var isSettled: Bool { buffer.isEmpty || failure != nil }
   var hasFailed: Bool { failure != nil }
-  private let descriptor: OutputDescriptor
+  private var descriptor: OutputDescriptor
   private let limit: Int
   private var stalledSince: Instant?
   /// When a stall has lasted, until the loop has been told of it.
@@ -108,7 +108,22 @@ final class OutputQueue: LoopSource, Progress {
 
   /// Flushes the output's file to disk; does nothing for other outputs.
   func synchronize() {
-    descriptor.synchronize()
+    guard failure == nil, let error = descriptor.synchronize() else { return }
+    fail(.system(error))
+  }
+
+  /// Goes on with the file that has the output's name now, after log rotation, say; does nothing for other outputs.
+  ///
+  /// What was printed before stands in the former file, whole lines. When the name cannot be opened that one is kept.
+  ///
+  /// - Returns: The file's name; `nil` for other outputs.
+  func reopen(warn: (String) -> Void) throws(FileFault) -> String? {
+    guard let former = descriptor.file else { return nil }
+    flush()
+    guard failure == nil else { return former.path }
+    descriptor = OutputDescriptor(
+      try OutputFile(former.path, terminator: former.terminator, warn: warn))
+    return former.path
   }
 
   private func fail(_ reason: Failure) {

@@ -16,6 +16,7 @@ final class PrintingRun {
   /// Handles each event in place of the output, or besides it.
   let handler: (any EventHandling)?
   private let health: HealthFile?
+  private let sync: DiskSync?
   private let settings: PrintSettings
   private let diagnostics: Diagnostics
   private var feed: (any Feed)?
@@ -48,6 +49,7 @@ final class PrintingRun {
     self.diagnostics = diagnostics
     self.loop = loop
     output = OutputQueue(descriptor: descriptor, limit: settings.bufferSize)
+    sync = settings.syncInterval.map { [output] in DiskSync(output, every: $0, on: loop) }
     readiness = Readiness(
       command: settings.onReady, descriptor: settings.readyDescriptor, loop: loop,
       diagnostics: diagnostics)
@@ -60,13 +62,30 @@ final class PrintingRun {
 
   /// Makes a command's run on a loop of its own and lets it go; answers how it went.
   static func start(
-    _ diagnostics: Diagnostics, _ body: (EventLoop, OutputDescriptor) throws -> ExitStatus
+    _ diagnostics: Diagnostics, _ settings: PrintSettings? = nil,
+    _ body: (EventLoop, OutputDescriptor) throws -> ExitStatus
   ) -> ExitStatus {
-    guard let descriptor = OutputDescriptor() else {
-      diagnostics.error("standard output is closed; there is nowhere to print events")
-      return .output
+    diagnostics.outcome {
+      guard let descriptor = try output(settings, diagnostics) else {
+        diagnostics.error("standard output is closed; there is nowhere to print events")
+        return .output
+      }
+      return try body(EventLoop(), descriptor)
     }
-    return diagnostics.outcome { try body(EventLoop(), descriptor) }
+  }
+
+  /// Where to print: the file of `--output-file`, else standard output; `nil` when that is closed.
+  private static func output(
+    _ settings: PrintSettings?, _ diagnostics: Diagnostics
+  ) throws(UsageError) -> OutputDescriptor? {
+    guard let settings, let path = settings.outputFile else { return OutputDescriptor() }
+    do throws(FileFault) {
+      let file = try OutputFile(
+        path, terminator: settings.terminator, warn: { diagnostics.warning($0) })
+      return OutputDescriptor(file)
+    } catch {
+      throw UsageError("--output-file: cannot write '\(path)': \(error.reason)")
+    }
   }
 
   /// Prints what comes from `feed`, whose delegate the caller is, until the end; answers how it went.
@@ -79,7 +98,9 @@ final class PrintingRun {
     Signals.watch(loop) { [unowned self] in
       owner.lifecycle.printStatus(status(since: 0), at: loop.now)
     } onHangUp: { [unowned self] in
-      !isEnding && owner.readSettingsAgain()
+      guard !isEnding else { return false }
+      let isReopened = reopenOutput()
+      return owner.readSettingsAgain() || isReopened
     } onSignal: { [unowned self] number in
       end(.signal(number))
     }
@@ -195,9 +216,24 @@ final class PrintingRun {
     return timer
   }
 
+  /// Goes on with the file that has the name of `--output-file` now; answers whether there is that option.
+  private func reopenOutput() -> Bool {
+    guard let path = settings.outputFile else { return false }
+    sync?.finish()
+    do throws(FileFault) {
+      _ = try output.reopen { diagnostics.warning($0) }
+      diagnostics.notice("opened \(path) again")
+    } catch {
+      diagnostics.warning(
+        "SIGHUP: cannot open '\(path)': \(error.reason); events go on into the former file")
+    }
+    return true
+  }
+
   /// Before every wait: writes the printed lines, and allows reading only while there is room to print.
   private func finishRound() {
     output.flush()
+    sync?.note()
     printer?.endBurst()
     noteEvents()
     handler?.startWaiting()
@@ -314,12 +350,15 @@ final class PrintingRun {
   private func outputFailed(_ failure: OutputQueue.Failure) {
     switch failure {
     case .readerGone: end(.signal(Signals.brokenPipe))
-    case .system: end(.status(diagnostics.cannotPrint(failure.reason), reason: "output"))
+    case .system:
+      end(
+        .status(diagnostics.cannotPrint(failure.reason, to: settings.outputFile), reason: "output"))
     }
   }
 
   private func conclude() -> ExitStatus {
     output.flush()
+    sync?.finish()
     owner?.outputEnded()
     for line in printer?.tally?.lines ?? [] { diagnostics.answer(line) }
     switch ending {

@@ -23,9 +23,9 @@ extension Diagnostics {
     return cannotPrint(failure.reason)
   }
 
-  /// Reports that standard output takes nothing.
-  func cannotPrint(_ reason: String) -> ExitStatus {
-    error("cannot write to standard output: \(reason)")
+  /// Reports that the output, a file or else standard output, takes nothing.
+  func cannotPrint(_ reason: String, to file: String? = nil) -> ExitStatus {
+    error("cannot write to \(file.map { "'\($0)'" } ?? "standard output"): \(reason)")
     return .output
   }
 

@@ -30,6 +30,10 @@ struct PrintSettings: Equatable, Sendable {
   var statsInterval: Duration?
   /// Whether a table of events is told at the end.
   var printsSummary = false
+  /// A file that takes the place of standard output.
+  var outputFile: String?
+  /// How long what was written to it may stay in the system's memory at most.
+  var syncInterval: Duration?
   /// A file that is touched while the server is heard.
   var healthFile: String?
   /// What gets the events besides the output, or in its place.
@@ -76,6 +80,8 @@ extension SettingsReader {
   mutating func printing() throws(UsageError) -> PrintSettings {
     let output: OutputFormat = try choice(.output, "PUSHER_CLI_OUTPUT")
     let template = try template()
+    let handler = try handler()
+    let outputFile = try outputFile(handler)
     return PrintSettings(
       includedEvents: typed.texts(.event), excludedEvents: typed.texts(.excludeEvent),
       count: typed.integer(.count), timeout: typed.duration(.timeout),
@@ -88,7 +94,20 @@ extension SettingsReader {
       color: try color(for: template == nil ? output : .raw),
       onReady: typed.text(.onReady), readyDescriptor: try readyDescriptor(),
       statsInterval: typed.duration(.stats), printsSummary: typed.isOn(.summary),
-      healthFile: typed.text(.healthFile), handler: try handler(), page: page)
+      outputFile: outputFile, syncInterval: typed.duration(.sync),
+      healthFile: typed.text(.healthFile), handler: handler, page: page)
+  }
+
+  /// The file of `--output-file`.
+  ///
+  /// - Throws: ``UsageError`` where no event would reach it, and for `--sync` without it.
+  private mutating func outputFile(_ handler: HandlerSettings?) throws(UsageError) -> String? {
+    try typed.require(.sync, with: .outputFile)
+    guard let path = typed.text(.outputFile) else { return nil }
+    if let handler, !handler.prints {
+      throw UsageError("--output-file gets no event beside --exec or --forward: add --tee")
+    }
+    return path
   }
 
   /// The page that the environment describes.

@@ -3,7 +3,8 @@ internal import PusherCore
 extension Flag {
   /// What changes the channels of a run that goes on, and what happens beside its events.
   static let steering: [Flag] = [
-    .discover, .maxChannels, .stdin, .onGap, .onGapTimeout, .summary, .healthFile,
+    .discover, .maxChannels, .stdin, .onGap, .onGapTimeout, .summary, .healthFile, .outputFile,
+    .sync,
   ]
 
   static let discover = Flag(
@@ -58,6 +59,24 @@ extension Flag {
     manual: """
       Tell on standard error at the end how many events of each name were printed and how many bytes their messages
       had, for `sse` their data; the names with the most bytes first. --quiet does not silence it.
+      """)
+
+  static let outputFile = Flag(
+    "output-file", .text("FILE"), of: .printing, in: .print,
+    summary: "add events to FILE; SIGHUP opens it anew",
+    manual: """
+      Add what would be printed to the end of FILE, which is made where there is none, for its owner alone. What has come
+      together is one write. A line that an earlier run could not write to its end is ended first, and a warning says so.
+      SIGHUP opens FILE anew, as log rotation needs it, and then does not end the run: what was printed before stands in
+      the former file, no line in both. With --exec and --forward it needs --tee.
+      """)
+
+  static let sync = Flag(
+    "sync", .duration, of: .printing, in: .print,
+    summary: "with --output-file, be on disk after TIME at most",
+    manual: """
+      With --output-file bring what was written to the disk after TIME at most, and at the end, so that a power cut costs no
+      more. Without it the system decides, which is usually half a minute.
       """)
 
   static let healthFile = Flag(

@@ -1,0 +1,214 @@
+import Foundation
+import PusherCore
+import Testing
+
+@testable import pusher_cli
+
+/// A file of ours in the place of standard output, which may be moved away at any time.
+@Suite("--output-file", .runsPrograms)
+struct OutputFileTests {
+  private let path = TemporaryFolder.shared.file("events")
+
+  private func lines(_ path: String) throws -> [String] {
+    try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
+  }
+
+  /// The lines of a file, once there are so many.
+  private func lines(_ path: String, _ count: Int) throws -> [String] {
+    try waitUntil("\(path) has \(count) lines") { (try? lines(path))?.count ?? 0 >= count }
+    return try lines(path)
+  }
+
+  private func subscribe(_ server: LocalServer, _ options: String...) throws -> ChildProgram {
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + ["news", "--output-file", path] + options,
+      environment: LocalServer.environment("local-secret"))
+    return program
+  }
+
+  private func line(_ number: Int) -> String {
+    #"{"event":"e","channel":"news","data":\#(number)}"#
+  }
+
+  @Test func `what would be printed is added to the file, and standard output stays empty`() throws
+  {
+    try "earlier\n".write(toFile: path, atomically: true, encoding: .utf8)
+    let server = try LocalServer()
+    let program = try subscribe(server, "-L", "-n", "2")
+    _ = try lines(path, 3)
+    for number in 1...2 { _ = try server.trigger("news", "e", "\(number)") }
+    let result = try program.result()
+    #expect(result.ending == .exited(0) && result.outputText.isEmpty)
+    let all = try lines(path)
+    #expect(all[0] == "earlier" && all[1].contains("connection_established"))
+    #expect(Array(all[3...4]) == [line(1), line(2)])
+    #expect(all.last?.contains("pusher-cli:exit") == true && all.count == 6)
+  }
+
+  @Test func `a file that is made is its owner's alone, and standard output may be closed`() throws
+  {
+    let server = try ScriptedServer {
+      try $0.join()
+      try $0.send(event: "e", data: "1")
+      try $0.stay()
+    }
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "--output-file", path, output: .closed)
+    #expect(try program.wait() == .exited(0))
+    let permissions = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+    #expect(permissions as? Int == 0o600)
+    #expect(try lines(path).count == 1)
+  }
+
+  @Test func `a line that an earlier run could not end is ended, and told`() throws {
+    try #"{"event":"to"#.write(toFile: path, atomically: true, encoding: .utf8)
+    let server = try LocalServer()
+    let program = try subscribe(server, "-L", "-n", "1")
+    _ = try lines(path, 3)
+    _ = try server.trigger("news", "e", "1")
+    let result = try program.result()
+    #expect(result.errorText.contains("'\(path)' ends in the middle of a line"))
+    #expect(try lines(path)[0] == #"{"event":"to"#)
+    #expect(try lines(path).contains(line(1)))
+  }
+
+  // MARK: SIGHUP
+
+  @Test func `after SIGHUP events go into the file that has the name then, none in both`() throws {
+    let server = try LocalServer()
+    let program = try subscribe(server, "-L", "-n", "20")
+    _ = try lines(path, 2)
+    var files: [String] = []
+    for number in 0..<20 {
+      _ = try server.trigger("news", "e", "\(number)")
+      guard number % 5 == 4, number < 19 else { continue }
+      files.append("\(path).\(files.count)")
+      // As log rotation does it: what comes before the signal still goes into the former file.
+      #expect(rename(path, files[files.count - 1]) == 0)
+      program.send(SIGHUP)
+      try program.errorLine(containing: "opened \(path) again")
+    }
+    #expect(try program.wait() == .exited(0))
+    let events = try (files + [path]).flatMap { try lines($0) }.filter { $0.contains(#""e""#) }
+    #expect(events == (0..<20).map(line))
+    #expect(try files.allSatisfy { try !lines($0).isEmpty })
+  }
+
+  @Test func `sse goes on after SIGHUP too, and ends by it without a file of ours`() throws {
+    let gate = Gate()
+    let server = try ScriptedServer { connection in
+      _ = try connection.beginStream()
+      try connection.send(stream: "data: 1\n\n")
+      try connection.wait(for: gate)
+      try connection.send(stream: "data: 2\n\n")
+      try connection.remain()
+    }
+    let program = try PusherCLI.start(
+      ["sse", server.url, "--output-file", path, "-n", "2", "-v"])
+    _ = try lines(path, 1)
+    program.send(SIGHUP)
+    try program.errorLine(containing: "opened \(path) again")
+    gate.open()
+    #expect(try program.wait() == .exited(0))
+    #expect(try lines(path).count == 2)
+
+    let plain = try PusherCLI.start(["sse", server.url])
+    _ = try plain.line()
+    plain.send(SIGHUP)
+    #expect(try plain.wait() == .signalled(SIGHUP))
+  }
+
+  @Test func `where the name cannot be opened any more the former file is kept`() throws {
+    let folder = TemporaryFolder.shared.file("folder")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let server = try LocalServer()
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + [
+        "news", "-L", "--output-file", "\(folder)/events", "-n", "1",
+      ],
+      environment: LocalServer.environment("local-secret"))
+    _ = try lines("\(folder)/events", 2)
+    #expect(rename(folder, "\(folder).moved") == 0)
+    program.send(SIGHUP)
+    #expect(
+      try program.errorLine(containing: "SIGHUP").hasSuffix("events go on into the former file"))
+    _ = try server.trigger("news", "e", "1")
+    #expect(try program.wait() == .exited(0))
+    #expect(try lines("\(folder).moved/events").contains(line(1)))
+  }
+
+  // MARK: What goes wrong
+
+  @Test(.enabled(if: PusherCLI.bearsFileLimits))
+  func `a file that takes no more ends the run with 6, and the next run ends its last line`() throws
+  {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for _ in 0..<200 { try connection.send(event: "e", data: #""0123456789""#) }
+      try connection.stay()
+    }
+    let arguments = ["subscribe"] + server.address + ["news", "--output-file", path]
+    let limited = try PusherCLI.limited(blocks: 2, arguments, output: .pipe).result()
+    #expect(limited.ending == .exited(6))
+    #expect(limited.errorText.contains("cannot write to '\(path)': "))
+    let cut = try Data(contentsOf: URL(fileURLWithPath: path))
+    #expect(cut.count == 1024 && cut.last != 0x0A)
+    let next = try PusherCLI.start(arguments + ["-n", "200"]).result()
+    #expect(next.ending == .exited(0) && next.errorText.contains("in the middle of a line"))
+    let all = try lines(path)
+    let torn = all.filter { !$0.hasSuffix("}") }
+    #expect(torn.count == 1 && all.count(where: { $0.hasSuffix("}") }) >= 200)
+  }
+
+  @Test func `a folder, a pipe, a device and a link are refused`() throws {
+    let (folder, pipe, link) = (path + "d", path + "p", path + "l")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    #expect(mkfifo(pipe, 0o600) == 0)
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+    for name in [folder, pipe, link, "/dev/null", "\(path)/none/events"] {
+      let result = try PusherCLI.run("subscribe", "--local", "news", "--output-file", name)
+      #expect(result.ending == .exited(2), "\(name)")
+      #expect(result.errorText.contains("--output-file: cannot write '\(name)': "))
+    }
+  }
+
+  @Test(arguments: [
+    (["--output-file", "f", "--exec", "true"], "add --tee"),
+    (["--output-file", "f", "--forward", "http://127.0.0.1:1/"], "add --tee"),
+    (["--sync", "1s"], "--output-file"),
+  ])
+  func `what would have no effect is refused`(options: [String], word: String) throws {
+    let result = try PusherCLI.start(["subscribe", "--local", "news"] + options).result()
+    #expect(result.ending == .exited(2))
+    #expect(result.errorText.contains(word))
+  }
+
+  // MARK: --sync
+
+  @Test func `what was written is brought to disk after the time, once`() throws {
+    let loop = try EventLoop()
+    let file = try OutputFile(path, terminator: 0x0A, warn: { _ in })
+    let queue = OutputQueue(descriptor: OutputDescriptor(file), limit: 65_536)
+    let sync = DiskSync(queue, every: .milliseconds(1), on: loop)
+    var failures: [OutputQueue.Failure] = []
+    queue.onFailure = {
+      failures.append($0)
+      loop.stop()
+    }
+    // Nothing was written: no disk is asked.
+    sync.note()
+    sync.finish()
+    queue.buffer.append("a\n")
+    queue.flush()
+    // A pipe has no disk, and says so to the one who asks.
+    let (reading, writing) = try Spawn.pipe()
+    defer { close(reading) }
+    #expect(dup2(writing, file.descriptor) >= 0)
+    close(writing)
+    #expect(failures.isEmpty)
+    sync.note()
+    sync.note()
+    loop.run()
+    #expect(failures == [.system(SystemError(code: EINVAL))])
+  }
+}
