@@ -208,6 +208,8 @@ struct OutputFileTests {
     #expect(failures.isEmpty)
     sync.note()
     sync.note()
+    let late = LoopTimer(deadline: loop.now.advanced(by: .seconds(30))) { loop.stop() }
+    loop.add(late)
     loop.run()
     #expect(failures == [.system(SystemError(code: EINVAL))])
   }

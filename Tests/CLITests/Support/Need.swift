@@ -27,7 +27,9 @@ struct Need: Sendable {
 
   static func program(_ name: String) -> Need {
     Need(reason: "\(name) is missing") {
-      ["/usr/bin/", "/bin/"].contains { FileManager.default.isExecutableFile(atPath: $0 + name) }
+      ["/usr/bin/", "/bin/", "/usr/sbin/"].contains {
+        FileManager.default.isExecutableFile(atPath: $0 + name)
+      }
     }
   }
 

@@ -1,0 +1,80 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// The snippet of `contrib/logrotate`, run by the real logrotate.
+@Suite("Log rotation", .runsPrograms, .needs(.program("logrotate")))
+struct LogRotationTests {
+  private let folder: String
+  private var file: String { "\(folder)/events.jsonl" }
+
+  init() throws {
+    folder = TemporaryFolder.shared.file("rotated")
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+  }
+
+  private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+
+  /// The snippet for our folder and process.
+  private func snippet(signalling program: ChildProgram) throws -> String {
+    let text = try String(
+      contentsOf: URL(filePath: "../../../contrib/logrotate/pusher-cli", relativeTo: Self.folder),
+      encoding: .utf8)
+    let changed =
+      text
+      .replacing("/var/lib/private/pusher-cli/*/*.jsonl", with: "\(folder)/*.jsonl")
+      .replacing(
+        "systemctl kill --signal=HUP 'pusher-cli@*.service'", with: "kill -HUP \(program.id)")
+    #expect(changed.contains(folder) && changed.contains("kill -HUP"))
+    return try TemporaryFolder.shared.file("logrotate", holding: changed)
+  }
+
+  private func rotate(_ snippet: String) throws {
+    let state = TemporaryFolder.shared.file("logrotate-state")
+    let run = try ChildProgram(
+      "/usr/sbin/logrotate", ["--force", "--state", state, snippet],
+      environment: PusherCLI.environment)
+    let result = try run.result()
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+  }
+
+  private var size: Int {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: file)
+    return attributes?[.size] as? Int ?? 0
+  }
+
+  /// All lines of the files, the oldest first.
+  private func lines() throws -> [Substring] {
+    let script = "cd '\(folder)' && for f in $(ls -r events.jsonl*); do zcat -f \"$f\"; done"
+    let run = try ChildProgram("/bin/sh", ["-c", script], environment: PusherCLI.environment)
+    return try run.result().outputText.split(separator: "\n")
+  }
+
+  @Test func `what comes while files are rotated stands in one of them, once and in order`() throws
+  {
+    let server = try LocalServer()
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + ["news", "--output-file", file, "-n", "8000", "-L"],
+      environment: LocalServer.environment("local-secret"))
+    try waitUntil("the channel is joined") {
+      (try? String(contentsOfFile: file, encoding: .utf8))?.contains("subscription_succ") == true
+    }
+    let snippet = try snippet(signalling: program)
+    let events = (0..<8000).map { #"{"event":"e","channel":"news","data":\#($0)}"# }
+    for round in 0..<4 {
+      let portion = events[(round * 2000)..<(round * 2000 + 2000)].joined(separator: "\n") + "\n"
+      let sender = try PusherCLI.start(
+        ["trigger", "-"] + server.address,
+        environment: LocalServer.environment("local-secret"),
+        input: .file(TemporaryFolder.shared.file("lines", holding: portion)))
+      // An empty file is left where it is.
+      try waitUntil("events have come") { size > 0 }
+      try rotate(snippet)
+      try program.errorLine(containing: "opened \(file) again")
+      #expect(try sender.wait() == .exited(0))
+    }
+    #expect(try program.wait() == .exited(0))
+    #expect(try lines().filter { $0.contains(#""e""#) }.map(String.init) == events)
+  }
+}
