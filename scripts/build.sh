@@ -29,6 +29,22 @@ if [ "$(uname -s)" = Linux ]; then
   if [ -f "$archive" ]; then
     ln -sf "$archive" .build/static/libstdc++.a
     set -- "$@" -Xlinker "-L$PWD/.build/static"
+    # Where that archive asks the C library for arc4random, the program would not start with one older than 2.36, as
+    # Ubuntu 22.04 has: it gets one that asks the system's generator.
+    if nm "$archive" 2>/dev/null | grep -q ' U arc4random$'; then
+      "$(command -v clang || command -v cc)" -x c -c -O2 -fPIC -o .build/static/arc4random.o - <<'END'
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((visibility("hidden"))) uint32_t arc4random(void);
+uint32_t arc4random(void) {
+  uint32_t number;
+  if (getentropy(&number, sizeof number) != 0) abort();
+  return number;
+}
+END
+      set -- "$@" -Xlinker "$PWD/.build/static/arc4random.o"
+    fi
   fi
   libraries=$(pkg-config --variable=libdir libsodium)
   if [ -f "$libraries/libsodium.a" ]; then
