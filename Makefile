@@ -16,7 +16,8 @@ FISHDIR  = $(SHAREDIR)/fish/vendor_completions.d
 export SWIFT
 
 .DEFAULT_GOAL := build
-.PHONY: demo build docs man examples test lint format conformance bench soak fuzz tsan asan install uninstall clean help
+.PHONY: demo build docs man examples test lint format conformance bench soak fuzz tsan asan install uninstall deb \
+  clean help
 
 demo: ## install what a build needs, build, and show live events from a local server
 	@scripts/install-packages.sh build
@@ -74,6 +75,10 @@ install: $(PROGRAM) ## install program, manual and completions under DESTDIR and
 uninstall: ## remove what install put there
 	rm -f "$(BINDIR)/pusher-cli" "$(MANDIR)/pusher-cli.1" "$(BASHDIR)/pusher-cli" \
 	  "$(ZSHDIR)/_pusher-cli" "$(FISHDIR)/pusher-cli.fish"
+
+deb: ## build the Debian package: dist/pusher-cli_VERSION_ARCH.deb
+	@$(MAKE) --no-print-directory build
+	@scripts/deb.sh $(PROGRAM) dist
 
 clean: ## remove everything that was built
 	rm -rf .build .build-* dist

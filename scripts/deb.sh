@@ -1,0 +1,123 @@
+#!/bin/sh
+# Makes the Debian package of a program, with dpkg-deb and dpkg-shlibdeps, and prints its path.
+#
+#   scripts/deb.sh PROGRAM FOLDER [REVISION]
+#
+# The version is the program's own, with REVISION (1) after it. The same program, commit and revision give the same bytes.
+# Times are those of the last commit unless SOURCE_DATE_EPOCH says otherwise.
+set -eu
+
+program=$(realpath "$1")
+mkdir -p "$2"
+folder=$(realpath "$2")
+revision=${3:-1}
+cd "$(dirname "$0")/.."
+. scripts/ending.sh
+
+for tool in dpkg-deb dpkg-shlibdeps objdump; do
+  if ! command -v "$tool" >/dev/null 2>&1; then
+    echo "deb: $tool is missing: run scripts/install-packages.sh package" >&2
+    exit 1
+  fi
+done
+: "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct)}"
+export SOURCE_DATE_EPOCH LC_ALL=C
+umask 022
+
+name=pusher-cli
+version=$("$program" --version | sed "s/^$name //")-$revision
+architecture=$(dpkg --print-architecture)
+maintainer="$name maintainers <$name@localhost.invalid>"
+temporary=$(mktemp -d)
+root=$temporary/root
+documents=$root/usr/share/doc/$name
+
+# put SOURCE PATH [MODE]: a file of the package.
+put() {
+  install -D -m "${3:-644}" "$1" "$root/$2"
+}
+
+put "$program" usr/bin/$name 755
+gzip -9n <man/$name.1 >"$temporary/manual"
+put "$temporary/manual" usr/share/man/man1/$name.1.gz
+for shell in bash zsh fish; do
+  "$program" completion "$shell" >"$temporary/$shell"
+done
+put "$temporary/bash" usr/share/bash-completion/completions/$name
+put "$temporary/zsh" usr/share/zsh/vendor-completions/_$name
+put "$temporary/fish" usr/share/fish/vendor_completions.d/$name.fish
+for unit in contrib/systemd/*.service; do
+  put "$unit" "lib/systemd/system/${unit##*/}"
+done
+mkdir -p "$documents"
+scripts/notices.sh "$program" >"$documents/copyright"
+gzip -9n <CHANGELOG.md >"$documents/changelog.gz"
+gzip -9n >"$documents/changelog.Debian.gz" <<END
+$name ($version) unstable; urgency=medium
+
+  * Package of $name ${version%-*}; its own changelog tells what is new.
+
+ -- $maintainer  $(date -u -R -d "@$SOURCE_DATE_EPOCH")
+END
+
+mkdir -p "$root/usr/share/lintian/overrides"
+cat >"$root/usr/share/lintian/overrides/$name" <<END
+# Made by the project itself, and not meant for Debian's archive: there is no request for a package to close.
+$name: initial-upload-closes-no-bugs *
+END
+
+# What the program is linked to, and which version of it: by the tables that Debian's libraries bring.
+mkdir -p "$temporary/source/debian" "$root/DEBIAN"
+printf 'Source: %s\n\nPackage: %s\nArchitecture: any\n' $name $name >"$temporary/source/debian/control"
+depends=$(cd "$temporary/source" && dpkg-shlibdeps -O "$root/usr/bin/$name" | sed -n 's/^shlibs:Depends=//p')
+if [ -z "$depends" ]; then
+  echo "deb: dpkg-shlibdeps did not say which packages $1 needs" >&2
+  exit 1
+fi
+
+cat >"$root/DEBIAN/postinst" <<'END'
+#!/bin/sh
+set -e
+if [ -d /run/systemd/system ]; then
+  systemctl --system daemon-reload >/dev/null || true
+fi
+END
+cat >"$root/DEBIAN/prerm" <<'END'
+#!/bin/sh
+set -e
+# An upgrade leaves what runs alone: who operates it chooses when to restart.
+if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
+  deb-systemd-invoke stop pusher-serve.service 'pusher-cli@*.service' >/dev/null || true
+fi
+END
+cp "$root/DEBIAN/postinst" "$root/DEBIAN/postrm"
+chmod 755 "$root/DEBIAN/postinst" "$root/DEBIAN/prerm" "$root/DEBIAN/postrm"
+
+# Kibibytes as dpkg counts them: each file rounded up, one for each folder.
+size=$(cd "$root" && find . -path ./DEBIAN -prune -o -printf '%y %s\n' |
+  awk '{ sum += $1 == "f" ? int(($2 + 1023) / 1024) : 1 } END { print sum }')
+cat >"$root/DEBIAN/control" <<END
+Package: $name
+Version: $version
+Architecture: $architecture
+Maintainer: $maintainer
+Installed-Size: $size
+Depends: $depends
+Recommends: ca-certificates
+Suggests: jq
+Section: net
+Priority: optional
+Description: print the events of Pusher channels and event streams as JSON lines
+ One small program that subscribes to any service of the Pusher protocol, such
+ as Pusher Channels, Laravel Reverb and soketi, or to a stream of server-sent
+ events, and prints each event as one JSON line. It also triggers events, asks
+ the HTTP API, and is a local server for development and tests.
+END
+(cd "$root" && find . -path ./DEBIAN -prune -o -type f -print | sed 's|^\./||' | sort |
+  while IFS= read -r file; do md5sum "$file"; done) >"$root/DEBIAN/md5sums"
+
+package=$folder/${name}_${version}_$architecture.deb
+find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+# More than one thread would cut the archive elsewhere on other machines.
+dpkg-deb --root-owner-group -Zxz --threads-max=1 --build "$root" "$package" >/dev/null
+echo "$package"
