@@ -16,7 +16,7 @@ FISHDIR  = $(SHAREDIR)/fish/vendor_completions.d
 export SWIFT
 
 .DEFAULT_GOAL := build
-.PHONY: demo build docs man examples test lint format conformance bench soak fuzz tsan asan install uninstall deb \
+.PHONY: demo build docs man examples test lint format conformance bench soak fuzz tsan asan install uninstall deb dist \
   clean help
 
 demo: ## install what a build needs, build, and show live events from a local server
@@ -79,6 +79,10 @@ uninstall: ## remove what install put there
 deb: ## build the Debian package: dist/pusher-cli_VERSION_ARCH.deb
 	@$(MAKE) --no-print-directory build
 	@scripts/deb.sh $(PROGRAM) dist
+
+dist: ## build the tarball with checksums: dist/pusher-cli-VERSION-linux-ARCH.tar.gz
+	@$(MAKE) --no-print-directory build
+	@scripts/dist.sh $(PROGRAM) dist
 
 clean: ## remove everything that was built
 	rm -rf .build .build-* dist

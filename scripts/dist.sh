@@ -1,0 +1,70 @@
+#!/bin/sh
+# Packs a program with manual, completions and units into a tarball, and prints its path.
+#
+#   scripts/dist.sh PROGRAM FOLDER
+#
+# The same program and commit give the same bytes. Times are those of the last commit unless SOURCE_DATE_EPOCH says
+# otherwise. It fails where the program would not start on the oldest system it is for, Ubuntu 22.04.
+set -eu
+
+program=$(realpath "$1")
+mkdir -p "$2"
+folder=$(realpath "$2")
+cd "$(dirname "$0")/.."
+. scripts/ending.sh
+
+if [ "$(uname -s)" != Linux ]; then
+  echo 'dist: tarballs are made on Linux; here use make install' >&2
+  exit 1
+fi
+: "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct)}"
+export LC_ALL=C
+umask 022
+temporary=$(mktemp -d)
+
+# The versions of symbols that the libraries of Ubuntu 22.04 have; Debian 12 and all that came after have more.
+objdump -T "$program" |
+  sed -n 's/.*[( ]\(GLIBC\|GCC\|OPENSSL\|ZLIB\)_\([0-9.]*\))* *\([^ ]*\)$/\1 \2 \3/p' | sort -u >"$temporary/symbols"
+awk -v program="$1" '
+  function rank(version, parts) {
+    split(version, parts, ".")
+    return parts[1] * 1000000 + parts[2] * 1000 + parts[3]
+  }
+  BEGIN {
+    most["GLIBC"] = "2.35"; most["OPENSSL"] = "3.0.0"; most["ZLIB"] = "1.2.9"; most["GCC"] = "12.0.0"
+  }
+  rank($2) > rank(newest[$1]) { newest[$1] = $2; symbol[$1] = $3 }
+  rank($2) > rank(most[$1]) {
+    printf "dist: %s needs %s of %s_%s; Ubuntu 22.04 has no more than %s_%s\n", program, $3, $1, $2, $1, most[$1]
+    failed = 1
+  }
+  END {
+    if (!("GLIBC" in newest)) { printf "dist: %s names no symbols of the C library\n", program; exit 1 }
+    if (failed) exit 1
+    for (library in newest)
+      printf "dist: newest symbol of %s: %s_%s (%s)\n", library, library, newest[library], symbol[library]
+  }' "$temporary/symbols" >"$temporary/verdict" || {
+  cat "$temporary/verdict" >&2
+  exit 1
+}
+sort "$temporary/verdict" >&2
+
+name=pusher-cli-$("$program" --version | sed 's/^pusher-cli //')-linux-$(uname -m)
+root=$temporary/$name
+install -D -m 755 "$program" "$root/pusher-cli"
+install -D -m 644 -t "$root" man/pusher-cli.1 README.md CHANGELOG.md
+install -D -m 644 -t "$root/systemd" contrib/systemd/*.service
+mkdir "$root/completions"
+"$program" completion bash >"$root/completions/pusher-cli.bash"
+"$program" completion zsh >"$root/completions/_pusher-cli"
+"$program" completion fish >"$root/completions/pusher-cli.fish"
+scripts/notices.sh "$program" >"$root/NOTICES"
+(cd "$root" && find . -type f ! -name SHA256SUMS -print | sed 's|^\./||' | sort |
+  while IFS= read -r file; do sha256sum "$file"; done) >"$temporary/sums"
+mv "$temporary/sums" "$root/SHA256SUMS"
+
+tar --create --directory "$temporary" --format=ustar --sort=name --mtime="@$SOURCE_DATE_EPOCH" \
+  --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX "$name" >"$temporary/tar"
+gzip -9n <"$temporary/tar" >"$folder/$name.tar.gz"
+(cd "$folder" && sha256sum "$name.tar.gz" >"$name.tar.gz.sha256")
+echo "$folder/$name.tar.gz"
