@@ -16,7 +16,7 @@ FISHDIR  = $(SHAREDIR)/fish/vendor_completions.d
 export SWIFT
 
 .DEFAULT_GOAL := build
-.PHONY: demo build docs man examples test lint format conformance bench soak fuzz tsan asan install uninstall deb dist \
+.PHONY: demo build docs man examples test lint format conformance bench soak fuzz tsan asan install uninstall deb dist packagecheck \
   clean help
 
 demo: ## install what a build needs, build, and show live events from a local server
@@ -83,6 +83,11 @@ deb: ## build the Debian package: dist/pusher-cli_VERSION_ARCH.deb
 dist: ## build the tarball with checksums: dist/pusher-cli-VERSION-linux-ARCH.tar.gz
 	@$(MAKE) --no-print-directory build
 	@scripts/dist.sh $(PROGRAM) dist
+
+packagecheck: ## check the packages and units; install, use, upgrade and remove in a bare system
+	@scripts/install-packages.sh package
+	@$(MAKE) --no-print-directory build
+	@scripts/check-packages.sh $(PROGRAM)
 
 clean: ## remove everything that was built
 	rm -rf .build .build-* dist

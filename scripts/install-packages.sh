@@ -12,7 +12,7 @@ test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan log
 browser='chromium-headless-shell'
 lint='codespell mandoc shellcheck'
 bench="$build python3 python3-venv ca-certificates curl openssl"
-package="$build debootstrap dpkg-dev lintian mount systemd"
+package="$build debootstrap dpkg-dev iproute2 lintian systemd"
 
 say() {
   printf '%s\n' "install-packages: $*" >&2

@@ -1,0 +1,185 @@
+#!/bin/sh
+# Checks what operators install: package, tarball and units of a program.
+#
+#   scripts/check-packages.sh PROGRAM
+#
+# Both are made twice and must be the same; lintian and systemd-analyze must have nothing against them. Then the package is
+# installed in a bare Debian, used as README shows, upgraded and removed. The bare system needs root and a mirror: without
+# one of them that part is skipped, and says so; where CI=true it fails.
+#
+# What stands in single quotes is for apt, dpkg and other shells.
+# shellcheck disable=SC2016
+set -eu
+
+program=$(realpath "$1")
+cd "$(dirname "$0")/.."
+. scripts/ending.sh
+export LC_ALL=C
+temporary=$(mktemp -d)
+work=$temporary
+# The bare system has users of its own, who have to get to their root.
+chmod 755 "$work"
+
+fail() {
+  echo "check-packages: $*" >&2
+  exit 1
+}
+
+say() {
+  echo "check-packages: $*"
+}
+
+skip() {
+  [ "${CI:-}" != true ] || fail "cannot check in a bare system: $*"
+  say "bare system: skipped: $*"
+  exit 0
+}
+
+# Made twice, in another folder, by a user with other habits.
+package=$(scripts/deb.sh "$program" "$work/one")
+tarball=$(scripts/dist.sh "$program" "$work/one" 2>"$work/symbols") || fail "$(cat "$work/symbols")"
+cat "$work/symbols"
+mkdir "$work/elsewhere"
+cp "$program" "$work/elsewhere/program"
+(
+  umask 077
+  export TZ=Asia/Tokyo
+  scripts/deb.sh "$work/elsewhere/program" "$work/two"
+  scripts/dist.sh "$work/elsewhere/program" "$work/two"
+) >/dev/null 2>"$work/errors" || fail "$(cat "$work/errors")"
+for file in "$package" "$tarball"; do
+  cmp "$file" "$work/two/${file##*/}" || fail "made twice, ${file##*/} is not the same"
+  (cd "$work/one" && sha256sum "${file##*/}")
+  (cd "$work/two" && sha256sum "${file##*/}")
+done
+say 'made twice: the same bytes'
+
+mkdir "$work/unpacked"
+tar -xzf "$tarball" -C "$work/unpacked"
+(cd "$work/unpacked"/* && sha256sum --check --quiet SHA256SUMS) || fail 'the checksums of the tarball are wrong'
+(cd "$work/one" && sha256sum --check --quiet "${tarball##*/}.sha256") || fail 'the checksum beside the tarball is wrong'
+say 'checksums: right'
+
+lintian --fail-on error,warning "$package" 2>"$work/errors" || {
+  cat "$work/errors" >&2
+  fail 'lintian has something against the package'
+}
+say 'lintian: no error, no warning'
+
+# The units of systemd itself are what ours refer to.
+mkdir -p "$work/system/usr/lib/systemd"
+ln -s usr/lib "$work/system/lib"
+cp -R /lib/systemd/system "$work/system/usr/lib/systemd/system"
+dpkg-deb --fsys-tarfile "$package" | tar -x --keep-directory-symlink -C "$work/system"
+systemd-analyze verify --man=no --root="$work/system" pusher-cli@shop.service pusher-serve.service \
+  >"$work/findings" 2>&1 || fail "systemd-analyze verify: $(cat "$work/findings")"
+[ ! -s "$work/findings" ] || fail "systemd-analyze verify: $(cat "$work/findings")"
+say 'systemd-analyze verify: nothing'
+for unit in contrib/systemd/*.service; do
+  # The threshold counts in tenths.
+  systemd-analyze security --offline=true --threshold=20 --no-pager "$unit" >"$work/findings" 2>&1 || {
+    cat "$work/findings" >&2
+    fail "$unit is exposed to more than 2.0"
+  }
+  say "systemd-analyze security: $(sed -n 's/^.*\(Overall.*[0-9]\).*$/\1/p' "$work/findings")"
+done
+
+[ "$(id -u)" -eq 0 ] || skip 'only root can make one'
+for tool in debootstrap unshare ip; do
+  command -v "$tool" >/dev/null 2>&1 || skip "$tool is missing"
+done
+# What is linked to here is there in the same release.
+grep -qx 'ID=debian' /etc/os-release || skip 'this is not Debian'
+release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' \
+  "Codename: $release" 'Component: main' | head -n 1)
+[ -n "$mirror" ] || skip "apt knows no mirror of Debian $release; run apt-get update"
+
+bare=$work/bare
+# Mounts are made where nobody else sees them, and end with the process that needs them.
+unshare --mount debootstrap --variant=minbase "$release" "$bare" "$mirror" >"$work/debootstrap" 2>&1 ||
+  skip "debootstrap: $(tail -n 3 "$work/debootstrap")"
+for file in /etc/resolv.conf /etc/hosts; do
+  [ ! -f "$file" ] || cp "$file" "$bare$file"
+done
+apt-config dump | grep -i '^Acquire::https*::proxy' >"$bare/etc/apt/apt.conf.d/proxy" || true
+find "$bare" -name '*pusher*' | grep -q . && fail 'the bare system is not bare'
+mkdir "$bare/packages"
+cp "$package" "$bare/packages"
+newer=$(scripts/deb.sh "$program" "$bare/packages" 2)
+
+# inside COMMAND...: as root in the bare system, with what it says kept for a failure.
+inside() {
+  chroot "$bare" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@" \
+    </dev/null >"$work/said" 2>&1 || fail "in the bare system '$*' failed: $(cat "$work/said")"
+}
+
+inside apt-get -q update
+inside dpkg-query --show --showformat='${Package}\n'
+cp "$work/said" "$work/before"
+inside apt-get -q -y --no-install-recommends install "/packages/${package##*/}"
+inside dpkg-query --show --showformat='${Package}\n'
+say "installed:" "$(grep -Fxv -f "$work/before" "$work/said" | paste -s -d ' ')"
+inside dpkg --verify pusher-cli
+[ ! -s "$work/said" ] || fail "not installed as packed: $(cat "$work/said")"
+
+# The first block of README with an input and an output: commands stand after '$ ', the rest is what they say.
+sed -n '/^```console$/,/^```$/p' README.md | sed '/^```/d' >"$work/block"
+{
+  echo 'cd "$(mktemp -d)"'
+  sed -n '/^\$ /{s/^\$ //;p;:more
+/\\$/{n;p;bmore
+}
+}' "$work/block"
+  echo 'kill "$!"'
+} >"$bare/packages/session"
+grep '^{' "$work/block" >"$work/expected"
+grep -q 'pusher-cli serve &' "$bare/packages/session" || fail 'README has no first session'
+
+# alone COMMAND...: in the bare system, by a user without rights, with a loopback of its own and no other network. The
+# arguments of a Swift program come from /proc.
+alone() {
+  unshare --mount --net --pid --fork --kill-child sh -c '
+    bare=$1
+    shift
+    ip link set lo up && mount -t proc proc "$bare/proc" &&
+      exec timeout 60 chroot --userspec=65534:65534 "$bare" /usr/bin/env -i PATH=/usr/bin:/bin "$@"
+  ' sh "$bare" "$@" </dev/null
+}
+
+session() {
+  alone sh /packages/session >"$work/events" 2>"$work/said" || fail "README's session failed: $(cat "$work/said")"
+  cmp "$work/expected" "$work/events" || fail "README's session printed: $(cat "$work/events" "$work/said")"
+}
+
+session
+sed 's/^/  /' "$bare/packages/session" "$work/said" "$work/events"
+say "README's session: as printed there"
+
+mkdir "$bare/etc/pusher-cli"
+echo 'PUSHER_CLI_ARGUMENTS="subscribe orders"' >"$bare/etc/pusher-cli/shop.env"
+inside dpkg --install "/packages/${newer##*/}"
+inside dpkg-query --show --showformat='${Version} ${db:Status-Status}' pusher-cli
+[ "$(cat "$work/said")" = "$("$program" --version | sed 's/^pusher-cli //')-2 installed" ] ||
+  fail "after the upgrade it is $(cat "$work/said")"
+session
+say 'upgraded, and the session again'
+
+inside dpkg --listfiles pusher-cli
+cp "$work/said" "$work/files"
+inside dpkg --remove pusher-cli
+while IFS= read -r path; do
+  [ -d "$bare$path" ] || [ ! -e "$bare$path" ] || fail "removed, but $path is still there"
+done <"$work/files"
+rm -r "$bare/packages"
+left=$(cd "$bare" && find . -path ./var/lib/dpkg -prune -o -name '*pusher*' -print)
+[ "$left" = ./etc/pusher-cli ] || fail "removed, but there is $left"
+[ "$(ls "$bare/etc/pusher-cli")" = shop.env ] || fail 'removed, with the configuration'
+inside dpkg --purge pusher-cli
+left=$(find "$bare/var/lib/dpkg" -name '*pusher*')
+[ -z "$left" ] || fail "purged, but there is $left"
+say 'removed: only the configuration is left'
+
+cp -R "$work/unpacked" "$bare/unpacked"
+alone sh -c '/unpacked/*/pusher-cli --version' >"$work/said" 2>&1 || fail "unpacked, it says: $(cat "$work/said")"
+say "the tarball's program runs there: $(cat "$work/said")"
