@@ -4,8 +4,8 @@
 #   scripts/check-packages.sh PROGRAM
 #
 # Both are made twice and must be the same; lintian and systemd-analyze must have nothing against them. Then the package is
-# installed in a bare Debian, used as README shows, upgraded and removed. The bare system needs root and a mirror: without
-# one of them that part is skipped, and says so; where CI=true it fails.
+# installed in a bare Debian, used as README shows, upgraded and removed, and its units are run by a systemd there. The bare
+# system needs root and a mirror: what cannot be done without them is skipped, and says so; where CI=true it fails.
 #
 # What stands in single quotes is for apt, dpkg and other shells.
 # shellcheck disable=SC2016
@@ -30,8 +30,8 @@ say() {
 }
 
 skip() {
-  [ "${CI:-}" != true ] || fail "cannot check in a bare system: $*"
-  say "bare system: skipped: $*"
+  [ "${CI:-}" != true ] || fail "cannot check all: $*"
+  say "skipped: $*"
   exit 0
 }
 
@@ -84,21 +84,21 @@ for unit in contrib/systemd/*.service; do
   say "systemd-analyze security: $(sed -n 's/^.*\(Overall.*[0-9]\).*$/\1/p' "$work/findings")"
 done
 
-[ "$(id -u)" -eq 0 ] || skip 'only root can make one'
+[ "$(id -u)" -eq 0 ] || skip 'the bare system, which only root can make'
 for tool in debootstrap unshare ip; do
-  command -v "$tool" >/dev/null 2>&1 || skip "$tool is missing"
+  command -v "$tool" >/dev/null 2>&1 || skip "the bare system, since $tool is missing"
 done
 # What is linked to here is there in the same release.
-grep -qx 'ID=debian' /etc/os-release || skip 'this is not Debian'
+grep -qx 'ID=debian' /etc/os-release || skip 'the bare system, since this is not Debian'
 release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' \
   "Codename: $release" 'Component: main' | head -n 1)
-[ -n "$mirror" ] || skip "apt knows no mirror of Debian $release; run apt-get update"
+[ -n "$mirror" ] || skip "the bare system, since apt knows no mirror of Debian $release; run apt-get update"
 
 bare=$work/bare
 # Mounts are made where nobody else sees them, and end with the process that needs them.
 unshare --mount debootstrap --variant=minbase "$release" "$bare" "$mirror" >"$work/debootstrap" 2>&1 ||
-  skip "debootstrap: $(tail -n 3 "$work/debootstrap")"
+  skip "the bare system, since debootstrap failed: $(tail -n 3 "$work/debootstrap")"
 for file in /etc/resolv.conf /etc/hosts; do
   [ ! -f "$file" ] || cp "$file" "$bare$file"
 done
@@ -171,7 +171,7 @@ inside dpkg --remove pusher-cli
 while IFS= read -r path; do
   [ -d "$bare$path" ] || [ ! -e "$bare$path" ] || fail "removed, but $path is still there"
 done <"$work/files"
-rm -r "$bare/packages"
+mv "$bare/packages" "$work/packages"
 left=$(cd "$bare" && find . -path ./var/lib/dpkg -prune -o -name '*pusher*' -print)
 [ "$left" = ./etc/pusher-cli ] || fail "removed, but there is $left"
 [ "$(ls "$bare/etc/pusher-cli")" = shop.env ] || fail 'removed, with the configuration'
@@ -183,3 +183,13 @@ say 'removed: only the configuration is left'
 cp -R "$work/unpacked" "$bare/unpacked"
 alone sh -c '/unpacked/*/pusher-cli --version' >"$work/said" 2>&1 || fail "unpacked, it says: $(cat "$work/said")"
 say "the tarball's program runs there: $(cat "$work/said")"
+
+mv "$work/packages" "$bare/packages"
+inside apt-get -q -y --no-install-recommends install systemd "/packages/${newer##*/}"
+status=0
+scripts/check-units.sh "$bare" 2>"$work/errors" || status=$?
+case $status in
+  0) say 'units: run by a systemd' ;;
+  77) skip "the units in a systemd: $(cat "$work/errors")" ;;
+  *) fail "$(cat "$work/errors")" ;;
+esac

@@ -1,0 +1,193 @@
+#!/bin/sh
+# Boots systemd in a root file system that has it and the package, sees what it makes of the units, and removes the package.
+#
+#   scripts/check-units.sh ROOT
+#
+# Root only. Processes, mounts, network and control groups are of its own, and end with it, after two minutes at most.
+# Status 77: no systemd could be started here.
+#
+# What stands in single quotes is for other shells.
+# shellcheck disable=SC2016
+set -eu
+
+root=$(realpath "$1")
+
+mkdir -p "$root/etc/pusher-cli" "$root/outside"
+echo 'a secret of its own' | tee "$root/etc/pusher-cli/pusher-serve.secret" >"$root/etc/pusher-cli/shop.secret"
+chmod 600 "$root/etc/pusher-cli"/*.secret
+server='PUSHER_APP_KEY=local
+PUSHER_HOST=127.0.0.1
+PUSHER_PORT=6001
+PUSHER_SCHEME=http'
+printf '%s\n' 'PUSHER_CLI_ARGUMENTS="subscribe private-orders -e '"'order.*'"' --reconnect always"' "$server" \
+  >"$root/etc/pusher-cli/shop.env"
+# This one has no secret, and needs none.
+printf '%s\n' 'PUSHER_CLI_ARGUMENTS="subscribe news"' "$server" >"$root/etc/pusher-cli/news.env"
+echo 'PUSHER_CLI_ARGUMENTS="subscribe --unheard-of"' >"$root/etc/pusher-cli/wrong.env"
+for unit in pusher-serve.service pusher-cli@.service; do
+  mkdir -p "$root/etc/systemd/system/$unit.d"
+  printf '[Service]\nWatchdogSec=4s\nRestartSec=100ms\n' >"$root/etc/systemd/system/$unit.d/soon.conf"
+done
+
+cat >"$root/judge" <<'END'
+#!/bin/sh
+exec >/verdict 2>&1
+echo booted
+
+fail() {
+  echo "failed: $*"
+  systemctl --no-pager --full status pusher-serve 'pusher-cli@*'
+  journalctl --no-pager -o cat
+  systemctl poweroff --force --force
+  exit 1
+}
+
+# await WHAT COMMAND...: until COMMAND succeeds, for 20 seconds at most.
+await() {
+  what=$1
+  shift
+  turns=0
+  until "$@" >/dev/null 2>&1; do
+    turns=$((turns + 1))
+    [ "$turns" -lt 200 ] || fail "$what"
+    sleep 0.1
+  done
+}
+
+show() { systemctl show --property="$2" --value "$1"; }
+has_event() { journalctl -o cat -u pusher-cli@shop | grep -q "\"event\":\"$1\""; }
+has_restarted() { [ "$(show "$1" NRestarts)" -ge 1 ] && systemctl --quiet is-active "$1"; }
+is_subscribed() { show pusher-cli@shop StatusText | grep -q '^subscribed to'; }
+
+trigger() {
+  PUSHER_APP_KEY=local PUSHER_APP_ID=1 PUSHER_APP_SECRET_FILE=/etc/pusher-cli/shop.secret \
+    pusher-cli trigger --host 127.0.0.1 --port 6001 --scheme http -c private-orders -e "$1" '{"id":1}' ||
+    fail "triggering $1"
+}
+
+systemctl start pusher-serve || fail 'pusher-serve does not start'
+systemctl start pusher-cli@shop || fail 'pusher-cli@shop does not start'
+systemctl start pusher-cli@news || fail 'pusher-cli@news, which has no secret, does not start'
+is_subscribed || fail 'pusher-cli@shop counts as started before it is subscribed'
+echo "pusher-serve: $(show pusher-serve StatusText)"
+echo "pusher-cli@shop: $(show pusher-cli@shop StatusText)"
+trigger order.created
+await 'no event in the journal' has_event order.created
+trigger refund.created
+systemctl start pusher-cli@wrong 2>/dev/null && fail 'a wrong option passes for a start'
+sleep 6
+has_event refund.created && fail 'an event that is not asked for is in the journal'
+[ "$(show pusher-cli@wrong NRestarts)" = 0 ] || fail 'a wrong option is tried again'
+for unit in pusher-serve pusher-cli@shop pusher-cli@news; do
+  [ "$(show $unit NRestarts)" = 0 ] || fail "$unit has been restarted"
+done
+echo 'longer than the watchdog: nothing was restarted'
+
+for unit in pusher-cli@shop pusher-serve; do
+  kill -STOP "$(show $unit MainPID)"
+  await "$unit hangs, and is not restarted" has_restarted $unit
+  echo "hung: $unit was restarted"
+done
+await 'not subscribed again' is_subscribed
+trigger order.paid
+await 'no event after the restart' has_event order.paid
+systemctl stop pusher-serve 'pusher-cli@*' || fail 'they do not stop'
+for unit in pusher-serve pusher-cli@shop; do
+  [ "$(show $unit Result)" = success ] || fail "$unit stopped with $(show $unit Result)"
+done
+systemctl start pusher-serve pusher-cli@news || fail 'they do not start again'
+dpkg --remove pusher-cli >/dev/null || fail 'the package cannot be removed'
+for unit in pusher-serve pusher-cli@news; do
+  systemctl --quiet is-active $unit && fail "$unit runs without its package"
+done
+echo 'removed: the units were stopped'
+echo passed
+systemctl poweroff --force --force 2>/dev/null
+END
+chmod +x "$root/judge"
+cat >"$root/etc/systemd/system/judge.service" <<'END'
+[Unit]
+DefaultDependencies=no
+After=sysinit.target dbus.socket
+Requires=sysinit.target
+[Service]
+ExecStart=/judge
+END
+
+# Control groups below ours: in one tree, or systemd's two of the older order.
+trees=/sys/fs/cgroup
+[ "$(stat -f -c %T $trees)" = cgroup2fs ] || trees="$trees/systemd $trees/unified"
+group=check-units.$$
+
+# Mounts end with the processes, groups do not.
+leave() {
+  status=$?
+  for tree in $trees; do
+    turns=0
+    while [ -d "$tree/$group" ] && [ "$turns" -lt 50 ]; do
+      find "$tree/$group" -depth -type d -exec rmdir {} \; 2>/dev/null || true
+      [ ! -d "$tree/$group" ] || sleep 0.1
+      turns=$((turns + 1))
+    done
+  done
+  trap - EXIT
+  exit "$status"
+}
+trap leave EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+rm -f "$root/verdict"
+status=0
+(
+  for tree in $trees; do
+    [ -d "$tree" ] || continue
+    mkdir "$tree/$group"
+    echo 0 >"$tree/$group/cgroup.procs"
+  done
+  exec timeout --kill-after=5 120 \
+    unshare --mount --pid --fork --kill-child --net --uts --ipc --cgroup sh -eu -c '
+    root=$1
+    mount --bind "$root" "$root"
+    cd "$root"
+    mount -t proc proc proc
+    mount -t sysfs -o ro sysfs sys
+    if [ "$(stat -f -c %T /sys/fs/cgroup)" = cgroup2fs ]; then
+      mount -t cgroup2 cgroup2 sys/fs/cgroup
+    else
+      mount -t tmpfs tmpfs sys/fs/cgroup
+      mkdir sys/fs/cgroup/systemd sys/fs/cgroup/unified
+      mount -t cgroup -o none,name=systemd cgroup sys/fs/cgroup/systemd
+      mount -t cgroup2 cgroup2 sys/fs/cgroup/unified
+    fi
+    mount -t tmpfs tmpfs run
+    mount -t tmpfs tmpfs tmp
+    mount -t tmpfs tmpfs dev
+    mkdir dev/pts dev/shm dev/mqueue
+    for device in null zero full random urandom tty; do
+      touch "dev/$device"
+      mount --bind "/dev/$device" "dev/$device"
+    done
+    mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts
+    mount -t mqueue mqueue dev/mqueue
+    ln -s pts/ptmx dev/ptmx
+    ln -s /proc/self/fd dev/fd
+    ip link set lo up
+    pivot_root . outside
+    umount -l outside
+    # Credentials are mounted by a child of systemd, which in a container leaves this to the one who starts it.
+    mount --make-rshared /
+    exec env -i container=lxc PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+      chroot . /lib/systemd/systemd --unit=judge.service --log-target=null
+  ' sh "$root"
+) </dev/null >"$root/console" 2>&1 || status=$?
+
+if ! grep -q '^booted$' "$root/verdict" 2>/dev/null; then
+  echo "check-units: systemd could not be started (status $status): $(tail -n 3 "$root/console")" >&2
+  exit 77
+fi
+if ! grep -q '^passed$' "$root/verdict"; then
+  sed 's/^/check-units: /' "$root/verdict" >&2
+  exit 1
+fi
+sed -e '/^booted$/d; /^passed$/d; s/^/check-units: /' "$root/verdict"
