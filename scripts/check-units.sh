@@ -88,6 +88,10 @@ for unit in pusher-cli@shop pusher-serve; do
   await "$unit hangs, and is not restarted" has_restarted $unit
   echo "hung: $unit was restarted"
 done
+systemctl kill --signal=HUP pusher-cli@news
+sleep 1
+await 'SIGHUP ends pusher-cli@news for good' systemctl --quiet is-active pusher-cli@news
+echo 'SIGHUP: pusher-cli@news runs on'
 await 'not subscribed again' is_subscribed
 trigger order.paid
 await 'no event after the restart' has_event order.paid

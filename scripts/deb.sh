@@ -49,7 +49,7 @@ put "$temporary/fish" usr/share/fish/vendor_completions.d/$name.fish
 for unit in contrib/systemd/*.service; do
   put "$unit" "lib/systemd/system/${unit##*/}"
 done
-mkdir -p "$documents"
+put contrib/logrotate/pusher-cli usr/share/doc/$name/examples/logrotate
 scripts/notices.sh "$program" >"$documents/copyright"
 gzip -9n <CHANGELOG.md >"$documents/changelog.gz"
 gzip -9n >"$documents/changelog.Debian.gz" <<END
