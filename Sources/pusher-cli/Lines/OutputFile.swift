@@ -41,7 +41,6 @@ final class OutputFile {
     case .torn:
       warn("'\(path)' ends in the middle of a line: that line is ended now, and new ones follow it")
       if let fault = SystemCalls.writeWhole([terminator], to: descriptor) {
-        close(descriptor)
         throw FileFault(reason: "\(fault)")
       }
     }

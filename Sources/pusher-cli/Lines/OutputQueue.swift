@@ -115,15 +115,12 @@ final class OutputQueue: LoopSource, Progress {
   /// Goes on with the file that has the output's name now, after log rotation, say; does nothing for other outputs.
   ///
   /// What was printed before stands in the former file, whole lines. When the name cannot be opened that one is kept.
-  ///
-  /// - Returns: The file's name; `nil` for other outputs.
-  func reopen(warn: (String) -> Void) throws(FileFault) -> String? {
-    guard let former = descriptor.file else { return nil }
+  func reopen(warn: (String) -> Void) throws(FileFault) {
+    guard let former = descriptor.file else { return }
     flush()
-    guard failure == nil else { return former.path }
+    guard failure == nil else { return }
     descriptor = OutputDescriptor(
       try OutputFile(former.path, terminator: former.terminator, warn: warn))
-    return former.path
   }
 
   private func fail(_ reason: Failure) {

@@ -221,7 +221,7 @@ final class PrintingRun {
     guard let path = settings.outputFile else { return false }
     sync?.finish()
     do throws(FileFault) {
-      _ = try output.reopen { diagnostics.warning($0) }
+      try output.reopen { diagnostics.warning($0) }
       diagnostics.notice("opened \(path) again")
     } catch {
       diagnostics.warning(
