@@ -40,6 +40,13 @@ public final class OwnThread: TaskExecutor {
     }
   }
 
+  /// Runs `body` with a new thread as the executor that its tasks prefer.
+  static func perform(_ body: @Sendable () async throws -> Void) async throws {
+    let thread = OwnThread()
+    defer { thread.end() }
+    try await withTaskExecutorPreference(thread) { try await body() }
+  }
+
   /// Adds a job behind the others.
   public func enqueue(_ job: consuming ExecutorJob) {
     jobs.add(UnownedJob(job))

@@ -11,9 +11,7 @@ public struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
   ) async throws {
     // The scope of a suite holds all its tests at once.
     guard testCase != nil else { return try await function() }
-    let thread = OwnThread()
-    defer { thread.end() }
-    try await withTaskExecutorPreference(thread) { try await function() }
+    try await OwnThread.perform(function)
   }
 }
 

@@ -20,9 +20,7 @@ public struct ProgramTestTrait: TestTrait, SuiteTrait, TestScoping {
     guard testCase != nil else { return try await function() }
     await Self.places.take()
     defer { Self.places.giveBack() }
-    let thread = OwnThread()
-    defer { thread.end() }
-    try await withTaskExecutorPreference(thread) { try await function() }
+    try await OwnThread.perform(function)
   }
 }
 
