@@ -60,7 +60,7 @@ extension EchoConnection: WebSocketFeedConnectionDelegate {
     }
   }
 
-  func connectionReceivedBytes(at now: Instant) {}
+  func connectionReceived(bytes count: Int, at now: Instant) {}
   func connectionDelivered(at now: Instant) {}
   func connectionTapIsFull() {}
 

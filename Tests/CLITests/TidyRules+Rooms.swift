@@ -16,10 +16,11 @@ extension TidyRules {
       ["Face"], ["API"],
     ],
     "PusherServer": [
-      ["Hub"], ["Dialects"], ["Wire"], ["API"], ["Webhooks"], ["Faults"], ["Server"],
+      ["Hub"], ["Dialects"], ["Wire"], ["API"], ["Webhooks"], ["Monitoring"], ["Faults"],
+      ["Server"],
     ],
     "PusherTesting": [["Faults"], ["Server"]],
-    "pusher-cli": [["Settings"], ["Lines"], ["Run"], ["Commands"], ["Main.swift"]],
+    "pusher-cli": [["Settings"], ["Metrics"], ["Lines"], ["Run"], ["Commands"], ["Main.swift"]],
   ]
 
   /// Every file of a target with rooms stands in one.

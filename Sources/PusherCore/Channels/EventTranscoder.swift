@@ -121,7 +121,7 @@ package struct EventTranscoder: Sendable {
   }
 
   /// Where `,"channel":"NAME"}` begins, searched from the end of the message.
-  private static func channelStart(_ message: ByteView) -> Int? {
+  static func channelStart(_ message: ByteView) -> Int? {
     guard message.count > 32, message[message.count - 1] == 0x7D,
       message[message.count - 2] == 0x22
     else { return nil }

@@ -1,3 +1,9 @@
+/// How many pings of the protocol were sent, and how many came.
+package struct PingCounts: Sendable, Equatable {
+  package internal(set) var sent = 0
+  package internal(set) var received = 0
+}
+
 /// Detects a connection that is dead without a close.
 ///
 /// After the activity timeout without a byte it asks for a ping; when the pong timeout passes too, the connection

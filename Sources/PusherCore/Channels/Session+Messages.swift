@@ -61,7 +61,9 @@ extension Session {
         || refused(code: code, message: message, channel: channel, at: now)
       // An error that was the answer for a channel or the sign-in does not explain a later drop of the socket.
       if let code, !isPaidFor { lastError = code }
-    case .ping: emit(.answerPing(command.pong))
+    case .ping:
+      pings.received &+= 1
+      emit(.answerPing(command.pong))
     case .pong: break
     case .subscriptionSucceeded(let channel): succeeded(channel, bytes, at: now)
     case .subscriptionError(let channel, let type, let message, let status):

@@ -28,6 +28,8 @@ package struct Session {
   var keepalive: Keepalive?
   /// Whether the owner leaves the socket unread for now.
   private(set) var isReadingPaused = false
+  /// The `pusher:ping` messages of all connections, in either direction.
+  package internal(set) var pings = PingCounts()
   /// The code of the last `pusher:error` on this connection.
   var lastError: Int?
   private var reconnector: Reconnector
@@ -261,7 +263,9 @@ package struct Session {
       lost(.handshakeTimeout(options.connectTimeout, stage), at: now)
     case .connected:
       switch keepalive?.tick(at: now) {
-      case .sendPing: emit(.send(command.ping))
+      case .sendPing:
+        pings.sent += 1
+        emit(.send(command.ping))
       case .dead:
         emit(.abort)
         lost(.noPong(options.pongTimeout), at: now)

@@ -36,6 +36,7 @@ package struct FeedState {
   fileprivate var isPaused = false
   fileprivate(set) var isClosed = false
   fileprivate(set) var heardAt: Instant?
+  fileprivate(set) var receivedBytes = 0
   /// What the next connection sends besides the fields of its destination.
   fileprivate(set) var freshFields = HTTPHeaders()
 
@@ -74,6 +75,9 @@ extension Feed {
 
   /// When the last bytes of the server came; `nil` before the first.
   package var heardAt: Instant? { state.heardAt }
+
+  /// Bytes that came from servers on all connections, heads among them, once TLS is taken off.
+  package var receivedBytes: Int { state.receivedBytes }
 
   /// Dials for the first time.
   package func connect() {
@@ -195,8 +199,9 @@ extension Feed {
 
   // MARK: The connection
 
-  package func connectionReceivedBytes(at now: Instant) {
+  package func connectionReceived(bytes count: Int, at now: Instant) {
     state.heardAt = now
+    state.receivedBytes &+= count
     session.noteActivity(at: now)
   }
 

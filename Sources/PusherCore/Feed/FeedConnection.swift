@@ -1,7 +1,7 @@
 /// The owner of a connection of any kind.
 package protocol FeedConnectionDelegate: AnyObject {
-  /// Bytes came in, of whatever kind.
-  func connectionReceivedBytes(at now: Instant)
+  /// So many bytes came in, of whatever kind.
+  func connectionReceived(bytes count: Int, at now: Instant)
   /// The server redirected the request, and the new place is dialled now.
   func connectionRedirected(status: Int, to place: String, at now: Instant)
   /// Everything received by `now` was handed out.
@@ -148,8 +148,8 @@ extension FeedConnection {
     owner?.connectionRedirected(status: status, to: place, at: now)
   }
 
-  package func openingReceivedBytes(at now: Instant) {
-    owner?.connectionReceivedBytes(at: now)
+  package func openingReceived(bytes count: Int, at now: Instant) {
+    owner?.connectionReceived(bytes: count, at: now)
   }
 
   package func openingReceived(_ head: HTTPResponseHead) {}
@@ -170,7 +170,7 @@ extension FeedConnection {
         // TLS gives one record at a time; only an empty read tells that no more is there.
         if !state.isSecure, count < FeedConnectionState.readSize { state.isBehind = false }
         state.lastRead = now
-        owner?.connectionReceivedBytes(at: now)
+        owner?.connectionReceived(bytes: count, at: now)
         drain(at: now)
       case .end: streamEnded(at: now)
       }

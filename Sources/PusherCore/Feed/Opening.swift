@@ -6,8 +6,8 @@ package protocol OpeningDelegate: AnyObject {
   func request(_ trail: RedirectTrail, over route: Route) throws(ConnectionLoss) -> [UInt8]
   /// The request was redirected, and the new place is dialled next.
   func openingRedirected(status: Int, to place: String, at now: Instant)
-  /// Bytes came in.
-  func openingReceivedBytes(at now: Instant)
+  /// So many bytes came in.
+  func openingReceived(bytes count: Int, at now: Instant)
   /// The head of the final answer came, not an interim one or a redirect that is followed.
   ///
   /// The owner takes the stream and what has come after the head by ``Opening/handOver(to:)``, or ends the opening.
@@ -183,8 +183,8 @@ extension Opening: SocketStreamDelegate {
     do throws(TransportError) {
       switch try stream.read(into: input, atMost: FeedConnectionState.readSize) {
       case .wouldBlock: break
-      case .bytes:
-        delegate?.openingReceivedBytes(at: now)
+      case .bytes(let count):
+        delegate?.openingReceived(bytes: count, at: now)
         readHead(at: now)
       case .end: inputEnded(at: now)
       }

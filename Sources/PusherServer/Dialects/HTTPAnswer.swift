@@ -4,8 +4,10 @@ package import PusherCore
 package struct HTTPAnswer: Error, Sendable, Equatable {
   package let status: Int
   package let body: String
-  /// Whether the body is JSON; else it is a line of text.
+  /// Whether the body is JSON; else it is text, whose last line end is added.
   package let isJSON: Bool
+  /// The media type; `nil` for that of JSON or of plain text.
+  package var contentType: String?
   /// The allowed methods of the path, with status 405.
   package var allow: String?
   /// Fields besides those of every answer.

@@ -30,6 +30,9 @@ package final class Hub {
   /// How many sockets there are.
   package var connectionCount: Int { sessions.count }
 
+  /// How many channels somebody is subscribed to.
+  var channelCount: Int { channels.count }
+
   package func hasSocket(_ socketID: String) -> Bool { sessions[socketID] != nil }
 
   // MARK: Sockets

@@ -42,7 +42,7 @@ package final class Server {
   let reception: Reception
   package let context: SessionContext
   let applications: Applications
-  private(set) var isStopping = false
+  package private(set) var isStopping = false
   private var refusals = RefusalReport()
   private var hasToldFullQueues = false
   private let log: (ServerLogEvent) -> Void
@@ -114,6 +114,11 @@ package final class Server {
 
   /// How many sockets are connected.
   package var connectionCount: Int { applications.connectionCount }
+
+  /// How many sockets and occupied channels each app has.
+  package var occupancy: [(app: String, connections: Int, channels: Int)] {
+    applications.hubs.map { ($0.application.id, $0.connectionCount, $0.channelCount) }
+  }
 
   /// Bytes that wait for all clients together.
   package var queuedBytes: Int { context.ledger.total }

@@ -87,7 +87,8 @@ extension HTTPAnswer {
     var lines = "HTTP/1.1 \(status) \(Self.reason(status))\r\n"
     // RFC 9110 section 8.6: an answer without content tells no length of it.
     if status != 204 {
-      lines += "Content-Type: \(isJSON ? "application/json" : "text/plain; charset=utf-8")\r\n"
+      let usual = isJSON ? "application/json" : "text/plain; charset=utf-8"
+      lines += "Content-Type: \(contentType ?? usual)\r\n"
       lines += "Content-Length: \(length)\r\n"
     }
     if let allow { lines += "Allow: \(allow)\r\n" }
@@ -113,6 +114,7 @@ extension HTTPAnswer {
     case 422: "Unprocessable Content"
     case 431: "Request Header Fields Too Large"
     case 501: "Not Implemented"
+    case 503: "Service Unavailable"
     case 505: "HTTP Version Not Supported"
     default: "Error"
     }

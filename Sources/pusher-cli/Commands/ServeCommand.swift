@@ -27,6 +27,8 @@ private final class ServeRun {
   private let loop: EventLoop
   private let server: Server
   private let log: EventLog?
+  private let monitor: ServerMonitor?
+  private let progress: ServerProgress
   private let readiness: Readiness
   private let startedAt: Instant
   private var signal: Int32?
@@ -45,9 +47,17 @@ private final class ServeRun {
     self.loop = loop
     startedAt = loop.now
     readiness = Readiness(command: settings.listen.onReady, loop: loop, diagnostics: diagnostics)
+    let monitor = try settings.monitor.map {
+      try ServerMonitor($0, loop: loop, diagnostics: diagnostics)
+    }
+    self.monitor = monitor
+    let progress = ServerProgress(readiness.manager, loop: loop)
+    self.progress = progress
     server = try Server(
       options: settings.server, random: SecureRandom.generator, loop: loop
     ) { event in
+      monitor?.note(event)
+      progress.note(event)
       log?.add(event)
       if event.isProblem {
         diagnostics.warning("\(event)\(event.advice)")
@@ -55,6 +65,7 @@ private final class ServeRun {
         diagnostics.info(Redaction.redact("\(event)"))
       }
     }
+    monitor?.server = server
   }
 
   func run() -> ExitStatus {

@@ -117,6 +117,12 @@ private final class StreamTap: FeedTap {
 }
 
 extension StreamRun: PrintingRunOwner {
+  var command: Command { .sse }
+
+  var interruption: String? {
+    lifecycle.state == "connected" ? nil : "no stream (\(lifecycle.state))"
+  }
+
   var obstacle: Obstacle? {
     guard !wasOpen else { return nil }
     return Obstacle(

@@ -29,7 +29,7 @@ final class SubscribeRun {
   var discovery: Discovery?
   let diagnostics: Diagnostics
   private var orders: InputOrders?
-  private let repair: GapRepair?
+  let repair: GapRepair?
   private var wasConnected = false
   private var wasSignedIn = false
   /// Why the last connection was lost or could not be made.
@@ -172,6 +172,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
     if printer.isDone { return run.end(.status(.success, reason: "count")) }
     switch event {
     case .connected:
+      run.monitor?.noteGreeting()
       wasConnected = true
       members.connected()
       run.readiness.manager.status("connected to \(settings.connection.host)")
@@ -189,6 +190,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
       wasSignedIn = true
       becomeReady()
     case .subscriptionFailed(let channel, let failure): refused(channel, failure)
+    case .malformed, .decryptionFailed: run.monitor?.noteUnreadable()
     case .signInFailed(let failure):
       run.end(.status(ExitStatus(Cause(failure)), reason: "sign-in refused"))
     default: break
@@ -214,7 +216,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
   /// Whether channels may be joined later.
   private var isOpenEnded: Bool { settings.readsInput || settings.discovery != nil }
 
-  private var isSignedIn: Bool { wasSignedIn || settings.userSignIn == .unwanted }
+  var isSignedIn: Bool { wasSignedIn || settings.userSignIn == .unwanted }
 
   private func becomeReady() {
     guard members.areAllSettled, isSignedIn, discovery?.hasList ?? true else { return }

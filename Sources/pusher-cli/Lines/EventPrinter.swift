@@ -8,6 +8,8 @@ final class EventPrinter: Printer {
   private let service: PusherService
   private let settings: PrintSettings
   private var usesFastWay: Bool
+  /// Messages that the fast path left to the general one.
+  private(set) var fallbacks = 0
 
   init(
     settings: PrintSettings, service: PusherService, output: ByteBuffer, isTerminal: Bool,
@@ -49,6 +51,7 @@ final class EventPrinter: Printer {
     }
     count += 1
     if let tally { tally.note(name ?? envelope.eventName, bytes: envelope.message.count) }
+    if let channelCounts, let channel = envelope.channelName { channelCounts.note(channel) }
     stamp()
     if printsEvents { printCounted(envelope, named: name) }
     handOver(
@@ -101,6 +104,7 @@ final class EventPrinter: Printer {
     }
     count += 1
     if let tally { tally.note(event, bytes: JSONWriter.text(data).utf8.count) }
+    if let channelCounts, let channel { channelCounts.note(channel) }
     stamp()
     if printsEvents {
       printLifecycle(event: event, channel: channel, data: data, members: members)
@@ -123,11 +127,16 @@ extension EventPrinter: FeedTap {
     switch writer.writeFast(message, filter: filter) {
     case .written:
       count &+= 1
+      if let channelCounts, let channel = PlainEventReader.channel(ofTaken: message) {
+        channelCounts.note(channel)
+      }
       return count >= limit || output.count >= capacity ? .takenAndFull : .taken
     case .filtered:
       rejected &+= 1
       return .taken
-    case .unusual: return .declined
+    case .unusual:
+      fallbacks &+= 1
+      return .declined
     }
   }
 }

@@ -20,6 +20,8 @@ class Printer {
   let handedLine = ByteBuffer(capacity: 64)
   /// Counts the events by name, if that is wanted.
   let tally: EventTally?
+  /// Counts the events by channel, if that is wanted.
+  let channelCounts: ChannelCounts?
   let limit: Int
   /// As many bytes may wait to be written.
   let capacity: Int
@@ -51,6 +53,7 @@ class Printer {
     printsEvents = receiver == nil || settings.handler?.prints == true
     limit = settings.count ?? .max
     tally = settings.printsSummary ? EventTally() : nil
+    channelCounts = settings.monitor.map { ChannelCounts(limit: $0.channels) }
     capacity = settings.bufferSize
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
     self.filter = filter.passesAll ? nil : FilterMemory(filter)

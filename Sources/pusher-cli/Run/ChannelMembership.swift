@@ -52,6 +52,14 @@ final class ChannelMembership {
     return missing.contains(channel) ? .expected : .subscribed
   }
 
+  /// How many channels have come how far.
+  func counts(isConnected: Bool) -> (subscribed: Int, expected: Int, refused: Int) {
+    // Nothing that was said on an earlier connection counts.
+    guard isConnected else { return (0, count, 0) }
+    let subscribed = max(count - missing.count - refused.count, 0)
+    return (subscribed, missing.count, refused.count)
+  }
+
   // MARK: Wishes
 
   /// Joins a channel; one that was refused is asked for again.

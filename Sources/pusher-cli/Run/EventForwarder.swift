@@ -68,6 +68,7 @@ final class EventForwarder: LoopSource {
   private var lost = 0
   /// How many of the first events are delivered or in the file.
   private(set) var handled = 0
+  private var counts = ForwardCounts()
   private var hasLost = false
   var onFailure: (() -> Void)?
   let failure = (status: ExitStatus.network, reason: "forward")
@@ -117,6 +118,7 @@ final class EventForwarder: LoopSource {
 
   private func send(_ delivery: Delivery) {
     delivery.nextTry = nil
+    if delivery.tries.count > 0 { counts.retries += 1 }
     delivery.tries.begin()
     do throws(HTTPError) {
       try delivery.connection.send(delivery.request) { [unowned self] result, now in
@@ -139,13 +141,17 @@ final class EventForwarder: LoopSource {
       let wait = answer.head.headers["Retry-After"].flatMap {
         RetryAfter.parse($0, now: SystemClock.wall())
       }
+      counts.failures.note(.refused)
       failed(delivery, "HTTP \(status)\(redirect)", retryAfter: wait, at: now)
-    case .failure(let failure): failed(delivery, "\(failure)", at: now)
+    case .failure(let failure):
+      counts.failures.note(.noAnswer)
+      failed(delivery, "\(failure)", at: now)
     }
     if isCut, !isSending { finishCut() }
   }
 
   private func delivered(_ delivery: Delivery) {
+    counts.results.note(.delivered)
     if outage.delivered(wasTold: delivery.isTold) {
       diagnostics.notice("--forward: \(place) takes events again (\(delivery.subject))")
     }
@@ -186,6 +192,7 @@ final class EventForwarder: LoopSource {
       return
     }
     hasSaidUnwritable = false
+    counts.results.note(.givenUp)
     givenUp += 1
     outage.gaveUp(wasTold: delivery.isTold)
     let tries = delivery.tries.count == 1 ? "1 try" : "\(delivery.tries.count) tries"
@@ -241,6 +248,7 @@ final class EventForwarder: LoopSource {
       diagnostics.error("--forward-dead: \(problem)")
     }
     let isLost = dead == nil || problem != nil
+    counts.results.note(.left)
     if isLost { lost += 1 } else { left += 1 }
     count(isLost: isLost)
   }
@@ -287,6 +295,8 @@ final class EventForwarder: LoopSource {
 }
 
 extension EventForwarder: EventHandling {
+  var metrics: [MetricFamily] { counts.families }
+
   var isFull: Bool { queue.cost >= surroundings.limit }
   var isIdle: Bool { queue.isEmpty }
   var waitingBytes: Int { queue.cost }

@@ -10,6 +10,8 @@ protocol EventHandling: EventReceiver, Progress {
   var isIdle: Bool { get }
   /// Bytes of events that wait.
   var waitingBytes: Int { get }
+  /// What it counts.
+  var metrics: [MetricFamily] { get }
   /// Called when the run is to end because an event was not handled.
   var onFailure: (() -> Void)? { get set }
   /// How a run ends that has not failed otherwise, once an event was not handled.

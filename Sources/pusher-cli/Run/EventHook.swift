@@ -28,6 +28,7 @@ final class EventHook: LoopSource {
   /// Commands that the end of the run has ended.
   private var cutOff = 0
   private(set) var handled = 0
+  private var results = ResultCounts<HookResult>()
   var onFailure: (() -> Void)?
   let failure = (status: ExitStatus.command, reason: "exec")
 
@@ -97,7 +98,7 @@ final class EventHook: LoopSource {
     } catch .busy(let reason) {
       startLater(entry, because: reason)
     } catch {
-      finish(entry, failure: "\(error)")
+      finish(entry, failure: error)
     }
   }
 
@@ -114,16 +115,22 @@ final class EventHook: LoopSource {
     switch result {
     case .failure where isCut:
       cutOff += 1
+      results.note(.cutOff)
       queue.end(entry)
     case .failure(.busy(let reason)) where !hasStopped: startLater(entry, because: reason)
-    case .failure(let failure): finish(entry, failure: "\(failure)")
-    case .success(let output) where output.status == 0: finish(entry, failure: nil)
+    case .failure(let failure): finish(entry, failure: failure)
+    case .success(let output) where output.status == 0: finish(entry, .succeeded, failure: nil)
     case .success(let output):
-      finish(entry, failure: "the command ended with status \(output.status)")
+      finish(entry, .failed, failure: "the command ended with status \(output.status)")
     }
   }
 
-  private func finish(_ entry: Entry, failure: String?) {
+  private func finish(_ entry: Entry, failure: ChildProcess.Failure) {
+    finish(entry, HookResult(failure), failure: "\(failure)")
+  }
+
+  private func finish(_ entry: Entry, _ result: HookResult, failure: String?) {
+    results.note(result)
     queue.end(entry)
     guard let failure else {
       handled += 1
@@ -181,6 +188,8 @@ final class EventHook: LoopSource {
 }
 
 extension EventHook: EventHandling {
+  var metrics: [MetricFamily] { [results.family(of: "exec")] }
+
   func take(_ event: HandedEvent) {
     guard !hasStopped, !isCut else {
       missed += 1

@@ -12,6 +12,8 @@ final class GapRepair {
   private let diagnostics: Diagnostics
   private var process: ChildProcess?
   private var isCut = false
+  /// How the commands ended.
+  private(set) var results = ResultCounts<HookResult>()
   /// Called for each event that the command has printed; answers whether more are wanted.
   var onEvent: ((Envelope) -> Bool)?
 
@@ -39,6 +41,7 @@ final class GapRepair {
         [unowned self] result, _ in ended(result)
       }
     } catch {
+      results.note(HookResult(error))
       warn("\(error)")
     }
   }
@@ -51,7 +54,8 @@ final class GapRepair {
 
   private func ended(_ result: Result<ChildProcess.Output, ChildProcess.Failure>) {
     process = nil
-    guard !isCut else { return }
+    guard !isCut else { return results.note(.cutOff) }
+    results.note(HookResult(result))
     switch result {
     case .success(let output):
       take(output.bytes)

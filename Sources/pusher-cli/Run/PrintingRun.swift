@@ -15,21 +15,23 @@ final class PrintingRun {
   let readiness: Readiness
   /// Handles each event in place of the output, or besides it.
   let handler: (any EventHandling)?
+  /// Tells with `--metrics` how the run is.
+  let monitor: RunMonitor?
   private let health: HealthFile?
   private let sync: DiskSync?
   private let settings: PrintSettings
   private let diagnostics: Diagnostics
-  private var feed: (any Feed)?
-  private var printer: Printer?
+  private(set) var feed: (any Feed)?
+  private(set) var printer: Printer?
   /// Kept until the process ends; a weak reference would slow every use.
-  private var owner: (any PrintingRunOwner)?
+  private(set) var owner: (any PrintingRunOwner)?
   private var timers: [LoopTimer] = []
   private var idleTimer: LoopTimer?
   private var ending: Ending?
   private var hasPrintedExit = false
   private var hasSaidFull = false
   private var countAtLastRound = 0
-  private var lastEventAt: Instant?
+  private(set) var lastEventAt: Instant?
   private var statsTimer: LoopTimer?
   private var countAtLastStats = 0
   /// Whether a run has had its time to end, which a signal or --timeout limits.
@@ -53,39 +55,14 @@ final class PrintingRun {
     readiness = Readiness(
       command: settings.onReady, descriptor: settings.readyDescriptor, loop: loop,
       diagnostics: diagnostics)
+    monitor = try settings.monitor.map {
+      try RunMonitor($0, loop: loop, diagnostics: diagnostics)
+    }
     health = settings.healthFile.map { HealthFile($0, diagnostics: diagnostics) }
     handler = try settings.handler?.handler(
       in: HandlerSurroundings(
         output: output, limit: settings.bufferSize, loop: loop, diagnostics: diagnostics),
       feed: feed, network: network)
-  }
-
-  /// Makes a command's run on a loop of its own and lets it go; answers how it went.
-  static func start(
-    _ diagnostics: Diagnostics, _ settings: PrintSettings? = nil,
-    _ body: (EventLoop, OutputDescriptor) throws -> ExitStatus
-  ) -> ExitStatus {
-    diagnostics.outcome {
-      guard let descriptor = try output(settings, diagnostics) else {
-        diagnostics.error("standard output is closed; there is nowhere to print events")
-        return .output
-      }
-      return try body(EventLoop(), descriptor)
-    }
-  }
-
-  /// Where to print: the file of `--output-file`, else standard output; `nil` when that is closed.
-  private static func output(
-    _ settings: PrintSettings?, _ diagnostics: Diagnostics
-  ) throws(UsageError) -> OutputDescriptor? {
-    guard let settings, let path = settings.outputFile else { return OutputDescriptor() }
-    do throws(FileFault) {
-      let file = try OutputFile(
-        path, terminator: settings.terminator, warn: { diagnostics.warning($0) })
-      return OutputDescriptor(file)
-    } catch {
-      throw UsageError("--output-file: cannot write '\(path)': \(error.reason)")
-    }
   }
 
   /// Prints what comes from `feed`, whose delegate the caller is, until the end; answers how it went.
@@ -95,6 +72,7 @@ final class PrintingRun {
     self.feed = feed
     self.printer = printer
     self.owner = owner
+    monitor?.run = self
     Signals.watch(loop) { [unowned self] in
       owner.lifecycle.printStatus(status(since: 0), at: loop.now)
     } onHangUp: { [unowned self] in
@@ -110,6 +88,7 @@ final class PrintingRun {
     readiness.onEnd = { [unowned self] in readyCommandEnded(hasFailed: $0) }
     handler?.onFailure = { [unowned self] in handlerFailed() }
     startTimers()
+    readiness.manager.follow(loop) { [unowned self] in progress }
     readiness.manager.watch(loop) { [unowned feed] in feed.heardAt }
     feed.connect()
     loop.run()
@@ -249,6 +228,7 @@ final class PrintingRun {
     guard count != countAtLastRound else { return false }
     countAtLastRound = count
     lastEventAt = loop.now
+    readiness.manager.progressed(at: loop.now)
     if let idle = settings.idleTimeout { idleTimer?.deadline = loop.now.advanced(by: idle) }
     return true
   }

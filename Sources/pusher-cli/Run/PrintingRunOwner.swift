@@ -17,6 +17,12 @@ protocol PrintingRunOwner: FeedDelegate {
   var lifecycle: Lifecycle { get }
   /// What has kept the run from getting any event from its beginning on; `nil` once nothing did.
   var obstacle: Obstacle? { get }
+  /// What keeps events from coming now; `nil` while they can come.
+  var interruption: String? { get }
+  /// Which command it is.
+  var command: Command { get }
+  /// What it counts beside the run.
+  var metrics: [MetricFamily] { get }
   /// Something happened to the connection, and has been told.
   func noted(_ event: ConnectionEvent)
   /// How a run ends whose feed has ended by itself.
@@ -40,6 +46,7 @@ extension PrintingRunOwner {
 
   func feed(reports event: ConnectionEvent, at now: Instant) {
     guard !run.isEnding else { return }
+    run.monitor?.note(event)
     lifecycle.report(event, at: now)
     noted(event)
     if case .ended(let end) = event { run.end(.status(status(of: end), reason: "connection")) }
@@ -49,6 +56,7 @@ extension PrintingRunOwner {
     lifecycle.trace(text(), isSent: isSent)
   }
 
+  var metrics: [MetricFamily] { [] }
   func feedClosed() {}
   func outputEnded() {}
   func endBegins() {}

@@ -18,6 +18,10 @@ final class ServiceManager {
   private var watchdog: LoopTimer?
   private var hasSaidReady = false
   private var lastStatus = ""
+  /// What the run has got so far, in words; empty before the first event.
+  private var progress: (() -> String)?
+  private var progressTimer: LoopTimer?
+  private var toldProgressAt: Instant?
   /// What was heard when the last sign of life was due.
   private var lastHeard: Instant?
 
@@ -46,14 +50,47 @@ final class ServiceManager {
     guard !hasSaidReady else { return self.status(status) }
     hasSaidReady = true
     lastStatus = status
-    tell("READY=1\nSTATUS=\(Diagnostics.escaped(status))")
+    tell("READY=1\n\(statusLine)")
   }
 
-  /// How things stand, for people who ask the manager; the same twice is told once.
+  /// How things stand, for people who ask the manager, before what ``follow(_:_:)`` adds; the same twice is told once.
   func status(_ text: String) {
     guard text != lastStatus else { return }
     lastStatus = text
-    tell("STATUS=\(Diagnostics.escaped(text))")
+    tell(statusLine)
+  }
+
+  private var statusLine: String {
+    let progress = progress?() ?? ""
+    return
+      "STATUS=\(Diagnostics.escaped(progress.isEmpty ? lastStatus : "\(lastStatus); \(progress)"))"
+  }
+
+  /// How often the status follows the events at most.
+  private static let progressInterval = Duration.seconds(1)
+
+  /// Adds to the status what `progress` says, from now on.
+  func follow(_ loop: EventLoop, _ progress: @escaping () -> String) {
+    guard address != nil else { return }
+    self.progress = progress
+    let timer = LoopTimer(deadline: nil) { [unowned self] in tellProgress(at: loop.now) }
+    loop.add(timer)
+    progressTimer = timer
+  }
+
+  /// The run has got further: told now, or once a second has passed since it was told last.
+  func progressed(at now: Instant) {
+    guard let progressTimer, progressTimer.deadline == nil else { return }
+    guard let due = toldProgressAt?.advanced(by: Self.progressInterval), due > now else {
+      return tellProgress(at: now)
+    }
+    progressTimer.deadline = due
+  }
+
+  private func tellProgress(at now: Instant) {
+    progressTimer?.deadline = nil
+    toldProgressAt = now
+    tell(statusLine)
   }
 
   /// The run is about to end.

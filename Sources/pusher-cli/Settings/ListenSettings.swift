@@ -10,9 +10,13 @@ struct ListenSettings: Equatable, Sendable {
   var onReady: String?
 
   /// Reads `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, the last on this machine only.
-  init(parsing text: String) throws(UsageError) {
+  ///
+  /// - Parameters:
+  ///   - flag: Where it was typed.
+  ///   - example: A port, for the message.
+  init(parsing text: String, of flag: Flag = .listen, example: Int = 6001) throws(UsageError) {
     let fault = UsageError(
-      "--listen: '\(text)' is not of the form HOST:PORT, such as 127.0.0.1:6001")
+      "\(flag.spelling): '\(text)' is not of the form HOST:PORT, such as 127.0.0.1:\(example)")
     guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { throw fault }
     let digits = String(text[text.index(after: colon)...])
     guard !digits.isEmpty, let port = Quantities.integer(digits).flatMap(UInt16.init(exactly:))

@@ -36,6 +36,8 @@ struct PrintSettings: Equatable, Sendable {
   var syncInterval: Duration?
   /// A file that is touched while the server is heard.
   var healthFile: String?
+  /// Where the run tells how it is.
+  var monitor: MonitorSettings?
   /// What gets the events besides the output, or in its place.
   var handler: HandlerSettings?
   /// What `pretty` writes on.
@@ -95,7 +97,7 @@ extension SettingsReader {
       onReady: typed.text(.onReady), readyDescriptor: try readyDescriptor(),
       statsInterval: typed.duration(.stats), printsSummary: typed.isOn(.summary),
       outputFile: outputFile, syncInterval: typed.duration(.sync),
-      healthFile: typed.text(.healthFile), handler: handler, page: page)
+      healthFile: typed.text(.healthFile), monitor: try monitoring(), handler: handler, page: page)
   }
 
   /// The file of `--output-file`.

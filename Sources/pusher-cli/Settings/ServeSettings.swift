@@ -8,6 +8,8 @@ struct ServeSettings: CommandSettings {
   var server: ServerOptions
   /// Which of app id, key and secret nobody gave, and what they are; to be announced.
   var defaulted: [String]
+  /// Where the server tells how it is.
+  var monitor: MonitorSettings?
   var logsEvents: Bool
   /// Whether the lines of the log carry the time.
   var hasTimestamps: Bool
@@ -38,6 +40,7 @@ extension ServeSettings {
     server.access = try Self.access(typed, isLocal: listen.isLoopback)
     server.hasAuthEndpoints = typed.choice(.authEndpoints) ?? listen.isLoopback
     server.acceptsCompression = typed.isOn(.compression)
+    monitor = try reader.monitoring()
     logsEvents = typed.isOn(.logEvents)
     hasTimestamps = typed.isOn(.timestamps)
     printsEnvironment = typed.isOn(.printEnv)

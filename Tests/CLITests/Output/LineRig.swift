@@ -48,6 +48,7 @@ final class LineRig {
     let problem =
       Self.problem(result, fast: fastOutput.array, before: before, line: line)
       ?? (input.array == whole ? nil : "the input has changed")
+      ?? (result == .written ? Self.channelProblem(view) : nil)
     if let problem {
       let text = String(decoding: message, as: UTF8.self)
       let written = fastOutput.view.text
@@ -77,6 +78,13 @@ final class LineRig {
     } catch {
       return nil
     }
+  }
+
+  /// A message that the fast path takes has its channel where the quick look finds it.
+  private static func channelProblem(_ view: ByteView) -> String? {
+    let channel = PlainEventReader.channel(ofTaken: view)?.array
+    let token = try? Envelope(view).channelToken?.array
+    return channel == token ? nil : "the quick look finds another channel"
   }
 
   private static func problem(

@@ -36,6 +36,33 @@ struct ServiceManagerTests {
     #expect(try program.wait() == .signalled(SIGTERM))
   }
 
+  @Test func `the status tells how many events came, and when the last did`() throws {
+    let manager = try ListeningManager(isAbstract: false)
+    let (isReady, goesOn) = (Gate(), Gate())
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try isReady.wait()
+      try connection.send(event: "e", data: "1")
+      try goesOn.wait()
+      for _ in 0..<2 { try connection.send(event: "e", data: "1") }
+      try connection.stay()
+    }
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + ["news"], environment: ["NOTIFY_SOCKET": manager.name])
+    let ready = "STATUS=subscribed to 1 channel of 127.0.0.1"
+    #expect(manager.await("READY=1\n\(ready)"))
+    isReady.open()
+    _ = try program.line()
+    let year = Calendar(identifier: .gregorian).component(.year, from: .now)
+    #expect(manager.next().hasPrefix("\(ready); 1 event, the last at \(year)-"))
+    goesOn.open()
+    _ = try program.lines(2)
+    // At the latest when the second is over.
+    var last = ""
+    repeat { last = manager.next() } while last.hasPrefix("\(ready); 2 events, the last at ")
+    #expect(last.hasPrefix("\(ready); 3 events, the last at \(year)-"), "\(last)")
+  }
+
   @Test func `serve gives the watchdog signs of life`() throws {
     let manager = try ListeningManager(isAbstract: false)
     let server = try PusherCLI.start(

@@ -18,6 +18,7 @@ struct QueueDocumentationTests {
     "PusherCore/Transport", "PusherCore/Feed", "PusherCore/Signing", "PusherCore/Face",
     "PusherCore/TLS", "PusherCore/HTTP",
     "PusherCore/Compression", "PusherCore/API", "PusherCore/JSON", "pusher-cli/Lines",
+    "pusher-cli/Metrics",
     "pusher-cli/Run", "pusher-cli/Commands",
   ]
 

@@ -3,8 +3,8 @@ internal import PusherCore
 extension Flag {
   /// What changes the channels of a run that goes on, and what happens beside its events.
   static let steering: [Flag] = [
-    .discover, .maxChannels, .stdin, .onGap, .onGapTimeout, .summary, .healthFile, .outputFile,
-    .sync,
+    .discover, .maxChannels, .stdin, .onGap, .onGapTimeout, .summary, .healthFile, .metrics,
+    .metricsChannels, .outputFile, .sync,
   ]
 
   static let discover = Flag(
@@ -86,5 +86,23 @@ extension Flag {
       Give FILE the present time when the server sends something, once a second at most, and make it where there is
       none. So a check can ask how old it is: `find FILE -mmin -3`. A silent channels server is pinged, and its answer
       counts.
+      """)
+
+  static let metrics = Flag(
+    "metrics", .text("ADDRESS"), of: Set<Command>.printing.union([.serve]), in: .voice,
+    summary: "tell Prometheus at HOST:PORT how the run is",
+    manual: """
+      Listen at ADDRESS, a host and a port with a colon between them, and answer two questions over HTTP: `/metrics` gives
+      counters in the text format of Prometheus, `/healthz` status 200 and `ok` while events can come, else 503 and the
+      reason. Port 0 takes a free one, which a message names; without a host it is 127.0.0.1. Everybody who reaches the
+      address may ask, and learns the names of channels; pages of other hosts are refused.
+      """)
+
+  static let metricsChannels = Flag(
+    "metrics-channels", .integer(0...10_000), of: [.subscribe], in: .voice, default: "100",
+    summary: "with --metrics, count N channels by name",
+    manual: """
+      With --metrics count the events of N channels at most under their names, {default} unless given; those of all others
+      stand together under `(other)`.
       """)
 }

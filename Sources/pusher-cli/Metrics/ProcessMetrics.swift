@@ -1,0 +1,81 @@
+internal import PusherCore
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
+/// What the system knows of this process, under the names that all programs have for Prometheus.
+///
+/// Source: Prometheus' page "Writing client libraries", section "Process metrics". What a system does not tell is left
+/// out.
+enum ProcessMetrics {
+  /// - Parameter startedAt: When the process began.
+  static func families(startedAt: WallTime) -> [MetricFamily] {
+    var families = [
+      MetricFamily(
+        "process_start_time_seconds", .gauge, "When the process began, in seconds since 1970.",
+        Duration.milliseconds(startedAt.millisecondsSince1970)),
+      MetricFamily(
+        "process_cpu_seconds_total", .counter, "Time of processors, the system's part too.", cpuTime
+      ),
+    ]
+    if let bytes = residentBytes {
+      families.append(
+        MetricFamily(
+          "process_resident_memory_bytes", .gauge, "Memory that the process really has.", bytes))
+    }
+    if let count = openDescriptors {
+      families.append(
+        MetricFamily("process_open_fds", .gauge, "Open descriptors: files, sockets, pipes.", count))
+    }
+    return families
+  }
+
+  private static var cpuTime: Duration {
+    var usage = rusage()
+    #if canImport(Glibc)
+      let subject = __rusage_who_t(RUSAGE_SELF.rawValue)
+    #else
+      let subject = RUSAGE_SELF
+    #endif
+    guard unsafe getrusage(subject, &usage) == 0 else { return .zero }
+    return [usage.ru_utime, usage.ru_stime].reduce(.zero) {
+      $0 + .seconds(Int($1.tv_sec)) + .microseconds(Int($1.tv_usec))
+    }
+  }
+
+  /// The second number of `/proc/self/statm` is in pages (proc(5)).
+  private static var residentBytes: Int? {
+    ProcessMemory.whileShown {
+      let descriptor = unsafe open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { return nil }
+      defer { close(descriptor) }
+      var bytes = [UInt8](repeating: 0, count: 256)
+      let count = unsafe read(descriptor, &bytes, bytes.count)
+      guard count > 0 else { return nil }
+      let words = bytes[..<count].split(separator: UInt8(ascii: " "))
+      guard words.count > 1, let pages = Int(String(decoding: words[1], as: UTF8.self)) else {
+        return nil
+      }
+      return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+  }
+
+  private static var openDescriptors: Int? {
+    ProcessMemory.whileShown {
+      guard let folder = unsafe opendir("/proc/self/fd") else { return nil }
+      defer { unsafe closedir(folder) }
+      var count = 0
+      while let entry = unsafe readdir(folder) {
+        // `.` and `..`
+        if unsafe entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
+      }
+      // The folder itself is open too.
+      return count - 1
+    }
+  }
+}

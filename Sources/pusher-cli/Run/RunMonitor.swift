@@ -1,0 +1,193 @@
+internal import PusherCore
+internal import PusherServer
+
+/// Counts what happens to the connections of a run, and tells with `--metrics` how the run is.
+final class RunMonitor {
+  private let settings: MonitorSettings
+  private let startedAt = SystemClock.wall()
+  private var endpoint: MonitoringEndpoint?
+  private var connections = 0
+  private var reconnects = ResultCounts<LossReason>()
+  private var gaps = 0
+  private var gapTime = Duration.zero
+  private var unreadable = 0
+  /// The run that is asked; `nil` until it begins.
+  weak var run: PrintingRun?
+
+  /// Listens from now on.
+  ///
+  /// - Throws: ``TransportError`` when the address cannot be had.
+  init(_ settings: MonitorSettings, loop: EventLoop, diagnostics: Diagnostics) throws {
+    self.settings = settings
+    endpoint = try settings.endpoint(
+      loop: loop, diagnostics,
+      MonitoringEndpoint.Source(
+        metrics: { [weak self] in MetricFamily.text(of: self?.families ?? []) },
+        ailment: { [weak self] in self?.ailment }))
+  }
+
+  // MARK: What happens
+
+  func note(_ event: ConnectionEvent) {
+    switch event {
+    case .opened: connections += 1
+    case .disconnected(let loss, _, .some, _): reconnects.note(LossReason(loss))
+    case .gap(let from, let to):
+      gaps += 1
+      gapTime += from.duration(to: to)
+    case .disconnected, .redirected, .reconnectionTime, .ended: break
+    }
+  }
+
+  /// A channels' connection has been greeted.
+  func noteGreeting() { connections += 1 }
+
+  /// A message could not be read or decrypted.
+  func noteUnreadable() { unreadable += 1 }
+
+  // MARK: What is told
+
+  private var ailment: String? {
+    guard let run, let owner = run.owner else { return "starting" }
+    return run.isEnding ? "ending" : owner.interruption
+  }
+
+  private var families: [MetricFamily] {
+    guard let run, let owner = run.owner else { return [] }
+    return [MetricFamily.build(command: owner.command)] + connectionFamilies(run)
+      + outputFamilies(run) + (run.handler?.metrics ?? []) + owner.metrics
+      + ProcessMetrics.families(startedAt: startedAt)
+  }
+
+  private func connectionFamilies(_ run: PrintingRun) -> [MetricFamily] {
+    [
+      MetricFamily(
+        "pusher_cli_healthy", .gauge,
+        "1 while events can come or clients are served, as /healthz tells.",
+        ailment == nil ? 1 : 0),
+      MetricFamily(
+        "pusher_cli_connections_total", .counter, "Connections that were made and greeted.",
+        connections),
+      MetricFamily(
+        "pusher_cli_reconnects_total", .counter,
+        "Attempts to connect again, by what ended the connection or the attempt before.",
+        reconnects.samples("reason")),
+      MetricFamily(
+        "pusher_cli_gaps_total", .counter, "Times in which events may have been lost.", gaps),
+      MetricFamily(
+        "pusher_cli_gap_seconds_total", .counter, "How long these times were together.", gapTime),
+      MetricFamily(
+        "pusher_cli_received_bytes_total", .counter, "Bytes from servers, once TLS is taken off.",
+        run.feed?.receivedBytes ?? 0),
+      MetricFamily(
+        "pusher_cli_unreadable_messages_total", .counter,
+        "Messages that could not be read or decrypted.", unreadable),
+      time(
+        "pusher_cli_last_heard_timestamp_seconds",
+        "When the server was heard last, in seconds since 1970; 0 before that.", run.feed?.heardAt,
+        run),
+    ]
+  }
+
+  private func outputFamilies(_ run: PrintingRun) -> [MetricFamily] {
+    let printer = run.printer
+    return [
+      MetricFamily(
+        "pusher_cli_events_total", .counter, "Events that were printed or handed on.",
+        printer?.count ?? 0),
+      MetricFamily(
+        "pusher_cli_filtered_events_total", .counter, "Events that -e and -x kept out.",
+        printer?.rejected ?? 0),
+      time(
+        "pusher_cli_last_event_timestamp_seconds",
+        "When the last event came, in seconds since 1970; 0 before that.", run.lastEventAt, run),
+      MetricFamily(
+        "pusher_cli_written_bytes_total", .counter, "Bytes that the output has taken.",
+        run.output.written),
+      MetricFamily(
+        "pusher_cli_queue_bytes", .gauge,
+        "Bytes that wait for the output, and for --exec or --forward.",
+        [
+          .init(run.output.buffer.count, .init("queue", "output")),
+          .init(run.handler?.waitingBytes ?? 0, .init("queue", "handler")),
+        ]),
+      MetricFamily(
+        "pusher_cli_queue_limit_bytes", .gauge, "As many bytes may wait in each queue (--buffer).",
+        printer?.capacity ?? 0),
+    ]
+  }
+
+  private func time(
+    _ name: StaticText, _ help: StaticText, _ instant: Instant?, _ run: PrintingRun
+  ) -> MetricFamily {
+    let now = run.loop.now
+    let since = instant.map { SystemClock.wall().advanced(by: now.duration(to: $0)) }
+    return MetricFamily(
+      name, .gauge, help, Duration.milliseconds(since?.millisecondsSince1970 ?? 0))
+  }
+}
+
+extension MetricFamily {
+  /// Which program it is.
+  static func build(command: Command) -> MetricFamily {
+    MetricFamily(
+      "pusher_cli_build_info", .gauge, "1; the labels name the version and the command.",
+      [.init(1, .init("version", Version.current), .init("command", command.rawValue))])
+  }
+}
+
+extension MonitorSettings {
+  /// Listens, and says where.
+  ///
+  /// - Throws: ``TransportError`` when the address cannot be had.
+  func endpoint(
+    loop: EventLoop, _ diagnostics: Diagnostics, _ source: MonitoringEndpoint.Source
+  ) throws -> MonitoringEndpoint {
+    var access = AccessPolicy()
+    access.hosts.isPublic = !listen.isLoopback
+    let endpoint = try MonitoringEndpoint(
+      loop: loop, host: listen.host, port: listen.port, access: access, source: source)
+    let text = "metrics at http://\(listen.place(endpoint.port))/metrics"
+    // A port that the system picked is known from here alone.
+    if listen.port == 0 { diagnostics.notice(text) } else { diagnostics.info(text) }
+    return endpoint
+  }
+}
+
+/// What ended a connection, in a word for a label.
+enum LossReason: String, CaseIterable, Sendable {
+  case closed
+  case ended
+  case endedUnmarked = "ended_unmarked"
+  case httpStatus = "http_status"
+  case notAnEventStream = "not_an_event_stream"
+  case violation
+  case network
+  case untrusted
+  case handshakeTimeout = "handshake_timeout"
+  case noPong = "no_pong"
+  case silent
+  case limit
+  case dropped
+  case invalidRequest = "invalid_request"
+
+  init(_ loss: ConnectionLoss) {
+    self =
+      switch loss {
+      case .closed: .closed
+      case .ended: .ended
+      case .endedUnmarked: .endedUnmarked
+      case .refused: .httpStatus
+      case .notAnEventStream: .notAnEventStream
+      case .violation: .violation
+      case .network: .network
+      case .untrusted: .untrusted
+      case .handshakeTimeout: .handshakeTimeout
+      case .noPong: .noPong
+      case .silent: .silent
+      case .limit: .limit
+      case .dropped: .dropped
+      case .invalidRequest: .invalidRequest
+      }
+  }
+}

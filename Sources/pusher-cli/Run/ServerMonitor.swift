@@ -1,0 +1,135 @@
+internal import PusherCore
+internal import PusherServer
+
+/// Counts what happens on the server of `serve`, and tells with `--metrics` how it is.
+final class ServerMonitor {
+  /// Who sent an event.
+  private enum Source: String, CaseIterable {
+    case api
+    case client
+  }
+
+  /// What became of a webhook, or of a try to send it.
+  private enum WebhookResult: String, CaseIterable {
+    case taken
+    /// It is sent again.
+    case failed
+    case dropped
+  }
+
+  private let startedAt = SystemClock.wall()
+  private var endpoint: MonitoringEndpoint?
+  /// The server that is asked; `nil` until it is made.
+  weak var server: Server?
+  private var connections = 0
+  private var refusals = 0
+  private var subscriptions = 0
+  private var refusedSubscriptions = 0
+  private var clientErrors = 0
+  private var events = ResultCounts<Source>()
+  private var deliveries = ResultCounts<Source>()
+  private var webhooks = ResultCounts<WebhookResult>()
+  /// Answers to HTTP requests, by status: the server's own numbers, so there are few.
+  private var answers: [Int: Int] = [:]
+
+  /// Listens from now on.
+  ///
+  /// - Throws: ``TransportError`` when the address cannot be had.
+  init(_ settings: MonitorSettings, loop: EventLoop, diagnostics: Diagnostics) throws {
+    endpoint = try settings.endpoint(
+      loop: loop, diagnostics,
+      MonitoringEndpoint.Source(
+        metrics: { [weak self] in MetricFamily.text(of: self?.families ?? []) },
+        ailment: { [weak self] in self?.ailment }))
+  }
+
+  func note(_ event: ServerLogEvent) {
+    switch event {
+    case .connected: connections += 1
+    case .refused: refusals += 1
+    case .subscribed: subscriptions += 1
+    case .subscriptionRefused: refusedSubscriptions += 1
+    case .clientError: clientErrors += 1
+    case .event(_, _, _, let recipients): note(.api, recipients)
+    case .clientEvent(_, _, _, _, let recipients): note(.client, recipients)
+    case .request(_, _, let status, _): answers[status, default: 0] += 1
+    case .webhookSent: webhooks.note(.taken)
+    case .webhookFailed: webhooks.note(.failed)
+    case .webhookDropped: webhooks.note(.dropped)
+    case .webhooksDiscarded(_, let count, _): webhooks.note(.dropped, count)
+    case .disconnected, .signedIn, .signInRefused, .unsubscribed, .accessRefused, .queuesFull,
+      .dropped:
+      break
+    }
+  }
+
+  private func note(_ source: Source, _ recipients: Int) {
+    events.note(source)
+    deliveries.note(source, recipients)
+  }
+
+  // MARK: What is told
+
+  private var ailment: String? {
+    guard let server else { return "starting" }
+    return server.isStopping ? "ending" : nil
+  }
+
+  private var families: [MetricFamily] {
+    [MetricFamily.build(command: .serve)] + stateFamilies + eventFamilies
+      + ProcessMetrics.families(startedAt: startedAt)
+  }
+
+  private var stateFamilies: [MetricFamily] {
+    let apps = server?.occupancy ?? []
+    return [
+      MetricFamily(
+        "pusher_cli_healthy", .gauge,
+        "1 while events can come or clients are served, as /healthz tells.",
+        ailment == nil ? 1 : 0),
+      MetricFamily(
+        "pusher_cli_serve_open_connections", .gauge, "Connected sockets, by app id.",
+        apps.map { .init($0.connections, .init("app", $0.app)) }),
+      MetricFamily(
+        "pusher_cli_serve_occupied_channels", .gauge, "Occupied channels, by app id.",
+        apps.map { .init($0.channels, .init("app", $0.app)) }),
+      MetricFamily(
+        "pusher_cli_serve_queue_bytes", .gauge, "Bytes that wait for all clients together.",
+        server?.queuedBytes ?? 0),
+      MetricFamily(
+        "pusher_cli_serve_connections_total", .counter, "Sockets that were greeted.", connections),
+      MetricFamily(
+        "pusher_cli_serve_refused_connections_total", .counter,
+        "Sockets that were refused: an unknown key, too many, an old protocol.", refusals),
+      MetricFamily(
+        "pusher_cli_serve_subscriptions_total", .counter, "Subscriptions that were confirmed.",
+        subscriptions),
+      MetricFamily(
+        "pusher_cli_serve_refused_subscriptions_total", .counter,
+        "Subscriptions that were refused.",
+        refusedSubscriptions),
+    ]
+  }
+
+  private var eventFamilies: [MetricFamily] {
+    [
+      MetricFamily(
+        "pusher_cli_serve_events_total", .counter, "Events, by who sent them.",
+        events.samples("source")),
+      MetricFamily(
+        "pusher_cli_serve_deliveries_total", .counter,
+        "Messages to sockets that these events became, by who sent the event.",
+        deliveries.samples("source")),
+      MetricFamily(
+        "pusher_cli_serve_client_errors_total", .counter,
+        "Messages of clients that were answered with an error.", clientErrors),
+      MetricFamily(
+        "pusher_cli_serve_http_answers_total", .counter,
+        "Answers to calls of the HTTP API and other requests, by status.",
+        answers.sorted { $0.key < $1.key }.map { .init($0.value, .init("status", String($0.key))) }),
+      MetricFamily(
+        "pusher_cli_serve_webhooks_total", .counter,
+        "Webhooks that were taken or dropped, and tries that failed.", webhooks.samples("result")),
+    ]
+  }
+}

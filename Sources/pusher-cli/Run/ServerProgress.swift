@@ -1,0 +1,34 @@
+internal import PusherCore
+internal import PusherServer
+
+/// Tells the service manager how many clients a server has, and how many events it has handed on.
+final class ServerProgress {
+  private let manager: ServiceManager
+  private let loop: EventLoop
+  private var connections = 0
+  private var events = 0
+  private var lastEventAt: Instant?
+
+  init(_ manager: ServiceManager, loop: EventLoop) {
+    (self.manager, self.loop) = (manager, loop)
+    manager.follow(loop) { [unowned self] in text }
+  }
+
+  func note(_ event: ServerLogEvent) {
+    switch event {
+    case .connected: connections += 1
+    case .disconnected: connections -= 1
+    case .event, .clientEvent:
+      events += 1
+      lastEventAt = loop.now
+    default: return
+    }
+    manager.progressed(at: loop.now)
+  }
+
+  private var text: String {
+    let clients = connections == 1 ? "1 connection" : "\(connections) connections"
+    let events = EventProgress(events: events, lastAt: lastEventAt).words(at: loop.now)
+    return events.map { "\(clients), \($0)" } ?? clients
+  }
+}

@@ -1,0 +1,80 @@
+import PusherCore
+import Testing
+
+@testable import pusher_cli
+
+/// Prometheus' page "Exposition formats", section "Text-based format".
+@Suite("The text of metrics") struct MetricFamilyTests {
+  @Test func `a family is its help, its type and a line for each sample`() {
+    let families = [
+      MetricFamily("a_total", .counter, "How many.", 3),
+      MetricFamily("b_seconds", .gauge, "How long.", Duration.milliseconds(1500)),
+      MetricFamily(
+        "c", .gauge, "Of each.",
+        [.init(1, .init("x", "1"), .init("y", "")), .init(-2, .init("x", "2"))]),
+      MetricFamily("d", .gauge, "None.", []),
+    ]
+    #expect(
+      MetricFamily.text(of: families) == """
+        # HELP a_total How many.
+        # TYPE a_total counter
+        a_total 3
+        # HELP b_seconds How long.
+        # TYPE b_seconds gauge
+        b_seconds 1.5
+        # HELP c Of each.
+        # TYPE c gauge
+        c{x="1",y=""} 1
+        c{x="2"} -2
+        # HELP d None.
+        # TYPE d gauge
+
+        """)
+  }
+
+  @Test func `families of one name are one`() {
+    let families = [
+      MetricFamily("a", .gauge, "X.", [.init(1, .init("x", "1"))]),
+      MetricFamily("b", .gauge, "Y.", 2),
+      MetricFamily("a", .gauge, "X.", [.init(3, .init("x", "2"))]),
+    ]
+    let lines = MetricFamily.text(of: families).split(separator: "\n").filter { !$0.hasPrefix("#") }
+    #expect(lines == ["a{x=\"1\"} 1", "a{x=\"2\"} 3", "b 2"])
+  }
+
+  @Test func `backslashes, quotes and line ends of a label's value are escaped, and nothing else`()
+  {
+    let family = MetricFamily(
+      "a", .gauge, "X.", [.init(1, .init("x", "\\ \" \n \r\n \t ä e\u{301}"))])
+    #expect(
+      MetricFamily.text(of: [family]).hasSuffix(
+        "a{x=\"\\\\ \\\" \\n \r\\n \t ä e\u{301}\"} 1\n"))
+  }
+}
+
+@Suite("Events by channel") struct ChannelCountsTests {
+  private func counts(_ limit: Int, _ names: [String]) -> [String] {
+    let counts = ChannelCounts(limit: limit)
+    for name in names { counts.note(name) }
+    return counts.counts.map { "\($0.channel) \($0.events)" }
+  }
+
+  @Test func `channels beyond the limit stand together, in whatever order they come`() {
+    #expect(counts(2, ["b", "a", "c", "b", "d", "c", "a", "a"]) == ["a 3", "b 2", "(other) 3"])
+    #expect(counts(0, ["a", "a"]) == ["(other) 2"])
+    #expect(counts(2, []) == [])
+  }
+
+  @Test func `names that look alike are several, and one that no channel has is none`() {
+    #expect(
+      counts(9, ["\u{E9}", "e\u{301}", "(other)", "", ""]).sorted()
+        == [
+          " 2", "(other) 1", "e\u{301} 1", "\u{E9} 1",
+        ].sorted())
+  }
+
+  @Test func `a name that no server allows is not kept`() {
+    let (longest, longer) = (String(repeating: "a", count: 256), String(repeating: "a", count: 257))
+    #expect(counts(9, [longest, longer]) == ["\(longest) 1", "(other) 1"])
+  }
+}

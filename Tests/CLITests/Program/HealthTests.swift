@@ -1,0 +1,118 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("--metrics: /healthz, and who may ask", .runsPrograms)
+struct HealthTests {
+  private static let metrics = ["--metrics", "127.0.0.1:0"]
+
+  private func expectHealth(
+    _ at: Monitored, _ status: Int, _ body: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let answer = try at.ask("/healthz")
+    #expect(answer.status == status, sourceLocation: sourceLocation)
+    #expect(answer.body == body + "\n", sourceLocation: sourceLocation)
+  }
+
+  @Test func `subscribe is well while every channel is subscribed, and says what is missing`()
+    throws
+  {
+    let (greets, confirms, drops, isBack) = (Gate(), Gate(), Gate(), Gate())
+    let server = try ScriptedServer { connection in
+      if connection.number == 2 { try isBack.wait() }
+      if connection.number == 1 { try greets.wait() }
+      try connection.welcome()
+      if connection.number == 1 { try confirms.wait() }
+      try connection.acceptSubscription()
+      if connection.number == 1 { return try drops.wait() }
+      try connection.stay()
+    }
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + ["news", "-L", "--retry-max-delay", "10ms"] + Self.metrics)
+    let at = try Monitored(program, of: server)
+    try expectHealth(at, 503, "no connection (connecting)")
+    greets.open()
+    _ = try program.line()
+    try expectHealth(at, 503, "not subscribed to every channel")
+    confirms.open()
+    _ = try program.line()
+    try expectHealth(at, 200, "ok")
+    drops.open()
+    _ = try program.line()
+    try expectHealth(at, 503, "no connection (reconnecting)")
+    isBack.open()
+    _ = try program.lines(2)
+    try expectHealth(at, 200, "ok")
+  }
+
+  @Test func `sse is well while there is a stream`() throws {
+    let begins = Gate()
+    let server = try ScriptedServer { connection in
+      try begins.wait()
+      try connection.beginStream()
+      try connection.send(stream: "data: 1\n\n")
+      try connection.remain()
+    }
+    let program = try PusherCLI.start(["sse", server.url] + Self.metrics)
+    let at = try Monitored(program, of: server)
+    try expectHealth(at, 503, "no stream (connecting)")
+    begins.open()
+    _ = try program.line()
+    try expectHealth(at, 200, "ok")
+  }
+
+  @Test func `serve is well while it listens`() throws {
+    let server = try LocalServer(options: Self.metrics)
+    try expectHealth(try Monitored(server), 200, "ok")
+  }
+
+  @Test func `pages and names of others are refused, and only GET and HEAD are answered`() throws {
+    let at = try Monitored(try LocalServer(options: Self.metrics))
+    #expect(try at.ask("/metrics", "-H", "Origin: https://shop.example").status == 403)
+    #expect(try at.ask("/metrics", "-H", "Host: shop.example").status == 403)
+    #expect(try at.ask("/metrics", "--data", "x").status == 413)
+    #expect(try at.ask("/metrics", "--request", "POST").status == 405)
+    #expect(try at.ask("/metrics?x=1").status == 200)
+    #expect(try at.ask("/healthz", "--head").status == 200)
+    #expect(try at.ask("/").body == "ask for /metrics or /healthz\n")
+    #expect(try at.ask("/").status == 404)
+    #expect(
+      try at.ask("/metrics", "--head").body.contains(
+        "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"))
+  }
+
+  @Test(arguments: ["subscribe", "sse", "serve"])
+  func `an address that is taken ends the run before anything else`(command: String) throws {
+    let taken = try LocalServer()
+    let arguments: [String] =
+      switch command {
+      case "subscribe": ["subscribe"] + taken.address + ["news"]
+      case "sse": ["sse", "http://127.0.0.1:\(taken.port)/"]
+      default: ["serve", "--listen", "127.0.0.1:0"]
+      }
+    let result = try PusherCLI.start(
+      arguments + ["--metrics", "127.0.0.1:\(taken.port)"],
+      environment: LocalServer.environment("local-secret")
+    ).result()
+    #expect(result.ending == .exited(4))
+    #expect(result.errorText.contains("127.0.0.1:\(taken.port)"), "\(result.errorText)")
+    #expect(result.errorText.contains("in use"), "\(result.errorText)")
+  }
+
+  @Test func `a port of your own is told with -v only, and a wrong address is named`() throws {
+    let server = try Hooked.counting(1)
+    let port = try Loopback.closedPort()
+    let result = try PusherCLI.start(
+      ["subscribe"] + server.address + ["news", "-n", "1", "--metrics", ":\(port)"]
+    ).result()
+    #expect(result.errorText == "")
+    let wrong = try PusherCLI.run("serve", "--metrics", "9464")
+    #expect(wrong.ending == .exited(2))
+    #expect(
+      wrong.errorText.contains(
+        "--metrics: '9464' is not of the form HOST:PORT, such as 127.0.0.1:9464"))
+    let alone = try PusherCLI.run("subscribe", "--local", "news", "--metrics-channels", "5")
+    #expect(alone.errorText.contains("--metrics-channels needs --metrics"))
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import PusherCore
+
+/// The address of a program's `--metrics`, and what it answers.
+struct Monitored {
+  /// `http://127.0.0.1:PORT`.
+  let url: String
+  /// The program and its server, which end with their last reference.
+  private let kept: [AnyObject]
+
+  /// Waits until a program that was given `--metrics 127.0.0.1:0` says where it listens.
+  init(_ program: ChildProgram, of server: ScriptedServer) throws {
+    try self.init(
+      line: program.errorLine(containing: "metrics at "), keeping: [program, server])
+  }
+
+  init(_ server: LocalServer) throws {
+    try self.init(line: server.errorLine(containing: "metrics at "), keeping: [server])
+  }
+
+  private init(line: String, keeping kept: [AnyObject]) throws {
+    self.kept = kept
+    guard let start = line.range(of: "http://"), line.hasSuffix("/metrics") else {
+      throw Unexpected(line)
+    }
+    url = String(line[start.lowerBound...].dropLast("/metrics".count))
+  }
+
+  /// The body of an answer and its status.
+  func ask(_ path: String, _ options: String...) throws -> (body: String, status: Int) {
+    let result = try PusherCLI.tool(
+      ["curl", "--silent", "--write-out", "\n%{http_code}"] + options + [url + path])
+    let text = result.outputText
+    guard let end = text.lastIndex(of: "\n"), let status = Int(text[text.index(after: end)...])
+    else { throw Unexpected("\(result)") }
+    return (String(text[..<end]), status)
+  }
+
+  /// All samples, as Prometheus' own library reads them.
+  func samples() throws -> [String: Double] {
+    let reader = try PythonPeer.start("read_metrics.py", [], input: .pipe)
+    reader.write(Array(try ask("/metrics").body.utf8))
+    reader.closeInput()
+    let result = try reader.result()
+    guard result.ending == .exited(0) else { throw Unexpected(result.errorText) }
+    return try JSONDecoder().decode([String: Double].self, from: Data(result.output))
+  }
+
+  /// Waits until a line is there, such as `pusher_cli_events_total 3`, and answers all samples.
+  @discardableResult
+  func samples(once line: String) throws -> [String: Double] {
+    try waitUntil("/metrics has '\(line)'") {
+      try ask("/metrics").body.components(separatedBy: "\n").contains(line)
+    }
+    return try samples()
+  }
+}
