@@ -54,9 +54,11 @@ let package = Package(
     .target(
       name: "PusherTesting", dependencies: ["PusherCore", "PusherServer"], swiftSettings: strict
     ),
+    // What the C library tells a program at its start, and Swift reads from /proc.
+    .target(name: "CArguments"),
     .executableTarget(
       name: "pusher-cli",
-      dependencies: ["PusherCore", "PusherServer"],
+      dependencies: ["CArguments", "PusherCore", "PusherServer"],
       swiftSettings: strict
     ),
     // The client under test of `make conformance`; built, never installed.

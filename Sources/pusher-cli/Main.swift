@@ -8,7 +8,7 @@ struct Main {
     Signals.ignoreFileLimit()
     ProcessMemory.hide()
     Signals.outliveQuestions()
-    let words = Array(CommandLine.arguments.dropFirst())
+    let words = ProgramArguments.words()
     Signals.end(run(words, environment: Environment.ofProcess()))
   }
 

@@ -78,7 +78,9 @@ enum TidyRules {
   static func allowedImports(_ source: TidySource) -> Set<String> {
     switch source.target {
     case "pusher-cli":
-      return ["PusherCore", "PusherServer", "Glibc", "Musl", "Darwin", "Synchronization"]
+      let system: Set = ["Glibc", "Musl", "Darwin", "Synchronization"]
+      let ours: Set = ["PusherCore", "PusherServer"]
+      return system.union(ours).union(source.room == "Run" ? ["CArguments"] : [])
     case "PusherTesting": return ["PusherCore", "PusherServer"]
     case "PusherServer": return ["PusherCore", "Synchronization"]
     case "PusherCore": break

@@ -27,6 +27,7 @@ struct TidyCallTests {
   @Test(arguments: [
     ("Sources/PusherCore/HTTP/A.swift", "import Foundation"),
     ("Sources/pusher-cli/A.swift", "internal import Foundation"),
+    ("Sources/pusher-cli/Commands/A.swift", "internal import CArguments"),
     ("Sources/PusherCore/Transport/A.swift", "import Dispatch"),
     ("Sources/PusherCore/HTTP/A.swift", "internal import CSystemOpenSSL"),
     ("Sources/PusherCore/Transport/A.swift", "internal import CSystemZlib"),
@@ -46,6 +47,7 @@ struct TidyCallTests {
     ("Sources/PusherCore/Compression/A.swift", "internal import CSystemZlib"),
     ("Sources/PusherCore/Transport/A.swift", "internal import Glibc"),
     ("Sources/pusher-cli/A.swift", "internal import Glibc\ninternal import PusherCore"),
+    ("Sources/pusher-cli/Run/A.swift", "internal import CArguments"),
     ("Sources/PusherServer/A.swift", "internal import PusherCore"),
   ])
   func `an import inside its fence is fine`(path: String, text: String) {
