@@ -7,7 +7,7 @@
 set -eu
 
 build='make libssl-dev libsodium-dev zlib1g-dev pkg-config binutils g++'
-test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan logrotate mandoc microsocks nginx-light openssl procps prometheus tinyproxy-bin fish zsh"
+test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan faketime logrotate mandoc microsocks nginx-light openssl procps prometheus tinyproxy-bin fish zsh"
 # 100 MB to load: the tests that open a page run where it is there.
 browser='chromium-headless-shell'
 lint='codespell mandoc shellcheck'

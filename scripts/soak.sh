@@ -5,6 +5,7 @@
 #   MINUTES=N         how long (5)
 #   PUSHER_CLI=PATH   the program to measure; without it, dist/pusher-cli is built
 #   FAULTS=N          before it, numbered events through so many random faults (10000); 0 leaves that out
+#   SLEEP=N           after it, the program is stopped for so many seconds and goes on (300); 0 leaves that out
 #   CYCLES=N          after it, so many clients of the library that are made, connected and released (10000); 0 leaves that out
 set -eu
 cd "$(dirname "$0")/.."
@@ -13,6 +14,7 @@ swift=${SWIFT:-swift}
 minutes=${MINUTES:-5}
 faults=${FAULTS:-10000}
 cycles=${CYCLES:-10000}
+sleep=${SLEEP:-300}
 
 scripts/install-packages.sh build
 if [ -z "${PUSHER_CLI:-}" ]; then
@@ -37,6 +39,9 @@ if [ "$faults" -gt 0 ]; then
   PUSHER_CLI_FAULTS=$faults run $((faults / 10 + 300)) NumberedRunTests
 fi
 PUSHER_CLI_SOAK_MINUTES=$minutes run $((minutes * 60 + 300)) SoakTests
+if [ "$sleep" -gt 0 ]; then
+  PUSHER_CLI_SOAK_SLEEP=$sleep run $((sleep + 300)) SoakTests
+fi
 
 # cycle own|shared: clients one after the other; the process must not grow.
 cycle() {

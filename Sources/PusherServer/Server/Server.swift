@@ -93,11 +93,7 @@ package final class Server {
   ) throws(TransportError) -> (incoming: TLSContext?, outgoing: TLSContext?) {
     let isSending = options.applications.contains { $0.webhooks.contains { $0.isSecure } }
     do throws(TLSError) {
-      let incoming: TLSContext? =
-        if let certificate = options.certificateFile {
-          try TLSContext.server(
-            certificateFile: certificate, keyFile: options.keyFile ?? certificate)
-        } else { nil }
+      let incoming = try incomingTLS(options)
       let outgoing =
         isSending
         ? try TLSContext.client(TLSConfiguration(), environment: options.webhooks.trust) : nil
@@ -105,6 +101,19 @@ package final class Server {
     } catch {
       throw .tls(error)
     }
+  }
+
+  private static func incomingTLS(_ options: ServerOptions) throws(TLSError) -> TLSContext? {
+    guard let certificate = options.certificateFile else { return nil }
+    return try TLSContext.server(
+      certificateFile: certificate, keyFile: options.keyFile ?? certificate)
+  }
+
+  /// Reads the certificate and its key again, for new connections; those that are there go on.
+  ///
+  /// - Throws: ``TLSError`` when they cannot be used; then nothing has changed.
+  package func renewCertificate() throws(TLSError) {
+    reception.tls = try Self.incomingTLS(options)
   }
 
   /// Where it listens, with the port that the system picked.

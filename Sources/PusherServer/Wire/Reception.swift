@@ -29,6 +29,8 @@ final class Reception {
   /// Where all connections read to; empty between two calls.
   let scratch = ByteBuffer(capacity: 65_536)
   private(set) var isClosed = false
+  /// What new connections speak TLS with; `nil` for plain ones.
+  var tls: TLSContext?
   private let limit: Int
   private let listener: Listener
   private var table: [ObjectIdentifier: ServerConnection] = [:]
@@ -48,9 +50,10 @@ final class Reception {
     self.loop = loop
     self.limit = limit
     self.limits = limits
+    self.tls = tls
     let door = Door()
     listener = try Listener(loop: loop, host: host, port: port) { descriptor, peer, now in
-      door.reception?.accept(descriptor, peer, tls, at: now)
+      door.reception?.accept(descriptor, peer, at: now)
     }
     address = listener.address
     door.reception = self
@@ -78,9 +81,7 @@ final class Reception {
     for timer in [turnTimer, scanTimer] { loop.remove(timer) }
   }
 
-  private func accept(
-    _ descriptor: Int32, _ peer: SocketAddress?, _ tls: TLSContext?, at now: Instant
-  ) {
+  private func accept(_ descriptor: Int32, _ peer: SocketAddress?, at now: Instant) {
     let connection = ServerConnection(self, descriptor: descriptor, peer: peer, tls: tls, at: now)
     guard table.count < limit else {
       connection.stop(at: now)

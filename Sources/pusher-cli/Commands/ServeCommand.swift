@@ -71,6 +71,8 @@ private final class ServeRun {
   func run() -> ExitStatus {
     Signals.watch(loop) { [unowned self] in
       answerQuestion()
+    } onHangUp: { [unowned self] in
+      renewCertificate()
     } onSignal: { [unowned self] number in
       signal = number
       end()
@@ -96,6 +98,20 @@ private final class ServeRun {
     log?.flush()
     if let signal { Signals.die(of: signal) }
     return status ?? log?.failure ?? .success
+  }
+
+  /// SIGHUP: takes a certificate that was renewed; answers whether there is one, else the server ends.
+  private func renewCertificate() -> Bool {
+    guard let certificate = settings.server.certificateFile, !server.isStopping else {
+      return false
+    }
+    do throws(TLSError) {
+      try server.renewCertificate()
+      diagnostics.notice("read \(certificate) again: new connections get it")
+    } catch {
+      diagnostics.warning("SIGHUP: \(error); the former certificate is kept")
+    }
+    return true
   }
 
   private func end() {

@@ -63,6 +63,8 @@ import Testing
     #expect(counts(2, ["b", "a", "c", "b", "d", "c", "a", "a"]) == ["a 3", "b 2", "(other) 3"])
     #expect(counts(0, ["a", "a"]) == ["(other) 2"])
     #expect(counts(2, []) == [])
+    // A peer's name for it is one of them.
+    #expect(counts(1, ["(other)", "a", "b"]) == ["a 1", "(other) 2"])
   }
 
   @Test func `names that look alike are several, and one that no channel has is none`() {

@@ -68,10 +68,12 @@ struct SoakTests {
     let minutes = try #require(Self.minutes)
     let progress = SharedProgress()
     let server = try ScriptedServer { try Self.play($0, progress.value) }
+    let port = try Loopback.closedPort()
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + [
-        "news", "-q", "--retry-max-delay", "10ms",
+        "news", "-q", "--retry-max-delay", "10ms", "--metrics", "127.0.0.1:\(port)",
       ], output: .file("/dev/null"))
+    let monitor = Monitored(port: port)
     let begin = SystemClock.now()
     func say(_ what: String, _ footprint: Footprint) {
       let (connections, events) = progress.value.withLock { ($0.connections, $0.events) }
@@ -90,6 +92,7 @@ struct SoakTests {
     var worst = start
     while begin.duration(to: SystemClock.now()).inSeconds < minutes * 60 {
       usleep(200_000)
+      guard try monitor.ask("/metrics").status == 200 else { throw Unexpected("no metrics") }
       let footprint = try Footprint(program)
       worst.descriptors = max(worst.descriptors, footprint.descriptors)
       worst.memory = max(worst.memory, footprint.memory)
@@ -103,11 +106,43 @@ struct SoakTests {
     print("soak: most at any moment \(worst)")
     program.send(SIGUSR1)
     print("soak: \(try program.errorLine(containing: " events"))")
+    let metrics = try monitor.ask("/metrics").body
+    for name in ["events", "connections", "gaps", "gap_seconds"] {
+      let line = metrics.split(separator: "\n").first { $0.hasPrefix("pusher_cli_\(name)_total ") }
+      print("soak: \(line ?? "no \(name)")")
+    }
     progress.value.withLock { $0.isOver = true }
     program.send(SIGTERM)
     #expect(try program.wait() == .signalled(SIGTERM))
     #expect(end.descriptors <= start.descriptors + 1)
     #expect(end.memory <= start.memory + 2048, "\(start) became \(end)")
+  }
+
+  private static let sleep = ProcessInfo.processInfo.environment["PUSHER_CLI_SOAK_SLEEP"]
+    .flatMap(UInt32.init)
+
+  @Test(.enabled(if: sleep != nil, "PUSHER_CLI_SOAK_SLEEP is not set"))
+  func `a program that is stopped for minutes by the clock on the wall goes on`() throws {
+    let seconds = try #require(Self.sleep)
+    let server = try LocalServer()
+    let program = try server.subscribe(["news"], "-L", "--retry-max-delay", "50ms")
+    try #expect(server.trigger("news", "e", "\"before\"").ending == .exited(0))
+    #expect(try program.line() == #"{"event":"e","channel":"news","data":"before"}"#)
+    program.send(SIGSTOP)
+    Foundation.sleep(seconds / 2)
+    try #expect(server.trigger("news", "e", "\"meanwhile\"").ending == .exited(0))
+    Foundation.sleep(seconds - seconds / 2)
+    program.send(SIGCONT)
+    var lines: [String] = []
+    repeat {
+      usleep(100_000)
+      _ = try server.trigger("news", "e", "\"after\"")
+      lines.append(try program.line())
+    } while lines.last?.contains("after") == false
+    for line in lines { print("soak: stopped for \(seconds) s: \(line)") }
+    // What had come before the server gave up is printed, and what may be lost is told.
+    let hasMeanwhile = lines.contains { $0.contains("meanwhile") }
+    #expect(hasMeanwhile || lines.contains { $0.contains("pusher-cli:gap") })
   }
 
   private final class SharedProgress: Sendable {

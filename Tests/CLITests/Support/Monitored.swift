@@ -18,6 +18,12 @@ struct Monitored {
     try self.init(line: server.errorLine(containing: "metrics at "), keeping: [server])
   }
 
+  /// A program that was given a port.
+  init(port: UInt16) {
+    url = "http://127.0.0.1:\(port)"
+    kept = []
+  }
+
   private init(line: String, keeping kept: [AnyObject]) throws {
     self.kept = kept
     guard let start = line.range(of: "http://"), line.hasSuffix("/metrics") else {

@@ -31,7 +31,10 @@ extension Flag {
   static let serveTLSCert = Flag(
     "tls-cert", .text("FILE"), of: [.serve], in: .serve, isCommon: true,
     summary: "serve wss and https with this certificate (PEM)",
-    manual: "Serve wss and https with the certificate in FILE, in PEM form.")
+    manual: """
+      Serve wss and https with the certificate in FILE, in PEM form. SIGHUP then does not end the server: it reads the
+      certificate and its key again, for new connections. Files that cannot be used change nothing, and a warning says so.
+      """)
 
   static let serveTLSKey = Flag(
     "tls-key", .text("FILE"), of: [.serve], in: .serve, isCommon: true,
