@@ -18,11 +18,15 @@ if ! pkg-config --exists openssl zlib libsodium 2>/dev/null; then
 fi
 
 # Exclusive access is checked by the tests, whose build has the checks (docs/decisions/0015).
-set -- build -c release --product pusher-cli -Xswiftc -enforce-exclusivity=unchecked
+# The program is the same bytes wherever it is built: without debugging information, which names the folder, and without
+# the compiler's hashes of its own work, which hold the folder's name. It looks for no library beside itself.
+set -- build -c release --product pusher-cli -Xswiftc -enforce-exclusivity=unchecked -debug-info-format none \
+  --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen
 # Only Linux has the Swift libraries outside the system. Runs that use no encrypted channel must not pay for
 # libsodium, so it is linked in where its archive is there: a description of our own names that.
 if [ "$(uname -s)" = Linux ]; then
-  set -- "$@" --static-swift-stdlib
+  # Linked without names for debuggers, the build id is that of the bytes that are left.
+  set -- "$@" --static-swift-stdlib -Xlinker --strip-all
   mkdir -p .build/static
   # The Swift libraries need a little of the C++ library, which as a library of its own costs each run a megabyte.
   archive=$(clang -print-file-name=libstdc++.a 2>/dev/null || cc -print-file-name=libstdc++.a 2>/dev/null || true)

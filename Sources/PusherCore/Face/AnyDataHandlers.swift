@@ -76,8 +76,14 @@ extension JSONValue {
     case .number(let digits): Int(digits) ?? Double(digits) ?? digits
     case .string(let text): text
     case .array(let elements): elements.map { $0.untyped as Any }
-    case .object(let members):
-      Dictionary(members.map { ($0.name, $0.value.untyped as Any) }) { $1 }
+    case .object(let members): Self.untyped(members)
     }
+  }
+
+  // A loop: of Dictionary(_:uniquingKeysWith:) here the compiler of Swift 6.3 makes other code from run to run.
+  private static func untyped(_ members: [Member]) -> [String: Any] {
+    var values: [String: Any] = [:]
+    for member in members { values[member.name] = member.value.untyped as Any }
+    return values
   }
 }
