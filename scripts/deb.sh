@@ -90,7 +90,27 @@ if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
   deb-systemd-invoke stop pusher-serve.service 'pusher-cli@*.service' >/dev/null || true
 fi
 END
-cp "$root/DEBIAN/postinst" "$root/DEBIAN/postrm"
+cat >"$root/DEBIAN/postrm" <<'END'
+#!/bin/sh
+set -e
+# As Debian has it: a unit that was enabled stays so after a removal, for the next installation, and not after a purge.
+# Only links that lead nowhere go: an operator may have put a unit of the same name into /etc.
+units=${DPKG_ROOT:-}/etc/systemd/system
+if [ "$1" = purge ] && [ -d "$units" ]; then
+  find "$units" -mindepth 2 -maxdepth 2 -type l '(' -name pusher-serve.service -o -name 'pusher-cli@*.service' ')' |
+    while IFS= read -r link; do
+      target=$(readlink "$link")
+      case $target in
+        /*) target=${DPKG_ROOT:-}$target ;;
+        *) target=${link%/*}/$target ;;
+      esac
+      [ -e "$target" ] || rm -f "$link"
+    done
+fi
+if [ -d /run/systemd/system ]; then
+  systemctl --system daemon-reload >/dev/null || true
+fi
+END
 chmod 755 "$root/DEBIAN/postinst" "$root/DEBIAN/prerm" "$root/DEBIAN/postrm"
 
 # Kibibytes as dpkg counts them: each file rounded up, one for each folder.
