@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages of the named sets that are missing, and asks nothing.
 #
-#   scripts/install-packages.sh SET...     sets: build, test, browser, lint, bench, package
+#   scripts/install-packages.sh SET...     sets: build, test, browser, lint, bench, container, package
 #
 # Where there is no apt-get it names the packages, and goes on when pkg-config finds the libraries.
 set -eu
@@ -12,7 +12,8 @@ test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan fak
 browser='chromium-headless-shell'
 lint='codespell mandoc shellcheck'
 bench="$build python3 python3-venv ca-certificates curl openssl"
-package="$build debootstrap dpkg-dev iproute2 lintian systemd"
+container="$build ca-certificates"
+package="$container buildah debootstrap dpkg-dev iproute2 lintian openssl systemd"
 
 say() {
   printf '%s\n' "install-packages: $*" >&2
@@ -26,15 +27,16 @@ for set in "$@"; do
     browser) wanted="$wanted $browser" ;;
     lint) wanted="$wanted $lint" ;;
     bench) wanted="$wanted $bench" ;;
+    container) wanted="$wanted $container" ;;
     package) wanted="$wanted $package" ;;
     *)
-      say "no set is called '$set'; there are build, test, browser, lint, bench and package"
+      say "no set is called '$set'; there are build, test, browser, lint, bench, container and package"
       exit 2
       ;;
   esac
 done
 if [ -z "$wanted" ]; then
-  say 'name at least one set: build, test, browser, lint, bench or package'
+  say 'name at least one set: build, test, browser, lint, bench, container or package'
   exit 2
 fi
 
