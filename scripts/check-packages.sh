@@ -4,8 +4,9 @@
 #   scripts/check-packages.sh PROGRAM
 #
 # Both are made twice and must be the same; lintian and systemd-analyze must have nothing against them. Then the package is
-# installed in a bare Debian, used as README shows, upgraded and removed, and its units are run by a systemd there. The bare
-# system needs root and a mirror: what cannot be done without them is skipped, and says so; where CI=true it fails.
+# installed in a bare Debian, used as README shows, upgraded and removed, the image of Containerfile is built there, and the
+# units are run by a systemd there. The bare system needs root and a mirror. What is missing is named, and the rest skipped;
+# where CI=true that fails. What the machine does not allow, such as mounts in many a container, is named and skipped.
 #
 # What stands in single quotes is for apt, dpkg and other shells.
 # shellcheck disable=SC2016
@@ -29,11 +30,22 @@ say() {
   echo "check-packages: $*"
 }
 
-skip() {
+# lack WHAT: something that can be installed is not there, so not all can be checked.
+lack() {
   [ "${CI:-}" != true ] || fail "cannot check all: $*"
   say "skipped: $*"
   exit 0
 }
+
+# unable WHAT: this machine does not allow a step, which no installation changes; all that it allows is checked.
+unable() {
+  say "skipped: $*"
+  exit 0
+}
+
+objdump --private-headers "$program" >"$work/headers" || fail "objdump cannot read $program"
+grep -E '^ *(RPATH|RUNPATH) ' "$work/headers" && fail 'the program looks for libraries in a place of its own'
+say 'libraries: looked for where the system has them'
 
 # Made twice, in another folder, by a user with other habits.
 package=$(scripts/deb.sh "$program" "$work/one")
@@ -60,6 +72,9 @@ tar -xzf "$tarball" -C "$work/unpacked"
 (cd "$work/one" && sha256sum --check --quiet "${tarball##*/}.sha256") || fail 'the checksum beside the tarball is wrong'
 say 'checksums: right'
 
+for tool in lintian systemd-analyze; do
+  command -v "$tool" >/dev/null 2>&1 || fail "$tool is missing: run scripts/install-packages.sh package"
+done
 lintian --fail-on error,warning "$package" 2>"$work/errors" || {
   cat "$work/errors" >&2
   fail 'lintian has something against the package'
@@ -84,21 +99,39 @@ for unit in contrib/systemd/*.service; do
   say "systemd-analyze security: $(sed -n 's/^.*\(Overall.*[0-9]\).*$/\1/p' "$work/findings")"
 done
 
-[ "$(id -u)" -eq 0 ] || skip 'the bare system, which only root can make'
-for tool in debootstrap unshare ip; do
-  command -v "$tool" >/dev/null 2>&1 || skip "the bare system, since $tool is missing"
+scripts/check-container.sh "$program"
+
+[ "$(id -u)" -eq 0 ] || unable 'the bare system, which only root can make'
+for tool in buildah debootstrap unshare ip; do
+  command -v "$tool" >/dev/null 2>&1 || lack "the bare system, since $tool is missing"
 done
+# A container may be forbidden what debootstrap and the sessions need.
+mkdir "$work/probe"
+unshare --mount --net --pid --fork --kill-child sh -e -c '
+  mount -t tmpfs tmpfs "$1"
+  mknod "$1/null" c 1 3
+  : >"$1/null"
+  mkdir "$1/proc"
+  mount -t proc proc "$1/proc"
+  ip link set lo up
+  chroot / true
+' sh "$work/probe" 2>"$work/errors" ||
+  unable "the bare system and the units in it, since this machine does not allow it: $(tail -n 1 "$work/errors")"
 # What is linked to here is there in the same release.
-grep -qx 'ID=debian' /etc/os-release || skip 'the bare system, since this is not Debian'
+grep -qx 'ID=debian' /etc/os-release || unable 'the bare system, since this is not Debian'
 release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' \
   "Codename: $release" 'Component: main' | head -n 1)
-[ -n "$mirror" ] || skip "the bare system, since apt knows no mirror of Debian $release; run apt-get update"
+[ -n "$mirror" ] || lack "the bare system, since apt knows no mirror of Debian $release; run apt-get update"
 
 bare=$work/bare
+# debootstrap does not read apt's settings.
+proxy=''
+eval "$(apt-config shell proxy Acquire::http::Proxy)"
+[ -z "$proxy" ] || export http_proxy="$proxy"
 # Mounts are made where nobody else sees them, and end with the process that needs them.
 unshare --mount debootstrap --variant=minbase "$release" "$bare" "$mirror" >"$work/debootstrap" 2>&1 ||
-  skip "the bare system, since debootstrap failed: $(tail -n 3 "$work/debootstrap")"
+  lack "the bare system, since debootstrap failed: $(tail -n 3 "$work/debootstrap")"
 for file in /etc/resolv.conf /etc/hosts; do
   [ ! -f "$file" ] || cp "$file" "$bare$file"
 done
@@ -136,13 +169,13 @@ sed -n '/^```console$/,/^```$/p' README.md | sed '/^```/d' >"$work/block"
 grep '^{' "$work/block" >"$work/expected"
 grep -q 'pusher-cli serve &' "$bare/packages/session" || fail 'README has no first session'
 
-# alone COMMAND...: in the bare system, by a user without rights, with a loopback of its own and no other network. The
-# arguments of a Swift program come from /proc.
+# alone COMMAND...: in the bare system, by a user without rights, with a loopback of its own and no other network. /proc
+# is not mounted, as in many a chroot.
 alone() {
-  unshare --mount --net --pid --fork --kill-child sh -c '
+  unshare --net --pid --fork --kill-child sh -c '
     bare=$1
     shift
-    ip link set lo up && mount -t proc proc "$bare/proc" &&
+    ip link set lo up &&
       exec timeout 60 chroot --userspec=65534:65534 "$bare" /usr/bin/env -i PATH=/usr/bin:/bin "$@"
   ' sh "$bare" "$@" </dev/null
 }
@@ -165,6 +198,11 @@ inside dpkg-query --show --showformat='${Version} ${db:Status-Status}' pusher-cl
 session
 say 'upgraded, and the session again'
 
+# Enabled as systemctl does it, and one whose unit the operator has made.
+systemctl --root="$bare" --quiet enable pusher-serve.service pusher-cli@shop.service
+wants=$bare/etc/systemd/system/multi-user.target.wants
+cp "$bare/lib/systemd/system/pusher-cli@.service" "$bare/etc/systemd/system/pusher-cli@own.service"
+ln -s ../pusher-cli@own.service "$wants"
 inside dpkg --listfiles pusher-cli
 cp "$work/said" "$work/files"
 inside dpkg --remove pusher-cli
@@ -172,17 +210,31 @@ while IFS= read -r path; do
   [ -d "$bare$path" ] || [ ! -e "$bare$path" ] || fail "removed, but $path is still there"
 done <"$work/files"
 mv "$bare/packages" "$work/packages"
-left=$(cd "$bare" && find . -path ./var/lib/dpkg -prune -o -name '*pusher*' -print)
+left=$(cd "$bare" && find . -path ./var/lib/dpkg -prune -o -path ./etc/systemd -prune -o -name '*pusher*' -print)
 [ "$left" = ./etc/pusher-cli ] || fail "removed, but there is $left"
+left=$(cd "$wants" && echo *pusher*)
+[ "$left" = 'pusher-cli@own.service pusher-cli@shop.service pusher-serve.service' ] ||
+  fail "removed, and what is enabled is: $left"
 [ "$(ls "$bare/etc/pusher-cli")" = shop.env ] || fail 'removed, with the configuration'
 inside dpkg --purge pusher-cli
 left=$(find "$bare/var/lib/dpkg" -name '*pusher*')
 [ -z "$left" ] || fail "purged, but there is $left"
-say 'removed: only the configuration is left'
+left=$(cd "$wants" && echo *pusher*)
+[ "$left" = pusher-cli@own.service ] || fail "purged, and what is enabled is: $left"
+rm "$wants/pusher-cli@own.service" "$bare/etc/systemd/system/pusher-cli@own.service"
+say 'removed: only the configuration is left; purged: nothing is enabled any more'
 
 cp -R "$work/unpacked" "$bare/unpacked"
 alone sh -c '/unpacked/*/pusher-cli --version' >"$work/said" 2>&1 || fail "unpacked, it says: $(cat "$work/said")"
 say "the tarball's program runs there: $(cat "$work/said")"
+
+status=0
+scripts/check-image.sh "$program" "$bare" 2>"$work/errors" || status=$?
+case $status in
+  0) ;;
+  77) say "skipped: the image: $(cat "$work/errors")" ;;
+  *) fail "$(cat "$work/errors")" ;;
+esac
 
 mv "$work/packages" "$bare/packages"
 inside apt-get -q -y --no-install-recommends install systemd "/packages/${newer##*/}"
@@ -190,6 +242,6 @@ status=0
 scripts/check-units.sh "$bare" 2>"$work/errors" || status=$?
 case $status in
   0) say 'units: run by a systemd' ;;
-  77) skip "the units in a systemd: $(cat "$work/errors")" ;;
+  77) unable "the units in a systemd: $(cat "$work/errors")" ;;
   *) fail "$(cat "$work/errors")" ;;
 esac
