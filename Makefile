@@ -87,7 +87,7 @@ dist: ## build the tarball with checksums: dist/pusher-cli-VERSION-linux-ARCH.ta
 packagecheck: ## check the packages and units; install, use, upgrade and remove in a bare system
 	@scripts/install-packages.sh package
 	@$(MAKE) --no-print-directory build
-	@scripts/check-packages.sh $(PROGRAM)
+	@scripts/check-packages.sh $(PROGRAM) $(RELEASE)
 
 clean: ## remove everything that was built
 	rm -rf .build .build-* dist
