@@ -21,7 +21,8 @@ final class OutputFile {
   /// - Parameters:
   ///   - terminator: The byte after each line.
   ///   - warn: Is told of such a line.
-  /// - Throws: ``FileFault`` with the reason when it cannot be written, and for pipes and devices, which a shell's `>` is for.
+  /// - Throws: ``FileFault`` with the reason when it cannot be written, and for pipes and devices, which a shell's `>` is for;
+  ///   it is one of the disk when that has no room to end the line.
   init(_ path: String, terminator: UInt8, warn: (String) -> Void) throws(FileFault) {
     (self.path, self.terminator) = (path, terminator)
     switch FileReplacement.writablePlace(path) {
@@ -41,7 +42,7 @@ final class OutputFile {
     case .torn:
       warn("'\(path)' ends in the middle of a line: that line is ended now, and new ones follow it")
       if let fault = SystemCalls.writeWhole([terminator], to: descriptor) {
-        throw FileFault(reason: "\(fault)")
+        throw FileFault(reason: "\(fault)", isOfDisk: true)
       }
     }
   }

@@ -12,24 +12,30 @@ extension PrintingRun {
     _ body: (EventLoop, OutputDescriptor) throws -> ExitStatus
   ) -> ExitStatus {
     diagnostics.outcome {
-      guard let descriptor = try output(settings, diagnostics) else {
+      switch try output(settings, diagnostics) {
+      case .success(let descriptor?): return try body(EventLoop(), descriptor)
+      case .success(nil):
         diagnostics.error("standard output is closed; there is nowhere to print events")
         return .output
+      case .failure(let fault):
+        return diagnostics.cannotPrint(fault.reason, to: settings?.outputFile)
       }
-      return try body(EventLoop(), descriptor)
     }
   }
 
   /// Where to print: the file of `--output-file`, else standard output; `nil` when that is closed.
+  ///
+  /// A disk that takes nothing is nobody's mistake, and the failure here: a service manager may try again.
   private static func output(
     _ settings: PrintSettings?, _ diagnostics: Diagnostics
-  ) throws(UsageError) -> OutputDescriptor? {
-    guard let settings, let path = settings.outputFile else { return OutputDescriptor() }
+  ) throws(UsageError) -> Result<OutputDescriptor?, FileFault> {
+    guard let settings, let path = settings.outputFile else { return .success(OutputDescriptor()) }
     do throws(FileFault) {
       let file = try OutputFile(
         path, terminator: settings.terminator, warn: { diagnostics.warning($0) })
-      return OutputDescriptor(file)
+      return .success(OutputDescriptor(file))
     } catch {
+      guard !error.isOfDisk else { return .failure(error) }
       throw UsageError("--output-file: cannot write '\(path)': \(error.reason)")
     }
   }

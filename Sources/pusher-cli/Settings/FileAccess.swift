@@ -22,9 +22,11 @@ struct FileAccess: Sendable {
   var isProvided: @Sendable (_ path: String) -> Bool = { _ in false }
 }
 
-/// Why a file could not be read, in words.
+/// Why a file could not be read or written, in words.
 struct FileFault: Error, Equatable {
   let reason: String
+  /// Whether the disk took nothing, which may be over the next time.
+  var isOfDisk = false
 }
 
 extension FileAccess {

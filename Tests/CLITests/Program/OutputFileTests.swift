@@ -160,6 +160,16 @@ struct OutputFileTests {
     #expect(torn.count == 1 && all.count(where: { $0.hasSuffix("}") }) >= 200)
   }
 
+  /// A service manager does not try again after a usage error.
+  @Test(.enabled(if: PusherCLI.bearsFileLimits))
+  func `a start ends with 6 while the disk has no room to end the torn line`() throws {
+    try String(repeating: "x", count: 1024).write(toFile: path, atomically: true, encoding: .utf8)
+    let arguments = ["subscribe", "--local", "news", "--output-file", path]
+    let result = try PusherCLI.limited(blocks: 2, arguments, output: .pipe).result()
+    #expect(result.ending == .exited(6))
+    #expect(result.errorText.contains("cannot write to '\(path)': "))
+  }
+
   @Test func `a folder, a pipe, a device and a link are refused`() throws {
     let (folder, pipe, link) = (path + "d", path + "p", path + "l")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
