@@ -16,7 +16,7 @@ FISHDIR  = $(SHAREDIR)/fish/vendor_completions.d
 export SWIFT
 
 .DEFAULT_GOAL := build
-.PHONY: demo build docs man examples test lint format conformance bench soak fuzz tsan asan install uninstall deb dist packagecheck \
+.PHONY: demo build docs man examples recipes test lint format conformance bench soak fuzz tsan asan install uninstall deb dist packagecheck \
   clean help
 
 demo: ## install what a build needs, build, and show live events from a local server
@@ -36,6 +36,10 @@ man: ## write the manual from its template and the flag table
 examples: ## build the programs of Examples/ and run them against a local server
 	@$(MAKE) --no-print-directory build
 	@scripts/examples.sh $(PROGRAM)
+
+recipes: ## run the recipes for Redis, PostgreSQL, NATS, Kafka, syslog and S3 against the engines, and count
+	@$(MAKE) --no-print-directory build
+	@scripts/recipes.sh $(PROGRAM)
 
 test: ## install what the tests need and run them all
 	@scripts/test.sh

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages of the named sets that are missing, and asks nothing.
 #
-#   scripts/install-packages.sh SET...     sets: build, test, browser, lint, bench, container, package
+#   scripts/install-packages.sh SET...     sets: build, test, browser, lint, bench, container, package, engines
 #
 # Where there is no apt-get it names the packages, and goes on when pkg-config finds the libraries.
 set -eu
@@ -14,6 +14,7 @@ lint='codespell mandoc shellcheck'
 bench="$build python3 python3-venv ca-certificates curl openssl"
 container="$build ca-certificates"
 package="$container buildah debootstrap dpkg-dev iproute2 lintian openssl systemd"
+engines="$build python3 python3-venv ca-certificates kcat nats-server postgresql redis-server redis-tools rsyslog systemd"
 
 say() {
   printf '%s\n' "install-packages: $*" >&2
@@ -29,14 +30,15 @@ for set in "$@"; do
     bench) wanted="$wanted $bench" ;;
     container) wanted="$wanted $container" ;;
     package) wanted="$wanted $package" ;;
+    engines) wanted="$wanted $engines" ;;
     *)
-      say "no set is called '$set'; there are build, test, browser, lint, bench, container and package"
+      say "no set is called '$set'; there are build, test, browser, lint, bench, container, package and engines"
       exit 2
       ;;
   esac
 done
 if [ -z "$wanted" ]; then
-  say 'name at least one set: build, test, browser, lint, bench, container or package'
+  say 'name at least one set: build, test, browser, lint, bench, container, package or engines'
   exit 2
 fi
 
@@ -71,7 +73,14 @@ fi
 
 say "installing$missing"
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+policy=''
+trap 'rm -f "$log"; [ -z "$policy" ] || $as_root rm -f "$policy"' EXIT
+# What is installed here is started by hand: Debian asks this file whether it may start a service.
+if [ ! -e /usr/sbin/policy-rc.d ]; then
+  policy=/usr/sbin/policy-rc.d
+  # shellcheck disable=SC2086
+  printf '#!/bin/sh\nexit 101\n' | $as_root install -m 755 /dev/stdin "$policy"
+fi
 # Word splitting is meant: both variables hold lists of words.
 # shellcheck disable=SC2086
 if ! {

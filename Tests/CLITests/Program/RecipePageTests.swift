@@ -4,7 +4,17 @@ import Testing
 
 @Suite("docs/recipes.md, run as it is printed", .runsPrograms)
 struct RecipePageTests {
-  private static let blocks = (try? Documentation.fenced("docs/recipes.md")) ?? []
+  /// The last part has engines of its own: `make recipes` runs its blocks, and fails when one of them is left out.
+  private static let engines = "\n## The engines that events go to\n"
+  private static let page = (try? Documentation.text("docs/recipes.md")) ?? ""
+  private static let all = Documentation.fenced(text: page)
+  private static let blocks = Documentation.fenced(text: page.components(separatedBy: engines)[0])
+
+  @Test func `the part about engines is the last one, and its blocks are others`() {
+    let parts = Self.page.components(separatedBy: Self.engines)
+    #expect(parts.count == 2 && parts.last?.contains("\n## ") == false)
+    #expect(Self.blocks.count < Self.all.count)
+  }
 
   /// The blocks that are neither files nor shown as output.
   private static var scripts: [(kind: String, text: String)] {
@@ -45,7 +55,7 @@ struct RecipePageTests {
 
   @Test(.needs(.program("shellcheck")))
   func `shellcheck has nothing to say about them`() throws {
-    for (kind, text) in Self.blocks where ["sh", "bash"].contains(kind) {
+    for (kind, text) in Self.all where ["sh", "bash"].contains(kind) {
       // The first line is typed, and `cd` tells itself when there is no such folder.
       let left = text.hasPrefix("cd project; ") ? ["--exclude=SC2164"] : []
       let result = try PusherCLI.tool(

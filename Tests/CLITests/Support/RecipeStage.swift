@@ -125,7 +125,12 @@ enum Documentation {
 
   /// The fenced blocks of a page, with what stands after the fence.
   static func fenced(_ page: String) throws -> [(kind: String, text: String)] {
-    try text(page).components(separatedBy: "\n```").enumerated().filter { $0.offset % 2 == 1 }.map {
+    fenced(text: try text(page))
+  }
+
+  /// The same of a text.
+  static func fenced(text: String) -> [(kind: String, text: String)] {
+    text.components(separatedBy: "\n```").enumerated().filter { $0.offset % 2 == 1 }.map {
       let lines = $0.element.components(separatedBy: "\n")
       return (lines[0], lines.dropFirst().joined(separator: "\n"))
     }
