@@ -99,7 +99,9 @@ systemctl stop pusher-serve 'pusher-cli@*' || fail 'they do not stop'
 for unit in pusher-serve pusher-cli@shop; do
   [ "$(show $unit Result)" = success ] || fail "$unit stopped with $(show $unit Result)"
 done
-systemctl start pusher-serve pusher-cli@news || fail 'they do not start again'
+# One after the other: a feed whose first connection is refused ends.
+systemctl start pusher-serve || fail 'pusher-serve does not start again'
+systemctl start pusher-cli@news || fail 'pusher-cli@news does not start again'
 dpkg --remove pusher-cli >/dev/null || fail 'the package cannot be removed'
 for unit in pusher-serve pusher-cli@news; do
   systemctl --quiet is-active $unit && fail "$unit runs without its package"
