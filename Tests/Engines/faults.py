@@ -1,6 +1,7 @@
 """What goes wrong beside an engine that is down: the table of faults, two forwarders, and kills at random moments."""
 
 import http.server
+import itertools
 import json
 import os
 import pathlib
@@ -344,14 +345,20 @@ def kills(page):
     seed = int(os.environ.get("SEED", "20261122"))
     chance = random.Random(seed)
     stage = Stage(page)
-    source = stage.folder / "flood.jsonl"
-    # Numbered by their names, of a seeded size each.
-    with open(source, "w") as file:
-        for number in range(200_000):
-            data = "x" * chance.randrange(1, 4000)
-            file.write(json.dumps({"event": f"n-{number}", "channel": "orders", "data": data}) + "\n")
-    with open(source, "rb") as text:
-        flood = stage.start(["pusher-cli", "trigger", "-"], stdin=text)
+    flood = stage.start(["pusher-cli", "trigger", "-"], stdin=subprocess.PIPE)
+
+    def pour():
+        """Numbered by their names, of a seeded size each, until the end."""
+        sizes = random.Random(seed)
+        try:
+            for number in itertools.count():
+                data = "x" * sizes.randrange(1, 4000)
+                line = json.dumps({"event": f"n-{number}", "channel": "orders", "data": data})
+                flood.popen.stdin.write(line.encode() + b"\n")
+        except OSError:
+            pass
+
+    threading.Thread(target=pour, daemon=True).start()
     place = stage.folder / "events.jsonl"
     warned, began = 0, time.monotonic()
     for _ in range(count):
@@ -363,7 +370,7 @@ def kills(page):
         warned += sum("ends in the middle of a line" in line for line in program.told())
         program.end()
         if flood.is_over():
-            raise Failure("the flood was too short")
+            raise Failure(f"the flood has ended: {flood.told()}")
     flood.end()
     # The next start ends a line that the last kill has torn.
     last = stage.start(["pusher-cli", "subscribe", "orders", "--output-file", str(place), "--timeout", "200ms"])
