@@ -41,10 +41,12 @@ let package = Package(
       pkgConfig: "libsodium",
       providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]
     ),
+    // What the system's own modules for Swift leave out.
+    .systemLibrary(name: "CSystemEpoll"),
     .target(
       name: "PusherCore",
       dependencies: [
-        "CSystemOpenSSL", "CSystemZlib",
+        "CSystemEpoll", "CSystemOpenSSL", "CSystemZlib",
         .target(name: "CSystemSodium", condition: .when(traits: ["Encryption"])),
       ],
       swiftSettings: strict

@@ -90,7 +90,7 @@ enum TidyRules {
     case "Crypto": return ["CSystemOpenSSL", "CSystemSodium"]
     case "TLS": return ["CSystemOpenSSL"]
     case "Compression": return ["CSystemZlib"]
-    case "Transport": return ["Glibc", "Musl", "Darwin", "Synchronization"]
+    case "Transport": return ["CSystemEpoll", "Glibc", "Musl", "Darwin", "Synchronization"]
     case "Feed", "Signing", "Face", "API": return ["Synchronization"]
     default: return []
     }

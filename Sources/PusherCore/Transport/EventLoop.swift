@@ -6,10 +6,11 @@
   internal import Darwin
 #endif
 
-/// Waits for many descriptors and deadlines on one thread, by `poll`.
+/// Waits for many descriptors and deadlines on one thread, by `poll` and, where there is one, a ``ReadinessSet``.
 ///
 /// Once around: posted work, the hooks of ``beforeWait(_:)``, the wait, then every source that is ready or late. Nothing
-/// is allocated once the number of sources has settled.
+/// is allocated once the number of sources has settled. A usual source is asked for its interest before every wait; a
+/// ``TellingSource`` only after it has told, so that thousands of idle sockets cost nothing.
 @safe package final class EventLoop {
   /// For other threads and signal handlers.
   package let wakeUp: WakeUp
@@ -26,19 +27,31 @@
     var deadline: Instant?
   }
 
-  /// A sleeping machine stops the clock of `poll` but not ours, so a long wait is split.
+  /// A sleeping machine stops the clock of `poll` but not ours, and a wait without a limit hides that the process was
+  /// stopped: so a long wait is split.
   private static let longestWait: Int64 = 10_000
 
+  /// The telling sources; `nil` where the system has no such set, and they are asked like all others.
+  private let telling = ReadinessSet()
   private var slots: [Slot] = []
   private var places: [ObjectIdentifier: Int] = [:]
   private var holes = 0
-  /// What `poll` looks at; the first entry is the wake-up pipe.
+  /// What `poll` looks at; the first entry is the wake-up pipe, the second the set of the telling sources.
   private var entries: UnsafeMutableBufferPointer<pollfd>
   /// The slot of each entry of `entries`.
   private var owners: [Int] = []
   private var hooks: [() -> Void] = []
   private var members: [any LoopMember] = []
   private var isStopping = false
+  /// Whether this round comes late, because the thread was busy, or the process or the machine asleep.
+  ///
+  /// Anything that is ready may have been so for long.
+  package private(set) var hasStalled = false
+  /// When the last wait was over.
+  private var lastReturn: Instant?
+
+  /// What is late by less is not.
+  private static let stallTime = Duration.milliseconds(100)
 
   package init() throws(TransportError) {
     wakeUp = try WakeUp()
@@ -58,6 +71,23 @@
     guard places[key] == nil else { return }
     places[key] = slots.count
     slots.append(Slot(source: source))
+  }
+
+  /// Takes a source in that tells when its interest may have changed.
+  package func add(telling source: any TellingSource) {
+    guard let telling else { return add(source) }
+    telling.add(source)
+  }
+
+  /// Lets go of a telling source, whose descriptor must still be open.
+  package func remove(telling source: any TellingSource) {
+    guard source.place != nil else { return remove(source) }
+    telling?.remove(source)
+  }
+
+  /// A telling source's interest may have changed: it is asked before the next wait.
+  package func tell(_ source: any TellingSource) {
+    telling?.tell(source)
   }
 
   /// Lets go of a source, which is not called again.
@@ -106,9 +136,31 @@
       if isStopping { return }
       compact()
       let (count, deadline) = gather()
-      let isReady = wait(count, until: deadline)
-      dispatch(isReady ? count : 0, at: now)
+      let begin = now
+      let limit = Self.milliseconds(from: begin, to: deadline)
+      let isReady = wait(count, limit)
+      let end = now
+      noteStall(from: begin, to: end, limit)
+      dispatch(isReady ? count : 0, at: end)
     }
+  }
+
+  /// Notes whether the thread came late to its wait, or back from it.
+  ///
+  /// A stop that is shorter than the rest of the wait, ``longestWait`` at most, cannot be told from the wait.
+  private func noteStall(from begin: Instant, to end: Instant, _ limit: Int32) {
+    let wasBusy = lastReturn.map { $0.duration(to: begin) > Self.stallTime } ?? false
+    let overslept = begin.duration(to: end) > .milliseconds(Int64(limit)) + Self.stallTime
+    hasStalled = wasBusy || overslept
+    lastReturn = end
+  }
+
+  /// How long to wait, ``longestWait`` at most.
+  private static func milliseconds(from now: Instant, to deadline: Instant?) -> Int32 {
+    guard let deadline else { return Int32(longestWait) }
+    let left = max(now.duration(to: deadline).wholeNanoseconds, 0)
+    let roundedUp = left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0)
+    return Int32(min(roundedUp, longestWait))
   }
 
   /// Closes the gaps that removals left; not during a round, when slots are being walked.
@@ -123,14 +175,16 @@
 
   /// Asks every source; answers how many entries there are for `poll`, and the earliest deadline.
   private func gather() -> (count: Int, deadline: Instant?) {
-    if unsafe entries.count <= slots.count {
+    var earliest = telling?.update { add($0) }
+    if unsafe entries.count <= slots.count + 1 {
       unsafe entries.deallocate()
-      unsafe entries = .allocate(capacity: slots.count * 2 + 1)
+      unsafe entries = .allocate(capacity: slots.count * 2 + 2)
     }
     unsafe entries[0] = pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)
+    // A negative descriptor is passed over.
+    unsafe entries[1] = pollfd(fd: telling?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)
     owners.removeAll(keepingCapacity: true)
-    owners.append(-1)
-    var earliest: Instant?
+    owners += [-1, -1]
     for place in slots.indices {
       guard let interest = slots[place].source?.interest else { continue }
       slots[place].deadline = interest.deadline
@@ -148,13 +202,7 @@
   }
 
   /// True when a descriptor is ready, false when only time has passed or a signal has come.
-  private func wait(_ count: Int, until deadline: Instant?) -> Bool {
-    var milliseconds: Int32 = -1
-    if let deadline {
-      let left = max(now.duration(to: deadline).wholeNanoseconds, 0)
-      let roundedUp = left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0)
-      milliseconds = Int32(min(roundedUp, Self.longestWait))
-    }
+  private func wait(_ count: Int, _ milliseconds: Int32) -> Bool {
     do throws(SystemError) {
       let used = unsafe UnsafeMutableBufferPointer(rebasing: entries[..<count])
       return try unsafe Syscalls.pollDescriptors(used, milliseconds: milliseconds) > 0
@@ -183,29 +231,47 @@
   /// Calls the sources that were there before the wait and are there still.
   private func dispatch(_ count: Int, at now: Instant) {
     if count > 0 && (unsafe entries[0].revents) != 0 { wakeUp.drain() }
-    for index in 1..<max(count, 1) {
+    for index in 2..<max(count, 2) {
       let revents = Int32(unsafe entries[index].revents)
       guard revents != 0, let source = slots[owners[index]].source else { continue }
       source.ready(unsafe Self.events(entries[index]), at: now)
     }
+    if count > 0 && (unsafe entries[1].revents) != 0 { telling?.dispatchReady(at: now) }
     // Those added meanwhile have no deadline yet, and are asked before the next wait.
-    for place in latePlaces(at: now) {
-      slots[place].deadline = nil
-      guard let source = slots[place].source else { continue }
-      // Being ready may have moved the deadline.
-      if let current = source.interest.deadline, current <= now { source.expired(at: now) }
+    for late in lateOnes(at: now) {
+      switch late.who {
+      case .slot(let place): expire(place, at: now)
+      case .telling(let source): telling?.expire(source, at: now)
+      }
     }
   }
 
-  /// The slots whose deadline has passed, the earliest first: a late loop keeps their order.
-  private func latePlaces(at now: Instant) -> [Int] {
-    var late: [(deadline: Instant, place: Int)] = []
+  private func expire(_ place: Int, at now: Instant) {
+    slots[place].deadline = nil
+    guard let source = slots[place].source else { return }
+    // Being ready may have moved the deadline.
+    if let current = source.interest.deadline, current <= now { source.expired(at: now) }
+  }
+
+  /// A source whose deadline has passed.
+  private enum Late {
+    case slot(Int)
+    case telling(any TellingSource)
+  }
+
+  /// The sources whose deadline has passed, the earliest first: a late loop keeps their order.
+  private func lateOnes(at now: Instant) -> [(deadline: Instant, order: Int, who: Late)] {
+    var late: [(deadline: Instant, order: Int, who: Late)] = []
     for place in slots.indices {
-      if let deadline = slots[place].deadline, deadline <= now { late.append((deadline, place)) }
+      if let deadline = slots[place].deadline, deadline <= now {
+        late.append((deadline, place, .slot(place)))
+      }
     }
-    guard late.count > 1 else { return late.map(\.place) }
-    late.sort { ($0.deadline, $0.place) < ($1.deadline, $1.place) }
-    return late.map(\.place)
+    for (deadline, source) in telling?.late(at: now) ?? [] {
+      late.append((deadline, late.count + slots.count, .telling(source)))
+    }
+    if late.count > 1 { late.sort { ($0.deadline, $0.order) < ($1.deadline, $1.order) } }
+    return late
   }
 
   private static func events(_ entry: pollfd) -> PollEvents {

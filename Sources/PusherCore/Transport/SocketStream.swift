@@ -39,7 +39,11 @@ package final class SocketStream {
 
   package weak var delegate: (any SocketStreamDelegate)?
   /// False stops reading, which slows the other side.
-  package var wantsRead = true
+  package var wantsRead = true {
+    didSet { if wantsRead != oldValue { loop.tell(self) } }
+  }
+  /// Where the loop keeps it.
+  package var place: LoopPlace?
   /// Whether received bytes are still read after writing fails: until the end, which then throws the reason, writes are
   /// dropped.
   package var readsOnWhenBroken = false
@@ -70,16 +74,22 @@ package final class SocketStream {
   let loop: EventLoop
   let tls: TLSContext?
   let serverName: String?
-  var state: State
+  var state: State {
+    didSet { loop.tell(self) }
+  }
   var descriptor: Int32 = -1
   var engine: TLSEngine?
   /// Ciphertext that the socket did not take yet.
   let outgoing = ByteBuffer(capacity: 64)
-  var callerHasMore = false
+  var callerHasMore = false {
+    didSet { if callerHasMore != oldValue { loop.tell(self) } }
+  }
   /// Unread bytes from the proxy, and from the server after the proxy's answer.
   var early: ByteBuffer?
   /// No more bytes will come from the socket.
-  var inputIsOver = false
+  var inputIsOver = false {
+    didSet { loop.tell(self) }
+  }
   /// The caller knows that the stream has ended.
   var endWasRead = false
   /// Until when the stream has to be open.
@@ -90,7 +100,7 @@ package final class SocketStream {
     self.state = state
     self.tls = tls
     self.serverName = serverName
-    loop.add(self)
+    loop.add(telling: self)
   }
 
   deinit {
@@ -143,9 +153,10 @@ package final class SocketStream {
     case .connecting(let connector, _): connector.cancel()
     case .starting, .adopted, .tunnelling, .handshaking, .open, .closed: break
     }
+    // The last chance of an alert that says why.
+    if descriptor >= 0 { try? flush() }
+    loop.remove(telling: self)
     if descriptor >= 0 {
-      // The last chance of an alert that says why.
-      try? flush()
       Syscalls.closeDescriptor(descriptor)
       descriptor = -1
     }
@@ -154,6 +165,5 @@ package final class SocketStream {
     callerHasMore = false
     early = nil
     engine = nil
-    loop.remove(self)
   }
 }

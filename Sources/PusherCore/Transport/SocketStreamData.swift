@@ -8,6 +8,8 @@ extension SocketStream {
     do throws(TransportError) {
       let result: ReadResult
       if let engine {
+        // What is left inside TLS changes what is waited for.
+        loop.tell(self)
         result = try readSecure(engine, into: buffer, atMost: atMost)
       } else {
         result = try readPlain(into: buffer, atMost: atMost)
@@ -123,6 +125,7 @@ extension SocketStream {
     guard outputFailure == nil else { return buffer.removeAll() }
     do throws(TransportError) {
       if let engine {
+        loop.tell(self)
         try writeSecure(engine, from: buffer)
       } else {
         try send(buffer)

@@ -1,5 +1,5 @@
 // The loop's calls, and the way from a connected socket to an open stream.
-extension SocketStream: LoopSource {
+extension SocketStream: TellingSource {
   package var interest: LoopInterest {
     switch state {
     case .starting, .adopted:

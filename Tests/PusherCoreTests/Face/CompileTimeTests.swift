@@ -27,7 +27,8 @@ import Testing
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let built = URL(filePath: tests).deletingLastPathComponent().appending(path: "Modules")
     let places =
-      [built] + ["OpenSSL", "Zlib", "Sodium"].map { root.appending(path: "Sources/CSystem\($0)") }
+      [built]
+      + ["Epoll", "OpenSSL", "Zlib", "Sodium"].map { root.appending(path: "Sources/CSystem\($0)") }
     let compiler = Process()
     compiler.executableURL = URL(filePath: "/usr/bin/env")
     compiler.currentDirectoryURL = folder

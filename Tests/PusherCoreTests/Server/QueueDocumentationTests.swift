@@ -111,6 +111,7 @@ struct QueueDocumentationTests {
       "WebhookPolicy.queue": webhooks.queue, "WebhookPolicy.queuedBytes": webhooks.queuedBytes,
       "DelayedNotices.limit": DelayedNotices.limit, "RefusalReport.limit": RefusalReport.limit,
       "WebhookReceiver.connectionLimit": WebhookReceiver.connectionLimit,
+      "MonitoringEndpoint.connectionLimit": MonitoringEndpoint.connectionLimit,
       "WebhookReceiver.bodyLimit": WebhookReceiver.bodyLimit,
       "HTTPHeadLimits.bytes": heads.bytes, "HTTPHeadLimits.headers": heads.headers,
       "WebSocketLimits.message": sockets.message,

@@ -1,0 +1,52 @@
+// epoll(7), which Swift's Glibc module does not have. Other systems get a set that cannot be made.
+#ifndef PUSHER_CSYSTEM_EPOLL_SHIM_H
+#define PUSHER_CSYSTEM_EPOLL_SHIM_H
+
+#include <errno.h>
+#include <stdint.h>
+
+#ifdef __linux__
+
+#include <sys/epoll.h>
+
+// A new set; -1 with errno where there is none.
+static inline int pusher_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+// Watches a descriptor anew, for changed events, or no more (EPOLL_CTL_ADD, _MOD, _DEL); 0, or the error's number.
+static inline int pusher_epoll_control(int set, int operation, int descriptor, uint32_t events, uint64_t data) {
+  struct epoll_event event = {.events = events, .data.u64 = data};
+  return epoll_ctl(set, operation, descriptor, &event) ? errno : 0;
+}
+
+// The ready ones, `most` at most, without waiting; how many there are.
+static inline int pusher_epoll_collect(int set, uint64_t *data, uint32_t *events, int most) {
+  enum { room = 256 };
+  struct epoll_event ready[room];
+  int count = epoll_wait(set, ready, most < room ? most : room, 0);
+  for (int index = 0; index < count; index++) {
+    data[index] = ready[index].data.u64;
+    events[index] = ready[index].events;
+  }
+  return count < 0 ? 0 : count;
+}
+
+#else
+
+static inline int pusher_epoll_create(void) { errno = ENOSYS; return -1; }
+
+static inline int pusher_epoll_control(int set, int operation, int descriptor, uint32_t events, uint64_t data) {
+  (void)set, (void)operation, (void)descriptor, (void)events, (void)data;
+  return ENOSYS;
+}
+
+static inline int pusher_epoll_collect(int set, uint64_t *data, uint32_t *events, int most) {
+  (void)set, (void)data, (void)events, (void)most;
+  return 0;
+}
+
+#endif
+
+// The operations, which are Linux's numbers, and macros there.
+enum { pusher_epoll_add = 1, pusher_epoll_remove = 2, pusher_epoll_change = 3 };
+
+#endif
