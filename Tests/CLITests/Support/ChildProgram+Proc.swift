@@ -47,7 +47,9 @@ extension ChildProgram {
 
   /// Waits until the program has said that its reader is slow.
   func awaitFullPipe() throws {
-    try waitUntil("the output is full") { peekAtErrors().contains("slow") }
+    try waitUntil("the output is full; standard error has '\(pendingErrors)'") {
+      peekAtErrors().contains("slow")
+    }
   }
 
   /// The most memory the process has had, in KiB.
