@@ -49,6 +49,8 @@ package struct EventSourceSession {
   private var reconnector: Reconnector
   private var hasReceivedEvent = false
   private var lastActivity = Instant(nanoseconds: 0)
+  /// Until when everything that the stream was sent is known to have come.
+  private var delivered: Instant?
   private var isPaused = false
 
   /// - Parameter random: Where the jitter comes from.
@@ -112,6 +114,7 @@ package struct EventSourceSession {
     guard case .connecting = phase else { return }
     phase = .open(since: now)
     lastActivity = now
+    delivered = now
     reconnector.noteOpen()
     outbox.append(.report(.opened))
     if let start = reconnector.closeGap(at: now) {
@@ -128,6 +131,11 @@ package struct EventSourceSession {
   /// Bytes came in.
   package mutating func noteActivity(at now: Instant) {
     lastActivity = now
+  }
+
+  /// Everything that was sent by `now` was handed out, so a later loss cannot affect it.
+  package mutating func noteDelivery(at now: Instant) {
+    delivered = now
   }
 
   /// An event came: the stream works, so a later loss begins a new count of attempts.
@@ -156,7 +164,7 @@ package struct EventSourceSession {
   package mutating func lost(_ loss: ConnectionLoss, at now: Instant) {
     switch phase {
     case .open(let since):
-      reconnector.openGap(at: now)
+      reconnector.openGap(at: delivered ?? now)
       if hasReceivedEvent || since.duration(to: now) >= Reconnector.stableAfter {
         reconnector.noteStable()
       }

@@ -107,6 +107,10 @@ extension EventStreamFeed: EventStreamFeedConnectionDelegate {
   }
 
   package func connectionDelivered(at now: Instant) {
+    session.noteDelivery(at: now)
+  }
+
+  package func connectionReadFields() {
     guard let time = parser.reconnectionTime, time != knownReconnectionTime else { return }
     knownReconnectionTime = time
     perform { session, _ in session.setReconnectionTime(milliseconds: time) }

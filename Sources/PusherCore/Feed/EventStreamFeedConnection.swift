@@ -10,6 +10,8 @@ package protocol EventStreamFeedConnectionDelegate: FeedConnectionDelegate {
   func connectionFinished(at now: Instant)
   /// The stream has brought an event.
   func connectionReceivedEvent()
+  /// The fields of all lines so far are known.
+  func connectionReadFields()
 }
 
 /// One request for an event stream, its redirects, and the stream that answers it.
@@ -203,7 +205,8 @@ package final class EventStreamFeedConnection: FeedConnection {
         } else if !fill() {
           if body?.isComplete == true { state.breakdown = state.breakdown ?? .ended }
           // Before the end is told, which asks how long to wait.
-          delegate.connectionDelivered(at: now)
+          delegate.connectionReadFields()
+          tellDelivered(to: delegate, at: now)
           if let loss = state.breakdown {
             end(parser.isInsideEvent ? loss.insideEvent : loss, at: now)
           }
@@ -211,8 +214,18 @@ package final class EventStreamFeedConnection: FeedConnection {
         }
       }
     } catch {
-      delegate.connectionDelivered(at: now)
+      delegate.connectionReadFields()
       end(.limit("\(error)"), at: now)
+    }
+  }
+
+  /// All that came was handed out; that nothing else was sent is known of a living stream and of a proper end.
+  private func tellDelivered(to delegate: any EventStreamFeedConnectionDelegate, at now: Instant) {
+    guard !state.isBehind else { return }
+    switch state.breakdown {
+    case nil: delegate.connectionDelivered(at: state.lastRead ?? now)
+    case .ended, .endedUnmarked: delegate.connectionDelivered(at: now)
+    default: break
     }
   }
 

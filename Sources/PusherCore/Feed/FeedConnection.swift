@@ -4,7 +4,7 @@ package protocol FeedConnectionDelegate: AnyObject {
   func connectionReceived(bytes count: Int, at now: Instant)
   /// The server redirected the request, and the new place is dialled now.
   func connectionRedirected(status: Int, to place: String, at now: Instant)
-  /// Everything received by `now` was handed out.
+  /// Everything sent by `now` has come and was handed out.
   func connectionDelivered(at now: Instant)
   /// The tap wants no more for now.
   func connectionTapIsFull()
@@ -26,8 +26,13 @@ package struct FeedConnectionState {
   /// Why nothing more will come, while received bytes are still handed out.
   var breakdown: ConnectionLoss?
   var isDraining = false
-  /// Whether bytes may wait in the socket since a time when it was left unread.
+  /// Whether bytes, or the end, may wait in the socket since a time when it was left unread.
+  ///
+  /// An end that is read then may have come long before, and what came after it was never sent here. Only an empty read
+  /// tells that the connection lives.
   fileprivate(set) var isBehind = false
+  /// As often is read in one turn to find out.
+  static let readsWhenBehind = 2
   /// When bytes last came.
   fileprivate(set) var lastRead: Instant?
   fileprivate(set) var isSecure = false
@@ -163,20 +168,37 @@ extension FeedConnection {
   package func streamOpened(_ stream: SocketStream, at now: Instant) {}
 
   package func streamReadable(_ stream: SocketStream, at now: Instant) {
+    if loop.hasStalled { state.isBehind = true }
+    for _ in 0..<FeedConnectionState.readsWhenBehind {
+      guard read(stream, at: now), state.isBehind, isOpen, !isPaused, state.breakdown == nil else {
+        return
+      }
+    }
+  }
+
+  /// Reads once; answers whether more may be there.
+  private func read(_ stream: SocketStream, at now: Instant) -> Bool {
     do throws(TransportError) {
       switch try stream.read(into: input, atMost: FeedConnectionState.readSize) {
-      case .wouldBlock: state.isBehind = false
+      case .wouldBlock: caughtUp(at: now)
       case .bytes(let count):
-        // TLS gives one record at a time; only an empty read tells that no more is there.
-        if !state.isSecure, count < FeedConnectionState.readSize { state.isBehind = false }
         state.lastRead = now
         owner?.connectionReceived(bytes: count, at: now)
         drain(at: now)
+        return true
       case .end: streamEnded(at: now)
       }
     } catch {
       broke(ConnectionLoss(error), at: now)
     }
+    return false
+  }
+
+  /// The socket had nothing more and no end: all that was sent by now has come.
+  private func caughtUp(at now: Instant) {
+    guard state.isBehind, isOpen, !isPaused, state.breakdown == nil else { return }
+    state.isBehind = false
+    owner?.connectionDelivered(at: now)
   }
 
   package func streamWritable(_ stream: SocketStream, at now: Instant) {

@@ -164,7 +164,9 @@ package final class WebSocketFeedConnection: FeedConnection {
       case .closed(let code, let reason):
         flush()
         // Everything that the server sent before its close frame has come.
-        if let lastRead = state.lastRead { delegate.connectionDelivered(at: lastRead) }
+        if !state.isBehind, let lastRead = state.lastRead {
+          delegate.connectionDelivered(at: lastRead)
+        }
         end(.closed(code: code.map { Int($0.rawValue) }, reason: reason), at: now)
       case .failed(let error):
         flush()

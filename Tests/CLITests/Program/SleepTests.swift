@@ -91,6 +91,71 @@ struct SleepTests {
     try program.errorLine(containing: "back after")
   }
 
+  /// Plays a connection that the server ends, one way or another, while the program sleeps.
+  private func expectGapOfAnHour(
+    _ end: @escaping @Sendable (ScriptedConnection) throws -> Void
+  ) throws {
+    let (asleep, over) = (Gate(), Gate())
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      guard connection.number == 1 else { try connection.stay() }
+      try connection.send(event: "e", data: "first")
+      try connection.wait(for: asleep)
+      try connection.send(event: "e", data: "meanwhile")
+      try end(connection)
+      over.open()
+    }
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + ["news", "-L", "--retry-max-delay", "50ms"],
+      environment: clock.environment())
+    _ = try program.lines(3)
+    try sleep(program) {
+      asleep.open()
+      try over.wait()
+    }
+    var gap: JSONValue?
+    while gap == nil {
+      let line = try JSONParser.parse(try program.line())
+      if line["event"]?.text == "pusher-cli:gap" { gap = line["data"] }
+    }
+    guard case .number(let seconds)? = gap?["seconds"] else { throw Unexpected("\(gap as Any)") }
+    #expect(try #require(Double(seconds)) >= 3600)
+  }
+
+  @Test func `the gap of one that was closed meanwhile is as long as the sleep`() throws {
+    // A close frame with 4200, whose answer is not waited for.
+    try expectGapOfAnHour { try $0.send(bytes: [0x88, 0x02, 0x10, 0x68]) }
+  }
+
+  @Test func `so is that of one whose server went away`() throws {
+    try expectGapOfAnHour { $0.end() }
+  }
+
+  @Test(arguments: [false, true])
+  func `an event stream's gap is as long as the sleep too`(isProperEnd: Bool) throws {
+    let (asleep, over) = (Gate(), Gate())
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      try connection.send(stream: "data: 1\n\n")
+      guard connection.number == 1 else { try connection.remain() }
+      try connection.wait(for: asleep)
+      try connection.send(stream: isProperEnd ? "data: 2\n\n" : "data: 2")
+      over.open()
+    }
+    let program = try PusherCLI.start(
+      ["sse", server.url, "-L", "--retry-max-delay", "50ms"], environment: clock.environment())
+    while try !program.line().contains(#""data":1"#) {}
+    try sleep(program) {
+      asleep.open()
+      try over.wait()
+    }
+    var line = ""
+    repeat { line = try program.line() } while !line.contains("pusher-cli:gap")
+    let seconds = try JSONParser.parse(line)["data"]?["seconds"]
+    guard case .number(let text)? = seconds else { throw Unexpected(line) }
+    #expect(try #require(Double(text)) >= 3600)
+  }
+
   @Test func `one that went silent meanwhile is noticed and replaced`() throws {
     let server = try ScriptedServer { connection in
       try connection.join()

@@ -127,12 +127,14 @@ struct EventSourceSessionTests {
     #expect(rig.last == .report(.ended(.retriesExhausted(.ended, code: nil, attempts: 3))))
   }
 
-  @Test func `a reconnection tells how long there was no stream`() throws {
+  @Test func `a reconnection tells since when events may be missing`() throws {
     let rig = EventSourceRig()
     rig.open()
-    let lost = rig.now
+    let delivered = rig.now.advanced(by: .seconds(3))
+    _ = rig.perform { session, _ in session.noteDelivery(at: delivered) }
+    rig.now = delivered.advanced(by: .seconds(60))
     _ = rig.lose(.ended)
-    #expect(rig.redial().contains(.report(.gap(from: lost, to: rig.now))))
+    #expect(rig.redial().contains(.report(.gap(from: delivered, to: rig.now))))
   }
 
   @Test func `silence ends a stream when it may not last`() throws {
