@@ -1,11 +1,13 @@
 /* Publishes to one channel of a server whose subscribers are all here, and prints what the server took.
  *
- *   fan-out KIND PORT PID SUBSCRIBERS EVENTS
+ *   fan-out KIND PORT PID SUBSCRIBERS EVENTS [IDLE]
  *
  * KIND says how events are published, ten at a time: `api` signs batches for the HTTP API of `pusher-cli serve`; `frames`
  * and `masked` send text frames over a connection to /publish, without and with a client's mask. Each delivery is a frame
- * with 200 bytes of text. With no events the connections just stay open for a second.
- * Prints "seconds cpu-seconds KiB-before KiB-after", CPU time and resident memory of process PID by Linux's account.
+ * with 200 bytes of text. With no events the connections just stay open for a second. IDLE further connections subscribe
+ * to nothing and stay open meanwhile.
+ * Prints "seconds cpu-seconds KiB-before KiB-after cpu-seconds-of-idle-connections", CPU time and resident memory of
+ * process PID by Linux's account; the last is what the idle ones cost until they were greeted.
  */
 #define _GNU_SOURCE
 #include "peer.h"
@@ -96,7 +98,10 @@ static size_t masked(char *frame, const char *text) {
   return length + 6;
 }
 
-static struct peer open_socket(const char *path, int subscribes) {
+/* How far a socket goes. */
+enum stage { connected, greeted, subscribed };
+
+static struct peer open_socket(const char *path, enum stage stage) {
   struct peer peer = dial();
   char bytes[4096];
   size_t end, filled;
@@ -105,8 +110,9 @@ static struct peer open_socket(const char *path, int subscribes) {
       "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n", path, port);
   if (!peer_write(&peer, bytes, (size_t)length)) die("the server does not listen");
   if (!(filled = peer_read_head(&peer, bytes, sizeof bytes, &end))) die("the server did not answer");
-  if (!subscribes) return peer;
+  if (stage == connected) return peer;
   expect(&peer, bytes, sizeof bytes, filled, "connection_established");
+  if (stage == greeted) return peer;
   char frame[200];
   size_t size = masked(frame, "{\"event\":\"pusher:subscribe\",\"data\":{\"channel\":\"c\"}}");
   if (!peer_write(&peer, frame, size)) die("the server does not listen");
@@ -181,7 +187,7 @@ static void publish(const char *kind, long subscribers, long events, int poll) {
   static char call[16384], answer[4096];
   int has_answers = strcmp(kind, "api") == 0;
   size_t size = has_answers ? api_call(call, sizeof call) : frames(call, strcmp(kind, "masked") == 0);
-  struct peer publisher = has_answers ? dial() : open_socket("/publish", 0);
+  struct peer publisher = has_answers ? dial() : open_socket("/publish", connected);
   struct epoll_event interest = {.events = EPOLLIN, .data.fd = publisher.descriptor};
   if (epoll_ctl(poll, EPOLL_CTL_ADD, publisher.descriptor, &interest)) die("no epoll");
 
@@ -220,13 +226,13 @@ static void publish(const char *kind, long subscribers, long events, int poll) {
 }
 
 int main(int count, char **words) {
-  if (count != 6) {
-    fprintf(stderr, "usage: fan-out api|frames|masked PORT PID SUBSCRIBERS EVENTS\n");
+  if (count != 6 && count != 7) {
+    fprintf(stderr, "usage: fan-out api|frames|masked PORT PID SUBSCRIBERS EVENTS [IDLE]\n");
     return 2;
   }
   port = atoi(words[2]);
   int server = atoi(words[3]);
-  long subscribers = atol(words[4]), events = atol(words[5]);
+  long subscribers = atol(words[4]), events = atol(words[5]), idle = count == 7 ? atol(words[6]) : 0;
   alarm(limit_seconds);
   struct rlimit files;
   getrlimit(RLIMIT_NOFILE, &files);
@@ -235,8 +241,11 @@ int main(int count, char **words) {
 
   int poll = epoll_create1(EPOLL_CLOEXEC);
   long before = resident_kib(server);
+  double unused = cpu_seconds(server);
+  for (long index = 0; index < idle; index++) open_socket("/app/bench?protocol=7", greeted);
+  unused = cpu_seconds(server) - unused;
   for (long index = 0; index < subscribers; index++) {
-    struct peer peer = open_socket("/app/bench?protocol=7", events > 0);
+    struct peer peer = open_socket("/app/bench?protocol=7", events > 0 ? subscribed : connected);
     fcntl(peer.descriptor, F_SETFL, O_NONBLOCK);
     struct epoll_event interest = {.events = EPOLLIN, .data.fd = peer.descriptor};
     if (epoll_ctl(poll, EPOLL_CTL_ADD, peer.descriptor, &interest)) die("no epoll");
@@ -244,6 +253,6 @@ int main(int count, char **words) {
   double began = now(), used = cpu_seconds(server);
   if (events > 0) publish(words[1], subscribers, events, poll);
   else sleep(1);
-  printf("%.6f %.6f %ld %ld\n", now() - began, cpu_seconds(server) - used, before, resident_kib(server));
+  printf("%.6f %.6f %ld %ld %.6f\n", now() - began, cpu_seconds(server) - used, before, resident_kib(server), unused);
   return 0;
 }

@@ -282,9 +282,10 @@ def forwarders(page):
     keys = kept_by(received, lambda one: one["key"])
     kept = kept_by(received, lambda one: json.loads(one["body"])["data"]["id"])
     print(f"recipes: two forwarders, one killed: sent {events}, received {len(received)}, lost {events - kept}, "
-          f"kept {kept} by the id in the data, {keys} by Idempotency-Key", flush=True)
+          f"kept {keys} by Idempotency-Key", flush=True)
     stage.close()
-    if kept != events or keys != len(received):
+    # An event that the two got in different seconds has two keys.
+    if kept != events or not events <= keys <= events + 10 or len(received) < events + 20:
         raise Failure("two forwarders: another count than the page tells")
     receiver.process.end()
     stream_forwarders(page)

@@ -6,6 +6,7 @@ struct ForwardRequests {
   private let headers: [NamedValue]
   /// Begins the keys of one run's events.
   private let run: String
+  private let keyRule: ForwardSettings.KeyRule
   /// The URL of a stream, whose events have ids.
   private var stream: String?
   /// The last id of the stream, which events without one of their own carry too.
@@ -19,6 +20,7 @@ struct ForwardRequests {
     url = settings.url
     headers = settings.headers
     run = Hex.encode(random)
+    keyRule = settings.keyRule
   }
 
   /// The events are those of a stream, which begins after `id`.
@@ -46,8 +48,7 @@ struct ForwardRequests {
     for (name, text) in [("Pusher-Event", event.name), ("Pusher-Channel", event.channel ?? "")] {
       if let value = Self.value(text) { fields.append(name, value) }
     }
-    fields.append(
-      "Idempotency-Key", hasOwnID ? key(of: event) : "\(run)-\(number)")
+    fields.append("Idempotency-Key", key(of: event, number, hasOwnID: hasOwnID))
     for name in headers.map(\.name) { fields.remove(name) }
     for header in headers { fields.append(header.name, header.value) }
     var request = HTTPExchange.Request(
@@ -58,10 +59,18 @@ struct ForwardRequests {
     return request
   }
 
-  /// The same in every run that gets the event.
-  private func key(of event: HandedEvent) -> String {
-    let head = Array("\(stream ?? "")\n\(event.id ?? "")\n".utf8)
-    return Hex.encode(Digest.sha256(head + Self.lasting(event.line)))
+  private func key(of event: HandedEvent, _ number: Int, hasOwnID: Bool) -> String {
+    if hasOwnID { return key(of: event, "\(stream ?? "")\n\(event.id ?? "")") }
+    switch keyRule {
+    case .run: return "\(run)-\(number)"
+    // RFC 3339 up to the second.
+    case .content: return key(of: event, "\(stream ?? "")\n\(event.receivedAt.prefix(19))")
+    }
+  }
+
+  /// The same in every run that gets the event and has this mark for it.
+  private func key(of event: HandedEvent, _ mark: String) -> String {
+    Hex.encode(Digest.sha256(Array("\(mark)\n".utf8) + Self.lasting(event.line)))
   }
 
   /// The line without the time when it came.

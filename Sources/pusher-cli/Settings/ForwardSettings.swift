@@ -16,6 +16,14 @@ enum HandlerSettings: Equatable, Sendable {
 
 /// The receiver of `--forward` and how events are sent to it.
 struct ForwardSettings: Equatable, Sendable {
+  /// What an event's `Idempotency-Key` is made of, where it has no id of its own.
+  enum KeyRule: String, CaseIterable, Sendable {
+    /// The run, and the event's number in it: each event has another one.
+    case run
+    /// The line and the second in which the event came: two runs that get it make the same one.
+    case content
+  }
+
   /// An http or https URL; user information is from a file.
   var url: HTTPURL
   /// Fields besides those that tell of the event.
@@ -26,6 +34,7 @@ struct ForwardSettings: Equatable, Sendable {
   var patience: Duration?
   /// Takes the lines of events that were not delivered.
   var deadFile: String?
+  var keyRule = KeyRule.run
   /// Whether events are printed besides.
   var prints: Bool
 
@@ -45,7 +54,7 @@ extension SettingsReader {
     for flag in [Flag.execJobs, .execTimeout, .execFail] {
       try typed.require(flag, with: .exec)
     }
-    for flag in [Flag.forwardJobs, .forwardTimeout, .forwardDead, .forwardHeader] {
+    for flag in [Flag.forwardJobs, .forwardTimeout, .forwardDead, .forwardHeader, .forwardKey] {
       try typed.require(flag, with: .forward)
     }
     try typed.require(.forwardDead, with: .forwardTimeout)
@@ -73,6 +82,7 @@ extension SettingsReader {
     return ForwardSettings(
       url: try receiverURL(url), headers: headers, jobs: typed.number(.forwardJobs),
       patience: typed.duration(.forwardTimeout), deadFile: typed.text(.forwardDead),
+      keyRule: ForwardSettings.KeyRule(rawValue: typed.word(.forwardKey)) ?? .run,
       prints: typed.isOn(.tee))
   }
 

@@ -1,7 +1,8 @@
 extension Flag {
   /// Where `subscribe` and `sse` send events besides the output, or in its place.
   static let forwarding: [Flag] = [
-    .forward, .forwardHeader, .forwardJobs, .forwardTimeout, .forwardDead, .tee,
+    .forward, .forwardHeader, .forwardJobs, .forwardTimeout, .forwardDead,
+    .forwardKey, .tee,
   ]
 
   static let forward = Flag(
@@ -60,6 +61,19 @@ extension Flag {
     manual: """
       Add the JSON line of each event that --forward gave up, or that was left at the end, to FILE, which only its owner
       may read when it is made. While FILE cannot be written, no event is given up. Needs --forward-timeout.
+      """)
+
+  static let forwardKey = Flag(
+    "forward-key", .choice(ForwardSettings.KeyRule.allCases.map(\.rawValue), "KIND"), of: .printing,
+    in: .receive, default: ForwardSettings.KeyRule.run.rawValue,
+    summary: "make the Idempotency-Key of run or content",
+    manual: """
+      What --forward makes the `Idempotency-Key` of an event of, which stays the same however often the event is sent. `run` is
+      the run and the event's number: no two events share a key. `content` is the event's name, channel and
+      data, and the second in which it came: two programs that forward the same channels make the same key, and the
+      receiver can drop what it has. Two events that are alike within a second have one key then, and one that the
+      programs get in different seconds has two. An event of a stream that has an id makes its key of that in either case. The
+      default is `{default}`.
       """)
 
   static let tee = Flag(
