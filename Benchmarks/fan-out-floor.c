@@ -1,6 +1,8 @@
 /* The least that a server can do: what comes from the connection to /publish is written to all others as it is.
  *
- *   fan-out-floor PORT-FILE
+ *   fan-out-floor PORT-FILE [BYTES]
+ *
+ * With BYTES it reads so many at a time at most, and so writes as often as a server that writes after each of such batches.
  *
  * It speaks just enough to be driven by fan-out.c, one connection after the other, and ends with the signal TERM.
  */
@@ -37,8 +39,8 @@ static void greet(int descriptor, int poll) {
 }
 
 int main(int count, char **words) {
-  if (count != 2) {
-    fprintf(stderr, "usage: fan-out-floor PORT-FILE\n");
+  if (count != 2 && count != 3) {
+    fprintf(stderr, "usage: fan-out-floor PORT-FILE [BYTES]\n");
     return 2;
   }
   alarm(600);
@@ -59,6 +61,8 @@ int main(int count, char **words) {
   struct epoll_event interest = {.events = EPOLLIN, .data.fd = listener};
   if (epoll_ctl(poll, EPOLL_CTL_ADD, listener, &interest)) die("no epoll");
   static char bytes[1 << 16];
+  size_t most_bytes = count == 3 ? (size_t)atol(words[2]) : sizeof bytes;
+  if (most_bytes < 1 || most_bytes > sizeof bytes) die(words[2]);
   for (;;) {
     struct epoll_event ready;
     if (epoll_wait(poll, &ready, 1, -1) < 1) continue;
@@ -66,7 +70,7 @@ int main(int count, char **words) {
       greet(accept4(listener, NULL, NULL, SOCK_CLOEXEC), poll);
       continue;
     }
-    ssize_t got = read(ready.data.fd, bytes, sizeof bytes);
+    ssize_t got = read(ready.data.fd, bytes, most_bytes);
     if (got <= 0) {
       close(ready.data.fd);
       continue;

@@ -74,7 +74,8 @@ package final class WebSocketConnection {
     self.role = role
     self.limits = limits
     self.input = input ?? ByteBuffer()
-    output = ByteBuffer()
+    // A server has thousands of them, most of which are idle.
+    output = ByteBuffer(capacity: role == .server ? 256 : 4096)
     allowsCompression = deflate != nil
     shortPathLimit = min(limits.frame, limits.message)
     mayTakeShortPath = role == .client

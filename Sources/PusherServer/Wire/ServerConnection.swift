@@ -49,9 +49,9 @@ final class ServerConnection: SocketStreamDelegate {
   let peer: SocketAddress?
   private var phase: Phase
   /// The input, until it belongs to a WebSocket.
-  let input = ByteBuffer(capacity: 1024)
-  /// The answers to HTTP requests.
-  private let answers = ByteBuffer(capacity: 1024)
+  let input = ByteBuffer(capacity: 256)
+  /// The answers to HTTP requests, of which a WebSocket has none.
+  private lazy var answers = ByteBuffer(capacity: 1024)
   private var stream: SocketStream?
   /// When ``tick(at:)`` has something to do, outside a socket's phase.
   private var httpDeadline: Instant
@@ -167,6 +167,8 @@ final class ServerConnection: SocketStreamDelegate {
       closesWhenSent = true
     case .socket(let socket):
       phase = .socket(socket)
+      // What the request needed is given back: thousands of sockets have each an input of their own.
+      if input.isEmpty { input.removeAll() }
       if reception.isClosed { stop(at: now) }
       // Bytes that came right after the handshake.
       socket.receive(at: now)
