@@ -20,6 +20,9 @@ extension APICall {
     let data: JSONValue
     let socketID: String?
     let info: ChannelInfo
+
+    /// Of the data.
+    var bytes: Int { data.text?.utf8.count ?? JSONWriter.text(data).utf8.count }
   }
 
   /// One event for up to a hundred channels.
@@ -27,7 +30,7 @@ extension APICall {
     let value = try object()
     if let refusal = dialect.answers.refusal(ofEvent: value) { throw refusal }
     let event = try checkedEvent(value)
-    publish(event)
+    try publish([event])
     guard !event.info.isEmpty, dialect.has(.answersInfo) else { return dialect.done }
     let channels = event.channels.map { channel in
       JSONValue.Member(channel, .object(attributes(of: channel, event.info)))
@@ -54,7 +57,7 @@ extension APICall {
         throw .refusal(error.status, "event \(index + 1): \(error.body)")
       }
     }
-    for event in events { publish(event) }
+    try publish(events)
     guard events.contains(where: { !$0.info.isEmpty }), dialect.has(.answersInfo) else {
       return dialect.batchDone
     }
@@ -69,7 +72,7 @@ extension APICall {
     guard case .object(let members) = try object() else { return .object([]) }
     let channel = JSONValue.Member("channel", .string(UserChannel.name(userID: path[1])))
     let others = members.filter { $0.name != "channels" && $0.name != "channel" }
-    publish(try checkedEvent(.object(others + [channel])))
+    try publish([try checkedEvent(.object(others + [channel]))])
     return dialect.done
   }
 
@@ -79,10 +82,18 @@ extension APICall {
     return dialect.done
   }
 
-  private func publish(_ event: Event) {
-    for channel in event.channels {
-      hub.publish(
-        name: event.name, channel: channel, data: event.data, except: event.socketID, at: now)
+  /// Publishes all of them, or none where the app has sent too much.
+  private func publish(_ events: [Event]) throws(HTTPAnswer) {
+    let count = events.reduce(0) { $0 + $1.channels.count }
+    let bytes = events.reduce(0) { $0 + $1.channels.count * $1.bytes }
+    if let reason = hub.refusal(ofEvents: count, bytes: bytes, at: now) {
+      throw .refusal(403, reason)
+    }
+    for event in events {
+      for channel in event.channels {
+        hub.publish(
+          name: event.name, channel: channel, data: event.data, except: event.socketID, at: now)
+      }
     }
   }
 

@@ -14,6 +14,7 @@ package struct Application: Sendable, Equatable, CustomStringConvertible, Custom
   package var webhooks: [HTTPURL] = []
   /// From which the endpoints derive the keys of encrypted channels.
   package var masterKey: EncryptionMasterKey?
+  package var limits = AppLimits()
   /// An app that is not enabled refuses sockets with 4003 and API calls with 403.
   package var isEnabled: Bool
 

@@ -14,6 +14,8 @@ package final class Hub {
   var users = SignedInUsers()
   private var cache: CachedEvents
   private var counts = SubscriptionCounts()
+  private var eventQuota: SecondQuota
+  private var byteQuota: SecondQuota
   private var events: [ServerLogEvent] = []
   private var notices: [WebhookNotice] = []
 
@@ -21,7 +23,10 @@ package final class Hub {
     application: Application, limits: ServerLimits, text: MessageText, naming: any ChannelNaming
   ) {
     self.application = application
+    let limits = application.limits.applied(to: limits)
     self.limits = limits
+    eventQuota = SecondQuota(application.limits.eventsPerSecond)
+    byteQuota = SecondQuota(application.limits.bytesPerSecond)
     self.text = text
     self.naming = naming
     cache = CachedEvents(limit: limits.cachedEvents, lifetime: limits.cacheLifetime)
@@ -163,6 +168,20 @@ package final class Hub {
   }
 
   // MARK: Events
+
+  /// Counts events of the API, with so many bytes of data together; answers why they are too many, and `nil` for no more.
+  package func refusal(ofEvents count: Int, bytes: Int, at now: Instant) -> String? {
+    let limits = application.limits
+    if let limit = limits.eventsPerSecond, !eventQuota.hasRoom(for: count, at: now) {
+      return "over quota: the app may send \(limit) events a second"
+    }
+    if let limit = limits.bytesPerSecond, !byteQuota.hasRoom(for: bytes, at: now) {
+      return "over quota: the app may send \(limit) bytes of data a second"
+    }
+    eventQuota.take(count, at: now)
+    byteQuota.take(bytes, at: now)
+    return nil
+  }
 
   /// Sends an event of the API to a channel's subscribers, but not to the socket `excluded`.
   ///

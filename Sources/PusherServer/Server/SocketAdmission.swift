@@ -44,6 +44,11 @@ package enum SocketAdmission {
         reason: "the server has at most \(applications.limits.connections) connections")
       return
     }
+    if let limit = hub.application.limits.connections, hub.connectionCount >= limit {
+      self = .refused(
+        applications.dialect.connectionQuota, reason: "the app has at most \(limit) connections")
+      return
+    }
     self = .accepted(hub)
   }
 

@@ -18,15 +18,25 @@ extension Application {
 
 /// The file of `--apps`: a JSON array of apps.
 ///
-/// `[{"id","key","secret","client_events"?,"subscription_counts"?,"enabled"?,"webhooks"?,"encryption_master_key"?}]`;
+/// `[{"id","key","secret","client_events"?,"subscription_counts"?,"enabled"?,"webhooks"?,"encryption_master_key"?,"limits"?}]`;
 /// what an app leaves out is as the options say. The file holds secrets, so that no message repeats a value of it but
 /// ids.
 struct AppsFile {
   private static let origin = "--apps"
   private static let names: Set = [
     "id", "key", "secret", "client_events", "subscription_counts", "enabled", "webhooks",
-    "encryption_master_key",
+    "encryption_master_key", "limits",
   ]
+
+  /// The members of `limits`.
+  private static let limits:
+    [(name: String, place: any WritableKeyPath<AppLimits, Int?> & Sendable)] =
+      [
+        ("connections", \.connections), ("channels_per_connection", \.subscriptions),
+        ("presence_members", \.presenceMembers), ("event_bytes", \.eventData),
+        ("client_events_per_second", \.clientEventsPerSecond), ("cached_channels", \.cachedEvents),
+        ("events_per_second", \.eventsPerSecond), ("bytes_per_second", \.bytesPerSecond),
+      ]
 
   /// The options for all apps.
   let defaults: Application
@@ -82,7 +92,27 @@ struct AppsFile {
     if let key = value["encryption_master_key"] {
       app.masterKey = try Self.masterKey(key, name)
     }
+    if let limits = value["limits"] { app.limits = try Self.limits(limits, name) }
     return app
+  }
+
+  private static func limits(_ value: JSONValue, _ name: String) throws(UsageError) -> AppLimits {
+    guard case .object(let members) = value else {
+      throw UsageError("\(origin): \(name): limits is not a JSON object")
+    }
+    var read = AppLimits()
+    for member in members {
+      guard let limit = limits.first(where: { $0.name == member.name }) else {
+        let clause = Suggestion.clause(for: member.name, in: limits.map(\.name))
+        throw UsageError("\(origin): \(name): there is no limit '\(member.name)'\(clause)")
+      }
+      guard let number = member.value.integer, 0...1_000_000_000 ~= number else {
+        throw UsageError(
+          "\(origin): \(name): \(member.name) is not a whole number from 0 to 1000000000")
+      }
+      read[keyPath: limit.place] = number
+    }
+    return read
   }
 
   private static func word(

@@ -153,6 +153,24 @@ struct AppsFileTests {
     #expect(apps.map { $0.webhooks.map(\.path) } == [["/all"], ["/all", "/b"]])
   }
 
+  @Test func `an app has limits of its own`() throws {
+    let limits = try settings(
+      #"[{"id":1,"key":"a","secret":"x"},{"id":2,"key":"b","secret":"x","limits":{"connections":1,"#
+        + #""channels_per_connection":2,"presence_members":3,"event_bytes":4,"cached_channels":6,"#
+        + #""client_events_per_second":5,"events_per_second":7,"bytes_per_second":8}}]"#
+    ).server.applications.map(\.limits)
+    func values(_ place: Int) -> [Int?] {
+      let of = limits[place]
+      return [
+        of.connections, of.subscriptions, of.presenceMembers, of.eventData,
+        of.clientEventsPerSecond,
+        of.cachedEvents, of.eventsPerSecond, of.bytesPerSecond,
+      ]
+    }
+    #expect(values(0) == Array(repeating: nil, count: 8))
+    #expect(values(1) == Array(1...8))
+  }
+
   @Test(arguments: [
     ("[", "--apps: the file is "), ("{}", "--apps: the file is not a JSON array of apps"),
     ("[]", "--apps: the file is not a JSON array of apps"), ("[1]", "--apps: app 1 is not a JSON"),
@@ -174,6 +192,22 @@ struct AppsFileTests {
     (
       #"[{"id":"1","key":"a","secret":"x","encryption_master_key":"!"}]"#,
       "--apps: app '1': encryption_master_key is not base64"
+    ),
+    (
+      #"[{"id":"1","key":"a","secret":"x","limits":[]}]"#,
+      "--apps: app '1': limits is not a JSON object"
+    ),
+    (
+      #"[{"id":"1","key":"a","secret":"x","limits":{"connection":1}}]"#,
+      "--apps: app '1': there is no limit 'connection'"
+    ),
+    (
+      #"[{"id":"1","key":"a","secret":"x","limits":{"connections":-1}}]"#,
+      "--apps: app '1': connections is not a whole number from 0 to 1000000000"
+    ),
+    (
+      #"[{"id":"1","key":"a","secret":"x","limits":{"connections":1.5}}]"#,
+      "--apps: app '1': connections is not a whole number from 0 to 1000000000"
     ),
     (
       #"[{"id":"1","key":"a","secret":"x"},{"id":"1","key":"b","secret":"x"}]"#,

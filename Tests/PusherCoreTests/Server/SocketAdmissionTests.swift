@@ -55,6 +55,25 @@ struct SocketAdmissionTests {
     #expect(code("/app/abc") { $0.connections = 0 } == 4004)
   }
 
+  @Test func `a full app says so, and another one has room`() {
+    var small = Application(id: "1", key: "small", secret: "s")
+    small.limits.connections = 1
+    let applications = Applications(
+      [small, Application(id: "2", key: "other", secret: "s")], random: SeededGenerator(seed: 1))
+    func refusal(_ key: String) -> Int? {
+      let head = HTTPRequestHead(method: "GET", target: "/app/\(key)")
+      guard case .refused(let code, let reason) = SocketAdmission(head, applications: applications)
+      else { return nil }
+      #expect(reason == "the app has at most 1 connections")
+      return code.rawValue
+    }
+    #expect(refusal("small") == nil)
+    let client = HubClient(applications.hubs[0], "1.1")
+    #expect(refusal("small") == 4004 && refusal("other") == nil)
+    client.session.lost(reason: "gone", at: client.now)
+    #expect(refusal("small") == nil)
+  }
+
   @Test func `socket ids are two numbers and never the same`() {
     let applications = Applications([.forTests()], random: SeededGenerator(seed: 3))
     var ids: Set<String> = []

@@ -90,8 +90,11 @@ extension Flag {
     manual: """
       Serve all apps of FILE at once, in place of the one that options or the environment name. It holds a JSON array
       of objects with `id`, `key` and `secret`, and if need be `client_events`, `subscription_counts` and `enabled`,
-      each `true` or `false`, `webhooks`, an array of URLs that come on top of those of --webhook, and
-      `encryption_master_key`.
+      each `true` or `false`, `webhooks`, an array of URLs that come on top of those of --webhook,
+      `encryption_master_key`, and `limits`, an object with any of `connections`, `channels_per_connection`,
+      `presence_members`, `event_bytes`, `client_events_per_second`, `cached_channels`, and for calls of the HTTP API
+      `events_per_second` and `bytes_per_second`. What is beyond a limit is refused as Pusher does it: connections and
+      members with 4004, client events with 4301, data with 413, calls with 403.
       """)
 
   static let webhook = Flag(
