@@ -1,6 +1,7 @@
-# Turns the results of all rounds into two Markdown tables, of fan-out and of connections that do nothing: of each row the
-# round with the median CPU time. `base` names the server that the others are compared with.
-# Fields: server, subscribers, events, seconds, CPU seconds, KiB before, KiB after.
+# Turns the results of all rounds into three Markdown tables, of fan-out, of connections that do nothing, and of one subscriber
+# beside such connections: of each row the round with the median CPU time. `base` names the server that the others are compared
+# with. Fields: server, subscribers, events, seconds, CPU seconds, KiB before, KiB after, CPU seconds of idle connections, idle
+# connections.
 
 function middle(row,   round, other, less) {
   for (round = 1; round <= rounds[row]; round++) {
@@ -12,20 +13,22 @@ function middle(row,   round, other, less) {
 }
 
 {
-  key = $1 FS $2 FS ($3 > 0)
+  key = $1 FS $2 FS ($3 > 0) FS $9
   if (!(key in index_of)) {
     index_of[key] = ++rows
-    server[rows] = $1; subscribers[rows] = $2; events[rows] = $3
+    server[rows] = $1; subscribers[rows] = $2; events[rows] = $3; idle[rows] = $9
   }
   row = index_of[key]
   round = ++rounds[row]
   seconds[row, round] = $4; cpu[row, round] = $5; before[row, round] = $6; after[row, round] = $7
+  connecting[row, round] = $8
 }
 
 END {
   for (row = 1; row <= rows; row++) {
     round = middle(row)
     if (events[row] == 0) continue
+    if (idle[row] > 0) { each[row] = cpu[row, round] / events[row]; continue }
     each[row] = cpu[row, round] / events[row]
     if (subscribers[row] == 0) alone[server[row]] = each[row]
     rate[row] = events[row] * subscribers[row] / seconds[row, round]
@@ -35,7 +38,7 @@ END {
   printf(format, "server", "subscribers", "events", "deliveries/s", "CPU ns/event", "CPU ns/delivery", "times " base)
   print "| ---------- | ----------: | --------: | -----------: | ----------------: | ---------------: | ---------------: |"
   for (row = 1; row <= rows; row++) {
-    if (events[row] == 0) continue
+    if (events[row] == 0 || idle[row] > 0) continue
     count = subscribers[row]
     printf(format, server[row], grouped(count), grouped(events[row]), count ? grouped(rate[row]) : "",
       grouped(each[row] * 1e9), count ? grouped((each[row] - alone[server[row]]) / count * 1e9) : "",
@@ -48,5 +51,14 @@ END {
     round = middle(row)
     printf("| %-10s | %16s | %5.1f MB | %6.1f KiB |\n", server[row], grouped(subscribers[row]),
       after[row, round] * 1024 / 1e6, (after[row, round] - before[row, round]) / subscribers[row])
+  }
+  print "\n| server     | idle beside it | CPU ns/event | CPU s of connecting | of it each |"
+  print "| ---------- | -------------: | -----------: | ------------------: | ---------: |"
+  for (row = 1; row <= rows; row++) {
+    if (idle[row] == 0) continue
+    round = middle(row)
+    printf("| %-10s | %14s | %12s | %19.2f | %10s |\n", server[row], grouped(idle[row]), grouped(each[row] * 1e9),
+      connecting[row, round],
+      idle[row] < 1000 ? "" : sprintf("%.1f KiB", (after[row, round] - before[row, round]) / idle[row]))
   }
 }

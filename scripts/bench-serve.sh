@@ -17,8 +17,9 @@ scale=$5
 server=''
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true' EXIT
 
-# row SERVER SUBSCRIBERS EVENTS: one line in the results. Each row has a server of its own.
+# row SERVER SUBSCRIBERS EVENTS [IDLE]: one line in the results. Each row has a server of its own.
 row() {
+  idle=${4:-0}
   events=$(($3 * scale / 100))
   events=$((events - events % 10))
   [ "$events" -gt 0 ] || [ "$3" -eq 0 ] || events=10
@@ -28,6 +29,11 @@ row() {
     'C floor')
       publishing=frames
       "$work/fan-out-floor" "$work/port" &
+      ;;
+    'C, by tens')
+      publishing=frames
+      # Ten frames of 204 bytes at a time, as the batches of the HTTP API have them.
+      "$work/fan-out-floor" "$work/port" 2040 &
       ;;
     pusher-cli)
       publishing=api
@@ -43,8 +49,8 @@ row() {
   for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     [ -s "$work/port" ] || sleep 0.2
   done
-  if taken=$("$work/fan-out" "$publishing" "$(cat "$work/port")" "$server" "$2" "$events"); then
-    printf '%s\t%s\t%s\t%s\n' "$1" "$2" "$events" "$(echo "$taken" | tr ' ' '\t')" >>"$work/results-serve"
+  if taken=$("$work/fan-out" "$publishing" "$(cat "$work/port")" "$server" "$2" "$events" "$idle"); then
+    printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$events" "$(echo "$taken" | tr ' ' '\t')" "$idle" >>"$work/results-serve"
   else
     echo "bench: the row $1 with $2 subscribers failed" >&2
     exit 1
@@ -62,11 +68,14 @@ while [ "$round" -lt "$rounds" ]; do
     subscribers=${shape%%:*}
     shape=${shape#*:}
     row 'C floor' "$subscribers" "${shape%%:*}"
+    row 'C, by tens' "$subscribers" "${shape%%:*}"
     shape=${shape#*:}
     row pusher-cli "$subscribers" "${shape%%:*}"
     row websockets "$subscribers" "${shape#*:}"
   done
   row pusher-cli 1000 0
   row websockets 1000 0
+  row pusher-cli 1 20000 10
+  row pusher-cli 1 20000 9000
 done
 awk -F '\t' -v base=websockets -f Benchmarks/grouped.awk -f Benchmarks/fan-out.awk "$work/results-serve"
