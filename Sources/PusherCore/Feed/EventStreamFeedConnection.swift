@@ -221,7 +221,7 @@ package final class EventStreamFeedConnection: FeedConnection {
 
   /// All that came was handed out; that nothing else was sent is known of a living stream and of a proper end.
   private func tellDelivered(to delegate: any EventStreamFeedConnectionDelegate, at now: Instant) {
-    guard !state.isBehind else { return }
+    guard !state.isBehind, !parser.isInsideEvent else { return }
     switch state.breakdown {
     case nil: delegate.connectionDelivered(at: state.lastRead ?? now)
     case .ended, .endedUnmarked: delegate.connectionDelivered(at: now)

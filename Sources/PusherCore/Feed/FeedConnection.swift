@@ -28,8 +28,8 @@ package struct FeedConnectionState {
   var isDraining = false
   /// Whether bytes, or the end, may wait in the socket since a time when it was left unread.
   ///
-  /// An end that is read then may have come long before, and what came after it was never sent here. Only an empty read
-  /// tells that the connection lives.
+  /// What is read then may have come long before, and more may have been sent since that never came. Only what comes
+  /// after an empty read is new.
   fileprivate(set) var isBehind = false
   /// As often is read in one turn to find out.
   static let readsWhenBehind = 2
@@ -180,7 +180,7 @@ extension FeedConnection {
   private func read(_ stream: SocketStream, at now: Instant) -> Bool {
     do throws(TransportError) {
       switch try stream.read(into: input, atMost: FeedConnectionState.readSize) {
-      case .wouldBlock: caughtUp(at: now)
+      case .wouldBlock: caughtUp()
       case .bytes(let count):
         state.lastRead = now
         owner?.connectionReceived(bytes: count, at: now)
@@ -194,11 +194,12 @@ extension FeedConnection {
     return false
   }
 
-  /// The socket had nothing more and no end: all that was sent by now has come.
-  private func caughtUp(at now: Instant) {
-    guard state.isBehind, isOpen, !isPaused, state.breakdown == nil else { return }
+  /// The socket had nothing more and no end: what comes from here on is new.
+  ///
+  /// That all was delivered by now is not known: a dead network looks the same.
+  private func caughtUp() {
+    guard isOpen, !isPaused, state.breakdown == nil else { return }
     state.isBehind = false
-    owner?.connectionDelivered(at: now)
   }
 
   package func streamWritable(_ stream: SocketStream, at now: Instant) {

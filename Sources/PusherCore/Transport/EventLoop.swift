@@ -151,7 +151,8 @@
   private func noteStall(from begin: Instant, to end: Instant, _ limit: Int32) {
     let wasBusy = lastReturn.map { $0.duration(to: begin) > Self.stallTime } ?? false
     let overslept = begin.duration(to: end) > .milliseconds(Int64(limit)) + Self.stallTime
-    hasStalled = wasBusy || overslept
+    // Some of those that were ready then may have their turn only now.
+    hasStalled = wasBusy || overslept || hasStalled && telling?.hasMore == true
     lastReturn = end
   }
 

@@ -37,6 +37,8 @@ final class ReadinessSet {
   private struct Entry {
     var source: (any TellingSource)?
     var generation: UInt32 = 0
+    /// Its number among all that were ever in the set.
+    var order = 0
     /// What the system watches; -1 for nothing.
     var descriptor: Int32 = -1
     var watched = PollEvents()
@@ -50,6 +52,12 @@ final class ReadinessSet {
   private var free: [Int] = []
   /// Those to be asked.
   private var told: [Int] = []
+  /// Empty but while they are asked; both keep their room.
+  private var asked: [Int] = []
+  /// Whether more were ready than one round calls.
+  private(set) var hasMore = false
+  /// Counts the sources, for their order.
+  private var count = 0
   /// Those with a deadline.
   private var timed: Set<Int> = []
   private var readyWords = [UInt64](repeating: 0, count: most)
@@ -73,7 +81,9 @@ final class ReadinessSet {
   func add(_ source: any TellingSource) {
     let index = free.popLast() ?? entries.count
     if index == entries.count { entries.append(Entry()) }
+    count += 1
     entries[index].source = source
+    entries[index].order = count
     source.place = LoopPlace(index: index, generation: entries[index].generation)
     tell(index)
   }
@@ -113,8 +123,8 @@ final class ReadinessSet {
   ///
   /// - Parameter refused: Gets each source that the system does not watch, and which is no longer in the set.
   func update(refused: (any TellingSource) -> Void) -> Instant? {
-    let asked = told
-    told.removeAll(keepingCapacity: true)
+    swap(&told, &asked)
+    defer { asked.removeAll(keepingCapacity: true) }
     for index in asked {
       entries[index].hasTold = false
       guard let source = entries[index].source else { continue }
@@ -185,6 +195,7 @@ final class ReadinessSet {
   func dispatchReady(at now: Instant) {
     let count = unsafe Int(
       pusher_epoll_collect(descriptor, &readyWords, &readyEvents, Int32(Self.most)))
+    hasMore = count == Self.most
     for number in 0..<count {
       let place = LoopPlace(word: readyWords[number])
       // Another source's call may have removed it.
@@ -204,12 +215,12 @@ final class ReadinessSet {
     return events
   }
 
-  /// The sources whose deadline has passed.
+  /// The sources whose deadline has passed, in the order in which they were added.
   func late(at now: Instant) -> [(deadline: Instant, source: any TellingSource)] {
-    timed.compactMap { index in
-      guard let deadline = entries[index].deadline, deadline <= now,
-        let source = entries[index].source
-      else { return nil }
+    var late = timed.map { entries[$0] }.filter { $0.deadline.map { $0 <= now } ?? false }
+    late.sort { $0.order < $1.order }
+    return late.compactMap { entry in
+      guard let deadline = entry.deadline, let source = entry.source else { return nil }
       return (deadline, source)
     }
   }

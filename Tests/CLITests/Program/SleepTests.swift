@@ -93,7 +93,7 @@ struct SleepTests {
 
   /// Plays a connection that the server ends, one way or another, while the program sleeps.
   private func expectGapOfAnHour(
-    _ end: @escaping @Sendable (ScriptedConnection) throws -> Void
+    staysSilent: Bool = false, _ end: @escaping @Sendable (ScriptedConnection) throws -> Void
   ) throws {
     let (asleep, over) = (Gate(), Gate())
     let server = try ScriptedServer { connection in
@@ -104,10 +104,13 @@ struct SleepTests {
       try connection.send(event: "e", data: "meanwhile")
       try end(connection)
       over.open()
+      if staysSilent { try connection.stall() }
     }
     let program = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-L", "--retry-max-delay", "50ms"],
-      environment: clock.environment())
+      ["subscribe"] + server.address + [
+        "news", "-L", "--retry-max-delay", "50ms", "--activity-timeout", "300ms", "--pong-timeout",
+        "600ms",
+      ], environment: clock.environment())
     _ = try program.lines(3)
     try sleep(program) {
       asleep.open()
@@ -129,6 +132,35 @@ struct SleepTests {
 
   @Test func `so is that of one whose server went away`() throws {
     try expectGapOfAnHour { $0.end() }
+  }
+
+  @Test func `so is that of one that sent something and then fell silent`() throws {
+    try expectGapOfAnHour(staysSilent: true) { _ in }
+  }
+
+  @Test func `an event that comes in part and never whole lies in its stream's gap`() throws {
+    let ends = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      guard connection.number == 1 else { try connection.remain() }
+      try connection.send(stream: "data: 1\n\n")
+      try connection.wait(for: ends)
+      try connection.send(stream: "data: 2\n: the rest does not come\n")
+      try connection.wait(for: ends)
+    }
+    let program = try PusherCLI.start(
+      ["sse", server.url, "-L", "--comments", "--retry-max-delay", "50ms"],
+      environment: clock.environment())
+    while try !program.line().contains(#""data":1"#) {}
+    ends.open()
+    while try !program.line().contains("the rest does not come") {}
+    try clock.move(.seconds(3600), seenBy: program)
+    ends.open()
+    var line = ""
+    repeat { line = try program.line() } while !line.contains("pusher-cli:gap")
+    let seconds = try JSONParser.parse(line)["data"]?["seconds"]
+    guard case .number(let text)? = seconds else { throw Unexpected(line) }
+    #expect(try #require(Double(text)) >= 3600)
   }
 
   @Test(arguments: [false, true])
