@@ -102,9 +102,8 @@ private final class ServeRun {
 
   /// SIGHUP: takes a certificate that was renewed; answers whether there is one, else the server ends.
   private func renewCertificate() -> Bool {
-    guard let certificate = settings.server.certificateFile, !server.isStopping else {
-      return false
-    }
+    guard let certificate = settings.server.certificateFile else { return false }
+    guard !server.isStopping else { return true }
     do throws(TLSError) {
       try server.renewCertificate()
       diagnostics.notice("read \(certificate) again: new connections get it")

@@ -102,10 +102,11 @@ final class Signals: LoopSource {
         onQuestion()
         continue
       }
-      guard !hasCome else { Self.die(of: number) }
       // When the terminal has gone the signal means that, and nobody is there to want anything.
       let isWish = number == SIGHUP && (!hadTerminal || Terminal.isThere)
+      // A wish that comes during the end is none to end at once.
       if isWish, onHangUp() { continue }
+      guard !hasCome else { Self.die(of: number) }
       hasCome = true
       onSignal(number)
     }
