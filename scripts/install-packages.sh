@@ -75,6 +75,10 @@ say "installing$missing"
 log=$(mktemp)
 policy=''
 trap 'rm -f "$log"; [ -z "$policy" ] || $as_root rm -f "$policy"' EXIT
+# Without these the shell would leave the file behind.
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
 # What is installed here is started by hand: Debian asks this file whether it may start a service.
 if [ ! -e /usr/sbin/policy-rc.d ]; then
   policy=/usr/sbin/policy-rc.d
