@@ -62,7 +62,7 @@ struct StallTests {
     let server = try ScriptedServer { connection in
       try connection.join(activityTimeout: 1)
       // More than pipe, queue and what one read takes: the rest waits in the sockets.
-      try Self.flood(connection, 0..<1000)
+      try Self.flood(connection, 0..<1500)
       while true {
         let message = try connection.event()
         guard case .text(let text) = message else { throw PeerLeft() }
@@ -83,7 +83,7 @@ struct StallTests {
     }
     let memory = try #require(program.peakMemory)
     #expect(memory < 64 << 10, "\(memory) KiB")
-    try expect(program, prints: 0..<1000)
+    try expect(program, prints: 0..<1500)
     #expect(server.connectionCount == 1)
     #expect(!program.peekAtErrors().contains("lost"), "\(program.peekAtErrors())")
   }
