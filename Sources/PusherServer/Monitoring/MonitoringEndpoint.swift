@@ -10,8 +10,8 @@ package final class MonitoringEndpoint {
   package static let connectionLimit = 64
   /// How long a request may take.
   package static let patience = Duration.seconds(10)
-  /// How long a connection may be idle: scrapers come back over it, usually within a minute.
-  package static let keepAlive = Duration.seconds(150)
+  /// How long a connection may be idle, so that those of others do not keep a health check out for long.
+  package static let keepAlive = Duration.seconds(20)
   /// The media type of the text format.
   package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 

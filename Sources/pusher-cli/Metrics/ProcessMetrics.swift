@@ -50,32 +50,28 @@ enum ProcessMetrics {
 
   /// The second number of `/proc/self/statm` is in pages (proc(5)).
   private static var residentBytes: Int? {
-    ProcessMemory.whileShown {
-      let descriptor = unsafe open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
-      guard descriptor >= 0 else { return nil }
-      defer { close(descriptor) }
-      var bytes = [UInt8](repeating: 0, count: 256)
-      let count = unsafe read(descriptor, &bytes, bytes.count)
-      guard count > 0 else { return nil }
-      let words = bytes[..<count].split(separator: UInt8(ascii: " "))
-      guard words.count > 1, let pages = Int(String(decoding: words[1], as: UTF8.self)) else {
-        return nil
-      }
-      return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+    let descriptor = unsafe open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 256)
+    let count = unsafe read(descriptor, &bytes, bytes.count)
+    guard count > 0 else { return nil }
+    let words = bytes[..<count].split(separator: UInt8(ascii: " "))
+    guard words.count > 1, let pages = Int(String(decoding: words[1], as: UTF8.self)) else {
+      return nil
     }
+    return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
   }
 
   private static var openDescriptors: Int? {
-    ProcessMemory.whileShown {
-      guard let folder = unsafe opendir("/proc/self/fd") else { return nil }
-      defer { unsafe closedir(folder) }
-      var count = 0
-      while let entry = unsafe readdir(folder) {
-        // `.` and `..`
-        if unsafe entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
-      }
-      // The folder itself is open too.
-      return count - 1
+    guard let folder = unsafe opendir("/proc/self/fd") else { return nil }
+    defer { unsafe closedir(folder) }
+    var count = 0
+    while let entry = unsafe readdir(folder) {
+      // `.` and `..`
+      if unsafe entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
     }
+    // The folder itself is open too.
+    return count - 1
   }
 }

@@ -76,8 +76,8 @@ struct ForwardRequests {
   /// The line without the time when it came.
   private static func lasting(_ line: [UInt8]) -> ArraySlice<UInt8> {
     let mark = Array(#"{"received_at":"#.utf8)
-    return line.starts(with: mark)
-      ? line.dropFirst(mark.count + WallTime.textLength + 3) : line[...]
+    // The brace, and with the time its quotes and the comma.
+    return line.dropFirst(line.starts(with: mark) ? mark.count + WallTime.textLength + 3 : 1)
   }
 
   /// A peer's text as the value of a field; `nil` for none, and for one that is too long.

@@ -76,7 +76,7 @@ final class PrintingRun {
     Signals.watch(loop) { [unowned self] in
       owner.lifecycle.printStatus(status(since: 0), at: loop.now)
     } onHangUp: { [unowned self] in
-      guard !isEnding else { return false }
+      guard !isEnding else { return settings.outputFile != nil }
       let isReopened = reopenOutput()
       return owner.readSettingsAgain() || isReopened
     } onSignal: { [unowned self] number in
@@ -220,6 +220,7 @@ final class PrintingRun {
     owner?.roundEnded()
     guard ending == nil else { return stopIfDone() }
     adjustReading()
+    monitor?.noteReading(isPaused: feed?.isPaused == true, at: loop.now)
   }
 
   /// Notes when events have come, for timers too that are due in the same round; answers whether any have.

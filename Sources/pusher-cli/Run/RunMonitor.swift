@@ -11,6 +11,10 @@ final class RunMonitor {
   private var gaps = 0
   private var gapTime = Duration.zero
   private var unreadable = 0
+  /// Since when nothing is read.
+  private var pausedSince: Instant?
+  /// A pause that is shorter is how a flood is held back.
+  private static let longestPause = Duration.seconds(5)
   /// The run that is asked; `nil` until it begins.
   weak var run: PrintingRun?
 
@@ -45,11 +49,19 @@ final class RunMonitor {
   /// A message could not be read or decrypted.
   func noteUnreadable() { unreadable += 1 }
 
+  /// A round is over in which the socket is read, or is not.
+  func noteReading(isPaused: Bool, at now: Instant) {
+    pausedSince = isPaused ? pausedSince ?? now : nil
+  }
+
   // MARK: What is told
 
   private var ailment: String? {
     guard let run, let owner = run.owner else { return "starting" }
-    return run.isEnding ? "ending" : owner.interruption
+    if run.isEnding { return "ending" }
+    let isStalled = pausedSince.map { $0.duration(to: run.loop.now) >= Self.longestPause } ?? false
+    return owner.interruption
+      ?? (isStalled ? "the output, or what handles the events, is slow; nothing is read" : nil)
   }
 
   private var families: [MetricFamily] {

@@ -130,7 +130,7 @@ struct ForwardRequestsTests {
       #"{"received_at":"\#($0)","event":"e","id":"7","data":1}"#
     }
     #expect(try key("7", times[0]) == key("7", times[1]))
-    #expect(try key("7", times[0]) == key("7", #""event":"e","id":"7","data":1}"#))
+    #expect(try key("7", times[0]) == key("7", #"{"event":"e","id":"7","data":1}"#))
   }
 
   @Test func `without one it has a key of this run`() throws {
@@ -159,6 +159,7 @@ struct ForwardRequestsTests {
     let stamped = #"{"received_at":"\#(time)","event":"e","channel":"a","data":1}"#
     let later = #"{"received_at":"2026-11-22T23:59:58.002Z","event":"e","channel":"a","data":1}"#
     #expect(try key(stamped, at: time) == key(later, at: time))
+    #expect(try key(stamped, at: time) == one)
   }
 
   @Test

@@ -62,6 +62,30 @@ struct HealthTests {
     try expectHealth(at, 200, "ok")
   }
 
+  @Test(.needs(.movedClock)) func `a run whose output nobody reads is not well`() throws {
+    let clock = try MovedClock()
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for _ in 0..<1500 {
+        try connection.send(event: "flood", data: #"{"flood":\#(Flood.data)}"#)
+      }
+      try connection.stay()
+    }
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + ["news", "--buffer", "64k"] + Self.metrics,
+      environment: clock.environment())
+    let at = try Monitored(program, of: server)
+    try program.awaitFullPipe()
+    try waitUntil("/healthz says that nothing is read") {
+      clock.move(.seconds(6))
+      return try at.ask("/healthz").status == 503
+    }
+    #expect(
+      try at.ask("/healthz").body
+        == "the output, or what handles the events, is slow; nothing is read\n")
+    program.closeOutput()
+  }
+
   @Test func `serve is well while it listens`() throws {
     let server = try LocalServer(options: Self.metrics)
     try expectHealth(try Monitored(server), 200, "ok")
