@@ -137,17 +137,31 @@ package final class Server {
   /// Accepts nothing more, closes all sockets with 4200 and sends the webhooks that wait; `whenDone` is called then.
   ///
   /// Clients have `patience` to answer the close frame, webhooks have ``WebhookPolicy/grace``.
+  ///
+  /// - Parameter drain: Over how long the sockets are closed, evenly, so that clients do not come back all at once.
   package func stop(
-    patience: Duration = .seconds(5), whenDone: @escaping () -> Void = {}
+    patience: Duration = .seconds(5), over drain: Duration = .zero,
+    whenDone: @escaping () -> Void = {}
   ) {
     guard !isStopping else { return }
     isStopping = true
     whenStopped = whenDone
     let now = loop.now
     reception.close(at: now)
-    deliver()
-    setStopTimer(now.advanced(by: patience)) { [weak self] in self?.cutConnections() }
+    let wave = ClosingWave(reception.connections, from: now, over: drain)
+    closeNext(of: wave, patience: patience)
     checkStopped()
+  }
+
+  /// Closes the sockets whose turn has come.
+  private func closeNext(of wave: ClosingWave, patience: Duration) {
+    let now = loop.now
+    for connection in wave.due(at: now) { connection.stop(at: now) }
+    deliver()
+    guard let next = wave.next else {
+      return setStopTimer(now.advanced(by: patience)) { [weak self] in self?.cutConnections() }
+    }
+    setStopTimer(next) { [weak self] in self?.closeNext(of: wave, patience: patience) }
   }
 
   private func setStopTimer(_ deadline: Instant, _ action: @escaping () -> Void) {

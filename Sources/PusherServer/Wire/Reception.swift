@@ -69,11 +69,11 @@ final class Reception {
 
   var connections: [ServerConnection] { Array(table.values) }
 
-  /// Accepts nothing more, and ends what is idle.
+  /// Accepts nothing more, and ends what is idle, but for the sockets.
   func close(at now: Instant) {
     isClosed = true
     listener.close()
-    for connection in connections { connection.stop(at: now) }
+    for connection in connections where connection.socket == nil { connection.stop(at: now) }
   }
 
   /// No more connections are accepted.

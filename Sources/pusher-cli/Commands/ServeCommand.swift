@@ -116,7 +116,7 @@ private final class ServeRun {
   private func end() {
     readiness.manager.stopping()
     readiness.cut()
-    server.stop(patience: Self.closeTime) { [unowned self] in
+    server.stop(patience: Self.closeTime, over: settings.drain ?? .zero) { [unowned self] in
       hasStopped = true
       stopIfDone()
     }

@@ -8,6 +8,8 @@ struct ServeSettings: CommandSettings {
   var server: ServerOptions
   /// Which of app id, key and secret nobody gave, and what they are; to be announced.
   var defaulted: [String]
+  /// Over how long sockets are closed at the end; `nil` for at once.
+  var drain: Duration?
   /// Where the server tells how it is.
   var monitor: MonitorSettings?
   var logsEvents: Bool
@@ -41,6 +43,7 @@ extension ServeSettings {
     server.hasAuthEndpoints = typed.choice(.authEndpoints) ?? listen.isLoopback
     server.acceptsCompression = typed.isOn(.compression)
     monitor = try reader.monitoring()
+    drain = typed.duration(.drain)
     logsEvents = typed.isOn(.logEvents)
     hasTimestamps = typed.isOn(.timestamps)
     printsEnvironment = typed.isOn(.printEnv)

@@ -183,4 +183,37 @@ struct ServeTLSTests {
     program.send(SIGTERM)
     #expect(try program.wait() == .signalled(SIGTERM))
   }
+
+  @Test(.needs(.movedClock)) func `--drain closes the sockets one after another`() throws {
+    let clock = try MovedClock(standsStill: true)
+    let file = TemporaryFolder.shared.file("port")
+    let server = try PusherCLI.start(
+      ["serve", "--listen", "127.0.0.1:0", "--port-file", file, "--drain", "40s"],
+      environment: clock.environment())
+    let port = try server.port(in: file)
+    let clients = try (0..<4).map { _ in
+      let client = try PusherCLI.start(
+        ["subscribe", "--local", "--port", "\(port)", "news", "-L", "--reconnect", "never"])
+      _ = try client.lines(2)
+      return client
+    }
+    server.send(SIGTERM)
+    try waitUntil("no more connections are accepted") { try !Loopback.isListened(port) }
+    var ended = 0
+    for wave in 1...4 {
+      clock.move(.seconds(10))
+      // The answer shows that it has looked at its clock.
+      server.send(SIGUSR1)
+      try server.errorLine(containing: " connections")
+      try waitUntil("wave \(wave)") {
+        ended = clients.count { (try? $0.wait(within: .milliseconds(1))) != nil }
+        return ended >= wave
+      }
+      #expect(ended == wave)
+    }
+    for client in clients {
+      #expect(try client.result().errorText.contains("4200"))
+    }
+    #expect(try server.wait() == .signalled(SIGTERM))
+  }
 }

@@ -4,7 +4,7 @@ extension Flag {
   /// Where `serve` and `webhook listen` listen, and how `serve` answers.
   static let serving: [Flag] = [
     .listen, .webhookListen, .portFile, .serveOnReady, .serveTLSCert, .serveTLSKey, .clientEvents,
-    .subscriptionCounts, .serveCompression, .fault, .dialect,
+    .subscriptionCounts, .serveCompression, .drain, .fault, .dialect,
   ]
 
   static let listen = Flag(
@@ -58,6 +58,14 @@ extension Flag {
   static let serveCompression = Flag(
     "compression", isOnByDefault: true, of: [.serve], in: .serve,
     summary: "do not agree to permessage-deflate", manual: "")
+
+  static let drain = Flag(
+    "drain", .duration, of: [.serve], in: .serve,
+    summary: "close sockets over TIME at the end, not at once",
+    manual: """
+      When a signal ends the server, accept no more connections and close the sockets one after another over TIME, each with
+      4200, so that their clients do not all come back at once. A second signal ends the server at once.
+      """)
 
   static let fault = Flag(
     "fault", .text("FAULT"), offers: StagedFault.kinds, isRepeatable: true, of: [.serve],
