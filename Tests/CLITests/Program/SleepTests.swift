@@ -95,7 +95,7 @@ struct SleepTests {
   private func expectGapOfAnHour(
     staysSilent: Bool = false, _ end: @escaping @Sendable (ScriptedConnection) throws -> Void
   ) throws {
-    let (asleep, over) = (Gate(), Gate())
+    let (asleep, over, pinged) = (Gate(), Gate(), Gate())
     let server = try ScriptedServer { connection in
       try connection.join()
       guard connection.number == 1 else { try connection.stay() }
@@ -104,17 +104,32 @@ struct SleepTests {
       try connection.send(event: "e", data: "meanwhile")
       try end(connection)
       over.open()
-      if staysSilent { try connection.stall() }
+      guard staysSilent else { return }
+      // The ping of the program that is awake again, which nobody answers.
+      try connection.wait(for: asleep)
+      while !Self.isPing(try connection.event()) {}
+      pinged.open()
+      try connection.stall()
     }
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + [
-        "news", "-L", "--retry-max-delay", "50ms", "--activity-timeout", "300ms", "--pong-timeout",
-        "600ms",
+        "news", "-L", "--retry-max-delay", "50ms", "--activity-timeout",
+        staysSilent ? "300ms" : "30s",
+        "--pong-timeout", "60s",
       ], environment: clock.environment())
     _ = try program.lines(3)
     try sleep(program) {
       asleep.open()
       try over.wait()
+    }
+    if staysSilent {
+      while try !program.line().contains("meanwhile") {}
+      asleep.open()
+      try pinged.wait()
+      try waitUntil("it dials anew") {
+        try clock.move(.seconds(61), seenBy: program)
+        return server.connectionCount > 1
+      }
     }
     var gap: JSONValue?
     while gap == nil {
