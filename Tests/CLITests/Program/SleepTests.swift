@@ -187,6 +187,7 @@ struct SleepTests {
       guard connection.number == 1 else { try connection.remain() }
       try connection.wait(for: asleep)
       try connection.send(stream: isProperEnd ? "data: 2\n\n" : "data: 2")
+      connection.end()
       over.open()
     }
     let program = try PusherCLI.start(
