@@ -58,7 +58,13 @@ END
   fi
 fi
 
-"$swift" "$@"
+# At addresses that differ each time the compiler now and then makes other code, so they stay the same where the system
+# allows that; a container may not.
+still=''
+if setarch -R true 2>/dev/null; then still='setarch -R'; fi
+# Word splitting is meant.
+# shellcheck disable=SC2086
+$still "$swift" "$@"
 mkdir -p "$(dirname "$program")"
 # A new file under another name first: the program may be running.
 cp "$("$swift" "$@" --show-bin-path)/pusher-cli" "$program.new"
