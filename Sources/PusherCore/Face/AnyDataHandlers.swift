@@ -75,12 +75,20 @@ extension JSONValue {
     case .bool(let value): value
     case .number(let digits): Int(digits) ?? Double(digits) ?? digits
     case .string(let text): text
-    case .array(let elements): elements.map { $0.untyped as Any }
+    case .array(let elements): Self.untyped(elements)
     case .object(let members): Self.untyped(members)
     }
   }
 
-  // A loop: of Dictionary(_:uniquingKeysWith:) here the compiler of Swift 6.3 makes other code from run to run.
+  // Loops of their own: of closures in the getter the compiler of Swift 6.3 makes other code from run to run.
+  @inline(never)
+  private static func untyped(_ elements: [JSONValue]) -> [Any] {
+    var values: [Any] = []
+    for element in elements { values.append(element.untyped as Any) }
+    return values
+  }
+
+  @inline(never)
   private static func untyped(_ members: [Member]) -> [String: Any] {
     var values: [String: Any] = [:]
     for member in members { values[member.name] = member.value.untyped as Any }

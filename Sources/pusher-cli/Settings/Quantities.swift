@@ -44,11 +44,15 @@ enum Quantities {
 
   /// A number of bytes as people say it: in the largest unit that divides it.
   static func words(size bytes: Int) -> String {
-    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")]
-    for (shift, name) in units where bytes >= 1 << shift && bytes & (1 << shift - 1) == 0 {
-      return "\(bytes >> shift) \(name)"
-    }
+    // One after the other: of a loop over the units the compiler of Swift 6.3 makes other code from run to run.
+    if divides(bytes, 1 << 30) { return "\(bytes >> 30) GiB" }
+    if divides(bytes, 1 << 20) { return "\(bytes >> 20) MiB" }
+    if divides(bytes, 1 << 10) { return "\(bytes >> 10) KiB" }
     return "\(bytes) bytes"
+  }
+
+  private static func divides(_ bytes: Int, _ unit: Int) -> Bool {
+    bytes >= unit && bytes % unit == 0
   }
 
   /// A number of things as people say it: `1 call`, `2 calls`.
