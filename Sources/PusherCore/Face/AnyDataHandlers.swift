@@ -80,7 +80,7 @@ extension JSONValue {
     }
   }
 
-  // Loops of their own: of closures in the getter the compiler of Swift 6.3 makes other code from run to run.
+  // Loops of their own: the less the getter holds, the seldomer the compiler of Swift 6.3 makes other code of it.
   @inline(never)
   private static func untyped(_ elements: [JSONValue]) -> [Any] {
     var values: [Any] = []
