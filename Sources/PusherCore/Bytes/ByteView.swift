@@ -45,6 +45,20 @@
     unsafe String(decoding: raw, as: UTF8.self)
   }
 
+  /// Whether the view holds exactly these bytes.
+  package func equals(_ bytes: [UInt8]) -> Bool {
+    guard count == bytes.count else { return false }
+    for index in bytes.indices where unsafe base[index] != bytes[index] { return false }
+    return true
+  }
+
+  /// FNV-1a of the bytes, for tables that compare the bytes as well: anybody can find two of one value.
+  package var shortHash: UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for index in 0..<count { hash = unsafe (hash ^ UInt64(base[index])) &* 0x100_0000_01B3 }
+    return hash
+  }
+
   /// Whether the view holds exactly the bytes of `literal`.
   package func equals(_ literal: StaticString) -> Bool {
     count == literal.utf8CodeUnitCount && begins(with: literal)

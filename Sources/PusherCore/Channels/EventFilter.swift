@@ -58,8 +58,8 @@ package final class FilterMemory {
   /// Whether an event is wanted whose name, without escapes, is `name`.
   package func passes(_ name: ByteView) -> Bool {
     guard name.count <= Self.longestName else { return filter.passes(name.text) }
-    let hash = Self.hash(name)
-    if let verdict = verdicts[hash], Self.equal(verdict.name, name) { return verdict.passes }
+    let hash = name.shortHash
+    if let verdict = verdicts[hash], name.equals(verdict.name) { return verdict.passes }
     let passes = filter.passes(name.text)
     if verdicts.count < Self.capacity {
       verdicts[hash] = Verdict(name: name.array, passes: passes)
@@ -70,18 +70,5 @@ package final class FilterMemory {
   /// Whether an event of this name is wanted.
   package func passes(_ name: String) -> Bool {
     filter.passes(name)
-  }
-
-  /// FNV-1a: short, and the names are compared anyway.
-  private static func hash(_ name: ByteView) -> UInt64 {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for index in 0..<name.count { hash = (hash ^ UInt64(name[index])) &* 0x100_0000_01B3 }
-    return hash
-  }
-
-  private static func equal(_ left: [UInt8], _ right: ByteView) -> Bool {
-    guard left.count == right.count else { return false }
-    for index in left.indices where left[index] != right[index] { return false }
-    return true
   }
 }

@@ -192,11 +192,8 @@
       earliest = Instant.earliest(earliest, interest.deadline)
       // `poll` reports an end even if nothing is asked for, and would then never wait.
       guard interest.descriptor >= 0 && !interest.events.isEmpty else { continue }
-      var events: Int32 = 0
-      if interest.events.contains(.read) { events |= Int32(POLLIN) }
-      if interest.events.contains(.write) { events |= Int32(POLLOUT) }
       unsafe entries[owners.count] = pollfd(
-        fd: interest.descriptor, events: Int16(events), revents: 0)
+        fd: interest.descriptor, events: Int16(interest.events.bits), revents: 0)
       owners.append(place)
     }
     return (owners.count, earliest)
@@ -233,9 +230,10 @@
   private func dispatch(_ count: Int, at now: Instant) {
     if count > 0 && (unsafe entries[0].revents) != 0 { wakeUp.drain() }
     for index in 2..<max(count, 2) {
-      let revents = Int32(unsafe entries[index].revents)
-      guard revents != 0, let source = slots[owners[index]].source else { continue }
-      source.ready(unsafe Self.events(entries[index]), at: now)
+      let entry = unsafe entries[index]
+      guard entry.revents != 0, let source = slots[owners[index]].source else { continue }
+      source.ready(
+        PollEvents(ready: Int32(entry.revents), asked: Int32(entry.events)), at: now)
     }
     if count > 0 && (unsafe entries[1].revents) != 0 { telling?.dispatchReady(at: now) }
     // Those added meanwhile have no deadline yet, and are asked before the next wait.
@@ -273,18 +271,5 @@
     }
     if late.count > 1 { late.sort { ($0.deadline, $0.order) < ($1.deadline, $1.order) } }
     return late
-  }
-
-  private static func events(_ entry: pollfd) -> PollEvents {
-    let revents = Int32(entry.revents)
-    let isOver = revents & Int32(POLLHUP | POLLERR | POLLNVAL) != 0
-    var events: PollEvents = isOver ? [.hangUp] : []
-    if revents & Int32(POLLIN) != 0 || isOver && Int32(entry.events) & Int32(POLLIN) != 0 {
-      events.insert(.read)
-    }
-    if revents & Int32(POLLOUT) != 0 || isOver && Int32(entry.events) & Int32(POLLOUT) != 0 {
-      events.insert(.write)
-    }
-    return events
   }
 }

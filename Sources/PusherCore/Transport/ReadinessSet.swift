@@ -130,10 +130,9 @@ final class ReadinessSet {
       guard let source = entries[index].source else { continue }
       let interest = source.interest
       setDeadline(interest.deadline, of: index)
-      guard watch(interest, index) else {
+      if !watch(interest, index) {
         remove(source)
         refused(source)
-        continue
       }
     }
     return timed.reduce(nil) { Instant.earliest($0, entries[$1].deadline) }
@@ -176,18 +175,11 @@ final class ReadinessSet {
   private func control(
     _ operation: Int, _ interest: LoopInterest, _ index: Int
   ) -> Bool {
-    var events: UInt32 = 0
-    if interest.events.contains(.read) { events |= Self.input }
-    if interest.events.contains(.write) { events |= Self.output }
     let place = LoopPlace(index: index, generation: entries[index].generation)
     return pusher_epoll_control(
-      descriptor, Int32(operation), interest.descriptor, events, place.word) == 0
+      descriptor, Int32(operation), interest.descriptor, UInt32(bitPattern: interest.events.bits),
+      place.word) == 0
   }
-
-  // EPOLLIN, EPOLLOUT, EPOLLERR and EPOLLHUP, which have the numbers of poll(2).
-  private static let input: UInt32 = 0x1
-  private static let output: UInt32 = 0x4
-  private static let over: UInt32 = 0x8 | 0x10
 
   // MARK: After the wait
 
@@ -203,16 +195,10 @@ final class ReadinessSet {
         let source = entries[place.index].source
       else { continue }
       tell(place.index)
-      source.ready(events(readyEvents[number], wanted: entries[place.index].watched), at: now)
+      let events = PollEvents(
+        ready: Int32(bitPattern: readyEvents[number]), asked: entries[place.index].watched.bits)
+      source.ready(events, at: now)
     }
-  }
-
-  private func events(_ ready: UInt32, wanted: PollEvents) -> PollEvents {
-    let isOver = ready & Self.over != 0
-    var events: PollEvents = isOver ? [.hangUp] : []
-    if ready & Self.input != 0 || isOver && wanted.contains(.read) { events.insert(.read) }
-    if ready & Self.output != 0 || isOver && wanted.contains(.write) { events.insert(.write) }
-    return events
   }
 
   /// The sources whose deadline has passed, in the order in which they were added.

@@ -18,11 +18,10 @@ extension APICall {
     let channels: [String]
     /// A string, or another value that the dialect allows.
     let data: JSONValue
+    /// Of the data.
+    let bytes: Int
     let socketID: String?
     let info: ChannelInfo
-
-    /// Of the data.
-    var bytes: Int { data.text?.utf8.count ?? JSONWriter.text(data).utf8.count }
   }
 
   /// One event for up to a hundred channels.
@@ -116,9 +115,9 @@ extension APICall {
     if let problem = dialect.answers.problem(inEvent: name) {
       throw .refusal(400, problem)
     }
-    let data = try checkedData(value["data"])
+    let (data, bytes) = try checkedData(value["data"])
     return Event(
-      name: name, channels: try checkedChannels(value), data: data,
+      name: name, channels: try checkedChannels(value), data: data, bytes: bytes,
       socketID: try checkedSocketID(value["socket_id"]), info: ChannelInfo(value["info"]?.text))
   }
 
@@ -130,7 +129,9 @@ extension APICall {
     return id
   }
 
-  private func checkedData(_ data: JSONValue?) throws(HTTPAnswer) -> JSONValue {
+  private func checkedData(
+    _ data: JSONValue?
+  ) throws(HTTPAnswer) -> (data: JSONValue, bytes: Int) {
     if let refusal = dialect.answers.refusal(ofData: data) { throw refusal }
     guard let data, data.text != nil || dialect.has(.acceptsEveryData) else {
       throw .refusal(400, "data must be a string; an object is sent as the string of its JSON")
@@ -142,7 +143,7 @@ extension APICall {
         "The data content of this event has \(count) bytes and exceeds "
           + "the allowed maximum (\(hub.limits.eventData) bytes)")
     }
-    return data
+    return (data, count)
   }
 
   private func checkedChannels(_ value: JSONValue) throws(HTTPAnswer) -> [String] {

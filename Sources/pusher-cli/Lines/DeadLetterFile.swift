@@ -31,8 +31,7 @@ final class DeadLetterFile {
       throw UsageError("--forward-dead: cannot write '\(path)': \(reason)")
     }
     if TornLine.end(of: descriptor, terminator: Self.newline) == .torn {
-      warn(
-        "'\(path)' ends in the middle of a line: that line is ended now, and new ones follow it")
+      warn(TornLine.words(for: path))
       _ = SystemCalls.writeWhole([Self.newline], to: descriptor)
     }
   }

@@ -167,6 +167,11 @@ enum TornLine {
     case unknown(reason: String)
   }
 
+  /// What is said of a file whose line is ended.
+  static func words(for path: String) -> String {
+    "'\(path)' ends in the middle of a line: that line is ended now, and new ones follow it"
+  }
+
   /// How the regular file at `descriptor` ends at the place of the next write, its lines ending with `terminator`.
   static func end(of descriptor: Int32, terminator: UInt8) -> End {
     var status = stat()

@@ -40,7 +40,7 @@ final class OutputFile {
         "'\(path)' cannot be read (\(reason)): an earlier line may be torn, and the next one with it"
       )
     case .torn:
-      warn("'\(path)' ends in the middle of a line: that line is ended now, and new ones follow it")
+      warn(TornLine.words(for: path))
       if let fault = SystemCalls.writeWhole([terminator], to: descriptor) {
         throw FileFault(reason: "\(fault)", isOfDisk: true)
       }

@@ -29,7 +29,7 @@ final class ChannelCounts {
 
   /// Counts an event of a channel.
   func note(_ channel: ByteView) {
-    if latest >= 0, Self.equal(rows[latest].name, channel) {
+    if latest >= 0, channel.equals(rows[latest].name) {
       rows[latest].events &+= 1
       return
     }
@@ -44,10 +44,10 @@ final class ChannelCounts {
   }
 
   private func noteAnother(_ channel: ByteView) {
-    let hash = Self.hash(channel)
+    let hash = channel.shortHash
     if let place = places[hash] {
       // Two names of the same hash are a peer's work: the second is one of the others.
-      guard Self.equal(rows[place].name, channel) else {
+      guard channel.equals(rows[place].name) else {
         otherEvents &+= 1
         return
       }
@@ -71,18 +71,5 @@ final class ChannelCounts {
     counts.sort { $0.0 < $1.0 }
     if otherEvents > 0 { counts.append((Self.others, otherEvents)) }
     return counts
-  }
-
-  /// FNV-1a: short, and the names are compared anyway.
-  private static func hash(_ name: ByteView) -> UInt64 {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for index in 0..<name.count { hash = (hash ^ UInt64(name[index])) &* 0x100_0000_01B3 }
-    return hash
-  }
-
-  private static func equal(_ left: [UInt8], _ right: ByteView) -> Bool {
-    guard left.count == right.count else { return false }
-    for index in left.indices where left[index] != right[index] { return false }
-    return true
   }
 }

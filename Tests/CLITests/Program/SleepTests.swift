@@ -91,6 +91,16 @@ struct SleepTests {
     try program.errorLine(containing: "back after")
   }
 
+  /// The length of the next gap that the program tells.
+  private func gapSeconds(of program: ChildProgram) throws -> Double {
+    while true {
+      let line = try JSONParser.parse(try program.line())
+      guard line["event"]?.text == "pusher-cli:gap" else { continue }
+      guard case .number(let text)? = line["data"]?["seconds"] else { throw Unexpected("\(line)") }
+      return try #require(Double(text))
+    }
+  }
+
   /// Plays a connection that the server ends, one way or another, while the program sleeps.
   private func expectGapOfAnHour(
     staysSilent: Bool = false, _ end: @escaping @Sendable (ScriptedConnection) throws -> Void
@@ -131,13 +141,7 @@ struct SleepTests {
         return server.connectionCount > 1
       }
     }
-    var gap: JSONValue?
-    while gap == nil {
-      let line = try JSONParser.parse(try program.line())
-      if line["event"]?.text == "pusher-cli:gap" { gap = line["data"] }
-    }
-    guard case .number(let seconds)? = gap?["seconds"] else { throw Unexpected("\(gap as Any)") }
-    #expect(try #require(Double(seconds)) >= 3600)
+    #expect(try gapSeconds(of: program) >= 3600)
   }
 
   @Test func `the gap of one that was closed meanwhile is as long as the sleep`() throws {
@@ -171,11 +175,7 @@ struct SleepTests {
     while try !program.line().contains("the rest does not come") {}
     try clock.move(.seconds(3600), seenBy: program)
     ends.open()
-    var line = ""
-    repeat { line = try program.line() } while !line.contains("pusher-cli:gap")
-    let seconds = try JSONParser.parse(line)["data"]?["seconds"]
-    guard case .number(let text)? = seconds else { throw Unexpected(line) }
-    #expect(try #require(Double(text)) >= 3600)
+    #expect(try gapSeconds(of: program) >= 3600)
   }
 
   @Test(arguments: [false, true])
@@ -197,11 +197,7 @@ struct SleepTests {
       asleep.open()
       try over.wait()
     }
-    var line = ""
-    repeat { line = try program.line() } while !line.contains("pusher-cli:gap")
-    let seconds = try JSONParser.parse(line)["data"]?["seconds"]
-    guard case .number(let text)? = seconds else { throw Unexpected(line) }
-    #expect(try #require(Double(text)) >= 3600)
+    #expect(try gapSeconds(of: program) >= 3600)
   }
 
   @Test func `one that went silent meanwhile is noticed and replaced`() throws {
