@@ -14,8 +14,11 @@ package final class Listener: LoopSource {
   ///
   /// `onAccept` gets a connected, non-blocking descriptor, which belongs to it, the peer, and the time. Throws
   /// ``TransportError/listen(address:reason:)``. A name is looked up at once, which may block.
+  ///
+  /// - Parameter reusesPort: Whether others of this user may listen there too, if all of them say so; the system then
+  ///   shares new connections out.
   package init(
-    loop: EventLoop, host: String, port: UInt16, backlog: Int32 = 511,
+    loop: EventLoop, host: String, port: UInt16, backlog: Int32 = 511, reusesPort: Bool = false,
     onAccept: @escaping (_ descriptor: Int32, _ peer: SocketAddress?, _ now: Instant) -> Void
   ) throws(TransportError) {
     let wanted: SocketAddress
@@ -26,7 +29,8 @@ package final class Listener: LoopSource {
     do throws(SystemError) {
       let descriptor = try Syscalls.makeSocket(wanted.family)
       do throws(SystemError) {
-        try Syscalls.startListening(descriptor, at: wanted, backlog: backlog)
+        try Syscalls.startListening(
+          descriptor, at: wanted, backlog: backlog, reusesPort: reusesPort)
       } catch {
         Syscalls.closeDescriptor(descriptor)
         throw error

@@ -56,11 +56,12 @@ extension Syscalls {
     setOption(descriptor, level: SOL_SOCKET, SO_KEEPALIVE)
   }
 
-  /// `setsockopt(SO_REUSEADDR)`, `bind` and `listen`.
-  static func startListening(_ descriptor: Int32, at address: SocketAddress, backlog: Int32)
-    throws(SystemError)
-  {
+  /// `setsockopt(SO_REUSEADDR)`, with `reusesPort` also SO_REUSEPORT, `bind` and `listen`.
+  static func startListening(
+    _ descriptor: Int32, at address: SocketAddress, backlog: Int32, reusesPort: Bool
+  ) throws(SystemError) {
     setOption(descriptor, level: SOL_SOCKET, SO_REUSEADDR)
+    if reusesPort { setOption(descriptor, level: SOL_SOCKET, SO_REUSEPORT) }
     let result = unsafe withSystemAddress(address) { unsafe bind(descriptor, $0, $1) }
     guard result == 0, listen(descriptor, backlog) == 0 else { throw .last }
   }

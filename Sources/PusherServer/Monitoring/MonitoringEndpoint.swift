@@ -39,7 +39,8 @@ package final class MonitoringEndpoint {
   ///   - access: Which pages and host names may ask.
   /// - Throws: ``TransportError`` when the address cannot be had.
   package init(
-    loop: EventLoop, host: String, port: UInt16, access: AccessPolicy, source: Source
+    loop: EventLoop, host: String, port: UInt16, reusesPort: Bool = false, access: AccessPolicy,
+    source: Source
   ) throws(TransportError) {
     (self.access, self.source) = (access, source)
     var limits = ServerLimits()
@@ -47,7 +48,8 @@ package final class MonitoringEndpoint {
     limits.requestTimeout = Self.patience
     limits.keepAliveTimeout = Self.keepAlive
     reception = try Reception(
-      loop: loop, host: host, port: port, limit: Self.connectionLimit, limits: limits)
+      loop: loop, host: host, port: port, reusesPort: reusesPort, limit: Self.connectionLimit,
+      limits: limits)
     reception.owner = self
   }
 

@@ -6,6 +6,8 @@ package struct ServerOptions: Sendable, Equatable {
   package var host = "127.0.0.1"
   /// 0 lets the system pick a free one.
   package var port: UInt16 = 6001
+  /// Whether other servers may listen on the port at the same time, if they say so too.
+  package var reusesPort = false
   /// The apps that are served; at least one, with distinct ids and keys.
   package var applications: [Application]
   /// "" or a path that begins with a slash and does not end with one, before `/app` and `/apps`.
@@ -74,7 +76,8 @@ package final class Server {
     context.faults.add(options.faults)
     let (incoming, outgoing) = try Self.tlsContexts(options)
     reception = try Reception(
-      loop: loop, host: options.host, port: options.port, tls: incoming,
+      loop: loop, host: options.host, port: options.port, reusesPort: options.reusesPort,
+      tls: incoming,
       limit: options.limits.connections + Self.spareConnections, limits: options.limits)
     dispatchers = options.applications.map { application in
       WebhookDispatcher(

@@ -44,15 +44,17 @@ final class Reception {
 
   /// Listens from now on; one connection more than `limit` is dropped.
   init(
-    loop: EventLoop, host: String, port: UInt16, tls: TLSContext? = nil, limit: Int,
-    limits: ServerLimits
+    loop: EventLoop, host: String, port: UInt16, reusesPort: Bool = false,
+    tls: TLSContext? = nil, limit: Int, limits: ServerLimits
   ) throws(TransportError) {
     self.loop = loop
     self.limit = limit
     self.limits = limits
     self.tls = tls
     let door = Door()
-    listener = try Listener(loop: loop, host: host, port: port) { descriptor, peer, now in
+    listener = try Listener(
+      loop: loop, host: host, port: port, reusesPort: reusesPort
+    ) { descriptor, peer, now in
       door.reception?.accept(descriptor, peer, at: now)
     }
     address = listener.address

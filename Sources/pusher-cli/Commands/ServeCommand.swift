@@ -16,7 +16,15 @@ enum ServeCommand {
       let log =
         settings.logsEvents
         ? descriptor.map { EventLog(settings, $0, loop: loop, diagnostics: diagnostics) } : nil
-      return try ServeRun(settings, log: log, loop: loop, diagnostics: diagnostics).run()
+      do {
+        return try ServeRun(settings, log: log, loop: loop, diagnostics: diagnostics).run()
+      } catch TransportError.listen(let address, let reason)
+        where settings.server.reusesPort && reason == SystemError.addressInUse.description
+      {
+        throw TransportError.listen(
+          address: address,
+          reason: "\(reason) (a server that shares its port was started with --reuse-port too)")
+      }
     }
   }
 }

@@ -158,7 +158,8 @@ extension MonitorSettings {
     var access = AccessPolicy()
     access.hosts.isPublic = !listen.isLoopback
     let endpoint = try MonitoringEndpoint(
-      loop: loop, host: listen.host, port: listen.port, access: access, source: source)
+      loop: loop, host: listen.host, port: listen.port, reusesPort: listen.reusesPort,
+      access: access, source: source)
     let text = "metrics at http://\(listen.place(endpoint.port))/metrics"
     // A port that the system picked is known from here alone.
     if listen.port == 0 { diagnostics.notice(text) } else { diagnostics.info(text) }

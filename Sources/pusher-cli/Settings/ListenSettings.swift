@@ -4,6 +4,8 @@ struct ListenSettings: Equatable, Sendable {
   var host: String
   /// 0 takes a free one.
   var port: UInt16
+  /// Whether others may listen there too, if they say so as well.
+  var reusesPort = false
   /// Where to write the port, so that scripts can wait for it.
   var portFile: String?
   /// A command to run once connections are taken.

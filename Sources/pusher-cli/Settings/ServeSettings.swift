@@ -33,6 +33,7 @@ extension ServeSettings {
       self.defaulted = defaulted
     }
     (server.host, server.port) = (listen.host, listen.port)
+    server.reusesPort = typed.isOn(.reusePort)
     try typed.require(.tlsKey, with: .tlsCert)
     try typed.require(.tlsCert, with: .tlsKey)
     server.certificateFile = try reader.readable(.tlsCert)
@@ -43,6 +44,7 @@ extension ServeSettings {
     server.hasAuthEndpoints = typed.choice(.authEndpoints) ?? listen.isLoopback
     server.acceptsCompression = typed.isOn(.compression)
     monitor = try reader.monitoring()
+    monitor?.listen.reusesPort = server.reusesPort
     drain = typed.duration(.drain)
     logsEvents = typed.isOn(.logEvents)
     hasTimestamps = typed.isOn(.timestamps)

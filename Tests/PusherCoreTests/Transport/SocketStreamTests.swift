@@ -182,4 +182,22 @@ import Testing
       try Listener(loop: harness.loop, host: "127.0.0.1", port: first.address.port) { _, _, _ in }
     }
   }
+
+  @Test(arguments: [(true, true), (true, false), (false, true)])
+  func `a port is shared by those who both say so`(first: Bool, second: Bool) throws {
+    let harness = try LoopHarness()
+    let holder = try Listener(
+      loop: harness.loop, host: "127.0.0.1", port: 0, reusesPort: first
+    ) { _, _, _ in }
+    let sharer = Result { () throws(TransportError) in
+      try Listener(
+        loop: harness.loop, host: "127.0.0.1", port: holder.address.port, reusesPort: second
+      ) { _, _, _ in }
+    }
+    switch sharer {
+    case .success(let sharer): #expect(first && second && sharer.address == holder.address)
+    case .failure(let error):
+      #expect(!(first && second), "\(error)")
+    }
+  }
 }

@@ -3,7 +3,8 @@ internal import PusherServer
 extension Flag {
   /// Where `serve` and `webhook listen` listen, and how `serve` answers.
   static let serving: [Flag] = [
-    .listen, .webhookListen, .portFile, .serveOnReady, .serveTLSCert, .serveTLSKey, .clientEvents,
+    .listen, .webhookListen, .reusePort, .portFile, .serveOnReady, .serveTLSCert, .serveTLSKey,
+    .clientEvents,
     .subscriptionCounts, .serveCompression, .drain, .fault, .dialect,
   ]
 
@@ -19,6 +20,15 @@ extension Flag {
     "listen", .text("ADDRESS"), of: [.webhook], in: .serve, isCommon: true,
     default: "127.0.0.1:6002", summary: "HOST:PORT; port 0: a free one",
     manual: "The same for `webhook`, {default} unless given.")
+
+  static let reusePort = Flag(
+    "reuse-port", of: [.serve], in: .serve,
+    summary: "share the port with another serve, to replace it",
+    manual: """
+      Listen also where other servers of this user listen, if all of them were started with this option: a new one can
+      begin before the old one ends. While both run the system gives each of them some of the new connections. The port
+      of --metrics is shared likewise. Without the option a port that is taken is an error.
+      """)
 
   static let portFile = Flag(
     "port-file", .text("FILE"), of: [.serve, .webhook], in: .serve, isCommon: true,
