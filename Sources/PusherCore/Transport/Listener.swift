@@ -3,6 +3,9 @@ package final class Listener: LoopSource {
   /// How long no connection is accepted after the machine ran out of descriptors or memory.
   package static let pause = Duration.milliseconds(100)
 
+  /// As many are accepted at the end at most, so that those who go on coming do not put it off.
+  private static let mostWaiting = 1024
+
   /// Where it listens, with the port the system chose when 0 was asked for.
   package let address: SocketAddress
   private let loop: EventLoop
@@ -47,6 +50,16 @@ package final class Listener: LoopSource {
 
   deinit {
     if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }
+  }
+
+  /// Hands on those that wait to be accepted, which would be reset otherwise, and accepts no more.
+  package func finish(at now: Instant) {
+    loop.remove(self)
+    for _ in 0..<Self.mostWaiting where descriptor >= 0 {
+      guard let (accepted, peer) = try? Syscalls.acceptConnection(descriptor) else { break }
+      onAccept(accepted, peer, now)
+    }
+    close()
   }
 
   /// Accepts no more; connections that were handed on stay, and closing again does nothing.

@@ -53,6 +53,9 @@ package final class MonitoringEndpoint {
     reception.owner = self
   }
 
+  /// Accepts nothing more, and ends its connections once their requests are answered.
+  package func close(at now: Instant) { reception.close(at: now) }
+
   /// Where it listens, with the port that the system picked.
   package var port: UInt16 { reception.address.port }
 

@@ -151,7 +151,8 @@ package final class Server {
     whenStopped = whenDone
     let now = loop.now
     reception.close(at: now)
-    let wave = ClosingWave(reception.connections, from: now, over: drain)
+    let wave = ClosingWave(
+      reception.connections.filter { $0.socket != nil }, from: now, over: drain)
     closeNext(of: wave, patience: patience)
     checkStopped()
   }

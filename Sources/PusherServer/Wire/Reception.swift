@@ -71,10 +71,10 @@ final class Reception {
 
   var connections: [ServerConnection] { Array(table.values) }
 
-  /// Accepts nothing more, and ends what is idle, but for the sockets.
+  /// Accepts nothing more, and ends what is idle, but for the sockets and for connections that have asked nothing yet.
   func close(at now: Instant) {
     isClosed = true
-    listener.close()
+    listener.finish(at: now)
     for connection in connections where connection.socket == nil { connection.stop(at: now) }
   }
 
@@ -86,8 +86,7 @@ final class Reception {
   private func accept(_ descriptor: Int32, _ peer: SocketAddress?, at now: Instant) {
     let connection = ServerConnection(self, descriptor: descriptor, peer: peer, tls: tls, at: now)
     guard table.count < limit else {
-      connection.stop(at: now)
-      owner?.dropped("too many connections")
+      connection.cut("too many connections", at: now)
       return
     }
     table[ObjectIdentifier(connection)] = connection

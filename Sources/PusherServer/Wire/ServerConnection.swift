@@ -57,6 +57,8 @@ final class ServerConnection: SocketStreamDelegate {
   private var httpDeadline: Instant
   /// Whether the connection ends once all is sent.
   private var closesWhenSent = false
+  /// Whether it has brought a request.
+  private var hasAsked = false
 
   init(
     _ reception: Reception, descriptor: Int32, peer: SocketAddress?, tls: TLSContext?,
@@ -157,6 +159,7 @@ final class ServerConnection: SocketStreamDelegate {
   }
 
   private func answer(_ request: HTTPRequestReader.Request, at now: Instant) {
+    hasAsked = true
     switch reception.owner?.answer(request, on: self, at: now) {
     case .answer(let answer, let isLast):
       closesWhenSent = isLast || !request.keepsAlive || reception.isClosed
@@ -250,8 +253,9 @@ final class ServerConnection: SocketStreamDelegate {
   func stop(at now: Instant) {
     switch phase {
     case .http(let reader):
-      // A request that has begun is still answered, and told that the connection ends with it.
-      guard !reader.isInside(input) else { return }
+      // A request that has begun is still answered, and told that the connection ends with it. So is that of a new
+      // connection, whose client could not know of the end.
+      guard hasAsked, !reader.isInside(input) else { return }
       closesWhenSent = true
       if answers.isEmpty { ended(nil, at: now) }
     case .socket(let socket):

@@ -124,6 +124,7 @@ private final class ServeRun {
   private func end() {
     readiness.manager.stopping()
     readiness.cut()
+    if settings.server.reusesPort { monitor?.close(at: loop.now) }
     server.stop(patience: Self.closeTime, over: settings.drain ?? .zero) { [unowned self] in
       hasStopped = true
       stopIfDone()

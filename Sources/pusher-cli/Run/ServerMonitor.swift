@@ -43,6 +43,9 @@ final class ServerMonitor {
         ailment: { [weak self] in self?.ailment }))
   }
 
+  /// Leaves its port to others that share it: they are asked from now on.
+  func close(at now: Instant) { endpoint?.close(at: now) }
+
   func note(_ event: ServerLogEvent) {
     switch event {
     case .connected: connections += 1

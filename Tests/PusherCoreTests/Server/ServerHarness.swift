@@ -77,6 +77,7 @@ final class ServerHarness {
 final class RawClient: SocketStreamDelegate {
   let input = ByteBuffer()
   let output = ByteBuffer()
+  private(set) var isOpen = false
   private(set) var hasEnded = false
   private var stream: SocketStream?
 
@@ -101,7 +102,10 @@ final class RawClient: SocketStreamDelegate {
     try? stream.write(from: output)
   }
 
-  func streamOpened(_ stream: SocketStream, at now: Instant) { flush() }
+  func streamOpened(_ stream: SocketStream, at now: Instant) {
+    isOpen = true
+    flush()
+  }
   func streamWritable(_ stream: SocketStream, at now: Instant) { flush() }
 
   func streamReadable(_ stream: SocketStream, at now: Instant) {

@@ -209,6 +209,25 @@ struct ServerTests {
     let late = test.raw()
     #expect(test.run { late.hasEnded })
   }
+
+  @Test func `a connection that was made before the end is answered, and then ends`() throws {
+    let test = try ServerHarness()
+    let (call, socket, silent) = (test.raw(), test.raw(), test.raw())
+    #expect(test.run { [call, socket, silent].allSatisfy(\.isOpen) })
+    var isStopped = false
+    test.server.stop(patience: .seconds(1)) { isStopped = true }
+    call.send(Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+    socket.send(
+      Array(
+        ("GET /app/278d425bdf160c739803?protocol=7 HTTP/1.1\r\nHost: localhost\r\n"
+          + "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+          + "Sec-WebSocket-Key: AQIDBAUGBwgJCgsMDQ4PEA==\r\n\r\n").utf8))
+    #expect(test.run { call.hasEnded && socket.text.contains("the server is shutting down") })
+    #expect(call.text.hasPrefix("HTTP/1.1 404 ") && call.text.contains("Connection: close\r\n"))
+    socket.close()
+    #expect(test.run { isStopped && silent.hasEnded })
+    #expect(silent.text == "")
+  }
 }
 
 extension String {
