@@ -17,7 +17,7 @@ export SWIFT
 
 .DEFAULT_GOAL := build
 .PHONY: demo build docs man examples recipes test lint format conformance bench soak fuzz tsan asan install uninstall deb dist packagecheck \
-  clean help
+  traits clean help
 
 demo: ## install what a build needs, build, and show live events from a local server
 	@scripts/install-packages.sh build
@@ -92,6 +92,10 @@ packagecheck: ## check the packages and units; install, use, upgrade and remove 
 	@scripts/install-packages.sh package
 	@$(MAKE) --no-print-directory build
 	@scripts/check-packages.sh $(PROGRAM) $(RELEASE)
+
+traits: ## build without the traits of the package; the program then needs neither libsodium nor hiredis
+	@scripts/install-packages.sh build
+	@scripts/check-traits.sh
 
 clean: ## remove everything that was built
 	rm -rf .build .build-* dist

@@ -10,6 +10,13 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// Linux has hiredis where the compiler looks, and its description there holds a flag that a package may not use.
+#if os(Linux)
+  let hiredis: String? = nil
+#else
+  let hiredis: String? = "hiredis"
+#endif
+
 let package = Package(
   name: "pusher-cli",
   // Synchronization and the 128-bit integers of decoders are the newest that is used.
@@ -23,7 +30,10 @@ let package = Package(
     .trait(
       name: "Encryption",
       description: "Channels whose names begin with private-encrypted-; it needs libsodium."),
-    .default(enabledTraits: ["Encryption"]),
+    .trait(
+      name: "Redis",
+      description: "A local server of several processes that share one Redis; it needs hiredis."),
+    .default(enabledTraits: ["Encryption", "Redis"]),
   ],
   targets: [
     .systemLibrary(
@@ -41,6 +51,11 @@ let package = Package(
       pkgConfig: "libsodium",
       providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]
     ),
+    .systemLibrary(
+      name: "CSystemHiredis",
+      pkgConfig: hiredis,
+      providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]
+    ),
     // What the system's own modules for Swift leave out.
     .systemLibrary(name: "CSystemEpoll"),
     .target(
@@ -51,7 +66,13 @@ let package = Package(
       ],
       swiftSettings: strict
     ),
-    .target(name: "PusherServer", dependencies: ["PusherCore"], swiftSettings: strict),
+    .target(
+      name: "PusherServer",
+      dependencies: [
+        "PusherCore", .target(name: "CSystemHiredis", condition: .when(traits: ["Redis"])),
+      ],
+      swiftSettings: strict
+    ),
     // The local server in process, for the tests of programs that use the library.
     .target(
       name: "PusherTesting", dependencies: ["PusherCore", "PusherServer"], swiftSettings: strict

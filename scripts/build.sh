@@ -12,8 +12,8 @@ if ! command -v "$swift" >/dev/null 2>&1; then
   echo "build: no '$swift' found: install Swift 6.2 or newer from swift.org" >&2
   exit 1
 fi
-if ! pkg-config --exists openssl zlib libsodium 2>/dev/null; then
-  echo 'build: OpenSSL, zlib or libsodium is missing: run scripts/install-packages.sh build' >&2
+if ! pkg-config --exists openssl zlib libsodium hiredis 2>/dev/null; then
+  echo 'build: OpenSSL, zlib, libsodium or hiredis is missing: run scripts/install-packages.sh build' >&2
   exit 1
 fi
 
@@ -23,7 +23,8 @@ fi
 set -- build -c release --product pusher-cli -Xswiftc -enforce-exclusivity=unchecked -debug-info-format none \
   --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen
 # Only Linux has the Swift libraries outside the system. Runs that use no encrypted channel must not pay for
-# libsodium, so it is linked in where its archive is there: a description of our own names that.
+# libsodium, nor runs without Redis for hiredis, so both are linked in where their archives are there: a description of
+# our own names the one, the other is found first.
 if [ "$(uname -s)" = Linux ]; then
   # Linked without names for debuggers, the build id is that of the bytes that are left.
   set -- "$@" --static-swift-stdlib -Xlinker --strip-all
@@ -55,6 +56,11 @@ END
     sed "s|^Libs:.*|Libs: -L$libraries -l:libsodium.a|" \
       "$libraries/pkgconfig/libsodium.pc" >.build/static/libsodium.pc
     export PKG_CONFIG_PATH="$PWD/.build/static${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
+  fi
+  archive=$(clang -print-file-name=libhiredis.a 2>/dev/null || cc -print-file-name=libhiredis.a 2>/dev/null || true)
+  if [ -f "$archive" ]; then
+    ln -sf "$archive" .build/static/libhiredis.a
+    set -- "$@" -Xlinker "-L$PWD/.build/static"
   fi
 fi
 

@@ -42,8 +42,9 @@ compile() {
   "$swiftc" -swift-version 6 -package-name pusher_cli -parse-as-library -whole-module-optimization -O -g \
     -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault \
     -enable-upcoming-feature MemberImportVisibility -sanitize=fuzzer,address \
-    -I Sources/CSystemEpoll -I Sources/CSystemOpenSSL -I Sources/CSystemZlib -I Sources/CSystemSodium -I "$work" \
-    $(pkg-config --cflags-only-I openssl zlib libsodium) "$@" </dev/null
+    -I Sources/CSystemEpoll -I Sources/CSystemOpenSSL -I Sources/CSystemZlib -I Sources/CSystemSodium \
+    -I Sources/CSystemHiredis -I "$work" \
+    $(pkg-config --cflags-only-I openssl zlib libsodium hiredis) "$@" </dev/null
 }
 
 # is_stale PRODUCT SOURCE...: whether the product is missing or older than one of the sources.
@@ -81,7 +82,7 @@ for harness in "$@"; do
     compile -module-name FuzzHarness -emit-executable -emit-module-path "$work/FuzzHarness.swiftmodule" \
       Tests/Fuzzing/*.swift "Tests/Fuzzing/Harnesses/$harness.swift" \
       $shared "$work/PusherCore.o" "$work/PusherServer.o" \
-      $(pkg-config --libs openssl zlib libsodium) -o "$work/bin/$harness" 2>"$work/link.log" || {
+      $(pkg-config --libs openssl zlib libsodium hiredis) -o "$work/bin/$harness" 2>"$work/link.log" || {
       cat "$work/link.log" >&2
       exit 1
     }

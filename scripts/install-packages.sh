@@ -6,8 +6,8 @@
 # Where there is no apt-get it names the packages, and goes on when pkg-config finds the libraries.
 set -eu
 
-build='make libssl-dev libsodium-dev zlib1g-dev pkg-config binutils g++'
-test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan faketime logrotate mandoc microsocks nginx-light openssl procps prometheus tinyproxy-bin fish zsh"
+build='make libhiredis-dev libssl-dev libsodium-dev zlib1g-dev pkg-config binutils g++'
+test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan faketime logrotate mandoc microsocks nginx-light openssl procps prometheus redis-server redis-tools tinyproxy-bin fish zsh"
 # 100 MB to load: the tests that open a page run where it is there.
 browser='chromium-headless-shell'
 lint='codespell mandoc shellcheck'
@@ -43,11 +43,11 @@ if [ -z "$wanted" ]; then
 fi
 
 if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg-query >/dev/null 2>&1; then
-  if pkg-config --exists openssl zlib libsodium 2>/dev/null; then
-    say "no apt-get here; going on, since pkg-config finds openssl, zlib and libsodium (Debian names:$wanted)"
+  if pkg-config --exists openssl zlib libsodium hiredis 2>/dev/null; then
+    say "no apt-get here; going on, since pkg-config finds openssl, zlib, libsodium and hiredis (Debian names:$wanted)"
     exit 0
   fi
-  say "no apt-get here, and pkg-config does not find openssl, zlib and libsodium; Debian calls what is needed:$wanted"
+  say "no apt-get here, and pkg-config does not find openssl, zlib, libsodium and hiredis; Debian calls what is needed:$wanted"
   exit 1
 fi
 

@@ -16,7 +16,7 @@ extension TidyRules {
       ["Face"], ["API"],
     ],
     "PusherServer": [
-      ["Hub"], ["Dialects"], ["Wire"], ["API"], ["Webhooks"], ["Monitoring"], ["Faults"],
+      ["Hub"], ["Redis"], ["Dialects"], ["Wire"], ["API"], ["Webhooks"], ["Monitoring"], ["Faults"],
       ["Server"],
     ],
     "PusherTesting": [["Faults"], ["Server"]],

@@ -82,7 +82,9 @@ enum TidyRules {
       let ours: Set = ["PusherCore", "PusherServer"]
       return system.union(ours).union(source.room == "Run" ? ["CArguments"] : [])
     case "PusherTesting": return ["PusherCore", "PusherServer"]
-    case "PusherServer": return ["PusherCore", "Synchronization"]
+    case "PusherServer":
+      let fence: Set<String> = source.room == "Redis" ? ["CSystemHiredis"] : []
+      return fence.union(["PusherCore", "Synchronization"])
     case "PusherCore": break
     default: return []
     }

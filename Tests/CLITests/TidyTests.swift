@@ -34,6 +34,7 @@ struct TidyCallTests {
     ("Sources/PusherCore/TLS/A.swift", "internal import CSystemSodium"),
     ("Sources/PusherCore/Face/A.swift", "#if canImport(Glibc)\ninternal import Glibc\n#endif"),
     ("Sources/PusherServer/A.swift", "import struct Darwin.timespec"),
+    ("Sources/PusherServer/Hub/A.swift", "internal import CSystemHiredis"),
     ("Sources/PusherCore/API/A.swift", "import PusherServer"),
   ])
   func `an import outside its fence is refused`(path: String, text: String) {
@@ -49,6 +50,7 @@ struct TidyCallTests {
     ("Sources/pusher-cli/A.swift", "internal import Glibc\ninternal import PusherCore"),
     ("Sources/pusher-cli/Run/A.swift", "internal import CArguments"),
     ("Sources/PusherServer/A.swift", "internal import PusherCore"),
+    ("Sources/PusherServer/Redis/A.swift", "internal import CSystemHiredis"),
   ])
   func `an import inside its fence is fine`(path: String, text: String) {
     #expect(TidyRules.imports(TidySource(path, text)).isEmpty)

@@ -94,7 +94,8 @@ package struct HTTPURL: Sendable, Equatable {
     (try? hostAndPort(text[...])) != nil
   }
 
-  private static func hostAndPort(
+  /// A host, in lower case and without brackets, and the port if one is named.
+  package static func hostAndPort(
     _ text: Substring
   ) throws(HTTPError) -> (host: String, port: Int?) {
     let host: Substring

@@ -1,0 +1,8 @@
+// Of hiredis only the reader of the protocol and the formatter of commands: sockets, TLS and the loop are ours.
+#ifndef PUSHER_CSYSTEM_HIREDIS_SHIM_H
+#define PUSHER_CSYSTEM_HIREDIS_SHIM_H
+
+#include <hiredis/hiredis.h>
+#include <hiredis/read.h>
+
+#endif
