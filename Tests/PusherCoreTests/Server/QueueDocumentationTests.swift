@@ -100,7 +100,7 @@ struct QueueDocumentationTests {
     let heads = HTTPHeadLimits()
     let sockets = WebSocketLimits()
     let webhooks = WebhookPolicy()
-    return [
+    var limits = [
       "ServerLimits.connections": server.connections, "ServerLimits.apiBody": server.apiBody,
       "ServerLimits.clientMessage": server.clientMessage,
       "ServerLimits.outputQueue": server.outputQueue, "ServerLimits.allOutput": server.allOutput,
@@ -119,6 +119,14 @@ struct QueueDocumentationTests {
       "PusherChannel.clientEventLimit": PusherChannel.clientEventLimit,
       "RedirectTrail.limit": RedirectTrail.limit,
     ]
+    #if Redis
+      let redis = RedisPolicy()
+      limits["RedisPolicy.queuedBytes"] = redis.queuedBytes
+      limits["RedisPolicy.outstanding"] = redis.outstanding
+      limits["RedisReader.Limits.bytes"] = redis.replies.bytes
+      limits["RedisReader.Limits.elements"] = redis.replies.elements
+    #endif
+    return limits
   }()
 
   @Test func `a limit that the page names by its place in the code has that value`() throws {

@@ -1,0 +1,100 @@
+#if Redis
+  import PusherCore
+  import PusherServer
+  import Testing
+
+  /// A link on a loop of its own, and what became of it.
+  final class LinkHarness {
+    let link: RedisLink
+    private let harness: LoopHarness
+    private var condition: () -> Bool = { true }
+    private(set) var states: [RedisLink.State] = []
+    private(set) var messages: [(channel: String, payload: String)] = []
+
+    init(_ settings: RedisSettings, _ change: (inout RedisPolicy) -> Void = { _ in }) throws {
+      harness = try LoopHarness()
+      var policy = RedisPolicy()
+      // Long enough beside others that keep the machine busy.
+      policy.answerTime = .seconds(30)
+      policy.connectTime = .seconds(30)
+      policy.backoff = Backoff(floor: .milliseconds(5), ceiling: .milliseconds(50))
+      change(&policy)
+      link = RedisLink(
+        settings: settings, policy: policy, loop: harness.loop,
+        random: SystemRandomNumberGenerator())
+      link.onChange = { [unowned self] in states.append($0) }
+      link.onMessage = { [unowned self] channel, payload in
+        messages.append(
+          (String(decoding: channel, as: UTF8.self), String(decoding: payload, as: UTF8.self)))
+      }
+      harness.loop.beforeWait { [unowned self] in if condition() { harness.loop.stop() } }
+      link.start()
+    }
+
+    convenience init(
+      to server: RedisServer, _ change: (inout RedisPolicy) -> Void = { _ in }
+    ) throws {
+      try self.init(RedisSettings(endpoints: [server.endpoint]), change)
+    }
+
+    deinit {
+      link.close()
+    }
+
+    /// Goes round until the condition holds; false when it did not in a minute.
+    func run(until condition: @escaping () -> Bool) -> Bool {
+      self.condition = condition
+      defer { self.condition = { true } }
+      return harness.run()
+    }
+
+    /// Lets what was ordered be written.
+    func turn() {
+      _ = run { true }
+    }
+
+    /// Goes round until the link is up.
+    func comeUp() throws {
+      try #require(run { self.link.isUp }, "\(states)")
+    }
+
+    /// The first reason of a loss from the given state on, once there is one.
+    func loss(since start: Int = 0) throws -> RedisFailure {
+      try #require(run { self.firstLoss(since: start) != nil }, "\(states)")
+      return try #require(firstLoss(since: start))
+    }
+
+    private func firstLoss(since start: Int) -> RedisFailure? {
+      for case .down(let failure, _) in states.dropFirst(start) { return failure }
+      return nil
+    }
+
+    /// What Redis answers to a command.
+    func ask(_ words: String...) throws -> RedisReply {
+      try result(words).get()
+    }
+
+    func result(_ words: [String]) throws -> Result<RedisReply, RedisFailure> {
+      var result: Result<RedisReply, RedisFailure>?
+      link.send(RedisCommand(words.map { Array($0.utf8) })) { result = $0 }
+      try #require(run { result != nil })
+      return try #require(result)
+    }
+
+    /// What a script answers.
+    func run(_ script: RedisScript, _ key: String, _ argument: String) throws -> RedisReply {
+      var result: Result<RedisReply, RedisFailure>?
+      link.run(script, keys: [Array(key.utf8)], arguments: [Array(argument.utf8)]) { result = $0 }
+      try #require(run { result != nil })
+      return try #require(result).get()
+    }
+
+    /// Subscribes, once Redis has confirmed.
+    func subscribe(_ channel: String) throws {
+      var result: Result<Void, RedisFailure>?
+      link.subscribe(Array(channel.utf8)) { result = $0 }
+      try #require(run { result != nil })
+      try #require(result).get()
+    }
+  }
+#endif
