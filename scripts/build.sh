@@ -24,7 +24,7 @@ set -- build -c release --product pusher-cli -Xswiftc -enforce-exclusivity=unche
   --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen
 # Only Linux has the Swift libraries outside the system. Runs that use no encrypted channel must not pay for
 # libsodium, nor runs without Redis for hiredis, so both are linked in where their archives are there: a description of
-# our own names the one, the other is found first.
+# our own names the one, and the folder in which the other is found first.
 if [ "$(uname -s)" = Linux ]; then
   # Linked without names for debuggers, the build id is that of the bytes that are left.
   set -- "$@" --static-swift-stdlib -Xlinker --strip-all
@@ -51,16 +51,13 @@ END
       set -- "$@" -Xlinker "$PWD/.build/static/arc4random.o"
     fi
   fi
+  archive=$(clang -print-file-name=libhiredis.a 2>/dev/null || cc -print-file-name=libhiredis.a 2>/dev/null || true)
+  [ ! -f "$archive" ] || ln -sf "$archive" .build/static/libhiredis.a
   libraries=$(pkg-config --variable=libdir libsodium)
   if [ -f "$libraries/libsodium.a" ]; then
-    sed "s|^Libs:.*|Libs: -L$libraries -l:libsodium.a|" \
+    sed "s|^Libs:.*|Libs: -L$PWD/.build/static -L$libraries -l:libsodium.a|" \
       "$libraries/pkgconfig/libsodium.pc" >.build/static/libsodium.pc
     export PKG_CONFIG_PATH="$PWD/.build/static${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
-  fi
-  archive=$(clang -print-file-name=libhiredis.a 2>/dev/null || cc -print-file-name=libhiredis.a 2>/dev/null || true)
-  if [ -f "$archive" ]; then
-    ln -sf "$archive" .build/static/libhiredis.a
-    set -- "$@" -Xlinker "-L$PWD/.build/static"
   fi
 fi
 
