@@ -22,6 +22,8 @@ if [ -f "$bundle" ]; then
 else
   set -- "$swift" test --skip-build --disable-xctest
 fi
+# `make test-threads`: the tests of the program alone, with every `serve` on several threads.
+if [ -n "${PUSHER_CLI_TEST_SERVE:-}" ]; then set -- "$@" --filter CLITests; fi
 # Nothing here may hang for ever: a quarter of an hour is many times what a slow machine needs.
 command -v timeout >/dev/null 2>&1 && set -- timeout 900 "$@"
 # A crash must not wait for Swift's own backtrace, which can hang.

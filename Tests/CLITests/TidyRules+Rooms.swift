@@ -16,7 +16,8 @@ extension TidyRules {
       ["Face"], ["API"],
     ],
     "PusherServer": [
-      ["Hub"], ["Redis"], ["Dialects"], ["Wire"], ["API"], ["Webhooks"], ["Monitoring"], ["Faults"],
+      ["Hub"], ["Redis"], ["Nodes"], ["Dialects"], ["Wire"], ["API"], ["Webhooks"], ["Monitoring"],
+      ["Faults"],
       ["Server"],
     ],
     "PusherTesting": [["Faults"], ["Server"]],

@@ -2,8 +2,9 @@ internal import CSystemOpenSSL
 
 /// Shared by the connections of one role: trusted authorities, own certificate, lowest version (TLS 1.2).
 ///
-/// Making one costs a few milliseconds, so it is made once and kept for reconnects.
-@safe package final class TLSContext {
+/// Making one costs a few milliseconds, so it is made once and kept for reconnects. Any thread may use it.
+@safe package final class TLSContext: @unchecked Sendable {
+  // Sendable because nothing here changes once it is made, and OpenSSL locks what it changes in a context itself.
   let pointer: OpaquePointer
   /// Whether connections of this context wait for a ClientHello.
   let isServer: Bool

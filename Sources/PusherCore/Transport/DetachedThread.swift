@@ -7,7 +7,7 @@
 #endif
 
 /// Runs one blocking call that has no other form, and ends with it.
-enum DetachedThread {
+package enum DetachedThread {
   fileprivate final class Body: Sendable {
     let name: String
     let run: @Sendable () -> Void
@@ -21,7 +21,7 @@ enum DetachedThread {
   /// `pthread_create`, detached, all signals blocked, so that handlers run on the loop's thread; false when refused.
   ///
   /// - Parameter name: What debuggers and `ps -T` show; Linux takes 15 bytes, so longer names are cut.
-  static func start(name: String, _ run: @escaping @Sendable () -> Void) -> Bool {
+  package static func start(name: String, _ run: @escaping @Sendable () -> Void) -> Bool {
     var all = sigset_t()
     var before = sigset_t()
     unsafe sigfillset(&all)

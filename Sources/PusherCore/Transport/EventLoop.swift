@@ -121,6 +121,14 @@
     for member in members { member.end() }
   }
 
+  /// How many loops this machine can run at the same time; at least one.
+  package static var processorCount: Int { Syscalls.processorCount }
+
+  /// Lets a millisecond pass within a round, while another thread does something that this one needs.
+  package func pause() {
+    Syscalls.pause(milliseconds: 1)
+  }
+
   /// Makes ``run()`` return after the current round.
   package func stop() {
     isStopping = true

@@ -77,6 +77,9 @@ enum Syscalls {
     return code == 0 ? Int(clamping: limit.rlim_cur) : 1
   }
 
+  /// How many processors there are to run on.
+  static var processorCount: Int { max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1) }
+
   /// `poll` of nothing: lets this time pass, unless a signal comes.
   static func pause(milliseconds: UInt32) {
     _ = poll(nil, 0, Int32(clamping: milliseconds))

@@ -1,7 +1,11 @@
 internal import PusherCore
 
 /// An authentic call and its app; it is checked completely before it has an effect.
+///
+/// The answer may come later: what is asked of all nodes takes its time.
 struct APICall {
+  typealias Answer = (Result<JSONValue, HTTPAnswer>) -> Void
+
   /// The parts of the path after the app.
   let path: [String]
   let target: RequestTarget
@@ -25,20 +29,25 @@ extension APICall {
   }
 
   /// One event for up to a hundred channels.
-  func event() throws(HTTPAnswer) -> JSONValue {
+  func event(_ answer: @escaping Answer) throws(HTTPAnswer) {
     let value = try object()
     if let refusal = dialect.answers.refusal(ofEvent: value) { throw refusal }
     let event = try checkedEvent(value)
-    try publish([event])
-    guard !event.info.isEmpty, dialect.has(.answersInfo) else { return dialect.done }
-    let channels = event.channels.map { channel in
-      JSONValue.Member(channel, .object(attributes(of: channel, event.info)))
+    publish([event], answer) {
+      guard !event.info.isEmpty, dialect.has(.answersInfo) else {
+        return answer(.success(dialect.done))
+      }
+      hub.node.facts(of: event.channels, at: now) { facts in
+        let channels = facts.map {
+          JSONValue.Member($0.name, .object(attributes(of: $0, event.info)))
+        }
+        answer(.success(["channels": .object(channels)]))
+      }
     }
-    return ["channels": .object(channels)]
   }
 
   /// Up to ten events, each for one channel; the answer has an entry for each when one asked for information.
-  func batch() throws(HTTPAnswer) -> JSONValue {
+  func batch(_ answer: @escaping Answer) throws(HTTPAnswer) {
     let value = try object()
     if let refusal = dialect.answers.refusal(ofBatch: value) { throw refusal }
     guard let elements = value["batch"]?.elements else {
@@ -56,43 +65,50 @@ extension APICall {
         throw .refusal(error.status, "event \(index + 1): \(error.body)")
       }
     }
-    try publish(events)
-    guard events.contains(where: { !$0.info.isEmpty }), dialect.has(.answersInfo) else {
-      return dialect.batchDone
+    publish(events, answer) { [events] in
+      guard events.contains(where: { !$0.info.isEmpty }), dialect.has(.answersInfo) else {
+        return answer(.success(dialect.batchDone))
+      }
+      hub.node.facts(of: events.flatMap { $0.channels.prefix(1) }, at: now) { facts in
+        let entries = zip(events, facts).map { event, facts in
+          JSONValue.object(attributes(of: facts, event.info))
+        }
+        answer(.success(["batch": .array(entries)]))
+      }
     }
-    let entries = events.map { event in
-      JSONValue.object(event.channels.first.map { attributes(of: $0, event.info) } ?? [])
-    }
-    return ["batch": .array(entries)]
   }
 
   /// An event for all connections of one user.
-  func userEvent() throws(HTTPAnswer) -> JSONValue {
-    guard case .object(let members) = try object() else { return .object([]) }
+  func userEvent(_ answer: @escaping Answer) throws(HTTPAnswer) {
+    let members = try object().members ?? []
     let channel = JSONValue.Member("channel", .string(UserChannel.name(userID: path[1])))
     let others = members.filter { $0.name != "channels" && $0.name != "channel" }
-    try publish([try checkedEvent(.object(others + [channel]))])
-    return dialect.done
+    publish([try checkedEvent(.object(others + [channel]))], answer) {
+      answer(.success(dialect.done))
+    }
   }
 
   /// Ends all connections of one user.
-  func terminate() -> JSONValue {
+  func terminate(_ answer: @escaping Answer) {
     hub.terminateConnections(userID: path[1], at: now)
-    return dialect.done
+    answer(.success(dialect.done))
   }
 
-  /// Publishes all of them, or none where the app has sent too much.
-  private func publish(_ events: [Event]) throws(HTTPAnswer) {
+  /// Publishes all of them, or none where the app has sent too much, which is answered then.
+  private func publish(
+    _ events: [Event], _ answer: @escaping Answer, whenDone: @escaping () -> Void
+  ) {
     let count = events.reduce(0) { $0 + $1.channels.count }
     let bytes = events.reduce(0) { $0 + $1.channels.count * $1.bytes }
-    if let reason = hub.refusal(ofEvents: count, bytes: bytes, at: now) {
-      throw .refusal(403, reason)
-    }
-    for event in events {
-      for channel in event.channels {
-        hub.publish(
-          name: event.name, channel: channel, data: event.data, except: event.socketID, at: now)
+    hub.node.admit(events: count, bytes: bytes, at: now) { reason in
+      if let reason { return answer(.failure(.refusal(403, reason))) }
+      for event in events {
+        for channel in event.channels {
+          hub.publish(
+            name: event.name, channel: channel, data: event.data, except: event.socketID, at: now)
+        }
       }
+      whenDone()
     }
   }
 
@@ -180,61 +196,77 @@ extension APICall {
 // The calls that read channels and users.
 extension APICall {
   /// `GET /apps/ID/channels`: the occupied channels, those with a prefix if one is named.
-  func channels() throws(HTTPAnswer) -> JSONValue {
+  func channels(_ answer: @escaping Answer) throws(HTTPAnswer) {
     let prefix = target["filter_by_prefix"] ?? ""
     let info = ChannelInfo(target["info"])
     let isMixed = info.asks(for: "user_count") && !prefix.begins(with: "presence-")
     guard !isMixed || !dialect.has(.refusesMissingCounts) else {
       throw .refusal(400, "user_count needs a filter_by_prefix that begins with presence-")
     }
-    let members = hub.occupiedChannels.filter { $0.begins(with: prefix) }.map { name in
-      let attributes = dialect.answers.attributes(of: name, in: hub) ?? attributes(of: name, info)
-      return JSONValue.Member(name, .object(attributes))
+    hub.node.occupiedChannels(prefix: prefix) { names in
+      hub.node.facts(of: names, at: now) { facts in
+        let members = facts.map { channel in
+          let attributes = dialect.answers.attributes(of: channel) ?? attributes(of: channel, info)
+          return JSONValue.Member(channel.name, .object(attributes))
+        }
+        answer(.success(["channels": .object(members)]))
+      }
     }
-    return ["channels": .object(members)]
   }
 
   /// `GET /apps/ID/channels/NAME`.
-  func channel() throws(HTTPAnswer) -> JSONValue {
+  func channel(_ answer: @escaping Answer) throws(HTTPAnswer) {
     let name = try checkedName()
     let info = ChannelInfo(target["info"])
     let isMissing = info.asks(for: "user_count") && dialect.answers.kind(of: name) != .presence
     guard !isMissing || !dialect.has(.refusesMissingCounts) else {
       throw .refusal(400, "user_count is only known of presence channels")
     }
-    if let all = dialect.answers.attributes(of: name, in: hub) { return .object(all) }
-    let occupied = JSONValue.Member("occupied", .bool(hub.subscriptionCount(name) > 0))
-    return .object([occupied] + attributes(of: name, info))
+    facts(of: name) { channel in
+      if let all = dialect.answers.attributes(of: channel) { return answer(.success(.object(all))) }
+      let occupied = JSONValue.Member("occupied", .bool(channel.subscriptions > 0))
+      answer(.success(.object([occupied] + attributes(of: channel, info))))
+    }
   }
 
   /// `GET /apps/ID/channels/NAME/users`.
-  func users() throws(HTTPAnswer) -> JSONValue {
+  func users(_ answer: @escaping Answer) throws(HTTPAnswer) {
     let name = try checkedName()
-    if let refusal = dialect.answers.refusal(ofUsersOf: name, in: hub) { throw refusal }
     let showsInfo = dialect.has(.tellsUserInfo) && target["with_user_info"] == "1"
-    let users = hub.members(of: name).members.map { member in
-      JSONValue.object(present: ["id": member.id, "user_info": showsInfo ? member.info : nil])
+    facts(of: name) { channel in
+      if let refusal = dialect.answers.refusal(ofUsersOf: channel) {
+        return answer(.failure(refusal))
+      }
+      let users = channel.members.members.map { member in
+        JSONValue.object(present: ["id": member.id, "user_info": showsInfo ? member.info : nil])
+      }
+      answer(.success(["users": .array(users)]))
     }
-    return ["users": .array(users)]
   }
 
   /// `GET /apps/ID/connections`: how many there are.
-  func connections() -> JSONValue { ["connections": .integer(hub.connectionCount)] }
+  func connections(_ answer: @escaping Answer) {
+    answer(.success(["connections": .integer(hub.connectionCount)]))
+  }
+
+  private func facts(of channel: String, _ answer: @escaping (ChannelFacts) -> Void) {
+    hub.node.facts(of: [channel], at: now) { answer($0.first ?? ChannelFacts(name: channel)) }
+  }
 
   /// The requested information about a channel.
-  func attributes(of channel: String, _ info: ChannelInfo) -> [JSONValue.Member] {
+  private func attributes(of channel: ChannelFacts, _ info: ChannelInfo) -> [JSONValue.Member] {
     var members: [JSONValue.Member] = []
-    let isCounted = dialect.has(.countsEmptyChannels) || hub.subscriptionCount(channel) > 0
-    let isPresence = dialect.answers.kind(of: channel) == .presence
+    let isCounted = dialect.has(.countsEmptyChannels) || channel.subscriptions > 0
+    let isPresence = dialect.answers.kind(of: channel.name) == .presence
     if info.asks(for: "user_count"), isPresence, isCounted {
-      members.append(.init("user_count", .integer(hub.members(of: channel).count)))
+      members.append(.init("user_count", .integer(channel.members.count)))
     }
     if info.asks(for: "subscription_count"), isCounted,
       !isPresence || dialect.has(.countsMembersTwice)
     {
-      members.append(.init("subscription_count", .integer(hub.subscriptionCount(channel))))
+      members.append(.init("subscription_count", .integer(channel.subscriptions)))
     }
-    if info.asks(for: "cache"), let (data, timeLeft) = hub.cached(channel, at: now) {
+    if info.asks(for: "cache"), let (data, timeLeft) = channel.cached {
       let left = timeLeft.map { JSONValue.integer(Int($0.components.seconds)) }
       members.append(.init("cache", .object(present: ["data": .string(data), "ttl": left])))
     }

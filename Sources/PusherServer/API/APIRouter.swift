@@ -10,42 +10,49 @@ package struct APIRouter {
     self.applications = applications
   }
 
-  /// Answers a request; `seconds` is the time since 1970.
+  /// Answers a request once, now or later; `seconds` is the time since 1970.
   package func answer(
-    _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
-  ) -> HTTPAnswer {
-    dialect.answers.worded(plainAnswer(request, seconds: seconds, at: now))
+    _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant,
+    _ answer: @escaping (HTTPAnswer) -> Void
+  ) {
+    do throws(HTTPAnswer) {
+      try perform(request, seconds: seconds, at: now) { result in
+        switch result {
+        case .success(let value): answer(dialect.answers.worded(.json(value)))
+        case .failure(let refusal): answer(dialect.answers.worded(refusal))
+        }
+      }
+    } catch {
+      answer(dialect.answers.worded(error))
+    }
   }
 
   private var dialect: Dialect { applications.dialect }
 
-  private func plainAnswer(
-    _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
-  ) -> HTTPAnswer {
+  private func perform(
+    _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant,
+    _ answer: @escaping APICall.Answer
+  ) throws(HTTPAnswer) {
     let head = request.head
     guard let target = RequestTarget(head.target, prefix: applications.pathPrefix) else {
-      return .refusal(400, "the path or the query is not percent-encoded UTF-8")
+      throw .refusal(400, "the path or the query is not percent-encoded UTF-8")
     }
-    if let page = dialect.answers.page(target.path) { return page }
+    if let page = dialect.answers.page(target.path) { throw page }
     guard let place = place(of: target) else {
-      return .refusal(404, "Unknown path: the API is at /apps/ID, sockets at /app/KEY")
+      throw .refusal(404, "Unknown path: the API is at /apps/ID, sockets at /app/KEY")
     }
     guard let (method, perform) = route(place.call) else {
-      return .refusal(404, "Unknown API call")
+      throw .refusal(404, "Unknown API call")
     }
-    guard head.method == method else { return .refusal(head.method, allow: method) }
-    guard let hub = place.hub else { return .refusal(404, "Unknown app: \(place.app)") }
+    guard head.method == method else { throw .refusal(head.method, allow: method) }
+    guard let hub = place.hub else { throw .refusal(404, "Unknown app: \(place.app)") }
     if let refusal = refusal(request, target, for: hub.application, seconds: seconds) {
-      return refusal
+      throw refusal
     }
-    guard hub.application.isEnabled else { return .refusal(403, "The app is disabled") }
-    do throws(HTTPAnswer) {
-      let call = APICall(
-        path: place.call, target: target, body: request.body, hub: hub, dialect: dialect, now: now)
-      return .json(try perform(call)())
-    } catch {
-      return error
-    }
+    guard hub.application.isEnabled else { throw .refusal(403, "The app is disabled") }
+    let call = APICall(
+      path: place.call, target: target, body: request.body, hub: hub, dialect: dialect, now: now)
+    try perform(call)(answer)
   }
 
   /// The app that a path names, and its parts after that.
@@ -68,7 +75,9 @@ package struct APIRouter {
   /// The function of a call below `/apps/ID`, and its method.
   private func route(
     _ path: [String]
-  ) -> (method: String, perform: (APICall) -> () throws(HTTPAnswer) -> JSONValue)? {
+  ) -> (
+    method: String, perform: (APICall) -> (@escaping APICall.Answer) throws(HTTPAnswer) -> Void
+  )? {
     switch (path.first, path.count, path.last) {
     case ("events", 1, _): ("POST", APICall.event)
     case ("batch_events", 1, _): ("POST", APICall.batch)

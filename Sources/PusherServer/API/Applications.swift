@@ -1,5 +1,18 @@
 package import PusherCore
 
+extension NodeGroup {
+  /// Nodes for these apps.
+  package convenience init(
+    _ applications: [Application], limits: ServerLimits, service: PusherService, dialect: Dialect,
+    count: Int
+  ) {
+    self.init(
+      applications.map {
+        AppSetup($0, limits: limits, service: service, dialect: dialect)
+      }, count: count)
+  }
+}
+
 /// The apps of a server, found by key for sockets and by id for API calls.
 package final class Applications {
   /// One hub an app.
@@ -11,23 +24,32 @@ package final class Applications {
   let dialect: Dialect
   private var hubsByKey = NameTable<Hub>()
   private var hubsByID = NameTable<Hub>()
+  /// The places of the hubs among the nodes of this process, in their order.
+  let nodes: [LocalNode]
   private var random: any RandomNumberGenerator
 
   /// Apps with distinct ids and keys; of two alike the first counts.
   ///
-  /// `random` draws the socket ids.
+  /// - Parameters:
+  ///   - random: Draws the socket ids.
+  ///   - group: The nodes of the process, with the same apps; `nil` for a node that is alone.
+  ///   - index: Which of them this one is.
   package init(
     _ applications: [Application], limits: ServerLimits = ServerLimits(), pathPrefix: String = "",
-    service: PusherService = .pusher, dialect: Dialect = .pusher, random: any RandomNumberGenerator
+    service: PusherService = .pusher, dialect: Dialect = .pusher,
+    random: any RandomNumberGenerator, group: NodeGroup? = nil, node index: Int = 0
   ) {
     self.limits = limits
     self.pathPrefix = pathPrefix
     self.random = random
     self.dialect = dialect
     text = MessageText(service: service, dialect: dialect)
-    hubs = applications.map {
-      Hub(application: $0, limits: limits, service: service, dialect: dialect)
+    let setups = applications.map {
+      AppSetup($0, limits: limits, service: service, dialect: dialect)
     }
+    let apps = group?.apps ?? setups.map { $0.app() }
+    nodes = apps.map { LocalNode($0, index: index) }
+    hubs = zip(setups, nodes).map { Hub($0, node: $1) }
     for hub in hubs.reversed() {
       hubsByKey[hub.application.key] = hub
       hubsByID[hub.application.id] = hub
@@ -38,7 +60,12 @@ package final class Applications {
 
   package func hub(id: String) -> Hub? { hubsByID[id] }
 
-  /// How many sockets all apps have together.
+  /// Hands on what other nodes have brought for the hubs.
+  package func deliverWaiting(at now: Instant) {
+    for node in nodes { node.deliverWaiting(at: now) }
+  }
+
+  /// How many sockets all apps have together, on all nodes.
   package var connectionCount: Int { hubs.reduce(0) { $0 + $1.connectionCount } }
 
   /// An id that no socket of any app has: two numbers of at most nine digits.

@@ -142,18 +142,34 @@ extension Dialect {
 }
 
 extension Hub {
-  /// A hub that behaves like this server.
+  /// A hub that behaves like this server, on the only node of its app.
   package convenience init(
     application: Application, limits: ServerLimits = ServerLimits(),
-    service: PusherService = .pusher,
-    dialect: Dialect = .pusher
+    service: PusherService = .pusher, dialect: Dialect = .pusher
+  ) {
+    let setup = AppSetup(application, limits: limits, service: service, dialect: dialect)
+    self.init(setup, node: LocalNode(setup.app()))
+  }
+
+  /// A hub of an app with a place among its nodes.
+  convenience init(_ setup: AppSetup, node: any HubNode) {
+    self.init(
+      application: setup.application, limits: setup.limits, text: setup.text,
+      naming: setup.naming, node: node)
+  }
+}
+
+extension AppSetup {
+  /// An app on servers of a dialect.
+  init(
+    _ application: Application, limits: ServerLimits, service: PusherService, dialect: Dialect
   ) {
     var application = application
     application.sendsSubscriptionCounts =
       application.sendsSubscriptionCounts && dialect.has(.sendsSubscriptionCounts)
     self.init(
-      application: application, limits: limits,
-      text: MessageText(service: service, shapes: dialect.shapes), naming: dialect.answers)
+      application: application, limits: application.limits.applied(to: limits),
+      text: MessageText(service: service, dialect: dialect), naming: dialect.answers)
   }
 }
 

@@ -16,9 +16,9 @@ protocol DialectAnswers: ChannelNaming {
   /// Pages that need no signature.
   func page(_ path: String) -> HTTPAnswer?
   /// Its fixed information about a channel; `nil` for a server that answers the request.
-  func attributes(of channel: String, in hub: Hub) -> [JSONValue.Member]?
+  func attributes(of channel: ChannelFacts) -> [JSONValue.Member]?
   /// Why a channel's users cannot be listed.
-  func refusal(ofUsersOf channel: String, in hub: Hub) -> HTTPAnswer?
+  func refusal(ofUsersOf channel: ChannelFacts) -> HTTPAnswer?
   /// Why an event's data is refused beyond what Pusher refuses.
   func refusal(ofData data: JSONValue?) -> HTTPAnswer?
   /// Why an event is refused before anything else is looked at; `nil` when it is not, as on most servers.
@@ -43,10 +43,10 @@ extension DialectAnswers {
   func relayed(_ data: JSONValue?) -> JSONValue?? { .some(data) }
   func worded(_ answer: HTTPAnswer) -> HTTPAnswer { answer }
   func page(_ path: String) -> HTTPAnswer? { nil }
-  func attributes(of channel: String, in hub: Hub) -> [JSONValue.Member]? { nil }
+  func attributes(of channel: ChannelFacts) -> [JSONValue.Member]? { nil }
 
-  func refusal(ofUsersOf channel: String, in hub: Hub) -> HTTPAnswer? {
-    kind(of: channel) == .presence
+  func refusal(ofUsersOf channel: ChannelFacts) -> HTTPAnswer? {
+    kind(of: channel.name) == .presence
       ? nil : .refusal(400, "users are only known of presence channels")
   }
 

@@ -64,9 +64,9 @@ private struct ReverbAnswers: DialectAnswers {
     path == "/up" ? .json(["health": "OK"]) : nil
   }
 
-  func refusal(ofUsersOf channel: String, in hub: Hub) -> HTTPAnswer? {
-    guard hub.subscriptionCount(channel) > 0 else { return .json(.object([]), status: 404) }
-    return kind(of: channel) == .presence ? nil : .json(.object([]), status: 400)
+  func refusal(ofUsersOf channel: ChannelFacts) -> HTTPAnswer? {
+    guard channel.subscriptions > 0 else { return .json(.object([]), status: 404) }
+    return kind(of: channel.name) == .presence ? nil : .json(.object([]), status: 400)
   }
 
   func refusal(ofEvent event: JSONValue) -> HTTPAnswer? {

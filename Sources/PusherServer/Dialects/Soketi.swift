@@ -61,14 +61,14 @@ private struct SoketiAnswers: DialectAnswers {
 
   func page(_ path: String) -> HTTPAnswer? { ["/", "/ready"].contains(path) ? .text("OK") : nil }
 
-  func attributes(of channel: String, in hub: Hub) -> [JSONValue.Member]? {
-    let count = hub.subscriptionCount(channel)
+  func attributes(of channel: ChannelFacts) -> [JSONValue.Member]? {
+    let count = channel.subscriptions
     let attributes = [
       JSONValue.Member("subscription_count", .integer(count)),
       JSONValue.Member("occupied", .bool(count > 0)),
     ]
-    guard kind(of: channel) == .presence else { return attributes }
-    return attributes + [.init("user_count", .integer(hub.members(of: channel).count))]
+    guard kind(of: channel.name) == .presence else { return attributes }
+    return attributes + [.init("user_count", .integer(channel.members.count))]
   }
 
   /// A value that is false in JavaScript counts as missing here.

@@ -1,37 +1,51 @@
 internal import PusherCore
+internal import Synchronization
 
 /// The faults that a server stages now, and how often each will still happen.
 ///
-/// It has no socket and no clock: a session asks it about each message. It belongs to one thread.
-package final class FaultScript {
-  private struct Entry {
+/// It has no socket and no clock: a session asks it about each message. Any thread may use it.
+package final class FaultScript: Sendable {
+  fileprivate struct Entry {
     let id: Int
     let fault: StagedFault
     var connectionsLeft: Int
     var timesLeft: Int
   }
 
-  private var entries: [Entry] = []
-  private var nextID = 0
+  fileprivate struct StagedFaults {
+    var entries: [Entry] = []
+    var nextID = 0
+  }
+
+  private let state = Locked(StagedFaults())
+  /// How many there are, for those who ask before each message.
+  private let count = Atomic(0)
 
   package init() {}
 
-  package var isEmpty: Bool { entries.isEmpty }
+  package var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
   /// The faults in the order in which they were added.
-  package var faults: [StagedFault] { entries.map(\.fault) }
+  package var faults: [StagedFault] { state.withLock { $0.entries.map(\.fault) } }
 
   package func add(_ faults: [StagedFault]) {
-    for fault in faults {
-      entries.append(
-        Entry(
-          id: nextID, fault: fault, connectionsLeft: fault.connections, timesLeft: fault.times))
-      nextID += 1
+    state.withLock { state in
+      for fault in faults {
+        state.entries.append(
+          Entry(
+            id: state.nextID, fault: fault, connectionsLeft: fault.connections,
+            timesLeft: fault.times))
+        state.nextID += 1
+      }
+      count.store(state.entries.count, ordering: .relaxed)
     }
   }
 
   package func removeAll() {
-    entries.removeAll()
+    state.withLock { state in
+      state.entries.removeAll()
+      count.store(0, ordering: .relaxed)
+    }
   }
 
   /// The fault for a message on a channel; of several the first that is due decides.
@@ -40,7 +54,9 @@ package final class FaultScript {
   }
 
   /// Whether answers to pings may be held back.
-  var holdsPongs: Bool { entries.contains { $0.fault.moment == .pong } }
+  var holdsPongs: Bool {
+    !isEmpty && state.withLock { $0.entries.contains { $0.fault.moment == .pong } }
+  }
 
   /// How long the answer to a ping is held back.
   func pongDelay(_ line: inout FaultLine) -> Duration? {
@@ -70,29 +86,42 @@ package final class FaultScript {
   private func due(
     _ moment: StagedFault.Moment, on channel: String?, _ line: inout FaultLine
   ) -> StagedFault.Kind? {
+    let seen = line.seen
+    let (kind, after) = state.withLock { $0.due(moment, on: channel, seen) }
+    line.seen = after
+    return kind
+  }
+}
+
+extension FaultScript.StagedFaults {
+  /// The fault that is due, and what the connection has seen then.
+  fileprivate mutating func due(
+    _ moment: StagedFault.Moment, on channel: String?, _ seenBefore: [Int: Int]
+  ) -> (StagedFault.Kind?, [Int: Int]) {
+    var seen = seenBefore
     let isEnding = moment == .ending
     for index in entries.indices where entries[index].fault.moment == moment {
       let (id, fault) = (entries[index].id, entries[index].fault)
       guard entries[index].timesLeft > 0, !isEnding || channel == nil || fault.after > 0,
-        channel.map(fault.concerns) ?? true, claim(index, &line)
+        channel.map(fault.concerns) ?? true, claim(index, &seen)
       else { continue }
-      let before = line.seen[id] ?? 0
-      let seen = isEnding && channel == nil ? before : before + 1
-      line.seen[id] = seen
-      guard (isEnding ? seen : before) >= fault.after else { continue }
+      let before = seen[id] ?? 0
+      let count = isEnding && channel == nil ? before : before + 1
+      seen[id] = count
+      guard (isEnding ? count : before) >= fault.after else { continue }
       entries[index].timesLeft -= 1
-      return fault.kind
+      return (fault.kind, seen)
     }
-    return nil
+    return (nil, seen)
   }
 
   /// Counts a connection among those that a fault happens to, unless they are complete.
-  private func claim(_ index: Int, _ line: inout FaultLine) -> Bool {
+  private mutating func claim(_ index: Int, _ seen: inout [Int: Int]) -> Bool {
     let id = entries[index].id
-    if line.seen[id] != nil { return true }
+    if seen[id] != nil { return true }
     guard entries[index].connectionsLeft > 0 else { return false }
     entries[index].connectionsLeft -= 1
-    line.seen[id] = 0
+    seen[id] = 0
     return true
   }
 }

@@ -1,6 +1,6 @@
 package import PusherCore
 
-/// One app's sockets and channels: who is where, and who gets what.
+/// One app's sockets on one node: they take part in the channels of all nodes, and get what is for them.
 ///
 /// It has no socket and no clock: sessions take its messages, ``takeLog()`` returns what happened. It belongs to one
 /// thread.
@@ -8,43 +8,44 @@ package final class Hub {
   package let application: Application
   let text: MessageText
   let limits: ServerLimits
+  /// Who is where on all nodes, and the way to them.
+  let node: any HubNode
   private let naming: any ChannelNaming
   private var sessions = NameTable<any HubSession>()
   private var channels = NameTable<HubChannel>()
   var users = SignedInUsers()
-  private var cache: CachedEvents
-  private var counts = SubscriptionCounts()
-  private var eventQuota: SecondQuota
-  private var byteQuota: SecondQuota
   private var events: [ServerLogEvent] = []
-  private var notices: [WebhookNotice] = []
 
+  /// - Parameters:
+  ///   - limits: Those of the app where it has its own.
+  ///   - node: Its place among the nodes, which serves this hub alone.
   init(
-    application: Application, limits: ServerLimits, text: MessageText, naming: any ChannelNaming
+    application: Application, limits: ServerLimits, text: MessageText, naming: any ChannelNaming,
+    node: any HubNode
   ) {
     self.application = application
-    let limits = application.limits.applied(to: limits)
     self.limits = limits
-    eventQuota = SecondQuota(application.limits.eventsPerSecond)
-    byteQuota = SecondQuota(application.limits.bytesPerSecond)
     self.text = text
     self.naming = naming
-    cache = CachedEvents(limit: limits.cachedEvents, lifetime: limits.cacheLifetime)
+    self.node = node
+    node.receiver = self
   }
 
-  /// How many sockets there are.
-  package var connectionCount: Int { sessions.count }
+  /// How many sockets all nodes have.
+  package var connectionCount: Int { node.connectionCount }
 
-  /// How many channels somebody is subscribed to.
-  var channelCount: Int { channels.count }
+  /// How many channels somebody is subscribed to, on any node.
+  var channelCount: Int { node.channelCount }
 
-  package func hasSocket(_ socketID: String) -> Bool { sessions[socketID] != nil }
+  /// Whether any node has the socket.
+  package func hasSocket(_ socketID: String) -> Bool { node.hasSocket(socketID) }
 
   // MARK: Sockets
 
-  /// Takes in a socket after its handshake; its id must be new here.
+  /// Takes in a socket after its handshake; its id must be new.
   func connect(_ session: any HubSession) {
     sessions[session.socketID] = session
+    node.connect(session.socketID)
     log(.connected(socketID: session.socketID))
   }
 
@@ -53,69 +54,65 @@ package final class Hub {
     guard sessions.removeValue(of: session.socketID) != nil else { return }
     for channel in session.subscriptions.sorted { leave(session, channel, at: now) }
     signOut(session, at: now)
+    node.disconnect(session.socketID)
   }
 
   // MARK: Subscriptions
 
   /// Subscribes an authorised socket: it gets the answer, the others learn of a new member.
+  ///
+  /// One that is subscribed already gets the answer again, and may have a new user id from now on.
   func subscribe(
     _ session: any HubSession, to name: String, as member: Member?, at now: Instant
   ) {
-    if channels[name] == nil { note(.init(.channelOccupied, name)) }
-    var channel = channels[name] ?? HubChannel(kind: naming.kind(of: name))
-    // Taken out, so that the change below does not copy the dictionary's value.
-    channels[name] = nil
-    let others = channel.kind == .presence ? channel.subscribers : []
-    let isNewMember = channel.add(session, as: member)
-    let members = channel.kind == .presence ? channel.members : nil
-    channels[name] = channel
-    confirm(session, name, members, at: now)
-    log(.subscribed(socketID: session.socketID, channel: name, userID: member?.userID))
-    noteCount(name, at: now)
-    guard isNewMember, let member else { return }
-    note(.init(.memberAdded, name, userID: member.userID))
-    guard !others.isEmpty else { return }
-    deliver(SharedFrame(text.memberAdded(channel: name, member: member)), to: others, at: now)
+    var request = JoinRequest(channel: name, socketID: session.socketID, member: member)
+    if let former = channels[name]?.place(of: session) {
+      (request.isSecond, request.formerUserID) = (true, former.userID)
+    }
+    node.join(request, at: now) { [weak self] answer, now in
+      self?.subscribed(session, to: name, as: member, answer, at: now)
+    }
   }
 
-  /// Subscribes a socket again: it gets the answer again, and may have a new user id from now on.
-  func subscribeAgain(
-    _ session: any HubSession, to name: String, as member: Member?, at now: Instant
+  private func subscribed(
+    _ session: any HubSession, to name: String, as member: Member?, _ answer: JoinAnswer,
+    at now: Instant
   ) {
-    guard let channel = channels[name], channel.userID(of: session).isSame(as: member?.userID)
-    else {
-      leave(session, name, at: now)
-      subscribe(session, to: name, as: member, at: now)
+    guard case .joined(let joined) = answer else {
+      session.refuse(
+        name,
+        SubscriptionRefusal(
+          reason: "a presence channel has at most \(limits.presenceMembers) members",
+          code: .overQuota, cause: .fullChannel), at: now)
       return
     }
-    confirm(session, name, channel.kind == .presence ? channel.members : nil, at: now)
+    let channel = channels[name] ?? HubChannel()
+    let former = channel.place(of: session)
+    channels[name] = channel
+    channel.put(session, userID: member?.userID, memberID: joined.memberID)
+    session.send(text.subscriptionSucceeded(channel: name, members: joined.members), at: now)
+    if naming.isCache(name) { replay(joined.cached, on: name, to: session, at: now) }
+    if former == nil || !(former?.userID).isSame(as: member?.userID) {
+      log(.subscribed(socketID: session.socketID, channel: name, userID: member?.userID))
+    }
   }
 
-  /// Answers a subscription.
-  private func confirm(
-    _ session: any HubSession, _ name: String, _ members: MemberList?, at now: Instant
-  ) {
-    session.send(text.subscriptionSucceeded(channel: name, members: members), at: now)
-    if naming.isCache(name) { replay(name, to: session, at: now) }
+  func isSubscribed(_ session: any HubSession, to channel: String) -> Bool {
+    channels[channel]?.place(of: session) != nil
   }
 
   /// Ends a subscription; the others learn when a user has left with its last connection.
   func leave(_ session: any HubSession, _ name: String, at now: Instant) {
-    guard let gone = channels[name]?.remove(session) else {
-      removeIfEmpty(name)
-      noteCount(name, at: now)
-      return
-    }
-    note(.init(.memberRemoved, name, userID: gone.userID))
-    let others = channels[name]?.subscribers ?? []
-    removeIfEmpty(name)
-    guard !others.isEmpty else { return }
-    deliver(SharedFrame(text.memberRemoved(channel: name, userID: gone.id)), to: others, at: now)
+    guard let channel = channels[name], let place = channel.remove(session) else { return }
+    if channel.subscribers.isEmpty { channels[name] = nil }
+    node.leave(name, userID: place.userID, at: now)
   }
 
   /// The message for a new subscriber of a cache channel: the last event, or a cache miss.
-  private func replay(_ name: String, to session: any HubSession, at now: Instant) {
-    guard let event = cache.event(of: name, at: now) else {
+  private func replay(
+    _ event: CachedEvents.Event?, on name: String, to session: any HubSession, at now: Instant
+  ) {
+    guard let event else {
       session.send(text.cacheMiss(channel: name), at: now)
       note(.init(.cacheMiss, name))
       return
@@ -123,65 +120,12 @@ package final class Hub {
     session.send(text.event(name: event.name, channel: name, data: event.data), at: now)
   }
 
-  /// The last event of a cache channel, and how long it will still be kept; `nil` without a limit.
-  package func cached(
-    _ channel: String, at now: Instant
-  ) -> (data: String, timeLeft: Duration?)? {
-    cache.event(of: channel, at: now).map {
-      ($0.data.text ?? JSONWriter.text($0.data), $0.expiry.map(now.duration))
-    }
-  }
-
-  private func noteCount(_ name: String, at now: Instant) {
-    guard application.sendsSubscriptionCounts, let place = channels[name],
-      place.kind != .presence, !name.begins(with: "#")
-    else { return }
-    if counts.note(name, count: place.subscribers.count) { tellCount(name, at: now) }
-  }
-
-  private func tellCount(_ name: String, at now: Instant) {
-    guard let subscribers = channels[name]?.subscribers else { return }
-    deliver(
-      SharedFrame(text.subscriptionCount(channel: name, count: subscribers.count)),
-      to: subscribers, at: now)
-    note(
-      .init(
-        .subscriptionCount, name,
-        details: [.init("subscription_count", .integer(subscribers.count))]))
-  }
-
   /// Sends the counts of large channels, which change too often to send each time.
   package func tick(at now: Instant) {
-    for name in counts.takeDue(at: now) { tellCount(name, at: now) }
-  }
-
-  private func removeIfEmpty(_ name: String) {
-    guard channels[name]?.subscribers.isEmpty == true else { return }
-    channels[name] = nil
-    note(.init(.channelVacated, name))
-  }
-
-  /// Whether one more user may join a presence channel; further connections of present users always may.
-  func hasRoom(for userID: String, in name: String) -> Bool {
-    guard let members = channels[name]?.members else { return true }
-    return members[userID] != nil || members.count < limits.presenceMembers
+    node.tick(at: now)
   }
 
   // MARK: Events
-
-  /// Counts events of the API, with so many bytes of data together; answers why they are too many, and `nil` for no more.
-  package func refusal(ofEvents count: Int, bytes: Int, at now: Instant) -> String? {
-    let limits = application.limits
-    if let limit = limits.eventsPerSecond, !eventQuota.hasRoom(for: count, at: now) {
-      return "over quota: the app may send \(limit) events a second"
-    }
-    if let limit = limits.bytesPerSecond, !byteQuota.hasRoom(for: bytes, at: now) {
-      return "over quota: the app may send \(limit) bytes of data a second"
-    }
-    eventQuota.take(count, at: now)
-    byteQuota.take(bytes, at: now)
-    return nil
-  }
 
   /// Sends an event of the API to a channel's subscribers, but not to the socket `excluded`.
   ///
@@ -191,16 +135,11 @@ package final class Hub {
     name: String, channel: String, data: JSONValue, except excluded: String? = nil,
     at now: Instant
   ) -> Int {
-    if naming.isCache(channel) {
-      cache.store(name: name, data: data, for: channel, at: now)
-    }
-    var count = 0
-    if let subscribers = channels[channel]?.subscribers {
-      let frame = SharedFrame(
-        text.event(name: name, channel: channel, data: data), channel: channel)
-      count = deliver(
-        frame, to: subscribers, except: excluded.flatMap { sessions[$0] }, at: now)
-    }
+    let count = node.publish(
+      ChannelEvent(
+        name: name, channel: channel, data: data, excluded: excluded,
+        isKept: naming.isCache(channel)),
+      at: now)
     log(.event(name: name, channel: channel, data: data, recipients: count))
     return count
   }
@@ -209,52 +148,23 @@ package final class Hub {
   func relay(
     name: String, channel: String, data: JSONValue?, from session: any HubSession, at now: Instant
   ) {
-    guard let place = channels[channel] else { return }
-    let userID = place.userID(of: session)
-    let message = text.event(
-      name: name, channel: channel, data: data,
-      userID: userID.flatMap { place.members[$0]?.id })
-    let count = deliver(
-      SharedFrame(message, channel: channel), to: place.subscribers, except: session, at: now)
+    guard let place = channels[channel]?.place(of: session) else { return }
+    let event = ChannelEvent(
+      name: name, channel: channel, data: data, userID: place.memberID,
+      excluded: session.socketID)
+    let count = node.publish(event, at: now)
     log(
       .clientEvent(
-        socketID: session.socketID, name: name, channel: channel, message: message,
+        socketID: session.socketID, name: name, channel: channel, message: text.event(event),
         recipients: count))
     note(
       .init(
-        .clientEvent, channel, userID: userID,
+        .clientEvent, channel, userID: place.userID,
         details: [
           .init("event", .string(name)),
           data.map { .init("data", .string($0.text ?? JSONWriter.text($0))) },
           .init("socket_id", .string(session.socketID)),
         ].compactMap(\.self)))
-  }
-
-  @discardableResult
-  func deliver(
-    _ frame: SharedFrame, to subscribers: [any HubSession],
-    except excluded: (any HubSession)? = nil, at now: Instant
-  ) -> Int {
-    var count = 0
-    for session in subscribers where session !== excluded && session.deliver(frame, at: now) {
-      count += 1
-    }
-    return count
-  }
-
-  // MARK: Queries
-
-  /// The names of the channels that somebody is subscribed to, sorted.
-  package var occupiedChannels: [String] { channels.names.sorted() }
-
-  /// How many sockets are subscribed to a channel.
-  package func subscriptionCount(_ channel: String) -> Int {
-    channels[channel]?.subscribers.count ?? 0
-  }
-
-  /// The members of a presence channel.
-  package func members(of channel: String) -> MemberList {
-    channels[channel]?.members ?? MemberList()
   }
 
   // MARK: For the driver
@@ -266,21 +176,43 @@ package final class Hub {
     return events
   }
 
-  /// The webhook notices since the last call.
-  package func takeNotices() -> [WebhookNotice] {
-    guard !notices.isEmpty else { return [] }
-    defer { notices.removeAll(keepingCapacity: true) }
-    return notices
-  }
+  /// The webhook notices of all nodes since the last call, on the node that sends them.
+  package func takeNotices() -> [WebhookNotice] { node.takeNotices() }
 
-  /// Notes something for the app's webhooks, except for users' own channels.
+  /// Notes something for the app's webhooks.
   private func note(_ notice: @autoclosure () -> WebhookNotice) {
-    guard !application.webhooks.isEmpty else { return }
-    let notice = notice()
-    if !notice.channel.begins(with: "#") { notices.append(notice) }
+    if !application.webhooks.isEmpty { node.note(notice()) }
   }
 
   func log(_ event: ServerLogEvent) {
     events.append(event)
+  }
+}
+
+extension Hub: BusReceiver {
+  func deliver(_ message: BusMessage, at now: Instant) -> Int {
+    switch message {
+    case .channel(let name, let frame, let excluded):
+      guard let channel = channels[name] else { return 0 }
+      return deliver(frame, to: channel.subscribers, except: excluded, at: now)
+    case .watchers(let userID, let frame, let excluded):
+      return deliver(frame, to: users.watchers(of: userID), except: excluded, at: now)
+    case .terminate(let userID):
+      let sessions = users.sessions(of: userID)
+      for session in sessions { session.terminate(at: now) }
+      return sessions.count
+    }
+  }
+
+  private func deliver(
+    _ frame: SharedFrame, to subscribers: [any HubSession], except excluded: String?,
+    at now: Instant
+  ) -> Int {
+    let excluded = excluded.flatMap { sessions[$0] }
+    var count = 0
+    for session in subscribers where session !== excluded && session.deliver(frame, at: now) {
+      count += 1
+    }
+    return count
   }
 }

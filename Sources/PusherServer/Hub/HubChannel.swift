@@ -66,43 +66,39 @@ package struct MemberList: Sendable, Equatable {
   }
 }
 
-/// The subscribers of one channel.
-struct HubChannel {
-  let kind: ChannelKind
+/// The subscribers of one channel on one node.
+final class HubChannel {
+  /// A subscriber's place.
+  struct Place {
+    fileprivate var index: Int
+    /// Its user on a presence channel.
+    let userID: String?
+    /// The id of that user as others know it.
+    let memberID: JSONValue?
+  }
+
   private(set) var subscribers: [any HubSession] = []
-  /// The members of a presence channel.
-  private(set) var members = MemberList()
-  private var places: [ObjectIdentifier: Int] = [:]
-  private var userIDs: [ObjectIdentifier: String] = [:]
+  private var places: [ObjectIdentifier: Place] = [:]
 
-  init(kind: ChannelKind) {
-    self.kind = kind
-  }
-
-  /// Takes a subscriber in; true when `member` is a user who was not there.
-  mutating func add(_ session: any HubSession, as member: Member?) -> Bool {
+  /// Takes a subscriber in, or has it as another user from now on.
+  func put(_ session: any HubSession, userID: String?, memberID: JSONValue?) {
     let key = ObjectIdentifier(session)
-    places[key] = subscribers.count
-    subscribers.append(session)
-    guard let member else { return false }
-    userIDs[key] = member.userID
-    return members.join(member)
+    let index = places[key]?.index ?? subscribers.count
+    places[key] = Place(index: index, userID: userID, memberID: memberID)
+    if index == subscribers.count { subscribers.append(session) }
   }
 
-  /// Removes a subscriber; answers the user if this was the last connection.
-  mutating func remove(_ session: any HubSession) -> Member? {
+  /// Removes a subscriber, and answers the place that it had.
+  func remove(_ session: any HubSession) -> Place? {
     let key = ObjectIdentifier(session)
     guard let place = places.removeValue(forKey: key) else { return nil }
     let last = subscribers.removeLast()
     if last !== session {
-      subscribers[place] = last
-      places[ObjectIdentifier(last)] = place
+      subscribers[place.index] = last
+      places[ObjectIdentifier(last)]?.index = place.index
     }
-    return userIDs.removeValue(forKey: key).flatMap { members.leave($0) }
+    return place
   }
 
-  /// The session's user on a presence channel.
-  func userID(of session: any HubSession) -> String? {
-    userIDs[ObjectIdentifier(session)]
-  }
+  func place(of session: any HubSession) -> Place? { places[ObjectIdentifier(session)] }
 }

@@ -11,6 +11,8 @@ protocol HubSession: AnyObject {
   func send(_ text: String, at now: Instant)
   /// Sends a message that others get too; false when the client can get no more messages.
   func deliver(_ frame: SharedFrame, at now: Instant) -> Bool
+  /// Tells this client that a subscription was refused after all.
+  func refuse(_ channel: String, _ refusal: SubscriptionRefusal, at now: Instant)
   /// Ends the connection because the app wants its user gone.
   func terminate(at now: Instant)
 }
@@ -23,8 +25,10 @@ protocol ChannelNaming: Sendable {
   func isCache(_ channel: String) -> Bool
 }
 
-/// A message as the frame that goes on the wire, encoded once for all who get it.
-package final class SharedFrame {
+/// A message as the frame that goes on the wire, encoded once for all who get it, on whatever thread they are.
+package final class SharedFrame: @unchecked Sendable {
+  // Sendable because nothing changes the buffer once it is made.
+
   /// The channel whose event it is; `nil` for the protocol's own messages.
   let channel: String?
   private let buffer: ByteBuffer

@@ -78,6 +78,10 @@ package struct MessageText: Sendable {
     message(name, channel: channel, data: data, userID: userID)
   }
 
+  func event(_ event: ChannelEvent) -> String {
+    self.event(name: event.name, channel: event.channel, data: event.data, userID: event.userID)
+  }
+
   /// The answer to a sign-in.
   package func signInSuccess(userData: String, auth: String) -> String {
     let data = JSONValue.object(texts: [

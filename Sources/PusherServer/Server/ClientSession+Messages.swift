@@ -66,16 +66,23 @@ extension ClientSession {
   ) {
     do throws(SubscriptionRefusal) {
       let member = try checkSubscription(channel: channel, auth: auth, channelData: channelData)
-      guard subscriptions.insert(channel) else {
-        hub.subscribeAgain(self, to: channel, as: member, at: now)
-        return
-      }
+      subscriptions.insert(channel)
       hub.subscribe(self, to: channel, as: member, at: now)
     } catch {
-      hub.log(
-        .subscriptionRefused(socketID: socketID, channel: channel, reason: error.reason))
-      send(context.dialect.answers.message(hub.text, error, channel: channel), at: now)
+      tell(error, channel, at: now)
     }
+  }
+
+  /// A subscription that was there before stays.
+  func refuse(_ channel: String, _ refusal: SubscriptionRefusal, at now: Instant) {
+    if !hub.isSubscribed(self, to: channel) { subscriptions.remove(channel) }
+    tell(refusal, channel, at: now)
+  }
+
+  private func tell(_ refusal: SubscriptionRefusal, _ channel: String, at now: Instant) {
+    hub.log(
+      .subscriptionRefused(socketID: socketID, channel: channel, reason: refusal.reason))
+    send(context.dialect.answers.message(hub.text, refusal, channel: channel), at: now)
   }
 
   /// The member that a presence subscription names; `nil` on other channels.
@@ -109,14 +116,8 @@ extension ClientSession {
     try hub.application.verify(
       auth, socketID: socketID, channel: channel, channelData: channelData)
     guard kind == .presence else { return nil }
-    let member = try Member(
+    return try Member(
       channelData, user: user, limits: hub.limits, keepsNumbers: dialect.has(.keepsNumbers))
-    guard hub.hasRoom(for: member.userID, in: channel) else {
-      throw SubscriptionRefusal(
-        reason: "a presence channel has at most \(hub.limits.presenceMembers) members",
-        code: .overQuota, cause: .fullChannel)
-    }
-    return member
   }
 
   private func unsubscribe(from channel: String, at now: Instant) {

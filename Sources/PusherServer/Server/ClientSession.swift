@@ -72,7 +72,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
   /// Whether the socket is to be closed once the output is sent.
   package var isFinished: Bool { if case .finished = state { true } else { false } }
 
-  var isOpen: Bool { if case .open = state { true } else { false } }
+  package var isOpen: Bool { if case .open = state { true } else { false } }
 
   /// When to call ``tick(at:)``.
   package var deadline: Instant? {

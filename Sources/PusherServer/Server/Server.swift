@@ -35,9 +35,9 @@ package struct ServerOptions: Sendable, Equatable {
   }
 }
 
-/// A Pusher for one machine: sockets at `/app/KEY` and the HTTP API at `/apps/ID`, at one port.
+/// One node of a Pusher: sockets at `/app/KEY` and the HTTP API at `/apps/ID`, at one port.
 ///
-/// It lives on its loop's thread: made, asked and stopped there.
+/// It lives on its loop's thread: asked and stopped there.
 package final class Server {
   package let options: ServerOptions
   let loop: EventLoop
@@ -45,78 +45,86 @@ package final class Server {
   package let context: SessionContext
   let applications: Applications
   package private(set) var isStopping = false
-  private var refusals = RefusalReport()
+  /// What it has in common with the other nodes of this process.
+  let share: ServerShare
+  /// Which of them it is; the first sends the webhooks.
+  let index: Int
+  /// Whether webhooks of others may still come, so that their end must be awaited.
+  private var awaitsOthers: Bool
   private var hasToldFullQueues = false
   private let log: (ServerLogEvent) -> Void
   private var whenStopped: (() -> Void)?
   /// Ends the wait for clients, then for the receivers of webhooks, when the server stops.
   private var stopTimer: LoopTimer?
   private var isFinishingWebhooks = false
-  /// Those of the hubs, in their order.
+  /// Those of the hubs, in their order; on the first node alone.
   private var dispatchers: [WebhookDispatcher?] = []
 
   /// Connections other than sockets, beyond those that ``ServerLimits/connections`` allows.
   private static let spareConnections = 256
 
-  /// Listens from now on; connections are served while the loop runs.
+  /// The only node; it listens from now on, and connections are served while the loop runs.
   ///
   /// `random` draws the socket ids. `log` is told what happens. Throws when the address cannot be had, and
   /// ``TransportError/tls(_:)`` for a certificate or key that cannot be used.
-  package init(
+  package convenience init(
     options: ServerOptions, random: any RandomNumberGenerator, loop: EventLoop,
     log: @escaping (ServerLogEvent) -> Void = { _ in }
   ) throws(TransportError) {
-    self.options = options
+    try self.init(
+      share: ServerShare(options, nodes: 1), port: options.port, reusesPort: options.reusesPort,
+      random: random, loop: loop, log: log)
+  }
+
+  /// One of several nodes at the same port.
+  init(
+    share: ServerShare, index: Int = 0, port: UInt16, reusesPort: Bool = false,
+    random: any RandomNumberGenerator, loop: EventLoop, log: @escaping (ServerLogEvent) -> Void
+  ) throws(TransportError) {
+    let options = share.options
+    (self.options, self.share, self.index) = (options, share, index)
     self.loop = loop
     self.log = log
+    awaitsOthers = index == 0 && share.group.count > 1
     applications = Applications(
       options.applications, limits: options.limits, pathPrefix: options.pathPrefix,
-      service: options.service, dialect: options.dialect, random: random)
-    context = SessionContext(dialect: options.dialect, outputLimit: options.limits.allOutput)
-    context.faults.add(options.faults)
-    let (incoming, outgoing) = try Self.tlsContexts(options)
+      service: options.service, dialect: options.dialect, random: random, group: share.group,
+      node: index)
+    context = SessionContext(
+      dialect: options.dialect, faults: share.faults,
+      outputLimit: options.limits.allOutput / share.group.count)
     reception = try Reception(
-      loop: loop, host: options.host, port: options.port, reusesPort: options.reusesPort,
-      tls: incoming,
+      loop: loop, host: options.host, port: port, reusesPort: reusesPort, tls: share.certificate,
       limit: options.limits.connections + Self.spareConnections, limits: options.limits)
-    dispatchers = options.applications.map { application in
-      WebhookDispatcher(
-        application, loop: loop, tls: outgoing, policy: options.webhooks,
-        report: { [weak self] in self?.report($0) },
-        onIdle: { [weak self] in self?.checkStopped() })
-    }
+    if index == 0 { dispatchers = try makeDispatchers() }
     reception.owner = self
+    share.group.begin(index, loop.wakeUp)
+    share.add(self)
     context.ledger.relieve = { [weak self] in self?.relieve() }
     loop.beforeWait { [weak self] in self?.deliver() }
   }
 
-  /// For accepted connections, and for webhooks to secure receivers.
-  private static func tlsContexts(
-    _ options: ServerOptions
-  ) throws(TransportError) -> (incoming: TLSContext?, outgoing: TLSContext?) {
-    let isSending = options.applications.contains { $0.webhooks.contains { $0.isSecure } }
+  private func makeDispatchers() throws(TransportError) -> [WebhookDispatcher?] {
+    let isSecure = options.applications.contains { $0.webhooks.contains { $0.isSecure } }
+    let tls: TLSContext?
     do throws(TLSError) {
-      let incoming = try incomingTLS(options)
-      let outgoing =
-        isSending
+      tls =
+        isSecure
         ? try TLSContext.client(TLSConfiguration(), environment: options.webhooks.trust) : nil
-      return (incoming, outgoing)
     } catch {
       throw .tls(error)
     }
+    return options.applications.map { application in
+      WebhookDispatcher(
+        application, loop: loop, tls: tls, policy: options.webhooks,
+        report: { [weak self] in self?.report($0) },
+        onIdle: { [weak self] in self?.checkStopped() })
+    }
   }
 
-  private static func incomingTLS(_ options: ServerOptions) throws(TLSError) -> TLSContext? {
-    guard let certificate = options.certificateFile else { return nil }
-    return try TLSContext.server(
-      certificateFile: certificate, keyFile: options.keyFile ?? certificate)
-  }
-
-  /// Reads the certificate and its key again, for new connections; those that are there go on.
-  ///
-  /// - Throws: ``TLSError`` when they cannot be used; then nothing has changed.
-  package func renewCertificate() throws(TLSError) {
-    reception.tls = try Self.incomingTLS(options)
+  /// Has new connections get the certificate that ``ServerShare/renewCertificate()`` has read.
+  func takeCertificate() {
+    reception.tls = share.certificate
   }
 
   /// Where it listens, with the port that the system picked.
@@ -132,8 +140,10 @@ package final class Server {
     applications.hubs.map { ($0.application.id, $0.connectionCount, $0.channelCount) }
   }
 
-  /// Bytes that wait for all clients together.
-  package var queuedBytes: Int { context.ledger.total }
+  /// Bytes that wait for all clients together, on all nodes.
+  package var queuedBytes: Int {
+    share.group.count == 1 ? context.ledger.total : share.group.queuedBytes
+  }
 
   // MARK: The end
 
@@ -180,8 +190,14 @@ package final class Server {
     for connection in reception.connections { connection.cut(at: now) }
   }
 
+  /// The other nodes have ended.
+  func othersHaveEnded() {
+    awaitsOthers = false
+    checkStopped()
+  }
+
   private func checkStopped() {
-    guard isStopping, reception.isEmpty, whenStopped != nil else { return }
+    guard isStopping, reception.isEmpty, !awaitsOthers, whenStopped != nil else { return }
     if !isFinishingWebhooks {
       isFinishingWebhooks = true
       takeNotices(at: loop.now)
@@ -197,6 +213,8 @@ package final class Server {
     stopTimer.map(loop.remove)
     reception.end()
     for dispatcher in dispatchers { dispatcher?.close() }
+    takeLog()
+    share.group.end(index)
     whenStopped()
   }
 
@@ -204,8 +222,13 @@ package final class Server {
 
   /// Logs something, after the earlier notes of the hubs.
   private func report(_ event: ServerLogEvent) {
-    for hub in applications.hubs { hub.takeLog().forEach(log) }
+    takeLog()
     log(event)
+  }
+
+  private func takeLog() {
+    for hub in applications.hubs { hub.takeLog().forEach(log) }
+    if index == 0 { share.group.takeLog().forEach(log) }
   }
 
   /// Tells the first time that clients were dropped since all queues together were full.
@@ -215,14 +238,24 @@ package final class Server {
     report(.queuesFull(limit: options.limits.allOutput, dropped: dropped))
   }
 
-  /// Sends the output of the last round; an ended client may cause messages to others, so it repeats until none is
-  /// left.
+  /// Sends the output of the last round, and what other nodes have brought.
   private func deliver() {
+    handOn()
+    while share.group.isFull(besides: index) {
+      loop.pause()
+      handOn()
+    }
+    if share.group.count > 1 { share.group.note(queuedBytes: context.ledger.total, of: index) }
+  }
+
+  /// Hands on what waits; an ended client may cause messages to others, so it repeats until nothing is left.
+  private func handOn() {
     let now = loop.now
     while true {
+      applications.deliverWaiting(at: now)
       let touched = context.ledger.takeTouched()
       for session in touched { session.carrier?.flush(at: now) }
-      for hub in applications.hubs { hub.takeLog().forEach(log) }
+      takeLog()
       if touched.isEmpty { break }
     }
     takeNotices(at: now)
@@ -244,9 +277,19 @@ extension Server: ReceptionOwner {
     let refusal = accessRefusal(request.head)
     let isUpgrade = ServerHandshake.isUpgrade(request.head)
     if isUpgrade, refusal == nil { return upgrade(request.head, on: connection, at: now) }
-    let answer = refusal ?? route(request, from: connection.peer, at: now)
-    report(request.head, answer.status, answer.status < 300 ? "" : answer.body)
-    return .answer(answer, isLast: isUpgrade)
+    var answered: HTTPAnswer?
+    var isLate = false
+    let take = { [weak self, weak connection] (answer: HTTPAnswer) in
+      self?.report(request.head, answer.status, answer.status < 300 ? "" : answer.body)
+      guard isLate, let self else {
+        answered = answer
+        return
+      }
+      connection?.answerNow(answer, at: loop.now)
+    }
+    if let refusal { take(refusal) } else { route(request, from: connection.peer, at: now, take) }
+    isLate = true
+    return answered.map { .answer($0, isLast: isUpgrade) } ?? .later
   }
 
   private func report(_ head: HTTPRequestHead, _ status: Int, _ reason: String) {
@@ -257,27 +300,31 @@ extension Server: ReceptionOwner {
   /// The refusal of a request with a foreign `Origin` or `Host`; `nil` for all others.
   private func accessRefusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
     guard let refusal = options.access.refusal(head) else { return nil }
-    if let isLast = refusals.note(refusal) { report(.accessRefused(refusal, isLast: isLast)) }
+    if let isLast = share.refusals.withLock({ $0.note(refusal) }) {
+      report(.accessRefused(refusal, isLast: isLast))
+    }
     return refusal.answer
   }
 
-  /// The answer to a request that is not an upgrade.
+  /// Answers a request that is not an upgrade.
   private func route(
-    _ request: HTTPRequestReader.Request, from peer: SocketAddress?, at now: Instant
-  ) -> HTTPAnswer {
+    _ request: HTTPRequestReader.Request, from peer: SocketAddress?, at now: Instant,
+    _ answer: @escaping (HTTPAnswer) -> Void
+  ) {
     let faults = context.faults
     if request.head.target == FaultControl.path {
       let count = faults.faults.count
-      let answer = FaultControl(script: faults, peer: peer).answer(request)
+      answer(FaultControl(script: faults, peer: peer).answer(request))
       // Those that were added may end connections now.
-      guard faults.faults.count > count else { return answer }
-      stageGreetings(at: now)
-      return answer
+      if faults.faults.count > count { share.stageGreetings() }
+      return
     }
     let endpoint = AuthEndpoint(applications, refusal: faults.endpointFailure)
-    let authorized = options.hasAuthEndpoints ? endpoint.answer(request) : nil
+    if options.hasAuthEndpoints, let authorized = endpoint.answer(request) {
+      return answer(authorized)
+    }
     let seconds = SystemClock.wall().secondsSince1970
-    return authorized ?? APIRouter(applications).answer(request, seconds: seconds, at: now)
+    APIRouter(applications).answer(request, seconds: seconds, at: now, answer)
   }
 
   private func upgrade(

@@ -24,6 +24,8 @@ protocol ConnectionSocket: AnyObject {
 enum ConnectionAnswer {
   /// With `isLast` the connection ends with it.
   case answer(HTTPAnswer, isLast: Bool)
+  /// ``ServerConnection/answerNow(_:at:)`` brings the answer.
+  case later
   /// A refused handshake's head; the connection ends with it.
   case head(HTTPResponseHead)
   /// A WebSocket that has its handshake's answer in its output.
@@ -59,6 +61,8 @@ final class ServerConnection: SocketStreamDelegate {
   private var closesWhenSent = false
   /// Whether it has brought a request.
   private var hasAsked = false
+  /// The request whose answer comes later.
+  private var unanswered: HTTPRequestReader.Request?
 
   init(
     _ reception: Reception, descriptor: Int32, peer: SocketAddress?, tls: TLSContext?,
@@ -136,7 +140,7 @@ final class ServerConnection: SocketStreamDelegate {
   /// answer.
   func takeTurn(at now: Instant) {
     guard stream != nil, case .http(var reader) = phase else { return }
-    guard answers.isEmpty && !closesWhenSent else {
+    guard answers.isEmpty && !closesWhenSent && unanswered == nil else {
       stream?.wantsRead = false
       return
     }
@@ -161,10 +165,10 @@ final class ServerConnection: SocketStreamDelegate {
   private func answer(_ request: HTTPRequestReader.Request, at now: Instant) {
     hasAsked = true
     switch reception.owner?.answer(request, on: self, at: now) {
-    case .answer(let answer, let isLast):
-      closesWhenSent = isLast || !request.keepsAlive || reception.isClosed
-      answer.write(
-        to: answers, keepsAlive: !closesWhenSent, withoutBody: request.head.method == "HEAD")
+    case .answer(let answer, let isLast): write(answer, to: request, isLast: isLast)
+    case .later:
+      unanswered = request
+      stream?.wantsRead = false
     case .head(let head):
       if let bytes = try? head.encode() { answers.append(bytes) }
       closesWhenSent = true
@@ -177,6 +181,21 @@ final class ServerConnection: SocketStreamDelegate {
       socket.receive(at: now)
     case nil: closesWhenSent = true
     }
+  }
+
+  private func write(_ answer: HTTPAnswer, to request: HTTPRequestReader.Request, isLast: Bool) {
+    closesWhenSent = isLast || !request.keepsAlive || reception.isClosed
+    answer.write(
+      to: answers, keepsAlive: !closesWhenSent, withoutBody: request.head.method == "HEAD")
+  }
+
+  /// Brings the answer that was to come later; the next request has its turn then.
+  func answerNow(_ answer: HTTPAnswer, at now: Instant) {
+    guard let request = unanswered, stream != nil else { return }
+    unanswered = nil
+    write(answer, to: request, isLast: false)
+    flush(at: now)
+    if case .http = phase, !input.isEmpty { reception.giveTurn(self) } else { takeTurn(at: now) }
   }
 
   private func wait(_ time: Duration, from now: Instant) {
@@ -255,7 +274,7 @@ final class ServerConnection: SocketStreamDelegate {
     case .http(let reader):
       // A request that has begun is still answered, and told that the connection ends with it. So is that of a new
       // connection, whose client could not know of the end.
-      guard hasAsked, !reader.isInside(input) else { return }
+      guard hasAsked, !reader.isInside(input), unanswered == nil else { return }
       closesWhenSent = true
       if answers.isEmpty { ended(nil, at: now) }
     case .socket(let socket):

@@ -33,12 +33,13 @@ private final class ServeRun {
   private let settings: ServeSettings
   private let diagnostics: Diagnostics
   private let loop: EventLoop
-  private let server: Server
+  private let group: ServerGroup
   private let log: EventLog?
   private let monitor: ServerMonitor?
   private let progress: ServerProgress
   private let readiness: Readiness
   private let startedAt: Instant
+  private var server: Server { group.first }
   private var signal: Int32?
   private var status: ExitStatus?
   private var hasStopped = false
@@ -61,8 +62,9 @@ private final class ServeRun {
     self.monitor = monitor
     let progress = ServerProgress(readiness.manager, loop: loop)
     self.progress = progress
-    server = try Server(
-      options: settings.server, random: SecureRandom.generator, loop: loop
+    group = try ServerGroup(
+      options: settings.server, threads: settings.threads, random: SecureRandom.generator,
+      loop: loop
     ) { event in
       monitor?.note(event)
       progress.note(event)
@@ -73,7 +75,7 @@ private final class ServeRun {
         diagnostics.info(Redaction.redact("\(event)"))
       }
     }
-    monitor?.server = server
+    monitor?.server = group.first
   }
 
   func run() -> ExitStatus {
@@ -113,7 +115,7 @@ private final class ServeRun {
     guard let certificate = settings.server.certificateFile else { return false }
     guard !server.isStopping else { return true }
     do throws(TLSError) {
-      try server.renewCertificate()
+      try group.renewCertificate()
       diagnostics.notice("read \(certificate) again: new connections get it")
     } catch {
       diagnostics.warning("SIGHUP: \(error); the former certificate is kept")
@@ -125,7 +127,7 @@ private final class ServeRun {
     readiness.manager.stopping()
     readiness.cut()
     if settings.server.reusesPort { monitor?.close(at: loop.now) }
-    server.stop(patience: Self.closeTime, over: settings.drain ?? .zero) { [unowned self] in
+    group.stop(patience: Self.closeTime, over: settings.drain ?? .zero) { [unowned self] in
       hasStopped = true
       stopIfDone()
     }

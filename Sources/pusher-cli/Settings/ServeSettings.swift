@@ -8,6 +8,8 @@ struct ServeSettings: CommandSettings {
   var server: ServerOptions
   /// Which of app id, key and secret nobody gave, and what they are; to be announced.
   var defaulted: [String]
+  /// How many threads serve; 0 for one for each core.
+  var threads: Int
   /// Over how long sockets are closed at the end; `nil` for at once.
   var drain: Duration?
   /// Where the server tells how it is.
@@ -45,6 +47,7 @@ extension ServeSettings {
     server.acceptsCompression = typed.isOn(.compression)
     monitor = try reader.monitoring()
     monitor?.listen.reusesPort = server.reusesPort
+    threads = typed.number(.threads)
     drain = typed.duration(.drain)
     logsEvents = typed.isOn(.logEvents)
     hasTimestamps = typed.isOn(.timestamps)

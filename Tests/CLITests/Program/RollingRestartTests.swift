@@ -22,7 +22,8 @@ struct RollingRestartTests {
 
   @Test(arguments: [(true, false), (false, true), (false, false)])
   func `a port that one of them does not share is an error`(first: Bool, second: Bool) throws {
-    let holder = try LocalServer(options: first ? ["--reuse-port"] : [])
+    // Several threads share a port in any case.
+    let holder = try LocalServer(options: ["--threads", "1"] + (first ? ["--reuse-port"] : []))
     let refused = try PusherCLI.start(
       ["serve", "--listen", "127.0.0.1:\(holder.port)"] + (second ? ["--reuse-port"] : [])
     ).result()

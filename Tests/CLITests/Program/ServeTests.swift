@@ -188,7 +188,9 @@ struct ServeTLSTests {
     let clock = try MovedClock(standsStill: true)
     let file = TemporaryFolder.shared.file("port")
     let server = try PusherCLI.start(
-      ["serve", "--listen", "127.0.0.1:0", "--port-file", file, "--drain", "40s"],
+      [
+        "serve", "--listen", "127.0.0.1:0", "--port-file", file, "--drain", "40s", "--threads", "1",
+      ],
       environment: clock.environment())
     let port = try server.port(in: file)
     let clients = try (0..<4).map { _ in

@@ -22,13 +22,23 @@ enum PusherCLI {
     ].merging(sanitizer) { $1 }
   }()
 
+  /// Options that every `serve` gets that has none of them, as `--threads 2`: so all its tests are run with them too.
+  static let serving = (ProcessInfo.processInfo.environment["PUSHER_CLI_TEST_SERVE"] ?? "")
+    .split(separator: " ").map(String.init)
+
+  private static func served(_ arguments: [String]) -> [String] {
+    let isPlain = arguments.first == "serve" && !serving.contains { arguments.contains($0) }
+    return isPlain ? arguments + serving : arguments
+  }
+
   /// Starts the program with these arguments; `environment` is added to ``environment``.
   static func start(
     _ arguments: [String], environment: [String: String] = [:],
     input: ChildProgram.Input = .nothing, output: ChildProgram.Output = .pipe
   ) throws -> ChildProgram {
     try ChildProgram(
-      path, arguments, environment: self.environment.merging(environment) { $1 }, input: input,
+      path, served(arguments), environment: self.environment.merging(environment) { $1 },
+      input: input,
       output: output)
   }
 

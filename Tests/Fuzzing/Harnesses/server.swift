@@ -138,7 +138,11 @@ private final class Town: Walk {
 
   private func answer(_ method: String, _ target: String, _ body: [UInt8]) {
     let head = HTTPRequestHead(method: method, target: target)
-    let answer = router.answer(.init(head: head, body: body), seconds: 1, at: now)
+    var answers: [HTTPAnswer] = []
+    router.answer(.init(head: head, body: body), seconds: 1, at: now) { answers.append($0) }
+    guard answers.count == 1, let answer = answers.first else {
+      finding("a call with \(answers.count) answers")
+    }
     let output = ByteBuffer()
     answer.write(to: output, keepsAlive: true)
     guard let read = try? HTTPHeadParser.response(from: output) else {

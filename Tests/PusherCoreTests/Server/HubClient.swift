@@ -1,6 +1,7 @@
 import PusherCore
 import PusherServer
 import TestSupport
+import Testing
 
 /// A client of a hub without a socket: what it sends goes to its session as masked frames.
 final class HubClient {
@@ -101,6 +102,18 @@ extension Hub {
 
   func cachedData(_ channel: String, at now: Instant = .start) -> String? {
     cached(channel, at: now)?.data
+  }
+}
+
+extension APIRouter {
+  /// The answer of a server that is alone, which is there at once.
+  func answer(
+    _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
+  ) -> HTTPAnswer {
+    var taken: [HTTPAnswer] = []
+    answer(request, seconds: seconds, at: now) { taken.append($0) }
+    #expect(taken.count == 1, "a call has one answer")
+    return taken.first ?? .refusal(500, "no answer")
   }
 }
 

@@ -118,6 +118,7 @@ struct QueueDocumentationTests {
       "SigningQueue.width": SigningQueue.width,
       "PusherChannel.clientEventLimit": PusherChannel.clientEventLimit,
       "RedirectTrail.limit": RedirectTrail.limit,
+      "NodeGroup.queueLimit": NodeGroup.queueLimit, "NodeGroup.logLimit": NodeGroup.logLimit,
     ]
     #if Redis
       let redis = RedisPolicy()

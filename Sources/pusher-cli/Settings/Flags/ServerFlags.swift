@@ -3,9 +3,8 @@ internal import PusherServer
 extension Flag {
   /// Where `serve` and `webhook listen` listen, and how `serve` answers.
   static let serving: [Flag] = [
-    .listen, .webhookListen, .reusePort, .portFile, .serveOnReady, .serveTLSCert, .serveTLSKey,
-    .clientEvents,
-    .subscriptionCounts, .serveCompression, .drain, .fault, .dialect,
+    .listen, .webhookListen, .reusePort, .threads, .portFile, .serveOnReady, .serveTLSCert,
+    .serveTLSKey, .clientEvents, .subscriptionCounts, .serveCompression, .drain, .fault, .dialect,
   ]
 
   static let listen = Flag(
@@ -27,7 +26,17 @@ extension Flag {
     manual: """
       Listen also where other servers of this user listen, if all of them were started with this option: a new one can
       begin before the old one ends. While both run the system gives each of them some of the new connections. The port
-      of --metrics is shared likewise. Without the option a port that is taken is an error.
+      of --metrics is shared likewise. Without the option a port that is taken is an error. A server with several
+      --threads shares its port with a new one that has this option in any case.
+      """)
+
+  static let threads = Flag(
+    "threads", .integer(0...256), of: [.serve], in: .serve, default: "1",
+    summary: "serve on N threads; 0: one for each core",
+    manual: """
+      Serve on N threads, {default} unless given, and with 0 on as many as there are cores. Each has connections of its
+      own, which the system shares out; to clients and to the HTTP API all together are one server. What
+      `--max-queued` allows is shared out evenly.
       """)
 
   static let portFile = Flag(

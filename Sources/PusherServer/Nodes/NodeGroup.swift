@@ -1,0 +1,84 @@
+internal import PusherCore
+
+/// What the nodes of one process share beside their apps.
+///
+/// Any thread may use it.
+package final class NodeGroup: Sendable {
+  private struct GroupRecord {
+    /// What happened on other nodes, for the log of the first.
+    var log: [ServerLogEvent] = []
+    /// Bytes that wait for the clients of each node.
+    var queuedBytes: [Int]
+    /// What wakes each node.
+    var wakeUps: [WakeUp?]
+  }
+
+  /// Bytes of an app that may wait for a node; others wait then before they bring more.
+  package static let queueLimit = 16 << 20
+  /// Log entries that may wait for the first node; others wait then.
+  package static let logLimit = 10_000
+
+  /// How many nodes there are.
+  package let count: Int
+  /// In the order of the server's apps.
+  let apps: [LocalApp]
+  private let state: Locked<GroupRecord>
+
+  init(_ setups: [AppSetup], count: Int) {
+    self.count = count
+    apps = setups.map { $0.app(nodes: count) }
+    state = Locked(
+      GroupRecord(
+        queuedBytes: Array(repeating: 0, count: count),
+        wakeUps: Array(repeating: nil, count: count)))
+  }
+
+  /// A node lives from now on, and is woken with this.
+  func begin(_ node: Int, _ wakeUp: WakeUp) {
+    state.withLock { $0.wakeUps[node] = wakeUp }
+    for app in apps { app.wake(node, with: wakeUp) }
+  }
+
+  /// A node has ended: nothing waits for it any more.
+  func end(_ node: Int) {
+    for app in apps { app.end(node) }
+    note(queuedBytes: 0, of: node)
+  }
+
+  // MARK: The log
+
+  /// Hands what happened on another node to the first one's log.
+  func log(_ events: [ServerLogEvent]) {
+    let wakeUp = state.withLock { state -> WakeUp? in
+      defer { state.log += events }
+      return state.log.isEmpty ? state.wakeUps[0] : nil
+    }
+    wakeUp?.signal()
+  }
+
+  /// What happened on the other nodes since the last call.
+  func takeLog() -> [ServerLogEvent] {
+    guard count > 1 else { return [] }
+    return state.withLock { state in
+      guard !state.log.isEmpty else { return [] }
+      defer { state.log = [] }
+      return state.log
+    }
+  }
+
+  /// Whether a node has to wait, because another one has not taken what it brought.
+  func isFull(besides node: Int) -> Bool {
+    guard count > 1 else { return false }
+    let isLogFull = node > 0 && state.withLock { $0.log.count > Self.logLimit }
+    return isLogFull || apps.contains { $0.isFull(besides: node) }
+  }
+
+  // MARK: Clients' queues
+
+  func note(queuedBytes bytes: Int, of node: Int) {
+    state.withLock { $0.queuedBytes[node] = bytes }
+  }
+
+  /// Bytes that wait for the clients of all nodes.
+  var queuedBytes: Int { state.withLock { $0.queuedBytes.reduce(0, +) } }
+}

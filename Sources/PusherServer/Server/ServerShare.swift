@@ -1,0 +1,82 @@
+internal import PusherCore
+
+/// What the nodes of one process have in common: options, apps, certificate, staged faults.
+///
+/// Any thread may use it.
+final class ServerShare: Sendable {
+  /// A node, for orders to it.
+  private struct Node: @unchecked Sendable {
+    // Sendable because the server is used on its own thread alone, by work that is posted there.
+    weak var server: Server?
+    let wakeUp: WakeUp
+  }
+
+  let options: ServerOptions
+  let group: NodeGroup
+  let faults = FaultScript()
+  let refusals = Locked(RefusalReport())
+  private let nodes = Locked<[Node]>([])
+  /// How many nodes besides the first have ended.
+  private let ended = Locked(0)
+  private let tls: Locked<TLSContext?>
+
+  /// - Throws: ``TransportError/tls(_:)`` for a certificate or key that cannot be used.
+  init(_ options: ServerOptions, nodes count: Int) throws(TransportError) {
+    self.options = options
+    group = NodeGroup(
+      options.applications, limits: options.limits, service: options.service,
+      dialect: options.dialect, count: count)
+    do throws(TLSError) {
+      tls = Locked(try Self.incomingTLS(options))
+    } catch {
+      throw .tls(error)
+    }
+    faults.add(options.faults)
+  }
+
+  private static func incomingTLS(_ options: ServerOptions) throws(TLSError) -> TLSContext? {
+    guard let certificate = options.certificateFile else { return nil }
+    return try TLSContext.server(
+      certificateFile: certificate, keyFile: options.keyFile ?? certificate)
+  }
+
+  /// For accepted connections; all nodes have the same, so that a client that comes back may resume on any.
+  var certificate: TLSContext? { tls.withLock { $0 } }
+
+  /// Reads the certificate and its key again, for new connections; those that are there go on.
+  ///
+  /// - Throws: ``TLSError`` when they cannot be used; then nothing has changed.
+  func renewCertificate() throws(TLSError) {
+    let renewed = try Self.incomingTLS(options)
+    tls.withLock { $0 = renewed }
+    onAll { $0.takeCertificate() }
+  }
+
+  // MARK: The nodes
+
+  func add(_ server: Server) {
+    let node = Node(server: server, wakeUp: server.loop.wakeUp)
+    nodes.withLock { $0.append(node) }
+  }
+
+  /// A node besides the first has ended; the first one waits for the last of them.
+  func noteEnd() {
+    let isLast = ended.withLock { ended in
+      ended += 1
+      return ended == group.count - 1
+    }
+    if isLast { onAll { if $0.index == 0 { $0.othersHaveEnded() } } }
+  }
+
+  /// Has every node do something, on its own thread.
+  func onAll(_ body: @escaping @Sendable (Server) -> Void) {
+    for node in nodes.withLock({ $0 }) {
+      node.wakeUp.post { _ in if let server = node.server { body(server) } }
+    }
+  }
+
+  /// Lets the faults that end connections have those that are there.
+  func stageGreetings() {
+    onAll { $0.stageGreetings(at: $0.loop.now) }
+  }
+}
