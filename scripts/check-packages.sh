@@ -89,7 +89,7 @@ mkdir -p "$work/system/usr/lib/systemd"
 ln -s usr/lib "$work/system/lib"
 cp -R /lib/systemd/system "$work/system/usr/lib/systemd/system"
 dpkg-deb --fsys-tarfile "$package" | tar -x --keep-directory-symlink -C "$work/system"
-systemd-analyze verify --man=no --root="$work/system" pusher-cli@shop.service pusher-serve.service \
+systemd-analyze verify --man=no --root="$work/system" pusher-cli@shop.service pusher-serve.service pusher-serve.socket \
   >"$work/findings" 2>&1 || fail "systemd-analyze verify: $(cat "$work/findings")"
 [ ! -s "$work/findings" ] || fail "systemd-analyze verify: $(cat "$work/findings")"
 say 'systemd-analyze verify: nothing'
@@ -203,7 +203,8 @@ session
 say 'upgraded, and the session again'
 
 # Enabled as systemctl does it, and one whose unit the operator has made.
-systemctl --root="$bare" --quiet enable pusher-serve.service pusher-cli@shop.service
+systemctl --root="$bare" --quiet enable pusher-serve.service pusher-serve.socket pusher-cli@shop.service
+sockets=$bare/etc/systemd/system/sockets.target.wants
 wants=$bare/etc/systemd/system/multi-user.target.wants
 cp "$bare/lib/systemd/system/pusher-cli@.service" "$bare/etc/systemd/system/pusher-cli@own.service"
 ln -s ../pusher-cli@own.service "$wants"
@@ -219,12 +220,14 @@ left=$(cd "$bare" && find . -path ./var/lib/dpkg -prune -o -path ./etc/systemd -
 left=$(cd "$wants" && echo *pusher*)
 [ "$left" = 'pusher-cli@own.service pusher-cli@shop.service pusher-serve.service' ] ||
   fail "removed, and what is enabled is: $left"
+[ -L "$sockets/pusher-serve.socket" ] || fail 'removed, and the socket is not enabled any more'
 [ "$(ls "$bare/etc/pusher-cli")" = shop.env ] || fail 'removed, with the configuration'
 inside dpkg --purge pusher-cli
 left=$(find "$bare/var/lib/dpkg" -name '*pusher*')
 [ -z "$left" ] || fail "purged, but there is $left"
 left=$(cd "$wants" && echo *pusher*)
 [ "$left" = pusher-cli@own.service ] || fail "purged, and what is enabled is: $left"
+[ ! -L "$sockets/pusher-serve.socket" ] || fail 'purged, and the socket is still enabled'
 rm "$wants/pusher-cli@own.service" "$bare/etc/systemd/system/pusher-cli@own.service"
 say 'removed: only the configuration is left; purged: nothing is enabled any more'
 

@@ -99,11 +99,30 @@ systemctl stop pusher-serve 'pusher-cli@*' || fail 'they do not stop'
 for unit in pusher-serve pusher-cli@shop; do
   [ "$(show $unit Result)" = success ] || fail "$unit stopped with $(show $unit Result)"
 done
+# The socket starts the server by the first connection, and holds those that come while the server is started again.
+ask() {
+  PUSHER_APP_KEY=local PUSHER_APP_ID=1 PUSHER_APP_SECRET_FILE=/etc/pusher-cli/shop.secret \
+    pusher-cli channels --host 127.0.0.1 --port 6001 --scheme http
+}
+systemctl start pusher-serve.socket || fail 'pusher-serve.socket does not start'
+systemctl --quiet is-active pusher-serve && fail 'pusher-serve was started without a connection'
+ask || fail 'the socket does not start pusher-serve'
+server=$(show pusher-serve MainPID)
+: >/asking
+(while [ -e /asking ]; do ask >>/answers 2>&1 && echo answered >>/answers; done) &
+systemctl restart pusher-serve || fail 'pusher-serve does not start again with its socket'
+systemctl restart pusher-serve || fail 'pusher-serve does not start a third time with its socket'
+rm /asking
+wait
+[ "$(show pusher-serve MainPID)" != "$server" ] || fail 'pusher-serve was not started again'
+grep -v '^answered$' /answers && fail 'a connection was refused while pusher-serve was started again'
+echo "pusher-serve.socket: started again twice, $(grep -c . /answers) calls meanwhile, none failed"
+systemctl stop pusher-serve.socket pusher-serve || fail 'pusher-serve.socket does not stop'
 # One after the other: a feed whose first connection is refused ends.
-systemctl start pusher-serve || fail 'pusher-serve does not start again'
+systemctl start pusher-serve.socket pusher-serve || fail 'pusher-serve does not start again'
 systemctl start pusher-cli@news || fail 'pusher-cli@news does not start again'
 dpkg --remove pusher-cli >/dev/null || fail 'the package cannot be removed'
-for unit in pusher-serve pusher-cli@news; do
+for unit in pusher-serve.socket pusher-serve pusher-cli@news; do
   systemctl --quiet is-active $unit && fail "$unit runs without its package"
 done
 echo 'removed: the units were stopped'

@@ -46,7 +46,7 @@ done
 put "$temporary/bash" usr/share/bash-completion/completions/$name
 put "$temporary/zsh" usr/share/zsh/vendor-completions/_$name
 put "$temporary/fish" usr/share/fish/vendor_completions.d/$name.fish
-for unit in contrib/systemd/*.service; do
+for unit in contrib/systemd/*.service contrib/systemd/*.socket; do
   put "$unit" "lib/systemd/system/${unit##*/}"
 done
 put contrib/logrotate/pusher-cli usr/share/doc/$name/examples/logrotate
@@ -87,7 +87,7 @@ cat >"$root/DEBIAN/prerm" <<'END'
 set -e
 # An upgrade leaves what runs alone: who operates it chooses when to restart.
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-  deb-systemd-invoke stop pusher-serve.service 'pusher-cli@*.service' >/dev/null || true
+  deb-systemd-invoke stop pusher-serve.socket pusher-serve.service 'pusher-cli@*.service' >/dev/null || true
 fi
 END
 cat >"$root/DEBIAN/postrm" <<'END'
@@ -97,7 +97,8 @@ set -e
 # Only links that lead nowhere go: an operator may have put a unit of the same name into /etc.
 units=${DPKG_ROOT:-}/etc/systemd/system
 if [ "$1" = purge ] && [ -d "$units" ]; then
-  find "$units" -mindepth 2 -maxdepth 2 -type l '(' -name pusher-serve.service -o -name 'pusher-cli@*.service' ')' |
+  find "$units" -mindepth 2 -maxdepth 2 -type l \
+    '(' -name pusher-serve.service -o -name pusher-serve.socket -o -name 'pusher-cli@*.service' ')' |
     while IFS= read -r link; do
       target=$(readlink "$link")
       case $target in

@@ -53,7 +53,7 @@ name=pusher-cli-$("$program" --version | sed 's/^pusher-cli //')-linux-$(uname -
 root=$temporary/$name
 install -D -m 755 "$program" "$root/pusher-cli"
 install -D -m 644 -t "$root" man/pusher-cli.1 README.md CHANGELOG.md
-install -D -m 644 -t "$root/systemd" contrib/systemd/*.service
+install -D -m 644 -t "$root/systemd" contrib/systemd/*.service contrib/systemd/*.socket
 install -D -m 644 -t "$root/logrotate" contrib/logrotate/pusher-cli
 mkdir "$root/completions"
 "$program" completion bash >"$root/completions/pusher-cli.bash"

@@ -11,6 +11,8 @@ package final class Listener: LoopSource {
   private let loop: EventLoop
   private var descriptor: Int32
   private var pausedUntil: Instant?
+  /// Whether those who wait are lost at the end, since nobody else holds the socket.
+  private let isOwn: Bool
   private let onAccept: (Int32, SocketAddress?, Instant) -> Void
 
   /// Listens on `port` (0 for any free one) of `host`, an address without brackets or a name of this machine.
@@ -45,6 +47,22 @@ package final class Listener: LoopSource {
     self.address = Syscalls.localAddress(descriptor) ?? wanted
     self.loop = loop
     self.onAccept = onAccept
+    isOwn = true
+    loop.add(self)
+  }
+
+  /// Listens on a socket that was handed over, which then belongs to it.
+  package init(
+    loop: EventLoop, handed socket: HandedSocket,
+    onAccept: @escaping (_ descriptor: Int32, _ peer: SocketAddress?, _ now: Instant) -> Void
+  ) {
+    descriptor = socket.descriptor
+    address = socket.address
+    // Of all that hold it: one of them may have accepted the connection that another was woken for.
+    Syscalls.makeNonBlocking(descriptor)
+    self.loop = loop
+    self.onAccept = onAccept
+    isOwn = false
     loop.add(self)
   }
 
@@ -53,9 +71,11 @@ package final class Listener: LoopSource {
   }
 
   /// Hands on those that wait to be accepted, which would be reset otherwise, and accepts no more.
+  ///
+  /// Those that wait in a socket that was handed over stay there, for the next process that gets it.
   package func finish(at now: Instant) {
     loop.remove(self)
-    for _ in 0..<Self.mostWaiting where descriptor >= 0 {
+    for _ in 0..<Self.mostWaiting where isOwn && descriptor >= 0 {
       guard let (accepted, peer) = try? Syscalls.acceptConnection(descriptor) else { break }
       onAccept(accepted, peer, now)
     }

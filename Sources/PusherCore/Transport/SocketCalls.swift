@@ -66,6 +66,28 @@ extension Syscalls {
     guard result == 0, listen(descriptor, backlog) == 0 else { throw .last }
   }
 
+  /// What a descriptor is to those who want to listen.
+  enum SocketKind {
+    case stream(isListening: Bool)
+    /// A socket of another type.
+    case other
+    case noSocket(SystemError)
+  }
+
+  /// `getsockopt(SO_TYPE)` and `getsockopt(SO_ACCEPTCONN)`.
+  static func kind(ofSocket descriptor: Int32) -> SocketKind {
+    guard let type = option(descriptor, SO_TYPE) else { return .noSocket(.last) }
+    guard type == stream else { return .other }
+    return .stream(isListening: option(descriptor, SO_ACCEPTCONN).map { $0 != 0 } ?? false)
+  }
+
+  private static func option(_ descriptor: Int32, _ name: Int32) -> Int32? {
+    var value: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    guard unsafe getsockopt(descriptor, SOL_SOCKET, name, &value, &length) == 0 else { return nil }
+    return value
+  }
+
   /// `accept`: non-blocking, closed on `exec`; `nil` when nobody waits.
   static func acceptConnection(_ descriptor: Int32) throws(SystemError)
     -> (descriptor: Int32, peer: SocketAddress?)?

@@ -106,7 +106,14 @@ enum Syscalls {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
   }
 
-  /// `fcntl(F_SETFL, O_NONBLOCK)`; only for descriptors that nobody shares.
+  /// `fcntl(F_DUPFD_CLOEXEC)`.
+  static func copy(of descriptor: Int32) throws(SystemError) -> Int32 {
+    let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+    guard copy >= 0 else { throw .last }
+    return copy
+  }
+
+  /// `fcntl(F_SETFL, O_NONBLOCK)`; only for descriptors that nobody shares, and sockets that are listened on.
   static func makeNonBlocking(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
   }

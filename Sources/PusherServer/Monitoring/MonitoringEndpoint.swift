@@ -36,11 +36,12 @@ package final class MonitoringEndpoint {
   /// - Parameters:
   ///   - host: An address without brackets, or a name of this machine.
   ///   - port: 0 lets the system pick a free one.
+  ///   - handed: A socket that counts in place of both.
   ///   - access: Which pages and host names may ask.
   /// - Throws: ``TransportError`` when the address cannot be had.
   package init(
-    loop: EventLoop, host: String, port: UInt16, reusesPort: Bool = false, access: AccessPolicy,
-    source: Source
+    loop: EventLoop, host: String, port: UInt16, reusesPort: Bool = false,
+    handed: HandedSocket? = nil, access: AccessPolicy, source: Source
   ) throws(TransportError) {
     (self.access, self.source) = (access, source)
     var limits = ServerLimits()
@@ -48,8 +49,8 @@ package final class MonitoringEndpoint {
     limits.requestTimeout = Self.patience
     limits.keepAliveTimeout = Self.keepAlive
     reception = try Reception(
-      loop: loop, host: host, port: port, reusesPort: reusesPort, limit: Self.connectionLimit,
-      limits: limits)
+      loop: loop, host: host, port: port, reusesPort: reusesPort, handed: handed,
+      limit: Self.connectionLimit, limits: limits)
     reception.owner = self
   }
 

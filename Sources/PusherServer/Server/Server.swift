@@ -8,6 +8,8 @@ package struct ServerOptions: Sendable, Equatable {
   package var port: UInt16 = 6001
   /// Whether other servers may listen on the port at the same time, if they say so too.
   package var reusesPort = false
+  /// A socket that counts in place of host and port.
+  package var handedSocket: HandedSocket?
   /// The apps that are served; at least one, with distinct ids and keys.
   package var applications: [Application]
   /// "" or a path that begins with a slash and does not end with one, before `/app` and `/apps`.
@@ -94,7 +96,9 @@ package final class Server {
       dialect: options.dialect, faults: share.faults,
       outputLimit: options.limits.allOutput / share.group.count)
     reception = try Reception(
-      loop: loop, host: options.host, port: port, reusesPort: reusesPort, tls: share.certificate,
+      loop: loop, host: options.host, port: port, reusesPort: reusesPort,
+      handed: index == 0 ? options.handedSocket : options.handedSocket?.copy(),
+      tls: share.certificate,
       limit: options.limits.connections + Self.spareConnections, limits: options.limits)
     if index == 0 { dispatchers = try makeDispatchers() }
     reception.owner = self

@@ -51,7 +51,9 @@ package final class ServerGroup {
   private static func claim(
     _ options: ServerOptions, _ loop: EventLoop
   ) throws(TransportError) -> UInt16 {
-    guard !options.reusesPort || options.port == 0 else { return options.port }
+    guard options.handedSocket == nil, !options.reusesPort || options.port == 0 else {
+      return options.port
+    }
     let probe = try Listener(loop: loop, host: options.host, port: options.port) { _, _, _ in }
     probe.close()
     return probe.address.port

@@ -43,19 +43,25 @@ final class Reception {
   private static let scanInterval = Duration.seconds(1)
 
   /// Listens from now on; one connection more than `limit` is dropped.
+  ///
+  /// - Parameter handed: A socket that counts in place of host and port.
   init(
     loop: EventLoop, host: String, port: UInt16, reusesPort: Bool = false,
-    tls: TLSContext? = nil, limit: Int, limits: ServerLimits
+    handed: HandedSocket? = nil, tls: TLSContext? = nil, limit: Int, limits: ServerLimits
   ) throws(TransportError) {
     self.loop = loop
     self.limit = limit
     self.limits = limits
     self.tls = tls
     let door = Door()
-    listener = try Listener(
-      loop: loop, host: host, port: port, reusesPort: reusesPort
-    ) { descriptor, peer, now in
-      door.reception?.accept(descriptor, peer, at: now)
+    let accept = { (descriptor: Int32, peer: SocketAddress?, now: Instant) in
+      door.reception?.accept(descriptor, peer, at: now) ?? ()
+    }
+    if let handed {
+      listener = Listener(loop: loop, handed: handed, onAccept: accept)
+    } else {
+      listener = try Listener(
+        loop: loop, host: host, port: port, reusesPort: reusesPort, onAccept: accept)
     }
     address = listener.address
     door.reception = self

@@ -55,6 +55,8 @@ extension HelpPage {
       JOURNAL_STREAM                        set by systemd: adds priorities
       NOTIFY_SOCKET, WATCHDOG_USEC          set by systemd: subscribe, sse, serve,
                                             webhook listen tell how they are
+      LISTEN_PID, LISTEN_FDS,               set by systemd: sockets that serve
+      LISTEN_FDNAMES                        listens on
 
     """
 

@@ -5,6 +5,7 @@ internal import PusherServer
 enum ServeCommand {
   /// Serves until a signal comes; the status tells why it could not begin.
   static func run(_ settings: ServeSettings, diagnostics: Diagnostics) -> ExitStatus {
+    Environment.forget(HandedSockets.variables)
     // Checked before a new descriptor could get the number of standard output.
     let descriptor = OutputDescriptor()
     if settings.logsEvents, descriptor == nil {
@@ -126,7 +127,7 @@ private final class ServeRun {
   private func end() {
     readiness.manager.stopping()
     readiness.cut()
-    if settings.server.reusesPort { monitor?.close(at: loop.now) }
+    if settings.monitor?.listen.reusesPort == true { monitor?.close(at: loop.now) }
     group.stop(patience: Self.closeTime, over: settings.drain ?? .zero) { [unowned self] in
       hasStopped = true
       stopIfDone()

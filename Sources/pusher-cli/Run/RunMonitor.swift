@@ -159,7 +159,7 @@ extension MonitorSettings {
     access.hosts.isPublic = !listen.isLoopback
     let endpoint = try MonitoringEndpoint(
       loop: loop, host: listen.host, port: listen.port, reusesPort: listen.reusesPort,
-      access: access, source: source)
+      handed: listen.handed, access: access, source: source)
     let text = "metrics at http://\(listen.place(endpoint.port))/metrics"
     // A port that the system picked is known from here alone.
     if listen.port == 0 { diagnostics.notice(text) } else { diagnostics.info(text) }

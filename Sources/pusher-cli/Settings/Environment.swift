@@ -209,7 +209,7 @@ extension Environment {
     "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS", "LC_ALL", "LC_CTYPE", "LANG",
     "SSL_CERT_FILE", "SSL_CERT_DIR",
     "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD", "JOURNAL_STREAM",
-    "NOTIFY_SOCKET", "WATCHDOG_USEC",
+    "NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
   ]
 
   /// The same in lower case, where that is customary.
@@ -223,6 +223,11 @@ extension Environment {
       unsafe variables[name] = String(cString: value)
     }
     return variables
+  }
+
+  /// Takes variables from this process, so that the programs it starts do not get them.
+  static func forget(_ names: [String]) {
+    for name in names { unsafe unsetenv(name) }
   }
 
   /// Any variable of this process, for a `.env` file that names it.

@@ -18,6 +18,11 @@ struct FileAccess: Sendable {
   var permissions: @Sendable (_ path: String) -> UInt32?
   /// Whether a descriptor is open.
   var isOpen: @Sendable (_ descriptor: Int32) -> Bool = { _ in false }
+  /// The listening socket that a descriptor is.
+  var listeningSocket: @Sendable (_ descriptor: Int32) -> Result<HandedSocket, HandedSocket.Fault> =
+    { _ in .failure(.notOpen) }
+  /// The number of this process.
+  var processID: @Sendable () -> Int32 = { 0 }
   /// Whether a container's platform made the file, so that its mode cannot be changed inside.
   var isProvided: @Sendable (_ path: String) -> Bool = { _ in false }
 }
@@ -33,7 +38,10 @@ extension FileAccess {
   /// The real files.
   static let system = FileAccess(
     contents: readAll, permissions: regularPermissions,
-    isOpen: { fcntl($0, F_GETFD) >= 0 }, isProvided: isOfPlatform)
+    isOpen: { fcntl($0, F_GETFD) >= 0 },
+    listeningSocket: { descriptor in
+      Result { () throws(HandedSocket.Fault) in try HandedSocket(descriptor: descriptor) }
+    }, processID: { getpid() }, isProvided: isOfPlatform)
 
   private static func readAll(_ path: String, _ limit: Int) -> Result<[UInt8], FileFault> {
     let descriptor = unsafe path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)

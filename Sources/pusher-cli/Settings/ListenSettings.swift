@@ -1,9 +1,13 @@
+internal import PusherCore
+
 /// Where a command accepts connections, and how it announces that.
 struct ListenSettings: Equatable, Sendable {
   /// A name or address, IPv6 without brackets.
   var host: String
   /// 0 takes a free one.
   var port: UInt16
+  /// The socket that is there already; host and port are its.
+  var handed: HandedSocket?
   /// Whether others may listen there too, if they say so as well.
   var reusesPort = false
   /// Where to write the port, so that scripts can wait for it.
@@ -39,6 +43,12 @@ struct ListenSettings: Equatable, Sendable {
     self.port = port
   }
 
+  /// The place of a socket that was handed over.
+  init(_ socket: HandedSocket) {
+    (host, port) = (socket.address.host, socket.address.port)
+    handed = socket
+  }
+
   /// Whether nobody but this machine can connect.
   var isLoopback: Bool {
     if host == "localhost" || host == "::1" { return true }
@@ -59,6 +69,7 @@ extension SettingsReader {
     var settings = try ListenSettings(parsing: typed.word(.listen))
     settings.portFile = typed.text(.portFile)
     settings.onReady = typed.text(.onReady)
+    settings.reusesPort = typed.isOn(.reusePort)
     return settings
   }
 }

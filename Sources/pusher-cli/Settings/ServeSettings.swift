@@ -25,7 +25,8 @@ struct ServeSettings: CommandSettings {
 extension ServeSettings {
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
-    listen = try reader.listening()
+    let handed = try HandedSockets(reader.environment, reader.files)
+    listen = try reader.listening(handed)
     if let path = typed.text(.apps) {
       server = ServerOptions(applications: try reader.servedApps(path))
       defaulted = []
@@ -35,7 +36,7 @@ extension ServeSettings {
       self.defaulted = defaulted
     }
     (server.host, server.port) = (listen.host, listen.port)
-    server.reusesPort = typed.isOn(.reusePort)
+    (server.reusesPort, server.handedSocket) = (listen.reusesPort, listen.handed)
     try typed.require(.tlsKey, with: .tlsCert)
     try typed.require(.tlsCert, with: .tlsKey)
     server.certificateFile = try reader.readable(.tlsCert)
@@ -45,8 +46,7 @@ extension ServeSettings {
     server.access = try Self.access(typed, isLocal: listen.isLoopback)
     server.hasAuthEndpoints = typed.choice(.authEndpoints) ?? listen.isLoopback
     server.acceptsCompression = typed.isOn(.compression)
-    monitor = try reader.monitoring()
-    monitor?.listen.reusesPort = server.reusesPort
+    monitor = try reader.monitoring(handed)
     threads = typed.number(.threads)
     drain = typed.duration(.drain)
     logsEvents = typed.isOn(.logEvents)
@@ -143,7 +143,7 @@ extension SettingsReader {
     let secret = try secret(source)
     guard secret != nil || listen.isLoopback else {
       throw UsageError(
-        "--listen: others may reach \(listen.host), and without a secret of its own the app would have "
+        "\(listen.handed == nil ? "--listen" : "LISTEN_FDS"): others may reach \(listen.host), and without a secret of its own the app would have "
           + "'local': give --secret-file, or PUSHER_APP_KEY and PUSHER_APP_SECRET")
     }
     var app = try servedDefaults()

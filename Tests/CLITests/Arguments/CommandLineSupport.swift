@@ -1,3 +1,4 @@
+import PusherCore
 import Testing
 
 @testable import pusher_cli
@@ -54,11 +55,14 @@ struct PretendFiles {
   var contents: [String: String] = [:]
   var permissions: UInt32 = 0o600
   var isProvided = false
+  /// The descriptors of a process of number 77.
+  var sockets: [Int32: Result<HandedSocket, HandedSocket.Fault>] = [:]
 
   var access: FileAccess {
     let contents = contents
     let permissions = permissions
     let isProvided = isProvided
+    let sockets = sockets
     return FileAccess(
       contents: { path, limit in
         guard let text = contents[path] else {
@@ -68,6 +72,7 @@ struct PretendFiles {
         return .success(Array(text.utf8))
       },
       permissions: { contents[$0] == nil || $0 == "-" ? nil : permissions },
+      listeningSocket: { sockets[$0] ?? .failure(.notOpen) }, processID: { 77 },
       isProvided: { _ in isProvided })
   }
 }

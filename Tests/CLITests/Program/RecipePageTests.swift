@@ -42,7 +42,7 @@ struct RecipePageTests {
     case .watch, .table, .artisan, .send, .stand: try LaravelPlay(page).play(recipe)
     case .exec, .fields, .text, .record, .status: try ScripterPlay(page).play(recipe)
     case .build, .descriptor, .local: try JobPlay(page).play(recipe)
-    case .forward, .outside, .quiet: try OperatorPlay(page).play(recipe)
+    case .forward, .outside, .quiet, .replace: try OperatorPlay(page).play(recipe)
     case .check, .config, .option, .advice: try MistakePlay(page).play(recipe)
     }
   }
@@ -83,6 +83,7 @@ enum Recipe: String, CaseIterable {
   case forward = "--forward-dead"
   case outside = ">report"
   case quiet = "--idle-timeout 2m"
+  case replace = "./serve-anew.sh"
   case check = "pusher-cli check --env-file"
   case config = "pusher-cli config"
   case option = "set REVERB_SCHEME=http"

@@ -42,10 +42,10 @@ final class ChildProgram {
 
   init(
     _ executable: String, _ arguments: [String], environment: [String: String],
-    input: Input = .nothing, output: Output = .pipe
+    input: Input = .nothing, output: Output = .pipe, handed: [Int32] = []
   ) throws {
     var request = SpawnRequest(
-      executable: executable, arguments: arguments, environment: environment)
+      executable: executable, arguments: arguments, environment: environment, handed: handed)
     var ours: [Int32] = []
     defer { for end in ours { close(end) } }
     let errorPipe = try Spawn.pipe()

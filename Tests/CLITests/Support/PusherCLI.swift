@@ -26,7 +26,8 @@ enum PusherCLI {
   static let serving = (ProcessInfo.processInfo.environment["PUSHER_CLI_TEST_SERVE"] ?? "")
     .split(separator: " ").map(String.init)
 
-  private static func served(_ arguments: [String]) -> [String] {
+  /// The arguments with those that every `serve` gets.
+  static func served(_ arguments: [String]) -> [String] {
     let isPlain = arguments.first == "serve" && !serving.contains { arguments.contains($0) }
     return isPlain ? arguments + serving : arguments
   }

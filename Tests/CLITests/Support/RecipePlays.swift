@@ -69,7 +69,15 @@ final class OperatorPlay {
   }
 
   func play(_ recipe: Recipe) throws {
-    guard recipe == .outside else { return try recipe == .quiet ? quiet() : forward() }
+    switch recipe {
+    case .outside: try outside()
+    case .quiet: try quiet()
+    case .replace: try replace()
+    default: try forward()
+    }
+  }
+
+  private func outside() throws {
     let well = app(port: scene.server.port)
     #expect(try scene.stage.start(page.script, well).wait() == .exited(0))
     let ill = app(port: String(try Loopback.closedPort()))
@@ -107,6 +115,26 @@ final class OperatorPlay {
     #expect(try program.wait() == .exited(4))
     #expect(
       try scene.stage.contents("paged").hasSuffix("the server cannot be reached\n"))
+  }
+
+  /// Starts a server three times; each ends the one before.
+  private func replace() throws {
+    let port = try Loopback.closedPort()
+    let stage = try RecipeStage(port: String(port))
+    try page.install(on: stage)
+    var former: ChildProgram?
+    for _ in 0..<3 {
+      let server = try stage.start(page.script)
+      try server.errorLine(containing: "listening on http://127.0.0.1:\(port) ")
+      #expect(try former?.wait() ?? .exited(143) == .exited(143))
+      try waitUntil("the server is the one of server.pid") {
+        try stage.contents("serve.pid") == stage.contents("server.pid")
+      }
+      #expect(try PlainRequest(port).outcome() == .answered(status: 404))
+      former = server
+    }
+    stage.end("serve")
+    #expect(try former?.wait() == .exited(143))
   }
 
   /// Does with the unit what systemd does with it: variables, credentials, folder, socket and watchdog.

@@ -23,6 +23,8 @@ struct SpawnRequest {
   var input = Descriptor.nothing
   var output = Descriptor.nothing
   var errors = Descriptor.nothing
+  /// What the child gets as descriptors 3, 4 and so on.
+  var handed: [Int32] = []
   /// A terminal that all three descriptors are, in a session of its own that the child leads.
   var terminal: String?
 }
@@ -53,8 +55,14 @@ enum Spawn {
         add(descriptor, as: Int32(number), to: &actions)
       }
     }
+    // Copied out of the way first, since 3 may be one of them.
+    let copies = request.handed.map { fcntl($0, F_DUPFD_CLOEXEC, 100) }
+    defer { for copy in copies { close(copy) } }
+    for (number, copy) in zip(Int32(3)..., copies) {
+      posix_spawn_file_actions_adddup2(&actions, copy, number)
+    }
     // What another thread has just opened and not marked yet stays here: with it a child would hold others up.
-    if let closeFrom = Self.closeFrom { _ = closeFrom(&actions, 3) }
+    if let closeFrom = Self.closeFrom { _ = closeFrom(&actions, 3 + Int32(copies.count)) }
     var attributes = try attributes(isSession: request.terminal != nil)
     defer { posix_spawnattr_destroy(&attributes) }
     var child: pid_t = 0

@@ -12,7 +12,8 @@ extension Flag {
     default: "127.0.0.1:6001", summary: "HOST:PORT; port 0: a free one",
     manual: """
       Listen at ADDRESS, a host and a port with a colon between them, {default} unless given. Port 0 takes a free one;
-      without a host it is 127.0.0.1. Where others can connect, `serve` wants a secret of your own.
+      without a host it is 127.0.0.1. Where others can connect, `serve` wants a secret of your own. It does not count
+      where systemd hands a socket over; see `REPLACING A SERVER`.
       """)
 
   static let webhookListen = Flag(
@@ -25,9 +26,9 @@ extension Flag {
     summary: "share the port with another serve, to replace it",
     manual: """
       Listen also where other servers of this user listen, if all of them were started with this option: a new one can
-      begin before the old one ends. While both run the system gives each of them some of the new connections. The port
-      of --metrics is shared likewise. Without the option a port that is taken is an error. A server with several
-      --threads shares its port with a new one that has this option in any case.
+      begin before the old one ends; see `REPLACING A SERVER`. While both run the system gives each of them some of the
+      new connections. The port of --metrics is shared likewise. Without the option a port that is taken is an error. A
+      server with several --threads shares its port with a new one that has this option in any case.
       """)
 
   static let threads = Flag(

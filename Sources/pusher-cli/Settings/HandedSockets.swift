@@ -1,0 +1,90 @@
+internal import PusherCore
+
+/// The sockets that a service manager has made and handed to `serve`.
+///
+/// Source: sd_listen_fds(3).
+struct HandedSockets {
+  /// The variables that tell of them.
+  static let variables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]
+  /// The number of the first descriptor.
+  private static let first: Int32 = 3
+  private static let metricsName = "metrics"
+  private static let serverNames: Set = ["serve", "metrics"]
+
+  /// For clients.
+  private(set) var server: HandedSocket?
+  /// For `/metrics`.
+  private(set) var metrics: HandedSocket?
+
+  /// Takes what the variables tell of, if they are meant for this process.
+  ///
+  /// One socket is for clients unless it is called `metrics`; two are called `serve` and `metrics`.
+  ///
+  /// - Throws: ``UsageError`` for other names and numbers, and for a descriptor that cannot be listened on.
+  init(_ environment: Environment, _ files: FileAccess) throws(UsageError) {
+    guard let process = environment["LISTEN_PID"], process == String(files.processID()),
+      let number = environment["LISTEN_FDS"]
+    else { return }
+    guard let count = Quantities.integer(number) else {
+      throw UsageError("LISTEN_FDS: '\(number)' is not a number of sockets")
+    }
+    guard count > 0 else { return }
+    let names = (environment["LISTEN_FDNAMES"] ?? "")
+      .split(separator: ":", omittingEmptySubsequences: false)
+    guard
+      count == 1
+        || count == 2 && names.count == 2 && Set(names.map(String.init)) == Self.serverNames
+    else {
+      throw UsageError(
+        "LISTEN_FDS: \(count) sockets were handed over, and serve takes one, or two that .socket units "
+          + "call FileDescriptorName=serve and FileDescriptorName=metrics")
+    }
+    for (descriptor, name) in zip(Self.first..., names) {
+      let socket = try Self.socket(descriptor, files)
+      if name == Self.metricsName { metrics = socket } else { server = socket }
+    }
+  }
+
+  private static func socket(
+    _ descriptor: Int32, _ files: FileAccess
+  ) throws(UsageError) -> HandedSocket {
+    switch files.listeningSocket(descriptor) {
+    case .success(let socket): return socket
+    case .failure(let fault):
+      throw UsageError(
+        "LISTEN_FDS: descriptor \(descriptor), which was handed over, cannot be listened on: \(fault); "
+          + "serve takes ListenStream=ADDRESS:PORT with Accept=no")
+    }
+  }
+}
+
+extension SettingsReader {
+  /// Where to listen: the socket that was handed over, else what was typed.
+  mutating func listening(_ handed: HandedSockets) throws(UsageError) -> ListenSettings {
+    let typed = try listening()
+    guard let socket = handed.server else { return typed }
+    warn(unused: .listen, since: socket)
+    if self.typed.isOn(.reusePort) {
+      warn("--reuse-port changes nothing: a socket at \(socket.address) was handed over")
+    }
+    var place = ListenSettings(socket)
+    (place.portFile, place.onReady) = (typed.portFile, typed.onReady)
+    return place
+  }
+
+  /// Where to tell how the server is, in the same way; `nil` where neither wants it.
+  mutating func monitoring(_ handed: HandedSockets) throws(UsageError) -> MonitorSettings? {
+    var typed = try monitoring()
+    guard let socket = handed.metrics else {
+      typed?.listen.reusesPort = self.typed.isOn(.reusePort)
+      return typed
+    }
+    warn(unused: .metrics, since: socket)
+    return MonitorSettings(listen: ListenSettings(socket), channels: typed?.channels ?? 0)
+  }
+
+  private mutating func warn(unused flag: Flag, since socket: HandedSocket) {
+    guard let text = typed.text(flag) else { return }
+    warn("\(flag.spelling) \(text) is not used: a socket at \(socket.address) was handed over")
+  }
+}
