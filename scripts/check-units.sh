@@ -116,6 +116,7 @@ rm /asking
 wait
 [ "$(show pusher-serve MainPID)" != "$server" ] || fail 'pusher-serve was not started again'
 grep -v '^answered$' /answers && fail 'a connection was refused while pusher-serve was started again'
+grep -q . /answers || fail 'no call came while pusher-serve was started again'
 echo "pusher-serve.socket: started again twice, $(grep -c . /answers) calls meanwhile, none failed"
 systemctl stop pusher-serve.socket pusher-serve || fail 'pusher-serve.socket does not stop'
 # One after the other: a feed whose first connection is refused ends.
