@@ -37,7 +37,7 @@ extension APICall {
       guard !event.info.isEmpty, dialect.has(.answersInfo) else {
         return answer(.success(dialect.done))
       }
-      hub.node.facts(of: event.channels, at: now) { facts in
+      facts(of: event.channels, answer) { facts in
         let channels = facts.map {
           JSONValue.Member($0.name, .object(attributes(of: $0, event.info)))
         }
@@ -69,7 +69,7 @@ extension APICall {
       guard events.contains(where: { !$0.info.isEmpty }), dialect.has(.answersInfo) else {
         return answer(.success(dialect.batchDone))
       }
-      hub.node.facts(of: events.flatMap { $0.channels.prefix(1) }, at: now) { facts in
+      facts(of: events.flatMap { $0.channels.prefix(1) }, answer) { facts in
         let entries = zip(events, facts).map { event, facts in
           JSONValue.object(attributes(of: facts, event.info))
         }
@@ -100,15 +100,19 @@ extension APICall {
   ) {
     let count = events.reduce(0) { $0 + $1.channels.count }
     let bytes = events.reduce(0) { $0 + $1.channels.count * $1.bytes }
-    hub.node.admit(events: count, bytes: bytes, at: now) { reason in
-      if let reason { return answer(.failure(.refusal(403, reason))) }
+    hub.node.admit(events: count, bytes: bytes, at: now) { admission in
+      switch admission {
+      case .admitted: break
+      case .overQuota(let reason): return answer(.failure(.refusal(403, reason)))
+      case .unavailable: return answer(.failure(.unavailable))
+      }
       for event in events {
         for channel in event.channels {
           hub.publish(
             name: event.name, channel: channel, data: event.data, except: event.socketID, at: now)
         }
       }
-      whenDone()
+      hub.node.whenPublished { $0 ? whenDone() : answer(.failure(.unavailable)) }
     }
   }
 
@@ -204,7 +208,8 @@ extension APICall {
       throw .refusal(400, "user_count needs a filter_by_prefix that begins with presence-")
     }
     hub.node.occupiedChannels(prefix: prefix) { names in
-      hub.node.facts(of: names, at: now) { facts in
+      guard let names else { return answer(.failure(.unavailable)) }
+      facts(of: names, answer) { facts in
         let members = facts.map { channel in
           let attributes = dialect.answers.attributes(of: channel) ?? attributes(of: channel, info)
           return JSONValue.Member(channel.name, .object(attributes))
@@ -222,7 +227,8 @@ extension APICall {
     guard !isMissing || !dialect.has(.refusesMissingCounts) else {
       throw .refusal(400, "user_count is only known of presence channels")
     }
-    facts(of: name) { channel in
+    facts(of: [name], answer) { facts in
+      let channel = facts.first ?? ChannelFacts(name: name)
       if let all = dialect.answers.attributes(of: channel) { return answer(.success(.object(all))) }
       let occupied = JSONValue.Member("occupied", .bool(channel.subscriptions > 0))
       answer(.success(.object([occupied] + attributes(of: channel, info))))
@@ -233,7 +239,8 @@ extension APICall {
   func users(_ answer: @escaping Answer) throws(HTTPAnswer) {
     let name = try checkedName()
     let showsInfo = dialect.has(.tellsUserInfo) && target["with_user_info"] == "1"
-    facts(of: name) { channel in
+    facts(of: [name], answer) { facts in
+      let channel = facts.first ?? ChannelFacts(name: name)
       if let refusal = dialect.answers.refusal(ofUsersOf: channel) {
         return answer(.failure(refusal))
       }
@@ -249,8 +256,14 @@ extension APICall {
     answer(.success(["connections": .integer(hub.connectionCount)]))
   }
 
-  private func facts(of channel: String, _ answer: @escaping (ChannelFacts) -> Void) {
-    hub.node.facts(of: [channel], at: now) { answer($0.first ?? ChannelFacts(name: channel)) }
+  /// Asks for the facts about channels; where they cannot be had that is the answer.
+  private func facts(
+    of channels: [String], _ answer: @escaping Answer, _ use: @escaping ([ChannelFacts]) -> Void
+  ) {
+    hub.node.facts(of: channels, at: now) { facts in
+      guard let facts else { return answer(.failure(.unavailable)) }
+      use(facts)
+    }
   }
 
   /// The requested information about a channel.

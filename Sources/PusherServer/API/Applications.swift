@@ -34,22 +34,33 @@ package final class Applications {
   ///   - random: Draws the socket ids.
   ///   - group: The nodes of the process, with the same apps; `nil` for a node that is alone.
   ///   - index: Which of them this one is.
-  package init(
+  package convenience init(
     _ applications: [Application], limits: ServerLimits = ServerLimits(), pathPrefix: String = "",
     service: PusherService = .pusher, dialect: Dialect = .pusher,
     random: any RandomNumberGenerator, group: NodeGroup? = nil, node index: Int = 0
+  ) {
+    let setups = applications.map {
+      AppSetup($0, limits: limits, service: service, dialect: dialect)
+    }
+    let apps = group?.apps ?? setups.map { $0.app() }
+    let nodes = apps.map { LocalNode($0, index: index) }
+    self.init(
+      setups, places: nodes, nodes: nodes, limits: limits, pathPrefix: pathPrefix,
+      dialect: dialect, text: MessageText(service: service, dialect: dialect), random: random)
+  }
+
+  /// Hubs with these places among their nodes.
+  init(
+    _ setups: [AppSetup], places: [any HubNode], nodes: [LocalNode] = [], limits: ServerLimits,
+    pathPrefix: String, dialect: Dialect, text: MessageText, random: any RandomNumberGenerator
   ) {
     self.limits = limits
     self.pathPrefix = pathPrefix
     self.random = random
     self.dialect = dialect
-    text = MessageText(service: service, dialect: dialect)
-    let setups = applications.map {
-      AppSetup($0, limits: limits, service: service, dialect: dialect)
-    }
-    let apps = group?.apps ?? setups.map { $0.app() }
-    nodes = apps.map { LocalNode($0, index: index) }
-    hubs = zip(setups, nodes).map { Hub($0, node: $1) }
+    self.text = text
+    self.nodes = nodes
+    hubs = zip(setups, places).map { Hub($0, node: $1) }
     for hub in hubs.reversed() {
       hubsByKey[hub.application.key] = hub
       hubsByID[hub.application.id] = hub
@@ -65,8 +76,8 @@ package final class Applications {
     for node in nodes { node.deliverWaiting(at: now) }
   }
 
-  /// How many sockets all apps have together, on all nodes.
-  package var connectionCount: Int { hubs.reduce(0) { $0 + $1.connectionCount } }
+  /// How many sockets all apps have together, on all nodes of this process.
+  package var connectionCount: Int { hubs.reduce(0) { $0 + $1.node.ownConnectionCount } }
 
   /// An id that no socket of any app has: two numbers of at most nine digits.
   package func newSocketID() -> String {

@@ -33,6 +33,14 @@ package struct HTTPAnswer: Error, Sendable, Equatable {
     HTTPAnswer(status: status, body: reason, isJSON: false, allow: allow)
   }
 
+  /// 503: what connects the nodes is not there; the caller may try again.
+  static let unavailable: HTTPAnswer = {
+    var answer = HTTPAnswer.refusal(
+      503, "the server cannot reach its other nodes; nothing is certain to have been published")
+    answer.headers.append("Retry-After", "1")
+    return answer
+  }()
+
   /// 405 for a method that the path does not know.
   static func refusal(_ method: String, allow: String) -> HTTPAnswer {
     .refusal(405, "\(method) is not allowed here", allow: allow)

@@ -28,6 +28,8 @@ struct ChannelEvent {
   var userID: JSONValue?
   /// The socket that does not get it.
   var excluded: String?
+  /// Whether a client sent it.
+  var isFromClient = false
   /// Whether a cache channel keeps it: events of the API are kept, those of clients not.
   var isKept = false
 
@@ -39,10 +41,14 @@ struct ChannelEvent {
 
 /// Carries messages to the hubs of all nodes, to each in the same order.
 protocol Bus: AnyObject {
-  /// Sends an event to the subscribers of its channel; answers to how many it went.
+  /// Sends an event to the subscribers of its channel; answers to how many it went, `nil` where nobody knows.
   ///
   /// An excluded socket of another node may be counted.
-  func publish(_ event: ChannelEvent, at now: Instant) -> Int
+  func publish(_ event: ChannelEvent, at now: Instant) -> Int?
+  /// Tells once everything that was published so far is on its way to all nodes, or that it may be lost.
+  func whenPublished(_ done: @escaping (_ isPublished: Bool) -> Void)
+  /// Whether other nodes can be reached now.
+  var isAvailable: Bool { get }
   /// Closes the sockets of a user on all nodes.
   func terminate(userID: String, at now: Instant)
 }

@@ -70,30 +70,48 @@ package final class Hub {
       (request.isSecond, request.formerUserID) = (true, former.userID)
     }
     node.join(request, at: now) { [weak self] answer, now in
-      self?.subscribed(session, to: name, as: member, answer, at: now)
+      self?.answered(request, session, answer, at: now)
     }
   }
 
-  private func subscribed(
-    _ session: any HubSession, to name: String, as member: Member?, _ answer: JoinAnswer,
-    at now: Instant
+  private func answered(
+    _ request: JoinRequest, _ session: any HubSession, _ answer: JoinAnswer, at now: Instant
   ) {
-    guard case .joined(let joined) = answer else {
+    let name = request.channel
+    switch answer {
+    case .full(let keepsFormer):
+      if !keepsFormer { _ = remove(session, from: name) }
       session.refuse(
         name,
         SubscriptionRefusal(
           reason: "a presence channel has at most \(limits.presenceMembers) members",
           code: .overQuota, cause: .fullChannel), at: now)
-      return
+    case .joined(let joined):
+      let isWanted =
+        sessions[session.socketID] === session && session.subscriptions.contains(name)
+      guard isWanted else {
+        // It has left while the answer was on its way.
+        if !request.isSecond { node.leave(name, userID: request.member?.userID, at: now) }
+        return
+      }
+      subscribed(request, session, joined, at: now)
     }
+  }
+
+  private func subscribed(
+    _ request: JoinRequest, _ session: any HubSession, _ joined: Joined, at now: Instant
+  ) {
+    let (name, userID) = (request.channel, request.member?.userID)
     let channel = channels[name] ?? HubChannel()
     let former = channel.place(of: session)
     channels[name] = channel
-    channel.put(session, userID: member?.userID, memberID: joined.memberID)
+    channel.put(session, userID: userID, memberID: joined.memberID)
+    // It has left and come again while the first answer was on its way.
+    if let former, !request.isSecond { node.leave(name, userID: former.userID, at: now) }
     session.send(text.subscriptionSucceeded(channel: name, members: joined.members), at: now)
     if naming.isCache(name) { replay(joined.cached, on: name, to: session, at: now) }
-    if former == nil || !(former?.userID).isSame(as: member?.userID) {
-      log(.subscribed(socketID: session.socketID, channel: name, userID: member?.userID))
+    if former == nil || !(former?.userID).isSame(as: userID) {
+      log(.subscribed(socketID: session.socketID, channel: name, userID: userID))
     }
   }
 
@@ -103,10 +121,18 @@ package final class Hub {
 
   /// Ends a subscription; the others learn when a user has left with its last connection.
   func leave(_ session: any HubSession, _ name: String, at now: Instant) {
-    guard let channel = channels[name], let place = channel.remove(session) else { return }
-    if channel.subscribers.isEmpty { channels[name] = nil }
+    guard let place = remove(session, from: name) else { return }
     node.leave(name, userID: place.userID, at: now)
   }
+
+  private func remove(_ session: any HubSession, from name: String) -> HubChannel.Place? {
+    guard let channel = channels[name], let place = channel.remove(session) else { return nil }
+    if channel.subscribers.isEmpty { channels[name] = nil }
+    return place
+  }
+
+  /// Whether events can be sent to other nodes now.
+  var isAvailable: Bool { node.isAvailable }
 
   /// The message for a new subscriber of a cache channel: the last event, or a cache miss.
   private func replay(
@@ -134,7 +160,7 @@ package final class Hub {
   package func publish(
     name: String, channel: String, data: JSONValue, except excluded: String? = nil,
     at now: Instant
-  ) -> Int {
+  ) -> Int? {
     let count = node.publish(
       ChannelEvent(
         name: name, channel: channel, data: data, excluded: excluded,
@@ -151,7 +177,7 @@ package final class Hub {
     guard let place = channels[channel]?.place(of: session) else { return }
     let event = ChannelEvent(
       name: name, channel: channel, data: data, userID: place.memberID,
-      excluded: session.socketID)
+      excluded: session.socketID, isFromClient: true)
     let count = node.publish(event, at: now)
     log(
       .clientEvent(

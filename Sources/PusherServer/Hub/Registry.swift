@@ -15,8 +15,8 @@ struct JoinRequest: Sendable {
 /// The answer to a socket that subscribes.
 enum JoinAnswer: Sendable {
   case joined(Joined)
-  /// The presence channel has as many members as it may have.
-  case full
+  /// The presence channel has as many members as it may have; whether a subscription from before stays.
+  case full(keepsFormer: Bool)
 }
 
 /// The channel as it is when a socket has subscribed.
@@ -27,6 +27,15 @@ struct Joined: Sendable {
   var members: MemberList?
   /// The last event of a cache channel.
   var cached: CachedEvents.Event?
+}
+
+/// Whether an app may send more events now.
+enum Admission: Sendable {
+  case admitted
+  /// It has sent too much, for this reason.
+  case overQuota(String)
+  /// Other nodes, or what connects them, cannot be asked.
+  case unavailable
 }
 
 /// What the HTTP API may ask of a channel.
@@ -53,6 +62,8 @@ protocol Registry: AnyObject {
   func hasSocket(_ socketID: String) -> Bool
   /// How many sockets there are.
   var connectionCount: Int { get }
+  /// How many of them this process has.
+  var ownConnectionCount: Int { get }
   /// How many channels somebody is subscribed to.
   var channelCount: Int { get }
 
@@ -69,14 +80,14 @@ protocol Registry: AnyObject {
   /// Counts a connection of a user out.
   func signOut(_ userID: String, at now: Instant)
 
-  /// Counts events of the API, with so many bytes of data together; answers why they are too many.
+  /// Counts events of the API, with so many bytes of data together, unless they are too many.
   func admit(
-    events: Int, bytes: Int, at now: Instant, _ answer: @escaping (String?) -> Void)
-  /// The facts about channels, in the order of their names.
+    events: Int, bytes: Int, at now: Instant, _ answer: @escaping (Admission) -> Void)
+  /// The facts about channels, in the order of their names; `nil` while other nodes cannot be asked.
   func facts(
-    of channels: [String], at now: Instant, _ answer: @escaping ([ChannelFacts]) -> Void)
-  /// The names of the channels that somebody is subscribed to, sorted, those with a prefix.
-  func occupiedChannels(prefix: String, _ answer: @escaping ([String]) -> Void)
+    of channels: [String], at now: Instant, _ answer: @escaping ([ChannelFacts]?) -> Void)
+  /// The names of the channels that somebody is subscribed to, sorted, those with a prefix; `nil` likewise.
+  func occupiedChannels(prefix: String, _ answer: @escaping ([String]?) -> Void)
 
   /// Looks at the time: counts of large channels are sent every few seconds.
   func tick(at now: Instant)

@@ -13,11 +13,18 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   case subscribed(socketID: String, channel: String, userID: String?)
   case subscriptionRefused(socketID: String, channel: String, reason: String)
   case unsubscribed(socketID: String, channel: String)
-  /// An event came through the API and went to so many sockets.
-  case event(name: String, channel: String, data: JSONValue, recipients: Int)
-  /// A client's event was passed on to so many others, as `message`.
+  /// An event came through the API and went to so many sockets; `nil` where nodes on other machines have them.
+  case event(name: String, channel: String, data: JSONValue, recipients: Int?)
+  /// A client's event was passed on to so many others, likewise, as `message`.
   case clientEvent(
-    socketID: String, name: String, channel: String, message: String, recipients: Int)
+    socketID: String, name: String, channel: String, message: String, recipients: Int?)
+  /// An event that came from what connects the nodes went to so many sockets here.
+  case delivered(channel: String, isFromClient: Bool, recipients: Int)
+  /// What connects the nodes is lost: nothing is published until it is back.
+  case busLost(reason: String)
+  case busBack
+  /// What connects the nodes refused a command.
+  case busError(reason: String)
   /// A client's message was answered with an error.
   case clientError(socketID: String, reason: String)
   /// An API call was answered.
@@ -42,7 +49,8 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   /// Whether it is a loss that the user should know of.
   package var isProblem: Bool {
     switch self {
-    case .webhookFailed, .webhookDropped, .webhooksDiscarded, .accessRefused, .queuesFull:
+    case .webhookFailed, .webhookDropped, .webhooksDiscarded, .accessRefused, .queuesFull,
+      .busLost, .busError:
       true
     default: false
     }
@@ -54,6 +62,10 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
       scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) ? "?" : scalar
     }
     return String(String.UnicodeScalarView(shown))
+  }
+
+  private static func words(_ recipients: Int?) -> String {
+    recipients.map { " to \($0)" } ?? ""
   }
 
   private var words: String {
@@ -72,9 +84,15 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
       "\(socketID) may not subscribe to \(channel): \(reason)"
     case .unsubscribed(let socketID, let channel): "\(socketID) unsubscribed from \(channel)"
     case .event(let name, let channel, let data, let recipients):
-      "event \(name) on \(channel) to \(recipients): \(data.text ?? JSONWriter.text(data))"
+      "event \(name) on \(channel)\(Self.words(recipients)): \(data.text ?? JSONWriter.text(data))"
     case .clientEvent(let socketID, let name, let channel, _, let recipients):
-      "\(socketID) sent \(name) on \(channel) to \(recipients)"
+      "\(socketID) sent \(name) on \(channel)\(Self.words(recipients))"
+    case .delivered(let channel, _, let recipients):
+      "an event on \(channel) went to \(recipients) here"
+    case .busLost(let reason):
+      "redis is lost (\(reason)); sockets stay, and nothing is published until it is back"
+    case .busBack: "redis is there, and this server is registered"
+    case .busError(let reason): "redis refused a command: \(reason)"
     case .clientError(let socketID, let reason): "\(socketID) got an error: \(reason)"
     case .request(let method, let path, let status, let reason):
       "\(method) \(path) \(status)" + (reason.isEmpty ? "" : ": \(reason)")

@@ -55,7 +55,7 @@ struct AppState {
   /// Subscribes a socket of a node.
   mutating func join(_ request: JoinRequest, node: Int, at now: Instant) -> JoinAnswer {
     let (name, member) = (request.channel, request.member)
-    if let member, !hasRoom(for: member.userID, in: name) { return .full }
+    if let member, !hasRoom(for: member.userID, in: name) { return .full(keepsFormer: true) }
     if request.isSecond {
       let isSame = request.formerUserID.isSame(as: member?.userID)
       if isSame { return .joined(joined(name, member, at: now)) }
@@ -153,12 +153,11 @@ struct AppState {
 
   /// Why so many events with so many bytes are too many now; they are counted if they are not.
   mutating func admit(events: Int, bytes: Int, at now: Instant) -> String? {
-    let limits = application.limits
-    if let limit = limits.eventsPerSecond, !eventQuota.hasRoom(for: events, at: now) {
-      return "over quota: the app may send \(limit) events a second"
+    guard eventQuota.hasRoom(for: events, at: now) else {
+      return application.limits.refusal(ofEvents: true)
     }
-    if let limit = limits.bytesPerSecond, !byteQuota.hasRoom(for: bytes, at: now) {
-      return "over quota: the app may send \(limit) bytes of data a second"
+    guard byteQuota.hasRoom(for: bytes, at: now) else {
+      return application.limits.refusal(ofEvents: false)
     }
     eventQuota.take(events, at: now)
     byteQuota.take(bytes, at: now)

@@ -50,7 +50,7 @@ final class LocalNode {
 }
 
 extension LocalNode: Bus {
-  func publish(_ event: ChannelEvent, at now: Instant) -> Int {
+  func publish(_ event: ChannelEvent, at now: Instant) -> Int? {
     let total: Int
     if event.isKept {
       // One step, so that a new subscriber gets it either as the last event or as a new one.
@@ -73,6 +73,10 @@ extension LocalNode: Bus {
     return max(event.excluded == nil ? total : total - 1, 0)
   }
 
+  func whenPublished(_ done: @escaping (Bool) -> Void) { done(true) }
+
+  var isAvailable: Bool { true }
+
   func terminate(userID: String, at now: Instant) {
     change(at: now) { $0.terminate(userID: userID) }
   }
@@ -89,6 +93,7 @@ extension LocalNode: Registry {
 
   func hasSocket(_ socketID: String) -> Bool { app.ask { $0.hasSocket(socketID) } }
   var connectionCount: Int { app.ask { $0.connectionCount } }
+  var ownConnectionCount: Int { connectionCount }
   var channelCount: Int { app.ask { $0.channelCount } }
 
   func join(
@@ -113,18 +118,19 @@ extension LocalNode: Registry {
   }
 
   func admit(
-    events: Int, bytes: Int, at now: Instant, _ answer: @escaping (String?) -> Void
+    events: Int, bytes: Int, at now: Instant, _ answer: @escaping (Admission) -> Void
   ) {
-    answer(app.change(by: index) { $0.admit(events: events, bytes: bytes, at: now) }.answer)
+    let reason = app.change(by: index) { $0.admit(events: events, bytes: bytes, at: now) }.answer
+    answer(reason.map(Admission.overQuota) ?? .admitted)
   }
 
   func facts(
-    of channels: [String], at now: Instant, _ answer: @escaping ([ChannelFacts]) -> Void
+    of channels: [String], at now: Instant, _ answer: @escaping ([ChannelFacts]?) -> Void
   ) {
     answer(app.ask { app in channels.map { app.facts($0, at: now) } })
   }
 
-  func occupiedChannels(prefix: String, _ answer: @escaping ([String]) -> Void) {
+  func occupiedChannels(prefix: String, _ answer: @escaping ([String]?) -> Void) {
     answer(app.ask { $0.occupiedChannels(prefix: prefix) })
   }
 

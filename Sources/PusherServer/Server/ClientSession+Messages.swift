@@ -168,6 +168,9 @@ extension ClientSession {
       let reason = "the data has \(length) bytes, more than the maximum of \(limits.eventData)"
       return (reason, .clientEvent, nil)
     }
+    guard hub.isAvailable else {
+      return ("the server cannot reach its other nodes now", .clientEvent, .overCapacity)
+    }
     guard clientEvents.admit(at: now) else {
       let limit = limits.clientEventsPerSecond ?? 0
       return ("more than \(limit) in a second", .clientEvent, .clientEventRate)

@@ -41,7 +41,7 @@ extension Hub {
   /// The names of the channels that somebody is subscribed to, sorted.
   package var occupiedChannels: [String] {
     var names: [String] = []
-    node.occupiedChannels(prefix: "") { names = $0 }
+    node.occupiedChannels(prefix: "") { names = $0 ?? [] }
     return names
   }
 
@@ -64,7 +64,7 @@ extension Hub {
 
   private func facts(of channel: String, at now: Instant) -> ChannelFacts {
     var facts = ChannelFacts(name: channel)
-    node.facts(of: [channel], at: now) { facts = $0.first ?? facts }
+    node.facts(of: [channel], at: now) { facts = $0?.first ?? facts }
     return facts
   }
 }

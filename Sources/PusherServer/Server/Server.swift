@@ -1,42 +1,5 @@
 package import PusherCore
 
-/// The options of a server.
-package struct ServerOptions: Sendable, Equatable {
-  /// An address without brackets, or a name of this machine.
-  package var host = "127.0.0.1"
-  /// 0 lets the system pick a free one.
-  package var port: UInt16 = 6001
-  /// Whether other servers may listen on the port at the same time, if they say so too.
-  package var reusesPort = false
-  /// A socket that counts in place of host and port.
-  package var handedSocket: HandedSocket?
-  /// The apps that are served; at least one, with distinct ids and keys.
-  package var applications: [Application]
-  /// "" or a path that begins with a slash and does not end with one, before `/app` and `/apps`.
-  package var pathPrefix = ""
-  /// PEM files; with both of them the server speaks TLS only.
-  package var certificateFile: String?
-  package var keyFile: String?
-  /// Whether clients that offer permessage-deflate may compress what they send; what they get stays plain.
-  package var acceptsCompression = false
-  package var limits = ServerLimits()
-  package var webhooks = WebhookPolicy()
-  /// The allowed origins and hosts.
-  package var access = AccessPolicy()
-  /// Whether ``AuthEndpoint`` answers: the connected sockets may then subscribe to any channel.
-  package var hasAuthEndpoints = false
-  /// The staged faults at the start.
-  package var faults: [StagedFault] = []
-  /// The dialect of its answers.
-  package var dialect = Dialect.pusher
-  /// The names of the protocol.
-  package var service = PusherService.pusher
-
-  package init(applications: [Application]) {
-    self.applications = applications
-  }
-}
-
 /// One node of a Pusher: sockets at `/app/KEY` and the HTTP API at `/apps/ID`, at one port.
 ///
 /// It lives on its loop's thread: asked and stopped there.
@@ -53,6 +16,10 @@ package final class Server {
   let index: Int
   /// Whether webhooks of others may still come, so that their end must be awaited.
   private var awaitsOthers: Bool
+  /// What connects it with nodes of other processes.
+  private let link: (any NodeLink)?
+  /// Whether it has taken leave of them, and whether that is done.
+  private var resignation: (hasBegun: Bool, isDone: Bool) = (false, false)
   private var hasToldFullQueues = false
   private let log: (ServerLogEvent) -> Void
   private var whenStopped: (() -> Void)?
@@ -88,10 +55,8 @@ package final class Server {
     self.loop = loop
     self.log = log
     awaitsOthers = index == 0 && share.group.count > 1
-    applications = Applications(
-      options.applications, limits: options.limits, pathPrefix: options.pathPrefix,
-      service: options.service, dialect: options.dialect, random: random, group: share.group,
-      node: index)
+    link = share.link(loop: loop, log: log)
+    applications = share.applications(node: index, places: link?.places, random: random)
     context = SessionContext(
       dialect: options.dialect, faults: share.faults,
       outputLimit: options.limits.allOutput / share.group.count)
@@ -100,7 +65,7 @@ package final class Server {
       handed: index == 0 ? options.handedSocket : options.handedSocket?.copy(),
       tls: share.certificate,
       limit: options.limits.connections + Self.spareConnections, limits: options.limits)
-    if index == 0 { dispatchers = try makeDispatchers() }
+    if index == 0 || link != nil { dispatchers = try makeDispatchers() }
     reception.owner = self
     share.group.begin(index, loop.wakeUp)
     share.add(self)
@@ -142,6 +107,11 @@ package final class Server {
   /// How many sockets and occupied channels each app has.
   package var occupancy: [(app: String, connections: Int, channels: Int)] {
     applications.hubs.map { ($0.application.id, $0.connectionCount, $0.channelCount) }
+  }
+
+  /// Why events cannot come from everywhere; `nil` while they can.
+  package var ailment: String? {
+    isStopping ? "ending" : link?.failure.map { "redis: \($0)" }
   }
 
   /// Bytes that wait for all clients together, on all nodes.
@@ -201,7 +171,9 @@ package final class Server {
   }
 
   private func checkStopped() {
-    guard isStopping, reception.isEmpty, !awaitsOthers, whenStopped != nil else { return }
+    guard isStopping, reception.isEmpty, !awaitsOthers, whenStopped != nil, hasResigned() else {
+      return
+    }
     if !isFinishingWebhooks {
       isFinishingWebhooks = true
       takeNotices(at: loop.now)
@@ -211,6 +183,19 @@ package final class Server {
     if dispatchers.allSatisfy({ $0?.isIdle ?? true }) { end() }
   }
 
+  /// Whether the nodes of other processes know of the end, or there are none; else begins to tell them.
+  private func hasResigned() -> Bool {
+    guard let link, !resignation.isDone else { return true }
+    guard !resignation.hasBegun else { return false }
+    resignation.hasBegun = true
+    setStopTimer(loop.now.advanced(by: options.webhooks.grace)) { [weak self] in self?.end() }
+    link.resign { [weak self] in
+      self?.resignation.isDone = true
+      self?.checkStopped()
+    }
+    return resignation.isDone
+  }
+
   private func end() {
     guard let whenStopped else { return }
     self.whenStopped = nil
@@ -218,6 +203,7 @@ package final class Server {
     reception.end()
     for dispatcher in dispatchers { dispatcher?.close() }
     takeLog()
+    link?.close()
     share.group.end(index)
     whenStopped()
   }

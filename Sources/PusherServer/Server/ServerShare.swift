@@ -52,6 +52,41 @@ final class ServerShare: Sendable {
     onAll { $0.takeCertificate() }
   }
 
+  private var setups: [AppSetup] {
+    options.applications.map {
+      AppSetup($0, limits: options.limits, service: options.service, dialect: options.dialect)
+    }
+  }
+
+  /// What connects a node on this loop with those of other processes; `nil` where there are none.
+  func link(
+    loop: EventLoop, log: @escaping (ServerLogEvent) -> Void
+  ) -> (any NodeLink)? {
+    #if Redis
+      options.redis.map {
+        RedisCluster(setups, $0, trust: options.webhooks.trust, loop: loop, log: log)
+      }
+    #else
+      nil
+    #endif
+  }
+
+  /// The apps of a node, with these places among other processes' nodes, or those of this process.
+  func applications(
+    node index: Int, places: [any HubNode]?, random: any RandomNumberGenerator
+  ) -> Applications {
+    guard let places else {
+      return Applications(
+        options.applications, limits: options.limits, pathPrefix: options.pathPrefix,
+        service: options.service, dialect: options.dialect, random: random, group: group,
+        node: index)
+    }
+    return Applications(
+      setups, places: places, limits: options.limits, pathPrefix: options.pathPrefix,
+      dialect: options.dialect,
+      text: MessageText(service: options.service, dialect: options.dialect), random: random)
+  }
+
   // MARK: The nodes
 
   func add(_ server: Server) {

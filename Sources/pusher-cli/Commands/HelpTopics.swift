@@ -44,6 +44,7 @@ extension HelpPage {
       XDG_CONFIG_HOME, HOME                 where it is: .../pusher-cli/config
       PUSHER_CLI_OUTPUT                     json, pretty or raw
       PUSHER_CLI_COLOR                      auto, always or never
+      PUSHER_CLI_REDIS_URL                  the URL for serve --redis
       NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, TERM      colour, unless said otherwise
       COLUMNS                               the width of pretty without a terminal
       LC_ALL, LC_CTYPE, LANG                pretty draws with ASCII unless UTF-8

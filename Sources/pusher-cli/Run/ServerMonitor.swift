@@ -53,13 +53,16 @@ final class ServerMonitor {
     case .subscribed: subscriptions += 1
     case .subscriptionRefused: refusedSubscriptions += 1
     case .clientError: clientErrors += 1
-    case .event(_, _, _, let recipients): note(.api, recipients)
-    case .clientEvent(_, _, _, _, let recipients): note(.client, recipients)
+    case .event(_, _, _, let recipients): note(.api, recipients ?? 0)
+    case .clientEvent(_, _, _, _, let recipients): note(.client, recipients ?? 0)
     case .request(_, _, let status, _): answers[status, default: 0] += 1
     case .webhookSent: webhooks.note(.taken)
     case .webhookFailed: webhooks.note(.failed)
     case .webhookDropped: webhooks.note(.dropped)
     case .webhooksDiscarded(_, let count, _): webhooks.note(.dropped, count)
+    case .delivered(_, let isFromClient, let recipients):
+      deliveries.note(isFromClient ? .client : .api, recipients)
+    case .busLost, .busBack, .busError: break
     case .disconnected, .signedIn, .signInRefused, .unsubscribed, .accessRefused, .queuesFull,
       .dropped:
       break
@@ -75,7 +78,7 @@ final class ServerMonitor {
 
   private var ailment: String? {
     guard let server else { return "starting" }
-    return server.isStopping ? "ending" : nil
+    return server.ailment
   }
 
   private var families: [MetricFamily] {

@@ -37,10 +37,7 @@ extension ServeSettings {
     }
     (server.host, server.port) = (listen.host, listen.port)
     (server.reusesPort, server.handedSocket) = (listen.reusesPort, listen.handed)
-    try typed.require(.tlsKey, with: .tlsCert)
-    try typed.require(.tlsCert, with: .tlsKey)
-    server.certificateFile = try reader.readable(.tlsCert)
-    server.keyFile = try reader.readable(.tlsKey)
+    (server.certificateFile, server.keyFile) = try reader.certificate()
     server.webhooks.delay = typed.time(.webhookDelay)
     server.webhooks.trust = TLSEnvironment(reader.environment.variables)
     server.access = try Self.access(typed, isLocal: listen.isLoopback)
@@ -48,6 +45,7 @@ extension ServeSettings {
     server.acceptsCompression = typed.isOn(.compression)
     monitor = try reader.monitoring(handed)
     threads = typed.number(.threads)
+    try reader.share(&server)
     drain = typed.duration(.drain)
     logsEvents = typed.isOn(.logEvents)
     hasTimestamps = typed.isOn(.timestamps)
@@ -174,5 +172,36 @@ extension SettingsReader {
     }
     app.masterKey = try encryptionKey(for: nil, orIfThere: true)
     return app
+  }
+}
+
+extension SettingsReader {
+  /// The files with the server's certificate and its key; both, or neither.
+  fileprivate func certificate() throws(UsageError) -> (String?, String?) {
+    try typed.require(.tlsKey, with: .tlsCert)
+    try typed.require(.tlsCert, with: .tlsKey)
+    return (try readable(.tlsCert), try readable(.tlsKey))
+  }
+
+  /// Has the server share its apps with others through the Redis that is named.
+  fileprivate func share(_ server: inout ServerOptions) throws(UsageError) {
+    let variable = "PUSHER_CLI_REDIS_URL"
+    let flag = typed.text(.redis)
+    guard let text = flag ?? environment[variable], !text.isEmpty else { return }
+    let source = flag == nil ? variable : "--redis"
+    #if Redis
+      let redis: RedisSettings
+      do throws(RedisURLError) {
+        redis = try RedisSettings(parsing: text)
+      } catch {
+        throw UsageError("\(source): \(error)")
+      }
+      guard flag == nil || redis.password == nil else {
+        throw UsageError("--redis: a password would show in ps; give the URL in \(variable)")
+      }
+      server.redis = redis
+    #else
+      throw UsageError("\(source): this build cannot use Redis: build it with the trait Redis")
+    #endif
   }
 }

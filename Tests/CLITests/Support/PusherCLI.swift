@@ -1,4 +1,5 @@
 import Foundation
+import PusherCore
 
 /// The built program, started as a user's shell starts it.
 enum PusherCLI {
@@ -26,10 +27,18 @@ enum PusherCLI {
   static let serving = (ProcessInfo.processInfo.environment["PUSHER_CLI_TEST_SERVE"] ?? "")
     .split(separator: " ").map(String.init)
 
+  private static let servers = Locked(0)
+
   /// The arguments with those that every `serve` gets.
   static func served(_ arguments: [String]) -> [String] {
     let isPlain = arguments.first == "serve" && !serving.contains { arguments.contains($0) }
-    return isPlain ? arguments + serving : arguments
+    guard isPlain else { return arguments }
+    // Servers of different tests share nothing: each gets a number of its own, as of a database.
+    let number = servers.withLock { count in
+      count += 1
+      return count
+    }
+    return arguments + serving.map { $0.replacingOccurrences(of: "{n}", with: "\(number)") }
   }
 
   /// Starts the program with these arguments; `environment` is added to ``environment``.

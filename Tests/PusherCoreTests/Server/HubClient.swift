@@ -94,7 +94,7 @@ extension Hub {
   @discardableResult
   func publish(
     name: String, channel: String, data: JSONValue, except excluded: String? = nil
-  ) -> Int {
+  ) -> Int? {
     publish(name: name, channel: channel, data: data, except: excluded, at: .start)
   }
 

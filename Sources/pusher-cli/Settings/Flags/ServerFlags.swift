@@ -3,7 +3,7 @@ internal import PusherServer
 extension Flag {
   /// Where `serve` and `webhook listen` listen, and how `serve` answers.
   static let serving: [Flag] = [
-    .listen, .webhookListen, .reusePort, .threads, .portFile, .serveOnReady, .serveTLSCert,
+    .listen, .webhookListen, .reusePort, .threads, .redis, .portFile, .serveOnReady, .serveTLSCert,
     .serveTLSKey, .clientEvents, .subscriptionCounts, .serveCompression, .drain, .fault, .dialect,
   ]
 
@@ -38,6 +38,17 @@ extension Flag {
       Serve on N threads, {default} unless given, and with 0 on as many as there are cores. Each has connections of its
       own, which the system shares out; to clients and to the HTTP API all together are one server. What
       `--max-queued` allows is shared out evenly.
+      """)
+
+  static let redis = Flag(
+    "redis", .text("URL"), allowsEmpty: true, of: [.serve], in: .serve,
+    summary: "share channels with other servers through Redis",
+    manual: """
+      Share channels, members and events with all other servers that have the same URL: to clients and to the HTTP API they
+      are one server. The URL is `redis://host:port/database`, with `rediss` for TLS, or for Sentinels
+      `redis+sentinel://host:port,host:port/name/database`. A password is not taken from here, since it would show in ps(1):
+      give the URL in PUSHER_CLI_REDIS_URL. An empty URL means no Redis, whatever the environment says. While Redis
+      cannot be reached sockets stay, the HTTP API answers with 503, and client events are refused.
       """)
 
   static let portFile = Flag(

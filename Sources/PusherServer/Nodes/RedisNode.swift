@@ -1,0 +1,346 @@
+#if Redis
+  internal import PusherCore
+
+  /// A hub's place among nodes that meet in Redis.
+  ///
+  /// What it knows of its own sockets stays here; what they are together with those of other nodes stands in Redis, and is
+  /// changed by ``RedisScripts``. While Redis cannot be reached, sockets stay and what they ask for waits; when it is back
+  /// the node registers what it has under a new id, and has the former one cleaned up. It belongs to its loop's thread.
+  final class RedisNode {
+    /// A socket that waits for its answer.
+    enum Request {
+      case join(JoinRequest, (JoinAnswer, Instant) -> Void)
+      case signIn(SignedInUser, socketID: String, (NameSet, Instant) -> Void)
+    }
+
+    weak var receiver: (any BusReceiver)?
+    let setup: AppSetup
+    let keys: RedisKeys
+    let link: RedisLink
+    let loop: EventLoop
+    /// Its name in Redis, since it registered last.
+    var id: String
+    /// Former names that are not cleaned up yet.
+    var formerIDs: [String] = []
+    /// Whether it is registered.
+    var isReady = false
+    /// Counts the registrations, so that answers to an earlier one are told apart.
+    var generation = 0
+    var channels = NameTable<RedisChannel>()
+    /// How many connections each signed-in user has here.
+    var users = NameTable<Int>()
+    var requests: [Int: Request] = [:]
+    /// What waits for a channel to be listened to, in its order.
+    var line = RedisQueue<(channel: RedisChannel, action: () -> Void)>()
+    private var lastRequest = 0
+    private var sockets = NameSet()
+    /// When the members are asked for, since others may have changed while Redis was lost.
+    var comparesAt: Instant?
+    /// How many sockets the other nodes had when they last told.
+    var otherConnections = 0
+    private var notices: [WebhookNotice] = []
+    private var counts = SubscriptionCounts()
+    private var published = PublishedCount()
+    let newID: () -> String
+    private let log: (ServerLogEvent) -> Void
+
+    /// How long a node counts as alive without a sign of it.
+    static let lease = Duration.seconds(6)
+    /// How often it gives one.
+    static let beat = Duration.seconds(2)
+
+    init(
+      _ setup: AppSetup, link: RedisLink, database: Int, loop: EventLoop,
+      newID: @escaping () -> String, log: @escaping (ServerLogEvent) -> Void
+    ) {
+      self.setup = setup
+      self.link = link
+      self.loop = loop
+      self.newID = newID
+      self.log = log
+      keys = RedisKeys(app: setup.application.id, database: database)
+      id = newID()
+    }
+
+    // MARK: What comes from Redis
+
+    /// Takes a message of a channel that this node listens to.
+    func take(_ payload: [UInt8]) {
+      guard let fields = RedisFields.decode(payload), let kind = fields.first else { return }
+      let now = loop.now
+      switch (kind, fields.count) {
+      case ("m", 5):
+        let isEvent = fields[2] != "0"
+        let frame = SharedFrame(fields[4], channel: isEvent ? fields[1] : nil)
+        let except = fields[3].isEmpty ? nil : fields[3]
+        let count = receiver?.deliver(.channel(fields[1], frame, except: except), at: now) ?? 0
+        if isEvent, count > 0 {
+          log(.delivered(channel: fields[1], isFromClient: fields[2] == "2", recipients: count))
+        }
+      case ("a", 5): added(fields, at: now)
+      case ("r", 4): removed(fields[2], from: fields[1], fields[3], at: now)
+      case ("w", 4):
+        let except = fields[2].isEmpty ? nil : fields[2]
+        deliver(.watchers(fields[1], SharedFrame(fields[3]), except: except), at: now)
+      case ("t", 2): deliver(.terminate(userID: fields[1]), at: now)
+      case ("j", 4...): joined(Array(fields.dropFirst()), at: now)
+      case ("s", 2...): signedIn(Array(fields.dropFirst()), at: now)
+      default: break
+      }
+    }
+
+    private func deliver(_ message: BusMessage, at now: Instant) {
+      receiver?.deliver(message, at: now)
+    }
+
+    /// A user has come, unless the sockets here know of it from before Redis was lost.
+    private func added(_ fields: [String], at now: Instant) {
+      guard let channel = channels[fields[1]], channel.known?.insert(fields[3]) != false else {
+        return
+      }
+      let except = fields[2].isEmpty ? nil : fields[2]
+      deliver(.channel(fields[1], SharedFrame(fields[4]), except: except), at: now)
+    }
+
+    func removed(_ userID: String, from name: String, _ text: String, at now: Instant) {
+      guard let channel = channels[name], channel.known?.remove(userID) != false else { return }
+      deliver(.channel(name, SharedFrame(text), except: nil), at: now)
+    }
+
+    private func joined(_ fields: [String], at now: Instant) {
+      guard let number = Int(fields[0]), let channel = channels[fields[1]] else { return }
+      let isFull = fields[2] == "full"
+      guard let request = requests.removeValue(forKey: number) else {
+        if !isFull, number < 0 { compare(fields, channel, at: now) }
+        return
+      }
+      guard case .join(let wish, let answer) = request else { return }
+      channel.waiting -= 1
+      if isFull {
+        answer(.full(keepsFormer: false), now)
+        forgetIfEmpty(wish.channel)
+        return
+      }
+      guard fields.count >= 7 else { return }
+      let members = wish.member == nil ? nil : Self.members(fields)
+      if !wish.isAgain { channel.add(wish.member) }
+      // Sockets that were here before learn of this one by the message that follows.
+      channel.known = channel.known ?? members.map { NameSet($0.members.map(\.userID)) }
+      if fields[3] == "1" { note(.init(.channelOccupied, wish.channel)) }
+      if fields[4] == "1", let member = wish.member {
+        note(.init(.memberAdded, wish.channel, userID: member.userID))
+      }
+      answer(
+        .joined(
+          Joined(
+            memberID: wish.member.flatMap { members?[$0.userID]?.id }, members: members,
+            cached: setup.naming.isCache(wish.channel)
+              ? CachedEvents.Event(stored: fields[6]) : nil)), now)
+      noteCount(wish.channel, Int(fields[5]) ?? 0)
+    }
+
+    static func members(_ fields: [String]) -> MemberList {
+      let pairs = fields.dropFirst(7)
+      return MemberList(
+        stored: stride(from: pairs.startIndex, to: pairs.endIndex - 1, by: 2).map {
+          (fields[$0], fields[$0 + 1])
+        })
+    }
+
+    private func signedIn(_ fields: [String], at now: Instant) {
+      guard let number = Int(fields[0]), let request = requests.removeValue(forKey: number),
+        case .signIn(_, _, let answer) = request
+      else { return }
+      answer(NameSet(fields.dropFirst()), now)
+    }
+
+    // MARK: Requests
+
+    /// Sends a request now, or when the node is registered.
+    func ask(_ request: Request) {
+      lastRequest += 1
+      requests[lastRequest] = request
+      if isReady { send(request, lastRequest) }
+    }
+
+    func send(_ request: Request, _ number: Int) {
+      switch request {
+      case .join(let wish, _):
+        let channel = channels[wish.channel] ?? RedisChannel()
+        channels[wish.channel] = channel
+        channel.waiting += 1
+        follow(wish.channel, channel) { [weak self] in
+          self?.join(
+            wish.channel, as: wish.member, socketID: wish.socketID, request: number,
+            connections: wish.isAgain ? 0 : 1)
+        }
+      case .signIn(let user, let socketID, _):
+        signIn(user, socketID: socketID, request: number, connections: 1)
+      }
+    }
+
+    /// Has something done once a channel is listened to, and after everything that came before: a socket's answers come
+    /// in the order of its questions.
+    private func follow(
+      _ name: String, _ channel: RedisChannel, _ action: @escaping () -> Void
+    ) {
+      line.append((channel, action))
+      if channel.beginFollowing() {
+        let generation = generation
+        link.send(RedisCommand([Array("SADD".utf8), keys.channels(of: id), Array(name.utf8)])) {
+          [weak self] in self?.check($0)
+        }
+        link.subscribe(keys.bus(name)) { [weak self, weak channel] result in
+          guard case .success = result, let self, self.generation == generation else { return }
+          channel?.isFollowed = true
+          advance()
+        }
+      }
+      advance()
+    }
+
+    /// Does what stands first in the line and need not wait any more.
+    private func advance() {
+      while let first = line.first, first.channel.isFollowed { line.popFirst()?.action() }
+    }
+
+    /// Counts connections in; the answer comes as a message.
+    func join(
+      _ name: String, as member: Member?, socketID: String, request: Int, connections: Int
+    ) {
+      let (before, after) = countText(name)
+      let text = setup.text
+      link.run(
+        RedisScripts.join, keys: keys.channel(name),
+        arguments: [
+          Array(id.utf8), keys.answers(id), Array("\(request)".utf8), keys.bus(name),
+        ]
+          + [
+            name, socketID, member == nil ? "0" : "1", member?.userID ?? "", member?.stored ?? "",
+            member.map { text.memberAdded(channel: name, member: $0) } ?? "",
+            member.map { text.memberRemoved(channel: name, userID: $0.id) } ?? "",
+            "\(setup.limits.presenceMembers)", before, after, "\(connections)",
+          ].map { Array($0.utf8) }
+      ) { [weak self] in self?.check($0) }
+    }
+
+    func signIn(_ user: SignedInUser, socketID: String, request: Int, connections: Int) {
+      link.run(
+        RedisScripts.signIn, keys: [keys.users, keys.users(of: id)],
+        arguments: [keys.answers(id), Array("\(request)".utf8), keys.usersBus]
+          + ([user.id, socketID, setup.text.watchlist(online: [user.id]), "\(connections)"]
+          + user.watchlist).map { Array($0.utf8) }
+      ) { [weak self] in self?.check($0) }
+    }
+
+    /// Nobody here is subscribed any more, or wants to be.
+    func forgetIfEmpty(_ name: String) {
+      guard let channel = channels[name], channel.count == 0, channel.waiting == 0 else { return }
+      channels[name] = nil
+      guard isReady else { return }
+      link.unsubscribe(keys.bus(name))
+      link.send(RedisCommand([Array("SREM".utf8), keys.channels(of: id), Array(name.utf8)])) { _ in
+      }
+    }
+
+    /// An error that Redis answers with is a fault of this program, or of somebody who changes its keys.
+    func check(_ result: Result<RedisReply, RedisFailure>) {
+      if case .success(.error(let words)) = result { tell(words) }
+    }
+
+    private var lastError: String?
+
+    /// The same error is told once in a row.
+    private func tell(_ words: String) {
+      if words != lastError { log(.busError(reason: words)) }
+      lastError = words
+    }
+
+    // MARK: Counts and notices
+
+    /// The message with a channel's count, cut where the number stands; nothing where counts are not sent.
+    func countText(_ name: String) -> (before: String, after: String) {
+      guard setup.application.sendsSubscriptionCounts, setup.naming.kind(of: name) != .presence,
+        !name.begins(with: "#")
+      else { return ("", "") }
+      let mark = 987_654_321_987
+      let text = Array(setup.text.subscriptionCount(channel: name, count: mark).utf8)
+      let digits = Array("\(mark)".utf8)
+      // The last one, since a channel may have any digits in its name.
+      let place = text.indices.last { text[$0...].starts(with: digits) } ?? 0
+      return (
+        String(decoding: text[..<place], as: UTF8.self),
+        String(decoding: text[(place + digits.count)...], as: UTF8.self)
+      )
+    }
+
+    /// The count of a channel has changed: small ones are told at once, by the script.
+    func noteCount(_ name: String, _ count: Int) {
+      guard !countText(name).before.isEmpty, count > 0 else { return }
+      if counts.note(name, count: count) { noteTold(count, name) }
+    }
+
+    private func noteTold(_ count: Int, _ name: String) {
+      note(.init(.subscriptionCount, name, details: [.init("subscription_count", .integer(count))]))
+    }
+
+    func tellDueCounts(at now: Instant) {
+      for name in counts.takeDue(at: now) where isReady {
+        let (before, after) = countText(name)
+        link.run(
+          RedisScripts.tellCount, keys: [keys.channel(name)[0], keys.counted(name)],
+          arguments: [keys.bus(name)]
+            + [name, before, after, "\(SubscriptionCounts.interval.components.seconds * 900)"]
+            .map { Array($0.utf8) }
+        ) { [weak self] result in
+          self?.check(result)
+          if case .success(.integer(let count)) = result, count > 0 {
+            self?.noteTold(Int(count), name)
+          }
+        }
+      }
+    }
+
+    func note(_ notice: WebhookNotice) {
+      guard !setup.application.webhooks.isEmpty, !notice.channel.begins(with: "#") else { return }
+      notices.append(notice)
+    }
+
+    func takeNotices() -> [WebhookNotice] {
+      guard !notices.isEmpty else { return [] }
+      defer { notices.removeAll(keepingCapacity: true) }
+      return notices
+    }
+
+    // MARK: Sockets
+
+    func connect(_ socketID: String) { sockets.insert(socketID) }
+    func disconnect(_ socketID: String) { sockets.remove(socketID) }
+    func hasSocket(_ socketID: String) -> Bool { sockets.contains(socketID) }
+    var connectionCount: Int { sockets.count + otherConnections }
+    var ownConnectionCount: Int { sockets.count }
+    var channelCount: Int { channels.count }
+
+    // MARK: Publishing
+
+    func publish(_ command: RedisCommand) {
+      published.add()
+      link.send(command) { [weak self] in self?.noteAnswer($0) }
+    }
+
+    func noteAnswer(_ result: Result<RedisReply, RedisFailure>) {
+      check(result)
+      var isTaken = false
+      if case .success(let reply) = result { isTaken = reply.errorCode == nil }
+      // Called outside the change, since an answer may publish again.
+      for waiting in published.note(isTaken: isTaken) { waiting.done(waiting.isTaken) }
+    }
+
+    /// One more is published, whose answer goes to ``noteAnswer(_:)``.
+    func notePublished() { published.add() }
+
+    func whenPublished(_ done: @escaping (Bool) -> Void) {
+      if !published.wait(done) { done(true) }
+    }
+  }
+#endif

@@ -1,0 +1,157 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// `serve --redis`: servers of several processes are one, and stay truthful when one of them or Redis is gone.
+@Suite(
+  "serve --redis, with a real redis-server", .runsPrograms, .enabled(if: RedisProgram.isInstalled))
+struct ServeRedisTests {
+  private let redis: RedisProgram
+
+  init() throws {
+    redis = try RedisProgram()
+  }
+
+  private func server(_ options: String...) throws -> LocalServer {
+    let server = try LocalServer(options: ["--redis", redis.url] + options)
+    try awaitRedis(server)
+    return server
+  }
+
+  /// Waits until the server is registered: its API answers then.
+  private func awaitRedis(_ server: LocalServer) throws {
+    try waitUntil("the API answers") {
+      try server.trigger("probe", "probe", "{}").ending == .exited(0)
+    }
+  }
+
+  private func channels(_ server: LocalServer, _ arguments: String...) throws -> String {
+    try PusherCLI.start(
+      arguments + server.address, environment: LocalServer.environment("local-secret")
+    ).result().outputText
+  }
+
+  private func member(_ server: LocalServer, _ user: String) throws -> ChildProgram {
+    let program = try server.subscribe(
+      ["presence-room"], "-L", "--user-id", user, "--reconnect", "never", joins: false)
+    _ = try program.outputLine(containing: "subscription_succeeded")
+    return program
+  }
+
+  // MARK: One server
+
+  @Test func `an event of any server reaches the subscribers of all, in order`() throws {
+    let servers = try (0..<3).map { _ in try server() }
+    let subscribers = try servers.map { try $0.subscribe(["news"], "-L", "-n", "9") }
+    for number in 0..<9 {
+      let sent = try servers[number % 3].trigger("news", "e", "\(number)")
+      #expect(sent.ending == .exited(0), "\(sent.errorText)")
+    }
+    let expected = (0..<9).map { #"{"event":"e","channel":"news","data":\#($0)}"# }
+    for subscriber in subscribers {
+      #expect(try subscriber.lines(9) == expected)
+      #expect(try subscriber.wait() == .exited(0))
+    }
+  }
+
+  @Test func `members of one server see each other come and go`() throws {
+    let server = try server()
+    let first = try member(server, "a")
+    let second = try member(server, "b")
+    #expect(try first.outputLine(containing: "member_added").contains(#""b""#))
+    let again = try member(server, "b")
+    second.send(SIGTERM)
+    _ = try second.wait()
+    again.send(SIGTERM)
+    _ = try again.wait()
+    #expect(try first.line().contains("member_removed"), "the second connection is not told")
+  }
+
+  @Test func `members of all servers are one list, and each server answers for all`() throws {
+    let servers = try (0..<2).map { _ in try server() }
+    let first = try member(servers[0], "a")
+    let second = try member(servers[1], "b")
+    #expect(try first.outputLine(containing: "member_added").contains(#""b""#))
+    for server in servers {
+      #expect(try channels(server, "users", "presence-room").contains("a"))
+      #expect(try channels(server, "users", "presence-room").contains("b"))
+      #expect(try channels(server, "channels").contains("presence-room"))
+    }
+    second.send(SIGTERM)
+    #expect(try first.outputLine(containing: "member_removed").contains(#""b""#))
+  }
+
+  // MARK: A server that is gone
+
+  @Test func `the members of a killed server are told as gone, each once`() throws {
+    let servers = try (0..<3).map { _ in try server() }
+    let watchers = try [member(servers[0], "x"), member(servers[1], "y")]
+    let lost = try member(servers[2], "z")
+    for watcher in watchers {
+      while try !watcher.outputLine(containing: "member_added").contains(#""z""#) {}
+    }
+    try servers[2].kill()
+    _ = try lost.wait()
+    for watcher in watchers {
+      #expect(try watcher.outputLine(containing: "member_removed").contains(#""z""#))
+    }
+    let users = try channels(servers[0], "users", "presence-room")
+    #expect(users.contains("x") && users.contains("y") && !users.contains("z"))
+    // What comes next is the event: nothing was told twice.
+    #expect(try servers[1].trigger("presence-room", "e", "1").ending == .exited(0))
+    for watcher in watchers {
+      #expect(try watcher.outputLine(containing: "room").contains(#""event":"e""#))
+    }
+  }
+
+  // MARK: Redis that is gone
+
+  @Test func `while Redis is gone sockets stay, and nothing is claimed; then all is as before`()
+    throws
+  {
+    let servers = try (0..<2).map { _ in try server() }
+    let first = try member(servers[0], "a")
+    let second = try member(servers[1], "b")
+    _ = try first.outputLine(containing: "member_added")
+    try redis.kill()
+    for server in servers {
+      try waitUntil("the API refuses") {
+        let sent = try server.trigger("presence-room", "lost", "1")
+        return sent.ending != .exited(0) && sent.errorText.contains("503")
+      }
+    }
+    // Another Redis in the same place, which knows nothing.
+    try redis.restart()
+    for server in servers { try awaitRedis(server) }
+    #expect(try servers[0].trigger("presence-room", "e", "1").ending == .exited(0))
+    for member in [first, second] {
+      #expect(try member.outputLine(containing: "room").contains(#""event":"e""#))
+    }
+    let users = try channels(servers[1], "users", "presence-room")
+    #expect(users.contains("a") && users.contains("b"))
+  }
+
+  @Test(.enabled(if: PusherCLI.serving.isEmpty, "every server has options of its own"))
+  func `a password in the URL is refused on the command line, and a wrong URL told`() throws {
+    let refused = try PusherCLI.run("serve", "--redis", "redis://:geheim@127.0.0.1:1/0")
+    #expect(refused.ending == .exited(2))
+    #expect(refused.errorText.contains("PUSHER_CLI_REDIS_URL"))
+    #expect(!refused.errorText.contains("geheim"))
+    let wrong = try PusherCLI.start(
+      ["serve"], environment: ["PUSHER_CLI_REDIS_URL": "http://:geheim@x"]
+    ).result()
+    #expect(wrong.ending == .exited(2))
+    #expect(wrong.errorText.contains("PUSHER_CLI_REDIS_URL"))
+    #expect(!wrong.errorText.contains("geheim"))
+  }
+}
+
+extension ChildProgram {
+  /// The next line on standard output that has this in it.
+  fileprivate func outputLine(containing text: String) throws -> String {
+    while true {
+      let line = try line()
+      if line.contains(text) { return line }
+    }
+  }
+}
