@@ -1,7 +1,7 @@
 # Turns the results of all rounds into three Markdown tables, of fan-out, of connections that do nothing, and of one subscriber
 # beside such connections: of each row the round with the median CPU time. `base` names the server that the others are compared
-# with. Fields: server, subscribers, events, seconds, CPU seconds, KiB before, KiB after, CPU seconds of idle connections, idle
-# connections.
+# with. Fields: server, subscribers, events, seconds, CPU seconds, KiB before, KiB after, CPU seconds of idle connections, of
+# the busiest thread, of the load generator, of other work, idle connections.
 
 function middle(row,   round, other, less) {
   for (round = 1; round <= rounds[row]; round++) {
@@ -13,10 +13,10 @@ function middle(row,   round, other, less) {
 }
 
 {
-  key = $1 FS $2 FS ($3 > 0) FS $9
+  key = $1 FS $2 FS ($3 > 0) FS $12
   if (!(key in index_of)) {
     index_of[key] = ++rows
-    server[rows] = $1; subscribers[rows] = $2; events[rows] = $3; idle[rows] = $9
+    server[rows] = $1; subscribers[rows] = $2; events[rows] = $3; idle[rows] = $12
   }
   row = index_of[key]
   round = ++rounds[row]

@@ -1,13 +1,15 @@
 /* Publishes to one channel of a server whose subscribers are all here, and prints what the server took.
  *
- *   fan-out KIND PORT PID SUBSCRIBERS EVENTS [IDLE]
+ *   fan-out KIND PORT PID SUBSCRIBERS EVENTS [IDLE [TOGETHER]]
  *
  * KIND says how events are published, ten at a time: `api` signs batches for the HTTP API of `pusher-cli serve`; `frames`
  * and `masked` send text frames over a connection to /publish, without and with a client's mask. Each delivery is a frame
  * with 200 bytes of text. With no events the connections just stay open for a second. IDLE further connections subscribe
- * to nothing and stay open meanwhile.
- * Prints "seconds cpu-seconds KiB-before KiB-after cpu-seconds-of-idle-connections", CPU time and resident memory of
- * process PID by Linux's account; the last is what the idle ones cost until they were greeted.
+ * to nothing and stay open meanwhile. A subscriber is read when TOGETHER events have come to it: as soon as something has
+ * come without that number. Many together leave the server more of a machine's time.
+ * Prints "seconds cpu-seconds KiB-before KiB-after cpu-seconds-of-idle-connections cpu-seconds-of-the-busiest-thread
+ * cpu-seconds-here cpu-seconds-of-others", CPU time and resident memory of process PID by Linux's account; the idle
+ * connections' time is what they cost until they were greeted, "here" is this program, "others" all that also ran.
  */
 #define _GNU_SOURCE
 #include "peer.h"
@@ -28,6 +30,7 @@ enum {
   batch = 10,
   /* How many events may be under way: enough to keep the server busy, too few to fill a subscriber's queue. */
   window = 500,
+  most_threads = 256,
 };
 
 static int port;
@@ -38,23 +41,56 @@ static double now(void) {
   return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* CPU time of all threads that a process has now. */
-static double cpu_seconds(int process) {
+/* CPU time of a process and of its threads, by their numbers. */
+struct account {
+  double total;
+  int count, threads[most_threads];
+  double seconds[most_threads];
+};
+
+/* What all threads that a process has now have used. */
+static struct account cpu_account(int process) {
+  struct account account = {0};
   char path[300];
   snprintf(path, sizeof path, "/proc/%d/task", process);
   DIR *folder = opendir(path);
   if (!folder) die("the server has gone");
-  double total = 0;
   for (struct dirent *entry; (entry = readdir(folder));) {
     unsigned long long nanoseconds;
     snprintf(path, sizeof path, "/proc/%d/task/%.20s/schedstat", process, entry->d_name);
     FILE *file = entry->d_name[0] == '.' ? NULL : fopen(path, "r");
     if (!file) continue;
-    if (fscanf(file, "%llu", &nanoseconds) == 1) total += (double)nanoseconds / 1e9;
+    if (fscanf(file, "%llu", &nanoseconds) == 1 && account.count < most_threads) {
+      account.threads[account.count] = atoi(entry->d_name);
+      account.seconds[account.count++] = (double)nanoseconds / 1e9;
+      account.total += (double)nanoseconds / 1e9;
+    }
     fclose(file);
   }
   closedir(folder);
-  return total;
+  return account;
+}
+
+/* The most that one thread has used since an earlier account. */
+static double busiest(const struct account *before, const struct account *after) {
+  double most = 0;
+  for (int thread = 0; thread < after->count; thread++) {
+    double used = after->seconds[thread];
+    for (int former = 0; former < before->count; former++)
+      if (before->threads[former] == after->threads[thread]) used -= before->seconds[former];
+    if (used > most) most = used;
+  }
+  return most;
+}
+
+/* CPU time that all processors have worked since the system's start, or been taken away. */
+static double machine_seconds(void) {
+  unsigned long long user, nice, system, idle, waiting, interrupts, soft, stolen;
+  FILE *file = fopen("/proc/stat", "r");
+  if (!file || fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &waiting,
+      &interrupts, &soft, &stolen) != 8) die("no account of the processors");
+  fclose(file);
+  return (double)(user + nice + system + interrupts + soft + stolen) / (double)sysconf(_SC_CLK_TCK);
 }
 
 static long resident_kib(int process) {
@@ -183,7 +219,15 @@ static int may_send(int waits, long sent, long complete, long events) {
   return !waits && sent < events && sent - complete < window;
 }
 
-static void publish(const char *kind, long subscribers, long events, int poll) {
+/* Has a subscriber read when so many events have come to it. */
+static void read_together(int poll, int operation, int descriptor, int events) {
+  int least = events ? events * frame_size : 1;
+  if (setsockopt(descriptor, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least)) die("no reading together");
+  struct epoll_event interest = {.events = EPOLLIN, .data.fd = descriptor};
+  if (epoll_ctl(poll, operation, descriptor, &interest)) die("no epoll");
+}
+
+static void publish(const char *kind, const int *descriptors, long subscribers, long events, int poll) {
   static char call[16384], answer[4096];
   int has_answers = strcmp(kind, "api") == 0;
   size_t size = has_answers ? api_call(call, sizeof call) : frames(call, strcmp(kind, "masked") == 0);
@@ -200,6 +244,9 @@ static void publish(const char *kind, long subscribers, long events, int poll) {
       if (!peer_write(&publisher, call, size)) die("the server does not listen");
       sent += batch;
       waits = has_answers;
+      /* No others follow the last ones. */
+      for (long index = 0; sent >= events && index < subscribers; index++)
+        read_together(poll, EPOLL_CTL_MOD, descriptors[index], 0);
       /* The other kinds have no answers: their connection's end says that everything has been taken. */
       if (!has_answers && sent >= events) shutdown(publisher.descriptor, SHUT_WR);
     }
@@ -226,13 +273,16 @@ static void publish(const char *kind, long subscribers, long events, int poll) {
 }
 
 int main(int count, char **words) {
-  if (count != 6 && count != 7) {
-    fprintf(stderr, "usage: fan-out api|frames|masked PORT PID SUBSCRIBERS EVENTS [IDLE]\n");
+  if (count < 6 || count > 8) {
+    fprintf(stderr, "usage: fan-out api|frames|masked PORT PID SUBSCRIBERS EVENTS [IDLE [TOGETHER]]\n");
     return 2;
   }
   port = atoi(words[2]);
   int server = atoi(words[3]);
-  long subscribers = atol(words[4]), events = atol(words[5]), idle = count == 7 ? atol(words[6]) : 0;
+  long subscribers = atol(words[4]), events = atol(words[5]), idle = count > 6 ? atol(words[6]) : 0;
+  int together = count > 7 ? atoi(words[7]) : 0;
+  /* More than the window lets out would never come. */
+  if (together < 0 || together > window / 2) die("so many cannot be read together");
   alarm(limit_seconds);
   struct rlimit files;
   getrlimit(RLIMIT_NOFILE, &files);
@@ -241,18 +291,26 @@ int main(int count, char **words) {
 
   int poll = epoll_create1(EPOLL_CLOEXEC);
   long before = resident_kib(server);
-  double unused = cpu_seconds(server);
+  double unused = cpu_account(server).total;
   for (long index = 0; index < idle; index++) open_socket("/app/bench?protocol=7", greeted);
-  unused = cpu_seconds(server) - unused;
+  unused = cpu_account(server).total - unused;
+  int *descriptors = calloc((size_t)subscribers + 1, sizeof *descriptors);
+  if (!descriptors) die("no memory");
   for (long index = 0; index < subscribers; index++) {
     struct peer peer = open_socket("/app/bench?protocol=7", events > 0 ? subscribed : connected);
     fcntl(peer.descriptor, F_SETFL, O_NONBLOCK);
-    struct epoll_event interest = {.events = EPOLLIN, .data.fd = peer.descriptor};
-    if (epoll_ctl(poll, EPOLL_CTL_ADD, peer.descriptor, &interest)) die("no epoll");
+    read_together(poll, EPOLL_CTL_ADD, peer.descriptor, together);
+    descriptors[index] = peer.descriptor;
   }
-  double began = now(), used = cpu_seconds(server);
-  if (events > 0) publish(words[1], subscribers, events, poll);
+  struct account earlier = cpu_account(server), here = cpu_account(getpid());
+  double machine = machine_seconds(), began = now();
+  if (events > 0) publish(words[1], descriptors, subscribers, events, poll);
   else sleep(1);
-  printf("%.6f %.6f %ld %ld %.6f\n", now() - began, cpu_seconds(server) - used, before, resident_kib(server), unused);
+  double seconds = now() - began;
+  struct account later = cpu_account(server);
+  double used = later.total - earlier.total, own = cpu_account(getpid()).total - here.total;
+  double others = machine_seconds() - machine - used - own;
+  printf("%.6f %.6f %ld %ld %.6f %.6f %.6f %.6f\n", seconds, used, before, resident_kib(server), unused,
+      busiest(&earlier, &later), own, others > 0 ? others : 0);
   return 0;
 }

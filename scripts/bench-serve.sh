@@ -1,8 +1,8 @@
 #!/bin/sh
-# Measures what fan-out and idle connections cost `pusher-cli serve`, a floor and a server of another library, and prints the
-# tables. A part of `make bench`, which sets everything that it needs:
+# Measures what fan-out and idle connections cost `pusher-cli serve`, a floor and a server of another library, and what a
+# second thread brings, and prints the tables. A part of `make bench`, which sets everything that it needs:
 #
-#   bench-serve.sh PROGRAM PYTHON WORK-FOLDER ROUNDS SCALE
+#   bench-serve.sh PROGRAM PYTHON WORK-FOLDER ROUNDS SCALE TABLE...     the tables: serve, threads
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -11,18 +11,33 @@ python=$2
 work=$3
 rounds=$4
 scale=$5
+shift 5
+tables=$*
+processors=$(getconf _NPROCESSORS_ONLN)
 
 (umask 077 && printf 'bench\n' >"$work/secret")
 : >"$work/results-serve"
+: >"$work/results-threads"
 server=''
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true' EXIT
+
+# wants TABLE: whether it was asked for.
+wants() {
+  case " $tables " in *" $1 "*) return 0 ;; esac
+  return 1
+}
+
+# count_events NUMBER: as many events as the row gets, tens of them.
+count_events() {
+  events=$(($1 * scale / 100))
+  events=$((events - events % 10))
+  [ "$events" -gt 0 ] || [ "$1" -eq 0 ] || events=10
+}
 
 # row SERVER SUBSCRIBERS EVENTS [IDLE]: one line in the results. Each row has a server of its own.
 row() {
   idle=${4:-0}
-  events=$(($3 * scale / 100))
-  events=$((events - events % 10))
-  [ "$events" -gt 0 ] || [ "$3" -eq 0 ] || events=10
+  count_events "$3"
   printf 'bench: %s, %s subscribers, %s events\n' "$1" "$2" "$events" >&2
   rm -f "$work/port"
   case $1 in
@@ -46,22 +61,53 @@ row() {
       ;;
   esac
   server=$!
+  measure "$work/results-serve" "$1" "$publishing" "$2" "$idle"
+}
+
+# on PROCESSORS WORD...: a command on those processors, on all without any.
+on() {
+  where=$1
+  shift
+  if [ -n "$where" ]; then exec taskset -c "$where" "$@"; else exec "$@"; fi
+}
+
+# threads_row NUMBER SUBSCRIBERS EVENTS: a line in the results of threads. Each subscriber is read a hundred events at a time,
+# so that the load generator leaves the server the machine; where there are processors enough it has one for itself.
+threads_row() {
+  count_events "$3"
+  printf 'bench: serve on threads: %s, %s subscribers, %s events\n' "$1" "$2" "$events" >&2
+  rm -f "$work/port"
+  servers=''
+  generators=''
+  if [ "$processors" -gt 2 ] && taskset -c 0 true 2>/dev/null; then
+    servers=0-$((processors - 2))
+    generators=$((processors - 1))
+  fi
+  on "$servers" "$program" serve -q --threads "$1" --listen 127.0.0.1:0 --key bench --app-id 1 \
+    --secret-file "$work/secret" --port-file "$work/port" &
+  server=$!
+  measure "$work/results-threads" "$1" api "$2" 0 100
+}
+
+# measure RESULTS NAME PUBLISHING SUBSCRIBERS IDLE [TOGETHER]: has the server, which has just been started, measured and ends it.
+measure() {
   for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     [ -s "$work/port" ] || sleep 0.2
   done
-  if taken=$("$work/fan-out" "$publishing" "$(cat "$work/port")" "$server" "$2" "$events" "$idle"); then
-    printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$events" "$(echo "$taken" | tr ' ' '\t')" "$idle" >>"$work/results-serve"
+  if taken=$(on "${generators:-}" "$work/fan-out" "$3" "$(cat "$work/port")" "$server" "$4" "$events" "$5" "${6:-0}"); then
+    printf '%s\t%s\t%s\t%s\t%s\n' "$2" "$4" "$events" "$(echo "$taken" | tr ' ' '\t')" "$5" >>"$1"
   else
-    echo "bench: the row $1 with $2 subscribers failed" >&2
+    echo "bench: the row $2 with $4 subscribers failed" >&2
     exit 1
   fi
   kill "$server"
   wait "$server" 2>/dev/null || true
   server=''
+  generators=''
 }
 
 round=0
-while [ "$round" -lt "$rounds" ]; do
+while wants serve && [ "$round" -lt "$rounds" ]; do
   round=$((round + 1))
   # Events chosen so that a row takes some seconds; nobody subscribed shows what publishing alone costs.
   for shape in 0:1000000:100000:50000 1:1000000:200000:50000 100:100000:50000:2000 1000:10000:5000:200; do
@@ -78,4 +124,18 @@ while [ "$round" -lt "$rounds" ]; do
   row pusher-cli 1 20000 10
   row pusher-cli 1 20000 9000
 done
-awk -F '\t' -v base=websockets -f Benchmarks/grouped.awk -f Benchmarks/fan-out.awk "$work/results-serve"
+if wants serve; then
+  awk -F '\t' -v base=websockets -f Benchmarks/grouped.awk -f Benchmarks/fan-out.awk "$work/results-serve"
+fi
+
+# A pair each time, one after the other, so that other work meets both; three pairs a round.
+round=0
+while wants threads && [ "$round" -lt $((3 * rounds)) ]; do
+  round=$((round + 1))
+  threads_row 1 1000 5000
+  threads_row 2 1000 5000
+done
+if wants threads; then
+  printf '\nThe local server on several threads, 1000 subscribers:\n\n'
+  awk -F '\t' -v processors="$processors" -f Benchmarks/grouped.awk -f Benchmarks/threads.awk "$work/results-threads"
+fi
