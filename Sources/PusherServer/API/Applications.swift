@@ -76,6 +76,11 @@ package final class Applications {
     for node in nodes { node.deliverWaiting(at: now) }
   }
 
+  /// Has `flush` called between portions of what other nodes have brought.
+  package func flushPortions(by flush: @escaping () -> Void) {
+    for node in nodes { node.flush = flush }
+  }
+
   /// How many sockets all apps have together, on all nodes of this process.
   package var connectionCount: Int { hubs.reduce(0) { $0 + $1.node.ownConnectionCount } }
 

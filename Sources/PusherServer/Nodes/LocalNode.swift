@@ -7,6 +7,8 @@ final class LocalNode {
   weak var receiver: (any BusReceiver)?
   private let app: LocalApp
   private let index: Int
+  /// Lets the sockets take what they were handed: what other nodes have brought in one go may be more than waits for a socket.
+  var flush: () -> Void = {}
   /// Whether messages are being handed on: what these cause comes after them.
   private var isDelivering = false
 
@@ -23,7 +25,19 @@ final class LocalNode {
     while true {
       let waiting = app.take(index)
       if waiting.isEmpty { return }
-      for message in waiting { receiver?.deliver(message, at: now) }
+      hand(waiting, at: now)
+    }
+  }
+
+  /// Hands messages on, in portions that a socket's queue has room for.
+  private func hand(_ messages: [BusMessage], at now: Instant) {
+    var bytes = 0
+    for message in messages {
+      receiver?.deliver(message, at: now)
+      bytes += message.size
+      guard bytes >= NodeGroup.portion else { continue }
+      bytes = 0
+      flush()
     }
   }
 
@@ -40,7 +54,7 @@ final class LocalNode {
     let (waiting, result) = app.change(by: index, takesQueue: !isDelivering, body)
     if !waiting.isEmpty {
       isDelivering = true
-      for message in waiting { receiver?.deliver(message, at: now) }
+      hand(waiting, at: now)
       isDelivering = false
     }
     answer(result, now)

@@ -15,6 +15,8 @@ package final class NodeGroup: Sendable {
 
   /// Bytes of an app that may wait for a node; others wait then before they bring more.
   package static let queueLimit = 16 << 20
+  /// Bytes after which sockets take what they were handed; less than may wait for one of them.
+  static let portion = 512 << 10
   /// Log entries that may wait for the first node; others wait then.
   package static let logLimit = 10_000
 

@@ -70,6 +70,7 @@ package final class Server {
     share.group.begin(index, loop.wakeUp)
     share.add(self)
     context.ledger.relieve = { [weak self] in self?.relieve() }
+    applications.flushPortions { [weak self] in self?.flushTouched() }
     loop.beforeWait { [weak self] in self?.deliver() }
   }
 
@@ -243,12 +244,20 @@ package final class Server {
     let now = loop.now
     while true {
       applications.deliverWaiting(at: now)
-      let touched = context.ledger.takeTouched()
-      for session in touched { session.carrier?.flush(at: now) }
+      let hasSent = flushTouched()
       takeLog()
-      if touched.isEmpty { break }
+      if !hasSent { break }
     }
     takeNotices(at: now)
+  }
+
+  /// Lets the sockets that were handed something take it; answers whether there were any.
+  @discardableResult
+  private func flushTouched() -> Bool {
+    let now = loop.now
+    let touched = context.ledger.takeTouched()
+    for session in touched { session.carrier?.flush(at: now) }
+    return !touched.isEmpty
   }
 
   private func takeNotices(at now: Instant) {

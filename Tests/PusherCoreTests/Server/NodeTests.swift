@@ -53,6 +53,20 @@ struct NodeTests {
     #expect(texts.filter { $0.contains(#""event":"after""#) }.count == 1)
   }
 
+  @Test func `a burst that is more than may wait for a socket reaches one that reads`() {
+    let client = nodes.client(on: 1, "news")
+    let data = JSONValue.string(String(repeating: "x", count: 10_000))
+    // Ten megabytes; five are the most that may wait.
+    for _ in 0..<1000 { nodes.hub(0).publish(name: "e", channel: "news", data: data) }
+    var count = 0
+    let read = { count += client.texts().count { $0.hasPrefix(#"{"event":"e""#) } }
+    nodes.nodes[1].flushPortions(by: read)
+    nodes.settle()
+    read()
+    #expect(count == 1000)
+    #expect(client.session.isOpen)
+  }
+
   @Test func `a client's event goes to the others on all nodes`() {
     let clients = (0..<3).map { node in
       let client = nodes.client(on: node)
