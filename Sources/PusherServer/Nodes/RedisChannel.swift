@@ -42,6 +42,21 @@
     }
   }
 
+  /// Who left while Redis could not be told, or did not know of them.
+  ///
+  /// There are no more of them than were counted in.
+  struct RedisDepartures {
+    struct Subscription {
+      let channel: String
+      /// As whom, on presence channels.
+      let member: Member?
+    }
+
+    var subscriptions: [Subscription] = []
+    /// The users of sign-ins, once for each connection.
+    var users: [String] = []
+  }
+
   /// Which of the published messages Redis has taken.
   struct PublishedCount {
     private var sent = 0

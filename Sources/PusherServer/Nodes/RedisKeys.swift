@@ -51,6 +51,8 @@
     func users(of node: String) -> [UInt8] { name("node:", node, ":users") }
     /// Held by the node that cleans up after another.
     func reaping(_ node: String) -> [UInt8] { name("node:", node, ":reaped") }
+    /// Tells for a while that a node's members were told as gone.
+    func gone(_ node: String) -> [UInt8] { name("node:", node, ":gone") }
     /// Where a node gets its answers.
     func answers(_ node: String) -> [UInt8] { name("node:", node, ":answers") }
 

@@ -1,80 +1,15 @@
 #if Redis
   internal import PusherCore
 
-  // Registration: what a node does when Redis is there, and to stay known.
+  // Signs of life, and those who give none.
   extension RedisNode {
-    /// Redis cannot be reached: sockets stay, and what they ask for waits.
-    func lose() {
-      generation += 1
-      isReady = false
-      line = RedisQueue()
-      for channel in channels.elements { channel.forgetLink() }
+    private static var memoryText: [UInt8] {
+      Array("\(memory.wholeNanoseconds / 1_000_000)".utf8)
     }
 
-    /// Registers everything anew, under a new id: what stands under the former one may be half done, or cleaned up.
-    func register() {
-      lose()
-      formerIDs.append(id)
-      id = newID()
-      let names = channels.names
-      var left = names.count + 2
-      let generation = generation
-      let heard = { [weak self] (result: Result<Void, RedisFailure>) in
-        guard case .success = result, let self, self.generation == generation else { return }
-        left -= 1
-        if left == 0 { enrol() }
-      }
-      link.subscribe(keys.answers(id), heard)
-      link.subscribe(keys.usersBus, heard)
-      for name in names { link.subscribe(keys.bus(name), heard) }
-    }
+    static var leaseText: [UInt8] { Array("\(lease.wholeNanoseconds / 1_000_000)".utf8) }
 
-    /// Everything is listened to: from here on commands are taken in their order.
-    private func enrol() {
-      send(
-        "SET",
-        [keys.lease(id), Array("\(ownConnectionCount)".utf8), Array("PX".utf8), Self.leaseText])
-      send("SADD", [keys.nodes, Array(id.utf8)])
-      for name in channels.names {
-        guard let channel = channels[name] else { continue }
-        channel.noteFollowed()
-        send("SADD", [keys.channels(of: id), Array(name.utf8)])
-        guard !channel.members.isEmpty else {
-          if channel.count > 0 {
-            join(name, as: nil, socketID: "", request: 0, connections: channel.count)
-          }
-          continue
-        }
-        for entry in channel.members.elements {
-          join(
-            name, as: entry.member, socketID: "", request: 0, connections: entry.connections)
-        }
-      }
-      for userID in users.names {
-        // Those whose answer is due come with their request.
-        let connections = (users[userID] ?? 0) - waitingSignIns(of: userID)
-        guard connections > 0 else { continue }
-        signIn(
-          SignedInUser(member: Member(userID: userID), watchlist: []), socketID: "", request: 0,
-          connections: connections)
-      }
-      isReady = true
-      for (number, request) in requests.sorted(by: { $0.key < $1.key }) { send(request, number) }
-      for former in formerIDs { reap(former) }
-      formerIDs = []
-      // By then all other nodes have registered too, or are counted as gone.
-      comparesAt = loop.now.advanced(by: Self.lease + Self.beat)
-    }
-
-    private func waitingSignIns(of userID: String) -> Int {
-      requests.values.count {
-        if case .signIn(let user, _, _) = $0 { user.id.isSame(as: userID) } else { false }
-      }
-    }
-
-    private static var leaseText: [UInt8] { Array("\(lease.wholeNanoseconds / 1_000_000)".utf8) }
-
-    private func send(_ name: String, _ words: [[UInt8]]) {
+    func send(_ name: String, _ words: [[UInt8]]) {
       link.send(RedisCommand([Array(name.utf8)] + words)) { [weak self] in self?.check($0) }
     }
 
@@ -85,7 +20,7 @@
       guard isReady else { return }
       if let time = comparesAt, time <= now {
         comparesAt = nil
-        askForMembers()
+        settle()
       }
       let generation = generation
       link.run(
@@ -93,8 +28,8 @@
         arguments: [Array("\(ownConnectionCount)".utf8), Self.leaseText]
       ) { [weak self] result in
         self?.check(result)
-        // The others have counted this node as gone, and told its members so.
-        if case .success(.integer(0)) = result, self?.generation == generation { self?.register() }
+        // The others have counted this node as gone, and told its members so; or Redis was emptied.
+        if case .success(.integer(0)) = result { self?.noticeLoss(since: generation) }
       }
       link.send(RedisCommand([Array("SMEMBERS".utf8), keys.nodes])) { [weak self] result in
         guard let self, case .success(.array(let values)) = result else { return }
@@ -143,6 +78,8 @@
         guard let self, case .success(.status) = result else { return }
         // Whether or not the lease still runs: this is also how a node gives up its former id.
         send("DEL", [keys.lease(node)])
+        // First of all, so that the node knows that its members were told as gone, if it comes back.
+        send("SET", [keys.gone(node), Array(id.utf8), Array("PX".utf8), Self.memoryText])
         reapChannels(of: node)
         reapUsers(of: node)
       }
@@ -183,34 +120,6 @@
           signOut(texts[index], connections: Int(texts[index + 1]) ?? 0, from: node)
         }
         send("DEL", [keys.users(of: node)])
-      }
-    }
-
-    // MARK: After a loss
-
-    /// Asks for the members of all channels; the answers are compared with what the sockets here know.
-    private func askForMembers() {
-      for name in channels.names where channels[name]?.known != nil {
-        join(name, as: Member(userID: ""), socketID: "", request: -1, connections: 0)
-      }
-    }
-
-    /// Tells the sockets here how the members differ from what they were told before Redis was lost.
-    func compare(_ fields: [String], _ channel: RedisChannel, at now: Instant) {
-      guard fields.count >= 7, let known = channel.known else { return }
-      let name = fields[1]
-      let present = Self.members(fields)
-      for member in present.members where !known.contains(member.userID) {
-        channel.known?.insert(member.userID)
-        receiver?.deliver(
-          .channel(
-            name, SharedFrame(setup.text.memberAdded(channel: name, member: member)), except: nil),
-          at: now)
-      }
-      for userID in known.sorted where present[userID] == nil {
-        removed(
-          userID, from: name,
-          setup.text.memberRemoved(channel: name, userID: .string(userID)), at: now)
       }
     }
   }

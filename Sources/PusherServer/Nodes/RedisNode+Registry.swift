@@ -47,25 +47,45 @@
 
     func leave(_ name: String, userID: String?, at now: Instant) {
       guard let channel = channels[name] else { return }
+      let member = userID.flatMap { channel.members[$0]?.member }
       channel.remove(userID)
+      let departure = RedisDepartures.Subscription(channel: name, member: member)
       if isReady {
-        let (before, after) = countText(name)
-        link.run(
-          RedisScripts.leave, keys: keys.channel(name),
-          arguments: [Array(id.utf8), keys.bus(name)]
-            + [name, userID == nil ? "0" : "1", userID ?? "", before, after].map { Array($0.utf8) }
-        ) { [weak self] in self?.left(name, userID, $0) }
+        countOut(departure)
+      } else {
+        departures.subscriptions.append(departure)
       }
       forgetIfEmpty(name)
     }
 
-    private func left(_ name: String, _ userID: String?, _ result: Result<RedisReply, RedisFailure>)
-    {
-      check(result)
-      guard case .success(.array(let values)) = result, values.count == 3 else { return }
-      if values[1] == .integer(1), let userID { note(.init(.memberRemoved, name, userID: userID)) }
-      if values[0] == .integer(1) { note(.init(.channelVacated, name)) }
-      if case .integer(let count) = values[2] { noteCount(name, Int(count)) }
+    /// Counts a connection out.
+    func countOut(_ departure: RedisDepartures.Subscription) {
+      let name = departure.channel
+      let userID = departure.member?.userID
+      let (before, after) = countText(name)
+      let generation = generation
+      link.run(
+        RedisScripts.leave, keys: keys.channel(name),
+        arguments: [Array(id.utf8), keys.bus(name)]
+          + [name, userID == nil ? "0" : "1", userID ?? "", before, after].map { Array($0.utf8) }
+      ) { [weak self] result in
+        guard let self else { return }
+        check(result)
+        guard case .success(.array(let values)) = result, values.count == 3 else {
+          // Nobody knows whether it was counted; where it was not, the former id is cleaned up.
+          if case .failure = result { departures.subscriptions.append(departure) }
+          return
+        }
+        if values[2] == .integer(-1) {
+          departures.subscriptions.append(departure)
+          return noticeLoss(since: generation)
+        }
+        if values[1] == .integer(1), let userID {
+          note(.init(.memberRemoved, name, userID: userID))
+        }
+        if values[0] == .integer(1) { note(.init(.channelVacated, name)) }
+        if case .integer(let count) = values[2] { noteCount(name, Int(count)) }
+      }
     }
 
     func signIn(
@@ -79,17 +99,34 @@
     func signOut(_ userID: String, at now: Instant) {
       guard let count = users[userID] else { return }
       users[userID] = count == 1 ? nil : count - 1
-      if isReady { signOut(userID, connections: 1, from: id) }
+      if isReady {
+        signOut(userID, connections: 1, from: id)
+      } else {
+        departures.users.append(userID)
+      }
     }
 
     func signOut(_ userID: String, connections: Int, from node: String) {
+      let isOwn = node.isSame(as: id)
+      let generation = generation
       link.run(
         RedisScripts.signOut, keys: [keys.users, keys.users(of: node)],
         arguments: [keys.usersBus]
           + [userID, setup.text.watchlist(offline: [userID]), "\(connections)"].map {
             Array($0.utf8)
           }
-      ) { [weak self] in self?.check($0) }
+      ) { [weak self] result in
+        guard let self else { return }
+        check(result)
+        guard isOwn else { return }
+        switch result {
+        case .success(.integer(-1)):
+          departures.users.append(userID)
+          noticeLoss(since: generation)
+        case .failure: departures.users.append(userID)
+        case .success: break
+        }
+      }
     }
 
     func admit(

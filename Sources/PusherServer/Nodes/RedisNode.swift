@@ -20,6 +20,8 @@
     let loop: EventLoop
     /// Its name in Redis, since it registered last.
     var id: String
+    /// The last name under which it was registered.
+    var registeredID: String?
     /// Former names that are not cleaned up yet.
     var formerIDs: [String] = []
     /// Whether it is registered.
@@ -29,6 +31,8 @@
     var channels = NameTable<RedisChannel>()
     /// How many connections each signed-in user has here.
     var users = NameTable<Int>()
+    /// Who left while Redis could not be told.
+    var departures = RedisDepartures()
     var requests: [Int: Request] = [:]
     /// What waits for a channel to be listened to, in its order.
     var line = RedisQueue<(channel: RedisChannel, action: () -> Void)>()
@@ -48,6 +52,8 @@
     static let lease = Duration.seconds(6)
     /// How often it gives one.
     static let beat = Duration.seconds(2)
+    /// How long it is remembered that a node was told as gone.
+    static let memory = Duration.seconds(7 * 86_400)
 
     init(
       _ setup: AppSetup, link: RedisLink, database: Int, loop: EventLoop,
@@ -126,10 +132,8 @@
       if !wish.isAgain { channel.add(wish.member) }
       // Sockets that were here before learn of this one by the message that follows.
       channel.known = channel.known ?? members.map { NameSet($0.members.map(\.userID)) }
-      if fields[3] == "1" { note(.init(.channelOccupied, wish.channel)) }
-      if fields[4] == "1", let member = wish.member {
-        note(.init(.memberAdded, wish.channel, userID: member.userID))
-      }
+      noteJoined(
+        wish.channel, as: wish.member, isFirst: fields[3] == "1", isNew: fields[4] == "1")
       answer(
         .joined(
           Joined(
@@ -206,10 +210,12 @@
 
     /// Counts connections in; the answer comes as a message.
     func join(
-      _ name: String, as member: Member?, socketID: String, request: Int, connections: Int
+      _ name: String, as member: Member?, socketID: String, request: Int, connections: Int,
+      _ done: @escaping (Result<RedisReply, RedisFailure>) -> Void = { _ in }
     ) {
       let (before, after) = countText(name)
       let text = setup.text
+      let generation = generation
       link.run(
         RedisScripts.join, keys: keys.channel(name),
         arguments: [
@@ -220,16 +226,29 @@
             member.map { text.memberAdded(channel: name, member: $0) } ?? "",
             member.map { text.memberRemoved(channel: name, userID: $0.id) } ?? "",
             "\(setup.limits.presenceMembers)", before, after, "\(connections)",
+            // What is registered anew is not there yet.
+            "\(request > 0 ? channels[name]?.count ?? 0 : 0)",
           ].map { Array($0.utf8) }
-      ) { [weak self] in self?.check($0) }
+      ) { [weak self] result in
+        self?.check(result)
+        done(result)
+        if case .success(.array(let values)) = result, values.last == .integer(1) {
+          self?.noticeLoss(since: generation)
+        }
+      }
     }
 
-    func signIn(_ user: SignedInUser, socketID: String, request: Int, connections: Int) {
+    /// Counts connections of a user in; the answer comes as a message.
+    ///
+    /// - Parameter isNews: Whether those who watch the user may be told.
+    func signIn(
+      _ user: SignedInUser, socketID: String, request: Int, connections: Int, isNews: Bool = true
+    ) {
+      let word = isNews ? setup.text.watchlist(online: [user.id]) : ""
       link.run(
         RedisScripts.signIn, keys: [keys.users, keys.users(of: id)],
         arguments: [keys.answers(id), Array("\(request)".utf8), keys.usersBus]
-          + ([user.id, socketID, setup.text.watchlist(online: [user.id]), "\(connections)"]
-          + user.watchlist).map { Array($0.utf8) }
+          + ([user.id, socketID, word, "\(connections)"] + user.watchlist).map { Array($0.utf8) }
       ) { [weak self] in self?.check($0) }
     }
 
@@ -299,6 +318,11 @@
           }
         }
       }
+    }
+
+    func noteJoined(_ name: String, as member: Member?, isFirst: Bool, isNew: Bool) {
+      if isFirst { note(.init(.channelOccupied, name)) }
+      if isNew, let member { note(.init(.memberAdded, name, userID: member.userID)) }
     }
 
     func note(_ notice: WebhookNotice) {

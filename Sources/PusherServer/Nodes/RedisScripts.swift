@@ -40,7 +40,11 @@
     /// Counts connections in, and answers.
     ///
     /// ARGV: node, its answers' channel, request, bus, channel, socket, whether there is a user, user, member, word of
-    /// its coming, word of its going, limit of members, text before a count, text after it, connections.
+    /// its coming, word of its going, limit of members, text before a count, text after it, connections, how many the
+    /// node has already.
+    ///
+    /// Returns whether the channel was empty before, whether the user is new, and whether Redis was emptied: it knows of
+    /// fewer connections of the node than there are.
     static let join = RedisScript(
       common + """
         local amount = tonumber(ARGV[15])
@@ -51,11 +55,12 @@
         if hasUser and amount > 0 and limit > 0 and redis.call('HEXISTS', KEYS[2], user) == 0
           and redis.call('HLEN', KEYS[2]) >= limit then
           redis.call('PUBLISH', ARGV[2], head .. f('full'))
-          return 0
+          return {0, 0, 0}
         end
-        local first, new = 0, 0
+        local first, new, lost = 0, 0, 0
         if amount > 0 then
-          if n == 0 then first = 1 end
+          local had = redis.call('HGET', KEYS[1], ARGV[1]) or '0'
+          if tonumber(had) < tonumber(ARGV[16]) then lost = 1 elseif n == 0 then first = 1 end
           n = n + amount
           redis.call('HINCRBY', KEYS[1], ARGV[1], amount)
           if hasUser then
@@ -76,16 +81,18 @@
         if new == 1 then
           redis.call('PUBLISH', ARGV[4], f('a') .. f(ARGV[5]) .. f(ARGV[6]) .. f(user) .. f(ARGV[10]))
         end
-        return 1
+        return {first, new, lost}
         """)
 
     /// Counts a connection out.
     ///
     /// ARGV: node, bus, channel, whether there is a user, user, text before a count, text after it.
     ///
-    /// Returns whether the channel is empty now, whether the user is gone, and how many are left.
+    /// Returns whether the channel is empty now, whether the user is gone, and how many are left, or -1 when nothing is
+    /// known of the node.
     static let leave = RedisScript(
       common + """
+        if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return {0, 0, -1} end
         if redis.call('HINCRBY', KEYS[1], ARGV[1], -1) <= 0 then redis.call('HDEL', KEYS[1], ARGV[1]) end
         local gone = 0
         if ARGV[4] == '1' then
@@ -172,18 +179,19 @@
           if redis.call('HEXISTS', KEYS[1], ARGV[i]) == 1 then answer = answer .. f(ARGV[i]) end
         end
         redis.call('PUBLISH', ARGV[1], answer)
-        if isNew then
+        if isNew and ARGV[6] ~= '' then
           redis.call('PUBLISH', ARGV[3], f('w') .. f(ARGV[4]) .. f(ARGV[5]) .. f(ARGV[6]))
         end
         return 1
         """)
 
-    /// Counts connections of a user out.
+    /// Counts connections of a user out; returns -1 when nothing is known of them on the node.
     ///
     /// KEYS: connections by user, the same of the node. ARGV: users' channel, user, word of its going, connections.
     static let signOut = RedisScript(
       common + """
         local amount = tonumber(ARGV[4])
+        if redis.call('HEXISTS', KEYS[2], ARGV[2]) == 0 then return -1 end
         if redis.call('HINCRBY', KEYS[2], ARGV[2], -amount) <= 0 then redis.call('HDEL', KEYS[2], ARGV[2]) end
         if redis.call('HINCRBY', KEYS[1], ARGV[2], -amount) > 0 then return 0 end
         redis.call('HDEL', KEYS[1], ARGV[2])

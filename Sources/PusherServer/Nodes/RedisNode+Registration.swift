@@ -1,0 +1,178 @@
+#if Redis
+  internal import PusherCore
+
+  // Registration: what a node does when Redis is there, and there again.
+  extension RedisNode {
+    /// What has become of what stood in Redis under the former id.
+    enum Remains {
+      /// It stands there still, so that what the node has now is no news.
+      case intact
+      /// Another node has told it as gone, so that all of it is news.
+      case cleanedUp
+      /// Redis was emptied: nobody was told that anything is gone.
+      case lost
+    }
+
+    /// Redis cannot be reached: sockets stay, and what they ask for waits.
+    func lose() {
+      generation += 1
+      isReady = false
+      comparesAt = nil
+      line = RedisQueue()
+      for channel in channels.elements { channel.forgetLink() }
+    }
+
+    /// Registers everything anew, under a new id: what stands under the former one may be half done, or cleaned up.
+    func register() {
+      lose()
+      formerIDs.append(id)
+      link.unsubscribe(keys.answers(id))
+      id = newID()
+      let names = channels.names
+      var left = names.count + 2
+      let generation = generation
+      let heard = { [weak self] (result: Result<Void, RedisFailure>) in
+        guard case .success = result, let self, self.generation == generation else { return }
+        left -= 1
+        if left == 0 { askForRemains() }
+      }
+      link.subscribe(keys.answers(id), heard)
+      link.subscribe(keys.usersBus, heard)
+      for name in names { link.subscribe(keys.bus(name), heard) }
+    }
+
+    /// What Redis has answered shows that it was emptied: the node registers anew, unless it has meanwhile.
+    func noticeLoss(since generation: Int) {
+      if self.generation == generation { register() }
+    }
+
+    /// Everything is listened to; what it means depends on what Redis still knows.
+    private func askForRemains() {
+      guard let registeredID else { return enrol(.intact) }
+      let generation = generation
+      var isGone = false
+      link.send(RedisCommand([Array("EXISTS".utf8), keys.gone(registeredID)])) { result in
+        if case .success(.integer(1)) = result { isGone = true }
+      }
+      let words = [Array("SISMEMBER".utf8), keys.nodes, Array(registeredID.utf8)]
+      link.send(RedisCommand(words)) { [weak self] result in
+        guard let self, self.generation == generation, case .success(let reply) = result else {
+          return
+        }
+        enrol(isGone ? .cleanedUp : reply == .integer(1) ? .intact : .lost)
+      }
+    }
+
+    /// From here on commands are taken in their order.
+    private func enrol(_ remains: Remains) {
+      registeredID = id
+      send(
+        "SET",
+        [keys.lease(id), Array("\(ownConnectionCount)".utf8), Array("PX".utf8), Self.leaseText])
+      send("SADD", [keys.nodes, Array(id.utf8)])
+      for name in channels.names { enrol(name, remains) }
+      for userID in users.names {
+        // Those whose answer is due come with their request.
+        let connections = (users[userID] ?? 0) - waitingSignIns(of: userID)
+        if connections > 0 { enrol(userID: userID, connections, remains) }
+      }
+      enrolDepartures(remains)
+      isReady = true
+      for (number, request) in requests.sorted(by: { $0.key < $1.key }) { send(request, number) }
+      for former in formerIDs { reap(former) }
+      formerIDs = []
+      // By then all other nodes have registered too, or are counted as gone.
+      comparesAt = loop.now.advanced(by: Self.lease + Self.beat)
+    }
+
+    private func enrol(_ name: String, _ remains: Remains) {
+      guard let channel = channels[name] else { return }
+      channel.noteFollowed()
+      send("SADD", [keys.channels(of: id), Array(name.utf8)])
+      if channel.members.isEmpty, channel.count > 0 {
+        rejoin(name, as: nil, connections: channel.count, remains)
+      }
+      for entry in channel.members.elements {
+        rejoin(name, as: entry.member, connections: entry.connections, remains)
+      }
+    }
+
+    private func enrol(userID: String, _ connections: Int, _ remains: Remains) {
+      signIn(
+        SignedInUser(member: Member(userID: userID), watchlist: []), socketID: "", request: 0,
+        connections: connections, isNews: remains != .lost)
+    }
+
+    /// Those who left while Redis could not be told. Where it was emptied they are counted in once more, and out when all
+    /// nodes are back: then it is known who was the last one. Else they are counted out with the former id.
+    private func enrolDepartures(_ remains: Remains) {
+      guard remains == .lost else {
+        departures = RedisDepartures()
+        return
+      }
+      for departure in departures.subscriptions {
+        send("SADD", [keys.channels(of: id), Array(departure.channel.utf8)])
+        rejoin(departure.channel, as: departure.member, connections: 1, remains)
+      }
+      for userID in departures.users { enrol(userID: userID, 1, remains) }
+    }
+
+    private func rejoin(
+      _ name: String, as member: Member?, connections: Int, _ remains: Remains
+    ) {
+      join(name, as: member, socketID: "", request: 0, connections: connections) {
+        [weak self] result in
+        // Where nobody was told that they had gone, nobody is told that they have come.
+        guard remains == .cleanedUp, let self, case .success(.array(let values)) = result,
+          values.count == 3
+        else { return }
+        noteJoined(
+          name, as: member, isFirst: values[0] == .integer(1), isNew: values[1] == .integer(1))
+      }
+    }
+
+    private func waitingSignIns(of userID: String) -> Int {
+      requests.values.count {
+        if case .signIn(let user, _, _) = $0 { user.id.isSame(as: userID) } else { false }
+      }
+    }
+
+    // MARK: After a loss
+
+    /// All others have registered too: counts out who left meanwhile, and asks for the members of all channels, to
+    /// compare them with what the sockets here know.
+    func settle() {
+      let left = departures
+      departures = RedisDepartures()
+      for departure in left.subscriptions {
+        countOut(departure)
+        if channels[departure.channel] == nil {
+          send("SREM", [keys.channels(of: id), Array(departure.channel.utf8)])
+        }
+      }
+      for userID in left.users { signOut(userID, connections: 1, from: id) }
+      for name in channels.names where channels[name]?.known != nil {
+        join(name, as: Member(userID: ""), socketID: "", request: -1, connections: 0)
+      }
+    }
+
+    /// Tells the sockets here how the members differ from what they were told before Redis was lost.
+    func compare(_ fields: [String], _ channel: RedisChannel, at now: Instant) {
+      guard fields.count >= 7, let known = channel.known else { return }
+      let name = fields[1]
+      let present = Self.members(fields)
+      for member in present.members where !known.contains(member.userID) {
+        channel.known?.insert(member.userID)
+        receiver?.deliver(
+          .channel(
+            name, SharedFrame(setup.text.memberAdded(channel: name, member: member)), except: nil),
+          at: now)
+      }
+      for userID in known.sorted where present[userID] == nil {
+        removed(
+          userID, from: name,
+          setup.text.memberRemoved(channel: name, userID: .string(userID)), at: now)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,118 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// `serve --redis --webhook`: each change of several servers is told once, whatever Redis has forgotten.
+@Suite(
+  "serve --redis: webhooks, with a real redis-server", .runsPrograms,
+  .enabled(if: RedisProgram.isInstalled))
+struct ServeRedisHooksTests {
+  private let redis: RedisProgram
+  private let receiver: ChildProgram
+  private let hook: [String]
+
+  init() throws {
+    redis = try RedisProgram()
+    let file = TemporaryFolder.shared.file("hook-port")
+    receiver = try PusherCLI.start(
+      ["webhook", "listen", "--listen", "127.0.0.1:0", "--port-file", file],
+      environment: ["PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_SECRET": "local-secret"])
+    hook = [
+      "--webhook", "http://127.0.0.1:\(try receiver.port(in: file))/", "--webhook-delay", "1ms",
+    ]
+  }
+
+  private func server(_ options: String...) throws -> LocalServer {
+    let server = try LocalServer(options: ["--redis", redis.url] + hook + options)
+    try awaitRedis(server)
+    return server
+  }
+
+  private func awaitRedis(_ server: LocalServer) throws {
+    try waitUntil("the API answers") {
+      try server.trigger("probe", "probe", "{}").ending == .exited(0)
+    }
+  }
+
+  /// A member of presence-room; comes back once subscribed.
+  private func member(_ server: LocalServer, _ user: String) throws -> ChildProgram {
+    try server.subscribe(["presence-room"], "-L", "--user-id", user, "--reconnect", "never")
+  }
+
+  /// Has a member leave, and waits for its end.
+  private func leave(_ member: ChildProgram) throws {
+    member.send(SIGTERM)
+    try member.wait()
+  }
+
+  /// What the next webhooks tell, as many as this.
+  private func told(_ count: Int) throws -> [String] {
+    try receiver.lines(count).map { line in
+      let value = try JSONParser.parse(line)
+      return [value["event"]?.text, value["user_id"]?.text].compactMap { $0 }.joined(
+        separator: " ")
+    }
+  }
+
+  /// Has a channel come and go: what is told before that was all.
+  private func toldUntilMark(_ server: LocalServer) throws -> [String] {
+    let mark = try server.subscribe(["mark"], "-L")
+    var events: [String] = []
+    while true {
+      let line = try receiver.line()
+      if line.contains(#""mark""#) { break }
+      let value = try JSONParser.parse(line)
+      events.append(
+        [value["event"]?.text, value["user_id"]?.text].compactMap { $0 }.joined(separator: " "))
+    }
+    try leave(mark)
+    #expect(try receiver.line().contains("channel_vacated"))
+    return events
+  }
+
+  @Test func `whoever leaves an emptied Redis is told as gone, once, and nobody as having come`()
+    throws
+  {
+    let servers = try (0..<2).map { _ in try server() }
+    let first = try member(servers[0], "a")
+    #expect(try told(2) == ["channel_occupied", "member_added a"])
+    let second = try member(servers[1], "b")
+    #expect(try told(1) == ["member_added b"])
+    try redis.command("FLUSHALL")
+    try leave(second)
+    #expect(try told(1) == ["member_removed b"])
+    for server in servers { try awaitRedis(server) }
+    #expect(try toldUntilMark(servers[0]) == [])
+    try leave(first)
+    #expect(Set(try told(2)) == ["member_removed a", "channel_vacated"])
+    #expect(try toldUntilMark(servers[1]) == [])
+  }
+
+  @Test func `who leaves the last while Redis is gone is told when it is back`() throws {
+    let server = try server()
+    let member = try member(server, "a")
+    #expect(try told(2) == ["channel_occupied", "member_added a"])
+    try redis.kill()
+    #expect(try server.errorLine(containing: "redis").contains("lost"))
+    try leave(member)
+    try redis.restart()
+    #expect(Set(try told(2)) == ["member_removed a", "channel_vacated"])
+    #expect(try toldUntilMark(server) == [])
+  }
+
+  @Test func `members of a server that was taken for dead are told as gone, then as new`() throws {
+    let servers = try (0..<2).map { _ in try server() }
+    let watcher = try member(servers[0], "a")
+    #expect(try told(2) == ["channel_occupied", "member_added a"])
+    let member = try member(servers[1], "b")
+    #expect(try told(1) == ["member_added b"])
+    servers[1].signal(SIGSTOP)
+    #expect(try told(1) == ["member_removed b"])
+    servers[1].signal(SIGCONT)
+    #expect(try told(1) == ["member_added b"])
+    #expect(try toldUntilMark(servers[0]) == [])
+    let lines = try watcher.lines(3)
+    #expect(lines.map { $0.contains("member_removed") } == [false, true, false], "\(lines)")
+    try leave(member)
+  }
+}
