@@ -1,22 +1,11 @@
 package import PusherCore
 
-extension NodeGroup {
-  /// Nodes for these apps.
-  package convenience init(
-    _ applications: [Application], limits: ServerLimits, service: PusherService, dialect: Dialect,
-    count: Int
-  ) {
-    self.init(
-      applications.map {
-        AppSetup($0, limits: limits, service: service, dialect: dialect)
-      }, count: count)
-  }
-}
-
 /// The apps of a server, found by key for sockets and by id for API calls.
 package final class Applications {
   /// One hub an app.
-  package let hubs: [Hub]
+  package private(set) var hubs: [Hub] = []
+  /// Those of apps that are not served any more, until all sockets have left.
+  private(set) var leaving: [Hub] = []
   package let limits: ServerLimits
   /// "" or a path that begins with a slash, before `/app` and `/apps`.
   let pathPrefix: String
@@ -24,47 +13,75 @@ package final class Applications {
   let dialect: Dialect
   private var hubsByKey = NameTable<Hub>()
   private var hubsByID = NameTable<Hub>()
-  /// The places of the hubs among the nodes of this process, in their order.
-  let nodes: [LocalNode]
+  /// The places of all hubs among the nodes of this process.
+  private var nodes: [LocalNode] = []
+  private var flush: () -> Void = {}
   private var random: any RandomNumberGenerator
 
-  /// Apps with distinct ids and keys; of two alike the first counts.
+  /// Apps with distinct ids and keys, on the only node of each; of two alike the first counts.
   ///
-  /// - Parameters:
-  ///   - random: Draws the socket ids.
-  ///   - group: The nodes of the process, with the same apps; `nil` for a node that is alone.
-  ///   - index: Which of them this one is.
+  /// - Parameter random: Draws the socket ids.
   package convenience init(
     _ applications: [Application], limits: ServerLimits = ServerLimits(), pathPrefix: String = "",
     service: PusherService = .pusher, dialect: Dialect = .pusher,
-    random: any RandomNumberGenerator, group: NodeGroup? = nil, node index: Int = 0
+    random: any RandomNumberGenerator
   ) {
+    self.init(
+      limits: limits, pathPrefix: pathPrefix, dialect: dialect,
+      text: MessageText(service: service, dialect: dialect), random: random)
     let setups = applications.map {
       AppSetup($0, limits: limits, service: service, dialect: dialect)
     }
-    let apps = group?.apps ?? setups.map { $0.app() }
-    let nodes = apps.map { LocalNode($0, index: index) }
-    self.init(
-      setups, places: nodes, nodes: nodes, limits: limits, pathPrefix: pathPrefix,
-      dialect: dialect, text: MessageText(service: service, dialect: dialect), random: random)
+    renew(setups) { LocalNode(LocalApp($0)) }
   }
 
-  /// Hubs with these places among their nodes.
-  init(
-    _ setups: [AppSetup], places: [any HubNode], nodes: [LocalNode] = [], limits: ServerLimits,
-    pathPrefix: String, dialect: Dialect, text: MessageText, random: any RandomNumberGenerator
+  /// No apps yet.
+  package init(
+    limits: ServerLimits, pathPrefix: String, dialect: Dialect, text: MessageText,
+    random: any RandomNumberGenerator
   ) {
     self.limits = limits
     self.pathPrefix = pathPrefix
     self.random = random
     self.dialect = dialect
     self.text = text
-    self.nodes = nodes
-    hubs = zip(setups, places).map { Hub($0, node: $1) }
+  }
+
+  /// Serves these apps from now on; answers the hubs of those that are gone.
+  ///
+  /// - Parameter place: The place of a new app's hub among its nodes. An app that is there already keeps its hub.
+  @discardableResult
+  func renew(_ setups: [AppSetup], place: (AppSetup) -> any HubNode) -> [Hub] {
+    let former = hubs
+    hubs = setups.map { setup in
+      guard let hub = former.first(where: { $0.application.id.isSame(as: setup.application.id) })
+      else { return Hub(setup, node: place(setup)) }
+      hub.adopt(setup)
+      return hub
+    }
+    let gone = former.filter { hub in !hubs.contains { $0 === hub } }
+    leaving += gone
+    (hubsByKey, hubsByID) = (NameTable(), NameTable())
     for hub in hubs.reversed() {
       hubsByKey[hub.application.key] = hub
       hubsByID[hub.application.id] = hub
     }
+    findNodes()
+    return gone
+  }
+
+  /// Forgets the hubs of apps that are gone and have no sockets any more; answers them.
+  func forgetDeserted() -> [Hub] {
+    let deserted = leaving.filter(\.isDeserted)
+    guard !deserted.isEmpty else { return [] }
+    leaving.removeAll { hub in deserted.contains { $0 === hub } }
+    findNodes()
+    return deserted
+  }
+
+  private func findNodes() {
+    nodes = (hubs + leaving).compactMap { $0.node as? LocalNode }
+    for node in nodes { node.flush = flush }
   }
 
   package func hub(key: String) -> Hub? { hubsByKey[key] }
@@ -78,7 +95,8 @@ package final class Applications {
 
   /// Has `flush` called between portions of what other nodes have brought.
   package func flushPortions(by flush: @escaping () -> Void) {
-    for node in nodes { node.flush = flush }
+    self.flush = flush
+    findNodes()
   }
 
   /// How many sockets all apps have together, on all nodes of this process.

@@ -148,14 +148,7 @@ extension Hub {
     service: PusherService = .pusher, dialect: Dialect = .pusher
   ) {
     let setup = AppSetup(application, limits: limits, service: service, dialect: dialect)
-    self.init(setup, node: LocalNode(setup.app()))
-  }
-
-  /// A hub of an app with a place among its nodes.
-  convenience init(_ setup: AppSetup, node: any HubNode) {
-    self.init(
-      application: setup.application, limits: setup.limits, text: setup.text,
-      naming: setup.naming, node: node)
+    self.init(setup, node: LocalNode(LocalApp(setup)))
   }
 }
 

@@ -11,7 +11,8 @@ struct CachedEvents {
     let expiry: Instant?
   }
 
-  private let limit: Int
+  /// How many channels are kept; fewer count from the next event.
+  var limit: Int
   private let lifetime: Duration?
   /// In the order in which the channels were first cached; the oldest goes when there are too many.
   private var events = OrderedTable<Event>()
@@ -31,10 +32,9 @@ struct CachedEvents {
   mutating func store(name: String, data: JSONValue, for channel: String, at now: Instant) {
     guard limit > 0 else { return }
     events[channel] = Event(name: name, data: data, expiry: lifetime.map(now.advanced))
-    guard events.count > limit, let oldest = events.elements.first(where: { _ in true }) else {
-      return
+    while events.count > limit, let oldest = events.elements.first(where: { _ in true }) {
+      events[oldest.name] = nil
     }
-    events[oldest.name] = nil
   }
 }
 

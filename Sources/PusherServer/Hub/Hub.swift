@@ -5,31 +5,35 @@ package import PusherCore
 /// It has no socket and no clock: sessions take its messages, ``takeLog()`` returns what happened. It belongs to one
 /// thread.
 package final class Hub {
-  package let application: Application
-  let text: MessageText
-  let limits: ServerLimits
+  package private(set) var application: Application
+  /// Those of the app where it has its own.
+  private(set) var limits: ServerLimits
+  private(set) var text: MessageText
   /// Who is where on all nodes, and the way to them.
   let node: any HubNode
-  private let naming: any ChannelNaming
+  private var naming: any ChannelNaming
   private var sessions = NameTable<any HubSession>()
   private var channels = NameTable<HubChannel>()
   var users = SignedInUsers()
   private var events: [ServerLogEvent] = []
 
-  /// - Parameters:
-  ///   - limits: Those of the app where it has its own.
-  ///   - node: Its place among the nodes, which serves this hub alone.
-  init(
-    application: Application, limits: ServerLimits, text: MessageText, naming: any ChannelNaming,
-    node: any HubNode
-  ) {
-    self.application = application
-    self.limits = limits
-    self.text = text
-    self.naming = naming
+  /// A hub of an app, with a place among its nodes, which serves this hub alone.
+  init(_ setup: AppSetup, node: any HubNode) {
+    (application, limits) = (setup.application, setup.limits)
+    (text, naming) = (setup.text, setup.naming)
     self.node = node
     node.receiver = self
   }
+
+  /// The app has other settings from now on; its sockets stay.
+  func adopt(_ setup: AppSetup) {
+    (application, limits) = (setup.application, setup.limits)
+    (text, naming) = (setup.text, setup.naming)
+    node.adopt(setup)
+  }
+
+  /// Whether all its sockets have left, and on all nodes of this process.
+  var isDeserted: Bool { sessions.isEmpty && node.isDeserted }
 
   /// How many sockets all nodes have.
   package var connectionCount: Int { node.connectionCount }

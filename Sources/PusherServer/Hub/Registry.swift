@@ -56,6 +56,9 @@ protocol Registry: AnyObject {
   /// Takes what comes for the sockets here.
   var receiver: (any BusReceiver)? { get set }
 
+  /// The app has other settings from now on.
+  func adopt(_ setup: AppSetup)
+
   func connect(_ socketID: String)
   func disconnect(_ socketID: String)
   /// Whether a socket is connected to any node.
@@ -64,6 +67,8 @@ protocol Registry: AnyObject {
   var connectionCount: Int { get }
   /// How many of them this process has.
   var ownConnectionCount: Int { get }
+  /// Whether no node of this process has a socket that it was told of.
+  var isDeserted: Bool { get }
   /// How many channels somebody is subscribed to.
   var channelCount: Int { get }
 

@@ -6,10 +6,7 @@ internal import PusherCore
 struct AppState {
   private(set) var messages: [BusMessage] = []
   private(set) var notices: [WebhookNotice] = []
-  private let application: Application
-  private let limits: ServerLimits
-  private let text: MessageText
-  private let naming: any ChannelNaming
+  private var setup: AppSetup
   /// How many nodes there are.
   private let nodes: Int
   private var sockets = NameSet()
@@ -21,19 +18,31 @@ struct AppState {
   private var eventQuota: SecondQuota
   private var byteQuota: SecondQuota
 
-  init(
-    _ application: Application, limits: ServerLimits, text: MessageText,
-    naming: any ChannelNaming, nodes: Int
-  ) {
-    self.application = application
-    self.limits = limits
-    self.text = text
-    self.naming = naming
+  init(_ setup: AppSetup, nodes: Int) {
+    self.setup = setup
     self.nodes = nodes
-    cache = CachedEvents(limit: limits.cachedEvents, lifetime: limits.cacheLifetime)
-    eventQuota = SecondQuota(application.limits.eventsPerSecond)
-    byteQuota = SecondQuota(application.limits.bytesPerSecond)
+    cache = CachedEvents(limit: setup.limits.cachedEvents, lifetime: setup.limits.cacheLifetime)
+    eventQuota = SecondQuota(setup.application.limits.eventsPerSecond)
+    byteQuota = SecondQuota(setup.application.limits.bytesPerSecond)
   }
+
+  /// The app is another one from now on; those who are there stay.
+  mutating func adopt(_ new: AppSetup) {
+    let (former, limits) = (application.limits, new.application.limits)
+    setup = new
+    cache.limit = new.limits.cachedEvents
+    if limits.eventsPerSecond != former.eventsPerSecond {
+      eventQuota = SecondQuota(limits.eventsPerSecond)
+    }
+    if limits.bytesPerSecond != former.bytesPerSecond {
+      byteQuota = SecondQuota(limits.bytesPerSecond)
+    }
+  }
+
+  private var application: Application { setup.application }
+  private var limits: ServerLimits { setup.limits }
+  private var text: MessageText { setup.text }
+  private var naming: any ChannelNaming { setup.naming }
 
   // MARK: Sockets
 

@@ -32,15 +32,12 @@ final class LocalApp: Sendable {
   let text: MessageText
   private let state: Locked<AppOnNodes>
 
-  init(
-    _ application: Application, limits: ServerLimits, text: MessageText,
-    naming: any ChannelNaming, nodes: Int = 1
-  ) {
-    (self.nodes, self.text) = (nodes, text)
-    let app = AppState(application, limits: limits, text: text, naming: naming, nodes: nodes)
+  /// The app on so many nodes of this process.
+  init(_ setup: AppSetup, nodes: Int = 1) {
+    (self.nodes, text) = (nodes, setup.text)
     state = Locked(
       AppOnNodes(
-        app: app, queues: Array(repeating: MessageQueue(), count: nodes),
+        app: AppState(setup, nodes: nodes), queues: Array(repeating: MessageQueue(), count: nodes),
         wakeUps: Array(repeating: nil, count: nodes)))
   }
 

@@ -97,6 +97,10 @@ extension LocalNode: Bus {
 }
 
 extension LocalNode: Registry {
+  func adopt(_ setup: AppSetup) {
+    _ = app.change(by: index) { $0.adopt(setup) }
+  }
+
   func connect(_ socketID: String) {
     _ = app.change(by: index) { $0.connect(socketID) }
   }
@@ -108,6 +112,7 @@ extension LocalNode: Registry {
   func hasSocket(_ socketID: String) -> Bool { app.ask { $0.hasSocket(socketID) } }
   var connectionCount: Int { app.ask { $0.connectionCount } }
   var ownConnectionCount: Int { connectionCount }
+  var isDeserted: Bool { connectionCount == 0 }
   var channelCount: Int { app.ask { $0.channelCount } }
 
   func join(

@@ -11,6 +11,10 @@ package final class NodeGroup: Sendable {
     var queuedBytes: [Int]
     /// What wakes each node.
     var wakeUps: [WakeUp?]
+    /// The nodes that have ended.
+    var ended: Set<Int> = []
+    /// In the order of the server's apps.
+    var apps: [(id: String, app: LocalApp)] = []
   }
 
   /// Bytes of an app that may wait for a node; others wait then before they bring more.
@@ -22,17 +26,35 @@ package final class NodeGroup: Sendable {
 
   /// How many nodes there are.
   package let count: Int
-  /// In the order of the server's apps.
-  let apps: [LocalApp]
   private let state: Locked<GroupRecord>
 
-  init(_ setups: [AppSetup], count: Int) {
+  package init(count: Int) {
     self.count = count
-    apps = setups.map { $0.app(nodes: count) }
     state = Locked(
       GroupRecord(
         queuedBytes: Array(repeating: 0, count: count),
         wakeUps: Array(repeating: nil, count: count)))
+  }
+
+  private var apps: [LocalApp] { state.withLock { $0.apps.map(\.app) } }
+
+  /// The apps for these setups, in their order: those of the same ids as before, and new ones. The others are served no
+  /// more.
+  func renew(_ setups: [AppSetup]) -> [LocalApp] {
+    state.withLock { state in
+      let former = state.apps
+      state.apps = setups.map { setup in
+        let id = setup.application.id
+        if let same = former.first(where: { $0.id.isSame(as: id) }) { return same }
+        let app = LocalApp(setup, nodes: count)
+        for (node, wakeUp) in state.wakeUps.enumerated() {
+          if let wakeUp { app.wake(node, with: wakeUp) }
+        }
+        for node in state.ended { app.end(node) }
+        return (id, app)
+      }
+      return state.apps.map(\.app)
+    }
   }
 
   /// A node lives from now on, and is woken with this.
@@ -43,6 +65,7 @@ package final class NodeGroup: Sendable {
 
   /// A node has ended: nothing waits for it any more.
   func end(_ node: Int) {
+    _ = state.withLock { $0.ended.insert(node) }
     for app in apps { app.end(node) }
     note(queuedBytes: 0, of: node)
   }

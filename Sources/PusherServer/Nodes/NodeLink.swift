@@ -2,8 +2,10 @@ internal import PusherCore
 
 /// What connects a server with nodes of other processes.
 protocol NodeLink: AnyObject {
-  /// The places of the apps' hubs, in the order of the apps.
-  var places: [any HubNode] { get }
+  /// The place of an app's hub; that of a former hub of the app, if it has not been given up.
+  func place(for setup: AppSetup) -> any HubNode
+  /// An app is not served any more, and all its sockets have left.
+  func giveUp(_ place: any HubNode)
   /// Why the others cannot be reached; `nil` while they can.
   var failure: String? { get }
   /// Takes leave of the others, and calls `done` when they can know it, at once where they cannot be reached.

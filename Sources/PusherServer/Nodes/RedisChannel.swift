@@ -55,6 +55,8 @@
     var subscriptions: [Subscription] = []
     /// The users of sign-ins, once for each connection.
     var users: [String] = []
+
+    var isEmpty: Bool { subscriptions.isEmpty && users.isEmpty }
   }
 
   /// Which of the published messages Redis has taken.

@@ -5,39 +5,59 @@
   ///
   /// It belongs to its loop's thread.
   final class RedisCluster: NodeLink {
-    private let nodes: [RedisNode]
-    private(set) var failure: String?
+    private var nodes: [RedisNode] = []
+    private var loss: String?
     private let link: RedisLink
+    private let database: Int
+    private var random = SecureRandom.generator
     private let loop: EventLoop
     private let log: (ServerLogEvent) -> Void
     private var hasTold = false
+    private var nextSign: Instant
+    /// How often a node that waits for others looks for them.
+    private static let gatheringPause = Duration.milliseconds(200)
     private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.beat() }
 
     init(
-      _ setups: [AppSetup], _ settings: RedisSettings, trust: TLSEnvironment, loop: EventLoop,
+      _ settings: RedisSettings, trust: TLSEnvironment, loop: EventLoop,
       log: @escaping (ServerLogEvent) -> Void
     ) {
       var policy = RedisPolicy()
       policy.trust = trust
       let link = RedisLink(settings: settings, policy: policy, loop: loop)
       (self.link, self.loop, self.log) = (link, loop, log)
-      var random = SecureRandom.generator
-      nodes = setups.map { setup in
-        RedisNode(
-          setup, link: link, database: settings.database, loop: loop,
-          newID: {
-            String(random.next(), radix: 16) + String(random.next(), radix: 16)
-          }, log: log)
-      }
-      failure = "not connected yet"
+      database = settings.database
+      nextSign = loop.now.advanced(by: RedisNode.beat)
+      loss = "not connected yet"
       link.onMessage = { [weak self] channel, payload in self?.take(channel, payload) }
       link.onChange = { [weak self] in self?.changed($0) }
       loop.add(timer)
-      timer.deadline = loop.now.advanced(by: RedisNode.beat)
+      timer.deadline = nextSign
       link.start()
     }
 
-    var places: [any HubNode] { nodes }
+    var failure: String? {
+      loss ?? (nodes.contains { $0.gathering != nil } ? "waiting for the other servers" : nil)
+    }
+
+    func place(for setup: AppSetup) -> any HubNode {
+      let id = setup.application.id
+      if let node = nodes.first(where: { $0.setup.application.id.isSame(as: id) }) { return node }
+      let node = RedisNode(
+        setup, link: link, database: database, loop: loop,
+        newID: { [unowned self] in
+          String(random.next(), radix: 16) + String(random.next(), radix: 16)
+        }, log: log)
+      node.onGathering = { [weak self] in self?.hurry() }
+      nodes.append(node)
+      if link.isUp { node.register() }
+      return node
+    }
+
+    func giveUp(_ place: any HubNode) {
+      for node in nodes where node === place { node.resign() }
+      nodes.removeAll { $0 === place }
+    }
 
     private func take(_ channel: [UInt8], _ payload: [UInt8]) {
       for node in nodes where node.keys.has(channel) { return node.take(payload) }
@@ -46,12 +66,12 @@
     private func changed(_ state: RedisLink.State) {
       switch state {
       case .up:
-        failure = nil
+        loss = nil
         hasTold = false
         for node in nodes { node.register() }
         log(.busBack)
       case .down(let reason, _):
-        failure = "\(reason)"
+        loss = "\(reason)"
         for node in nodes { node.lose() }
         if !hasTold { log(.busLost(reason: "\(reason)")) }
         hasTold = true
@@ -60,8 +80,18 @@
 
     private func beat() {
       let now = loop.now
-      for node in nodes { node.giveSign(at: now) }
-      timer.deadline = now.advanced(by: RedisNode.beat)
+      if nextSign <= now {
+        nextSign = now.advanced(by: RedisNode.beat)
+        for node in nodes { node.giveSign(at: now) }
+      }
+      for node in nodes { node.gather(at: now) }
+      timer.deadline = nextSign
+      if nodes.contains(where: { $0.gathering != nil }) { hurry() }
+    }
+
+    /// A node waits for others: has it look again soon.
+    private func hurry() {
+      timer.deadline = min(nextSign, loop.now.advanced(by: Self.gatheringPause))
     }
 
     /// Takes leave of the other nodes, and calls `done` when Redis has heard it, at once where it is not there.

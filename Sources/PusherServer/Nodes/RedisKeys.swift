@@ -43,6 +43,8 @@
 
     /// All nodes.
     var nodes: [UInt8] { name("nodes") }
+    /// Those that have put into Redis what they have.
+    var enrolled: [UInt8] { name("nodes:enrolled") }
     /// The lease of a node, which holds how many sockets it has.
     func lease(_ node: String) -> [UInt8] { name("node:", node) }
     /// The channels that a node may have subscribers on.

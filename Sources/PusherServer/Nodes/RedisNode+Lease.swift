@@ -17,11 +17,7 @@
 
     /// Tells that it is alive, and looks who is not.
     func giveSign(at now: Instant) {
-      guard isReady else { return }
-      if let time = comparesAt, time <= now {
-        comparesAt = nil
-        settle()
-      }
+      guard isRegistered else { return }
       let generation = generation
       link.run(
         RedisScripts.beat, keys: [keys.lease(id)],
@@ -31,8 +27,15 @@
         // The others have counted this node as gone, and told its members so; or Redis was emptied.
         if case .success(.integer(0)) = result { self?.noticeLoss(since: generation) }
       }
+      lookForOthers()
+    }
+
+    /// Asks who the others are, and whether they are alive.
+    func lookForOthers() {
+      let generation = generation
       link.send(RedisCommand([Array("SMEMBERS".utf8), keys.nodes])) { [weak self] result in
-        guard let self, case .success(.array(let values)) = result else { return }
+        guard let self, case .success(.array(let values)) = result, self.generation == generation
+        else { return }
         let others = values.compactMap(\.content).map { String(decoding: $0, as: UTF8.self) }
           .filter { $0 != self.id }
         look(at: others)
@@ -41,30 +44,36 @@
 
     private func look(at others: [String]) {
       guard !others.isEmpty else {
-        otherConnections = 0
+        (otherConnections, nodeCount) = (0, 1)
         return
       }
       link.send(RedisCommand([Array("MGET".utf8)] + others.map(keys.lease))) { [weak self] result in
         guard let self, case .success(.array(let leases)) = result, leases.count == others.count
         else { return }
-        var connections = 0
+        var (connections, count) = (0, 1)
         for (node, lease) in zip(others, leases) {
           if let content = lease.content {
             connections += Int(String(decoding: content, as: UTF8.self)) ?? 0
+            count += 1
           } else {
             reap(node)
           }
         }
-        otherConnections = connections
+        (otherConnections, nodeCount) = (connections, count)
       }
     }
 
     /// The server ends, and all its sockets have left.
     func resign() {
-      guard isReady else { return }
-      isReady = false
+      guard isRegistered else { return }
+      let isAllCounted = isReady && requests.isEmpty && departures.isEmpty
+      (isRegistered, isReady) = (false, false)
+      guard isAllCounted else {
+        // What is counted for sockets that have left meanwhile is left to another node.
+        return send("DEL", [keys.lease(id)])
+      }
       send("DEL", [keys.lease(id), keys.channels(of: id), keys.users(of: id)])
-      send("SREM", [keys.nodes, Array(id.utf8)])
+      for set in [keys.nodes, keys.enrolled] { send("SREM", [set, Array(id.utf8)]) }
     }
 
     // MARK: Those that are gone
@@ -99,7 +108,7 @@
         }
         // Last, so that another node begins again where this one was stopped.
         send("DEL", [keys.channels(of: node)])
-        send("SREM", [keys.nodes, Array(node.utf8)])
+        for set in [keys.nodes, keys.enrolled] { send("SREM", [set, Array(node.utf8)]) }
       }
     }
 

@@ -16,8 +16,8 @@
     /// Redis cannot be reached: sockets stay, and what they ask for waits.
     func lose() {
       generation += 1
-      isReady = false
-      comparesAt = nil
+      (isRegistered, isReady) = (false, false)
+      gathering = nil
       line = RedisQueue()
       for channel in channels.elements { channel.forgetLink() }
     }
@@ -37,8 +37,9 @@
         if left == 0 { askForRemains() }
       }
       link.subscribe(keys.answers(id), heard)
-      link.subscribe(keys.usersBus, heard)
       for name in names { link.subscribe(keys.bus(name), heard) }
+      // Last, since others count the nodes that listen to it.
+      link.subscribe(keys.usersBus, heard)
     }
 
     /// What Redis has answered shows that it was emptied: the node registers anew, unless it has meanwhile.
@@ -48,7 +49,10 @@
 
     /// Everything is listened to; what it means depends on what Redis still knows.
     private func askForRemains() {
-      guard let registeredID else { return enrol(.intact) }
+      guard let registeredID else {
+        enrol(.intact)
+        return takePart()
+      }
       let generation = generation
       var isGone = false
       link.send(RedisCommand([Array("EXISTS".utf8), keys.gone(registeredID)])) { result in
@@ -59,11 +63,17 @@
         guard let self, self.generation == generation, case .success(let reply) = result else {
           return
         }
-        enrol(isGone ? .cleanedUp : reply == .integer(1) ? .intact : .lost)
+        let remains: Remains = isGone ? .cleanedUp : reply == .integer(1) ? .intact : .lost
+        enrol(remains)
+        // Where Redis was emptied, only this node knows how many there were.
+        gathering = RedisGathering(
+          until: loop.now.advanced(by: Self.lease), count: remains == .lost ? nodeCount : nil)
+        gather(at: loop.now)
+        onGathering()
       }
     }
 
-    /// From here on commands are taken in their order.
+    /// Puts what the node has into Redis.
     private func enrol(_ remains: Remains) {
       registeredID = id
       send(
@@ -77,12 +87,11 @@
         if connections > 0 { enrol(userID: userID, connections, remains) }
       }
       enrolDepartures(remains)
-      isReady = true
-      for (number, request) in requests.sorted(by: { $0.key < $1.key }) { send(request, number) }
       for former in formerIDs { reap(former) }
       formerIDs = []
-      // By then all other nodes have registered too, or are counted as gone.
-      comparesAt = loop.now.advanced(by: Self.lease + Self.beat)
+      send("SADD", [keys.enrolled, Array(id.utf8)])
+      send("PUBLISH", [keys.usersBus, RedisFields.encode(["n", id])])
+      isRegistered = true
     }
 
     private func enrol(_ name: String, _ remains: Remains) {
@@ -137,11 +146,39 @@
       }
     }
 
-    // MARK: After a loss
+    // MARK: The others
 
-    /// All others have registered too: counts out who left meanwhile, and asks for the members of all channels, to
-    /// compare them with what the sockets here know.
-    func settle() {
+    /// Looks whether the others are back after a loss; before, nothing is published that they would miss, and nobody is
+    /// told how things stand.
+    func gather(at now: Instant) {
+      guard let gathering else { return }
+      let generation = generation
+      var counts: [Int] = []
+      let note = { [weak self] (result: Result<RedisReply, RedisFailure>) in
+        guard let self, self.generation == generation, self.gathering != nil else { return }
+        check(result)
+        counts.append(result.count)
+        guard counts.count == 3 else { return }
+        let wanted = gathering.count ?? counts[0]
+        if counts[1...].allSatisfy({ $0 >= wanted }) || gathering.end <= now { takePart() }
+      }
+      link.send(RedisCommand([Array("SCARD".utf8), keys.nodes]), note)
+      link.send(RedisCommand([Array("SCARD".utf8), keys.enrolled]), note)
+      link.send(
+        RedisCommand([Array("PUBSUB".utf8), Array("NUMSUB".utf8), keys.usersBus]), note)
+    }
+
+    /// From here on sockets get answers, and events are published.
+    private func takePart() {
+      gathering = nil
+      isReady = true
+      settle()
+      for (number, request) in requests.sorted(by: { $0.key < $1.key }) { send(request, number) }
+    }
+
+    /// Counts out who left meanwhile, and asks for the members of all channels, to compare them with what the sockets
+    /// here know.
+    private func settle() {
       let left = departures
       departures = RedisDepartures()
       for departure in left.subscriptions {
@@ -172,6 +209,30 @@
         removed(
           userID, from: name,
           setup.text.memberRemoved(channel: name, userID: .string(userID)), at: now)
+      }
+    }
+  }
+
+  /// A node's wait for the others, after a loss.
+  struct RedisGathering {
+    /// Who is not back by then is gone.
+    let end: Instant
+    /// How many nodes are wanted; `nil` for those that Redis knows.
+    let count: Int?
+
+    init(until end: Instant, count: Int?) {
+      (self.end, self.count) = (end, count)
+    }
+  }
+
+  extension Result<RedisReply, RedisFailure> {
+    /// A number, or the one that stands last in a list.
+    fileprivate var count: Int {
+      switch self {
+      case .success(.integer(let count)): Int(count)
+      case .success(.array(let values)):
+        if case .integer(let count)? = values.last { Int(count) } else { 0 }
+      case .success, .failure: 0
       }
     }
   }

@@ -14,7 +14,7 @@
     }
 
     weak var receiver: (any BusReceiver)?
-    let setup: AppSetup
+    private(set) var setup: AppSetup
     let keys: RedisKeys
     let link: RedisLink
     let loop: EventLoop
@@ -24,8 +24,16 @@
     var registeredID: String?
     /// Former names that are not cleaned up yet.
     var formerIDs: [String] = []
-    /// Whether it is registered.
+    /// Whether what it has stands in Redis, and is being added to it.
+    var isRegistered = false
+    /// Whether it takes part: it is registered, and so are the others, as far as they are there.
     var isReady = false
+    /// The others that it waits for; `nil` when it waits for none.
+    var gathering: RedisGathering?
+    /// How many nodes there were when it last looked, this one among them.
+    var nodeCount = 1
+    /// Called when it begins to wait for others, so that ``gather(at:)`` is called soon.
+    var onGathering: () -> Void = {}
     /// Counts the registrations, so that answers to an earlier one are told apart.
     var generation = 0
     var channels = NameTable<RedisChannel>()
@@ -38,8 +46,6 @@
     var line = RedisQueue<(channel: RedisChannel, action: () -> Void)>()
     private var lastRequest = 0
     private var sockets = NameSet()
-    /// When the members are asked for, since others may have changed while Redis was lost.
-    var comparesAt: Instant?
     /// How many sockets the other nodes had when they last told.
     var otherConnections = 0
     private var notices: [WebhookNotice] = []
@@ -68,6 +74,8 @@
       id = newID()
     }
 
+    func adopt(_ setup: AppSetup) { self.setup = setup }
+
     // MARK: What comes from Redis
 
     /// Takes a message of a channel that this node listens to.
@@ -88,6 +96,8 @@
       case ("w", 4):
         let except = fields[2].isEmpty ? nil : fields[2]
         deliver(.watchers(fields[1], SharedFrame(fields[3]), except: except), at: now)
+      // Whoever registers is told of itself too, and looks who is there already.
+      case ("n", 2): lookForOthers()
       case ("t", 2): deliver(.terminate(userID: fields[1]), at: now)
       case ("j", 4...): joined(Array(fields.dropFirst()), at: now)
       case ("s", 2...): signedIn(Array(fields.dropFirst()), at: now)
@@ -256,7 +266,7 @@
     func forgetIfEmpty(_ name: String) {
       guard let channel = channels[name], channel.count == 0, channel.waiting == 0 else { return }
       channels[name] = nil
-      guard isReady else { return }
+      guard isRegistered else { return }
       link.unsubscribe(keys.bus(name))
       link.send(RedisCommand([Array("SREM".utf8), keys.channels(of: id), Array(name.utf8)])) { _ in
       }
@@ -343,6 +353,8 @@
     func hasSocket(_ socketID: String) -> Bool { sockets.contains(socketID) }
     var connectionCount: Int { sockets.count + otherConnections }
     var ownConnectionCount: Int { sockets.count }
+    // The sockets of other threads are theirs.
+    var isDeserted: Bool { true }
     var channelCount: Int { channels.count }
 
     // MARK: Publishing

@@ -28,7 +28,7 @@ extension Server {
   }
 
   /// The sockets of all apps.
-  private var clients: [ClientSession] {
+  var clients: [ClientSession] {
     reception.connections.compactMap { $0.socket as? ClientSession }
   }
 

@@ -17,7 +17,7 @@ package final class Server {
   /// Whether webhooks of others may still come, so that their end must be awaited.
   private var awaitsOthers: Bool
   /// What connects it with nodes of other processes.
-  private let link: (any NodeLink)?
+  let link: (any NodeLink)?
   /// Whether it has taken leave of them, and whether that is done.
   private var resignation: (hasBegun: Bool, isDone: Bool) = (false, false)
   private var hasToldFullQueues = false
@@ -26,8 +26,10 @@ package final class Server {
   /// Ends the wait for clients, then for the receivers of webhooks, when the server stops.
   private var stopTimer: LoopTimer?
   private var isFinishingWebhooks = false
-  /// Those of the hubs, in their order; on the first node alone.
-  private var dispatchers: [WebhookDispatcher?] = []
+  /// Sends the webhooks; on the first node alone, or on each where nodes of other processes are.
+  private(set) lazy var webhooks = WebhookDesk(
+    loop: loop, policy: options.webhooks, report: { [weak self] in self?.report($0) },
+    onIdle: { [weak self] in self?.checkStopped() })
 
   /// Connections other than sockets, beyond those that ``ServerLimits/connections`` allows.
   private static let spareConnections = 256
@@ -56,7 +58,9 @@ package final class Server {
     self.log = log
     awaitsOthers = index == 0 && share.group.count > 1
     link = share.link(loop: loop, log: log)
-    applications = share.applications(node: index, places: link?.places, random: random)
+    applications = Applications(
+      limits: options.limits, pathPrefix: options.pathPrefix, dialect: options.dialect,
+      text: MessageText(service: options.service, dialect: options.dialect), random: random)
     context = SessionContext(
       dialect: options.dialect, faults: share.faults,
       outputLimit: options.limits.allOutput / share.group.count)
@@ -65,31 +69,19 @@ package final class Server {
       handed: index == 0 ? options.handedSocket : options.handedSocket?.copy(),
       tls: share.certificate,
       limit: options.limits.connections + Self.spareConnections, limits: options.limits)
-    if index == 0 || link != nil { dispatchers = try makeDispatchers() }
+    let apps = share.apps.withLock { $0 }
+    applications.renew(apps.setups) { place(for: $0, in: apps) }
+    do throws(TLSError) {
+      if sendsWebhooks { try webhooks.renew(applications.hubs) }
+    } catch {
+      throw .tls(error)
+    }
     reception.owner = self
     share.group.begin(index, loop.wakeUp)
     share.add(self)
     context.ledger.relieve = { [weak self] in self?.relieve() }
     applications.flushPortions { [weak self] in self?.flushTouched() }
     loop.beforeWait { [weak self] in self?.deliver() }
-  }
-
-  private func makeDispatchers() throws(TransportError) -> [WebhookDispatcher?] {
-    let isSecure = options.applications.contains { $0.webhooks.contains { $0.isSecure } }
-    let tls: TLSContext?
-    do throws(TLSError) {
-      tls =
-        isSecure
-        ? try TLSContext.client(TLSConfiguration(), environment: options.webhooks.trust) : nil
-    } catch {
-      throw .tls(error)
-    }
-    return options.applications.map { application in
-      WebhookDispatcher(
-        application, loop: loop, tls: tls, policy: options.webhooks,
-        report: { [weak self] in self?.report($0) },
-        onIdle: { [weak self] in self?.checkStopped() })
-    }
   }
 
   /// Has new connections get the certificate that ``ServerShare/renewCertificate()`` has read.
@@ -179,9 +171,9 @@ package final class Server {
       isFinishingWebhooks = true
       takeNotices(at: loop.now)
       setStopTimer(loop.now.advanced(by: options.webhooks.grace)) { [weak self] in self?.end() }
-      for dispatcher in dispatchers { dispatcher?.finish() }
+      webhooks.finish()
     }
-    if dispatchers.allSatisfy({ $0?.isIdle ?? true }) { end() }
+    if webhooks.isIdle { end() }
   }
 
   /// Whether the nodes of other processes know of the end, or there are none; else begins to tell them.
@@ -202,7 +194,7 @@ package final class Server {
     self.whenStopped = nil
     stopTimer.map(loop.remove)
     reception.end()
-    for dispatcher in dispatchers { dispatcher?.close() }
+    webhooks.close()
     takeLog()
     link?.close()
     share.group.end(index)
@@ -212,13 +204,14 @@ package final class Server {
   // MARK: Output
 
   /// Logs something, after the earlier notes of the hubs.
-  private func report(_ event: ServerLogEvent) {
+  func report(_ event: ServerLogEvent) {
     takeLog()
     log(event)
   }
 
   private func takeLog() {
     for hub in applications.hubs { hub.takeLog().forEach(log) }
+    for hub in applications.leaving { hub.takeLog().forEach(log) }
     if index == 0 { share.group.takeLog().forEach(log) }
   }
 
@@ -261,9 +254,8 @@ package final class Server {
   }
 
   private func takeNotices(at now: Instant) {
-    for (hub, dispatcher) in zip(applications.hubs, dispatchers) {
-      dispatcher?.take(hub.takeNotices(), at: now)
-    }
+    if !applications.leaving.isEmpty { forgetDeserted(at: now) }
+    if sendsWebhooks { webhooks.takeNotices(at: now) }
   }
 }
 

@@ -88,6 +88,19 @@ package final class ServerGroup {
     try share.renewCertificate()
   }
 
+  /// Serves these apps from now on.
+  ///
+  /// An app that has changed keeps its sockets, unless it is not enabled any more (4003). The sockets of one that is gone
+  /// are closed (4001).
+  ///
+  /// - Throws: ``TLSError`` when the webhooks cannot be sent over TLS; then nothing has changed.
+  package func renew(_ applications: [Application]) throws(TLSError) -> AppChanges {
+    try WebhookDesk.check(applications, share.options.webhooks)
+    let former = share.apps.withLock { $0.applications }
+    share.renew(applications)
+    return AppChanges(from: former, to: applications)
+  }
+
   /// Accepts nothing more, closes all sockets with 4200 and sends the webhooks that wait; `whenDone` is called then.
   ///
   /// Clients have `patience` to answer the close frame, webhooks have ``WebhookPolicy/grace``.

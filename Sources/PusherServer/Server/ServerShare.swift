@@ -13,6 +13,8 @@ final class ServerShare: Sendable {
 
   let options: ServerOptions
   let group: NodeGroup
+  /// The apps as they are now.
+  let apps: Locked<ServedApps>
   let faults = FaultScript()
   let refusals = Locked(RefusalReport())
   private let nodes = Locked<[Node]>([])
@@ -23,15 +25,22 @@ final class ServerShare: Sendable {
   /// - Throws: ``TransportError/tls(_:)`` for a certificate or key that cannot be used.
   init(_ options: ServerOptions, nodes count: Int) throws(TransportError) {
     self.options = options
-    group = NodeGroup(
-      options.applications, limits: options.limits, service: options.service,
-      dialect: options.dialect, count: count)
+    group = NodeGroup(count: count)
+    apps = Locked(Self.served(options.applications, options, group))
     do throws(TLSError) {
       tls = Locked(try Self.incomingTLS(options))
     } catch {
       throw .tls(error)
     }
     faults.add(options.faults)
+  }
+
+  private static func served(
+    _ applications: [Application], _ options: ServerOptions, _ group: NodeGroup
+  ) -> ServedApps {
+    ServedApps(
+      applications, limits: options.limits, service: options.service, dialect: options.dialect,
+      group: group)
   }
 
   private static func incomingTLS(_ options: ServerOptions) throws(TLSError) -> TLSContext? {
@@ -52,39 +61,24 @@ final class ServerShare: Sendable {
     onAll { $0.takeCertificate() }
   }
 
-  private var setups: [AppSetup] {
-    options.applications.map {
-      AppSetup($0, limits: options.limits, service: options.service, dialect: options.dialect)
-    }
-  }
-
   /// What connects a node on this loop with those of other processes; `nil` where there are none.
   func link(
     loop: EventLoop, log: @escaping (ServerLogEvent) -> Void
   ) -> (any NodeLink)? {
     #if Redis
       options.redis.map {
-        RedisCluster(setups, $0, trust: options.webhooks.trust, loop: loop, log: log)
+        RedisCluster($0, trust: options.webhooks.trust, loop: loop, log: log)
       }
     #else
       nil
     #endif
   }
 
-  /// The apps of a node, with these places among other processes' nodes, or those of this process.
-  func applications(
-    node index: Int, places: [any HubNode]?, random: any RandomNumberGenerator
-  ) -> Applications {
-    guard let places else {
-      return Applications(
-        options.applications, limits: options.limits, pathPrefix: options.pathPrefix,
-        service: options.service, dialect: options.dialect, random: random, group: group,
-        node: index)
-    }
-    return Applications(
-      setups, places: places, limits: options.limits, pathPrefix: options.pathPrefix,
-      dialect: options.dialect,
-      text: MessageText(service: options.service, dialect: options.dialect), random: random)
+  /// Serves these apps from now on, on all nodes.
+  func renew(_ applications: [Application]) {
+    let served = Self.served(applications, options, group)
+    apps.withLock { $0 = served }
+    onAll { $0.take(served) }
   }
 
   // MARK: The nodes

@@ -4,7 +4,9 @@ internal import PusherServer
 /// Runs `serve`: the local server, until a signal ends it.
 enum ServeCommand {
   /// Serves until a signal comes; the status tells why it could not begin.
-  static func run(_ settings: ServeSettings, diagnostics: Diagnostics) -> ExitStatus {
+  static func run(
+    _ settings: ServeSettings, origin: SettingsOrigin, diagnostics: Diagnostics
+  ) -> ExitStatus {
     Environment.forget(HandedSockets.variables)
     // Checked before a new descriptor could get the number of standard output.
     let descriptor = OutputDescriptor()
@@ -18,7 +20,9 @@ enum ServeCommand {
         settings.logsEvents
         ? descriptor.map { EventLog(settings, $0, loop: loop, diagnostics: diagnostics) } : nil
       do {
-        return try ServeRun(settings, log: log, loop: loop, diagnostics: diagnostics).run()
+        return try ServeRun(
+          settings, origin: origin, log: log, loop: loop, diagnostics: diagnostics
+        ).run()
       } catch TransportError.listen(let address, let reason)
         where settings.server.reusesPort && reason == SystemError.addressInUse.description
       {
@@ -32,6 +36,7 @@ enum ServeCommand {
 
 private final class ServeRun {
   private let settings: ServeSettings
+  private let origin: SettingsOrigin
   private let diagnostics: Diagnostics
   private let loop: EventLoop
   private let group: ServerGroup
@@ -49,9 +54,11 @@ private final class ServeRun {
   private static let closeTime: Duration = .milliseconds(250)
 
   init(
-    _ settings: ServeSettings, log: EventLog?, loop: EventLoop, diagnostics: Diagnostics
+    _ settings: ServeSettings, origin: SettingsOrigin, log: EventLog?, loop: EventLoop,
+    diagnostics: Diagnostics
   ) throws {
     self.settings = settings
+    self.origin = origin
     self.diagnostics = diagnostics
     self.log = log
     self.loop = loop
@@ -83,7 +90,7 @@ private final class ServeRun {
     Signals.watch(loop) { [unowned self] in
       answerQuestion()
     } onHangUp: { [unowned self] in
-      renewCertificate()
+      readAgain()
     } onSignal: { [unowned self] number in
       signal = number
       end()
@@ -111,17 +118,34 @@ private final class ServeRun {
     return status ?? log?.failure ?? .success
   }
 
-  /// SIGHUP: takes a certificate that was renewed; answers whether there is one, else the server ends.
-  private func renewCertificate() -> Bool {
-    guard let certificate = settings.server.certificateFile else { return false }
+  /// SIGHUP: takes a certificate that was renewed, and the apps; answers whether there are such files, else the server
+  /// ends.
+  private func readAgain() -> Bool {
+    guard settings.server.certificateFile != nil || origin.appsFile != nil else { return false }
     guard !server.isStopping else { return true }
+    if let certificate = settings.server.certificateFile { renewCertificate(certificate) }
+    if let file = origin.appsFile { renewApps(file) }
+    return true
+  }
+
+  private func renewCertificate(_ certificate: String) {
     do throws(TLSError) {
       try group.renewCertificate()
       diagnostics.notice("read \(certificate) again: new connections get it")
     } catch {
       diagnostics.warning("SIGHUP: \(error); the former certificate is kept")
     }
-    return true
+  }
+
+  private func renewApps(_ file: String) {
+    do {
+      let changes = try group.renew(try origin.servedApps())
+      diagnostics.notice("read \(file) again: \(changes)")
+    } catch let error as UsageError {
+      diagnostics.warning("SIGHUP: \(error.message); the apps stay as they are")
+    } catch {
+      diagnostics.warning("SIGHUP: \(error); the apps stay as they are")
+    }
   }
 
   private func end() {

@@ -175,6 +175,22 @@ extension SettingsReader {
   }
 }
 
+extension SettingsOrigin {
+  /// The file of `--apps`; `nil` without one.
+  var appsFile: String? { typed.text(.apps) }
+
+  /// The apps of that file, read again.
+  ///
+  /// - Throws: ``UsageError`` as at the start, and for standard input, which can be read once.
+  func servedApps() throws(UsageError) -> [Application] {
+    guard let path = appsFile, path != "-" else {
+      throw UsageError("--apps: standard input cannot be read again")
+    }
+    var reader = try SettingsReader(typed, environment: environment, files: .system)
+    return try reader.servedApps(path)
+  }
+}
+
 extension SettingsReader {
   /// The files with the server's certificate and its key; both, or neither.
   fileprivate func certificate() throws(UsageError) -> (String?, String?) {

@@ -7,16 +7,26 @@ final class NodeHarness {
   let nodes: [Applications]
   private(set) var clients: [HubClient] = []
   private var count = 0
+  private let group: NodeGroup
 
   init(_ nodes: Int, _ change: (inout Application) -> Void = { _ in }) {
     var application = Application.forTests()
     change(&application)
-    let group = NodeGroup(
-      [application], limits: ServerLimits(), service: .pusher, dialect: .pusher, count: nodes)
+    group = NodeGroup(count: nodes)
     self.nodes = (0..<nodes).map { index in
       Applications(
-        [application], random: SeededGenerator(seed: UInt64(index)), group: group, node: index)
+        limits: ServerLimits(), pathPrefix: "", dialect: .pusher,
+        text: MessageText(dialect: .pusher), random: SeededGenerator(seed: UInt64(index)))
     }
+    renew([application])
+  }
+
+  /// Serves these apps on all nodes; answers the hubs that leave, on each node.
+  @discardableResult
+  func renew(_ applications: [Application]) -> [[Hub]] {
+    let apps = ServedApps(
+      applications, limits: ServerLimits(), service: .pusher, dialect: .pusher, group: group)
+    return nodes.enumerated().map { index, node in node.renew(apps, node: index) }
   }
 
   func hub(_ node: Int) -> Hub { nodes[node].hubs[0] }

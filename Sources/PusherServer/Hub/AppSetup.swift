@@ -1,0 +1,16 @@
+internal import PusherCore
+
+/// An app as all its nodes serve it.
+package struct AppSetup: Sendable {
+  package let application: Application
+  /// Those of the app where it has its own.
+  let limits: ServerLimits
+  let text: MessageText
+  let naming: any ChannelNaming
+
+  init(
+    application: Application, limits: ServerLimits, text: MessageText, naming: any ChannelNaming
+  ) {
+    (self.application, self.limits, self.text, self.naming) = (application, limits, text, naming)
+  }
+}

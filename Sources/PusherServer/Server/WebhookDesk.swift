@@ -1,0 +1,104 @@
+internal import PusherCore
+
+/// Brings what a node's hubs note to the webhooks of their apps.
+final class WebhookDesk {
+  /// What is sent where, for an app.
+  private struct Place {
+    let hub: Hub
+    var application: Application
+    var dispatcher: WebhookDispatcher?
+  }
+
+  private let loop: EventLoop
+  private let policy: WebhookPolicy
+  private let report: (ServerLogEvent) -> Void
+  private let onIdle: () -> Void
+  private var places: [Place] = []
+  /// Those of apps that are gone, or have other webhooks now, until they have sent what waited.
+  private var retired: [WebhookDispatcher] = []
+  private var tls: TLSContext?
+
+  init(
+    loop: EventLoop, policy: WebhookPolicy, report: @escaping (ServerLogEvent) -> Void,
+    onIdle: @escaping () -> Void
+  ) {
+    (self.loop, self.policy, self.report, self.onIdle) = (loop, policy, report, onIdle)
+  }
+
+  /// - Throws: ``TLSError`` where apps have secure webhooks and certificates cannot be checked.
+  static func check(_ applications: [Application], _ policy: WebhookPolicy) throws(TLSError) {
+    _ = try context(applications, policy)
+  }
+
+  private static func context(
+    _ applications: [Application], _ policy: WebhookPolicy
+  ) throws(TLSError) -> TLSContext? {
+    guard applications.contains(where: { $0.webhooks.contains(where: \.isSecure) }) else {
+      return nil
+    }
+    return try TLSContext.client(TLSConfiguration(), environment: policy.trust)
+  }
+
+  /// Serves these hubs from now on, those that leave among them.
+  ///
+  /// - Throws: ``TLSError`` as ``check(_:_:)`` does; then nothing has changed.
+  func renew(_ hubs: [Hub]) throws(TLSError) {
+    if tls == nil { tls = try Self.context(hubs.map(\.application), policy) }
+    let former = places
+    places = hubs.map { hub in
+      let app = hub.application
+      guard let place = former.first(where: { $0.hub === hub }), place.application.tells(as: app)
+      else { return Place(hub: hub, application: app, dispatcher: dispatcher(app)) }
+      return place
+    }
+    for place in former where !places.contains(where: { $0.dispatcher === place.dispatcher }) {
+      retire(place)
+    }
+  }
+
+  private func dispatcher(_ application: Application) -> WebhookDispatcher? {
+    WebhookDispatcher(
+      application, loop: loop, tls: tls, policy: policy, report: report,
+      onIdle: { [weak self] in self?.noteIdle() })
+  }
+
+  private func retire(_ place: Place) {
+    guard let dispatcher = place.dispatcher else { return }
+    dispatcher.take(place.hub.takeNotices(), at: loop.now)
+    dispatcher.finish()
+    if dispatcher.isIdle { dispatcher.close() } else { retired.append(dispatcher) }
+  }
+
+  private func noteIdle() {
+    for dispatcher in retired where dispatcher.isIdle { dispatcher.close() }
+    retired.removeAll(where: \.isIdle)
+    onIdle()
+  }
+
+  /// Sends what the hubs have noted.
+  func takeNotices(at now: Instant) {
+    for place in places { place.dispatcher?.take(place.hub.takeNotices(), at: now) }
+  }
+
+  private var dispatchers: [WebhookDispatcher] { places.compactMap(\.dispatcher) + retired }
+
+  /// Whether nothing waits.
+  var isIdle: Bool { dispatchers.allSatisfy(\.isIdle) }
+
+  /// Sends all waiting and held-back notices when the server ends.
+  func finish() {
+    for dispatcher in dispatchers { dispatcher.finish() }
+  }
+
+  /// Drops the waiting webhooks.
+  func close() {
+    for dispatcher in dispatchers { dispatcher.close() }
+  }
+}
+
+extension Application {
+  /// Whether its webhooks are those of another state of the app.
+  fileprivate func tells(as other: Application) -> Bool {
+    webhooks == other.webhooks && key.isSame(as: other.key) && secret.isSame(as: other.secret)
+  }
+}

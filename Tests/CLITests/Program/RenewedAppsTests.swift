@@ -1,0 +1,121 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// SIGHUP has `serve --apps` read its file again.
+@Suite("serve --apps, read again on SIGHUP", .runsPrograms)
+struct RenewedAppsTests {
+  private let file: String
+  private let server: LocalServer
+
+  private static let first = #"{"id": "1", "key": "one", "secret": "s1"}"#
+  private static let second = #"{"id": "2", "key": "two", "secret": "s2"}"#
+
+  init() throws {
+    file = try TemporaryFolder.shared.file("apps", holding: "[\(Self.first), \(Self.second)]")
+    server = try LocalServer(options: ["--apps", file])
+  }
+
+  /// Writes the file anew, and has the server read it.
+  private func renew(_ text: String) throws {
+    try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+    server.signal(SIGHUP)
+  }
+
+  private func environment(_ app: String) -> [String: String] {
+    let key = ["1": "one", "2": "two", "3": "three"][app] ?? ""
+    return ["PUSHER_APP_ID": app, "PUSHER_APP_KEY": key, "PUSHER_APP_SECRET": "s\(app)"]
+  }
+
+  /// A subscriber of an app, once it is subscribed.
+  private func subscriber(_ app: String) throws -> ChildProgram {
+    let program = try PusherCLI.start(
+      ["subscribe", "-c", "private-x", "-L", "--reconnect", "never"] + server.address,
+      environment: environment(app))
+    for line in try program.lines(2) {
+      guard line.contains("established") || line.contains("succeeded") else {
+        throw Unexpected(line)
+      }
+    }
+    return program
+  }
+
+  private func trigger(_ app: String, _ changes: [String: String] = [:]) throws -> ProgramResult {
+    try PusherCLI.start(
+      ["trigger"] + server.address + ["-c", "private-x", "-e", "e", "1"],
+      environment: environment(app).merging(changes) { $1 }
+    ).result()
+  }
+
+  @Test func `a new app is served, one that is gone closed with 4001, others go on`() throws {
+    let staying = try subscriber("1")
+    let leaving = try subscriber("2")
+    #expect(try trigger("3").ending != .exited(0))
+    try renew(#"[\#(Self.first), {"id": "3", "key": "three", "secret": "s3"}]"#)
+    let said = try server.errorLine(containing: "again")
+    #expect(said.hasSuffix("-apps again: app '3' is new; app '2' is gone"), "\(said)")
+    #expect(try leaving.result().errorText.contains("4001"))
+    let new = try subscriber("3")
+    for app in ["1", "3"] { #expect(try trigger(app).ending == .exited(0)) }
+    #expect(try trigger("2").errorText.contains("404"))
+    for program in [staying, new] { #expect(try program.line().contains(#""event":"e""#)) }
+    // What was gone comes back as new.
+    try renew("[\(Self.first), \(Self.second)]")
+    #expect(try server.errorLine(containing: "again").contains("app '2' is new; app '3' is gone"))
+    let back = try subscriber("2")
+    #expect(try trigger("2").ending == .exited(0))
+    #expect(try back.line().contains(#""event":"e""#))
+  }
+
+  @Test func `an app that has changed keeps its sockets, and counts as it is now`() throws {
+    let subscriber = try subscriber("1")
+    try renew(
+      #"[{"id": "1", "key": "one", "secret": "neu", "limits": {"event_bytes": 10}}, \#(Self.second)]"#
+    )
+    #expect(try server.errorLine(containing: "again").hasSuffix("app '1' has changed"))
+    #expect(try trigger("1").errorText.contains("401"))
+    let new = ["PUSHER_APP_SECRET": "neu"]
+    #expect(try trigger("1", new).ending == .exited(0))
+    #expect(try subscriber.line().contains(#""event":"e""#))
+    let large = try PusherCLI.start(
+      ["trigger"] + server.address + ["-c", "private-x", "-e", "e", #"{"a":"0123456789"}"#],
+      environment: environment("1").merging(new) { $1 }
+    ).result()
+    #expect(large.errorText.contains("413"))
+  }
+
+  @Test func `an app that is not enabled any more closes its sockets with 4003`() throws {
+    let program = try subscriber("1")
+    let other = try subscriber("2")
+    try renew(#"[{"id": "1", "key": "one", "secret": "s1", "enabled": false}, \#(Self.second)]"#)
+    #expect(try program.result().errorText.contains("4003"))
+    #expect(try trigger("1").errorText.contains("403"))
+    #expect(try trigger("2").ending == .exited(0))
+    #expect(try other.line().contains(#""event":"e""#))
+  }
+
+  @Test(arguments: [
+    ("[{", "is not JSON"), ("[]", "not a JSON array of apps"),
+    (#"[{"id": "1", "key": "one"}]"#, "secret"),
+  ])
+  func `a file that is wrong changes nothing`(text: String, reason: String) throws {
+    let program = try subscriber("2")
+    try renew(text)
+    let said = try server.errorLine(containing: "SIGHUP")
+    #expect(said.hasSuffix("; the apps stay as they are") && !said.contains("s1"), "\(said)")
+    #expect(try trigger("2").ending == .exited(0))
+    #expect(try program.line().contains(#""event":"e""#))
+  }
+
+  @Test func `a file that is gone changes nothing`() throws {
+    try FileManager.default.removeItem(atPath: file)
+    server.signal(SIGHUP)
+    #expect(try server.errorLine(containing: "SIGHUP").contains("cannot read"))
+    #expect(try trigger("1").ending == .exited(0))
+  }
+
+  @Test func `a file that says the same changes nothing, and says so`() throws {
+    server.signal(SIGHUP)
+    #expect(try server.errorLine(containing: "again").hasSuffix("nothing has changed"))
+  }
+}
