@@ -8,6 +8,7 @@
     private var nodes: [RedisNode] = []
     private var loss: String?
     private let link: RedisLink
+    private let fence: RedisFence
     private let database: Int
     private var random = SecureRandom.generator
     private let loop: EventLoop
@@ -26,6 +27,7 @@
       policy.trust = trust
       let link = RedisLink(settings: settings, policy: policy, loop: loop)
       (self.link, self.loop, self.log) = (link, loop, log)
+      fence = RedisFence(link)
       database = settings.database
       nextSign = loop.now.advanced(by: RedisNode.beat)
       loss = "not connected yet"
@@ -50,7 +52,7 @@
         }, log: log)
       node.onGathering = { [weak self] in self?.hurry() }
       nodes.append(node)
-      if link.isUp { node.register() }
+      if link.isUp, fence.isRaised { node.register(isFenced: true) }
       return node
     }
 
@@ -68,10 +70,13 @@
       case .up:
         loss = nil
         hasTold = false
-        for node in nodes { node.register() }
+        fence.raise { [weak self] isFenced in
+          for node in self?.nodes ?? [] { node.register(isFenced: isFenced) }
+        }
         log(.busBack)
       case .down(let reason, _):
         loss = "\(reason)"
+        fence.lower()
         for node in nodes { node.lose() }
         if !hasTold { log(.busLost(reason: "\(reason)")) }
         hasTold = true

@@ -7,7 +7,7 @@
       Array("\(memory.wholeNanoseconds / 1_000_000)".utf8)
     }
 
-    static var leaseText: [UInt8] { Array("\(lease.wholeNanoseconds / 1_000_000)".utf8) }
+    private static var leaseText: [UInt8] { Array("\(lease.wholeNanoseconds / 1_000_000)".utf8) }
 
     func send(_ name: String, _ words: [[UInt8]]) {
       link.send(RedisCommand([Array(name.utf8)] + words)) { [weak self] in self?.check($0) }
@@ -21,9 +21,14 @@
       let generation = generation
       link.run(
         RedisScripts.beat, keys: [keys.lease(id)],
-        arguments: [Array("\(ownConnectionCount)".utf8), Self.leaseText]
+        arguments: [
+          Array("\(ownConnectionCount)".utf8), Self.leaseText, Array("\(leaseEnd)".utf8),
+        ]
       ) { [weak self] result in
         self?.check(result)
+        if case .success(.integer(let end)) = result, end > 0, self?.generation == generation {
+          self?.leaseEnd = end
+        }
         // The others have counted this node as gone, and told its members so; or Redis was emptied.
         if case .success(.integer(0)) = result { self?.noticeLoss(since: generation) }
       }

@@ -23,9 +23,11 @@
     }
 
     /// Registers everything anew, under a new id: what stands under the former one may be half done, or cleaned up.
-    func register() {
+    ///
+    /// - Parameter isFenced: Whether nothing more can come to Redis that was sent under a former id. Else what stands there
+    ///   under it stays until that lease is over.
+    func register(isFenced: Bool) {
       lose()
-      formerIDs.append(id)
       link.unsubscribe(keys.answers(id))
       id = newID()
       let names = channels.names
@@ -34,7 +36,7 @@
       let heard = { [weak self] (result: Result<Void, RedisFailure>) in
         guard case .success = result, let self, self.generation == generation else { return }
         left -= 1
-        if left == 0 { askForRemains() }
+        if left == 0 { askForRemains(isFenced: isFenced) }
       }
       link.subscribe(keys.answers(id), heard)
       for name in names { link.subscribe(keys.bus(name), heard) }
@@ -42,43 +44,61 @@
       link.subscribe(keys.usersBus, heard)
     }
 
-    /// What Redis has answered shows that it was emptied: the node registers anew, unless it has meanwhile.
+    /// What Redis has answered shows that the lease is over, or that it was emptied: the node registers anew, unless it
+    /// has meanwhile.
     func noticeLoss(since generation: Int) {
-      if self.generation == generation { register() }
+      // What was sent under the former id has come before this answer.
+      if self.generation == generation { register(isFenced: true) }
     }
 
     /// Everything is listened to; what it means depends on what Redis still knows.
-    private func askForRemains() {
-      guard let registeredID else {
-        enrol(.intact)
-        return takePart()
-      }
+    private func askForRemains(isFenced: Bool) {
       let generation = generation
-      var isGone = false
-      link.send(RedisCommand([Array("EXISTS".utf8), keys.gone(registeredID)])) { result in
-        if case .success(.integer(1)) = result { isGone = true }
-      }
-      let words = [Array("SISMEMBER".utf8), keys.nodes, Array(registeredID.utf8)]
-      link.send(RedisCommand(words)) { [weak self] result in
-        guard let self, self.generation == generation, case .success(let reply) = result else {
-          return
+      var remains = Remains.intact
+      if let registeredID {
+        let words = [Array("SISMEMBER".utf8), keys.nodes, Array(registeredID.utf8)]
+        link.send(RedisCommand(words)) { result in
+          if case .success(.integer(0)) = result { remains = .lost }
         }
-        let remains: Remains = isGone ? .cleanedUp : reply == .integer(1) ? .intact : .lost
-        enrol(remains)
-        // Where Redis was emptied, only this node knows how many there were.
-        gathering = RedisGathering(
-          until: loop.now.advanced(by: Self.lease), count: remains == .lost ? nodeCount : nil)
-        gather(at: loop.now)
-        onGathering()
+        link.send(RedisCommand([Array("EXISTS".utf8), keys.gone(registeredID)])) { result in
+          if case .success(.integer(1)) = result { remains = .cleanedUp }
+        }
       }
+      // What many connections need may take long to put into Redis.
+      let size = channels.elements.reduce(users.count) { $0 + 1 + $1.members.count }
+      let lease = Self.lease + .milliseconds(size)
+      link.run(
+        RedisScripts.begin, keys: [keys.lease(id)],
+        arguments: [ownConnectionCount, Int(lease.wholeNanoseconds / 1_000_000)].map {
+          Array("\($0)".utf8)
+        }
+      ) { [weak self] result in
+        guard let self, self.generation == generation, case .success(.integer(let end)) = result
+        else { return }
+        leaseEnd = end
+        begin(remains, isFenced: isFenced)
+      }
+    }
+
+    private func begin(_ remains: Remains, isFenced: Bool) {
+      let isFirst = registeredID == nil
+      enrol(remains)
+      if isFenced {
+        for former in formerIDs { reap(former) }
+        formerIDs = []
+      }
+      if isFirst { return takePart() }
+      // Where Redis was emptied, only this node knows how many there were.
+      gathering = RedisGathering(
+        until: loop.now.advanced(by: Self.lease), count: remains == .lost ? nodeCount : nil)
+      gather(at: loop.now)
+      onGathering()
     }
 
     /// Puts what the node has into Redis.
     private func enrol(_ remains: Remains) {
+      if let registeredID { formerIDs.append(registeredID) }
       registeredID = id
-      send(
-        "SET",
-        [keys.lease(id), Array("\(ownConnectionCount)".utf8), Array("PX".utf8), Self.leaseText])
       send("SADD", [keys.nodes, Array(id.utf8)])
       for name in channels.names { enrol(name, remains) }
       for userID in users.names {
@@ -87,8 +107,6 @@
         if connections > 0 { enrol(userID: userID, connections, remains) }
       }
       enrolDepartures(remains)
-      for former in formerIDs { reap(former) }
-      formerIDs = []
       send("SADD", [keys.enrolled, Array(id.utf8)])
       send("PUBLISH", [keys.usersBus, RedisFields.encode(["n", id])])
       isRegistered = true

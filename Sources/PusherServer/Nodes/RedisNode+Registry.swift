@@ -67,7 +67,9 @@
       link.run(
         RedisScripts.leave, keys: keys.channel(name),
         arguments: [Array(id.utf8), keys.bus(name)]
-          + [name, userID == nil ? "0" : "1", userID ?? "", before, after].map { Array($0.utf8) }
+          + [name, userID == nil ? "0" : "1", userID ?? "", before, after, "\(leaseEnd)"].map {
+            Array($0.utf8)
+          }
       ) { [weak self] result in
         guard let self else { return }
         check(result)
@@ -112,9 +114,10 @@
       link.run(
         RedisScripts.signOut, keys: [keys.users, keys.users(of: node)],
         arguments: [keys.usersBus]
-          + [userID, setup.text.watchlist(offline: [userID]), "\(connections)"].map {
-            Array($0.utf8)
-          }
+          + [
+            userID, setup.text.watchlist(offline: [userID]), "\(connections)",
+            isOwn ? "\(leaseEnd)" : "",
+          ].map { Array($0.utf8) }
       ) { [weak self] result in
         guard let self else { return }
         check(result)

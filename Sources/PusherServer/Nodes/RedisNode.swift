@@ -20,9 +20,11 @@
     let loop: EventLoop
     /// Its name in Redis, since it registered last.
     var id: String
+    /// When its lease ends unless it is renewed, in milliseconds by Redis' clock.
+    var leaseEnd: Int64 = 0
     /// The last name under which it was registered.
     var registeredID: String?
-    /// Former names that are not cleaned up yet.
+    /// Former names under which something may stand in Redis.
     var formerIDs: [String] = []
     /// Whether what it has stands in Redis, and is being added to it.
     var isRegistered = false
@@ -237,7 +239,7 @@
             member.map { text.memberRemoved(channel: name, userID: $0.id) } ?? "",
             "\(setup.limits.presenceMembers)", before, after, "\(connections)",
             // What is registered anew is not there yet.
-            "\(request > 0 ? channels[name]?.count ?? 0 : 0)",
+            "\(request > 0 ? channels[name]?.count ?? 0 : 0)", "\(leaseEnd)",
           ].map { Array($0.utf8) }
       ) { [weak self] result in
         self?.check(result)
@@ -255,11 +257,17 @@
       _ user: SignedInUser, socketID: String, request: Int, connections: Int, isNews: Bool = true
     ) {
       let word = isNews ? setup.text.watchlist(online: [user.id]) : ""
+      let generation = generation
       link.run(
         RedisScripts.signIn, keys: [keys.users, keys.users(of: id)],
         arguments: [keys.answers(id), Array("\(request)".utf8), keys.usersBus]
-          + ([user.id, socketID, word, "\(connections)"] + user.watchlist).map { Array($0.utf8) }
-      ) { [weak self] in self?.check($0) }
+          + ([user.id, socketID, word, "\(connections)", "\(leaseEnd)"] + user.watchlist).map {
+            Array($0.utf8)
+          }
+      ) { [weak self] result in
+        self?.check(result)
+        if case .success(.integer(-1)) = result { self?.noticeLoss(since: generation) }
+      }
     }
 
     /// Nobody here is subscribed any more, or wants to be.

@@ -3,7 +3,8 @@
   ///
   /// The keys of a channel are, in this order: subscribers by node; connections by user; users as others know them;
   /// connections by node and user; the last event; the number of the last user. A message is a row of fields, each its
-  /// length, a colon and its bytes. Whatever a change causes is published in the same step, the answer to the node that
+  /// length, a colon and its bytes. What a node counts in and out has the end of its lease with it, in milliseconds by Redis'
+  /// clock: later it changes nothing, since others may have counted out everything that the node had. Whatever a change causes is published in the same step, the answer to the node that
   /// asked among it: so all that a node hears of a channel comes in the order of the changes.
   enum RedisScripts {
     private static let common = """
@@ -13,6 +14,11 @@
         local e = c + tonumber(string.sub(s, p, c - 1))
         return string.sub(s, c + 1, e), e + 1
       end
+      local function clock()
+        local t = redis.call('TIME')
+        return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+      end
+      local function late(limit) return limit ~= '' and clock() >= tonumber(limit) end
       local function total(key)
         local n = 0
         for _, v in ipairs(redis.call('HVALS', key)) do n = n + tonumber(v) end
@@ -41,12 +47,13 @@
     ///
     /// ARGV: node, its answers' channel, request, bus, channel, socket, whether there is a user, user, member, word of
     /// its coming, word of its going, limit of members, text before a count, text after it, connections, how many the
-    /// node has already.
+    /// node has already, end of its lease.
     ///
-    /// Returns whether the channel was empty before, whether the user is new, and whether Redis was emptied: it knows of
-    /// fewer connections of the node than there are.
+    /// Returns whether the channel was empty before, whether the user is new, and whether the node must register anew: its
+    /// lease is over, or Redis knows of fewer connections than it has.
     static let join = RedisScript(
       common + """
+        if late(ARGV[17]) then return {0, 0, 1} end
         local amount = tonumber(ARGV[15])
         local n = total(KEYS[1])
         local hasUser, user = ARGV[7] == '1', ARGV[8]
@@ -86,13 +93,13 @@
 
     /// Counts a connection out.
     ///
-    /// ARGV: node, bus, channel, whether there is a user, user, text before a count, text after it.
+    /// ARGV: node, bus, channel, whether there is a user, user, text before a count, text after it, end of the lease.
     ///
-    /// Returns whether the channel is empty now, whether the user is gone, and how many are left, or -1 when nothing is
-    /// known of the node.
+    /// Returns whether the channel is empty now, whether the user is gone, and how many are left, or -1 when the lease is
+    /// over, or nothing is known of the node.
     static let leave = RedisScript(
       common + """
-        if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return {0, 0, -1} end
+        if late(ARGV[8]) or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return {0, 0, -1} end
         if redis.call('HINCRBY', KEYS[1], ARGV[1], -1) <= 0 then redis.call('HDEL', KEYS[1], ARGV[1]) end
         local gone = 0
         if ARGV[4] == '1' then
@@ -168,14 +175,15 @@
     /// Counts connections of a user in.
     ///
     /// KEYS: connections by user, the same of the node. ARGV: answers' channel, request, users' channel, user, socket,
-    /// word of its coming, connections, the watched users.
+    /// word of its coming, connections, end of the lease, the watched users. Returns -1 when that is over.
     static let signIn = RedisScript(
       common + """
+        if late(ARGV[8]) then return -1 end
         local amount = tonumber(ARGV[7])
         redis.call('HINCRBY', KEYS[2], ARGV[4], amount)
         local isNew = redis.call('HINCRBY', KEYS[1], ARGV[4], amount) == amount
         local answer = f('s') .. f(ARGV[2])
-        for i = 8, #ARGV do
+        for i = 9, #ARGV do
           if redis.call('HEXISTS', KEYS[1], ARGV[i]) == 1 then answer = answer .. f(ARGV[i]) end
         end
         redis.call('PUBLISH', ARGV[1], answer)
@@ -185,13 +193,14 @@
         return 1
         """)
 
-    /// Counts connections of a user out; returns -1 when nothing is known of them on the node.
+    /// Counts connections of a user out; returns -1 when the lease is over, or nothing is known of them on the node.
     ///
-    /// KEYS: connections by user, the same of the node. ARGV: users' channel, user, word of its going, connections.
+    /// KEYS: connections by user, the same of the node. ARGV: users' channel, user, word of its going, connections,
+    /// end of the lease, or nothing where a node is cleaned up after.
     static let signOut = RedisScript(
       common + """
         local amount = tonumber(ARGV[4])
-        if redis.call('HEXISTS', KEYS[2], ARGV[2]) == 0 then return -1 end
+        if late(ARGV[5]) or redis.call('HEXISTS', KEYS[2], ARGV[2]) == 0 then return -1 end
         if redis.call('HINCRBY', KEYS[2], ARGV[2], -amount) <= 0 then redis.call('HDEL', KEYS[2], ARGV[2]) end
         if redis.call('HINCRBY', KEYS[1], ARGV[2], -amount) > 0 then return 0 end
         redis.call('HDEL', KEYS[1], ARGV[2])
@@ -199,15 +208,26 @@
         return 1
         """)
 
-    /// Renews a lease; returns 0 where it has run out.
+    /// Begins a lease; returns its end by Redis' clock, in milliseconds.
     ///
     /// KEYS: the lease. ARGV: its content, its milliseconds.
+    static let begin = RedisScript(
+      common + """
+        redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+        return clock() + tonumber(ARGV[2])
+        """)
+
+    /// Renews a lease; returns its new end, 0 where it has run out.
+    ///
+    /// KEYS: the lease. ARGV: its content, its milliseconds, its former end.
     static let beat = RedisScript(
-      """
-      if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-      redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-      return 1
-      """)
+      common + """
+        if late(ARGV[3]) or redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+        local left = redis.call('PTTL', KEYS[1])
+        if left > tonumber(ARGV[2]) then return clock() + left end
+        redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+        return clock() + tonumber(ARGV[2])
+        """)
 
     /// Counts what an app sends within a second, unless it is too much.
     ///
