@@ -2,15 +2,6 @@
 # words for each comparison: of each figure the median of the runs, of each comparison the median of the pairs. `processors`
 # is how many the machine has. Fields as for fan-out.awk, the number of threads in place of the server.
 
-function median(values, count,   one, other, less) {
-  for (one = 1; one <= count; one++) {
-    less = 0
-    for (other = 1; other <= count; other++)
-      if (values[other] < values[one] || (values[other] == values[one] && other < one)) less++
-    if (less == int((count - 1) / 2)) return values[one]
-  }
-}
-
 function of(figure, threads,   round, values) {
   for (round = 1; round <= rounds[threads]; round++) values[round] = taken[figure, threads, round]
   return median(values, rounds[threads])

@@ -137,5 +137,6 @@ while wants threads && [ "$round" -lt $((3 * rounds)) ]; do
 done
 if wants threads; then
   printf '\nThe local server on several threads, 1000 subscribers:\n\n'
-  awk -F '\t' -v processors="$processors" -f Benchmarks/grouped.awk -f Benchmarks/threads.awk "$work/results-threads"
+  awk -F '\t' -v processors="$processors" -f Benchmarks/grouped.awk -f Benchmarks/median.awk \
+    -f Benchmarks/threads.awk "$work/results-threads"
 fi

@@ -2,19 +2,19 @@
 # Measures events per second, CPU time and memory of pusher-cli next to a floor and two Python clients, all
 # against the same source on the loopback interface, and prints one table; then the same of event streams, next to
 # curl and another Python client; what many channels and members cost; and what `serve` does, next to a floor and another
-# Python server. docs/benchmarks.md tells what is measured and how.
+# Python server, on two threads, and with other servers over Redis. docs/benchmarks.md tells what is measured and how.
 #
 #   PUSHER_CLI=PATH   the program to measure; without it, dist/pusher-cli is built
 #   BENCH_RUNS=N      rounds over all rows, of which each row's median is shown (3)
 #   BENCH_SCALE=N     percent of the events that each row gets (100)
-#   BENCH_TABLES=...  which tables: channels, sse, many, library, serve, threads (all)
+#   BENCH_TABLES=...  which tables: channels, sse, many, library, serve, threads, redis (all)
 set -eu
 cd "$(dirname "$0")/.."
 
 work=.build-bench
 runs=${BENCH_RUNS:-3}
 scale=${BENCH_SCALE:-100}
-tables=${BENCH_TABLES:-channels sse many library serve threads}
+tables=${BENCH_TABLES:-channels sse many library serve threads redis}
 
 if [ -n "${PUSHER_CLI:-}" ]; then
   if [ ! -x "$PUSHER_CLI" ]; then
@@ -29,10 +29,16 @@ fi
 scripts/install-packages.sh bench
 python=$(scripts/python-peers.sh)
 
+# wants TABLE: whether it was asked for.
+wants() {
+  case " $tables " in *" $1 "*) return 0 ;; esac
+  return 1
+}
+
 mkdir -p "$work"
 # The reader that is a program of the library; PUSHER_BENCH_HANDLER names one that is built already.
 handler=${PUSHER_BENCH_HANDLER:-}
-if [ -z "$handler" ]; then
+if [ -z "$handler" ] && { wants channels || wants many; }; then
   swift=${SWIFT:-swift}
   # A folder of its own: the program is built with other flags, and each would make the other start anew.
   set -- build -c release --product bound-handler --scratch-path "$work/library"
@@ -42,18 +48,14 @@ if [ -z "$handler" ]; then
 fi
 # The program of the library's other figures; PUSHER_BENCH_FIGURES names one that is built already.
 figures=${PUSHER_BENCH_FIGURES:-}
-case " $tables " in
-  *' library '*)
-    if [ -z "$figures" ]; then
-      swift=${SWIFT:-swift}
-      set -- build -c release --product library-figures --scratch-path "$work/library"
-      [ "$(uname -s)" = Linux ] && set -- "$@" --static-swift-stdlib
-      "$swift" "$@" >&2
-      figures=$("$swift" "$@" --show-bin-path)/library-figures
-    fi
-    ;;
-esac
-for name in replay-server floor-reader sink measure fan-out fan-out-floor; do
+if [ -z "$figures" ] && wants library; then
+  swift=${SWIFT:-swift}
+  set -- build -c release --product library-figures --scratch-path "$work/library"
+  [ "$(uname -s)" = Linux ] && set -- "$@" --static-swift-stdlib
+  "$swift" "$@" >&2
+  figures=$("$swift" "$@" --show-bin-path)/library-figures
+fi
+for name in replay-server floor-reader sink measure fan-out fan-out-floor delay; do
   # Word splitting is meant: pkg-config prints a list of words.
   # shellcheck disable=SC2046
   "${CC:-cc}" -O3 -Wall -Wextra -o "$work/$name" "Benchmarks/$name.c" \
@@ -162,12 +164,6 @@ many() {
   timeout 120 "$handler" "$3" "$1" "$2" >>"$work/results-many"
 }
 
-# wants TABLE: whether it was asked for.
-wants() {
-  case " $tables " in *" $1 "*) return 0 ;; esac
-  return 1
-}
-
 # Events chosen so that a row takes about two seconds; slow readers get fewer.
 round=0
 while [ "$round" -lt "$runs" ]; do
@@ -242,4 +238,8 @@ if wants serve || wants threads; then
   if wants serve; then printf '\nFan-out of the local server, and connections that do nothing:\n\n'; fi
   # shellcheck disable=SC2086
   scripts/bench-serve.sh "$PUSHER_CLI" "$python" "$work" "$runs" "$scale" $tables
+fi
+if wants redis; then
+  printf '\nLocal servers that meet in Redis:\n\n'
+  scripts/bench-redis.sh "$PUSHER_CLI" "$python" "$work" "$runs" "$scale"
 fi

@@ -1,0 +1,146 @@
+#!/bin/sh
+# Measures what servers that meet in Redis cost beside one without, and how long events take over it, and prints the tables.
+# A part of `make bench`, which sets everything that it needs:
+#
+#   bench-redis.sh PROGRAM PYTHON WORK-FOLDER ROUNDS SCALE
+#
+# The Redis is one of its own, on a free port of 127.0.0.1, and writes nothing to disk.
+set -eu
+cd "$(dirname "$0")/.."
+
+program=$1
+python=$2
+work=$3
+rounds=$4
+scale=$5
+
+(umask 077 && printf 'bench\n' >"$work/secret")
+: >"$work/results-redis"
+: >"$work/results-delay"
+redis=''
+servers=''
+pinning=''
+# Word splitting is meant: these are lists of processes.
+# shellcheck disable=SC2086
+trap '[ -z "$servers$redis" ] || kill $servers $redis 2>/dev/null || true' EXIT
+
+# scaled NUMBER: as many events as the row gets, tens of them.
+scaled() {
+  tens=$(($1 * scale / 1000))
+  [ "$tens" -gt 0 ] || tens=1
+  events=$((tens * 10))
+}
+
+start_redis() {
+  redis_port=$("$python" -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+  redis-server --bind 127.0.0.1 --port "$redis_port" --save '' --appendonly no --dir "$work" >"$work/redis.log" &
+  redis=$!
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    grep -q 'Ready to accept connections' "$work/redis.log" && return
+    sleep 0.2
+  done
+  echo "bench: redis-server did not start; $work/redis.log says why" >&2
+  exit 1
+}
+
+# start NODES: that many servers, `one`, or `one-redis` and `two-redis` that meet in Redis; sets `ports` and `processes`.
+start() {
+  ports=''
+  processes=''
+  case $1 in
+    one) start_server ;;
+    one-redis) start_server --redis "redis://127.0.0.1:$redis_port/0" ;;
+    two-redis)
+      start_server --redis "redis://127.0.0.1:$redis_port/0"
+      start_server --redis "redis://127.0.0.1:$redis_port/0"
+      ;;
+  esac
+}
+
+# start_server OPTION...: one more.
+start_server() {
+  rm -f "$work/port"
+  # shellcheck disable=SC2086
+  $pinning "$program" serve -q --listen 127.0.0.1:0 --key bench --app-id 1 --secret-file "$work/secret" \
+    --port-file "$work/port" "$@" &
+  processes=${processes:+$processes,}$!
+  servers="$servers $!"
+  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    [ -s "$work/port" ] || sleep 0.2
+  done
+  ports=${ports:+$ports,}$(cat "$work/port")
+}
+
+end_servers() {
+  # shellcheck disable=SC2086
+  kill $servers
+  # shellcheck disable=SC2086
+  wait $servers 2>/dev/null || true
+  servers=''
+}
+
+# cost NODES SUBSCRIBERS EVENTS: a line in the results of costs. Each subscriber is read a hundred events at a time, so that
+# the load generator leaves the servers the machine. With `pinning` all but Redis run on one processor.
+cost() {
+  scaled "$3"
+  printf 'bench: over Redis: %s, %s subscribers, %s events\n' "$1" "$2" "$events" >&2
+  start "$1"
+  # shellcheck disable=SC2086
+  if ! taken=$($pinning "$work/fan-out" api "$ports" "$processes" "$2" "$events" 0 100 "$redis_port"); then
+    echo "bench: the row $1 with $2 subscribers failed" >&2
+    exit 1
+  fi
+  printf '%s\t%s\t%s\t%s\n' "$1${pinning:+-pinned}" "$2" "$events" "$(echo "$taken" | tr ' ' '\t')" >>"$work/results-redis"
+  end_servers
+}
+
+# delay NODES EVENTS PAUSE...: a line in the results of delays for each pause and each server's subscriber.
+delay() {
+  nodes=$1
+  scaled "$2"
+  shift 2
+  start "$nodes"
+  for pause in "$@"; do
+    printf 'bench: delay: %s, %s events, a pause of %s us after each\n' "$nodes" "$events" "$pause" >&2
+    if ! taken=$("$work/delay" "${ports%%,*}" "$ports" "$events" "$pause"); then
+      echo "bench: the delay of $nodes with pauses of $pause us failed" >&2
+      exit 1
+    fi
+    subscriber=same
+    # shellcheck disable=SC2086
+    set -- $taken
+    while [ $# -gt 0 ]; do
+      printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$nodes" "$subscriber" "$pause" "$events" "$1" "$2" >>"$work/results-delay"
+      subscriber=other
+      shift 2
+    done
+  done
+  end_servers
+}
+
+start_redis
+# One after the other, so that other work meets all of them; three times a round.
+round=0
+while [ "$round" -lt $((3 * rounds)) ]; do
+  round=$((round + 1))
+  for nodes in one two-redis one-redis; do
+    # Nobody subscribed shows what publishing alone costs, two subscribers what a node has of each event besides.
+    cost "$nodes" 0 50000
+    cost "$nodes" 2 50000
+    cost "$nodes" 1000 5000
+  done
+  # Two nodes on a processor each have two processors' caches for the sockets, and so cost less than the one node.
+  if taskset -c 0 true 2>/dev/null; then
+    pinning='taskset -c 0'
+    for nodes in one two-redis; do
+      cost "$nodes" 0 50000
+      cost "$nodes" 1000 5000
+    done
+    pinning=''
+  fi
+  for nodes in one two-redis; do
+    delay "$nodes" 3000 200 2000
+  done
+done
+awk -F '\t' -v processors="$(getconf _NPROCESSORS_ONLN)" -f Benchmarks/grouped.awk -f Benchmarks/median.awk \
+  -f Benchmarks/redis.awk "$work/results-redis" "$work/results-delay"
