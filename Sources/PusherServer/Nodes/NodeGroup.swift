@@ -38,8 +38,9 @@ package final class NodeGroup: Sendable {
 
   private var apps: [LocalApp] { state.withLock { $0.apps.map(\.app) } }
 
-  /// The apps for these setups, in their order: those of the same ids as before, and new ones. The others are served no
-  /// more.
+  /// The apps for these setups, in their order: those of the same ids as before, and new ones.
+  ///
+  /// The others are served no more.
   func renew(_ setups: [AppSetup]) -> [LocalApp] {
     state.withLock { state in
       let former = state.apps

@@ -48,7 +48,7 @@
   struct RedisDepartures {
     struct Subscription {
       let channel: String
-      /// As whom, on presence channels.
+      /// The user, on presence channels.
       let member: Member?
     }
 

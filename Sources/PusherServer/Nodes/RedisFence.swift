@@ -25,8 +25,9 @@
       isRaised = false
     }
 
-    /// Ends the former connections, once the link is up again; `done` is told whether they are known to be over. It is not
-    /// called when the link is lost meanwhile.
+    /// Ends the former connections, once the link is up again.
+    ///
+    /// - Parameter done: Told whether they are known to be over; not called when the link is lost meanwhile.
     func raise(_ done: @escaping (_ isFenced: Bool) -> Void) {
       lower()
       let generation = generation

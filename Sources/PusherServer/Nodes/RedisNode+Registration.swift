@@ -130,8 +130,10 @@
         connections: connections, isNews: remains != .lost)
     }
 
-    /// Those who left while Redis could not be told. Where it was emptied they are counted in once more, and out when all
-    /// nodes are back: then it is known who was the last one. Else they are counted out with the former id.
+    /// Puts those into Redis who left while it could not be told.
+    ///
+    /// Where it was emptied they are counted in once more, and out when all nodes are back: then it is known who was the
+    /// last one. Else they are counted out with the former id.
     private func enrolDepartures(_ remains: Remains) {
       guard remains == .lost else {
         departures = RedisDepartures()

@@ -98,7 +98,7 @@
       case ("w", 4):
         let except = fields[2].isEmpty ? nil : fields[2]
         deliver(.watchers(fields[1], SharedFrame(fields[3]), except: except), at: now)
-      // Whoever registers is told of itself too, and looks who is there already.
+      // A node that registers hears of itself too, and looks who is there already.
       case ("n", 2): lookForOthers()
       case ("t", 2): deliver(.terminate(userID: fields[1]), at: now)
       case ("j", 4...): joined(Array(fields.dropFirst()), at: now)

@@ -20,10 +20,8 @@ final class LocalNginx {
 
   init() throws {
     port = try Loopback.closedPort()
-    let folder = TemporaryFolder.shared.file("nginx")
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    let text = Self.text(port: port, folder: folder)
-    configuration = try TemporaryFolder.shared.file("nginx.conf", holding: text)
+    configuration = try Self.configuration(
+      Self.stream(port: port), modules: "load_module \(Self.module);")
     child = try Self.start(configuration, port: port)
   }
 
@@ -63,14 +61,22 @@ final class LocalNginx {
     return child
   }
 
-  private static func text(port: UInt16, folder: String) -> String {
+  /// Starts nginx with these blocks of `http`, one of which listens on the port.
+  static func start(site: String, port: UInt16) throws -> ChildProgram {
+    try start(configuration(site, modules: ""), port: port)
+  }
+
+  /// A configuration's file, with these blocks of `http`.
+  private static func configuration(_ site: String, modules: String) throws -> String {
+    let folder = TemporaryFolder.shared.file("nginx")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     // Workers of root become another user, who may not use the folder.
     let user = getuid() == 0 ? "user root;" : ""
     let spools = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
       "\($0)_temp_path \(folder)/\($0);"
     }
-    return """
-      load_module \(module);
+    let text = """
+      \(modules)
       daemon off;
       \(user)
       worker_processes 1;
@@ -81,21 +87,28 @@ final class LocalNginx {
         access_log off;
         keepalive_requests 1000000;
         \(spools.joined(separator: "\n  "))
-        server {
-          listen 127.0.0.1:\(port);
-          location = /publish {
-            nchan_publisher;
-            nchan_channel_id test;
-            nchan_message_buffer_length 20000;
-            nchan_message_timeout 1h;
-          }
-          location = /stream {
-            nchan_subscriber eventsource;
-            nchan_channel_id test;
-          }
-        }
+        \(site)
       }
 
       """
+    return try TemporaryFolder.shared.file("nginx.conf", holding: text)
+  }
+
+  private static func stream(port: UInt16) -> String {
+    """
+    server {
+      listen 127.0.0.1:\(port);
+      location = /publish {
+        nchan_publisher;
+        nchan_channel_id test;
+        nchan_message_buffer_length 20000;
+        nchan_message_timeout 1h;
+      }
+      location = /stream {
+        nchan_subscriber eventsource;
+        nchan_channel_id test;
+      }
+    }
+    """
   }
 }

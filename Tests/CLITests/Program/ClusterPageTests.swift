@@ -1,0 +1,132 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// docs/cluster.md: two servers, Redis and nginx, as the page has them.
+@Suite(
+  "docs/cluster.md: two servers behind nginx", .runsPrograms, .needs(.nginx), .needs(.certificates),
+  .enabled(if: RedisProgram.isInstalled && PusherCLI.serving.isEmpty))
+struct ClusterPageTests {
+  private let redis: RedisProgram
+  private let servers: [LocalServer]
+  private let nginx: ChildProgram
+  private let port: UInt16
+
+  init() throws {
+    let redis = try RedisProgram()
+    self.redis = redis
+    servers = try (0..<2).map { _ in
+      try LocalServer(options: ["--redis", redis.url, "--drain", "300ms"])
+    }
+    for server in servers {
+      try waitUntil("the API answers") {
+        try server.trigger("probe", "probe", "{}").ending == .exited(0)
+      }
+    }
+    port = try Loopback.closedPort()
+    nginx = try LocalNginx.start(
+      site: try Self.site(port: port, servers: servers.map(\.port)), port: port)
+  }
+
+  private static let page = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    .appending(path: "docs/cluster.md")
+
+  /// The page's block, with the addresses and files of this test in place of the page's.
+  private static func site(port: UInt16, servers: [String]) throws -> String {
+    let page = try String(contentsOf: Self.page, encoding: .utf8)
+    let certificate = try #require(CertificateMatrix.shared).trusted
+    let parts = page.components(separatedBy: "```nginx\n")
+    var block = try #require(parts.last?.components(separatedBy: "\n```").first)
+    for (shown, used) in [
+      ("10.0.0.1:6001", "127.0.0.1:\(servers[0])"), ("10.0.0.2:6001", "127.0.0.1:\(servers[1])"),
+      ("listen 443 ssl", "listen 127.0.0.1:\(port) ssl"),
+      ("server_name ws.example.com", "server_name localhost"),
+      ("/etc/ssl/ws.example.com.pem", certificate.certificate),
+      ("/etc/ssl/ws.example.com.key", certificate.key),
+    ] {
+      try #require(block.contains(shown), "the page has no \(shown)")
+      block = block.replacingOccurrences(of: shown, with: used)
+    }
+    return block
+  }
+
+  private func program(_ command: String, _ arguments: String...) throws -> ChildProgram {
+    let authority = try #require(CertificateMatrix.shared).authority
+    return try PusherCLI.start(
+      [command, "--host", "localhost", "--port", "\(port)", "--cacert", authority] + arguments,
+      environment: LocalServer.environment("local-secret"))
+  }
+
+  private func member(_ user: String) throws -> ChildProgram {
+    let program = try program(
+      "subscribe", "-c", "presence-room", "--user-id", user, "-L", "--retry-max-delay", "100ms")
+    while try !program.line().contains("subscription_succeeded") {}
+    return program
+  }
+
+  private func publish(_ number: Int) throws {
+    let sent = try program("trigger", "-c", "presence-room", "-e", "e", "\(number)").result()
+    #expect(sent.ending == .exited(0), "\(sent.errorText)")
+  }
+
+  private func expectEvent(_ number: Int, at members: [ChildProgram]) throws {
+    let event = #"{"event":"e","channel":"presence-room","data":\#(number)}"#
+    for member in members {
+      while true {
+        let line = try member.line()
+        guard line.contains(#""event":"e""#) else { continue }
+        #expect(line == event)
+        break
+      }
+    }
+  }
+
+  /// How many sockets a server itself has.
+  private func users(_ server: LocalServer) throws -> String {
+    try PusherCLI.start(
+      ["users", "presence-room"] + server.address,
+      environment: LocalServer.environment("local-secret")
+    ).result().outputText
+  }
+
+  @Test func `members on both servers see each other, and every event`() throws {
+    let members = try (0..<4).map { try member("u\($0)") }
+    for server in servers {
+      for user in 0..<4 { #expect(try users(server).contains("u\(user)")) }
+    }
+    for number in 0..<4 {
+      try publish(number)
+      try expectEvent(number, at: members)
+    }
+  }
+
+  @Test func `when a server is killed, its members come back on the other, and calls go on`() throws
+  {
+    let members = try (0..<4).map { try member("u\($0)") }
+    try servers[0].kill()
+    for number in 0..<5 { try publish(number) }
+    try waitUntil("all members are on the other server") {
+      let users = try users(servers[1])
+      return (0..<4).allSatisfy { users.contains("u\($0)") }
+    }
+    try publish(9)
+    for member in members {
+      while try !member.line().contains(#""data":9}"#) {}
+    }
+  }
+
+  @Test func `a server that is drained takes no calls with it`() throws {
+    let members = try (0..<4).map { try member("u\($0)") }
+    servers[0].signal(SIGTERM)
+    for number in 0..<10 { try publish(number) }
+    try waitUntil("all members are on the other server") {
+      let users = try users(servers[1])
+      return (0..<4).allSatisfy { users.contains("u\($0)") }
+    }
+    try publish(99)
+    for member in members {
+      while try !member.line().contains(#""data":99}"#) {}
+    }
+  }
+}
