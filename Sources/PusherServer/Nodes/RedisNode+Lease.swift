@@ -43,6 +43,8 @@
         else { return }
         let others = values.compactMap(\.content).map { String(decoding: $0, as: UTF8.self) }
           .filter { $0 != self.id }
+        // Others may have cleaned up after a former id of this node.
+        formerIDs.removeAll { former in !others.contains { $0.isSame(as: former) } }
         look(at: others)
       }
     }
@@ -83,20 +85,25 @@
 
     // MARK: Those that are gone
 
-    /// Cleans up after a node; of several that see it one does.
-    func reap(_ node: String) {
-      let words = ["NX", "PX", "10000"].map { Array($0.utf8) }
+    /// Cleans up after a node that gives no signs; of several that see it mostly one does.
+    private func reap(_ node: String) {
+      let words = ["NX", "PX", "\(Self.beat.components.seconds * 1000)"].map { Array($0.utf8) }
       link.send(
         RedisCommand([Array("SET".utf8), keys.reaping(node), Array(id.utf8)] + words)
       ) { [weak self] result in
-        guard let self, case .success(.status) = result else { return }
-        // Whether or not the lease still runs: this is also how a node gives up its former id.
-        send("DEL", [keys.lease(node)])
-        // First of all, so that the node knows that its members were told as gone, if it comes back.
-        send("SET", [keys.gone(node), Array(id.utf8), Array("PX".utf8), Self.memoryText])
-        reapChannels(of: node)
-        reapUsers(of: node)
+        if case .success(.status) = result { self?.cleanUp(after: node) }
       }
+    }
+
+    /// Counts out all that a node had, also one's own under a former id, whether or not the lease still runs.
+    ///
+    /// Each step changes nothing where another node has come first.
+    func cleanUp(after node: String) {
+      send("DEL", [keys.lease(node)])
+      // First of all, so that the node knows that its members were told as gone, if it comes back.
+      send("SET", [keys.gone(node), Array(id.utf8), Array("PX".utf8), Self.memoryText])
+      reapChannels(of: node)
+      reapUsers(of: node)
     }
 
     private func reapChannels(of node: String) {
@@ -113,7 +120,11 @@
         }
         // Last, so that another node begins again where this one was stopped.
         send("DEL", [keys.channels(of: node)])
-        for set in [keys.nodes, keys.enrolled] { send("SREM", [set, Array(node.utf8)]) }
+        send("SREM", [keys.enrolled, Array(node.utf8)])
+        link.send(RedisCommand([Array("SREM".utf8), keys.nodes, Array(node.utf8)])) {
+          [weak self] result in
+          if case .success = result { self?.formerIDs.removeAll { $0.isSame(as: node) } }
+        }
       }
     }
 

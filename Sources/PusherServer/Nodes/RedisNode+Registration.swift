@@ -83,10 +83,8 @@
     private func begin(_ remains: Remains, isFenced: Bool) {
       let isFirst = registeredID == nil
       enrol(remains)
-      if isFenced {
-        for former in formerIDs { reap(former) }
-        formerIDs = []
-      }
+      // Each until it is done, since the link may be lost meanwhile.
+      if isFenced { for former in formerIDs { cleanUp(after: former) } }
       if isFirst { return takePart() }
       // Where Redis was emptied, only this node knows how many there were.
       gathering = RedisGathering(
