@@ -5,7 +5,7 @@
   ///
   /// What was sent on a connection that is lost may still be on its way. If Redis is the same, the former connection is
   /// ended there. Another process than before gets nothing that was meant for the former one. It belongs to its loop's thread.
-  final class RedisFence {
+  package final class RedisFence {
     private let link: RedisLink
     /// The process that was met last.
     private var process: [UInt8]?
@@ -15,12 +15,12 @@
     /// Counts the links, so that answers to an earlier one are told apart.
     private var generation = 0
 
-    init(_ link: RedisLink) {
+    package init(_ link: RedisLink) {
       self.link = link
     }
 
     /// The link is lost.
-    func lower() {
+    package func lower() {
       generation += 1
       isRaised = false
     }
@@ -28,7 +28,7 @@
     /// Ends the former connections, once the link is up again.
     ///
     /// - Parameter done: Told whether they are known to be over; not called when the link is lost meanwhile.
-    func raise(_ done: @escaping (_ isFenced: Bool) -> Void) {
+    package func raise(_ done: @escaping (_ isFenced: Bool) -> Void) {
       lower()
       let generation = generation
       var met: [UInt8]?
@@ -41,9 +41,9 @@
         }
         guard let met, case .integer(let own) = reply else {
           // It may not be asked, so that nothing is known of the connection the next time either.
-          return end(isFenced: process == nil && connections.isEmpty, own: nil, met: met, done)
+          return end(isFenced: connections.isEmpty && !hasUnknown, own: nil, met: met, done)
         }
-        if process != met { connections = [] }
+        if let process, process != met { (connections, hasUnknown) = ([], false) }
         endFormer(generation) { [weak self] in self?.end(isFenced: $0, own: own, met: met, done) }
       }
     }

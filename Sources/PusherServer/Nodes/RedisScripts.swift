@@ -6,7 +6,7 @@
   /// length, a colon and its bytes. What a node counts in and out has the end of its lease with it, in milliseconds by Redis'
   /// clock: later it changes nothing, since others may have counted out everything that the node had. Whatever a change causes is published in the same step, the answer to the node that
   /// asked among it: so all that a node hears of a channel comes in the order of the changes.
-  enum RedisScripts {
+  package enum RedisScripts {
     private static let common = """
       local function f(x) x = tostring(x) return #x .. ':' .. x end
       local function field(s, p)
@@ -51,7 +51,7 @@
     ///
     /// Returns whether the channel was empty before, whether the user is new, and whether the node must register anew: its
     /// lease is over, or Redis knows of fewer connections than it has.
-    static let join = RedisScript(
+    package static let join = RedisScript(
       common + """
         if late(ARGV[17]) then return {0, 0, 1} end
         local amount = tonumber(ARGV[15])
@@ -97,7 +97,7 @@
     ///
     /// Returns whether the channel is empty now, whether the user is gone, and how many are left, or -1 when the lease is
     /// over, or nothing is known of the node.
-    static let leave = RedisScript(
+    package static let leave = RedisScript(
       common + """
         if late(ARGV[8]) or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return {0, 0, -1} end
         if redis.call('HINCRBY', KEYS[1], ARGV[1], -1) <= 0 then redis.call('HDEL', KEYS[1], ARGV[1]) end
@@ -176,7 +176,7 @@
     ///
     /// KEYS: connections by user, the same of the node. ARGV: answers' channel, request, users' channel, user, socket,
     /// word of its coming, connections, end of the lease, the watched users. Returns -1 when that is over.
-    static let signIn = RedisScript(
+    package static let signIn = RedisScript(
       common + """
         if late(ARGV[8]) then return -1 end
         local amount = tonumber(ARGV[7])
@@ -197,7 +197,7 @@
     ///
     /// KEYS: connections by user, the same of the node. ARGV: users' channel, user, word of its going, connections,
     /// end of the lease, or nothing where a node is cleaned up after.
-    static let signOut = RedisScript(
+    package static let signOut = RedisScript(
       common + """
         local amount = tonumber(ARGV[4])
         if late(ARGV[5]) or redis.call('HEXISTS', KEYS[2], ARGV[2]) == 0 then return -1 end
@@ -211,7 +211,7 @@
     /// Begins a lease; returns its end by Redis' clock, in milliseconds.
     ///
     /// KEYS: the lease. ARGV: its content, its milliseconds.
-    static let begin = RedisScript(
+    package static let begin = RedisScript(
       common + """
         redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
         return clock() + tonumber(ARGV[2])
@@ -220,7 +220,7 @@
     /// Renews a lease; returns its new end, 0 where it has run out.
     ///
     /// KEYS: the lease. ARGV: its content, its milliseconds, its former end.
-    static let beat = RedisScript(
+    package static let beat = RedisScript(
       common + """
         if late(ARGV[3]) or redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
         local left = redis.call('PTTL', KEYS[1])
