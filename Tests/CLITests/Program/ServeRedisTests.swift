@@ -131,6 +131,19 @@ struct ServeRedisTests {
     #expect(users.contains("a") && users.contains("b"))
   }
 
+  @Test func `a monitor is told while Redis is gone, and when all is well again`() throws {
+    let server = try server("--metrics", "127.0.0.1:0")
+    let monitored = try Monitored(server)
+    #expect(try monitored.ask("/healthz").body == "ok\n")
+    try redis.kill()
+    try waitUntil("/healthz says 503") { try monitored.ask("/healthz").status == 503 }
+    #expect(try monitored.ask("/healthz").body.hasPrefix("redis: "))
+    #expect(try monitored.ask("/metrics").body.contains("\npusher_cli_healthy 0\n"))
+    try redis.restart()
+    try waitUntil("/healthz says 200") { try monitored.ask("/healthz").status == 200 }
+    #expect(try monitored.ask("/metrics").body.contains("\npusher_cli_healthy 1\n"))
+  }
+
   @Test(.enabled(if: PusherCLI.serving.isEmpty, "every server has options of its own"))
   func `a password in the URL is refused on the command line, and a wrong URL told`() throws {
     let refused = try PusherCLI.run("serve", "--redis", "redis://:geheim@127.0.0.1:1/0")

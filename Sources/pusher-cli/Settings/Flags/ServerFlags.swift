@@ -133,7 +133,10 @@ extension Flag {
       `encryption_master_key`, and `limits`, an object with any of `connections`, `channels_per_connection`,
       `presence_members`, `event_bytes`, `client_events_per_second`, `cached_channels`, and for calls of the HTTP API
       `events_per_second` and `bytes_per_second`. What is beyond a limit is refused as Pusher does it: connections and
-      members with 4004, client events with 4301, data with 413, calls with 403.
+      members with 4004, client events with 4301, data with 413, calls with 403. SIGHUP then does not end the server:
+      it reads FILE again. New apps are served; sockets of an app that is gone are closed with 4001, of one that is not
+      enabled any more with 4003; all others stay, and what has changed counts from then on. Of a file that is wrong it
+      says what, and the apps stay as they are.
       """)
 
   static let webhook = Flag(
