@@ -57,12 +57,13 @@
     }
 
     func giveUp(_ place: any HubNode) {
-      for node in nodes where node === place { node.resign() }
+      // It is kept until it has taken leave.
+      for node in nodes where node === place { node.resign { _ = node } }
       nodes.removeAll { $0 === place }
     }
 
     private func take(_ channel: [UInt8], _ payload: [UInt8]) {
-      for node in nodes where node.keys.has(channel) { return node.take(payload) }
+      for node in nodes where node.keys.has(channel) { return node.take(payload, from: channel) }
     }
 
     private func changed(_ state: RedisLink.State) {
@@ -101,8 +102,13 @@
 
     /// Takes leave of the other nodes, and calls `done` when Redis has heard it, at once where it is not there.
     func resign(_ done: @escaping () -> Void) {
-      for node in nodes { node.resign() }
-      link.send(RedisCommand("PING")) { _ in done() }
+      var left = nodes.count
+      for node in nodes {
+        node.resign { [link] in
+          left -= 1
+          if left == 0 { link.send(RedisCommand("PING")) { _ in done() } }
+        }
+      }
     }
 
     func close() {

@@ -70,8 +70,17 @@
       }
     }
 
-    /// The server ends, and all its sockets have left.
-    func resign() {
+    /// All sockets have left for good; calls `done` when Redis has been told, or cannot be.
+    func resign(_ done: @escaping () -> Void) {
+      onLeave = done
+      if unansweredDepartures == 0 { takeLeave() }
+    }
+
+    /// Takes leave of the others, if it is to, once all departures are answered.
+    func takeLeave() {
+      guard let done = onLeave else { return }
+      onLeave = nil
+      defer { done() }
       guard isRegistered else { return }
       let isAllCounted = isReady && requests.isEmpty && departures.isEmpty
       (isRegistered, isReady) = (false, false)
@@ -98,10 +107,13 @@
     /// Counts out all that a node had, also one's own under a former id, whether or not the lease still runs.
     ///
     /// Each step changes nothing where another node has come first.
-    func cleanUp(after node: String) {
+    ///
+    /// - Parameter names: Channels that it may have had beside those that Redis knows of.
+    func cleanUp(after node: String, on names: [String] = []) {
       send("DEL", [keys.lease(node)])
       // First of all, so that the node knows that its members were told as gone, if it comes back.
       send("SET", [keys.gone(node), Array(id.utf8), Array("PX".utf8), Self.memoryText])
+      for name in names { reap(node, on: name) }
       reapChannels(of: node)
       reapUsers(of: node)
     }
@@ -111,12 +123,7 @@
         [weak self] result in
         guard let self, case .success(.array(let values)) = result else { return }
         for name in values.compactMap(\.content).map({ String(decoding: $0, as: UTF8.self) }) {
-          let (before, after) = countText(name)
-          link.run(
-            RedisScripts.reap, keys: keys.channel(name),
-            arguments: [Array(node.utf8), keys.bus(name)]
-              + [name, before, after].map { Array($0.utf8) }
-          ) { [weak self] in self?.reaped(name, $0) }
+          reap(node, on: name)
         }
         // Last, so that another node begins again where this one was stopped.
         send("DEL", [keys.channels(of: node)])
@@ -126,6 +133,15 @@
           if case .success = result { self?.formerIDs.removeAll { $0.isSame(as: node) } }
         }
       }
+    }
+
+    private func reap(_ node: String, on name: String) {
+      let (before, after) = countText(name)
+      link.run(
+        RedisScripts.reap, keys: keys.channel(name),
+        arguments: [Array(node.utf8), keys.bus(name)]
+          + [name, before, after].map { Array($0.utf8) }
+      ) { [weak self] in self?.reaped(name, $0) }
     }
 
     private func reaped(_ name: String, _ result: Result<RedisReply, RedisFailure>) {

@@ -83,8 +83,10 @@
     private func begin(_ remains: Remains, isFenced: Bool) {
       let isFirst = registeredID == nil
       enrol(remains)
-      // Each until it is done, since the link may be lost meanwhile.
-      if isFenced { for former in formerIDs { cleanUp(after: former) } }
+      // Each until it is done, since the link may be lost meanwhile. An emptied Redis may have forgotten channels that sockets
+      // joined since.
+      let names = remains == .lost ? channels.names : []
+      if isFenced { for former in formerIDs { cleanUp(after: former, on: names) } }
       if isFirst { return takePart() }
       // Where Redis was emptied, only this node knows how many there were.
       gathering = RedisGathering(
@@ -199,12 +201,7 @@
     private func settle() {
       let left = departures
       departures = RedisDepartures()
-      for departure in left.subscriptions {
-        countOut(departure)
-        if channels[departure.channel] == nil {
-          send("SREM", [keys.channels(of: id), Array(departure.channel.utf8)])
-        }
-      }
+      for departure in left.subscriptions { countOut(departure) }
       for userID in left.users { signOut(userID, connections: 1, from: id) }
       for name in channels.names where channels[name]?.known != nil {
         join(name, as: Member(userID: ""), socketID: "", request: -1, connections: 0)

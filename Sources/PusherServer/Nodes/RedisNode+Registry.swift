@@ -64,6 +64,7 @@
       let userID = departure.member?.userID
       let (before, after) = countText(name)
       let generation = generation
+      unansweredDepartures += 1
       link.run(
         RedisScripts.leave, keys: keys.channel(name),
         arguments: [Array(id.utf8), keys.bus(name)]
@@ -72,6 +73,7 @@
           }
       ) { [weak self] result in
         guard let self else { return }
+        defer { unansweredDepartures -= 1 }
         check(result)
         guard case .success(.array(let values)) = result, values.count == 3 else {
           // Nobody knows whether it was counted; where it was not, the former id is cleaned up.
@@ -82,6 +84,7 @@
           departures.subscriptions.append(departure)
           return noticeLoss(since: generation)
         }
+        if self.generation == generation { noteCountedOut(name) }
         if values[1] == .integer(1), let userID {
           note(.init(.memberRemoved, name, userID: userID))
         }
@@ -111,6 +114,7 @@
     func signOut(_ userID: String, connections: Int, from node: String) {
       let isOwn = node.isSame(as: id)
       let generation = generation
+      if isOwn { unansweredDepartures += 1 }
       link.run(
         RedisScripts.signOut, keys: [keys.users, keys.users(of: node)],
         arguments: [keys.usersBus]
@@ -122,6 +126,7 @@
         guard let self else { return }
         check(result)
         guard isOwn else { return }
+        defer { unansweredDepartures -= 1 }
         switch result {
         case .success(.integer(-1)):
           departures.users.append(userID)

@@ -41,6 +41,12 @@
     var channels = NameTable<RedisChannel>()
     /// How many connections each signed-in user has here.
     var users = NameTable<Int>()
+    /// How many departures Redis has not answered yet.
+    var unansweredDepartures = 0 {
+      didSet { if unansweredDepartures == 0 { takeLeave() } }
+    }
+    /// Called when the node has taken leave, once it wants to.
+    var onLeave: (() -> Void)?
     /// Who left while Redis could not be told.
     var departures = RedisDepartures()
     var requests: [Int: Request] = [:]
@@ -81,8 +87,10 @@
     // MARK: What comes from Redis
 
     /// Takes a message of a channel that this node listens to.
-    func take(_ payload: [UInt8]) {
+    func take(_ payload: [UInt8], from channel: [UInt8]) {
       guard let fields = RedisFields.decode(payload), let kind = fields.first else { return }
+      // What was asked under a former id is asked again.
+      if kind == "j" || kind == "s", channel != keys.answers(id) { return }
       let now = loop.now
       switch (kind, fields.count) {
       case ("m", 5):
@@ -137,6 +145,7 @@
       if isFull {
         answer(.full(keepsFormer: false), now)
         forgetIfEmpty(wish.channel)
+        noteCountedOut(wish.channel)
         return
       }
       guard fields.count >= 7 else { return }
@@ -274,10 +283,15 @@
     func forgetIfEmpty(_ name: String) {
       guard let channel = channels[name], channel.count == 0, channel.waiting == 0 else { return }
       channels[name] = nil
-      guard isRegistered else { return }
-      link.unsubscribe(keys.bus(name))
-      link.send(RedisCommand([Array("SREM".utf8), keys.channels(of: id), Array(name.utf8)])) { _ in
-      }
+      if isRegistered { link.unsubscribe(keys.bus(name)) }
+    }
+
+    /// Nothing is counted on a channel that nobody here is subscribed to: no need to clean up after it.
+    ///
+    /// It is said once Redis has answered that all are counted out. Before, it could take effect where that did not.
+    func noteCountedOut(_ name: String) {
+      guard isRegistered, channels[name] == nil else { return }
+      send("SREM", [keys.channels(of: id), Array(name.utf8)])
     }
 
     /// An error that Redis answers with is a fault of this program, or of somebody who changes its keys.

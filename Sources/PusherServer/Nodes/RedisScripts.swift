@@ -53,7 +53,8 @@
     /// lease is over, or Redis knows of fewer connections than it has.
     package static let join = RedisScript(
       common + """
-        if late(ARGV[17]) then return {0, 0, 1} end
+        local had = redis.call('HGET', KEYS[1], ARGV[1]) or '0'
+        if late(ARGV[17]) or tonumber(had) < tonumber(ARGV[16]) then return {0, 0, 1} end
         local amount = tonumber(ARGV[15])
         local n = total(KEYS[1])
         local hasUser, user = ARGV[7] == '1', ARGV[8]
@@ -64,10 +65,9 @@
           redis.call('PUBLISH', ARGV[2], head .. f('full'))
           return {0, 0, 0}
         end
-        local first, new, lost = 0, 0, 0
+        local first, new = 0, 0
         if amount > 0 then
-          local had = redis.call('HGET', KEYS[1], ARGV[1]) or '0'
-          if tonumber(had) < tonumber(ARGV[16]) then lost = 1 elseif n == 0 then first = 1 end
+          if n == 0 then first = 1 end
           n = n + amount
           redis.call('HINCRBY', KEYS[1], ARGV[1], amount)
           if hasUser then
@@ -88,7 +88,7 @@
         if new == 1 then
           redis.call('PUBLISH', ARGV[4], f('a') .. f(ARGV[5]) .. f(ARGV[6]) .. f(user) .. f(ARGV[10]))
         end
-        return {first, new, lost}
+        return {first, new, 0}
         """)
 
     /// Counts a connection out.
