@@ -117,7 +117,6 @@ class Cut(Fault):
     name = "server cut off from Redis for less than its lease"
     length = (0.5, 3.5)
     isolates = True
-    may_lose = True
 
     async def begin(self):
         self.server.proxy.hold()
@@ -129,6 +128,7 @@ class Cut(Fault):
 class LongCut(Cut):
     name = "server cut off from Redis for longer than its lease"
     length = (8, 14)
+    may_lose = True
 
 
 class Reset(Fault):
@@ -151,12 +151,10 @@ class Slow(Fault):
         self.server.proxy.delay = (0.05, 0.3)
 
     async def end(self):
-        self.server.proxy.mend()
+        self.server.proxy.delay = (0.0, 0.0)
 
 
 class OfRedis(Fault):
-    may_lose = True
-
     def on(self):
         return "redis"
 
@@ -164,7 +162,6 @@ class OfRedis(Fault):
 class SlowForAll(OfRedis):
     name = "Redis slow for all, 50 to 300 ms each way"
     length = (3, 12)
-    may_lose = False
 
     async def begin(self):
         for server in self.stage.servers:
@@ -172,11 +169,12 @@ class SlowForAll(OfRedis):
 
     async def end(self):
         for server in self.stage.servers:
-            server.proxy.mend()
+            server.proxy.delay = (0.0, 0.0)
 
 
 class ClientKill(OfRedis):
     name = "CLIENT KILL of all connections to Redis"
+    may_lose = True
 
     async def begin(self):
         for kind in ("normal", "pubsub"):
@@ -204,11 +202,13 @@ class Sleep(OfRedis):
 class LongSleep(Sleep):
     name = "Redis asleep for 5 to 12 s"
     span = (5, 12)
+    may_lose = True
 
 
 class NewRedis(OfRedis):
     name = "Redis killed, an empty one in its place"
     length = (0.5, 8)
+    may_lose = True
 
     async def begin(self):
         await self.stage.redis.end(signal.SIGKILL)

@@ -48,7 +48,6 @@ class Proxy:
 
     def mend(self):
         self.refuses = False
-        self.delay = (0.0, 0.0)
         self.passing.set()
 
     async def accept(self, reader, writer):

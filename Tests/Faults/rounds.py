@@ -7,7 +7,7 @@ import model
 
 LIMIT = 10.0
 # How long it is watched further, so that the table can say how late it was.
-PATIENCE = 30.0
+PATIENCE = 20.0
 PAUSE = 0.15
 
 
@@ -99,7 +99,7 @@ class Round:
         self.outcome.is_late = True
         late = "never" if seconds is None else f"after {seconds:.1f} s only"
         self.outcome.failures.append(f"{what}: {late}; at the limit:")
-        self.outcome.failures += [f"  {text}" for text in wrong[:12]]
+        self.outcome.failures += [f"  {text}" for text in list(dict.fromkeys(wrong))[:12]]
         for text in wrong:
             self.stage.journal.write("runner", f"not right: {text}")
 

@@ -73,6 +73,7 @@ class Stage:
         for one in self.servers:
             one.send(signal.SIGCONT)
             one.proxy.mend()
+            one.proxy.delay = (0.0, 0.0)
             await one.end()
         await self.redis.end()
         await self.redis.start()

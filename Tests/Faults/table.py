@@ -29,13 +29,13 @@ class Row:
     def cells(self, name):
         known = [one for one in self.right_after if one is not None]
         worst = "never" if None in self.right_after else seconds(max(known))
-        return [name, str(self.count), seconds(statistics.median(known)) if known else "-", worst,
+        return [name, str(self.count), seconds(statistics.median(known)) if known else "-", worst, str(self.late),
                 seconds(max(self.gone_after)) if self.gone_after else "-", f"{self.lost} of {self.taken}",
                 f"{self.missing} of {self.deliveries}", str(self.doubled), str(self.twice),
                 f"{self.webhooks_under} / {self.webhooks_over}"]
 
 
-HEAD = ["what fails", "times", "all right after, median", "worst", "members of the lost server gone, worst", "events lost",
+HEAD = ["what fails", "times", "all right after, median", "worst", "not within 10 s", "members of the lost server gone, worst", "events lost",
         "deliveries lost", "doubled", "told twice", "webhooks: arrivals too few / too many"]
 
 
