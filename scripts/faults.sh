@@ -4,6 +4,7 @@
 #
 #   MINUTES=N           how long (5)
 #   SEED=N              draw the same faults again (a new number)
+#   KINDS='NAME...'     these kinds of fault alone: the classes of Tests/Faults/faults.py
 #   CLIENTS=N           so many clients (48)
 #   PUSHER_CLI=PATH     the program to run; without it, dist/pusher-cli is built
 #   FAULTS_PYTHON=PATH  a Python with Tests/requirements.txt; without it, .build-python is made

@@ -10,6 +10,8 @@ class Fault:
     length = (0, 0)
     # Whether events may be missing that a server took with 200: those are told in the table and are no failure.
     may_lose = False
+    # Whether webhooks may be too few or too many after it.
+    may_miscount = False
     # Whether one server is out of reach of the others meanwhile, so that they must go without it.
     isolates = False
 
@@ -69,6 +71,8 @@ class Kill(Fault):
     name = "server killed, back before its lease is over"
     length = (0.5, 4)
     isolates = True
+    # Those that the server had not sent yet are gone with it.
+    may_miscount = True
 
     async def begin(self):
         await self.server.end(signal.SIGKILL)
@@ -110,7 +114,7 @@ class Stop(Fault):
 class LongStop(Stop):
     name = "server stopped for longer than its lease"
     length = (8, 14)
-    may_lose = True
+    may_lose = may_miscount = True
 
 
 class Cut(Fault):
@@ -128,13 +132,13 @@ class Cut(Fault):
 class LongCut(Cut):
     name = "server cut off from Redis for longer than its lease"
     length = (8, 14)
-    may_lose = True
+    may_lose = may_miscount = True
 
 
 class Reset(Fault):
     name = "a server's connections to Redis reset"
     length = (0, 3)
-    may_lose = True
+    may_lose = may_miscount = True
 
     async def begin(self):
         self.server.proxy.cut()
@@ -174,7 +178,7 @@ class SlowForAll(OfRedis):
 
 class ClientKill(OfRedis):
     name = "CLIENT KILL of all connections to Redis"
-    may_lose = True
+    may_lose = may_miscount = True
 
     async def begin(self):
         for kind in ("normal", "pubsub"):
@@ -183,6 +187,8 @@ class ClientKill(OfRedis):
 
 class Flush(OfRedis):
     name = "FLUSHALL"
+    # Nobody knows any more who was there.
+    may_miscount = True
 
     async def begin(self):
         await self.stage.redis.command("FLUSHALL")
@@ -202,13 +208,13 @@ class Sleep(OfRedis):
 class LongSleep(Sleep):
     name = "Redis asleep for 5 to 12 s"
     span = (5, 12)
-    may_lose = True
+    may_lose = may_miscount = True
 
 
 class NewRedis(OfRedis):
     name = "Redis killed, an empty one in its place"
     length = (0.5, 8)
-    may_lose = True
+    may_lose = may_miscount = True
 
     async def begin(self):
         await self.stage.redis.end(signal.SIGKILL)

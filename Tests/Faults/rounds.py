@@ -51,6 +51,8 @@ class Round:
         right_at = time.monotonic()
         self.judge("all right", outcome.right_after, wrong)
         outcome.webhooks = await self.check_webhooks()
+        if not any(one.may_miscount for one in self.faults):
+            outcome.failures += [f"webhooks: {key} {amount:+d}" for key, amount in outcome.webhooks.items()]
         if outcome.right_after is None:
             await crowd.finish_calls()
         else:

@@ -31,6 +31,10 @@ class Run:
             raise SystemExit(f"faults: BREAK is one of {', '.join(sabotage.NAMES)}")
         # The clients draw from a source of their own, so that the faults are the same for the same seed.
         self.stage = stage.Stage(program, folder, random.Random(seed + 1), int(os.environ.get("CLIENTS", "48")))
+        wanted = os.environ.get("KINDS", "")
+        self.kinds = [kind for kind in faults.KINDS if not wanted or kind.__name__ in wanted.split()]
+        if not self.kinds:
+            raise SystemExit(f"faults: KINDS are among {' '.join(kind.__name__ for kind in faults.KINDS)}")
         self.table = table.Table()
         self.failures = collections.Counter()
 
@@ -39,7 +43,7 @@ class Run:
         try:
             await self.stage.start(self.broken)
             await self.warm_up()
-            deck = faults.Deck(self.random, faults.KINDS)
+            deck = faults.Deck(self.random, self.kinds)
             while time.monotonic() - begun < self.minutes * 60:
                 await self.round(deck)
         finally:
@@ -56,7 +60,7 @@ class Run:
         await first.check_webhooks()
 
     async def round(self, deck):
-        if self.random.random() < 0.15:
+        if self.kinds == faults.KINDS and self.random.random() < 0.15:
             chosen = faults.pair(self.random, self.stage, deck)
         else:
             chosen = [deck.draw()(self.random, self.stage)]

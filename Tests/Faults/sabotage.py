@@ -3,7 +3,7 @@
     database   the second server uses another database of Redis: it knows nothing of the others
     lose       one server does not get a fiftieth of the events from Redis
     double     one server gets a fiftieth of the events twice
-    swap       one server gets a fiftieth of the events after the next message of Redis
+    swap       one server gets a fiftieth of the events after the next event of the same channel
     deaf       one server does not hear that members come
     model      the runner forgets one socket
     webhook    the receiver forgets a fiftieth of the webhooks
@@ -19,7 +19,7 @@ class Messages:
         self.name = name
         self.rest = b""
         self.count = 0
-        self.held = b""
+        self.held = {}
 
     def __call__(self, data):
         self.rest += data
@@ -34,11 +34,11 @@ class Messages:
             return reply
         if self.name == "deaf":
             return b"" if b"1:a" in reply and b"member_added" in reply else reply
-        if self.held:
-            self.held, held = b"", self.held
-            return reply + held
         if b"numbered" not in reply:
             return reply
+        channel = reply.split(b"\r\n", 5)[4]
+        if channel in self.held:
+            return reply + self.held.pop(channel)
         self.count += 1
         if self.count % 50:
             return reply
@@ -48,7 +48,7 @@ class Messages:
             case "double":
                 return reply + reply
             case "swap":
-                self.held = reply
+                self.held[channel] = reply
                 return b""
         return reply
 
