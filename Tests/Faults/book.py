@@ -50,7 +50,8 @@ class Book:
         received[number] = received.get(number, 0) + 1
         if received[number] > 1 or number <= self.settled:
             how = "again" if received[number] > 1 else "after its round was settled"
-            self.doubled.append(f"{client.name} on {client.server.name}, {subscription.channel}: event {number} came {how}")
+            where = f"{client.name} on {client.server.name}, {subscription.channel}"
+            self.doubled.append(f"{where}: event {number} came {how}")
             self.journal.write("runner", f"doubled: {self.doubled[-1]}")
 
     def take(self, name):
@@ -107,11 +108,12 @@ class Book:
                     after[former].add(later)
             circle = find_circle(after)
             if circle:
-                self.problems.append(f"{channel}: subscribers had events in different orders: {circle}")
+                self.problems.append(
+                    f"different orders: on {channel} somebody had each of {circle} before the next, and the last first")
 
 
 def find_circle(after):
-    """Numbers of which each came before the next for somebody, and the last before the first; `None` where there are none."""
+    """Numbers of which each came before the next for somebody, and the last before the first; else `None`."""
     state = {}
     for start in list(after):
         if start in state:

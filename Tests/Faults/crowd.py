@@ -5,10 +5,10 @@ import asyncio
 import api
 import client
 
-CHANNELS = ["lobby", "news", "rare-1", "private-desk", "private-rare", "presence-room-1", "presence-room-2", "presence-room-3",
-            "presence-rare"]
+CHANNELS = ["lobby", "news", "rare", "private-desk", "private-rare", "presence-room-1", "presence-room-2",
+            "presence-room-3", "presence-rare"]
 # Channels that few want, so that they become empty and occupied again.
-RARE = {"rare-1", "private-rare", "presence-rare"}
+RARE = {"rare", "private-rare", "presence-rare"}
 
 
 class Crowd:
@@ -21,11 +21,11 @@ class Crowd:
         # A user has three sockets, mostly on three servers.
         users = max(1, count // 3)
         self.clients = [
-            client.Client(f"client-{number}", f"user-{number % users}", (number // users + number) % len(servers), number % 2 == 0,
-                          servers, signer, book)
+            client.Client(f"client-{number}", f"user-{number % users}", (number // users + number) % len(servers),
+                          number % 2 == 0, servers, signer, book)
             for number in range(count)]
-        # A third stays where it is, so that there are sockets which a fault alone can take away.
-        self.movers = [one for number, one in enumerate(self.clients) if number % 3]
+        # A third of the users stay, so that there are sockets and members which a fault alone can take away.
+        self.movers = [one for number, one in enumerate(self.clients) if number % users % 3]
         for one in self.clients:
             one.wanted = {name for name in CHANNELS if self.likes(name)}
 
@@ -78,7 +78,7 @@ class Crowd:
         event.server = server.name
         event.status = await api.API(self.signer, server.port).publish(event.channels, event.number)
         if event.status not in (200, 503, 0):
-            self.book.problems.append(f"{server.name} answered {event.status} to event {event.number}")
+            self.book.problems.append(f"refused: {server.name} answered {event.status} to event {event.number}")
 
     async def finish_calls(self):
         """No more events; those under way are answered, and have time to arrive."""

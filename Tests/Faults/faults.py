@@ -92,7 +92,7 @@ class Restart(Fault):
 
     async def begin(self):
         if not await self.server.end(signal.SIGTERM, 20):
-            self.stage.book.problems.append(f"{self.server.name} did not end within 20 s of SIGTERM")
+            self.stage.book.problems.append(f"not ended: {self.server.name} was there 20 s after SIGTERM")
 
     async def end(self):
         await self.server.start()
@@ -223,8 +223,8 @@ class NewRedis(OfRedis):
         await self.stage.redis.start()
 
 
-KINDS = [Nothing, Drops, Kill, LongKill, Restart, Stop, LongStop, Cut, LongCut, Reset, Slow, SlowForAll, ClientKill, Flush,
-         Sleep, LongSleep, NewRedis]
+KINDS = [Nothing, Drops, Kill, LongKill, Restart, Stop, LongStop, Cut, LongCut, Reset, Slow, SlowForAll, ClientKill,
+         Flush, Sleep, LongSleep, NewRedis]
 
 
 class Deck:

@@ -16,13 +16,15 @@ class Journal:
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.begun = time.monotonic()
+        self.files = {}
 
     def second(self):
         return time.monotonic() - self.begun
 
     def write(self, name, text):
-        with open(self.folder / f"{name}.log", "a", encoding="utf-8") as file:
-            file.write(f"{self.second():9.3f} {text}\n")
+        if name not in self.files:
+            self.files[name] = open(self.folder / f"{name}.log", "a", encoding="utf-8", buffering=1)
+        self.files[name].write(f"{self.second():9.3f} {text}\n")
 
     async def copy(self, name, stream):
         while line := await stream.readline():
@@ -98,8 +100,9 @@ class Redis(Program):
         return ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
                 "--dir", str(self.journal.folder), *self.extra]
 
-    async def command(self, *words):
-        self.journal.write(self.name, f"--- is told {' '.join(words)}")
+    async def command(self, *words, quietly=False):
+        if not quietly:
+            self.journal.write(self.name, f"--- is told {' '.join(words)}")
         process = await asyncio.create_subprocess_exec(
             "redis-cli", "-p", str(self.port), *words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT)
@@ -116,9 +119,10 @@ class Server(Program):
         self.apps, self.database = apps, database
 
     def words(self):
-        return [str(self.program), "serve", "--no-config", "--listen", f"127.0.0.1:{self.port}", "--apps", str(self.apps),
-                "--webhook-delay", "1ms", "--drain", "2s", "--verbose"]
+        return [str(self.program), "serve", "--no-config", "--listen", f"127.0.0.1:{self.port}",
+                "--apps", str(self.apps), "--webhook-delay", "1ms", "--drain", "2s", "--verbose"]
 
     def environment(self):
-        mine = {name: value for name, value in os.environ.items() if not name.startswith(("PUSHER_", "REVERB_", "SOKETI_"))}
+        foreign = ("PUSHER_", "REVERB_", "SOKETI_")
+        mine = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         return mine | {"PUSHER_CLI_REDIS_URL": f"redis://127.0.0.1:{self.proxy.port}/{self.database}"}

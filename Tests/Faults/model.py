@@ -12,6 +12,8 @@ class Picture:
     def __init__(self, clients, servers):
         self.sockets = collections.Counter()
         self.users = collections.defaultdict(set)
+        # Sockets by channel and user.
+        self.connections = collections.Counter()
         for client in clients:
             if client.socket_id is None or client.server not in servers:
                 continue
@@ -20,21 +22,27 @@ class Picture:
                     self.sockets[one.channel] += 1
                     if one.channel.startswith("presence-"):
                         self.users[one.channel].add(client.user)
+                        self.connections[one.channel, client.user] += 1
 
     def __eq__(self, other):
-        return self.sockets == other.sockets and self.users == other.users
+        return self.sockets == other.sockets and self.connections == other.connections
 
 
 class Comparison:
-    def __init__(self, clients, channels, signer):
-        self.clients, self.channels, self.signer = clients, channels, signer
+    def __init__(self, clients, channels, signer, kept):
+        self.clients, self.channels, self.signer, self.kept = clients, channels, signer, kept
 
     async def differences(self, servers, everyone):
-        """What is not right, in words; `everyone`: all clients must have what they want, and not those of `servers` alone."""
+        """What is not right, in words.
+
+        `everyone`: each client must have what it wants; else those count that are on one of `servers`.
+        """
         before = Picture(self.clients, servers)
         found = [text for texts in await asyncio.gather(*(self.of_server(one, before) for one in servers))
                  for text in texts]
         found += self.of_clients(servers, everyone, before)
+        if everyone and not found:
+            found += await self.kept.differences(before)
         # While clients come back the picture is another one before the questions and after them.
         if not found and Picture(self.clients, servers) != before:
             found.append("clients came or went while they were compared")
@@ -54,7 +62,7 @@ class Comparison:
                     one = await ours.get(f"/channels/{name}", info="user_count")
                     wanted = sorted(picture.users[name]) if name in picture.users else []
                     found += compare(server.name, f"users of {name}", listed, wanted)
-                    pairs = [(one.get("user_count", 0), len(wanted)), (users.get(name, {}).get("user_count", 0), len(wanted))]
+                    pairs = [(source.get("user_count", 0), len(wanted)) for source in (one, users.get(name, {}))]
                 else:
                     one = await ours.get(f"/channels/{name}", info="subscription_count")
                     pairs = [(source.get("subscription_count", 0), picture.sockets[name])

@@ -16,6 +16,8 @@ class Outcome:
         self.right_after = None
         self.gone_after = None
         self.is_late = False
+        # Whether it was right, and is no more.
+        self.is_spoiled = False
         self.events = None
         self.doubled, self.twice = [], []
         self.webhooks = {}
@@ -23,8 +25,10 @@ class Outcome:
 
 
 class Round:
-    def __init__(self, stage, faults, calm, shift):
-        self.stage, self.faults, self.calm, self.shift = stage, faults, calm, shift
+    def __init__(self, stage, faults, calm, shift, unrest):
+        """`calm`, `shift`, `unrest`: the seconds of the calm time, between the beginnings of two faults, and for which the
+        clients move on after the end of the last one."""
+        self.stage, self.faults, self.calm, self.shift, self.unrest = stage, faults, calm, shift, unrest
         self.outcome = Outcome()
 
     @property
@@ -44,9 +48,10 @@ class Round:
         else:
             await asyncio.gather(*(self.delayed(one, index * self.shift) for index, one in enumerate(self.faults)))
         self.lasted = time.monotonic() - self.begun
-        crowd.moves.clear()
         lifted = time.monotonic()
         self.stage.journal.write("runner", "lifted")
+        await asyncio.sleep(self.unrest)
+        crowd.moves.clear()
         outcome.right_after, wrong = await self.await_right(self.stage.servers, True, lifted, PATIENCE)
         right_at = time.monotonic()
         self.judge("all right", outcome.right_after, wrong)
@@ -59,7 +64,7 @@ class Round:
             await self.calm_down()
         outcome.events, calm = self.stage.book.settle(crowd.clients, right_at)
         self.judge_events(outcome.events, calm)
-        if outcome.right_after is None:
+        if outcome.right_after is None or outcome.is_spoiled:
             await self.begin_anew()
         return outcome
 
@@ -127,6 +132,7 @@ class Round:
         crowd.moves.clear()
         seconds, wrong = await self.await_right(self.stage.servers, True, time.monotonic(), PATIENCE)
         self.judge("calm time", seconds, wrong)
+        self.outcome.is_spoiled = seconds is None
         await crowd.finish_calls()
         found = await self.check_webhooks()
         self.outcome.failures += [f"webhooks in calm time: {key} {amount:+d}" for key, amount in found.items()]
@@ -151,6 +157,7 @@ class Round:
             outcome.failures += [f"lost in a fault that must lose none: {text}" for text in fault.examples[:5]]
         outcome.failures += [f"lost in calm time: {text}" for text in calm.examples[:5]]
         if calm.taken < calm.published:
-            outcome.failures.append(f"in calm time {calm.published - calm.taken} of {calm.published} events were not taken")
+            outcome.failures.append(
+                f"refused in calm time: {calm.published - calm.taken} of {calm.published} events")
         outcome.failures += [f"doubled: {text}" for text in outcome.doubled[:5]]
         outcome.failures += [f"told twice: {text}" for text in outcome.twice[:5]]

@@ -2,8 +2,8 @@
 
     run.py PROGRAM MINUTES SEED FOLDER
 
-Prints a line for each fault and a table at the end. The status is 0 only if all rules held; docs/endurance.md names them.
-BREAK=NAME breaks something on purpose, to see that it is found: sabotage.py has the names.
+Prints a line for each fault and a table at the end. The status is 0 only if all rules held, which docs/endurance.md
+names. BREAK=NAME breaks something on purpose, to see that it is found: sabotage.py has the names.
 """
 
 import asyncio
@@ -11,7 +11,6 @@ import collections
 import os
 import pathlib
 import random
-import resource
 import signal
 import sys
 import time
@@ -46,6 +45,8 @@ class Run:
             deck = faults.Deck(self.random, self.kinds)
             while time.monotonic() - begun < self.minutes * 60:
                 await self.round(deck)
+            left = await self.stage.comparison.kept.left()
+            print(f"\nfaults: {len(left)} keys of nodes that are gone are left in Redis")
         finally:
             await self.stage.close()
         print(f"\n{self.table.text([kind.name for kind in faults.KINDS])}\n")
@@ -53,7 +54,7 @@ class Run:
 
     async def warm_up(self):
         """All are there, before the first fault."""
-        first = rounds.Round(self.stage, [faults.Nothing(self.random, self.stage)], 1, 0)
+        first = rounds.Round(self.stage, [faults.Nothing(self.random, self.stage)], 1, 0, 0)
         seconds, wrong = await first.await_right(self.stage.servers, True, time.monotonic(), 20)
         if seconds is None:
             raise SystemExit("faults: not right before any fault:\n  " + "\n  ".join(wrong[:12]))
@@ -66,7 +67,9 @@ class Run:
             chosen = [deck.draw()(self.random, self.stage)]
         # Now and then it is watched until the servers have compared what they know, eight seconds later.
         calm = self.random.choice([1.5, 3, 6, 12])
-        one = rounds.Round(self.stage, chosen, calm, self.random.uniform(0, 4))
+        # In half of the rounds clients come and go while the servers find back, which takes part of their ten seconds.
+        unrest = self.random.choice([0, self.random.uniform(0.5, 2.5)])
+        one = rounds.Round(self.stage, chosen, calm, self.random.uniform(0, 4), unrest)
         self.stage.crowd.moves.set()
         self.stage.crowd.publishes.set()
         second = self.stage.journal.second()
@@ -77,10 +80,12 @@ class Run:
 
     def tell(self, second, one, outcome):
         right = "never right" if outcome.right_after is None else f"right after {outcome.right_after:.1f} s"
+        right += ", and not any more in calm time" if outcome.is_spoiled else ""
         gone = "" if outcome.gone_after is None else f", gone on the others after {outcome.gone_after:.1f} s"
         events = outcome.events
-        print(f"{second:7.1f}  {one.words()}, {one.lasted:.1f} s: {right}{gone}; events {events.taken} of {events.published} "
-              f"taken, {events.lost} lost, {len(outcome.doubled)} doubled, {len(outcome.twice)} told twice, "
+        print(f"{second:7.1f}  {one.words()}, {one.lasted:.1f} s: {right}{gone}; "
+              f"events {events.taken} of {events.published} taken, {events.lost} lost, "
+              f"{len(outcome.doubled)} doubled, {len(outcome.twice)} told twice, "
               f"{sum(map(abs, outcome.webhooks.values()))} webhooks wrong", flush=True)
         for text in outcome.failures:
             print(f"         FAILED {text}", flush=True)
@@ -89,7 +94,6 @@ class Run:
 def main(program, minutes, seed, folder):
     # What is started here ends with it, whatever ends it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     print(f"faults: {minutes:g} minutes, seed {seed}, logs in {folder}", flush=True)
     failures = asyncio.run(Run(pathlib.Path(program).resolve(), minutes, seed, folder).play())
     for kind, count in failures.most_common():

@@ -1,4 +1,4 @@
-"""All that a run needs, started and ended: Redis, three servers with their proxies, the receiver of webhooks, clients."""
+"""All that a run needs, started and ended: Redis, servers with their proxies, the receiver of webhooks, clients."""
 
 import asyncio
 import json
@@ -14,6 +14,7 @@ import model
 import proxy
 import sabotage
 import signing
+import store
 import webhooks
 
 SERVERS = 3
@@ -56,7 +57,7 @@ class Stage:
             self.servers.append(machines.Server(
                 number, self.program, ports[number + 1], one, self.apps, self.journal, database))
         self.crowd = crowd.Crowd(self.random, self.servers, self.signer, self.book, self.client_count)
-        self.comparison = model.Comparison(self.crowd.clients, crowd.CHANNELS, self.signer)
+        self.comparison = model.Comparison(self.crowd.clients, crowd.CHANNELS, self.signer, store.Store(self.redis))
         sabotage.arm(self, broken)
         await asyncio.gather(*(one.start() for one in self.servers))
         await self.crowd.start()

@@ -35,8 +35,9 @@ class Row:
                 f"{self.webhooks_under} / {self.webhooks_over}"]
 
 
-HEAD = ["what fails", "times", "all right after, median", "worst", "not within 10 s", "members of the lost server gone, worst", "events lost",
-        "deliveries lost", "doubled", "told twice", "webhooks: arrivals too few / too many"]
+HEAD = ["what fails", "times", "all right after, median", "worst", "not within 10 s",
+        "members of the lost server gone, worst", "events lost", "deliveries lost", "doubled", "told twice",
+        "webhooks: arrivals too few / too many"]
 
 
 def seconds(amount):
