@@ -225,26 +225,3 @@ class NewRedis(OfRedis):
 
 KINDS = [Nothing, Drops, Kill, LongKill, Restart, Stop, LongStop, Cut, LongCut, Reset, Slow, SlowForAll, ClientKill,
          Flush, Sleep, LongSleep, NewRedis]
-
-
-class Deck:
-    """Kinds in a random order, each as often as the others, so that a short run has many of them."""
-
-    def __init__(self, random, kinds):
-        self.random, self.kinds, self.cards = random, kinds, []
-
-    def draw(self):
-        if not self.cards:
-            self.cards = list(self.kinds)
-            self.random.shuffle(self.cards)
-        return self.cards.pop()
-
-
-def pair(random, stage, deck):
-    """Two faults that can be on at once: not on the same server."""
-    first = deck.draw()(random, stage)
-    others = [kind for kind in KINDS if kind not in (Nothing, Drops, type(first))]
-    second = random.choice(others)(random, stage)
-    while second.server is first.server:
-        second.server = random.choice(stage.servers)
-    return [first, second]

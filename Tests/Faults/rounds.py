@@ -26,8 +26,8 @@ class Outcome:
 
 class Round:
     def __init__(self, stage, faults, calm, shift, unrest):
-        """`calm`, `shift`, `unrest`: the seconds of the calm time, between the beginnings of two faults, and for which the
-        clients move on after the end of the last one."""
+        """`calm`, `shift`, `unrest`: the seconds of the calm time, from one fault's begin to the other's, and for which
+        the clients move on after the end of the last one."""
         self.stage, self.faults, self.calm, self.shift, self.unrest = stage, faults, calm, shift, unrest
         self.outcome = Outcome()
 

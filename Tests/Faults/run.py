@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 
+import deck
 import faults
 import rounds
 import sabotage
@@ -42,14 +43,15 @@ class Run:
         try:
             await self.stage.start(self.broken)
             await self.warm_up()
-            deck = faults.Deck(self.random, self.kinds)
+            cards = deck.Deck(self.random, self.kinds)
             while time.monotonic() - begun < self.minutes * 60:
-                await self.round(deck)
+                await self.round(cards)
             left = await self.stage.comparison.kept.left()
             print(f"\nfaults: {len(left)} keys of nodes that are gone are left in Redis")
         finally:
+            # Also where it is ended early.
+            print(f"\n{self.table.text([kind.name for kind in faults.KINDS])}\n", flush=True)
             await self.stage.close()
-        print(f"\n{self.table.text([kind.name for kind in faults.KINDS])}\n")
         return self.failures
 
     async def warm_up(self):
@@ -60,11 +62,11 @@ class Run:
             raise SystemExit("faults: not right before any fault:\n  " + "\n  ".join(wrong[:12]))
         await first.check_webhooks()
 
-    async def round(self, deck):
+    async def round(self, cards):
         if self.kinds == faults.KINDS and self.random.random() < 0.15:
-            chosen = faults.pair(self.random, self.stage, deck)
+            chosen = deck.pair(self.random, self.stage, cards)
         else:
-            chosen = [deck.draw()(self.random, self.stage)]
+            chosen = [cards.draw()(self.random, self.stage)]
         # Now and then it is watched until the servers have compared what they know, eight seconds later.
         calm = self.random.choice([1.5, 3, 6, 12])
         # In half of the rounds clients come and go while the servers find back, which takes part of their ten seconds.
