@@ -16,7 +16,7 @@ FISHDIR  = $(SHAREDIR)/fish/vendor_completions.d
 export SWIFT
 
 .DEFAULT_GOAL := build
-.PHONY: demo build docs man examples recipes test test-threads lint format conformance bench soak fuzz tsan asan install uninstall deb dist packagecheck \
+.PHONY: demo build docs man examples recipes test test-threads lint format conformance bench soak faults fuzz tsan asan install uninstall deb dist packagecheck \
   traits clean help
 
 demo: ## install what a build needs, build, and show live events from a local server
@@ -61,6 +61,9 @@ bench: ## measure speed and memory against a floor and two Python clients
 
 soak: ## break and make connections for MINUTES (5); descriptors and memory must stay flat
 	@scripts/soak.sh
+
+faults: ## run three servers on one Redis through random faults for MINUTES (5), and check what clients are told
+	@scripts/faults.sh
 
 fuzz: ## run each fuzzing harness for SECONDS (60); HARNESS=NAME runs one
 	@FUZZ_SECONDS="$(or $(SECONDS),60)" scripts/fuzz.sh $(HARNESS)
