@@ -51,6 +51,11 @@ internal import CSystemZlib
     output.truncate(to: output.count - 4)
   }
 
+  /// Appends one compressed message to `output`; the message must not lie in it.
+  package func deflate(_ message: ByteView, into output: ByteBuffer) {
+    unsafe deflate(message.raw, into: output)
+  }
+
   /// Forgets the window, for an endpoint that takes no context over.
   package func reset() {
     unsafe deflateReset(stream)

@@ -49,6 +49,8 @@ package final class WebSocketConnection {
   private let role: Role
   private let limits: WebSocketLimits
   private let allowsCompression: Bool
+  /// The window of what the peer reads compressed, as `1 << windowBits` bytes; `nil` where it reads nothing compressed.
+  package let readableWindowBits: Int?
   /// The longest payload that the short path takes.
   private let shortPathLimit: Int
   /// Whether the input begins with a frame header, no message is begun, and frames come unmasked.
@@ -77,6 +79,7 @@ package final class WebSocketConnection {
     // A server has thousands of them, most of which are idle.
     output = ByteBuffer(capacity: role == .server ? 256 : 4096)
     allowsCompression = deflate != nil
+    readableWindowBits = deflate?.outgoing(from: role).windowBits
     shortPathLimit = min(limits.frame, limits.message)
     mayTakeShortPath = role == .client
     sender = FrameSender(

@@ -42,6 +42,8 @@ package final class ClientSession: HubSession, ConnectionSocket {
   /// Whether the ledger has it on its list of those with something to send.
   var isTouched = false
   var clientEvents: RateWindow
+  /// Whether it reads what is compressed for all.
+  private let readsCompressed: Bool
   private var state = State.open
   /// Whether the client has sent a ping or a pong of the WebSocket.
   private var usesControlFrames = false
@@ -60,6 +62,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     self.context = context
     self.socketID = socketID
     self.connection = connection
+    readsCompressed = connection.readableWindowBits == SharedFrame.windowBits
     clientEvents = RateWindow(limit: hub.limits.clientEventsPerSecond)
     heartbeat = Heartbeat(limits: hub.limits, at: now)
     hub.connect(self)
@@ -173,9 +176,11 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   /// Sends one message to this client alone.
   ///
-  /// It is never compressed: that would cost each connection a quarter of a megabyte for a greeting.
+  /// Nothing is compressed for one alone: that would cost each connection a quarter of a megabyte for a greeting.
   func send(_ text: String, at now: Instant) {
-    _ = deliverPlain(SharedFrame(text), at: now)
+    let frame = SharedFrame(text)
+    guard hasRoom(for: frame.view.count, at: now) else { return }
+    write(frame.view, at: now)
   }
 
   /// Sends a message that others get too; false when the client can get no more messages.
@@ -188,12 +193,17 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   /// Sends a message that no fault touches.
   func deliverPlain(_ frame: SharedFrame, at now: Instant) -> Bool {
-    guard hasRoom(for: frame.view.count, at: now) else { return false }
-    connection.send(encodedFrame: frame.view)
+    let view = readsCompressed ? frame.smallestView : frame.view
+    guard hasRoom(for: view.count, at: now) else { return false }
+    write(view, at: now)
+    return true
+  }
+
+  private func write(_ frame: ByteView, at now: Instant) {
+    connection.send(encodedFrame: frame)
     heartbeat.noteMessage(at: now)
     context.ledger.touch(self)
     noteOutput()
-    return true
   }
 
   /// Tells the ledger how much waits now.

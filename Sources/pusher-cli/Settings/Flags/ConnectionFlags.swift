@@ -186,8 +186,9 @@ extension Flag {
     summary: "do not offer permessage-deflate",
     manual: """
       Offer the server permessage-deflate, which is the default of `subscribe`, or do not; `serve` agrees to it unless
-      told not to, and reads what clients compress but compresses nothing itself; `sse` asks for gzip or deflate only
-      when told to, since servers may hold events back to compress them, and understands both in any case.
+      told not to, reads what clients compress, and compresses events of 1 KiB or more, once for all who read that; `sse`
+      asks for gzip or deflate only when told to, since servers may hold events back to compress them, and understands
+      both in any case.
       """)
 
   static let sseCompression = Flag(
