@@ -16,7 +16,7 @@ FISHDIR  = $(SHAREDIR)/fish/vendor_completions.d
 export SWIFT
 
 .DEFAULT_GOAL := build
-.PHONY: demo build docs man examples recipes test test-threads lint format conformance bench soak faults fuzz tsan asan install uninstall deb dist packagecheck \
+.PHONY: demo build docs man examples recipes test test-threads test-redis lint format conformance bench soak faults fuzz tsan asan install uninstall deb dist packagecheck \
   traits clean help
 
 demo: ## install what a build needs, build, and show live events from a local server
@@ -46,6 +46,9 @@ test: ## install what the tests need and run them all
 
 test-threads: ## the tests of the program again, with every server on two threads
 	@PUSHER_CLI_TEST_SERVE='--threads 2' scripts/test.sh
+
+test-redis: ## the tests of the program again, with every server on a Redis
+	@scripts/test-redis.sh
 
 lint: ## check the form of sources, manual and scripts, spelling and plain English
 	@scripts/lint.sh

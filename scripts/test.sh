@@ -22,7 +22,7 @@ if [ -f "$bundle" ]; then
 else
   set -- "$swift" test --skip-build --disable-xctest
 fi
-# `make test-threads`: the tests of the program alone, with every `serve` on several threads.
+# `make test-threads`, `make test-redis`: the tests of the program alone, with every `serve` on several threads, or on a Redis.
 if [ -n "${PUSHER_CLI_TEST_SERVE:-}" ]; then set -- "$@" --filter CLITests; fi
 # Nothing here may hang for ever: a quarter of an hour is many times what a slow machine needs.
 command -v timeout >/dev/null 2>&1 && set -- timeout 900 "$@"

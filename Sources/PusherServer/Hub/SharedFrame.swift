@@ -65,7 +65,7 @@ package final class SharedFrame: @unchecked Sendable {
     return compressed.buffer?.view ?? view
   }
 
-  /// The message in a frame by itself (RFC 7692 section 7.2.1); `nil` where that is no smaller.
+  /// The message in a frame by itself (RFC 7692 section 7.2.1); `nil` where it is as long or longer.
   private func compress() -> ByteBuffer? {
     guard let header = try? FrameHeader.decode(view) else { return nil }
     let output = ByteBuffer(capacity: view.count / 2)

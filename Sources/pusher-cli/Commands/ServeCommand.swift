@@ -8,6 +8,7 @@ enum ServeCommand {
     _ settings: ServeSettings, origin: SettingsOrigin, diagnostics: Diagnostics
   ) -> ExitStatus {
     Environment.forget(HandedSockets.variables)
+    makeRoom(settings, diagnostics)
     // Checked before a new descriptor could get the number of standard output.
     let descriptor = OutputDescriptor()
     if settings.logsEvents, descriptor == nil {
@@ -31,6 +32,21 @@ enum ServeCommand {
           reason: "\(reason) (a server that shares its port was started with --reuse-port too)")
       }
     }
+  }
+}
+
+extension ServeCommand {
+  /// Files and connections besides the sockets: output, logs, API calls, webhooks, Redis.
+  private static let otherDescriptors = 512
+
+  /// Raises the limit of open files, so that it is enough for the sockets that may come.
+  private static func makeRoom(_ settings: ServeSettings, _ diagnostics: Diagnostics) {
+    let connections = settings.server.limits.connections
+    let limit = DescriptorLimit.raise(to: connections + otherDescriptors)
+    guard settings.asksForConnections, limit < connections + otherDescriptors else { return }
+    diagnostics.warning(
+      "--max-connections \(connections): the system allows \(limit) open files; raise that with ulimit -n, or LimitNOFILE "
+        + "of systemd")
   }
 }
 

@@ -17,6 +17,8 @@ struct ServeSettings: CommandSettings {
   var logsEvents: Bool
   /// Whether the lines of the log carry the time.
   var hasTimestamps: Bool
+  /// Whether the number of connections was asked for.
+  var asksForConnections: Bool
   /// Whether a block for a `.env` file is printed.
   var printsEnvironment: Bool
   var common: CommonSettings
@@ -57,6 +59,8 @@ extension ServeSettings {
     server.dialect = try reader.choice(.dialect)
     server.limits = server.dialect.limits
     server.limits.allOutput = typed.bytes(.maxQueued)
+    server.limits.connections = typed.number(.maxConnections)
+    asksForConnections = typed.text(.maxConnections) != nil
     server.service = reader.service
     if let flag = [Flag.host, .port].first(where: { typed.text($0) != nil }) {
       reader.warn(

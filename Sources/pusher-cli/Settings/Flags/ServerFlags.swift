@@ -119,7 +119,8 @@ extension Flag {
 
   /// What `serve` offers besides sockets and the HTTP API.
   static let hooking: [Flag] = [
-    .apps, .webhook, .webhookDelay, .authEndpoints, .allowOrigin, .allowHost, .maxQueued,
+    .apps, .webhook, .webhookDelay, .authEndpoints, .allowOrigin, .allowHost, .maxConnections,
+    .maxQueued,
     .logEvents, .printEnv,
   ]
 
@@ -192,6 +193,15 @@ extension Flag {
       It is for names of yours that lead to this machine, such as that of a tunnel. Names that are not allowed get
       403, since a page can make its own name lead here. A server that listens where other machines can connect takes
       every name. May be repeated.
+      """)
+
+  static let maxConnections = Flag(
+    "max-connections", .integer(1...10_000_000), of: [.serve], in: .serve, default: "10000",
+    summary: "let in N sockets at most",
+    manual: """
+      Let in at most N sockets of all apps together, {default} unless given; one more is refused with 4004. Each takes a file
+      descriptor and about 4 KiB. The server raises its limit of open files as far as the system lets it, and warns
+      where that is not enough for N: then `ulimit -n`, or `LimitNOFILE` of systemd, must be raised.
       """)
 
   static let maxQueued = Flag(

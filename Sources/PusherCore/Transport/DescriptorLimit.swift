@@ -1,0 +1,31 @@
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
+/// How many descriptors this process may have.
+package enum DescriptorLimit {
+  /// Raises the limit to this many, or as far as the system lets it; answers how many there may be now.
+  ///
+  /// It is never lowered. Source: POSIX, `setrlimit`.
+  package static func raise(to wanted: Int) -> Int {
+    var limit = rlimit()
+    guard unsafe getrlimit(resource, &limit) == 0 else { return 0 }
+    let most = min(rlim_t(clamping: wanted), limit.rlim_max)
+    guard limit.rlim_cur < most else { return Int(clamping: limit.rlim_cur) }
+    let former = limit.rlim_cur
+    limit.rlim_cur = most
+    return Int(clamping: unsafe setrlimit(resource, &limit) == 0 ? most : former)
+  }
+
+  #if canImport(Glibc)
+    private static var resource: __rlimit_resource_t {
+      __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    }
+  #else
+    private static var resource: Int32 { Int32(RLIMIT_NOFILE) }
+  #endif
+}

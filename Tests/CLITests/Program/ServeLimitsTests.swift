@@ -1,0 +1,59 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("serve: how many sockets there may be", .runsPrograms)
+struct ServeLimitsTests {
+  @Test func `a socket beyond --max-connections is refused with 4004`() throws {
+    let server = try LocalServer(options: ["--max-connections", "2"])
+    let two = try (0..<2).map { _ in try server.subscribe(["news"], "-L") }
+    let third = try server.subscribe(["news"], "--reconnect", "never", joins: false).result()
+    #expect(third.errorText.contains("4004"), "\(third.errorText)")
+    #expect(third.errorText.contains("the server has at most 2 connections"))
+    #expect(try server.trigger("news", "e", "1").ending == .exited(0))
+    for program in two { #expect(try program.line().contains(#""event":"e""#)) }
+  }
+
+  #if os(Linux)
+    /// A server whose shell sets limits first, once it listens.
+    private func server(_ limits: String, _ options: String...) throws -> ChildProgram {
+      let file = TemporaryFolder.shared.file("port")
+      let program = try ChildProgram(
+        "/bin/sh",
+        ["-c", limits + #"; exec "$0" "$@""#, PusherCLI.path, "serve", "--listen", "127.0.0.1:0"]
+          + ["--port-file", file] + options, environment: PusherCLI.environment)
+      _ = try program.port(in: file)
+      return program
+    }
+
+    /// The limit of open files: the one that counts, and how far it may be raised.
+    private func openFiles(_ program: ChildProgram) throws -> [Int] {
+      let limits = try String(contentsOfFile: "/proc/\(program.id)/limits", encoding: .utf8)
+      let line = try #require(
+        limits.split(separator: "\n").first { $0.hasPrefix("Max open files") })
+      return line.split(separator: " ").compactMap { Int($0) }
+    }
+
+    @Test func `the limit of open files is raised as far as it must be`() throws {
+      let limits = try openFiles(
+        server("ulimit -Sn 100; ulimit -Hn 5000", "--max-connections", "300"))
+      #expect(limits == [812, 5000])
+    }
+
+    @Test func `where the system allows too few for what was asked, a warning says so`() throws {
+      let program = try server("ulimit -n 600", "--max-connections", "1000")
+      let said = try program.errorLine(containing: "--max-connections")
+      #expect(
+        said
+          == "pusher-cli: warning: --max-connections 1000: the system allows 600 open files; raise that with "
+          + "ulimit -n, or LimitNOFILE of systemd")
+      #expect(try openFiles(program) == [600, 600])
+    }
+
+    @Test func `nothing is said where nothing was asked`() throws {
+      let program = try server("ulimit -n 600")
+      program.send(SIGTERM)
+      #expect(try !program.result().errorText.contains("open files"))
+    }
+  #endif
+}
