@@ -16,6 +16,8 @@ package final class Applications {
   /// The places of all hubs among the nodes of this process.
   private var nodes: [LocalNode] = []
   private var flush: () -> Void = {}
+  /// How many sockets other nodes of this process have that its own do not know of, told how many there are here.
+  var countOthers: (Int) -> Int = { _ in 0 }
   private var random: any RandomNumberGenerator
 
   /// Apps with distinct ids and keys, on the only node of each; of two alike the first counts.
@@ -100,7 +102,10 @@ package final class Applications {
   }
 
   /// How many sockets all apps have together, on all nodes of this process.
-  package var connectionCount: Int { hubs.reduce(0) { $0 + $1.node.ownConnectionCount } }
+  package var connectionCount: Int {
+    let own = hubs.reduce(0) { $0 + $1.node.ownConnectionCount }
+    return own + countOthers(own)
+  }
 
   /// An id that no socket of any app has: two numbers of at most nine digits.
   package func newSocketID() -> String {

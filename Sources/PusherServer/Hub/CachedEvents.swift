@@ -11,8 +11,10 @@ struct CachedEvents {
     let expiry: Instant?
   }
 
-  /// How many channels are kept; fewer count from the next event.
-  var limit: Int
+  /// How many channels are kept.
+  var limit: Int {
+    didSet { forgetOldest() }
+  }
   private let lifetime: Duration?
   /// In the order in which the channels were first cached; the oldest goes when there are too many.
   private var events = OrderedTable<Event>()
@@ -32,6 +34,10 @@ struct CachedEvents {
   mutating func store(name: String, data: JSONValue, for channel: String, at now: Instant) {
     guard limit > 0 else { return }
     events[channel] = Event(name: name, data: data, expiry: lifetime.map(now.advanced))
+    forgetOldest()
+  }
+
+  private mutating func forgetOldest() {
     while events.count > limit, let oldest = events.elements.first(where: { _ in true }) {
       events[oldest.name] = nil
     }

@@ -9,6 +9,8 @@ package final class NodeGroup: Sendable {
     var log: [ServerLogEvent] = []
     /// Bytes that wait for the clients of each node.
     var queuedBytes: [Int]
+    /// Sockets of each node, where they are counted on each alone.
+    var connections: [Int]
     /// What wakes each node.
     var wakeUps: [WakeUp?]
     /// The nodes that have ended.
@@ -33,6 +35,7 @@ package final class NodeGroup: Sendable {
     state = Locked(
       GroupRecord(
         queuedBytes: Array(repeating: 0, count: count),
+        connections: Array(repeating: 0, count: count),
         wakeUps: Array(repeating: nil, count: count)))
   }
 
@@ -69,6 +72,7 @@ package final class NodeGroup: Sendable {
     _ = state.withLock { $0.ended.insert(node) }
     for app in apps { app.end(node) }
     note(queuedBytes: 0, of: node)
+    _ = connections(besides: node, own: 0)
   }
 
   // MARK: The log
@@ -103,6 +107,15 @@ package final class NodeGroup: Sendable {
 
   func note(queuedBytes bytes: Int, of node: Int) {
     state.withLock { $0.queuedBytes[node] = bytes }
+  }
+
+  /// How many sockets the other nodes have, once this one has told how many it has.
+  func connections(besides node: Int, own: Int) -> Int {
+    guard count > 1 else { return 0 }
+    return state.withLock { state in
+      state.connections[node] = own
+      return state.connections.reduce(0, +) - own
+    }
   }
 
   /// Bytes that wait for the clients of all nodes.

@@ -44,7 +44,10 @@
 
     func place(for setup: AppSetup) -> any HubNode {
       let id = setup.application.id
-      if let node = nodes.first(where: { $0.setup.application.id.isSame(as: id) }) { return node }
+      if let node = nodes.first(where: { $0.setup.application.id.isSame(as: id) }) {
+        node.adopt(setup)
+        return node
+      }
       let node = RedisNode(
         setup, link: link, database: database, loop: loop,
         newID: { [unowned self] in
@@ -58,7 +61,12 @@
 
     func giveUp(_ place: any HubNode) {
       // It is kept until it has taken leave.
-      for node in nodes where node === place { node.resign { _ = node } }
+      for node in nodes where node === place {
+        node.resign { _ = node }
+        // Others count who listens there.
+        link.unsubscribe(node.keys.usersBus)
+        link.unsubscribe(node.keys.answers(node.id))
+      }
       nodes.removeAll { $0 === place }
     }
 

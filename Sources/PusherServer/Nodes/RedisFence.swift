@@ -71,7 +71,7 @@
       isRaised = true
       process = met
       connections = own.map { [$0] } ?? []
-      hasUnknown = own == nil
+      hasUnknown = own == nil || !isFenced
       done(isFenced)
     }
 

@@ -81,6 +81,9 @@
       guard let done = onLeave else { return }
       onLeave = nil
       defer { done() }
+      // Nothing that is answered from now on makes it register again.
+      generation += 1
+      gathering = nil
       guard isRegistered else { return }
       let isAllCounted = isReady && requests.isEmpty && departures.isEmpty
       (isRegistered, isReady) = (false, false)

@@ -19,6 +19,7 @@
       (isRegistered, isReady) = (false, false)
       gathering = nil
       line = RedisQueue()
+      dropAbandoned()
       for channel in channels.elements { channel.forgetLink() }
     }
 
@@ -82,10 +83,13 @@
 
     private func begin(_ remains: Remains, isFenced: Bool) {
       let isFirst = registeredID == nil
+      // An emptied Redis may have forgotten channels that sockets joined since; who left at the lease's end may be counted still
+      // on a channel that needed no cleaning up.
+      let names =
+        (remains == .lost ? channels.names : []) + departures.subscriptions.map(\.channel)
+      dropAbandoned()
       enrol(remains)
-      // Each until it is done, since the link may be lost meanwhile. An emptied Redis may have forgotten channels that sockets
-      // joined since.
-      let names = remains == .lost ? channels.names : []
+      // Each until it is done, since the link may be lost meanwhile.
       if isFenced { for former in formerIDs { cleanUp(after: former, on: names) } }
       if isFirst { return takePart() }
       // Where Redis was emptied, only this node knows how many there were.
@@ -192,6 +196,7 @@
     private func takePart() {
       gathering = nil
       isReady = true
+      dropAbandoned()
       settle()
       for (number, request) in requests.sorted(by: { $0.key < $1.key }) { send(request, number) }
     }

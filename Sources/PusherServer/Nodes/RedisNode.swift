@@ -11,6 +11,13 @@
     enum Request {
       case join(JoinRequest, (JoinAnswer, Instant) -> Void)
       case signIn(SignedInUser, socketID: String, (NameSet, Instant) -> Void)
+
+      var socketID: String {
+        switch self {
+        case .join(let wish, _): wish.socketID
+        case .signIn(_, let socketID, _): socketID
+        }
+      }
     }
 
     weak var receiver: (any BusReceiver)?
@@ -53,6 +60,8 @@
     /// What waits for a channel to be listened to, in its order.
     var line = RedisQueue<(channel: RedisChannel, action: () -> Void)>()
     private var lastRequest = 0
+    /// How many requests may wait before it is looked whose sockets have left.
+    private var dropsAt = 1024
     private var sockets = NameSet()
     /// How many sockets the other nodes had when they last told.
     var otherConnections = 0
@@ -185,7 +194,16 @@
     func ask(_ request: Request) {
       lastRequest += 1
       requests[lastRequest] = request
+      if !isReady, requests.count >= dropsAt { dropAbandoned() }
       if isReady { send(request, lastRequest) }
+    }
+
+    /// Forgets what sockets asked for that have left meanwhile: nobody would count them out again.
+    func dropAbandoned() {
+      for (number, request) in requests where !sockets.contains(request.socketID) {
+        requests[number] = nil
+      }
+      dropsAt = max(2 * requests.count, 1024)
     }
 
     func send(_ request: Request, _ number: Int) {
@@ -246,7 +264,8 @@
             name, socketID, member == nil ? "0" : "1", member?.userID ?? "", member?.stored ?? "",
             member.map { text.memberAdded(channel: name, member: $0) } ?? "",
             member.map { text.memberRemoved(channel: name, userID: $0.id) } ?? "",
-            "\(setup.limits.presenceMembers)", before, after, "\(connections)",
+            // Those who are there already stay, however many there are.
+            "\(request > 0 ? setup.limits.presenceMembers : 0)", before, after, "\(connections)",
             // What is registered anew is not there yet.
             "\(request > 0 ? channels[name]?.count ?? 0 : 0)", "\(leaseEnd)",
           ].map { Array($0.utf8) }
@@ -314,8 +333,8 @@
     func hasSocket(_ socketID: String) -> Bool { sockets.contains(socketID) }
     var connectionCount: Int { sockets.count + otherConnections }
     var ownConnectionCount: Int { sockets.count }
-    // The sockets of other threads are theirs.
-    var isDeserted: Bool { true }
+    // The sockets of other threads are theirs. What the last ones have caused is known when Redis has answered.
+    var isDeserted: Bool { unansweredDepartures == 0 }
     var channelCount: Int { channels.count }
 
     // MARK: Publishing

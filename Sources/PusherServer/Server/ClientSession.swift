@@ -72,6 +72,11 @@ package final class ClientSession: HubSession, ConnectionSocket {
     stageGreeting(at: now)
   }
 
+  /// The app may have other limits now.
+  func renewLimits() {
+    clientEvents = RateWindow(limit: hub.limits.clientEventsPerSecond)
+  }
+
   /// Whether the socket is to be closed once the output is sent.
   package var isFinished: Bool { if case .finished = state { true } else { false } }
 

@@ -17,6 +17,7 @@ extension Server {
     let gone = applications.renew(apps.setups) { place(for: $0, in: apps) }
     renewWebhooks()
     for session in clients {
+      session.renewLimits()
       if gone.contains(where: { $0 === session.hub }) {
         session.close(.unknownApplication, reason: "the app is not served any more", at: now)
       } else if !session.hub.application.isEnabled {

@@ -69,6 +69,10 @@ package final class Server {
       handed: index == 0 ? options.handedSocket : options.handedSocket?.copy(),
       tls: share.certificate,
       limit: options.limits.connections + Self.spareConnections, limits: options.limits)
+    if link != nil {
+      let group = share.group
+      applications.countOthers = { group.connections(besides: index, own: $0) }
+    }
     let apps = share.apps.withLock { $0 }
     applications.renew(apps.setups) { place(for: $0, in: apps) }
     do throws(TLSError) {
@@ -229,7 +233,10 @@ package final class Server {
       loop.pause()
       handOn()
     }
-    if share.group.count > 1 { share.group.note(queuedBytes: context.ledger.total, of: index) }
+    guard share.group.count > 1 else { return }
+    share.group.note(queuedBytes: context.ledger.total, of: index)
+    // So that the others know how many sockets are here.
+    if link != nil { _ = applications.connectionCount }
   }
 
   /// Hands on what waits; an ended client may cause messages to others, so it repeats until nothing is left.

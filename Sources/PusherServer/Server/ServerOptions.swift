@@ -17,7 +17,7 @@ package struct ServerOptions: Sendable, Equatable {
   /// PEM files; with both of them the server speaks TLS only.
   package var certificateFile: String?
   package var keyFile: String?
-  /// Whether clients that offer permessage-deflate may compress what they send; what they get stays plain.
+  /// Whether clients that offer permessage-deflate may compress what they send; what is large and for many is compressed for them.
   package var acceptsCompression = false
   package var limits = ServerLimits()
   package var webhooks = WebhookPolicy()

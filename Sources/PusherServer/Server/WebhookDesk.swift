@@ -65,7 +65,7 @@ final class WebhookDesk {
   private func retire(_ place: Place) {
     guard let dispatcher = place.dispatcher else { return }
     dispatcher.take(place.hub.takeNotices(), at: loop.now)
-    dispatcher.finish()
+    dispatcher.retire()
     if dispatcher.isIdle { dispatcher.close() } else { retired.append(dispatcher) }
   }
 

@@ -96,14 +96,19 @@ final class WebhookDispatcher {
   /// Whether nothing waits; what is held back does.
   var isIdle: Bool { delayed.deadline == nil && senders.allSatisfy(\.isIdle) }
 
-  /// Sends all waiting and held-back notices when the server ends.
-  func finish() {
+  /// Sends what is held back, since nothing more comes; what is not accepted is tried again as before.
+  func retire() {
     send(delayed.takeDue(at: Instant(nanoseconds: .max)))
     timer.deadline = nil
+  }
+
+  /// Sends all waiting and held-back notices when the server ends.
+  func finish() {
+    retire()
     for sender in senders { sender.finish() }
   }
 
-  /// Drops the waiting webhooks, and answers their number.
+  /// Drops the waiting webhooks.
   func close() {
     loop.remove(timer)
     for sender in senders { sender.close() }
