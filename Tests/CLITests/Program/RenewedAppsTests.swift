@@ -118,4 +118,23 @@ struct RenewedAppsTests {
     server.signal(SIGHUP)
     #expect(try server.errorLine(containing: "again").hasSuffix("nothing has changed"))
   }
+
+  @Test func `webhooks that wait for their receiver are still sent when the app changes`() throws {
+    let port = try Loopback.closedPort()
+    func app(_ secret: String) -> String {
+      #"[{"id": "1", "key": "one", "secret": "\#(secret)", "webhooks": ["http://127.0.0.1:\#(port)/"]}]"#
+    }
+    try renew(app("s1"))
+    #expect(try server.errorLine(containing: "again").contains("has changed"))
+    let program = try subscriber("1")
+    _ = try server.errorLine(containing: "webhook channel_occupied")
+    try renew(app("neu"))
+    #expect(try server.errorLine(containing: "again").contains("app '1' has changed"))
+    let receiver = try PusherCLI.start(
+      ["webhook", "listen", "--listen", "127.0.0.1:\(port)", "-n", "1"],
+      environment: environment("1"))
+    #expect(try receiver.result().outputText.contains("channel_occupied"))
+    program.send(SIGTERM)
+    try program.wait()
+  }
 }

@@ -115,4 +115,45 @@ struct ServeRedisHooksTests {
     #expect(lines.map { $0.contains("member_removed") } == [false, true, false], "\(lines)")
     try leave(member)
   }
+
+  @Test func `an app that is served no more is told as vacated before it goes`() throws {
+    let app =
+      #"{"id": "17", "key": "\#(LocalServer.key)", "secret": "local-secret"}"#
+    let other = #"{"id": "18", "key": "other", "secret": "other"}"#
+    let file = try TemporaryFolder.shared.file("apps", holding: "[\(app), \(other)]")
+    let server = try server("--apps", file)
+    let member = try member(server, "a")
+    #expect(try told(2) == ["channel_occupied", "member_added a"])
+    try Data("[\(other)]".utf8).write(to: URL(fileURLWithPath: file))
+    server.signal(SIGHUP)
+    #expect(Set(try told(2)) == ["member_removed a", "channel_vacated"])
+    #expect(try member.result().errorText.contains("4001"))
+    #expect(try redis.command("KEYS", "pusher-cli:0:17:node:*") == "\n")
+  }
+
+  @Test func `a channel that has become full meanwhile still takes back who was there`() throws {
+    let app =
+      #"{"id": "17", "key": "\#(LocalServer.key)", "secret": "local-secret", "limits": {"presence_members": 2}}"#
+    let file = try TemporaryFolder.shared.file("apps", holding: "[\(app)]")
+    let servers = try (0..<2).map { _ in try server("--apps", file) }
+    let watcher = try member(servers[0], "a")
+    let stopped = try member(servers[1], "b")
+    #expect(try told(3).last == "member_added b")
+    servers[1].signal(SIGSTOP)
+    #expect(try told(1) == ["member_removed b"])
+    let late = try member(servers[0], "c")
+    #expect(try told(1) == ["member_added c"])
+    servers[1].signal(SIGCONT)
+    #expect(try told(1) == ["member_added b"])
+    // Another connection of a member on the server that was stopped, and one more user who has no room.
+    let again = try member(servers[1], "b")
+    let refused = try servers[1].subscribe(
+      ["presence-room"], "--user-id", "d", "--reconnect", "never", "-L", joins: false)
+    while try !refused.line().contains("subscription_error") {}
+    try awaitRedis(servers[1])
+    for program in [refused, again, late, stopped] { try leave(program) }
+    #expect(Set(try told(2)) == ["member_removed b", "member_removed c"])
+    try leave(watcher)
+    #expect(Set(try told(2)) == ["member_removed a", "channel_vacated"])
+  }
 }
