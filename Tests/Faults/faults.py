@@ -151,11 +151,16 @@ class Slow(Fault):
     name = "Redis slow for a server, 50 to 300 ms each way"
     length = (3, 12)
 
+    def servers(self):
+        return [self.server]
+
     async def begin(self):
-        self.server.proxy.delay = (0.05, 0.3)
+        for server in self.servers():
+            server.proxy.delay = (0.05, 0.3)
 
     async def end(self):
-        self.server.proxy.delay = (0.0, 0.0)
+        for server in self.servers():
+            server.proxy.delay = (0.0, 0.0)
 
 
 class OfRedis(Fault):
@@ -163,17 +168,11 @@ class OfRedis(Fault):
         return "redis"
 
 
-class SlowForAll(OfRedis):
+class SlowForAll(OfRedis, Slow):
     name = "Redis slow for all, 50 to 300 ms each way"
-    length = (3, 12)
 
-    async def begin(self):
-        for server in self.stage.servers:
-            server.proxy.delay = (0.05, 0.3)
-
-    async def end(self):
-        for server in self.stage.servers:
-            server.proxy.delay = (0.0, 0.0)
+    def servers(self):
+        return self.stage.servers
 
 
 class ClientKill(OfRedis):

@@ -221,7 +221,7 @@
 
   /// Waits although there are more descriptors than `poll` takes, since the limit on them was lowered meanwhile.
   private func waitInParts(_ count: Int, _ milliseconds: Int32) -> Bool {
-    let size = max(Syscalls.descriptorLimit, 1)
+    let size = max(DescriptorLimit.current, 1)
     var isReady = false
     for start in stride(from: 0, to: count, by: size) {
       let part = unsafe UnsafeMutableBufferPointer(

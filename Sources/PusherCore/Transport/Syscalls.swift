@@ -66,17 +66,6 @@ enum Syscalls {
     return count == 1
   }
 
-  /// `getrlimit(RLIMIT_NOFILE)`: how many entries `poll` takes now.
-  static var descriptorLimit: Int {
-    var limit = rlimit()
-    #if canImport(Glibc)
-      let code = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    #else
-      let code = unsafe getrlimit(RLIMIT_NOFILE, &limit)
-    #endif
-    return code == 0 ? Int(clamping: limit.rlim_cur) : 1
-  }
-
   /// How many processors there are to run on.
   static var processorCount: Int { max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1) }
 

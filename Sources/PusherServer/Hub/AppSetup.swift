@@ -7,10 +7,4 @@ package struct AppSetup: Sendable {
   let limits: ServerLimits
   let text: MessageText
   let naming: any ChannelNaming
-
-  init(
-    application: Application, limits: ServerLimits, text: MessageText, naming: any ChannelNaming
-  ) {
-    (self.application, self.limits, self.text, self.naming) = (application, limits, text, naming)
-  }
 }

@@ -230,9 +230,7 @@
       line.append((channel, action))
       if channel.beginFollowing() {
         let generation = generation
-        link.send(RedisCommand([Array("SADD".utf8), keys.channels(of: id), Array(name.utf8)])) {
-          [weak self] in self?.check($0)
-        }
+        send("SADD", [keys.channels(of: id), Array(name.utf8)])
         link.subscribe(keys.bus(name)) { [weak self, weak channel] result in
           guard case .success = result, let self, self.generation == generation else { return }
           channel?.isFollowed = true

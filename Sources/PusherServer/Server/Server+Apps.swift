@@ -27,9 +27,7 @@ extension Server {
   }
 
   /// Forgets the apps that are gone and whose last socket has left.
-  func forgetDeserted(at now: Instant) {
-    // What the last sockets have caused is told first.
-    if sendsWebhooks { webhooks.takeNotices(at: now) }
+  func forgetDeserted() {
     let deserted = applications.forgetDeserted()
     guard !deserted.isEmpty else { return }
     for hub in deserted where !applications.hubs.contains(where: { $0.node === hub.node }) {

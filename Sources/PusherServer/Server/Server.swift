@@ -261,8 +261,9 @@ package final class Server {
   }
 
   private func takeNotices(at now: Instant) {
-    if !applications.leaving.isEmpty { forgetDeserted(at: now) }
     if sendsWebhooks { webhooks.takeNotices(at: now) }
+    // What the last sockets have caused is told first.
+    if !applications.leaving.isEmpty { forgetDeserted() }
   }
 }
 

@@ -2,11 +2,16 @@ internal import PusherCore
 
 /// Brings what a node's hubs note to the webhooks of their apps.
 final class WebhookDesk {
-  /// What is sent where, for an app.
-  private struct Place {
+  /// What is sent where, for an app that has webhooks.
+  private final class Place {
     let hub: Hub
-    var application: Application
-    var dispatcher: WebhookDispatcher?
+    let application: Application
+    let dispatcher: WebhookDispatcher
+
+    init(_ hub: Hub, _ dispatcher: WebhookDispatcher) {
+      (self.hub, self.dispatcher) = (hub, dispatcher)
+      application = hub.application
+    }
   }
 
   private let loop: EventLoop
@@ -45,15 +50,13 @@ final class WebhookDesk {
   func renew(_ hubs: [Hub]) throws(TLSError) {
     if tls == nil { tls = try Self.context(hubs.map(\.application), policy) }
     let former = places
-    places = hubs.map { hub in
+    places = hubs.compactMap { hub in
       let app = hub.application
       guard let place = former.first(where: { $0.hub === hub }), place.application.tells(as: app)
-      else { return Place(hub: hub, application: app, dispatcher: dispatcher(app)) }
+      else { return dispatcher(app).map { Place(hub, $0) } }
       return place
     }
-    for place in former where !places.contains(where: { $0.dispatcher === place.dispatcher }) {
-      retire(place)
-    }
+    for place in former where !places.contains(where: { $0 === place }) { retire(place) }
   }
 
   private func dispatcher(_ application: Application) -> WebhookDispatcher? {
@@ -63,7 +66,7 @@ final class WebhookDesk {
   }
 
   private func retire(_ place: Place) {
-    guard let dispatcher = place.dispatcher else { return }
+    let dispatcher = place.dispatcher
     dispatcher.take(place.hub.takeNotices(), at: loop.now)
     dispatcher.retire()
     if dispatcher.isIdle { dispatcher.close() } else { retired.append(dispatcher) }
@@ -77,10 +80,10 @@ final class WebhookDesk {
 
   /// Sends what the hubs have noted.
   func takeNotices(at now: Instant) {
-    for place in places { place.dispatcher?.take(place.hub.takeNotices(), at: now) }
+    for place in places { place.dispatcher.take(place.hub.takeNotices(), at: now) }
   }
 
-  private var dispatchers: [WebhookDispatcher] { places.compactMap(\.dispatcher) + retired }
+  private var dispatchers: [WebhookDispatcher] { places.map(\.dispatcher) + retired }
 
   /// Whether nothing waits.
   var isIdle: Bool { dispatchers.allSatisfy(\.isIdle) }

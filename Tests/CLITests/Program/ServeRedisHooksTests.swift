@@ -24,14 +24,8 @@ struct ServeRedisHooksTests {
 
   private func server(_ options: String...) throws -> LocalServer {
     let server = try LocalServer(options: ["--redis", redis.url] + hook + options)
-    try awaitRedis(server)
+    try server.awaitAnswer()
     return server
-  }
-
-  private func awaitRedis(_ server: LocalServer) throws {
-    try waitUntil("the API answers") {
-      try server.trigger("probe", "probe", "{}").ending == .exited(0)
-    }
   }
 
   /// A member of presence-room; comes back once subscribed.
@@ -47,11 +41,13 @@ struct ServeRedisHooksTests {
 
   /// What the next webhooks tell, as many as this.
   private func told(_ count: Int) throws -> [String] {
-    try receiver.lines(count).map { line in
-      let value = try JSONParser.parse(line)
-      return [value["event"]?.text, value["user_id"]?.text].compactMap { $0 }.joined(
-        separator: " ")
-    }
+    try receiver.lines(count).map(summary)
+  }
+
+  /// The event of a webhook, and its user.
+  private func summary(_ line: String) throws -> String {
+    let value = try JSONParser.parse(line)
+    return [value["event"]?.text, value["user_id"]?.text].compactMap(\.self).joined(separator: " ")
   }
 
   /// Has a channel come and go: what is told before that was all.
@@ -61,9 +57,7 @@ struct ServeRedisHooksTests {
     while true {
       let line = try receiver.line()
       if line.contains(#""mark""#) { break }
-      let value = try JSONParser.parse(line)
-      events.append(
-        [value["event"]?.text, value["user_id"]?.text].compactMap { $0 }.joined(separator: " "))
+      events.append(try summary(line))
     }
     try leave(mark)
     #expect(try receiver.line().contains("channel_vacated"))
@@ -81,7 +75,7 @@ struct ServeRedisHooksTests {
     try redis.command("FLUSHALL")
     try leave(second)
     #expect(try told(1) == ["member_removed b"])
-    for server in servers { try awaitRedis(server) }
+    for server in servers { try server.awaitAnswer() }
     #expect(try toldUntilMark(servers[0]) == [])
     try leave(first)
     #expect(Set(try told(2)) == ["member_removed a", "channel_vacated"])
@@ -150,7 +144,7 @@ struct ServeRedisHooksTests {
     let refused = try servers[1].subscribe(
       ["presence-room"], "--user-id", "d", "--reconnect", "never", "-L", joins: false)
     while try !refused.line().contains("subscription_error") {}
-    try awaitRedis(servers[1])
+    try servers[1].awaitAnswer()
     for program in [refused, again, late, stopped] { try leave(program) }
     #expect(Set(try told(2)) == ["member_removed b", "member_removed c"])
     try leave(watcher)

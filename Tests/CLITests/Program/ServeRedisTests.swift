@@ -14,15 +14,8 @@ struct ServeRedisTests {
 
   private func server(_ options: String...) throws -> LocalServer {
     let server = try LocalServer(options: ["--redis", redis.url] + options)
-    try awaitRedis(server)
+    try server.awaitAnswer()
     return server
-  }
-
-  /// Waits until the server is registered: its API answers then.
-  private func awaitRedis(_ server: LocalServer) throws {
-    try waitUntil("the API answers") {
-      try server.trigger("probe", "probe", "{}").ending == .exited(0)
-    }
   }
 
   private func channels(_ server: LocalServer, _ arguments: String...) throws -> String {
@@ -122,7 +115,7 @@ struct ServeRedisTests {
     }
     // Another Redis in the same place, which knows nothing.
     try redis.restart()
-    for server in servers { try awaitRedis(server) }
+    for server in servers { try server.awaitAnswer() }
     #expect(try servers[0].trigger("presence-room", "e", "1").ending == .exited(0))
     for member in [first, second] {
       #expect(try member.outputLine(containing: "room").contains(#""event":"e""#))

@@ -63,6 +63,13 @@ final class LocalServer {
     ).result()
   }
 
+  /// Waits until a server that shares its channels is registered with the others: its API answers then.
+  func awaitAnswer() throws {
+    try waitUntil("the API answers") {
+      try trigger("probe", "probe", "{}").ending == .exited(0)
+    }
+  }
+
   /// Ends the server by SIGTERM.
   @discardableResult
   func stop() throws -> ProgramResult {
