@@ -8,6 +8,8 @@ protocol NodeLink: AnyObject {
   func giveUp(_ place: any HubNode)
   /// Why the others cannot be reached; `nil` while they can.
   var failure: String? { get }
+  /// Calls `done` once it is known whether the others can be reached: they are, or they could not be.
+  func whenSettled(_ done: @escaping () -> Void)
   /// Takes leave of the others, and calls `done` when they can know it, at once where they cannot be reached.
   func resign(_ done: @escaping () -> Void)
   func close()

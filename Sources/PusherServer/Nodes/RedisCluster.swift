@@ -14,6 +14,8 @@
     private let loop: EventLoop
     private let log: (ServerLogEvent) -> Void
     private var hasTold = false
+    private var hasSettled = false
+    private var whenSettled: [() -> Void] = []
     private var nextSign: Instant
     /// How often a node that waits for others looks for them.
     private static let gatheringPause = Duration.milliseconds(200)
@@ -54,6 +56,7 @@
           String(random.next(), radix: 16) + String(random.next(), radix: 16)
         }, log: log)
       node.onGathering = { [weak self] in self?.hurry() }
+      node.onReady = { [weak self] in self?.settleIfReady() }
       nodes.append(node)
       if link.isUp, fence.isRaised { node.register(isFenced: true) }
       return node
@@ -83,13 +86,30 @@
           for node in self?.nodes ?? [] { node.register(isFenced: isFenced) }
         }
         log(.busBack)
+        settleIfReady()
       case .down(let reason, _):
         loss = "\(reason)"
         fence.lower()
         for node in nodes { node.lose() }
         if !hasTold { log(.busLost(reason: "\(reason)")) }
         hasTold = true
+        settle()
       }
+    }
+
+    func whenSettled(_ done: @escaping () -> Void) {
+      if hasSettled { done() } else { whenSettled.append(done) }
+    }
+
+    private func settleIfReady() {
+      if loss == nil, nodes.allSatisfy(\.isReady) { settle() }
+    }
+
+    private func settle() {
+      hasSettled = true
+      let waiting = whenSettled
+      whenSettled = []
+      for done in waiting { done() }
     }
 
     private func beat() {

@@ -199,6 +199,7 @@
       dropAbandoned()
       settle()
       for (number, request) in requests.sorted(by: { $0.key < $1.key }) { send(request, number) }
+      onReady()
     }
 
     /// Counts out who left meanwhile, and asks for the members of all channels, to compare them with what the sockets

@@ -43,6 +43,8 @@
     var nodeCount = 1
     /// Called when it begins to wait for others, so that ``gather(at:)`` is called soon.
     var onGathering: () -> Void = {}
+    /// Called when it begins to take part.
+    var onReady: () -> Void = {}
     /// Counts the registrations, so that answers to an earlier one are told apart.
     var generation = 0
     var channels = NameTable<RedisChannel>()

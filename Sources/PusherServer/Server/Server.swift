@@ -20,6 +20,9 @@ package final class Server {
   let link: (any NodeLink)?
   /// Whether it has taken leave of them, and whether that is done.
   private var resignation: (hasBegun: Bool, isDone: Bool) = (false, false)
+  /// Whether it is known for all nodes of this process whether others can be reached, and who waits to know.
+  private var isSettled: Bool
+  private var onSettled: (() -> Void)?
   private var hasToldFullQueues = false
   private let log: (ServerLogEvent) -> Void
   private var whenStopped: (() -> Void)?
@@ -57,6 +60,7 @@ package final class Server {
     self.loop = loop
     self.log = log
     awaitsOthers = index == 0 && share.group.count > 1
+    isSettled = options.redis == nil
     link = share.link(loop: loop, log: log)
     applications = Applications(
       limits: options.limits, pathPrefix: options.pathPrefix, dialect: options.dialect,
@@ -83,6 +87,7 @@ package final class Server {
     reception.owner = self
     share.group.begin(index, loop.wakeUp)
     share.add(self)
+    if let link { link.whenSettled { share.noteSettled() } }
     context.ledger.relieve = { [weak self] in self?.relieve() }
     applications.flushPortions { [weak self] in self?.flushTouched() }
     loop.beforeWait { [weak self] in self?.deliver() }
@@ -114,6 +119,23 @@ package final class Server {
   /// Bytes that wait for all clients together, on all nodes.
   package var queuedBytes: Int {
     share.group.count == 1 ? context.ledger.total : share.group.queuedBytes
+  }
+
+  // MARK: The beginning
+
+  /// Calls `done` once events can come from everywhere, or it is known why they cannot.
+  ///
+  /// Where there are no nodes of other processes that is now. A server that is stopped before calls it never.
+  package func whenSettled(_ done: @escaping () -> Void) {
+    if isSettled { done() } else { onSettled = done }
+  }
+
+  /// All nodes of this process know whether those of others can be reached.
+  func othersHaveSettled() {
+    isSettled = true
+    let done = onSettled
+    onSettled = nil
+    if !isStopping { done?() }
   }
 
   // MARK: The end

@@ -20,6 +20,8 @@ final class ServerShare: Sendable {
   private let nodes = Locked<[Node]>([])
   /// How many nodes besides the first have ended.
   private let ended = Locked(0)
+  /// How many nodes know whether nodes of other processes can be reached.
+  private let settled = Locked(0)
   private let tls: Locked<TLSContext?>
 
   /// - Throws: ``TransportError/tls(_:)`` for a certificate or key that cannot be used.
@@ -95,6 +97,15 @@ final class ServerShare: Sendable {
       return ended == group.count - 1
     }
     if isLast { onAll { if $0.index == 0 { $0.othersHaveEnded() } } }
+  }
+
+  /// A node knows whether nodes of other processes can be reached; the first one is told when all do.
+  func noteSettled() {
+    let isLast = settled.withLock { settled in
+      settled += 1
+      return settled == group.count
+    }
+    if isLast { onAll { if $0.index == 0 { $0.othersHaveSettled() } } }
   }
 
   /// Has every node do something, on its own thread.

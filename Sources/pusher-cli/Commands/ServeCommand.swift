@@ -111,27 +111,38 @@ private final class ServeRun {
       signal = number
       end()
     }
-    if let path = settings.listen.portFile, let reason = PortFile.write(server.port, to: path) {
-      diagnostics.error("--port-file: cannot write '\(path)': \(reason)")
-      return .output
-    }
-    announce()
-    if settings.printsEnvironment {
-      let printed = diagnostics.print(settings.environmentBlock(port: server.port))
-      guard printed == .success else { return printed }
-    }
     readiness.onEnd = { [unowned self] hasFailed in
-      if hasFailed { status = .command }
-      if hasFailed, !hasStopped { end() }
+      if hasFailed { fail(.command) }
       stopIfDone()
     }
-    readiness.become(
-      "listening on \(place)", environment: [("PUSHER_CLI_PORT", String(server.port))])
     readiness.manager.watch(loop)
+    server.whenSettled { [unowned self] in begin() }
+    if hasStopped { return status ?? .success }
     loop.run()
     log?.flush()
     if let signal { Signals.die(of: signal) }
     return status ?? log?.failure ?? .success
+  }
+
+  /// Tells everybody who waits for the server.
+  private func begin() {
+    if let path = settings.listen.portFile, let reason = PortFile.write(server.port, to: path) {
+      diagnostics.error("--port-file: cannot write '\(path)': \(reason)")
+      return fail(.output)
+    }
+    announce()
+    if settings.printsEnvironment {
+      let printed = diagnostics.print(settings.environmentBlock(port: server.port))
+      guard printed == .success else { return fail(printed) }
+    }
+    readiness.become(
+      "listening on \(place)", environment: [("PUSHER_CLI_PORT", String(server.port))])
+  }
+
+  /// Ends the server with this status, unless it has ended.
+  private func fail(_ status: ExitStatus) {
+    self.status = status
+    if !hasStopped { end() }
   }
 
   /// SIGHUP: takes a certificate that was renewed, and the apps; answers whether there are such files, else the server

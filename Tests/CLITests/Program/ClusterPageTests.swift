@@ -18,7 +18,6 @@ struct ClusterPageTests {
     servers = try (0..<2).map { _ in
       try LocalServer(options: ["--redis", redis.url, "--drain", "300ms"])
     }
-    for server in servers { try server.awaitAnswer() }
     port = try Loopback.closedPort()
     nginx = try LocalNginx.start(
       site: try Self.site(port: port, servers: servers.map(\.port)), port: port)

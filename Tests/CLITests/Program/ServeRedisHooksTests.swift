@@ -23,9 +23,7 @@ struct ServeRedisHooksTests {
   }
 
   private func server(_ options: String...) throws -> LocalServer {
-    let server = try LocalServer(options: ["--redis", redis.url] + hook + options)
-    try server.awaitAnswer()
-    return server
+    try LocalServer(options: ["--redis", redis.url] + hook + options)
   }
 
   /// A member of presence-room; comes back once subscribed.

@@ -13,9 +13,7 @@ struct ServeRedisTests {
   }
 
   private func server(_ options: String...) throws -> LocalServer {
-    let server = try LocalServer(options: ["--redis", redis.url] + options)
-    try server.awaitAnswer()
-    return server
+    try LocalServer(options: ["--redis", redis.url] + options)
   }
 
   private func channels(_ server: LocalServer, _ arguments: String...) throws -> String {
@@ -29,6 +27,43 @@ struct ServeRedisTests {
       ["presence-room"], "-L", "--user-id", user, "--reconnect", "never", joins: false)
     _ = try program.outputLine(containing: "subscription_succeeded")
     return program
+  }
+
+  // MARK: The beginning
+
+  @Test func `a server says that it listens once its first call can be answered`() throws {
+    let (descriptor, port) = try Loopback.listen()
+    close(descriptor)
+    let file = TemporaryFolder.shared.file("port")
+    let announcement = TemporaryFolder.shared.file("ready")
+    redis.send(SIGSTOP)
+    let program = try PusherCLI.start(
+      [
+        "serve", "--listen", "127.0.0.1:\(port)", "--port-file", file, "--redis", redis.url,
+        "--on-ready", "touch \(announcement)",
+      ], environment: LocalServer.environment("local-secret"))
+    try waitUntil("the server takes connections") {
+      try PlainRequest(port).outcome() == .answered(status: 404)
+    }
+    #expect(!FileManager.default.fileExists(atPath: file))
+    #expect(!FileManager.default.fileExists(atPath: announcement))
+    redis.send(SIGCONT)
+    _ = try program.port(in: file)
+    let sent = try PusherCLI.start(
+      [
+        "trigger", "--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http",
+        "-c", "news", "-e", "e", "1",
+      ], environment: LocalServer.environment("local-secret")
+    ).result()
+    #expect(sent.ending == .exited(0), "\(sent.errorText)")
+    try waitUntil("the command ran") { FileManager.default.fileExists(atPath: announcement) }
+  }
+
+  @Test func `a server that finds no Redis listens all the same, and says what is wrong`() throws {
+    try redis.kill()
+    let server = try server()
+    #expect(try server.errorLine(containing: "redis").contains("refused"))
+    #expect(try server.trigger("news", "e", "1").errorText.contains("503"))
   }
 
   // MARK: One server

@@ -63,7 +63,7 @@ final class LocalServer {
     ).result()
   }
 
-  /// Waits until a server that shares its channels is registered with the others: its API answers then.
+  /// Waits until a server that had lost the others is registered with them again: its API answers then.
   func awaitAnswer() throws {
     try waitUntil("the API answers") {
       try trigger("probe", "probe", "{}").ending == .exited(0)

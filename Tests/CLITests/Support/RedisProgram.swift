@@ -44,6 +44,10 @@ final class RedisProgram {
     try PusherCLI.tool(["redis-cli", "-p", "\(port)"] + words).outputText
   }
 
+  func send(_ signal: Int32) {
+    program.send(signal)
+  }
+
   func kill() throws {
     program.send(SIGKILL)
     _ = try program.wait()

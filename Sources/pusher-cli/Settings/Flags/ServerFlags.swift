@@ -47,7 +47,8 @@ extension Flag {
       Share channels, members and events with all other servers that have the same URL: to clients and to the HTTP API they
       are one server. The URL is `redis://host:port/database`, with `rediss` for TLS, or for Sentinels
       `redis+sentinel://host:port,host:port/name/database`. A password is not taken from here, since it would show in ps(1):
-      give the URL in PUSHER_CLI_REDIS_URL. An empty URL means no Redis, whatever the environment says. While Redis
+      give the URL in PUSHER_CLI_REDIS_URL. An empty URL means no Redis, whatever the environment says. The server says
+      that it listens once the others know of it, or once it is known that Redis cannot be reached. While Redis
       cannot be reached sockets stay, the HTTP API answers with 503, and client events are refused.
       """)
 
