@@ -61,3 +61,39 @@ extension StringProtocol {
     return String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
   }
 }
+
+extension String {
+  /// Whether the text begins with the bytes of `prefix`; asked for each name, so it walks no generic sequence.
+  package func begins(with prefix: String) -> Bool {
+    unsafe compare(prefix) {
+      unsafe $0.count >= $1.count && $0.hasSameBytes(as: $1, count: $1.count)
+    }
+      ?? utf8.starts(with: prefix.utf8)
+  }
+
+  /// Whether both have the same bytes.
+  package func isSame(as other: String) -> Bool {
+    unsafe compare(other) {
+      unsafe $0.count == $1.count && $0.hasSameBytes(as: $1, count: $1.count)
+    }
+      ?? utf8.elementsEqual(other.utf8)
+  }
+
+  /// What `body` says about the bytes of both; `nil` where one does not hold them in one piece.
+  private func compare(
+    _ other: String,
+    _ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Bool
+  ) -> Bool? {
+    unsafe utf8.withContiguousStorageIfAvailable { left in
+      unsafe other.utf8.withContiguousStorageIfAvailable { right in unsafe body(left, right) }
+    } ?? nil
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  /// Whether the first `count` bytes are those of `other`; both must have so many.
+  fileprivate func hasSameBytes(as other: UnsafeBufferPointer<UInt8>, count: Int) -> Bool {
+    for index in 0..<count where unsafe self[index] != other[index] { return false }
+    return true
+  }
+}

@@ -24,19 +24,6 @@ package struct Name: Hashable, Sendable {
   }
 }
 
-extension String {
-  /// Whether both have the same bytes.
-  package func isSame(as other: String) -> Bool {
-    let isSame: Bool?? = unsafe utf8.withContiguousStorageIfAvailable { left in
-      unsafe other.utf8.withContiguousStorageIfAvailable { right in
-        unsafe left.count == right.count
-          && (left.baseAddress == right.baseAddress || left.elementsEqual(right))
-      }
-    }
-    return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
-  }
-}
-
 extension String? {
   /// Whether both have the same bytes, or both are `nil`.
   package func isSame(as other: String?) -> Bool {

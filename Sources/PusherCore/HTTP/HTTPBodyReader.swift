@@ -149,7 +149,7 @@ package struct HTTPBodyReader: Sendable {
     _ headers: HTTPHeaders, allowsChunks: Bool
   ) throws(HTTPError) -> Framing? {
     let lengths = headers.all("Content-Length")
-    guard headers.all("Transfer-Encoding").isEmpty else {
+    guard headers["Transfer-Encoding"] == nil else {
       guard lengths.isEmpty else { throw .ambiguousBodyLength }
       guard allowsChunks, headers.tokens("Transfer-Encoding") == ["chunked"] else {
         throw .unsupportedTransferEncoding
@@ -157,7 +157,9 @@ package struct HTTPBodyReader: Sendable {
       return .chunkSize
     }
     guard !lengths.isEmpty else { return nil }
-    let values = headers.list("Content-Length")
+    // One number is what nearly all messages have; a list costs more to take apart.
+    let isNumber = lengths.count == 1 && lengths[0].utf8.allSatisfy { $0 &- 0x30 < 10 }
+    let values = isNumber ? lengths : headers.list("Content-Length")
     guard let first = values.first else { throw .invalidContentLength }
     for value in values {
       guard value.utf8.allSatisfy({ $0 &- 0x30 < 10 }) else { throw .invalidContentLength }

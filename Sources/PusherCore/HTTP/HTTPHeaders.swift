@@ -59,8 +59,12 @@ package struct HTTPHeaders: Sendable, Equatable {
 package enum ASCII {
   /// Whether two texts are equal when the letters A to Z count as a to z.
   static func equalIgnoringCase(_ left: String, _ right: String) -> Bool {
-    left.utf8.count == right.utf8.count
-      && zip(left.utf8, right.utf8).allSatisfy { lowercased($0) == lowercased($1) }
+    guard left.utf8.count == right.utf8.count else { return false }
+    var others = right.utf8.makeIterator()
+    for byte in left.utf8 {
+      guard let other = others.next(), lowercased(byte) == lowercased(other) else { return false }
+    }
+    return true
   }
 
   /// The text without blanks and tabs around it.

@@ -30,21 +30,26 @@ package enum PercentEncoding {
 
   /// The text that was encoded; `nil` for a `%` without two digits, and for bytes that are not UTF-8.
   package static func decode(_ text: String) -> String? {
-    decode(text[...], blank: nil)
+    decode(Array(text.utf8)[...])
   }
 
-  /// As ``decode(_:)``, for a form or a query, where a blank is written as `+`.
-  package static func decodeForm(_ text: Substring) -> String? {
+  /// The text that was encoded as these bytes; `nil` as above.
+  package static func decode(_ text: ArraySlice<UInt8>) -> String? {
+    decode(text, blank: nil)
+  }
+
+  /// The same, for a form or a query: a blank is written as `+` there.
+  package static func decodeForm(_ text: ArraySlice<UInt8>) -> String? {
     decode(text, blank: UInt8(ascii: "+"))
   }
 
-  private static func decode(_ text: Substring, blank: UInt8?) -> String? {
-    guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == blank }) else {
-      return String(text)
+  private static func decode(_ text: ArraySlice<UInt8>, blank: UInt8?) -> String? {
+    guard text.contains(where: { $0 == UInt8(ascii: "%") || $0 == blank }) else {
+      return String(validating: text, as: UTF8.self)
     }
     var decoded: [UInt8] = []
-    decoded.reserveCapacity(text.utf8.count)
-    var rest = text.utf8.makeIterator()
+    decoded.reserveCapacity(text.count)
+    var rest = text.makeIterator()
     while let byte = rest.next() {
       switch byte {
       case blank: decoded.append(UInt8(ascii: " "))

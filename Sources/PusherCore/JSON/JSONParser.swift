@@ -32,8 +32,12 @@ package enum JSONParser {
     private var elements: [JSONValue] = []
     private var members: [JSONValue.Member] = []
 
+    /// Few objects have more members, and growing by one is what costs.
+    private static let usualMembers = 4
+
     init(isObject: Bool) {
       self.isObject = isObject
+      if isObject { members.reserveCapacity(Self.usualMembers) }
     }
 
     mutating func append(_ value: JSONValue) {
@@ -53,13 +57,14 @@ package enum JSONParser {
     switch letter {
     case UInt8(ascii: "{"), UInt8(ascii: "["):
       guard open.count < jsonDepthLimit else { throw .tooDeep(limit: jsonDepthLimit) }
-      var container = Container(isObject: letter == UInt8(ascii: "{"))
+      let isObject = letter == UInt8(ascii: "{")
       cursor.advance()
       cursor.skipWhitespace()
-      if cursor.byte == container.closing {
+      if cursor.byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
         cursor.advance()
-        return container.value
+        return isObject ? .object([]) : .array([])
       }
+      var container = Container(isObject: isObject)
       if container.isObject { container.name = try name(&cursor) }
       open.append(container)
       return nil

@@ -4,6 +4,7 @@ package enum JSONString {
   ///
   /// Half a surrogate pair becomes U+FFFD.
   package static func decode(_ escaped: ByteView) -> String {
+    guard JSONCursor(escaped).plainRun() < escaped.count else { return escaped.text }
     let buffer = ByteBuffer(capacity: escaped.count)
     decode(escaped, into: buffer)
     return buffer.view.text

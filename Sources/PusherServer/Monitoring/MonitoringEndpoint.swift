@@ -62,7 +62,7 @@ package final class MonitoringEndpoint {
 
   private func answer(_ head: HTTPRequestHead) -> HTTPAnswer {
     if let refusal = access.refusal(head) { return refusal.answer }
-    let path = head.target.prefix { $0 != "?" }
+    let path = RequestTarget.path(of: head.target)
     guard path == "/metrics" || path == "/healthz" else {
       return .refusal(404, "ask for /metrics or /healthz")
     }

@@ -18,6 +18,7 @@ package final class Server {
   private var awaitsOthers: Bool
   /// What connects it with nodes of other processes.
   let link: (any NodeLink)?
+  var access: AccessGate
   /// Whether it has taken leave of them, and whether that is done.
   private var resignation: (hasBegun: Bool, isDone: Bool) = (false, false)
   /// Whether it is known for all nodes of this process whether others can be reached, and who waits to know.
@@ -57,6 +58,7 @@ package final class Server {
   ) throws(TransportError) {
     let options = share.options
     (self.options, self.share, self.index) = (options, share, index)
+    access = AccessGate(options.access)
     self.loop = loop
     self.log = log
     awaitsOthers = index == 0 && share.group.count > 1
@@ -189,7 +191,7 @@ package final class Server {
     checkStopped()
   }
 
-  private func checkStopped() {
+  func checkStopped() {
     guard isStopping, reception.isEmpty, !awaitsOthers, whenStopped != nil, hasResigned() else {
       return
     }
@@ -287,112 +289,4 @@ package final class Server {
     // What the last sockets have caused is told first.
     if !applications.leaving.isEmpty { forgetDeserted() }
   }
-}
-
-// MARK: Requests
-
-extension Server: ReceptionOwner {
-  func answer(
-    _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
-  ) -> ConnectionAnswer {
-    let refusal = accessRefusal(request.head)
-    let isUpgrade = ServerHandshake.isUpgrade(request.head)
-    if isUpgrade, refusal == nil { return upgrade(request.head, on: connection, at: now) }
-    var answered: HTTPAnswer?
-    var isLate = false
-    let take = { [weak self, weak connection] (answer: HTTPAnswer) in
-      self?.report(request.head, answer.status, answer.status < 300 ? "" : answer.body)
-      guard isLate, let self else {
-        answered = answer
-        return
-      }
-      connection?.answerNow(answer, at: loop.now)
-    }
-    if let refusal { take(refusal) } else { route(request, from: connection.peer, at: now, take) }
-    isLate = true
-    return answered.map { .answer($0, isLast: isUpgrade) } ?? .later
-  }
-
-  private func report(_ head: HTTPRequestHead, _ status: Int, _ reason: String) {
-    let path = String(head.target.prefix { $0 != "?" })
-    report(.request(method: head.method, path: path, status: status, reason: reason))
-  }
-
-  /// The refusal of a request with a foreign `Origin` or `Host`; `nil` for all others.
-  private func accessRefusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
-    guard let refusal = options.access.refusal(head) else { return nil }
-    if let isLast = share.refusals.withLock({ $0.note(refusal) }) {
-      report(.accessRefused(refusal, isLast: isLast))
-    }
-    return refusal.answer
-  }
-
-  /// Answers a request that is not an upgrade.
-  private func route(
-    _ request: HTTPRequestReader.Request, from peer: SocketAddress?, at now: Instant,
-    _ answer: @escaping (HTTPAnswer) -> Void
-  ) {
-    let faults = context.faults
-    if request.head.target == FaultControl.path {
-      let count = faults.faults.count
-      answer(FaultControl(script: faults, peer: peer).answer(request))
-      // Those that were added may end connections now.
-      if faults.faults.count > count { share.stageGreetings() }
-      return
-    }
-    let endpoint = AuthEndpoint(applications, refusal: faults.endpointFailure)
-    if options.hasAuthEndpoints, let authorized = endpoint.answer(request) {
-      return answer(authorized)
-    }
-    let seconds = SystemClock.wall().secondsSince1970
-    APIRouter(applications).answer(request, seconds: seconds, at: now, answer)
-  }
-
-  private func upgrade(
-    _ request: HTTPRequestHead, on carrier: ServerConnection, at now: Instant
-  ) -> ConnectionAnswer {
-    let connection: WebSocketConnection
-    do throws(ServerHandshake.Refusal) {
-      let (head, negotiated) = try ServerHandshake.respond(
-        to: request, supportedSubprotocol: { $0.begins(with: "pusher-channels-protocol-") },
-        deflate: options.acceptsCompression && options.dialect.has(.knowsCompression))
-      connection = WebSocketConnection(
-        role: .server, deflate: negotiated.deflate, limits: options.limits.webSocket,
-        random: NoRandom(), input: carrier.input)
-      guard let bytes = try? head.encode() else { return .head(head) }
-      connection.output.append(bytes)
-    } catch {
-      var head = error.response
-      head.headers.append("Connection", "close")
-      report(request, head.status, "no valid WebSocket handshake")
-      return .head(head)
-    }
-    switch SocketAdmission(request, applications: applications) {
-    case .accepted(let hub):
-      let session = ClientSession(
-        connection, socketID: applications.newSocketID(), hub: hub, context: context, at: now)
-      session.carrier = carrier
-      return .socket(session)
-    case .refused(let code, let reason):
-      report(.refused(code: code.rawValue, reason: reason))
-      return .socket(
-        RefusedSocket(
-          connection, code: code, reason: reason, applications: applications, at: now))
-    }
-  }
-
-  func refused(_ answer: HTTPAnswer) { report(.dropped(reason: answer.body)) }
-
-  func dropped(_ reason: String) { report(.dropped(reason: reason)) }
-
-  func forgot(_ connection: ServerConnection) { checkStopped() }
-
-  func scanned(at now: Instant) {
-    for hub in applications.hubs { hub.tick(at: now) }
-  }
-}
-
-/// A server masks no frames, so that nothing is ever drawn.
-private struct NoRandom: RandomNumberGenerator {
-  mutating func next() -> UInt64 { 0 }
 }

@@ -19,6 +19,33 @@ package struct AccessPolicy: Sendable, Equatable {
   }
 }
 
+/// A policy that keeps in mind which host it allowed last: the calls of a program all name the same one.
+struct AccessGate {
+  private let policy: AccessPolicy
+  /// Of a request without an `Origin`.
+  private var admitted: String?
+
+  init(_ policy: AccessPolicy) {
+    self.policy = policy
+  }
+
+  /// Why a request is refused; `nil` when it is allowed.
+  mutating func refusal(_ head: HTTPRequestHead) -> AccessRefusal? {
+    let host = Self.onlyHost(of: head)
+    if let admitted, let host, host.isSame(as: admitted) { return nil }
+    let refusal = policy.refusal(head)
+    if refusal == nil, let host { admitted = host }
+    return refusal
+  }
+
+  /// The `Host` where nothing else counts: one field, no `Origin`, and no other name in the target.
+  private static func onlyHost(of head: HTTPRequestHead) -> String? {
+    guard head.target.begins(with: "/"), head.headers["Origin"] == nil else { return nil }
+    let hosts = head.headers.all("Host")
+    return hosts.count == 1 ? hosts[0] : nil
+  }
+}
+
 /// The allowed `Host` names, against pages whose own name was made to lead here (DNS rebinding).
 ///
 /// For such a page the request goes to its own server, so the browser sends no `Origin` when it only reads; but `Host`

@@ -15,15 +15,14 @@ struct RequestTarget {
     self.path = String(path)
     guard let parameters = Self.pairs(query) else { return nil }
     self.parameters = parameters
-    guard path.utf8.starts(with: prefix.utf8),
-      path.utf8.dropFirst(prefix.utf8.count).first == UInt8(ascii: "/")
-    else {
+    let rest = Array(self.path.utf8).dropFirst(prefix.utf8.count)
+    guard self.path.begins(with: prefix), rest.first == UInt8(ascii: "/") else {
       segments = nil
       return
     }
     var segments: [String] = []
-    for part in path.utf8.dropFirst(prefix.utf8.count).split(separator: UInt8(ascii: "/")) {
-      guard let decoded = PercentEncoding.decode(String(Substring(part))) else { return nil }
+    for part in rest.split(separator: UInt8(ascii: "/")) {
+      guard let decoded = PercentEncoding.decode(part) else { return nil }
       segments.append(decoded)
     }
     self.segments = segments
@@ -51,15 +50,16 @@ struct RequestTarget {
 
   /// The value of the first parameter of this name.
   subscript(name: String) -> String? {
-    parameters.first { $0.name == name }?.value
+    parameters.first { $0.name.isSame(as: name) }?.value
   }
 
   private static func pairs(_ query: Substring) -> [(name: String, value: String)]? {
     var pairs: [(name: String, value: String)] = []
-    for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+    // Copied as a text first: the bytes of a part of one are walked singly.
+    for pair in Array(String(query).utf8).split(separator: UInt8(ascii: "&")) {
       let mark = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-      guard let name = PercentEncoding.decodeForm(Substring(pair[..<mark])),
-        let value = PercentEncoding.decodeForm(Substring(pair[mark...].dropFirst()))
+      guard let name = PercentEncoding.decodeForm(pair[..<mark]),
+        let value = PercentEncoding.decodeForm(pair[mark...].dropFirst())
       else { return nil }
       pairs.append((name, value))
     }

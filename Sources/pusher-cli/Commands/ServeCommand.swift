@@ -115,7 +115,6 @@ private final class ServeRun {
       if hasFailed { fail(.command) }
       stopIfDone()
     }
-    readiness.manager.watch(loop)
     server.whenSettled { [unowned self] in begin() }
     if hasStopped { return status ?? .success }
     loop.run()
@@ -137,6 +136,7 @@ private final class ServeRun {
     }
     readiness.become(
       "listening on \(place)", environment: [("PUSHER_CLI_PORT", String(server.port))])
+    readiness.manager.watch(loop)
   }
 
   /// Ends the server with this status, unless it has ended.

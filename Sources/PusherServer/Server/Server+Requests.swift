@@ -1,0 +1,110 @@
+internal import PusherCore
+
+// What a connection asks for: a call, an authorization, or to be a socket.
+extension Server: ReceptionOwner {
+  func answer(
+    _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
+  ) -> ConnectionAnswer {
+    let refusal = accessRefusal(request.head)
+    let isUpgrade = ServerHandshake.isUpgrade(request.head)
+    if isUpgrade, refusal == nil { return upgrade(request.head, on: connection, at: now) }
+    var answered: HTTPAnswer?
+    var isLate = false
+    let take = { [weak self, weak connection] (answer: HTTPAnswer) in
+      self?.report(request.head, answer.status, answer.status < 300 ? "" : answer.body)
+      guard isLate, let self else {
+        answered = answer
+        return
+      }
+      connection?.answerNow(answer, at: loop.now)
+    }
+    if let refusal { take(refusal) } else { route(request, from: connection.peer, at: now, take) }
+    isLate = true
+    return answered.map { .answer($0, isLast: isUpgrade) } ?? .later
+  }
+
+  private func report(_ head: HTTPRequestHead, _ status: Int, _ reason: String) {
+    let end = head.target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? head.target.endIndex
+    report(
+      .request(
+        method: head.method, path: String(head.target[..<end]), status: status, reason: reason))
+  }
+
+  /// The refusal of a request with a foreign `Origin` or `Host`; `nil` for all others.
+  private func accessRefusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
+    guard let refusal = access.refusal(head) else { return nil }
+    if let isLast = share.refusals.withLock({ $0.note(refusal) }) {
+      report(.accessRefused(refusal, isLast: isLast))
+    }
+    return refusal.answer
+  }
+
+  /// Answers a request that is not an upgrade.
+  private func route(
+    _ request: HTTPRequestReader.Request, from peer: SocketAddress?, at now: Instant,
+    _ answer: @escaping (HTTPAnswer) -> Void
+  ) {
+    let faults = context.faults
+    if request.head.target == FaultControl.path {
+      let count = faults.faults.count
+      answer(FaultControl(script: faults, peer: peer).answer(request))
+      // Those that were added may end connections now.
+      if faults.faults.count > count { share.stageGreetings() }
+      return
+    }
+    let endpoint = AuthEndpoint(applications, refusal: faults.endpointFailure)
+    if options.hasAuthEndpoints, let authorized = endpoint.answer(request) {
+      return answer(authorized)
+    }
+    let seconds = SystemClock.wall().secondsSince1970
+    APIRouter(applications).answer(request, seconds: seconds, at: now, answer)
+  }
+
+  private func upgrade(
+    _ request: HTTPRequestHead, on carrier: ServerConnection, at now: Instant
+  ) -> ConnectionAnswer {
+    let connection: WebSocketConnection
+    do throws(ServerHandshake.Refusal) {
+      let (head, negotiated) = try ServerHandshake.respond(
+        to: request, supportedSubprotocol: { $0.begins(with: "pusher-channels-protocol-") },
+        deflate: options.acceptsCompression && options.dialect.has(.knowsCompression))
+      connection = WebSocketConnection(
+        role: .server, deflate: negotiated.deflate, limits: options.limits.webSocket,
+        random: NoRandom(), input: carrier.input)
+      guard let bytes = try? head.encode() else { return .head(head) }
+      connection.output.append(bytes)
+    } catch {
+      var head = error.response
+      head.headers.append("Connection", "close")
+      report(request, head.status, "no valid WebSocket handshake")
+      return .head(head)
+    }
+    switch SocketAdmission(request, applications: applications) {
+    case .accepted(let hub):
+      let session = ClientSession(
+        connection, socketID: applications.newSocketID(), hub: hub, context: context, at: now)
+      session.carrier = carrier
+      return .socket(session)
+    case .refused(let code, let reason):
+      report(.refused(code: code.rawValue, reason: reason))
+      return .socket(
+        RefusedSocket(
+          connection, code: code, reason: reason, applications: applications, at: now))
+    }
+  }
+
+  func refused(_ answer: HTTPAnswer) { report(.dropped(reason: answer.body)) }
+
+  func dropped(_ reason: String) { report(.dropped(reason: reason)) }
+
+  func forgot(_ connection: ServerConnection) { checkStopped() }
+
+  func scanned(at now: Instant) {
+    for hub in applications.hubs { hub.tick(at: now) }
+  }
+}
+
+/// A server masks no frames, so that nothing is ever drawn.
+private struct NoRandom: RandomNumberGenerator {
+  mutating func next() -> UInt64 { 0 }
+}
