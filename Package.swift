@@ -71,6 +71,7 @@ let package = Package(
       dependencies: [
         "PusherCore", .target(name: "CSystemHiredis", condition: .when(traits: ["Redis"])),
       ],
+      resources: [.embedInCode("Console/Page")],
       swiftSettings: strict
     ),
     // The local server in process, for the tests of programs that use the library.

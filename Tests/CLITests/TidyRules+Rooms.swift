@@ -17,7 +17,7 @@ extension TidyRules {
     ],
     "PusherServer": [
       ["Hub"], ["Redis"], ["Nodes"], ["Dialects"], ["Wire"], ["API"], ["Webhooks"], ["Monitoring"],
-      ["Faults"],
+      ["Faults"], ["Console"],
       ["Server"],
     ],
     "PusherTesting": [["Faults"], ["Server"]],

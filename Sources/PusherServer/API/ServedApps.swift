@@ -12,9 +12,18 @@ package struct ServedApps: Sendable {
     _ applications: [Application], limits: ServerLimits, service: PusherService, dialect: Dialect,
     group: NodeGroup
   ) {
+    self.init(
+      applications, limits: limits, service: service, dialect: dialect, group: group, watch: nil)
+  }
+
+  /// - Parameter watch: Who looks on.
+  init(
+    _ applications: [Application], limits: ServerLimits, service: PusherService, dialect: Dialect,
+    group: NodeGroup, watch: Watch?
+  ) {
     self.applications = applications
     setups = applications.map {
-      AppSetup($0, limits: limits, service: service, dialect: dialect)
+      AppSetup($0, limits: limits, service: service, dialect: dialect, watch: watch)
     }
     shared = group.renew(setups)
   }

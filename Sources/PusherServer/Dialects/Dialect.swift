@@ -155,14 +155,15 @@ extension Hub {
 extension AppSetup {
   /// An app on servers of a dialect.
   init(
-    _ application: Application, limits: ServerLimits, service: PusherService, dialect: Dialect
+    _ application: Application, limits: ServerLimits, service: PusherService, dialect: Dialect,
+    watch: Watch? = nil
   ) {
     var application = application
     application.sendsSubscriptionCounts =
       application.sendsSubscriptionCounts && dialect.has(.sendsSubscriptionCounts)
     self.init(
       application: application, limits: application.limits.applied(to: limits),
-      text: MessageText(service: service, dialect: dialect), naming: dialect.answers)
+      text: MessageText(service: service, dialect: dialect), naming: dialect.answers, watch: watch)
   }
 }
 

@@ -156,6 +156,8 @@ struct FaultControl {
   let peer: SocketAddress?
 
   static let path = "/faults"
+  /// How many faults a server stages at most.
+  static let limit = 100
 
   /// The answer to a request at the path.
   func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer {
@@ -179,7 +181,7 @@ struct FaultControl {
       return .refusal(400, "the body is not UTF-8")
     }
     let lines = text.lines
-    guard !lines.isEmpty, script.faults.count + lines.count <= 100 else {
+    guard !lines.isEmpty, script.faults.count + lines.count <= Self.limit else {
       return .refusal(400, "the body has one fault a line, and a server a hundred at most")
     }
     do throws(StagedFaultError) {

@@ -7,4 +7,9 @@ package struct AppSetup: Sendable {
   let limits: ServerLimits
   let text: MessageText
   let naming: any ChannelNaming
+  /// Who looks on; `nil` where nobody can.
+  var watch: Watch?
+
+  /// Whether comings and goings are to be noted.
+  var notesChanges: Bool { !application.webhooks.isEmpty || watch?.isWatched == true }
 }

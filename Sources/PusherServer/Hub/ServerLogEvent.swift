@@ -38,11 +38,11 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   /// A connection ended before it was a socket or a call.
   case dropped(reason: String)
   /// A webhook was taken.
-  case webhookSent(url: String, event: String, status: Int)
+  case webhookSent(SentWebhook, status: Int)
   /// A webhook was not taken and will be sent again.
-  case webhookFailed(url: String, event: String, reason: String, retryIn: Duration)
+  case webhookFailed(SentWebhook, reason: String, retryIn: Duration)
   /// A webhook was given up.
-  case webhookDropped(url: String, event: String, reason: String)
+  case webhookDropped(SentWebhook, reason: String)
   /// So many webhooks still waited when the server ended.
   case webhooksDiscarded(url: String, count: Int, reason: String)
 
@@ -102,15 +102,32 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
     case .accessRefused(let refusal, let isLast):
       "refused \(refusal)" + (isLast ? "; no further refusals are told" : "")
     case .dropped(let reason): "connection dropped: \(reason)"
-    case .webhookSent(let url, let event, let status): "webhook \(event) to \(url): \(status)"
-    case .webhookFailed(let url, let event, let reason, let delay):
-      "webhook \(event) to \(url) failed (\(reason)); trying again in \(delay.inSeconds) s"
-    case .webhookDropped(let url, let event, let reason):
-      "webhook \(event) to \(url) dropped (\(reason))"
+    case .webhookSent(let webhook, let status): "webhook \(webhook): \(status)"
+    case .webhookFailed(let webhook, let reason, let delay):
+      "webhook \(webhook) failed (\(reason)); trying again in \(delay.inSeconds) s"
+    case .webhookDropped(let webhook, let reason): "webhook \(webhook) dropped (\(reason))"
     case .webhooksDiscarded(let url, let count, let reason):
       "\(count) \(count == 1 ? "webhook" : "webhooks") to \(url) discarded at the server's end (\(reason))"
     }
   }
+}
+
+/// A webhook on its way to one receiver.
+package struct SentWebhook: Sendable, Equatable, CustomStringConvertible {
+  /// The app's id.
+  package let app: String
+  /// Where it goes, without what may be secret in it.
+  package let url: String
+  /// The kind of its event, or how many there are.
+  package let event: String
+  /// What is sent; empty where there are several.
+  package let body: [UInt8]
+
+  package init(app: String, url: String, event: String, body: [UInt8] = []) {
+    (self.app, self.url, self.event, self.body) = (app, url, event, body)
+  }
+
+  package var description: String { "\(event) to \(url)" }
 }
 
 /// The refused `Origin` or `Host`, as it was written.

@@ -204,7 +204,7 @@ struct AppState {
 
   /// Notes something for the app's webhooks, except for users' own channels.
   mutating func note(_ notice: @autoclosure () -> WebhookNotice) {
-    guard !application.webhooks.isEmpty else { return }
+    guard setup.notesChanges else { return }
     let notice = notice()
     if !notice.channel.begins(with: "#") { notices.append(notice) }
   }

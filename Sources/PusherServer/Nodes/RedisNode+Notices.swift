@@ -52,7 +52,7 @@
     }
 
     func note(_ notice: WebhookNotice) {
-      guard !setup.application.webhooks.isEmpty, !notice.channel.begins(with: "#") else { return }
+      guard setup.notesChanges, !notice.channel.begins(with: "#") else { return }
       notices.append(notice)
     }
 

@@ -17,6 +17,15 @@ package final class SessionContext {
   }
 }
 
+/// The messages of one client.
+struct Traffic: Sendable {
+  let since: Instant
+  var received = 0
+  var sent = 0
+
+  init(since: Instant) { self.since = since }
+}
+
 /// One client's socket as the protocol sees it: greeting, subscriptions, events, signs of life, the end.
 ///
 /// Bytes come in through the connection's input, then ``receive(at:)``; they go out through its output. Time comes in
@@ -31,6 +40,8 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   package let socketID: String
   package let connection: WebSocketConnection
+  var input: ByteBuffer { connection.input }
+  var output: ByteBuffer { connection.output }
   /// Its connection; `nil` in tests.
   weak var carrier: ServerConnection?
   let hub: Hub
@@ -48,6 +59,8 @@ package final class ClientSession: HubSession, ConnectionSocket {
   /// Whether the client has sent a ping or a pong of the WebSocket.
   private var usesControlFrames = false
   private var heartbeat: Heartbeat
+  /// How many messages have come and gone, and since when.
+  private(set) var traffic: Traffic
   /// The waiting output of this client in the ledger.
   private var noted = 0
   /// The state of staged faults on this connection.
@@ -65,6 +78,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     readsCompressed = connection.readableWindowBits == SharedFrame.windowBits
     clientEvents = RateWindow(limit: hub.limits.clientEventsPerSecond)
     heartbeat = Heartbeat(limits: hub.limits, at: now)
+    traffic = Traffic(since: now)
     hub.connect(self)
     send(
       hub.text.connectionEstablished(
@@ -105,6 +119,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
       heartbeat.noteActivity(at: now)
       switch event {
       case .text(let bytes):
+        traffic.received += 1
         if isOpen { handle(ClientMessage(bytes, service: hub.text.service), at: now) }
       case .binary:
         close(.unsupportedData, reason: "binary messages are not spoken here", at: now)
@@ -206,6 +221,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   private func write(_ frame: ByteView, at now: Instant) {
     connection.send(encodedFrame: frame)
+    traffic.sent += 1
     heartbeat.noteMessage(at: now)
     context.ledger.touch(self)
     noteOutput()

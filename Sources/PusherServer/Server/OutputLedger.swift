@@ -58,7 +58,7 @@ extension Server {
     for connection in reception.connections { connection.flush(at: now) }
     let ledger = context.ledger
     guard ledger.isFull else { return }
-    var waiting = reception.connections.filter { $0.waitingBytes > 0 }
+    var waiting = reception.connections.filter { $0.waitingBytes > 0 && $0.socket is ClientSession }
     waiting.sort { $0.waitingBytes > $1.waitingBytes }
     var dropped = 0
     for connection in waiting where ledger.total > ledger.limit / 8 * 7 {

@@ -8,6 +8,9 @@ extension Server: ReceptionOwner {
     let refusal = accessRefusal(request.head)
     let isUpgrade = ServerHandshake.isUpgrade(request.head)
     if isUpgrade, refusal == nil { return upgrade(request.head, on: connection, at: now) }
+    if refusal == nil, let stream = console?.stream(for: request, on: connection, at: now) {
+      return .socket(stream)
+    }
     var answered: HTTPAnswer?
     var isLate = false
     let take = { [weak self, weak connection] (answer: HTTPAnswer) in
@@ -44,6 +47,7 @@ extension Server: ReceptionOwner {
     _ request: HTTPRequestReader.Request, from peer: SocketAddress?, at now: Instant,
     _ answer: @escaping (HTTPAnswer) -> Void
   ) {
+    if console?.answer(request, at: now, answer) == true { return }
     let faults = context.faults
     if request.head.target == FaultControl.path {
       let count = faults.faults.count

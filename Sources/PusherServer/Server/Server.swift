@@ -30,6 +30,8 @@ package final class Server {
   /// Ends the wait for clients, then for the receivers of webhooks, when the server stops.
   private var stopTimer: LoopTimer?
   private var isFinishingWebhooks = false
+  /// The page that shows what happens; `nil` for none.
+  private(set) lazy var console = options.console.map { Console($0, host: self) }
   /// Sends the webhooks; on the first node alone, or on each where nodes of other processes are.
   private(set) lazy var webhooks = WebhookDesk(
     loop: loop, policy: options.webhooks, report: { [weak self] in self?.report($0) },
@@ -62,8 +64,8 @@ package final class Server {
     self.loop = loop
     self.log = log
     awaitsOthers = index == 0 && share.group.count > 1
-    isSettled = options.redis == nil
     link = share.link(loop: loop, log: log)
+    isSettled = link == nil
     applications = Applications(
       limits: options.limits, pathPrefix: options.pathPrefix, dialect: options.dialect,
       text: MessageText(service: options.service, dialect: options.dialect), random: random)
@@ -234,12 +236,20 @@ package final class Server {
   /// Logs something, after the earlier notes of the hubs.
   func report(_ event: ServerLogEvent) {
     takeLog()
+    noteForConsole(event, app: nil)
     log(event)
   }
 
+  private func tell(_ events: [ServerLogEvent], of hub: Hub) {
+    for event in events {
+      noteForConsole(event, app: hub.application.id)
+      log(event)
+    }
+  }
+
   private func takeLog() {
-    for hub in applications.hubs { hub.takeLog().forEach(log) }
-    for hub in applications.leaving { hub.takeLog().forEach(log) }
+    for hub in applications.hubs { tell(hub.takeLog(), of: hub) }
+    for hub in applications.leaving { tell(hub.takeLog(), of: hub) }
     if index == 0 { share.group.takeLog().forEach(log) }
   }
 
@@ -252,6 +262,7 @@ package final class Server {
 
   /// Sends the output of the last round, and what other nodes have brought.
   private func deliver() {
+    defer { console?.flush(at: loop.now) }
     handOn()
     while share.group.isFull(besides: index) {
       loop.pause()
@@ -285,7 +296,10 @@ package final class Server {
   }
 
   private func takeNotices(at now: Instant) {
-    if sendsWebhooks { webhooks.takeNotices(at: now) }
+    if sendsWebhooks {
+      webhooks.takeNotices(at: now, noteForConsole)
+      if share.feed.isOpen { takeUnsentNotices() }
+    }
     // What the last sockets have caused is told first.
     if !applications.leaving.isEmpty { forgetDeserted() }
   }

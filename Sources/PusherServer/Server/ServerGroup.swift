@@ -7,6 +7,8 @@ package final class ServerGroup {
   /// The node on the caller's loop, which sends the webhooks; it answers for all.
   package let first: Server
   private let share: ServerShare
+  /// What happens on all nodes, for those who look on.
+  package var feed: ConsoleFeed { share.feed }
   private var others: [Thread] = []
 
   /// A node with the thread that it gets; it goes there once, before the thread begins.

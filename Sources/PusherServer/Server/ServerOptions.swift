@@ -31,6 +31,8 @@ package struct ServerOptions: Sendable, Equatable {
     /// Where it meets other servers; `nil` for a server that is alone.
     package var redis: RedisSettings?
   #endif
+  /// The page that shows what happens; `nil` for none.
+  package var console: ConsoleOptions?
   /// The dialect of its answers.
   package var dialect = Dialect.pusher
   /// The names of the protocol.

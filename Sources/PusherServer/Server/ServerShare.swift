@@ -16,6 +16,8 @@ final class ServerShare: Sendable {
   /// The apps as they are now.
   let apps: Locked<ServedApps>
   let faults = FaultScript()
+  /// What happens on all nodes, for those who look on.
+  let feed = ConsoleFeed()
   let refusals = Locked(RefusalReport())
   private let nodes = Locked<[Node]>([])
   /// How many nodes besides the first have ended.
@@ -28,7 +30,7 @@ final class ServerShare: Sendable {
   init(_ options: ServerOptions, nodes count: Int) throws(TransportError) {
     self.options = options
     group = NodeGroup(count: count)
-    apps = Locked(Self.served(options.applications, options, group))
+    apps = Locked(Self.served(options.applications, options, group, feed.watch))
     do throws(TLSError) {
       tls = Locked(try Self.incomingTLS(options))
     } catch {
@@ -38,11 +40,11 @@ final class ServerShare: Sendable {
   }
 
   private static func served(
-    _ applications: [Application], _ options: ServerOptions, _ group: NodeGroup
+    _ applications: [Application], _ options: ServerOptions, _ group: NodeGroup, _ watch: Watch
   ) -> ServedApps {
     ServedApps(
       applications, limits: options.limits, service: options.service, dialect: options.dialect,
-      group: group)
+      group: group, watch: watch)
   }
 
   private static func incomingTLS(_ options: ServerOptions) throws(TLSError) -> TLSContext? {
@@ -78,7 +80,7 @@ final class ServerShare: Sendable {
 
   /// Serves these apps from now on, on all nodes.
   func renew(_ applications: [Application]) {
-    let served = Self.served(applications, options, group)
+    let served = Self.served(applications, options, group, feed.watch)
     apps.withLock { $0 = served }
     onAll { $0.take(served) }
   }
@@ -113,6 +115,36 @@ final class ServerShare: Sendable {
     for node in nodes.withLock({ $0 }) {
       node.wakeUp.post { _ in if let server = node.server { body(server) } }
     }
+  }
+
+  /// Asks every node something, and calls `answer` on the asking node's thread once all have answered.
+  func askAll<Value: Sendable>(
+    from loop: EventLoop, _ question: @escaping @Sendable (Server) -> Value,
+    _ answer: @escaping ([Value]) -> Void
+  ) {
+    let asked = nodes.withLock { $0 }
+    let answers = Locked<[Value]>([])
+    let answer = OwnThread(answer)
+    let wakeUp = loop.wakeUp
+    for node in asked {
+      node.wakeUp.post { _ in
+        guard let server = node.server else { return }
+        let value = question(server)
+        let all = answers.withLock { answers in
+          answers.append(value)
+          return answers
+        }
+        if all.count == asked.count { wakeUp.post { _ in answer.body(all) } }
+      }
+    }
+  }
+
+  /// What is only called on the thread that made it.
+  private struct OwnThread<Value>: @unchecked Sendable {
+    // Sendable because others only carry it back.
+    let body: ([Value]) -> Void
+
+    init(_ body: @escaping ([Value]) -> Void) { self.body = body }
   }
 
   /// Lets the faults that end connections have those that are there.

@@ -69,7 +69,9 @@ package enum SocketAdmission {
 /// A WebSocket that is opened only to say why it is closed: browsers do not show their pages the status of a refused
 /// upgrade.
 final class RefusedSocket: ConnectionSocket {
-  let connection: WebSocketConnection
+  private let connection: WebSocketConnection
+  var input: ByteBuffer { connection.input }
+  var output: ByteBuffer { connection.output }
   /// Until when the client may answer the close frame.
   let deadline: Instant?
   private(set) var isFinished = false

@@ -79,8 +79,24 @@ final class WebhookDesk {
   }
 
   /// Sends what the hubs have noted.
-  func takeNotices(at now: Instant) {
-    for place in places { place.dispatcher.take(place.hub.takeNotices(), at: now) }
+  ///
+  /// - Parameter watch: Sees it too.
+  func takeNotices(at now: Instant, _ watch: (Application, [WebhookNotice]) -> Void) {
+    for place in places {
+      let notices = place.hub.takeNotices()
+      guard !notices.isEmpty else { continue }
+      watch(place.application, notices)
+      place.dispatcher.take(notices, at: now)
+    }
+  }
+
+  /// Sends a body to the receivers of an app, signed now; false where it has none.
+  func send(_ name: String, _ body: [UInt8], ofApp id: String) -> Bool {
+    guard let place = places.first(where: { $0.application.id.isSame(as: id) }) else {
+      return false
+    }
+    place.dispatcher.send(name, body)
+    return true
   }
 
   private var dispatchers: [WebhookDispatcher] { places.map(\.dispatcher) + retired }

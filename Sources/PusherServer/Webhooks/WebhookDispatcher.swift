@@ -114,6 +114,11 @@ final class WebhookDispatcher {
     for sender in senders { sender.close() }
   }
 
+  /// Sends a webhook with this body to all receivers, signed now.
+  func send(_ name: String, _ body: [UInt8]) {
+    for sender in senders { sender.send(name, body) }
+  }
+
   private func sendDue() {
     send(delayed.takeDue(at: loop.now))
     timer.deadline = delayed.deadline

@@ -40,6 +40,7 @@ final class WebhookSender {
   private let url: HTTPURL
   /// Where the webhooks go, without what may be secret in it.
   private let place: String
+  private let app: String
   private let key: String
   private let secret: String
   private let policy: WebhookPolicy
@@ -64,6 +65,7 @@ final class WebhookSender {
     self.loop = loop
     self.url = url
     place = url.place
+    app = application.id
     key = application.key
     secret = application.secret
     self.policy = policy
@@ -76,18 +78,24 @@ final class WebhookSender {
 
   /// Adds a webhook to the queue; when the queue is full it is dropped.
   func send(_ notice: WebhookNotice, milliseconds: Int64) {
-    let body = notice.body(milliseconds: milliseconds)
+    send(notice.kind.rawValue, notice.body(milliseconds: milliseconds))
+  }
+
+  /// Adds a webhook with this body, signed now.
+  ///
+  /// - Parameter name: The kind of its event, for the log.
+  func send(_ name: String, _ body: [UInt8]) {
     guard queue.count < policy.queue, queuedBytes + body.count <= policy.queuedBytes else {
       dropped += 1
       // The first drop is logged at once, the total when there is room again.
-      if dropped == 1 { tellDropped(notice.kind.rawValue, "\(queue.count) others wait") }
+      if dropped == 1 { tellDropped(name, body, "\(queue.count) others wait") }
       return
     }
     tellAllDropped()
     queuedBytes += body.count
     queue.append(
       Webhook(
-        name: notice.kind.rawValue, body: body,
+        name: name, body: body,
         signature: WebhookSignature.sign(body, secret: secret)))
     attempt()
   }
@@ -119,12 +127,16 @@ final class WebhookSender {
   }
 
   private func tellAllDropped() {
-    if dropped > 1 { tellDropped("\(dropped) webhooks in all", "too many others waited") }
+    if dropped > 1 { tellDropped("\(dropped) webhooks in all", [], "too many others waited") }
     dropped = 0
   }
 
-  private func tellDropped(_ what: String, _ reason: String) {
-    report(.webhookDropped(url: place, event: what, reason: reason))
+  private func tellDropped(_ what: String, _ body: [UInt8], _ reason: String) {
+    report(.webhookDropped(sent(what, body), reason: reason))
+  }
+
+  private func sent(_ name: String, _ body: [UInt8]) -> SentWebhook {
+    SentWebhook(app: app, url: place, event: name, body: body)
   }
 
   private func attempt() {
@@ -144,7 +156,7 @@ final class WebhookSender {
     } catch {
       isBusy = false
       removeFirst()
-      tellDropped(webhook.name, error.description)
+      tellDropped(webhook.name, webhook.body, error.description)
       goOn()
     }
   }
@@ -166,7 +178,7 @@ final class WebhookSender {
     switch result {
     case .success(let answer) where 200..<300 ~= answer.head.status:
       removeFirst()
-      report(.webhookSent(url: place, event: webhook.name, status: answer.head.status))
+      report(.webhookSent(sent(webhook.name, webhook.body), status: answer.head.status))
       goOn()
     case .success(let answer): failed(webhook, "HTTP \(answer.head.status)", at: now)
     case .failure(let failure): failed(webhook, failure.description, at: now)
@@ -183,10 +195,11 @@ final class WebhookSender {
     let next = now.advanced(by: delay)
     guard next <= end else {
       removeFirst()
-      tellDropped(webhook.name, reason)
+      tellDropped(webhook.name, webhook.body, reason)
       return goOn()
     }
-    report(.webhookFailed(url: place, event: webhook.name, reason: reason, retryIn: delay))
+    report(
+      .webhookFailed(sent(webhook.name, webhook.body), reason: reason, retryIn: delay))
     timer.deadline = next
   }
 }

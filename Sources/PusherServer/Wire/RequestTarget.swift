@@ -28,6 +28,13 @@ struct RequestTarget {
     self.segments = segments
   }
 
+  /// No path, and no query.
+  static let none = RequestTarget()
+
+  private init() {
+    (path, segments, parameters) = ("", nil, [])
+  }
+
   /// The path of a target, without query and as it was sent.
   static func path(of target: String) -> String {
     String(halves(target).path)

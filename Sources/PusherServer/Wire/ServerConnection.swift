@@ -1,8 +1,10 @@
 internal import PusherCore
 
-/// What a connection becomes after HTTP: the user of a WebSocket.
+/// What a connection becomes after its last request: the user of a WebSocket, or of an answer that does not end.
 protocol ConnectionSocket: AnyObject {
-  var connection: WebSocketConnection { get }
+  /// The bytes of the client from now on.
+  var input: ByteBuffer { get }
+  var output: ByteBuffer { get }
   /// Whether the connection ends once all is sent.
   var isFinished: Bool { get }
   /// When to call ``tick(at:)``.
@@ -28,11 +30,11 @@ enum ConnectionAnswer {
   case later
   /// A refused handshake's head; the connection ends with it.
   case head(HTTPResponseHead)
-  /// A WebSocket that has its handshake's answer in its output.
+  /// A WebSocket that has its handshake's answer in its output, or an answer that does not end.
   case socket(any ConnectionSocket)
 }
 
-/// One accepted connection: HTTP requests first, and maybe a WebSocket from then on.
+/// One accepted connection: HTTP requests first, and maybe a WebSocket or a stream of events from then on.
 final class ServerConnection: SocketStreamDelegate {
   private enum Phase {
     case http(HTTPRequestReader)
@@ -83,7 +85,7 @@ final class ServerConnection: SocketStreamDelegate {
   }
 
   /// The output that waits for a socket's client.
-  var waitingBytes: Int { socket?.connection.output.count ?? 0 }
+  var waitingBytes: Int { socket?.output.count ?? 0 }
 
   // MARK: The stream
 
@@ -126,7 +128,7 @@ final class ServerConnection: SocketStreamDelegate {
       input.append(bytes.view)
       takeTurn(at: now)
     case .socket(let socket):
-      socket.connection.input.append(bytes.view)
+      socket.input.append(bytes.view)
       socket.receive(at: now)
     case .lingering: break
     }
@@ -218,7 +220,7 @@ final class ServerConnection: SocketStreamDelegate {
     guard let stream, stream.isOpen else { return }
     // Asked for once: a flush is what every event costs for every subscriber.
     let socket = socket
-    let output = socket?.connection.output ?? answers
+    let output = socket?.output ?? answers
     do throws(TransportError) {
       try stream.write(from: output)
     } catch {

@@ -5,9 +5,14 @@ internal import PusherServer
 enum ServeCommand {
   /// Serves until a signal comes; the status tells why it could not begin.
   static func run(
-    _ settings: ServeSettings, origin: SettingsOrigin, diagnostics: Diagnostics
+    _ given: ServeSettings, origin: SettingsOrigin, diagnostics: Diagnostics
   ) -> ExitStatus {
     Environment.forget(HandedSockets.variables)
+    var settings = given
+    settings.server.console = settings.console.options(
+      isUsual: StandardDescriptors.isTerminal(2) && settings.listen.isLoopback
+        && diagnostics.isSaid(.warning),
+      token: Hex.encode(SecureRandom.bytes(16)))
     makeRoom(settings, diagnostics)
     // Checked before a new descriptor could get the number of standard output.
     let descriptor = OutputDescriptor()
@@ -15,8 +20,15 @@ enum ServeCommand {
       diagnostics.error("standard output is closed; there is nowhere to print events")
       return .output
     }
-    return diagnostics.outcome {
+    return diagnostics.outcome { [settings] in
       let loop = try EventLoop()
+      if let file = settings.console.recording {
+        do throws(SystemError) {
+          _ = try FileReader(file)
+        } catch {
+          throw UsageError("--open-recording: cannot read '\(file)': \(error)")
+        }
+      }
       let log =
         settings.logsEvents
         ? descriptor.map { EventLog(settings, $0, loop: loop, diagnostics: diagnostics) } : nil
@@ -57,6 +69,7 @@ private final class ServeRun {
   private let loop: EventLoop
   private let group: ServerGroup
   private let log: EventLog?
+  private let record: RunRecord?
   private let monitor: ServerMonitor?
   private let progress: ServerProgress
   private let readiness: Readiness
@@ -100,6 +113,13 @@ private final class ServeRun {
       }
     }
     monitor?.server = group.first
+    record = try settings.console.record.map { [group] path in
+      do throws(FileFault) {
+        return try RunRecord(path, of: group, loop: loop, diagnostics: diagnostics)
+      } catch {
+        throw UsageError("--record: cannot write to '\(path)': \(error.reason)")
+      }
+    }
   }
 
   func run() -> ExitStatus {
@@ -119,8 +139,9 @@ private final class ServeRun {
     if hasStopped { return status ?? .success }
     loop.run()
     log?.flush()
+    record?.flush()
     if let signal { Signals.die(of: signal) }
-    return status ?? log?.failure ?? .success
+    return status ?? log?.failure ?? record?.failure ?? .success
   }
 
   /// Tells everybody who waits for the server.
@@ -206,6 +227,11 @@ private final class ServeRun {
       let name = settings.server.applications.count > 1 ? "app '\(app.id)', " : ""
       diagnostics.notice(
         "listening on \(isSecure ? "https" : "http")://\(place) (\(name)\(socket))")
+    }
+    if let console = settings.server.console {
+      diagnostics.notice(
+        "console at \(isSecure ? "https" : "http")://\(settings.listen.reachablePlace(server.port))"
+          + "/console?token=\(console.token)")
     }
     guard !settings.defaulted.isEmpty else { return }
     diagnostics.notice(

@@ -60,7 +60,14 @@ struct ListenSettings: Equatable, Sendable {
   var reachable: String { ["0.0.0.0": "127.0.0.1", "::": "::1"][host] ?? host }
 
   /// `HOST:PORT` with the port that was taken.
-  func place(_ port: UInt16) -> String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+  func place(_ port: UInt16) -> String { Self.place(host, port) }
+
+  /// The same for those who connect from this machine.
+  func reachablePlace(_ port: UInt16) -> String { Self.place(reachable, port) }
+
+  private static func place(_ host: String, _ port: UInt16) -> String {
+    "\(host.contains(":") ? "[\(host)]" : host):\(port)"
+  }
 }
 
 extension SettingsReader {

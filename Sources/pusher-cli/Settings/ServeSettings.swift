@@ -14,6 +14,8 @@ struct ServeSettings: CommandSettings {
   var drain: Duration?
   /// Where the server tells how it is.
   var monitor: MonitorSettings?
+  /// The page that shows what happens, and the record of it.
+  var console: ConsoleSettings
   var logsEvents: Bool
   /// Whether the lines of the log carry the time.
   var hasTimestamps: Bool
@@ -40,6 +42,7 @@ extension ServeSettings {
     (server.host, server.port) = (listen.host, listen.port)
     (server.reusesPort, server.handedSocket) = (listen.reusesPort, listen.handed)
     (server.certificateFile, server.keyFile) = try reader.certificate()
+    console = try reader.console()
     server.webhooks.delay = typed.time(.webhookDelay)
     server.webhooks.trust = TLSEnvironment(reader.environment.variables)
     server.access = try Self.access(typed, isLocal: listen.isLoopback)
@@ -49,8 +52,7 @@ extension ServeSettings {
     threads = typed.number(.threads)
     try reader.share(&server)
     drain = typed.duration(.drain)
-    logsEvents = typed.isOn(.logEvents)
-    hasTimestamps = typed.isOn(.timestamps)
+    (logsEvents, hasTimestamps) = (typed.isOn(.logEvents), typed.isOn(.timestamps))
     printsEnvironment = typed.isOn(.printEnv)
     if logsEvents, printsEnvironment {
       throw UsageError("--log-events and --print-env both print on standard output; give one")

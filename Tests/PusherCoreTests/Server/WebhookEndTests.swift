@@ -112,7 +112,7 @@ struct WebhookEndTests {
     #expect(body.utf8.count * 2 < 200 && body.utf8.count * 3 > 200)
     #expect(
       test.events.contains {
-        if case .webhookDropped(_, _, "2 others wait") = $0 { true } else { false }
+        if case .webhookDropped(_, "2 others wait") = $0 { true } else { false }
       })
   }
 
@@ -125,7 +125,7 @@ struct WebhookEndTests {
     #expect(test.run { receiver.requests.values.count == 1 && socket.texts.count == 4 })
     #expect(stop(test))
     let dropped = test.events.compactMap {
-      if case .webhookDropped(_, let what, _) = $0 { what } else { nil }
+      if case .webhookDropped(let webhook, _) = $0 { webhook.event } else { nil }
     }
     #expect(dropped == ["channel_occupied", "7 webhooks in all"])
     #expect(discarded(test) == ["1 to http://127.0.0.1:\(receiver.port)/hook"])

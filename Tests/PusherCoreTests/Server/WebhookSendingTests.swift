@@ -20,7 +20,9 @@ struct WebhookSendingTests {
   }
 
   private func sent(_ test: ServerHarness) -> [String] {
-    test.events.compactMap { if case .webhookSent(_, let name, 200) = $0 { name } else { nil } }
+    test.events.compactMap {
+      if case .webhookSent(let webhook, 200) = $0 { webhook.event } else { nil }
+    }
   }
 
   /// The event of each webhook that came.
@@ -91,7 +93,7 @@ struct WebhookSendingTests {
     let bodies = receiver.requests.values.map(\.body)
     #expect(Set(bodies.prefix(4)).count == 1 && bodies[4] != bodies[0])
     let delays = test.events.compactMap {
-      if case .webhookFailed(_, _, "HTTP 500", let delay) = $0 { delay } else { nil }
+      if case .webhookFailed(_, "HTTP 500", let delay) = $0 { delay } else { nil }
     }
     #expect(delays == [.milliseconds(5), .milliseconds(10), .milliseconds(20)])
   }
@@ -106,7 +108,11 @@ struct WebhookSendingTests {
     #expect(
       test.run {
         test.events.contains {
-          if case .webhookDropped(_, "channel_occupied", "HTTP 500") = $0 { true } else { false }
+          if case .webhookDropped(let webhook, "HTTP 500") = $0 {
+            webhook.event == "channel_occupied"
+          } else {
+            false
+          }
         } && receiver.requests.values.contains { $0.body.contains("private-b") }
       })
   }
@@ -126,8 +132,8 @@ struct WebhookSendingTests {
     #expect(
       test.run {
         test.events.contains {
-          if case .webhookFailed(let url, _, _, .seconds(1)) = $0 {
-            url == "http://127.0.0.1:1/hook"
+          if case .webhookFailed(let webhook, _, .seconds(1)) = $0 {
+            webhook.url == "http://127.0.0.1:1/hook"
           } else {
             false
           }
@@ -135,9 +141,8 @@ struct WebhookSendingTests {
       })
     let dropped = test.events.filter { if case .webhookDropped = $0 { true } else { false } }
     #expect(
-      dropped == [
-        .webhookDropped(
-          url: "http://127.0.0.1:1/hook", event: "channel_occupied", reason: "2 others wait")
+      dropped.map(\.description) == [
+        "webhook channel_occupied to http://127.0.0.1:1/hook dropped (2 others wait)"
       ])
     #expect(dropped[0].isProblem)
   }

@@ -5,7 +5,8 @@
 enum Flags {
   static let all =
     Flag.receiving + Flag.forwarding + Flag.steering + Flag.sending + Flag.asking + Flag.requesting
-    + Flag.serving + Flag.hooking + Flag.connecting + Flag.authorizing + Flag.waiting
+    + Flag.serving + Flag.hooking + Flag.consoles + Flag.connecting + Flag.authorizing
+    + Flag.waiting
     + Flag.speaking
 
   /// The rows a command knows.

@@ -1,0 +1,33 @@
+/// Writes the messages of an event stream, as an ``EventStreamParser`` reads them.
+///
+/// Source: the HTML standard, section "Server-sent events", "Interpreting an event stream".
+package enum EventStreamWriter {
+  /// The media type of an event stream.
+  package static let contentType = "text/event-stream"
+
+  /// Appends a message to `output`.
+  ///
+  /// - Parameters:
+  ///   - event: The message's type; without line ends.
+  ///   - id: What a reader that comes back names as its last one; without line ends.
+  ///   - data: Any text; the ends of its lines, LF, CR or both, come as LF.
+  package static func write(
+    event: String, id: String? = nil, data: String, to output: ByteBuffer
+  ) {
+    if let id { output.append("id: \(id)\n") }
+    output.append("event: \(event)\ndata: ")
+    var hasReturn = false
+    for byte in data.utf8 {
+      let isLineFeed = byte == 0x0A
+      defer { hasReturn = byte == 0x0D }
+      if isLineFeed, hasReturn { continue }
+      if isLineFeed || byte == 0x0D { output.append("\ndata: ") } else { output.append(byte) }
+    }
+    output.append("\n\n")
+  }
+
+  /// Appends a comment, which readers drop: it shows that the connection lives.
+  package static func writeComment(to output: ByteBuffer) {
+    output.append(":\n\n")
+  }
+}

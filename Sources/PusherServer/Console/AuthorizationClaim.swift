@@ -1,0 +1,133 @@
+internal import PusherCore
+
+/// What an app's endpoint has answered to a socket that wants to subscribe, to be looked at by its developer.
+struct AuthorizationClaim {
+  let key: String
+  let socketID: String
+  let channel: String
+  /// `KEY:HEX`, or the signature alone.
+  let auth: String
+  let channelData: String?
+
+  /// What is wrong with it, a sentence each; empty when a server would accept it.
+  ///
+  /// - Parameters:
+  ///   - apps: Those whose secrets are known.
+  ///   - kind: Of the channel.
+  func findings(apps: [Application], kind: ChannelKind) -> [String] {
+    var findings = problems(kind)
+    guard let app = apps.first(where: { $0.key.isSame(as: key) }) else {
+      return findings + ["no app of this server has the key '\(key)'"]
+    }
+    if let named, !named.isSame(as: key) {
+      findings.append("auth begins with the key '\(named)', but the app's is '\(key)'")
+    }
+    guard isHexadecimal else {
+      return findings + ["the signature is not 64 hexadecimal digits (HMAC SHA-256)"]
+    }
+    guard !isSignature(app, socketID, channel, channelData) else {
+      if hex != hex.lowercased() { findings.append("the signature is to be in lower case") }
+      return findings
+    }
+    return findings + [reason(app, others: apps)]
+  }
+
+  /// What can be seen without the secret.
+  private func problems(_ kind: ChannelKind) -> [String] {
+    var problems: [String] = []
+    if !SocketID.isValid(socketID) {
+      problems.append("the socket id is two numbers with a dot, not '\(socketID)'")
+    }
+    if let problem = ChannelName.problem(in: channel) {
+      problems.append("the channel's name is invalid: \(problem)")
+    }
+    switch kind {
+    case .presence:
+      problems += presenceProblems
+    default:
+      if channelData != nil, kind.needsAuthorization {
+        problems.append("channel_data is for presence channels; on others it must not be signed")
+      }
+    }
+    if !kind.needsAuthorization {
+      problems.append("'\(channel)' is a public channel, which needs no authorisation")
+    }
+    return problems
+  }
+
+  private var presenceProblems: [String] {
+    guard let channelData else { return ["a presence channel needs channel_data with a user_id"] }
+    guard let data = try? JSONParser.parse(channelData), case .object = data else {
+      return ["channel_data is not a JSON object"]
+    }
+    guard let id = data["user_id"]?.identifier, !id.isEmpty else {
+      return ["channel_data has no user_id"]
+    }
+    return []
+  }
+
+  // MARK: The signature
+
+  private var named: String? {
+    auth.utf8.firstIndex(of: UInt8(ascii: ":")).map { String(auth[..<$0]) }
+  }
+
+  private var hex: String {
+    auth.utf8.firstIndex(of: UInt8(ascii: ":")).map { String(auth[$0...].dropFirst()) } ?? auth
+  }
+
+  private var isHexadecimal: Bool {
+    hex.utf8.count == 64 && hex.utf8.allSatisfy { Hex.value(of: $0) != nil }
+  }
+
+  private func isSignature(
+    _ app: Application, _ socketID: String, _ channel: String, _ data: String?
+  ) -> Bool {
+    let right = app.signature.authorize(
+      socketID: socketID, channel: channel, channelData: data
+    ).auth.dropping(prefix: app.key + ":")
+    return Digest.equalInConstantTime(
+      Array(hex.lowercased().utf8), Array((right ?? "").utf8))
+  }
+
+  /// Why the signature is another one, as far as that can be found out by trying the usual mistakes.
+  private func reason(_ app: Application, others: [Application]) -> String {
+    if channelData != nil, isSignature(app, socketID, channel, nil) {
+      return "the signature leaves out channel_data; sign 'SOCKET_ID:CHANNEL:CHANNEL_DATA'"
+    }
+    if let data = channelData, let value = try? JSONParser.parse(data),
+      isSignature(app, socketID, channel, JSONWriter.text(value))
+    {
+      return "channel_data was changed after it was signed: sign the very text that is sent"
+    }
+    if let former = others.first(where: {
+      !$0.key.isSame(as: app.key) && isSignature($0, socketID, channel, channelData)
+    }) {
+      return "the signature is made with the secret of app '\(former.id)'"
+    }
+    for other in otherSpellings where isSignature(app, socketID, other, channelData) {
+      return "the signature is that of channel '\(other)'"
+    }
+    if Digest.equalInConstantTime(
+      Array(hex.lowercased().utf8),
+      Array(
+        (app.signature.signIn(socketID: socketID, userData: channelData ?? "")
+          .dropping(prefix: app.key + ":") ?? "").utf8))
+    {
+      return "the signature is that of a user's sign-in, not of a subscription"
+    }
+    return "the signature is not that of this socket id, channel and channel_data with the app's "
+      + "secret: one of them is another one where it was signed"
+  }
+
+  /// The channel under names for which it is easily taken.
+  private var otherSpellings: [String] {
+    var names = ["private-", "presence-", "private-encrypted-"].map { $0 + channel }
+    for prefix in ["private-encrypted-", "private-", "presence-"] {
+      guard let plain = channel.dropping(prefix: prefix) else { continue }
+      names += [plain, "private-" + plain, "presence-" + plain, "private-encrypted-" + plain]
+    }
+    names.append(channel.lowercased())
+    return names.filter { !$0.isSame(as: channel) }
+  }
+}

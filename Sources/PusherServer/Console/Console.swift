@@ -1,0 +1,112 @@
+internal import PusherCore
+
+/// The console of a node: a page that shows what happens, its stream, and its calls.
+///
+/// Everything is below `/console`; docs/console.md describes it. It belongs to its loop's thread.
+final class Console {
+  static let path = "/console"
+
+  private unowned let host: any ConsoleHost
+  private let options: ConsoleOptions
+  private let access: ConsoleAccess
+  private let started = SystemClock.wall().rfc3339
+  private var streams: [ConsoleStream] = []
+
+  init(_ options: ConsoleOptions, host: any ConsoleHost) {
+    (self.options, self.host) = (options, host)
+    access = ConsoleAccess(token: options.token)
+  }
+
+  /// Whether a request is for the console.
+  private func isOwn(_ head: HTTPRequestHead) -> Bool {
+    guard head.target.begins(with: Self.path) else { return false }
+    let path = RequestTarget.path(of: head.target)
+    return path == Self.path || path.begins(with: Self.path + "/")
+  }
+
+  // MARK: Streams
+
+  /// The stream that a request asks for; `nil` for every other request.
+  func stream(
+    for request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
+  ) -> ConsoleStream? {
+    let head = request.head
+    guard isOwn(head), RequestTarget.path(of: head.target) == Self.path + "/events",
+      head.method == "GET", access.refusal(head) == nil, let source = source()
+    else { return nil }
+    let stream = ConsoleStream(source, hello: hello, on: connection, at: now) { [weak self] ended in
+      self?.streams.removeAll { $0 === ended }
+    }
+    streams.append(stream)
+    return stream
+  }
+
+  private func source() -> (any ConsoleSource)? {
+    guard let recording = options.recording else {
+      return LiveSource(host.feed, wakeUp: host.loop.wakeUp)
+    }
+    return try? RecordedRun(recording)
+  }
+
+  /// Sends to the streams what has come.
+  func flush(at now: Instant) {
+    guard !streams.isEmpty else { return }
+    var hasMore = false
+    for stream in streams where stream.flush(at: now) { hasMore = true }
+    if hasMore { host.loop.wakeUp.signal() }
+  }
+
+  private var hello: JSONValue {
+    [
+      "version": .string(options.version), "started": .string(started),
+      "service": .string(host.applications.dialect.name), "nodes": .integer(host.nodeCount),
+      "shared": .bool(host.isShared),
+      "recording": options.recording.map { .string(Self.lastPart($0)) } ?? .null,
+      "apps": .array(host.applications.hubs.map { Self.facts(of: $0.application) }),
+    ]
+  }
+
+  private static func facts(of app: Application) -> JSONValue {
+    [
+      "id": .string(app.id), "key": .string(app.key), "enabled": .bool(app.isEnabled),
+      "client_events": .bool(app.allowsClientEvents), "encrypts": .bool(app.masterKey != nil),
+      "webhooks": .array(app.webhooks.map { .string($0.place) }),
+    ]
+  }
+
+  /// A file's name without the folders, which are nobody's business.
+  private static func lastPart(_ path: String) -> String {
+    path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? path
+  }
+
+  // MARK: Requests
+
+  /// Answers a request once, now or later; false when it is not for the console.
+  func answer(
+    _ request: HTTPRequestReader.Request, at now: Instant, _ answer: @escaping (HTTPAnswer) -> Void
+  ) -> Bool {
+    guard isOwn(request.head) else { return false }
+    if let refusal = access.refusal(request.head) {
+      answer(refusal)
+    } else if RequestTarget.path(of: request.head.target) == Self.path {
+      answer(page(request.head.method))
+    } else {
+      let call = ConsoleCall(request, host: host, isRecording: options.recording != nil, at: now)
+      call.perform { answer(Self.closed($0)) }
+    }
+    return true
+  }
+
+  private func page(_ method: String) -> HTTPAnswer {
+    guard method == "GET" || method == "HEAD" else { return .refusal(method, allow: "GET, HEAD") }
+    return ConsolePage.answer
+  }
+
+  /// Keeps an answer from being kept, and from being taken for anything but data.
+  private static func closed(_ answer: HTTPAnswer) -> HTTPAnswer {
+    var answer = answer
+    answer.headers.append("Cache-Control", "no-store")
+    answer.headers.append("X-Content-Type-Options", "nosniff")
+    return answer
+  }
+}

@@ -1,0 +1,111 @@
+internal import PusherCore
+
+// What the console may order: events, ends of connections, faults, webhooks.
+extension ConsoleCall {
+  /// `POST /console/trigger`: an event, as a call of the HTTP API sends it, without the signature.
+  func trigger(_ answer: @escaping Answer) throws(HTTPAnswer) {
+    let order = try order()
+    let hub = try hub(order["app"]?.text)
+    let event = try event(order, hub.application)
+    let call = APICall(
+      path: ["events"], target: RequestTarget.none, body: event, hub: hub,
+      dialect: host.applications.dialect, now: now)
+    do throws(HTTPAnswer) {
+      try call.event { result in
+        switch result {
+        case .success: answer(.done)
+        case .failure(let refusal): answer(.failure(refusal.status, refusal.body))
+        }
+      }
+    } catch {
+      throw .failure(error.status, error.body)
+    }
+  }
+
+  /// The body of the API's call; encrypted where the channel is.
+  private func event(_ order: JSONValue, _ app: Application) throws(HTTPAnswer) -> [UInt8] {
+    var event = TriggerRequest(
+      name: try text("event", in: order), channels: [try text("channel", in: order)],
+      data: try text("data", in: order))
+    let excluded = order["socket_id"]?.text ?? ""
+    event.socketID = excluded.isEmpty ? nil : excluded
+    if host.applications.dialect.answers.kind(of: event.channels[0]) == .encrypted {
+      guard let key = app.masterKey else {
+        throw .failure(400, "the server has no key for encrypted channels of app '\(app.id)'")
+      }
+      do throws(TriggerError) {
+        event = try event.encrypted(
+          with: key, nonce: SecureRandom.bytes(SecretBox.nonceLength))
+      } catch {
+        throw .failure(400, "\(error)")
+      }
+    }
+    let body = JSONValue.object(present: [
+      "name": .string(event.name), "channel": .string(event.channels[0]),
+      "data": .string(event.data), "socket_id": event.socketID.map { .string($0) },
+    ])
+    return Array(JSONWriter.text(body).utf8)
+  }
+
+  /// `POST /console/disconnect`: closes one socket for good.
+  func disconnect(_ answer: @escaping Answer) throws(HTTPAnswer) {
+    let order = try order()
+    let hub = try hub(order["app"]?.text)
+    let socketID = try text("socket_id", in: order)
+    host.disconnect(socketID, ofApp: hub.application.id) { wasThere in
+      answer(
+        wasThere ? .done : .failure(404, "socket \(socketID) is not connected to this server"))
+    }
+  }
+
+  /// `POST /console/terminate`: ends all connections of a user, on all servers.
+  func terminate() throws(HTTPAnswer) -> HTTPAnswer {
+    let order = try order()
+    let hub = try hub(order["app"]?.text)
+    hub.terminateConnections(userID: try text("user_id", in: order), at: now)
+    return .done
+  }
+
+  // MARK: Faults
+
+  /// `GET /console/faults`.
+  var stagedFaults: HTTPAnswer {
+    .json(["faults": .array(host.faults.faults.map { .string($0.description) })])
+  }
+
+  /// `POST /console/faults`: adds one, or lifts all.
+  func stageFaults() throws(HTTPAnswer) -> HTTPAnswer {
+    let order = try order()
+    if order["clear"] == true {
+      host.faults.removeAll()
+      return stagedFaults
+    }
+    let text = try text("add", in: order)
+    guard host.faults.faults.count < FaultControl.limit else {
+      throw .failure(400, "a server stages \(FaultControl.limit) faults at most; lift them first")
+    }
+    do throws(StagedFaultError) {
+      host.faults.add([try StagedFault(parsing: text)])
+    } catch {
+      throw .failure(400, error.description)
+    }
+    // A new one may end connections now.
+    host.stageGreetings()
+    return stagedFaults
+  }
+
+  // MARK: Webhooks
+
+  /// `POST /console/webhook`: sends a body to the app's receivers, signed anew.
+  func sendWebhook(_ answer: @escaping Answer) throws(HTTPAnswer) {
+    let order = try order()
+    let hub = try hub(order["app"]?.text)
+    let body = try text("body", in: order)
+    let name = (try? JSONParser.parse(body))?["events"]?.elements?.first?["name"]?.text
+    host.sendWebhook(name ?? "webhook", Array(body.utf8), ofApp: hub.application.id) { isSent in
+      answer(
+        isSent
+          ? .done : .failure(400, "app '\(hub.application.id)' has no receivers of webhooks"))
+    }
+  }
+}

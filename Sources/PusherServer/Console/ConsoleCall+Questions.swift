@@ -1,0 +1,135 @@
+internal import PusherCore
+
+// What the console may ask: who is where.
+extension ConsoleCall {
+  /// Entries of one answer at most.
+  private static let pageLimit = 200
+
+  /// `GET /console/channels`: the occupied channels whose names contain a text.
+  func channels(_ answer: @escaping Answer) throws(HTTPAnswer) {
+    let hub = try askedHub()
+    let part = try part()
+    let wanted = Array((target?["filter"] ?? "").utf8)
+    hub.node.occupiedChannels(prefix: "") { names in
+      guard let names else { return answer(.unavailableToConsole) }
+      let found = names.filter { $0.holds(wanted) }
+      let shown = Array(found.dropFirst(part.offset).prefix(part.limit))
+      hub.node.facts(of: shown, at: now) { facts in
+        guard let facts else { return answer(.unavailableToConsole) }
+        answer(
+          .json([
+            "total": .integer(found.count), "channels": .array(facts.map { summary($0, hub) }),
+          ]))
+      }
+    }
+  }
+
+  private func summary(_ channel: ChannelFacts, _ hub: Hub) -> JSONValue {
+    let isPresence = host.applications.dialect.answers.kind(of: channel.name) == .presence
+    return .object(present: [
+      "name": .string(channel.name), "subscriptions": .integer(channel.subscriptions),
+      "users": isPresence ? .integer(channel.members.count) : nil,
+      "cached": .bool(channel.cached != nil),
+    ])
+  }
+
+  /// `GET /console/channel`: members, cached event and sockets of one channel.
+  func channel(_ answer: @escaping Answer) throws(HTTPAnswer) {
+    let hub = try askedHub()
+    guard let name = target?["channel"] else { throw .failure(400, "the call names no channel") }
+    hub.node.facts(of: [name], at: now) { facts in
+      guard let channel = facts?.first else { return answer(.unavailableToConsole) }
+      host.connections(ofApp: hub.application.id) { connections in
+        let sockets = connections.filter { $0.channels.contains(name) }.map(\.socketID).sorted()
+        answer(.json(details(channel, sockets, hub)))
+      }
+    }
+  }
+
+  private func details(_ channel: ChannelFacts, _ sockets: [String], _ hub: Hub) -> JSONValue {
+    let members = channel.members.members
+    let listed = members.prefix(Self.pageLimit).map { member in
+      JSONValue.object(present: ["user_id": .string(member.userID), "user_info": member.info])
+    }
+    let details = [
+      JSONValue.Member("members", .array(listed)),
+      .init("more_members", .integer(max(members.count - Self.pageLimit, 0))),
+      .init("cached", channel.cached.map { ["data": .string($0.data)] } ?? .null),
+      .init("sockets", .array(sockets.prefix(Self.pageLimit).map(JSONValue.string))),
+      .init("more_sockets", .integer(max(sockets.count - Self.pageLimit, 0))),
+    ]
+    return .object((summary(channel, hub).members ?? []).filter { $0.name != "cached" } + details)
+  }
+
+  /// `GET /console/connections`: the sockets of this server of which something contains a text.
+  func connections(_ answer: @escaping Answer) throws(HTTPAnswer) {
+    let hub = try askedHub()
+    let part = try part()
+    let wanted = Array((target?["filter"] ?? "").utf8)
+    let wall = SystemClock.wall()
+    host.connections(ofApp: hub.application.id) { connections in
+      let found = connections.filter { $0.holds(wanted) }.sorted { $0.age > $1.age }
+      let shown = found.dropFirst(part.offset).prefix(part.limit)
+      answer(
+        .json([
+          "total": .integer(found.count),
+          "connections": .array(shown.map { $0.description(at: wall) }),
+        ]))
+    }
+  }
+
+  /// Which part of a long list is asked for.
+  private func part() throws(HTTPAnswer) -> (offset: Int, limit: Int) {
+    func number(_ name: String, _ usual: Int, _ range: ClosedRange<Int>) throws(HTTPAnswer) -> Int {
+      guard let text = target?[name] else { return usual }
+      guard let number = Int(text), range.contains(number) else {
+        throw .failure(
+          400, "\(name) is a number from \(range.lowerBound) to \(range.upperBound)")
+      }
+      return number
+    }
+    return (
+      try number("offset", 0, 0...1_000_000_000),
+      try number("limit", Self.pageLimit, 1...Self.pageLimit)
+    )
+  }
+}
+
+extension ConnectionFacts {
+  private static let channelLimit = 100
+
+  /// Whether a text stands anywhere in it.
+  fileprivate func holds(_ wanted: [UInt8]) -> Bool {
+    guard !wanted.isEmpty else { return true }
+    return socketID.holds(wanted) || userID?.holds(wanted) == true
+      || peer?.description.holds(wanted) == true
+      || channels.sorted.contains { $0.holds(wanted) }
+  }
+
+  fileprivate func description(at wall: WallTime) -> JSONValue {
+    let names = channels.sorted
+    let since = WallTime(
+      millisecondsSince1970: wall.millisecondsSince1970 - age.wholeNanoseconds / 1_000_000)
+    return .object(present: [
+      "socket_id": .string(socketID), "address": peer.map { .string($0.description) },
+      "since": .string(since.rfc3339), "user_id": userID.map { .string($0) },
+      "channels": .array(names.prefix(Self.channelLimit).map(JSONValue.string)),
+      "more_channels": .integer(max(names.count - Self.channelLimit, 0)),
+      "received": .integer(received), "sent": .integer(sent),
+      "queued_bytes": .integer(queuedBytes),
+    ])
+  }
+}
+
+extension String {
+  /// Whether these bytes stand anywhere in the text.
+  fileprivate func holds(_ wanted: [UInt8]) -> Bool {
+    wanted.isEmpty || Array(utf8).firstRange(of: wanted) != nil
+  }
+}
+
+extension HTTPAnswer {
+  /// 503: what connects the nodes is not there.
+  fileprivate static let unavailableToConsole = HTTPAnswer.failure(
+    503, "the server cannot reach its other nodes")
+}

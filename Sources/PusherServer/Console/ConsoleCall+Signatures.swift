@@ -1,0 +1,68 @@
+internal import PusherCore
+
+// What the console says about signatures: it makes them, and says what is wrong with those of others.
+extension ConsoleCall {
+  /// `POST /console/sign`: the answer of an authorisation endpoint, with the text under the signature.
+  func signed() throws(HTTPAnswer) -> HTTPAnswer {
+    let order = try order()
+    let app = try hub(order["app"]?.text).application
+    let socketID = try socketID(in: order)
+    if let userData = order["user_data"]?.text {
+      return .json([
+        "string_to_sign": .string("\(socketID)::user::\(userData)"),
+        "auth": .string(app.signature.signIn(socketID: socketID, userData: userData)),
+        "user_data": .string(userData),
+      ])
+    }
+    let channel = try text("channel", in: order)
+    let data = order["channel_data"]?.text.flatMap { $0.isEmpty ? nil : $0 }
+    let auth = app.signature.authorize(socketID: socketID, channel: channel, channelData: data)
+    let isEncrypted = host.applications.dialect.answers.kind(of: channel) == .encrypted
+    return .json(
+      .object(texts: [
+        "string_to_sign": Self.text(socketID, channel, data), "auth": auth.auth,
+        "channel_data": data,
+        "shared_secret": isEncrypted ? app.masterKey?.sharedSecret(channel: channel) : nil,
+      ]))
+  }
+
+  private func socketID(in order: JSONValue) throws(HTTPAnswer) -> String {
+    let id = try text("socket_id", in: order)
+    guard SocketID.isValid(id) else {
+      throw .failure(400, "socket_id is two numbers with a dot, not '\(id)'")
+    }
+    return id
+  }
+
+  private static func text(_ socketID: String, _ channel: String, _ data: String?) -> String {
+    "\(socketID):\(channel)" + (data.map { ":\($0)" } ?? "")
+  }
+
+  // MARK: What is wrong with one
+
+  /// `POST /console/check`: whether an app's authorisation of a subscription is right, and if not, why.
+  func checked() throws(HTTPAnswer) -> HTTPAnswer {
+    let order = try order()
+    let claim = AuthorizationClaim(
+      key: try text("key", in: order).trimmed, socketID: try text("socket_id", in: order).trimmed,
+      channel: try text("channel", in: order).trimmed, auth: try text("auth", in: order).trimmed,
+      channelData: order["channel_data"]?.text.flatMap { $0.isEmpty ? nil : $0 })
+    let findings = claim.findings(
+      apps: host.applications.hubs.map(\.application),
+      kind: host.applications.dialect.answers.kind(of: claim.channel))
+    return .json([
+      "valid": .bool(findings.isEmpty), "findings": .array(findings.map(JSONValue.string)),
+      "string_to_sign": .string(Self.text(claim.socketID, claim.channel, claim.channelData)),
+    ])
+  }
+}
+
+extension String {
+  /// Without the blanks and line ends around it, which come with what is pasted.
+  fileprivate var trimmed: String {
+    let isBlank = { (byte: UInt8) in byte <= 0x20 }
+    var bytes = utf8.drop(while: isBlank)
+    while let last = bytes.last, isBlank(last) { bytes.removeLast() }
+    return String(Substring(bytes))
+  }
+}

@@ -1,0 +1,104 @@
+internal import PusherCore
+
+/// The console's page: one document that holds its style sheet and its scripts, and may load nothing.
+///
+/// It is put together from the files in `Page` when it is asked for first. The Content-Security-Policy names the hash of each
+/// part, so that nothing else can run, whatever text gets into the page.
+enum ConsolePage {
+  /// The files, by the name under which the document asks for them.
+  private static let files: [(name: String, bytes: [UInt8])] = [
+    ("calls.js", PackageResources.calls_js),
+    ("channels.js", PackageResources.channels_js),
+    ("connections.js", PackageResources.connections_js),
+    ("console.css", PackageResources.console_css),
+    ("console.js", PackageResources.console_js),
+    ("copy.js", PackageResources.copy_js),
+    ("detail.js", PackageResources.detail_js),
+    ("entries.js", PackageResources.entries_js),
+    ("faults.js", PackageResources.faults_js),
+    ("filters.js", PackageResources.filters_js),
+    ("json-text.js", PackageResources.json_text_js),
+    ("json-view.js", PackageResources.json_view_js),
+    ("keyboard.js", PackageResources.keyboard_js),
+    ("list.js", PackageResources.list_js),
+    ("rates.js", PackageResources.rates_js),
+    ("replay.js", PackageResources.replay_js),
+    ("rows.js", PackageResources.rows_js),
+    ("send.js", PackageResources.send_js),
+    ("signing.js", PackageResources.signing_js),
+    ("stream.js", PackageResources.stream_js),
+    ("tables.js", PackageResources.tables_js),
+    ("text.js", PackageResources.text_js),
+  ]
+
+  /// The answer to a request for the page.
+  static let answer: HTTPAnswer = {
+    let (text, policy) = assembled(
+      String(decoding: PackageResources.console_html, as: UTF8.self), files)
+    var answer = HTTPAnswer.text(text)
+    answer.contentType = "text/html; charset=utf-8"
+    answer.headers = HTTPHeaders([
+      ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"),
+      ("Referrer-Policy", "no-referrer"), ("Cache-Control", "no-store"),
+      ("Cross-Origin-Opener-Policy", "same-origin"),
+      ("Cross-Origin-Resource-Policy", "same-origin"),
+    ])
+    return answer
+  }()
+
+  /// The document with the files in place of the lines that name them, and the policy that allows just these.
+  ///
+  /// Source: CSP Level 3, sections "script-src" and "Trusted Types".
+  static func assembled(
+    _ document: String, _ files: [(name: String, bytes: [UInt8])]
+  ) -> (text: String, policy: String) {
+    var text = ""
+    var hashes: (style: [String], script: [String]) = ([], [])
+    for line in document.pieces(separatedBy: "\n") {
+      guard let part = Part(line),
+        let bytes = files.first(where: { $0.name.isSame(as: part.file) })?.bytes
+      else {
+        text += line + "\n"
+        continue
+      }
+      let content = String(decoding: bytes, as: UTF8.self)
+      text += "<\(part.element)>\(content)</\(part.element)>\n"
+      let hash = "'sha256-\(Base64.encode(Digest.sha256(Array(content.utf8))))'"
+      if part.element == "style" { hashes.style.append(hash) } else { hashes.script.append(hash) }
+    }
+    let policy = [
+      "default-src 'none'", "style-src \(list(hashes.style))",
+      "script-src \(list(hashes.script))", "connect-src 'self'", "base-uri 'none'",
+      "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
+    ]
+    return (text, policy.joined(separator: "; "))
+  }
+
+  private static func list(_ hashes: [String]) -> String {
+    hashes.isEmpty ? "'none'" : hashes.joined(separator: " ")
+  }
+
+  /// A line of the document that names a file.
+  private struct Part {
+    let element: String
+    let file: String
+
+    init?(_ line: Substring) {
+      let bytes = Array(line.utf8)
+      let forms = [
+        ("style", #"<link rel="stylesheet" href=""#, #"">"#),
+        ("script", #"<script src=""#, #""></script>"#),
+      ]
+      for (element, beginning, end) in forms {
+        guard let start = bytes.firstRange(of: Array(beginning.utf8))?.upperBound,
+          let stop = bytes[start...].firstRange(of: Array(end.utf8))?.lowerBound
+        else { continue }
+        self.element = element
+        file = String(decoding: bytes[start..<stop], as: UTF8.self)
+        return
+      }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,58 @@
+internal import PusherCore
+internal import PusherServer
+
+/// The file of `serve --record`: all that happens, as JSON lines.
+///
+/// A disk that is slow does not hold up the server: what does not fit into the queue is left out, and that is said.
+final class RunRecord {
+  private let group: ServerGroup
+  private let output: OutputQueue
+  private let path: String
+  private let diagnostics: Diagnostics
+  private let reader: Int
+  /// Why the run ends before a signal comes.
+  private(set) var failure: ExitStatus?
+  private let loop: EventLoop
+
+  /// Opens the file, and writes to it from now on.
+  ///
+  /// - Throws: ``FileFault`` when it cannot be written.
+  init(
+    _ path: String, of group: ServerGroup, loop: EventLoop, diagnostics: Diagnostics
+  ) throws(FileFault) {
+    (self.path, self.group, self.diagnostics, self.loop) = (path, group, diagnostics, loop)
+    let file = try OutputFile(path, terminator: 0x0A) { diagnostics.warning("--record: \($0)") }
+    output = OutputQueue(descriptor: OutputDescriptor(file), limit: ConsoleFeed.queueLimit)
+    guard let reader = group.feed.open(loop.wakeUp) else {
+      throw FileFault(reason: "too many look on")
+    }
+    self.reader = reader
+    output.onFailure = { [weak self] in self?.outputFailed($0) }
+    loop.add(output)
+    loop.beforeWait { [weak self] in self?.flush() }
+  }
+
+  /// Writes as much as goes without waiting.
+  func flush() {
+    guard failure == nil else { return }
+    if output.buffer.count < ConsoleFeed.queueLimit {
+      for line in group.feed.take(reader) { add(line) }
+    }
+    output.flush()
+  }
+
+  private func add(_ line: ConsoleFeed.Line) {
+    switch line {
+    case .entry(_, let text):
+      output.buffer.append(text)
+      output.buffer.append(UInt8(ascii: "\n"))
+    case .dropped(let count):
+      diagnostics.warning("--record: '\(path)' is slow: \(count) entries were left out")
+    }
+  }
+
+  private func outputFailed(_ failure: OutputQueue.Failure) {
+    self.failure = diagnostics.cannotPrint(failure.reason, to: path)
+    loop.stop()
+  }
+}

@@ -1,0 +1,94 @@
+import PusherCore
+import PusherServer
+import Testing
+
+/// docs/console.md, "Who may use it", and docs/security.md.
+@Suite("The console: who may use it")
+struct ConsoleAccessTests {
+  private let console: ConsoleHarness
+  private static let token = ConsoleHarness.token
+
+  init() throws {
+    console = try ConsoleHarness()
+  }
+
+  @Test(arguments: [
+    "/console", "/console/", "/console/events", "/console/channels?app=3", "/console/nothing",
+  ])
+  func `nothing is shown without the token`(target: String) throws {
+    #expect(try console.ask("GET", target).status == 403)
+    for wrong in ["", "0123456789abcde", "0123456789abcdef0", "0123456789ABCDEF"] {
+      let mark = target.holds("?") ? "&" : "?"
+      #expect(try console.ask("GET", "\(target)\(mark)token=\(wrong)").status == 403)
+      let field = "Authorization: Bearer \(wrong)"
+      #expect(try console.ask("GET", target, headers: [field]).status == 403)
+    }
+  }
+
+  @Test func `a question may have the token in its query or in a field`() throws {
+    #expect(try console.ask("GET", "/console?token=\(Self.token)").status == 200)
+    #expect(
+      try console.ask("GET", "/console/faults", headers: ["Authorization: Bearer \(Self.token)"])
+        .status == 200)
+    #expect(
+      try console.ask("GET", "/console/faults", headers: ["authorization: bearer  \(Self.token)"])
+        .status == 200)
+    #expect(
+      try console.ask("GET", "/console/faults", headers: ["Authorization: Basic \(Self.token)"])
+        .status == 403)
+  }
+
+  @Test func `an order must have the token in a field, which no form of another page can send`()
+    throws
+  {
+    let order = #"{"clear":true}"#
+    #expect(
+      try console.ask("POST", "/console/faults?token=\(Self.token)", body: order).status == 403)
+    #expect(try console.post("faults", ["clear": true]).status == 200)
+  }
+
+  @Test(arguments: [
+    "Origin: http://localhost:3000", "Origin: http://evil.example", "Origin: null",
+    "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Host: evil.example",
+  ])
+  func `a page of another origin gets nothing, even with the token`(field: String) throws {
+    let answer = try console.ask(
+      "GET", "/console/channels?app=3&token=\(Self.token)", headers: [field])
+    #expect(answer.status == 403)
+    #expect(!answer.body.holds("total"))
+    #expect(!answer.head.holds("access-control-allow"))
+  }
+
+  @Test func `the console's own page may ask`() throws {
+    let host = "localhost:\(console.test.server.port)"
+    let own = ["Host: \(host)", "Origin: http://\(host)", "Sec-Fetch-Site: same-origin"]
+    #expect(
+      try console.ask(
+        "GET", "/console/channels?app=3&token=\(Self.token)", headers: own
+      ).status == 200)
+  }
+
+  @Test func `the page may run and load nothing but itself`() throws {
+    let answer = try console.ask("GET", "/console?token=\(Self.token)")
+    #expect(answer.head.holds("content-type: text/html; charset=utf-8"))
+    for rule in [
+      "default-src 'none'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'",
+      "frame-ancestors 'none'", "require-trusted-types-for 'script'",
+    ] {
+      #expect(answer.head.contains(rule))
+    }
+    #expect(answer.head.holds("referrer-policy: no-referrer"))
+    #expect(answer.head.holds("cache-control: no-store"))
+    #expect(!answer.head.holds("unsafe-inline"))
+    #expect(!answer.body.holds(" src=\""), "no script is left out")
+    #expect(!answer.body.holds(Self.token.isEmpty ? "" : "0123456789abcdef"))
+  }
+
+  @Test func `a server without a console has nothing there`() throws {
+    let test = try ServerHarness()
+    let client = test.raw(
+      "GET /console?token=\(Self.token) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    #expect(test.run { client.hasEnded })
+    #expect(client.text.begins(with: "HTTP/1.1 404"))
+  }
+}

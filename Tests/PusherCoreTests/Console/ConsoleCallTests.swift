@@ -1,0 +1,168 @@
+import PusherCore
+import PusherServer
+import Testing
+
+/// docs/console.md, "Calls".
+@Suite("The console: questions and orders")
+struct ConsoleCallTests {
+  private let console: ConsoleHarness
+
+  init() throws {
+    console = try ConsoleHarness()
+  }
+
+  // MARK: Who is where
+
+  @Test func `channels are listed with their counts, filtered and in parts`() throws {
+    let socket = try console.subscriber("private-a")
+    socket.subscribe("private-b")
+    socket.subscribe("presence-c", channelData: #"{"user_id":"ada","user_info":{"n":"A"}}"#)
+    #expect(
+      console.test.run {
+        socket.texts.count { $0.contains("subscription_succeeded") } == 3
+      })
+    let all = try console.get("channels?app=3").json
+    #expect(all?["total"] == .integer(3))
+    #expect(
+      all?["channels"]?.elements == [
+        ["name": "presence-c", "subscriptions": 1, "users": 1, "cached": false],
+        ["name": "private-a", "subscriptions": 1, "cached": false],
+        ["name": "private-b", "subscriptions": 1, "cached": false],
+      ])
+    let part = try console.get("channels?app=3&filter=private&offset=1&limit=1").json
+    #expect(part?["total"] == .integer(2))
+    #expect(part?["channels"]?.elements?.map { $0["name"] } == ["private-b"])
+  }
+
+  @Test func `members and sockets of a channel`() throws {
+    let socket = try console.test.socket()
+    #expect(console.test.run { socket.isEstablished })
+    socket.subscribe("presence-c", channelData: #"{"user_id":"ada","user_info":{"n":"A"}}"#)
+    #expect(console.test.run { socket.texts.contains { $0.contains("succeeded") } })
+    let channel = try console.get("channel?app=3&channel=presence-c").json
+    #expect(channel?["members"] == [["user_id": "ada", "user_info": ["n": "A"]]])
+    #expect(channel?["sockets"] == [.string(socket.socketID)])
+    #expect(channel?["more_members"] == .integer(0))
+    #expect(channel?["cached"] == .null)
+    #expect(channel?["subscriptions"] == .integer(1))
+  }
+
+  @Test func `the event of a cache channel is shown`() throws {
+    let sent = try console.post(
+      "trigger", ["app": "3", "channel": "cache-a", "event": "e", "data": "kept"])
+    #expect(sent.status == 200)
+    let channel = try console.get("channel?app=3&channel=cache-a").json
+    #expect(channel?["cached"] == ["data": "kept"])
+  }
+
+  @Test func `connections are told with address, age, channels and messages`() throws {
+    let socket = try console.subscriber("private-a")
+    let list = try console.get("connections?app=3").json
+    let connection = try #require(list?["connections"]?.elements?.first)
+    #expect(list?["total"] == .integer(1))
+    #expect(connection["socket_id"]?.text == socket.socketID)
+    #expect(connection["address"]?.text?.begins(with: "127.0.0.1:") == true)
+    #expect(connection["since"]?.text.flatMap(WallTime.init(rfc3339:)) != nil)
+    #expect(connection["channels"] == ["private-a"])
+    #expect(connection["received"] == .integer(1))
+    #expect(connection["sent"] == .integer(2))
+    #expect(connection["queued_bytes"] == .integer(0))
+    for (filter, count) in [("private-a", 1), (socket.socketID, 1), ("127.0.0.1", 1), ("zzz", 0)] {
+      let found = try console.get("connections?app=3&filter=\(filter)").json
+      #expect(found?["total"] == .integer(count), "\(filter)")
+    }
+  }
+
+  @Test(arguments: [
+    ("channels", 400), ("channels?app=9", 404), ("channels?app=3&limit=0", 400),
+    ("channels?app=3&limit=201", 400), ("channels?app=3&offset=-1", 400),
+    ("channels?app=3&offset=99999999999999999999", 400), ("channel?app=3", 400),
+    ("connections?app=", 404), ("nothing", 404), ("channels/more?app=3", 404),
+  ])
+  func `a question that cannot be answered says why`(target: String, status: Int) throws {
+    let answer = try console.get(target)
+    #expect(answer.status == status)
+    #expect(answer.error?.isEmpty == false)
+    #expect(answer.head.holds("content-type: application/json"))
+  }
+
+  @Test func `a wrong method is refused with the right one`() throws {
+    #expect(try console.get("trigger").status == 405)
+    #expect(try console.post("channels", [:]).status == 405)
+    #expect(
+      try console.ask(
+        "POST", "/console?token=x",
+        headers: [
+          "Authorization: Bearer \(ConsoleHarness.token)"
+        ], body: "{}"
+      ).status == 405)
+  }
+
+  // MARK: Orders
+
+  @Test func `an event is sent to all but one`() throws {
+    let socket = try console.subscriber("private-a")
+    let order: JSONValue = ["app": "3", "channel": "private-a", "event": "e", "data": "one"]
+    #expect(try console.post("trigger", order).status == 200)
+    #expect(console.test.run { socket.texts.contains { $0.contains("one") } })
+    let other = try console.post(
+      "trigger",
+      [
+        "app": "3", "channel": "private-a", "event": "e", "data": "two",
+        "socket_id": .string(socket.socketID),
+      ])
+    #expect(other.status == 200)
+    _ = try console.post("trigger", order)
+    #expect(console.test.run { socket.texts.count { $0.contains("one") } == 2 })
+    #expect(!socket.texts.contains { $0.contains("two") })
+  }
+
+  @Test(arguments: [
+    (#"{"app":"3","channel":"a b","event":"e","data":"1"}"#, 400),
+    (#"{"app":"3","channel":"a","event":"e"}"#, 400),
+    (#"{"app":"3","channel":"a","event":"e","data":{}}"#, 400),
+    (#"{"app":"3","channel":"private-encrypted-a","event":"e","data":"1"}"#, 400),
+    (#"{"app":"3","channel":"a","event":"e","data":"1","socket_id":"x"}"#, 400),
+    (#"{"app":"none","channel":"a","event":"e","data":"1"}"#, 404), ("[]", 400), ("{", 400),
+  ])
+  func `an event that the HTTP API would refuse is refused`(body: String, status: Int) throws {
+    let answer = try console.ask(
+      "POST", "/console/trigger", headers: ["Authorization: Bearer \(ConsoleHarness.token)"],
+      body: body)
+    #expect(answer.status == status)
+    #expect(answer.error?.isEmpty == false)
+  }
+
+  @Test func `a socket is disconnected for good, and another one stays`() throws {
+    let sockets = try (0..<2).map { _ in try console.subscriber("private-a") }
+    let order: JSONValue = ["app": "3", "socket_id": .string(sockets[0].socketID)]
+    #expect(try console.post("disconnect", order).status == 200)
+    #expect(
+      console.test.run {
+        sockets[0].received.contains {
+          if case .closed(let code, _) = $0 { code == 4009 } else { false }
+        }
+      })
+    #expect(try console.post("disconnect", order).status == 404)
+    #expect(try console.get("connections?app=3").json?["total"] == .integer(1))
+    #expect(!sockets[1].hasEnded)
+  }
+
+  @Test func `faults are staged, listed and lifted`() throws {
+    #expect(try console.get("faults").json == ["faults": []])
+    let staged = try console.post("faults", ["add": "duplicate:times=1"])
+    #expect(staged.json == ["faults": ["duplicate:times=1"]])
+    #expect(try console.post("faults", ["add": "nonsense"]).status == 400)
+    let socket = try console.subscriber("private-a")
+    _ = try console.post(
+      "trigger", ["app": "3", "channel": "private-a", "event": "e", "data": "one"])
+    #expect(console.test.run { socket.texts.count { $0.contains("one") } == 2 })
+    #expect(try console.post("faults", ["clear": true]).json == ["faults": []])
+  }
+
+  @Test func `an app without receivers has no webhooks to send`() throws {
+    let answer = try console.post("webhook", ["app": "3", "body": "{}"])
+    #expect(answer.status == 400)
+    #expect(answer.error?.contains("no receivers") == true)
+  }
+}

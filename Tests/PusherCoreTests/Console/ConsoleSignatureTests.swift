@@ -1,0 +1,113 @@
+import PusherCore
+import PusherServer
+import Testing
+
+/// docs/console.md, "Signatures"; the vectors are those of Pusher's page "Authentication signatures".
+@Suite("The console: signatures, made and looked at")
+struct ConsoleSignatureTests {
+  private let console: ConsoleHarness
+  private static let auth =
+    "278d425bdf160c739803:58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4"
+
+  init() throws {
+    console = try ConsoleHarness()
+  }
+
+  // MARK: Made
+
+  @Test func `an authorisation comes with the text under the signature`() throws {
+    let answer = try console.post(
+      "sign", ["app": "3", "socket_id": "1234.1234", "channel": "private-foobar"])
+    #expect(
+      answer.json == [
+        "string_to_sign": "1234.1234:private-foobar", "auth": .string(Self.auth),
+      ])
+    let user = try console.post(
+      "sign", ["app": "3", "socket_id": "1234.1234", "user_data": #"{"id":"12345"}"#])
+    #expect(user.json?["string_to_sign"] == #"1234.1234::user::{"id":"12345"}"#)
+    #expect(
+      try console.post("sign", ["app": "3", "socket_id": "x", "channel": "a"]).status == 400)
+  }
+
+  // MARK: Looked at
+
+  private func findings(
+    channel: String = "private-foobar", socketID: String = "1234.1234", auth: String = auth,
+    data: String? = nil, key: String = ConsoleHarness.key
+  ) throws -> [String] {
+    var order: [JSONValue.Member] = [
+      .init("key", .string(key)), .init("socket_id", .string(socketID)),
+      .init("channel", .string(channel)), .init("auth", .string(auth)),
+    ]
+    if let data { order.append(.init("channel_data", .string(data))) }
+    let answer = try console.post("check", .object(order)).json
+    let findings = answer?["findings"]?.elements?.compactMap(\.text) ?? []
+    #expect(answer?["valid"] == .bool(findings.isEmpty))
+    return findings
+  }
+
+  @Test func `a right one has no findings, with the key before it or not`() throws {
+    #expect(try findings().isEmpty)
+    #expect(try findings(auth: String(Self.auth.dropFirst(21))).isEmpty)
+    #expect(try findings(auth: " \(Self.auth)\n").isEmpty, "pasted with blanks")
+  }
+
+  @Test func `the usual mistakes are named`() throws {
+    func finding(_ list: [String]) -> String { list.joined(separator: "; ") }
+    #expect(
+      finding(try findings(channel: "private-other")).contains("is not that of this socket id"))
+    #expect(
+      finding(try findings(channel: "presence-foobar", data: #"{"user_id":"1"}"#))
+        .contains("is not that of"))
+    #expect(finding(try findings(channel: "foobar")).contains("public channel"))
+    #expect(
+      finding(try findings(channel: "foobar")).contains("is that of channel 'private-foobar'"))
+    #expect(finding(try findings(auth: "abc:def")).contains("64 hexadecimal digits"))
+    #expect(finding(try findings(socketID: "1234")).contains("two numbers with a dot"))
+    #expect(finding(try findings(key: "other")).contains("no app of this server"))
+    #expect(
+      finding(try findings(auth: "wrong" + Self.auth)).contains("begins with the key 'wrong278"))
+    #expect(finding(try findings(auth: Self.auth.uppercased())).contains("lower case"))
+  }
+
+  @Test func `channel_data that was left out, changed or misses its user is named`() throws {
+    func auth(_ data: String?) -> String {
+      SubscriptionSignature(key: ConsoleHarness.key, secret: "7ad3773142a6692b25b8").authorize(
+        socketID: "1234.1234", channel: "presence-a", channelData: data
+      ).auth
+    }
+    let data = #"{"user_id":"1","user_info":{"a":1}}"#
+    #expect(try findings(channel: "presence-a", auth: auth(data), data: data).isEmpty)
+    let left = try findings(channel: "presence-a", auth: auth(nil), data: data)
+    #expect(
+      left == ["the signature leaves out channel_data; sign 'SOCKET_ID:CHANNEL:CHANNEL_DATA'"])
+    let spaced = #"{"user_id": "1", "user_info": {"a": 1}}"#
+    let changed = try findings(channel: "presence-a", auth: auth(data), data: spaced)
+    #expect(changed.count == 1 && changed[0].contains("changed after it was signed"))
+    #expect(
+      try findings(channel: "presence-a", auth: auth(nil))
+        == ["a presence channel needs channel_data with a user_id"])
+    #expect(
+      try findings(channel: "presence-a", auth: auth("{}"), data: "{}")
+        == ["channel_data has no user_id"])
+    #expect(
+      try findings(channel: "presence-a", auth: auth("x"), data: "x")
+        == ["channel_data is not a JSON object"])
+  }
+
+  @Test func `the secret of another app and a sign-in are recognised`() throws {
+    let console = try ConsoleHarness {
+      $0.applications.append(Application(id: "4", key: "other", secret: "s2"))
+    }
+    let other = SubscriptionSignature(key: ConsoleHarness.key, secret: "s2").authorize(
+      socketID: "1.2", channel: "private-a", channelData: nil
+    ).auth
+    let order: JSONValue = [
+      "key": .string(ConsoleHarness.key), "socket_id": "1.2", "channel": "private-a",
+      "auth": .string(other),
+    ]
+    #expect(
+      try console.post("check", order).json?["findings"]
+        == ["the signature is made with the secret of app '4'"])
+  }
+}
