@@ -31,7 +31,7 @@ class Console {
     this.keyboard = new Keyboard(this.#actions());
     this.stream = new EventStream({
       hello: (hello) => this.#greet(hello), entry: (entry, size) => this.#take(entry, size),
-      dropped: ({ count: number }) => this.#miss(number, "left out: this page was too slow"), end: () => {},
+      dropped: ({ count: number }) => this.#miss(number, "this page was too slow"), end: () => {},
       state: (name, seconds) => this.#tell(name, seconds), batch: () => this.#work(),
     });
   }
@@ -109,7 +109,7 @@ class Console {
     if (this.#isResuming) {
       if (number <= this.#lastNumber) return;
       this.#isResuming = false;
-      if (number > this.#lastNumber + 1) this.#miss(number - this.#lastNumber - 1, "missed while the connection was lost");
+      if (number > this.#lastNumber + 1) this.#miss(number - this.#lastNumber - 1, "they came while the connection was lost");
     }
     this.#lastNumber = number;
     this.store.add(entry, size);

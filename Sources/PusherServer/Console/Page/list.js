@@ -10,6 +10,9 @@ class EntryList {
   selected = -1;
   #pool = [];
   #seen = 0;
+  /** Where the list was scrolled to, and how high it was, when it was last drawn. */
+  #top = 0;
+  #height = 0;
 
   /** @param onSelect is told the entry that is selected, and whether it is to be opened */
   constructor(shown, onSelect) {
@@ -45,9 +48,14 @@ class EntryList {
     return scrollTop + clientHeight >= scrollHeight - 2;
   }
 
+  /** What the list itself or a change of its size moved is no wish of the reader. */
   #scrolled() {
-    if (this.#isAtEnd) this.isFollowing = true;
-    else this.#leaveEnd();
+    const { scrollTop, clientHeight } = this.scroller;
+    if (scrollTop !== this.#top && clientHeight === this.#height) {
+      this.#top = scrollTop;
+      if (this.#isAtEnd) this.isFollowing = true;
+      else this.#leaveEnd();
+    }
     this.onChange?.();
   }
 
@@ -90,6 +98,7 @@ class EntryList {
     if (place < this.shown.count - 1) this.#leaveEnd();
     if (top < scrollTop) this.scroller.scrollTop = top;
     else if (top + height + head > scrollTop + clientHeight) this.scroller.scrollTop = top + height + head - clientHeight;
+    this.#top = this.scroller.scrollTop;
   }
 
   /** Puts the lines that are to be seen into the document. */
@@ -101,9 +110,10 @@ class EntryList {
     this.shown.trimmed = 0;
     if (this.isFollowing) this.scroller.scrollTop = count * height;
     else if (trimmed > 0) this.scroller.scrollTop -= trimmed * height;
-    const top = this.scroller.scrollTop;
+    const top = this.#top = this.scroller.scrollTop;
+    this.#height = this.scroller.clientHeight;
     const first = Math.max(0, Math.floor(top / height) - MARGIN);
-    const last = Math.min(count, Math.ceil((top + this.scroller.clientHeight) / height) + MARGIN);
+    const last = Math.min(count, Math.ceil((top + this.#height) / height) + MARGIN);
     this.#fillPool(last - first);
     for (let index = first; index < last; index += 1) {
       const row = this.#pool[index % this.#pool.length];

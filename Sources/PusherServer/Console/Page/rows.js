@@ -31,7 +31,7 @@ const summaries = {
   }),
   request: (entry) => ({ what: words(entry.method, entry.path), text: words(entry.status, entry.reason) }),
   error: (entry) => ({ what: entry.action ?? "error", text: words(entry.socket_id, entry.reason) }),
-  dropped: (entry) => ({ what: count(entry.count, "entry").replace("entrys", "entries"), text: entry.reason }),
+  dropped: (entry) => ({ what: `${numbers.format(entry.count)} left out`, text: entry.reason }),
 };
 
 function cutData(data) {

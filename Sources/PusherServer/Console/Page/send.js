@@ -44,7 +44,8 @@ class SendForm {
 }
 
 function fillNames(id, names) {
-  byId(id).replaceChildren(...names.map((name) => {
+  // A choice cannot mark what is hidden in a name, so names with that are typed or pasted.
+  byId(id).replaceChildren(...names.filter((name) => !HIDDEN.test(name)).map((name) => {
     const option = document.createElement("option");
     option.value = name;
     return option;
