@@ -19,6 +19,18 @@ final class Browser {
 
   static let reason = "no Chromium: scripts/install-packages.sh browser installs it"
 
+  /// What every browser of the tests is started with; all names below `.example` lead to this machine.
+  ///
+  /// - Parameter folder: Where it keeps its profile.
+  static func options(folder: String) -> [String] {
+    // The sandbox asks for rights that containers do not give; the pages are ours, and ask this machine only.
+    [
+      "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+      "--disable-background-networking", "--no-first-run", "--user-data-dir=\(folder)",
+      "--host-resolver-rules=MAP *.example 127.0.0.1",
+    ]
+  }
+
   /// A web server with one page at every path.
   static func pages(_ page: String) throws -> ScriptedServer {
     let peers = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -32,8 +44,7 @@ final class Browser {
     }
   }
 
-  /// Loads a page from a web server of `host`, its settings in the query; all names below `.example` lead to this
-  /// machine.
+  /// Loads a page from a web server of `host`, its settings in the query.
   init(
     _ page: String, _ settings: [String: String], host: String = "localhost",
     pages: ScriptedServer? = nil
@@ -45,13 +56,10 @@ final class Browser {
     let query = settings.sorted { $0.key < $1.key }.map { name, value in
       "\(name)=" + (value.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")
     }
-    // The sandbox asks for rights that containers do not give; the page is ours, and asks this machine only.
     program = try ChildProgram(
       path,
-      [
-        "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-        "--disable-background-networking", "--no-first-run", "--enable-logging=stderr",
-        "--user-data-dir=\(folder)", "--host-resolver-rules=MAP *.example 127.0.0.1",
+      Self.options(folder: folder) + [
+        "--enable-logging=stderr",
         "http://\(host):\(pages.port)/?" + query.joined(separator: "&"),
       ], environment: PusherCLI.environment)
   }

@@ -1,0 +1,106 @@
+import PusherCore
+
+/// What people do to elements: each is named by a selector of CSS, the first that it fits is meant.
+extension BrowserPage {
+  /// Clicks with the mouse at the middle of an element, which is scrolled into view if need be.
+  ///
+  /// - Parameters:
+  ///   - modifiers: Keys that are held meanwhile.
+  ///   - count: 2 for a double click.
+  /// - Throws: ``PageError`` when the element is not there, not visible, disabled, or covered by another one.
+  func click(_ selector: String, _ modifiers: KeyModifiers = [], count: Int = 1) throws {
+    let (x, y) = try middle(of: selector)
+    try mouse("mouseMoved", x, y, modifiers, count: 0)
+    for number in 1...count {
+      try mouse("mousePressed", x, y, modifiers, count: number)
+      try mouse("mouseReleased", x, y, modifiers, count: number)
+    }
+  }
+
+  /// Moves the mouse to the middle of an element, with the demands of ``click(_:_:count:)``.
+  func point(at selector: String) throws {
+    let (x, y) = try middle(of: selector)
+    try mouse("mouseMoved", x, y, [], count: 0)
+  }
+
+  /// Gives an element the focus and enters text at its caret, as an input method does.
+  ///
+  /// - Parameter replacing: Whether the text takes the place of what stands there.
+  /// - Throws: ``PageError`` when the element is not there, or takes neither focus nor text.
+  func type(_ text: String, into selector: String, replacing: Bool = false) throws {
+    let element = try element(selector)
+    try demand(element, selector, Self.focus, .init(replacing))
+    if replacing, text.isEmpty { return try press("Backspace") }
+    try call("Input.insertText", ["text": .init(text)])
+  }
+
+  /// Chooses files in a field for them; those that were chosen go.
+  func choose(files: [String], in selector: String) throws {
+    try call(
+      "DOM.setFileInputFiles",
+      ["files": .array(files.map { .init($0) }), "objectId": .init(try element(selector))])
+  }
+
+  // MARK: How it is done
+
+  private func middle(of selector: String) throws -> (x: Double, y: Double) {
+    let element = try element(selector)
+    try demand(element, selector, Self.visible)
+    try call("DOM.scrollIntoViewIfNeeded", ["objectId": .init(element)])
+    let place = try demand(element, selector, Self.hit)
+    guard let x = place["x"]?.double, let y = place["y"]?.double else {
+      throw Unexpected(place.jsonText)
+    }
+    return (x, y)
+  }
+
+  /// Asks a function about an element that answers with a text where the element is at fault.
+  @discardableResult
+  private func demand(
+    _ element: String, _ selector: String, _ function: String, _ argument: JSONValue = nil
+  ) throws -> JSONValue {
+    let answer = try ask(element, function, argument)
+    guard let fault = answer.text else { return answer }
+    throw PageError(description: "'\(selector)' \(fault); \(state)")
+  }
+
+  private func mouse(
+    _ type: String, _ x: Double, _ y: Double, _ modifiers: KeyModifiers, count: Int
+  ) throws {
+    try call(
+      "Input.dispatchMouseEvent",
+      [
+        "type": .init(type), "x": .init(x), "y": .init(y), "clickCount": .init(count),
+        "button": count == 0 ? "none" : "left", "modifiers": .init(modifiers.rawValue),
+      ])
+  }
+
+  private static let visible = """
+    function () {
+      const box = this.getBoundingClientRect();
+      const seen = this.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+      if (!seen || box.width === 0 || box.height === 0) return "is not visible";
+      return this.matches(":disabled") ? "is disabled" : null;
+    }
+    """
+
+  private static let hit = """
+    function () {
+      const box = this.getBoundingClientRect();
+      const place = { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+      const top = this.getRootNode().elementFromPoint(place.x, place.y);
+      if (!top) return "lies outside of the window";
+      return this.contains(top) ? place : "is covered by " + top.outerHTML.slice(0, 200);
+    }
+    """
+
+  private static let focus = """
+    function (replacing) {
+      this.focus();
+      if (this.getRootNode().activeElement !== this) return "cannot have the focus";
+      if (!this.matches(":read-write")) return "takes no text";
+      if (replacing) this.select ? this.select() : getSelection().selectAllChildren(this);
+      return null;
+    }
+    """
+}

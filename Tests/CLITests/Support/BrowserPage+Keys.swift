@@ -1,0 +1,113 @@
+import PusherCore
+
+/// Keys that are held while another one is pressed, as the DevTools protocol counts them.
+struct KeyModifiers: OptionSet {
+  let rawValue: Int
+
+  static let alt = KeyModifiers(rawValue: 1)
+  static let control = KeyModifiers(rawValue: 2)
+  static let meta = KeyModifiers(rawValue: 4)
+  static let shift = KeyModifiers(rawValue: 8)
+
+  /// Each with its name in events, its key, and its old number.
+  fileprivate static let keys: [(modifier: KeyModifiers, key: PressedKey)] = [
+    (.control, PressedKey(name: "Control", code: "ControlLeft", number: 17)),
+    (.alt, PressedKey(name: "Alt", code: "AltLeft", number: 18)),
+    (.shift, PressedKey(name: "Shift", code: "ShiftLeft", number: 16)),
+    (.meta, PressedKey(name: "Meta", code: "MetaLeft", number: 91)),
+  ]
+}
+
+/// A key as events name it.
+struct PressedKey {
+  /// `KeyboardEvent.key`: `Enter`, `a`, `?`.
+  var name: String
+  /// `KeyboardEvent.code`, where the key is on an American keyboard; empty where that has no such key.
+  var code: String
+  /// `KeyboardEvent.keyCode`.
+  var number: Int
+  /// What it enters.
+  var text: String?
+
+  /// Keys with names of their own.
+  private static let named: [String: PressedKey] = {
+    let plain = [
+      "Backspace": 8, "Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36,
+      "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Delete": 46, "Tab": 9,
+    ]
+    var keys = plain.reduce(into: [:]) { keys, entry in
+      keys[entry.key] = PressedKey(name: entry.key, code: entry.key, number: entry.value)
+    }
+    for number in 1...12 {
+      keys["F\(number)"] = PressedKey(name: "F\(number)", code: "F\(number)", number: 111 + number)
+    }
+    keys["Enter"] = PressedKey(name: "Enter", code: "Enter", number: 13, text: "\r")
+    keys[" "] = PressedKey(name: " ", code: "Space", number: 32, text: " ")
+    return keys
+  }()
+
+  /// Where signs are on an American keyboard, with the key's old number; with shift and without.
+  private static let signs: [Character: (code: String, number: Int)] = {
+    let rows: [(String, String, Int)] = [
+      (";:", "Semicolon", 186), ("=+", "Equal", 187), (",<", "Comma", 188), ("-_", "Minus", 189),
+      (".>", "Period", 190), ("/?", "Slash", 191), ("`~", "Backquote", 192),
+      ("[{", "BracketLeft", 219), ("\\|", "Backslash", 220), ("]}", "BracketRight", 221),
+      ("'\"", "Quote", 222),
+    ]
+    return rows.reduce(into: [:]) { signs, row in
+      for sign in row.0 { signs[sign] = (row.1, row.2) }
+    }
+  }()
+
+  /// The key of a name as events have it: `Enter`, `ArrowDown`, `F1`, or one character; `nil` for any other.
+  static func named(_ name: String) -> PressedKey? {
+    if let key = named[name] { return key }
+    guard let character = name.first, name.count == 1 else { return nil }
+    var key = PressedKey(name: name, code: "", number: 0, text: name)
+    let upper = name.uppercased()
+    if let ascii = character.asciiValue, character.isLetter || character.isNumber {
+      key.code = (character.isLetter ? "Key" : "Digit") + upper
+      key.number = Int(upper.utf8.first ?? ascii)
+    } else if let place = signs[character] {
+      (key.code, key.number) = place
+    }
+    return key
+  }
+}
+
+/// The keyboard: what has the focus gets the keys.
+extension BrowserPage {
+  /// Presses a key and lets it go, the modifiers before and after it.
+  ///
+  /// - Parameters:
+  ///   - name: As in events: `Enter`, `Escape`, `Tab`, `ArrowDown`, `F1`, or one character.
+  ///   - modifiers: They come before and go after it; a character is named as it comes with them, `A` and not `a` with
+  ///     shift.
+  func press(_ name: String, _ modifiers: KeyModifiers = []) throws {
+    guard let key = PressedKey.named(name) else { throw Unexpected("there is no key '\(name)'") }
+    var held: KeyModifiers = []
+    let others = KeyModifiers.keys.filter { modifiers.contains($0.modifier) }
+    for other in others {
+      held.insert(other.modifier)
+      try send("rawKeyDown", other.key, held)
+    }
+    // With these a key commands, and enters nothing.
+    let enters = key.text != nil && modifiers.isDisjoint(with: [.alt, .control, .meta])
+    try send(enters ? "keyDown" : "rawKeyDown", key, held)
+    try send("keyUp", key, held)
+    for other in others.reversed() {
+      held.remove(other.modifier)
+      try send("keyUp", other.key, held)
+    }
+  }
+
+  private func send(_ type: String, _ key: PressedKey, _ modifiers: KeyModifiers) throws {
+    try call(
+      "Input.dispatchKeyEvent",
+      .object(present: [
+        "type": .init(type), "key": .init(key.name), "code": .init(key.code),
+        "windowsVirtualKeyCode": .init(key.number), "modifiers": .init(modifiers.rawValue),
+        "text": type == "keyDown" ? key.text.map { .init($0) } : nil,
+      ]))
+  }
+}

@@ -1,0 +1,52 @@
+import PusherCore
+import Testing
+
+/// A web server of pages that a test writes down, for browsers.
+enum PageSite {
+  /// Serves a text at each path; every other path is 404.
+  ///
+  /// - Parameter policy: The Content-Security-Policy of all answers.
+  static func serve(_ pages: [String: String], policy: String? = nil) throws -> ScriptedServer {
+    try ScriptedServer { connection in
+      let path = try connection.question().head.target.split(separator: "?").first.map(String.init)
+      let page = pages[path ?? ""]
+      let body = Array((page ?? "").utf8)
+      var headers = [
+        ("Content-Type", path?.hasSuffix(".js") == true ? "text/javascript" : "text/html"),
+        ("Content-Length", "\(body.count)"), ("Connection", "close"),
+      ]
+      if let policy { headers.append(("Content-Security-Policy", policy)) }
+      let head = HTTPResponseHead(
+        status: page == nil ? 404 : 200, reason: "Answer", headers: HTTPHeaders(headers))
+      try connection.send(bytes: head.encode() + body)
+      connection.end()
+    }
+  }
+
+  /// A document of this body.
+  static func document(_ body: String, style: String = "") -> String {
+    """
+    <!doctype html><html lang="en"><meta charset="utf-8"><title>A page</title><link rel="icon" href="data:,">
+    <style>\(style)</style><body>\(body)</body></html>
+    """
+  }
+}
+
+extension ScriptedServer {
+  /// Host and port, as in URLs.
+  var place: String { "127.0.0.1:\(port)" }
+  /// The URL of a path.
+  func url(_ path: String = "/") -> String { "http://\(place)\(path)" }
+}
+
+extension DevToolsBrowser {
+  /// A browser whose one page shows a document of this body.
+  static func showing(_ body: String, style: String = "") throws -> (
+    page: BrowserPage, site: ScriptedServer
+  ) {
+    let site = try PageSite.serve(["/": PageSite.document(body, style: style)])
+    let page = try DevToolsBrowser().page()
+    try page.open(site.url())
+    return (page, site)
+  }
+}
