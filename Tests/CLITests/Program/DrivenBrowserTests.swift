@@ -85,6 +85,12 @@ struct DrivenBrowserTests {
     #expect(try friend.evaluate(stored) == ["blue", "taste=sweet"])
   }
 
+  @Test func `each page has the focus, as if it were the only one`() throws {
+    let browser = try DevToolsBrowser()
+    let pages = [try browser.page(), try browser.page()]
+    for page in pages { #expect(try page.evaluate("document.hasFocus()") == true) }
+  }
+
   // MARK: The browser
 
   @Test func `messages of many megabytes go both ways`() throws {
