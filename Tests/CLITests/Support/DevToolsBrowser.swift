@@ -44,8 +44,6 @@ final class DevToolsBrowser {
     try listen(until: sessions[id] != nil, "the browser attached us to a new page")
     guard let session = sessions[id] else { throw Unexpected("a page without a session") }
     let page = BrowserPage(self, id: id, session: session, context: context)
-    // Only what has the focus may use the clipboard, and of several pages each shall.
-    try page.call("Emulation.setFocusEmulationEnabled", ["enabled": true])
     try listen(until: logs[id]?.loads.isEmpty == false, "the empty page was loaded")
     return page
   }
