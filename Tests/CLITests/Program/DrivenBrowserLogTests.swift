@@ -91,6 +91,8 @@ extension DrivenBrowserTests {
         new WebSocket("ws://far.example:\(other.port)/socket");
         const work = `fetch("\(far)/of-worker").catch(() => 0); new WebSocket("ws://far.example:\(other.port)/of-worker")`;
         new Worker(URL.createObjectURL(new Blob([work])));
+        const shared = `fetch("\(far)/of-shared").catch(() => 0)`;
+        new SharedWorker(URL.createObjectURL(new Blob([shared])));
         </script><a id="away" href="\(far)/window" target="_blank" rel="noopener">away</a>
         """)
     ])
@@ -100,6 +102,7 @@ extension DrivenBrowserTests {
     let expected =
       [
         "/image", "/frame", "/of-frame", "/of-sandbox", "/fetch", "/beacon", "/of-worker",
+        "/of-shared",
         "/window",
       ].map { far + $0 } + ["/socket", "/of-worker"].map { "ws://far.example:\(other.port)\($0)" }
     try waitUntil("all requests were seen; \((try? page.log.requests) ?? [])") {

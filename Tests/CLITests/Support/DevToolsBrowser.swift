@@ -146,7 +146,7 @@ final class DevToolsBrowser {
       logs[id] = PageLog(frame: id)
       owners[session] = id
     } else {
-      // A window without an opener, as of a link that says so, is told by its context.
+      // A worker that pages share has no parent; its context tells whose it is.
       let opener = target["openerId"]?.text.flatMap { logs[$0] == nil ? nil : $0 }
       let owner = parent.flatMap { owners[$0] } ?? opener
       owners[session] = owner ?? pages.first { $0.context == context }?.id
