@@ -17,6 +17,8 @@ final class DevToolsBrowser {
   private var sessions: [String: String] = [:]
   /// The context in which a page of the test's own is about to come.
   private var expecting: String?
+  /// The calls that make that page tell us everything, as long as they are not answered.
+  private var preparing: Set<Int> = []
 
   init() throws {
     connection = try DevToolsConnection()
@@ -44,7 +46,8 @@ final class DevToolsBrowser {
     try listen(until: sessions[id] != nil, "the browser attached us to a new page")
     guard let session = sessions[id] else { throw Unexpected("a page without a session") }
     let page = BrowserPage(self, id: id, session: session, context: context)
-    try listen(until: logs[id]?.loads.isEmpty == false, "the empty page was loaded")
+    // A page that is opened earlier asks for things before it tells of them.
+    try listen(until: preparing.isEmpty, "a new page was prepared")
     return page
   }
 
@@ -108,6 +111,7 @@ final class DevToolsBrowser {
       guard let message = try connection.message(within: max(.zero, left)) else {
         throw Late("in \(limit) it never was so: \(what())")
       }
+      if let id = message["id"]?.integer { preparing.remove(id) }
       if let method = message["method"]?.text {
         try take(method, message["params"] ?? [:], session: message["sessionId"]?.text)
       } else {
@@ -139,8 +143,10 @@ final class DevToolsBrowser {
     else { throw Unexpected(parameters.jsonText) }
     let context = target["browserContextId"]?.text ?? ""
     let isPage = target["type"] == "page"
+    let calls = try prepare(session, isDocument: isPage || target["type"] == "iframe")
     if isPage, target["openerId"] == nil, expecting == context {
       expecting = nil
+      preparing = calls
       pages.append((id, context))
       sessions[id] = session
       logs[id] = PageLog(frame: id)
@@ -152,17 +158,23 @@ final class DevToolsBrowser {
       owners[session] = owner ?? pages.first { $0.context == context }?.id
       if isPage, let owner = owners[session] { logs[owner]?.countWindow() }
     }
-    let isDocument = isPage || target["type"] == "iframe"
+  }
+
+  /// Makes a session tell everything, and lets what waits for that go on; answers the numbers of the calls.
+  private func prepare(_ session: String, isDocument: Bool) throws -> Set<Int> {
+    var calls: Set<Int> = []
     if isDocument {
-      try post("Page.enable", session: session)
-      try post("Page.setLifecycleEventsEnabled", ["enabled": true], session: session)
-      try post("Audits.enable", session: session)
+      calls.insert(try post("Page.enable", session: session))
+      calls.insert(
+        try post("Page.setLifecycleEventsEnabled", ["enabled": true], session: session))
+      calls.insert(try post("Audits.enable", session: session))
     }
     for domain in ["Runtime", "Log", "Network", "Inspector"] {
-      try post("\(domain).enable", session: session)
+      calls.insert(try post("\(domain).enable", session: session))
     }
-    try post("Target.setAutoAttach", Self.attaching, session: session)
-    try post("Runtime.runIfWaitingForDebugger", session: session)
+    calls.insert(try post("Target.setAutoAttach", Self.attaching, session: session))
+    calls.insert(try post("Runtime.runIfWaitingForDebugger", session: session))
+    return calls
   }
 }
 
