@@ -78,7 +78,10 @@ extension DrivenBrowserTests {
   // MARK: Whom a page asks
 
   @Test func `each request of a page is seen, by whichever way it goes`() throws {
-    let other = try PageSite.serve(["/frame": "<script>fetch('/of-frame')</script>"])
+    let other = try PageSite.serve([
+      "/frame": "<script>fetch('/of-frame')</script>",
+      "/window": "<script>fetch('/of-window')</script>",
+    ])
     let far = "http://far.example:\(other.port)"
     let site = try PageSite.serve([
       "/": PageSite.document(
@@ -102,7 +105,7 @@ extension DrivenBrowserTests {
     let expected =
       [
         "/image", "/frame", "/of-frame", "/of-sandbox", "/fetch", "/beacon", "/of-worker",
-        "/of-shared",
+        "/of-shared", "/of-window",
         "/window",
       ].map { far + $0 } + ["/socket", "/of-worker"].map { "ws://far.example:\(other.port)\($0)" }
     try waitUntil("all requests were seen; \((try? page.log.requests) ?? [])") {
