@@ -186,13 +186,3 @@ struct ServeRedisTests {
     #expect(!wrong.errorText.contains("geheim"))
   }
 }
-
-extension ChildProgram {
-  /// The next line on standard output that has this in it.
-  fileprivate func outputLine(containing text: String) throws -> String {
-    while true {
-      let line = try line()
-      if line.contains(text) { return line }
-    }
-  }
-}

@@ -285,3 +285,13 @@ struct ProgramResult {
   /// The lines of standard error.
   var errorLines: [Substring] { errorText.split(separator: "\n") }
 }
+
+extension ChildProgram {
+  /// The next line on standard output that has this in it.
+  func outputLine(containing text: String) throws -> String {
+    while true {
+      let line = try line()
+      if line.contains(text) { return line }
+    }
+  }
+}

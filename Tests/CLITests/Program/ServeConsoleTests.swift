@@ -1,0 +1,153 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// docs/console.md, by programs: the address, the stream, the calls and the record of a run.
+@Suite("serve --console, for programs", .runsPrograms)
+struct ServeConsoleTests {
+  /// The console's address, once the server has told it, and its token.
+  private func address(_ server: LocalServer) throws -> (url: String, token: String) {
+    let line = try server.errorLine(containing: "console at ")
+    let url = try #require(line.components(separatedBy: "console at ").last)
+    return (url, try #require(url.components(separatedBy: "token=").last))
+  }
+
+  private func curl(_ server: LocalServer, _ call: String, _ options: String...) throws -> String {
+    try PusherCLI.tool(
+      ["curl", "-sS", "http://127.0.0.1:\(server.port)/console/\(call)"] + options
+    ).outputText
+  }
+
+  private func ask(_ server: LocalServer, _ token: String, _ call: String) throws -> JSONValue {
+    try JSONValue(parsing: curl(server, call, "-H", "Authorization: Bearer \(token)"))
+  }
+
+  // MARK: The address
+
+  @Test func `each run has a token of its own, which is in no other line`() throws {
+    let servers = try (0..<2).map { _ in try LocalServer(options: ["--console", "-vv"]) }
+    let tokens = try servers.map { try address($0).token }
+    #expect(tokens[0] != tokens[1])
+    #expect(tokens.allSatisfy { $0.utf8.count == 32 })
+    _ = try curl(servers[0], "faults?token=\(tokens[0])")
+    _ = try curl(servers[0], "faults?token=wrong")
+    _ = try ask(servers[0], tokens[0], "faults")
+    let result = try servers[0].stop()
+    #expect(result.errorText.contains("/console/faults 403"))
+    #expect(!result.errorText.contains(tokens[0]), "\(result.errorText)")
+  }
+
+  @Test func `a terminal has the console without being asked, unless it is told not to`() throws {
+    func shown(_ options: [String]) throws -> String {
+      let terminal = try PseudoTerminal()
+      // Its messages go to the terminal.
+      let program = try ChildProgram(
+        "/usr/bin/env",
+        ["sh", "-c", #"err=$1; shift; exec "$0" "$@" 2>"$err""#, PusherCLI.path, terminal.path]
+          + ["serve", "--listen", "127.0.0.1:0"] + options, environment: PusherCLI.environment)
+      try terminal.await("listening on")
+      program.send(SIGTERM)
+      _ = try program.wait()
+      return terminal.text
+    }
+    #expect(try shown([]).contains("console at http://127.0.0.1:"))
+    #expect(!(try shown(["--no-console"]).contains("console at")))
+    let others = ["--listen", "0.0.0.0:0", "--key", "k", "--app-id", "1"]
+    let secret = TemporaryFolder.shared.file("secret")
+    try "a secret of our own".write(toFile: secret, atomically: true, encoding: .utf8)
+    #expect(!(try shown(others + ["--secret-file", secret]).contains("console at")))
+    let server = try LocalServer()
+    #expect(try curl(server, "faults?token=x", "-o", "/dev/null", "-w", "%{http_code}") == "404")
+  }
+
+  // MARK: The stream and the calls
+
+  @Test func `the stream is read by sse, and an event of the console reaches its subscribers`()
+    throws
+  {
+    let server = try LocalServer(options: ["--console"])
+    let token = try address(server).token
+    let stream = try PusherCLI.start([
+      "sse", "http://127.0.0.1:\(server.port)/console/events?token=\(token)",
+    ])
+    #expect(try stream.outputLine(containing: #""hello""#).contains(#""id":"17""#))
+    let subscriber = try server.subscribe(["private-a"], "-L", "-n", "1")
+    let order = #"{"app":"17","channel":"private-a","event":"e","data":"{\"a\":1}"}"#
+    let bearer = "Authorization: Bearer \(token)"
+    #expect(try curl(server, "trigger", "-H", bearer, "--data-raw", order) == "{}")
+    #expect(try subscriber.line() == #"{"event":"e","channel":"private-a","data":{"a":1}}"#)
+    let entry = try stream.outputLine(containing: #""kind":"event""#)
+    #expect(entry.contains(#""recipients":1"#))
+  }
+
+  @Test(arguments: [["--threads", "2"], []])
+  func `sockets of all threads are listed, and each can be ended`(options: [String]) throws {
+    let server = try LocalServer(options: ["--console"] + options)
+    let token = try address(server).token
+    let subscribers = try (0..<6).map { _ in
+      try server.subscribe(["private-a"], "-L", "--reconnect", "never")
+    }
+    for _ in 0..<3 {
+      let list = try ask(server, token, "connections?app=17")
+      #expect(list["total"] == .integer(6))
+      #expect(list["connections"]?.elements?.count == 6)
+    }
+    let channel = try ask(server, token, "channel?app=17&channel=private-a")
+    let sockets = channel["sockets"]?.elements?.compactMap(\.text) ?? []
+    #expect(sockets.count == 6)
+    let bearer = "Authorization: Bearer \(token)"
+    for socket in sockets {
+      let order = #"{"app":"17","socket_id":"\#(socket)"}"#
+      #expect(try curl(server, "disconnect", "-H", bearer, "--data-raw", order) == "{}")
+    }
+    for subscriber in subscribers {
+      #expect(try subscriber.result().errorText.contains("4009"))
+    }
+    #expect(try ask(server, token, "connections?app=17")["total"] == .integer(0))
+  }
+
+  // MARK: The record of a run
+
+  @Test func `a run is recorded without a page, and shown by another server`() throws {
+    let file = TemporaryFolder.shared.file("run")
+    let server = try LocalServer(options: ["--record", file])
+    let subscriber = try server.subscribe(["presence-room"], "-L", "--user-id", "ada", "-n", "1")
+    #expect(try server.trigger("presence-room", "e", #"{"secret":1}"#).ending == .exited(0))
+    _ = try subscriber.result()
+    try waitUntil("the end of the subscriber is written") {
+      try String(contentsOfFile: file, encoding: .utf8).contains(#""vacated""#)
+    }
+    try server.stop()
+    let kinds = try PusherCLI.tool(["jq", "-r", ".kind", file]).outputText
+    for kind in ["connection", "subscription", "channel", "member", "event", "request"] {
+      #expect(kinds.contains(kind))
+    }
+    let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions]
+    #expect(mode as? Int == 0o600)
+
+    let other = try LocalServer(options: ["--open-recording", file])
+    let token = try address(other).token
+    let stream = try PusherCLI.start([
+      "sse", "http://127.0.0.1:\(other.port)/console/events?token=\(token)",
+    ])
+    #expect(try stream.outputLine(containing: #""kind":"event""#).contains(#"{\"secret\":1}"#))
+    _ = try stream.outputLine(containing: #""end""#)
+  }
+
+  @Test func `files that cannot be written or read end the run at once`() throws {
+    let folder = TemporaryFolder.shared.file("nowhere")
+    for (option, words) in [
+      ("--record", "cannot write to"), ("--open-recording", "cannot read"),
+    ] {
+      let result = try PusherCLI.start(
+        ["serve", "--listen", "127.0.0.1:0", option, "\(folder)/file"], environment: [:]
+      ).result()
+      #expect(result.ending == .exited(2))
+      #expect(result.errorText.contains("\(option): \(words)"))
+    }
+    let both = try PusherCLI.start(
+      ["serve", "--open-recording", "x", "--no-console"], environment: [:]
+    ).result()
+    #expect(both.ending == .exited(2))
+  }
+}
