@@ -1,8 +1,8 @@
 #!/bin/sh
 # Measures what fan-out and idle connections cost `pusher-cli serve`, a floor and a server of another library, and what a
-# second thread brings, and prints the tables. A part of `make bench`, which sets everything that it needs:
+# second thread and the console bring, and prints the tables. A part of `make bench`, which sets everything that it needs:
 #
-#   bench-serve.sh PROGRAM PYTHON WORK-FOLDER ROUNDS SCALE TABLE...     the tables: serve, threads
+#   bench-serve.sh PROGRAM PYTHON WORK-FOLDER ROUNDS SCALE TABLE...     the tables: serve, threads, console
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -18,8 +18,10 @@ processors=$(getconf _NPROCESSORS_ONLN)
 (umask 077 && printf 'bench\n' >"$work/secret")
 : >"$work/results-serve"
 : >"$work/results-threads"
+: >"$work/results-console"
 server=''
-trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true' EXIT
+reader=''
+trap 'for each in $server $reader; do kill "$each" 2>/dev/null || true; done' EXIT
 
 # wants TABLE: whether it was asked for.
 wants() {
@@ -89,11 +91,40 @@ threads_row() {
   measure "$work/results-threads" "$1" api "$2" 0 100
 }
 
-# measure RESULTS NAME PUBLISHING SUBSCRIBERS IDLE [TOGETHER]: has the server, which has just been started, measured and ends it.
-measure() {
+# console_row NAME SUBSCRIBERS EVENTS: a line in the results of the console: `none` serves without one, `closed` with one that
+# nobody looks at, and `open` with one reader of its stream.
+console_row() {
+  count_events "$3"
+  printf 'bench: console %s, %s subscribers, %s events\n' "$1" "$2" "$events" >&2
+  rm -f "$work/port"
+  flag=--console
+  [ "$1" != none ] || flag=--no-console
+  "$program" serve "$flag" --listen 127.0.0.1:0 --key bench --app-id 1 --secret-file "$work/secret" \
+    --port-file "$work/port" 2>"$work/console" &
+  server=$!
+  if [ "$1" = open ]; then
+    await_port
+    address=$(sed -n 's/.*console at \(.*\)/\1/p' "$work/console")
+    curl -sN "$(echo "$address" | sed 's,/console?,/console/events?,')" >"$work/console-events" &
+    reader=$!
+    until [ -s "$work/console-events" ]; do sleep 0.1; done
+  fi
+  measure "$work/results-console" "$1" api "$2" 0
+  [ -z "$reader" ] || kill "$reader" 2>/dev/null || true
+  [ -z "$reader" ] || wait "$reader" 2>/dev/null || true
+  reader=''
+}
+
+# await_port: waits until the server has written its port.
+await_port() {
   for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     [ -s "$work/port" ] || sleep 0.2
   done
+}
+
+# measure RESULTS NAME PUBLISHING SUBSCRIBERS IDLE [TOGETHER]: has the server, which has just been started, measured and ends it.
+measure() {
+  await_port
   if taken=$(on "${generators:-}" "$work/fan-out" "$3" "$(cat "$work/port")" "$server" "$4" "$events" "$5" "${6:-0}"); then
     printf '%s\t%s\t%s\t%s\t%s\n' "$2" "$4" "$events" "$(echo "$taken" | tr ' ' '\t')" "$5" >>"$1"
   else
@@ -139,4 +170,15 @@ if wants threads; then
   printf '\nThe local server on several threads, 1000 subscribers:\n\n'
   awk -F '\t' -v processors="$processors" -f Benchmarks/grouped.awk -f Benchmarks/median.awk \
     -f Benchmarks/threads.awk "$work/results-threads"
+fi
+
+# The same: a run without a console, one with a console that nobody looks at, and one with a reader.
+round=0
+while wants console && [ "$round" -lt $((3 * rounds)) ]; do
+  round=$((round + 1))
+  for state in none closed open; do console_row "$state" 100 40000; done
+done
+if wants console; then
+  printf '\nThe console of the local server, 100 subscribers:\n\n'
+  awk -F '\t' -f Benchmarks/grouped.awk -f Benchmarks/median.awk -f Benchmarks/console.awk "$work/results-console"
 fi

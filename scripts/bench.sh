@@ -7,14 +7,14 @@
 #   PUSHER_CLI=PATH   the program to measure; without it, dist/pusher-cli is built
 #   BENCH_RUNS=N      rounds over all rows, of which each row's median is shown (3)
 #   BENCH_SCALE=N     percent of the events that each row gets (100)
-#   BENCH_TABLES=...  which tables: channels, sse, many, library, serve, threads, redis (all)
+#   BENCH_TABLES=...  which tables: channels, sse, many, library, serve, threads, console, redis (all)
 set -eu
 cd "$(dirname "$0")/.."
 
 work=.build-bench
 runs=${BENCH_RUNS:-3}
 scale=${BENCH_SCALE:-100}
-tables=${BENCH_TABLES:-channels sse many library serve threads redis}
+tables=${BENCH_TABLES:-channels sse many library serve threads console redis}
 
 if [ -n "${PUSHER_CLI:-}" ]; then
   if [ ! -x "$PUSHER_CLI" ]; then
@@ -234,7 +234,7 @@ if wants library; then
   printf '\nMany clients of the library, many calls at once, and what they add to a process:\n\n'
   scripts/bench-library.sh "$figures" "$python" "$work" "$runs"
 fi
-if wants serve || wants threads; then
+if wants serve || wants threads || wants console; then
   if wants serve; then printf '\nFan-out of the local server, and connections that do nothing:\n\n'; fi
   # shellcheck disable=SC2086
   scripts/bench-serve.sh "$PUSHER_CLI" "$python" "$work" "$runs" "$scale" $tables
