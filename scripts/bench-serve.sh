@@ -21,7 +21,7 @@ processors=$(getconf _NPROCESSORS_ONLN)
 : >"$work/results-console"
 server=''
 reader=''
-trap 'for each in $server $reader; do kill "$each" 2>/dev/null || true; done' EXIT
+trap 'kill $server $reader 2>/dev/null || true' EXIT
 
 # wants TABLE: whether it was asked for.
 wants() {
