@@ -1,95 +1,78 @@
-"use strict";
 // Who is where: the list of channels, and the one that is opened.
 
-class ChannelTable {
-  path = "channels";
-  member = "channels";
+const usersOf = ({ users }) => (typeof users === "number" ? grouped(users) : "");
 
-  constructor(rates, app, onOpen) {
-    this.rates = rates;
-    this.app = app;
-    const cell = (row, place) => row.children[place];
-    this.rows = new KeyedRows(byId("channel-rows"), (channel) => {
-      const open = makeButton("", () => onOpen(channel.name), { class: "link" });
-      const row = make("tr", {}, make("th", { scope: "row" }, open), ...["count", "count", "", "count"].map((name) => make("td", { class: name })));
-      show(open, cut(channel.name, 200)).title = visible(channel.name);
-      cell(row, 3).append(sparkline());
+class ChannelTable {
+  member = "channels";
+  empty = "No channel is occupied. Let a client subscribe, such as: pusher-cli subscribe --local news";
+
+  constructor(rates, app, open) {
+    this.rows = new KeyedRows("channel-rows", ({ name }) => {
+      const button = makeButton("", () => open(name), { class: "link" });
+      show(button, cut(name, 200)).title = visible(name);
+      const row = make("tr", {}, make("th", { scope: "row" }, button), ...[1, 2, 3, 4].map(() => make("td")));
+      row.children[3].append(sparkline());
       return row;
-    }, (row, channel) => {
-      setText(cell(row, 1), numbers.format(channel.subscriptions));
-      setText(cell(row, 2), channel.users === undefined || channel.users === null ? "" : numbers.format(channel.users));
+    }, ({ children }, channel) => {
       const seconds = rates.of(app(), channel.name);
-      drawSparkline(cell(row, 3).firstElementChild, seconds);
-      setText(cell(row, 4), numbers.format(seconds.reduce((sum, number) => sum + number, 0)));
+      setText(children[1], grouped(channel.subscriptions));
+      setText(children[2], usersOf(channel));
+      drawSparkline(children[3].firstElementChild, seconds);
+      setText(children[4], grouped(seconds.reduce((sum, number) => sum + number, 0)));
     });
   }
 
   show(items) {
-    this.rows.update(items, (channel) => channel.name);
+    this.rows.update(items, ({ name }) => name);
   }
-
-  empty = "No channel is occupied. Let a client subscribe to one, such as: pusher-cli subscribe --local news";
 }
 
 class OpenedChannel {
   name = null;
-  #members;
-  #sockets;
   #cached;
 
-  constructor(app, onTerminate) {
+  constructor(app, terminate) {
     this.app = app;
-    this.panel = byId("channel");
-    this.#members = new KeyedRows(byId("channel-members"), (member) => make("li", {},
-      foreign("strong", member.user_id), " ", terminateButton(member.user_id, onTerminate),
-      ...(member.user_info === undefined || member.user_info === null ? [] : [dataView(JSON.stringify(member.user_info))])), () => {});
-    this.#sockets = new KeyedRows(byId("channel-sockets"), (socket) => foreign("li", socket), () => {});
-    byId("channel-close").addEventListener("click", () => this.close());
-  }
-
-  get isOpen() {
-    return this.name !== null;
+    this.members = new KeyedRows("channel-members", ({ user_id: user, user_info: info }) => make("li", {},
+      foreign("strong", user), " ", terminateButton(user, terminate), ...(info ? [dataView(JSON.stringify(info))] : [])));
+    this.sockets = new KeyedRows("channel-sockets", (socket) => foreign("li", socket));
+    on("channel-close", "click", () => this.close());
   }
 
   open(name) {
     this.name = name;
     this.opener = document.activeElement;
     this.#cached = undefined;
-    show(byId("channel-name"), cut(name, 500));
-    this.panel.hidden = false;
-    this.panel.focus();
+    show($("channel-name"), cut(name, 500));
+    $("channel").hidden = false;
+    $("channel").focus();
   }
 
   close() {
+    if (this.name === null) return;
     this.name = null;
-    this.panel.hidden = true;
-    this.opener?.focus();
+    $("channel").hidden = true;
+    this.opener.focus();
   }
 
   async refresh() {
-    if (!this.isOpen) return;
-    const name = this.name;
+    const { name } = this;
+    if (name === null) return;
     const answer = await call(query("channel", { app: this.app(), channel: name }));
     if (name !== this.name) return;
-    const users = answer.users === undefined || answer.users === null ? "" : `, ${count(answer.users, "user")}`;
-    setText(byId("channel-counts"), count(answer.subscriptions, "subscriber") + users
-      + (answer.more_members > 0 ? `; ${count(answer.more_members, "more member")} not listed` : "")
-      + (answer.more_sockets > 0 ? `; ${count(answer.more_sockets, "more socket")} not listed` : ""));
-    // A member's info is part of the key, so that a row is made anew when it changes.
-    this.#members.update(answer.members ?? [], (member) => JSON.stringify([member.user_id, member.user_info]));
-    this.#sockets.update(answer.sockets ?? [], (socket) => socket);
-    this.#showCached(answer.cached);
-  }
-
-  #showCached(cached) {
-    const text = JSON.stringify(cached ?? null);
-    if (text === this.#cached) return;
-    this.#cached = text;
-    if (text === "null") byId("channel-cached").replaceChildren("none");
-    else byId("channel-cached").replaceChildren(foreign("strong", cached.event), dataView(cached.data));
+    const more = (number, what) => (number > 0 ? `; ${count(number, what)} not listed` : "");
+    const users = usersOf(answer) && `, ${count(answer.users, "user")}`;
+    setText($("channel-counts"), count(answer.subscriptions, "subscriber") + users
+      + more(answer.more_members, "more member") + more(answer.more_sockets, "more socket"));
+    // The info is part of the key, so that a row is made anew when it changes.
+    this.members.update(answer.members, (member) => JSON.stringify(member));
+    this.sockets.update(answer.sockets, String);
+    const { cached } = answer;
+    if (JSON.stringify(cached) === this.#cached) return;
+    this.#cached = JSON.stringify(cached);
+    $("channel-cached").replaceChildren(...(cached ? [foreign("strong", cached.event), dataView(cached.data)] : ["none"]));
   }
 }
 
-function terminateButton(user, onTerminate) {
-  return askingButton("Terminate", `End all connections of ${user}?`, () => onTerminate(user), { "data-terminate": user });
-}
+const terminateButton = (user, terminate) =>
+  askingButton("Terminate", `End all connections of ${user}?`, "terminate", user, terminate);

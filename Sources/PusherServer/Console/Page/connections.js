@@ -1,4 +1,3 @@
-"use strict";
 // Who is where: the connections, and the view with its pages of 200.
 
 const PAGE = 200;
@@ -6,46 +5,35 @@ const PAGE = 200;
 /** How long ago, in words. */
 function ago(time) {
   const seconds = Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1000));
-  if (Number.isNaN(seconds)) return "";
-  if (seconds < 60) return `${seconds} s ago`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
-  return seconds < 86_400 ? `${Math.floor(seconds / 3600)} h ago` : `${Math.floor(seconds / 86_400)} d ago`;
+  const [number, unit] = seconds < 60 ? [seconds, "s"] : seconds < 3600 ? [seconds / 60, "min"]
+    : seconds < 86_400 ? [seconds / 3600, "h"] : [seconds / 86_400, "d"];
+  return Number.isNaN(seconds) ? "" : `${Math.floor(number)} ${unit} ago`;
 }
 
 class ConnectionTable {
-  path = "connections";
   member = "connections";
   empty = "Nobody is connected. Let a client connect, such as: pusher-cli subscribe --local news";
 
-  constructor(actions) {
-    const names = ["", "", "", "wrap", "count", "count", "count", ""];
-    this.rows = new KeyedRows(byId("connection-rows"), (connection) => {
-      const socket = foreign("th", connection.socket_id, { scope: "row" });
-      const row = make("tr", {}, socket, ...names.map((name) => make("td", { class: name })));
-      row.lastElementChild.append(askingButton("Disconnect", `Close ${connection.socket_id}?`,
-        () => actions.disconnect(connection.socket_id), { "data-disconnect": connection.socket_id }));
-      return row;
-    }, (row, connection) => ConnectionTable.#fill(row.children, connection, actions));
-  }
-
-  static #fill(cells, connection, actions) {
-    const text = (place, value) => {
-      if (cells[place].dataset.shown === value) return;
-      cells[place].dataset.shown = value;
-      show(cells[place], cut(value, 500)).title = visible(value);
-    };
-    text(1, connection.address);
-    setText(cells[2], ago(connection.since));
-    cells[2].title = connection.since;
-    const user = connection.user_id ?? "";
-    if (cells[3].dataset.user !== user) {
-      cells[3].dataset.user = user;
-      cells[3].replaceChildren(...(user === "" ? [] : [foreign("span", user), " ", terminateButton(user, actions.terminate)]));
-    }
-    text(4, connection.channels.join(", ") + (connection.more_channels > 0 ? ` and ${connection.more_channels} more` : ""));
-    setText(cells[5], numbers.format(connection.received));
-    setText(cells[6], numbers.format(connection.sent));
-    setText(cells[7], bytes(connection.queued_bytes));
+  constructor({ disconnect, terminate }) {
+    this.rows = new KeyedRows("connection-rows", ({ socket_id: socket }) => make("tr", {},
+      foreign("th", socket, { scope: "row" }), ...[1, 2, 3, 4, 5, 6, 7].map(() => make("td")),
+      make("td", {}, askingButton("Disconnect", `Close ${socket}?`, "disconnect", socket, disconnect))),
+    ({ children }, connection) => {
+      const { user_id: user = "", channels, more_channels: more } = connection;
+      const names = channels.join(", ") + (more > 0 ? ` and ${more} more` : "");
+      const texts = [
+        connection.address, ago(connection.since), null, names, grouped(connection.received), grouped(connection.sent),
+        bytes(connection.queued_bytes),
+      ];
+      const titles = { 0: connection.address, 1: connection.since, 3: names };
+      texts.forEach((text, index) => {
+        if (text !== null) setText(children[index + 1], visible(cut(text, 500)));
+        if (titles[index]) children[index + 1].title = visible(titles[index]);
+      });
+      if (children[3].dataset.user === user) return;
+      children[3].dataset.user = user;
+      children[3].replaceChildren(...(user ? [foreign("span", user), " ", terminateButton(user, terminate)] : []));
+    });
   }
 
   show(items) {
@@ -56,38 +44,37 @@ class ConnectionTable {
 class WhereView {
   #offset = 0;
   #isAsking = false;
+  #isStale = false;
+  #hasFailed = false;
 
-  constructor(rates, note) {
-    this.note = note;
-    const app = () => byId("where-app").value;
-    this.app = app;
-    this.channel = new OpenedChannel(app, (user) => this.#act("terminate", { user_id: user }, "The user's connections are ended."));
-    this.tables = {
-      channels: new ChannelTable(rates, app, (name) => {
+  constructor(rates) {
+    const app = () => $("where-app").value;
+    const disconnect = (socket) => this.#act("disconnect", { app: app(), socket_id: socket }, "The connection is closed.");
+    const terminate = (user) => this.#act("terminate", { app: app(), user_id: user }, "The user's connections are ended.");
+    this.channel = new OpenedChannel(app, terminate);
+    this.tables = [
+      new ChannelTable(rates, app, (name) => {
         this.channel.open(name);
         this.refresh();
       }),
-      connections: new ConnectionTable({
-        disconnect: (socket) => this.#act("disconnect", { socket_id: socket }, "The connection is closed."),
-        terminate: (user) => this.#act("terminate", { user_id: user }, "The user's connections are ended."),
-      }),
-    };
-    this.table = this.tables.channels;
-    for (const name of ["channels", "connections"]) byId(`where-${name}`).addEventListener("click", () => this.#choose(name));
-    byId("where-app").addEventListener("change", () => {
-      if (this.channel.isOpen) this.channel.close();
+      new ConnectionTable({ disconnect, terminate }),
+    ];
+    this.table = this.tables[0];
+    for (const table of this.tables) on(`where-${table.member}`, "click", () => this.#choose(table));
+    on("where-app", "change", () => {
+      this.channel.close();
       this.#go(0);
     });
-    byId("where-filter").addEventListener("input", () => this.#go(0));
-    byId("where-back").addEventListener("click", () => this.#go(this.#offset - PAGE));
-    byId("where-next").addEventListener("click", () => this.#go(this.#offset + PAGE));
+    on("where-filter", "input", () => this.#go(0));
+    on("where-back", "click", () => this.#go(this.#offset - PAGE));
+    on("where-next", "click", () => this.#go(this.#offset + PAGE));
   }
 
-  #choose(name) {
-    this.table = this.tables[name];
-    for (const other of ["channels", "connections"]) {
-      byId(other).hidden = other !== name;
-      byId(`where-${other}`).setAttribute("aria-pressed", other === name);
+  #choose(chosen) {
+    this.table = chosen;
+    for (const table of this.tables) {
+      $(table.member).hidden = table !== chosen;
+      $(`where-${table.member}`).ariaPressed = table === chosen;
     }
     this.#go(0);
   }
@@ -97,58 +84,47 @@ class WhereView {
     this.refresh();
   }
 
-  async #act(path, values, done) {
-    try {
-      await call(path, { app: this.app(), ...values });
-      report(this.note, done);
-    } catch (error) {
-      report(this.note, error.message, true);
-    }
-    this.refresh();
+  #act(path, values, done) {
+    reporting("where-note", async () => {
+      await call(path, values);
+      this.refresh();
+      return done;
+    });
   }
 
   /** Asks once at a time; what is typed meanwhile is asked for next. */
   async refresh() {
-    if (this.#isAsking) {
-      this.isStale = true;
-      return;
-    }
+    this.#isStale = true;
+    if (this.#isAsking) return;
     this.#isAsking = true;
     try {
-      do {
-        this.isStale = false;
-        await this.#ask();
-      } while (this.isStale);
-      if (this.hasFailed) report(this.note, "");
-      this.hasFailed = false;
+      while (this.#isStale) await this.#ask();
+      if (this.#hasFailed) report("where-note", "");
+      this.#hasFailed = false;
     } catch (error) {
-      this.hasFailed = true;
-      report(this.note, error.message, true);
-    } finally {
-      this.#isAsking = false;
+      this.#hasFailed = true;
+      report("where-note", error.message, true);
     }
+    this.#isAsking = false;
   }
 
   async #ask() {
-    const table = this.table;
-    const filter = byId("where-filter").value;
-    const answer = await call(query(table.path, { app: this.app(), filter, offset: this.#offset, limit: PAGE }));
-    if (table !== this.table) return;
-    const items = answer[table.member];
-    if (items.length === 0 && this.#offset > 0) {
-      this.#offset = 0;
-      this.isStale = true;
-      return;
-    }
+    this.#isStale = false;
+    const { table } = this;
+    const filter = $("where-filter").value;
+    const values = { app: $("where-app").value, filter, offset: this.#offset, limit: PAGE };
+    const { total, [table.member]: items } = await call(query(table.member, values));
+    if (this.#isStale || table !== this.table) return;
+    // The page may have emptied meanwhile.
+    if (items.length === 0 && this.#offset > 0) return this.#go(0);
     table.show(items);
-    setText(byId("where-total"), numbers.format(answer.total));
     const last = this.#offset + items.length;
-    setText(byId("where-page"), answer.total > PAGE ? `${numbers.format(this.#offset + 1)} to ${numbers.format(last)}` : "");
-    byId("where-back").disabled = this.#offset === 0;
-    byId("where-next").disabled = last >= answer.total;
-    const empty = byId("where-empty");
-    empty.hidden = items.length > 0;
-    setText(empty, filter === "" ? table.empty : "Nothing matches the filter.");
+    setText($("where-total"), `${grouped(total)} in all`);
+    setText($("where-page"), total > PAGE ? `${grouped(this.#offset + 1)} to ${grouped(last)}` : "");
+    $("where-back").disabled = this.#offset === 0;
+    $("where-next").disabled = last >= total;
+    $("where-empty").hidden = items.length > 0;
+    setText($("where-empty"), filter ? "Nothing matches the filter." : table.empty);
     await this.channel.refresh();
   }
 }

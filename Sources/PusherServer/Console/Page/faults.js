@@ -1,20 +1,19 @@
-"use strict";
 // Do: stages faults.
 
-const MESSAGE_SETTINGS = ["after", "channel", "connections", "times"];
+const MESSAGE = ["after", "channel", "connections", "times"];
 
 /** What each kind of `--fault` does, and the settings that it takes. */
 const FAULTS = {
-  drop: ["End the connection without a close frame.", MESSAGE_SETTINGS],
-  close: ["Close the connection with a code, 4200 unless given.", ["code", ...MESSAGE_SETTINGS]],
-  storm: ["Close every connection with 4200 as soon as it is there.", ["connections", "times"]],
-  blackhole: ["Send nothing more, not even pongs, and keep the connection.", MESSAGE_SETTINGS],
+  "drop": ["End the connection without a close frame.", MESSAGE],
+  "close": ["Close the connection with a code, 4200 unless given.", ["code", ...MESSAGE]],
+  "storm": ["Close every connection with 4200 as soon as it is there.", ["connections", "times"]],
+  "blackhole": ["Send nothing more, not even pongs, and keep the connection.", MESSAGE],
   "late-pong": ["Answer pings only after a delay, 5s unless given.", ["delay", "after", "connections", "times"]],
-  "split-utf8": ["Send an event in two fragments, cut inside a character.", MESSAGE_SETTINGS],
-  "huge-frame": ["Make an event so many bytes long, 16777217 unless given.", ["size", ...MESSAGE_SETTINGS]],
-  "bad-json": ["Send an event without its last byte.", MESSAGE_SETTINGS],
-  duplicate: ["Send an event twice.", MESSAGE_SETTINGS],
-  reorder: ["Send an event after the next one.", MESSAGE_SETTINGS],
+  "split-utf8": ["Send an event in two fragments, cut inside a character.", MESSAGE],
+  "huge-frame": ["Make an event so many bytes long, 16777217 unless given.", ["size", ...MESSAGE]],
+  "bad-json": ["Send an event without its last byte.", MESSAGE],
+  "duplicate": ["Send an event twice.", MESSAGE],
+  "reorder": ["Send an event after the next one.", MESSAGE],
   "auth-fail": ["Refuse signatures, and fail with a status, 500 unless given.", ["status", "channel", "connections", "times"]],
 };
 
@@ -24,49 +23,41 @@ const FAULT_HINTS = {
 };
 
 class FaultForm {
-  #list;
+  #list = new KeyedRows("fault-list", ([, text]) => make("li", {}, foreign("code", text)));
 
   constructor() {
-    const kind = byId("fault-kind");
-    kind.append(...Object.keys(FAULTS).map((name) => make("option", {}, name)));
-    kind.addEventListener("change", () => this.#choose(kind.value));
-    this.#list = new KeyedRows(byId("fault-list"), (fault) => make("li", {}, foreign("code", fault.text)), () => {});
-    onSubmit("faults", "fault-result", () => this.#change({ add: byId("fault-text").value }, "Staged."));
-    byId("fault-clear").addEventListener("click", async () => {
-      const result = byId("fault-result");
-      await this.#change({ clear: true }, "All are lifted.").then((words) => report(result, words), (error) => report(result, error.message, true));
-    });
-    this.#choose("drop");
+    $("fault-kind").append(...Object.keys(FAULTS).map((name) => new Option(name)));
+    on("fault-kind", "change", () => this.#choose());
+    onSubmit("faults", "fault-result", () => this.#change({ add: $("fault-text").value }, "Staged."));
+    on("fault-clear", "click", () => reporting("fault-result", () => this.#change({ clear: true }, "All are lifted.")));
+    this.#choose();
   }
 
-  #choose(kind) {
+  #choose() {
+    const kind = $("fault-kind").value;
     const [about, settings] = FAULTS[kind];
-    setText(byId("fault-about"), about);
-    byId("fault-settings").replaceChildren(...settings.map((name) => {
-      const field = make("input", { id: `fault-${name}`, placeholder: FAULT_HINTS[name], autocomplete: "off" });
-      field.addEventListener("input", () => this.#write(kind, settings));
-      return make("label", {}, name, " ", field);
+    const write = () => {
+      const given = settings.map((name) => [name, $(`fault-${name}`).value.trim()]).filter(([, value]) => value);
+      $("fault-text").value = kind + (given.length > 0 ? ":" : "") + given.map((pair) => pair.join("=")).join(",");
+    };
+    setText($("fault-about"), about);
+    $("fault-settings").replaceChildren(...settings.map((name) => {
+      const field = make("input", { id: `fault-${name}`, placeholder: FAULT_HINTS[name] });
+      field.addEventListener("input", write);
+      return make("label", {}, name, field);
     }));
-    this.#write(kind, settings);
+    write();
   }
 
-  #write(kind, settings) {
-    const given = settings.map((name) => [name, byId(`fault-${name}`).value.trim()]).filter(([, value]) => value !== "");
-    const pairs = given.map(([name, value]) => `${name}=${value}`).join(",");
-    byId("fault-text").value = pairs === "" ? kind : `${kind}:${pairs}`;
-  }
-
+  /** Asks for the staged faults, or changes them. */
   async #change(body, words) {
-    this.#show(await call("faults", body));
+    const { faults } = await call("faults", body);
+    this.#list.update([...faults.entries()], String);
+    $("fault-list").dataset.empty = faults.length === 0;
     return words;
   }
 
-  #show({ faults }) {
-    this.#list.update(faults.map((text, index) => ({ text, index })), ({ text, index }) => `${index} ${text}`);
-    byId("fault-list").dataset.empty = faults.length === 0;
-  }
-
-  async refresh() {
-    this.#show(await call("faults"));
+  refresh() {
+    return this.#change();
   }
 }

@@ -1,98 +1,68 @@
-"use strict";
 // JSON that folds: what is inside is built when it is unfolded, at most 200 members at a time.
 
 const MEMBERS_AT_ONCE = 200;
-/** Texts that are longer begin folded. */
-const UNFOLDED_LENGTH = 4000;
 const STRING_LENGTH = 2000;
 
 /** Data as a tree where it is JSON, else as text. */
 function dataView(text) {
-  if (JSONText.problem(text) !== null) return textView(text);
+  if (problemOfJSON(text)) return longText(make("div", { class: "text" }), text, true);
   const start = text.search(/[^ \t\r\n]/);
-  const end = text.trimEnd().length;
-  return make("ul", { class: "json" }, jsonItem(text, { start, end }, text.length <= UNFOLDED_LENGTH ? 2 : 1));
-}
-
-function textView(text) {
-  const box = make("div", { class: "text" });
-  longText(box, text, (element, part) => show(element, part, true));
-  return box;
+  return make("ul", { class: "json" }, jsonItem(text, { start, end: text.trimEnd().length }, text.length <= 4000 ? 2 : 1));
 }
 
 /** Shows the beginning of a long text, and the rest when it is asked for. */
-function longText(box, text, put) {
-  const part = make("span", { class: "foreign" });
-  put(part, cut(text, STRING_LENGTH));
+function longText(box, text, keepsLines) {
+  const part = show(make("span", { class: "foreign" }), cut(text, STRING_LENGTH), keepsLines);
   box.append(part);
-  if (text.length <= STRING_LENGTH) return;
-  const more = makeButton(`all ${numbers.format(text.length)} characters`, () => {
-    put(part, text);
-    more.remove();
-  });
-  box.append(" ", more);
-}
-
-/** What a string of JSON stands for, still in quotes, and safe to look at. */
-function stringText(token) {
-  return JSON.stringify(JSON.parse(token));
-}
-
-function jsonItem(text, { key, start, end }, depth) {
-  const item = make("li");
-  const first = text[start];
-  if (typeof key === "string") item.append(foreign("span", stringText(key), { class: "key" }), ": ");
-  else if (key !== undefined) item.append(make("span", { class: "key" }, String(key)), ": ");
-  if (first === "{" || first === "[") {
-    foldable(item, text, start, end, depth);
-    return item;
+  if (text.length > STRING_LENGTH) {
+    const more = makeButton(`all ${grouped(text.length)} characters`, () => {
+      show(part, text, keepsLines);
+      more.remove();
+    });
+    box.append(" ", more);
   }
-  const value = make("span", { class: first === '"' ? "string" : "scalar" });
-  if (first === '"') longText(value, stringText(text.slice(start, end)), show);
-  else show(value, text.slice(start, end));
-  item.append(value);
+  return box;
+}
+
+function jsonItem(text, { name, start, end }, depth) {
+  const item = make("li");
+  const quoted = (token) => JSON.stringify(JSON.parse(token));
+  if (name !== undefined) item.append(foreign("span", typeof name === "string" ? quoted(name) : String(name), { class: "key" }), ": ");
+  if (text[start] === "{" || text[start] === "[") fold(item, text, start, depth);
+  else if (text[start] === '"') item.append(longText(make("span", { class: "string" }), quoted(text.slice(start, end))));
+  else item.append(show(make("span"), text.slice(start, end)));
   return item;
 }
 
-function foldable(item, text, start, end, depth) {
-  const isObject = text[start] === "{";
-  const { total } = JSONText.children(text, start, 0, 0);
-  const label = isObject ? `{ ${count(total, "member")} }` : `[ ${count(total, "element")} ]`;
-  if (total === 0) {
-    item.append(isObject ? "{ }" : "[ ]");
-    return;
-  }
-  const toggle = makeButton(label, () => fold(toggle.getAttribute("aria-expanded") !== "true"), {
-    class: "fold", "aria-expanded": "false",
-  });
+/** A button that unfolds what is in an object or array; it begins unfolded where `depth` is more than 0. */
+function fold(item, text, start, depth) {
+  const { total } = membersOfJSON(text, start, 0, 0);
   const list = make("ul", { class: "json" });
-  list.hidden = true;
-  function fold(opens) {
+  const set = (opens) => {
     if (opens && list.childElementCount === 0) addMembers(list, text, start, 0, depth - 1);
     list.hidden = !opens;
-    toggle.setAttribute("aria-expanded", opens);
-  }
-  toggle.addEventListener("keydown", (event) => {
-    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
-    event.preventDefault();
-    fold(event.key === "ArrowRight");
+    button.ariaExpanded = opens;
+  };
+  const label = text[start] === "{" ? `{ ${count(total, "member")} }` : `[ ${count(total, "element")} ]`;
+  const button = makeButton(label, () => set(list.hidden), { class: "fold" });
+  button.addEventListener("keydown", ({ key }) => {
+    if (key === "ArrowRight" || key === "ArrowLeft") set(key === "ArrowRight");
   });
-  item.append(toggle, list);
-  if (depth > 0) fold(true);
+  set(depth > 0);
+  item.append(button, list);
 }
 
 function addMembers(list, text, start, skip, depth) {
-  const { found, total } = JSONText.children(text, start, skip, MEMBERS_AT_ONCE);
+  const { found, total } = membersOfJSON(text, start, skip, MEMBERS_AT_ONCE);
   list.append(...found.map((member) => jsonItem(text, member, depth)));
-  const rest = total - skip - found.length;
-  if (rest <= 0) return;
-  const more = makeButton(`${numbers.format(Math.min(rest, MEMBERS_AT_ONCE))} more of ${numbers.format(rest)}`, () => {
+  const shown = skip + found.length;
+  if (shown >= total) return;
+  const more = makeButton(`more: ${grouped(shown)} of ${grouped(total)} are shown`, () => {
     const last = list.lastElementChild;
-    addMembers(list, text, start, skip + found.length, 0);
-    const next = last.nextElementSibling;
-    last.remove();
+    addMembers(list, text, start, shown, 0);
     // The focus goes on where the button was, so that a reader by keyboard does not begin anew.
-    (next?.querySelector("button") ?? list.closest("[tabindex]"))?.focus();
+    (last.nextElementSibling.querySelector("button") ?? list.closest("[tabindex]"))?.focus();
+    last.remove();
   }, { class: "more" });
   list.append(make("li", {}, more));
 }

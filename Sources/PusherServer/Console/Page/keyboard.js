@@ -1,77 +1,61 @@
-"use strict";
 // Tabs and keys.
 
 const VIEWS = ["live", "where", "do", "check"];
-
-const KEYS = [
-  ["1 2 3 4", "Live, Who is where, Do, Check my app"], ["/", "to the filter"], ["p or space", "pause and go on"],
-  ["j k ↓ ↑", "next and previous entry"], ["Home End", "first and last entry"], ["Enter", "open the entry"],
-  ["Escape", "close what is open"], ["→ ←", "unfold and fold JSON"], ["c", "clear the list"], ["?", "these keys"],
-];
+const KEYS = {
+  "1 2 3 4": "Live, Who is where, Do, Check my app", "/": "to the filter", "p or space": "pause and go on",
+  "j k ↓ ↑": "next and previous entry", "Home End": "first and last entry", "Enter": "open the entry",
+  "Escape": "close what is open", "→ ←": "unfold and fold JSON", "c": "clear the list", "?": "these keys",
+};
 
 class Keyboard {
-  /** @param actions by name: what keys and tabs do */
+  view = "live";
+
+  /** @param actions what keys do: by name for all views, by key in `list` */
   constructor(actions) {
     this.actions = actions;
-    for (const view of VIEWS) byId(`tab-${view}`).addEventListener("click", () => this.choose(view));
-    document.querySelector("[role=tablist]").addEventListener("keydown", (event) => this.#tabKey(event));
+    for (const view of VIEWS) on(`tab-${view}`, "click", () => this.choose(view));
+    document.querySelector("[role=tablist]").addEventListener("keydown", ({ key }) => {
+      const step = { ArrowRight: 1, ArrowLeft: 3 }[key];
+      if (!step) return;
+      this.choose(VIEWS[(VIEWS.indexOf(this.view) + step) % 4]);
+      $(`tab-${this.view}`).focus();
+    });
     document.addEventListener("keydown", (event) => this.#key(event));
-    byId("keys-list").append(...KEYS.map(([key, what]) => make("div", {}, make("dt", {}, make("kbd", {}, key)), make("dd", {}, what))));
-    byId("keys-open").addEventListener("click", () => byId("keys").showModal());
-    byId("keys-close").addEventListener("click", () => byId("keys").close());
+    $("keys-list").append(...Object.entries(KEYS).map(([key, what]) => make("div", {}, make("dt", {}, key), make("dd", {}, what))));
+    on("keys-open", "click", () => $("keys").showModal());
+    on("keys-close", "click", () => $("keys").close());
     this.choose("live");
   }
 
   choose(view) {
     this.view = view;
     for (const other of VIEWS) {
-      const isChosen = other === view;
-      byId(other).hidden = !isChosen;
-      byId(`tab-${other}`).setAttribute("aria-selected", isChosen);
-      byId(`tab-${other}`).tabIndex = isChosen ? 0 : -1;
+      $(other).hidden = other !== view;
+      $(`tab-${other}`).ariaSelected = other === view;
+      $(`tab-${other}`).tabIndex = other === view ? 0 : -1;
     }
     this.actions.viewed(view);
   }
 
-  #tabKey(event) {
-    const step = { ArrowRight: 1, ArrowLeft: VIEWS.length - 1 }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    this.choose(VIEWS[(VIEWS.indexOf(this.view) + step) % VIEWS.length]);
-    byId(`tab-${this.view}`).focus();
-  }
-
   #key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || byId("keys").open) return;
-    const target = event.target;
-    if (event.key === "Escape") return this.#escape(target);
-    if (target.matches("input, textarea, select")) return;
+    const { key, target } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey || $("keys").open) return;
+    const isField = target.matches("input, textarea, select");
+    if (key === "Escape") return isField ? target.blur() : this.actions.escape(this.view);
     // Space and Enter press the button that has the focus.
-    if (target.matches("button, a, summary") && (event.key === " " || event.key === "Enter")) return;
-    if (this.#act(event.key, target)) event.preventDefault();
-  }
-
-  #escape(target) {
-    if (target.matches("input, textarea, select")) target.blur();
-    else this.actions.escape();
+    if (isField || target.matches("button") && " Enter".includes(key)) return;
+    if (this.#act(key, target)) event.preventDefault();
   }
 
   #act(key, target) {
-    const view = VIEWS[Number(key) - 1];
-    if (view !== undefined) this.choose(view);
-    else if (key === "?") byId("keys").showModal();
+    if (VIEWS[key - 1]) this.choose(VIEWS[key - 1]);
+    else if (key === "?") $("keys").showModal();
     else if (key === "p" || key === " ") this.actions.pause();
     else if (key === "/") this.actions.filter(this.view);
-    else return this.view === "live" && this.#actInList(key, target);
+    // Arrows move in the list when it or nothing has the focus: elsewhere they scroll.
+    else if (this.view !== "live" || !"jkc".includes(key) && target !== document.body && target.id !== "list") return false;
+    else if (this.actions.list[key]) this.actions.list[key]();
+    else return false;
     return true;
-  }
-
-  /** Arrows move in the list when it or nothing has the focus: elsewhere they scroll. */
-  #actInList(key, target) {
-    const isLetter = "jkc".includes(key);
-    if (!isLetter && target !== document.body && target.id !== "list") return false;
-    const action = this.actions.list[key];
-    action?.();
-    return action !== undefined;
   }
 }

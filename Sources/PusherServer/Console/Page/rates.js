@@ -1,71 +1,62 @@
-"use strict";
 // Events a second of the last minute: of all, and of each channel.
 
+const thisSecond = () => Math.floor(Date.now() / 1000);
+
+/** Counts by second, in a ring of 60. */
+class Minute {
+  #seconds = new Uint32Array(60);
+  last = 0;
+
+  add(second) {
+    this.#advance(second);
+    if (second > this.last - 60) this.#seconds[second % 60] += 1;
+  }
+
+  /** The last 60 seconds, the oldest first. */
+  list() {
+    const now = thisSecond();
+    this.#advance(now);
+    return Array.from({ length: 60 }, (_, index) => this.#seconds[(now - 59 + index) % 60]);
+  }
+
+  #advance(second) {
+    for (let past = Math.max(this.last + 1, second - 59); past <= second; past += 1) this.#seconds[past % 60] = 0;
+    this.last = Math.max(this.last, second);
+  }
+}
+
 class Rates {
+  #all = new Minute();
   #minutes = new Map();
-  #all = Rates.#minute();
-  /** The smallest time from an entry's stamp to its coming: what the clocks differ by, however late an old entry comes. */
+  /** The least time from an entry's stamp to its coming: what the clocks differ by, however late an old entry comes. */
   #offset = Infinity;
 
-  static #minute() {
-    return { seconds: new Uint32Array(60), last: 0 };
-  }
-
-  static #now() {
-    return Math.floor(Date.now() / 1000);
-  }
-
-  /** Counts an event that was stamped at `time`. */
-  count(app, channel, time) {
+  count({ app, channel, time }) {
     const stamp = Date.parse(time);
     if (Number.isNaN(stamp)) return;
-    const now = Date.now();
-    if (now - stamp < this.#offset) this.#offset = now - stamp;
+    this.#offset = Math.min(this.#offset, Date.now() - stamp);
     const second = Math.floor((stamp + this.#offset) / 1000);
-    Rates.#add(this.#all, second);
+    this.#all.add(second);
     const key = `${app}\n${channel}`;
-    let minute = this.#minutes.get(key);
-    if (minute === undefined) {
-      if (this.#minutes.size >= 20_000) this.#forgetQuiet();
-      this.#minutes.set(key, minute = Rates.#minute());
+    if (!this.#minutes.has(key)) {
+      if (this.#minutes.size > 20_000) this.#forget();
+      this.#minutes.set(key, new Minute());
     }
-    Rates.#add(minute, second);
+    this.#minutes.get(key).add(second);
   }
 
-  /** The events of each of the last 60 seconds, the oldest first. */
   of(app, channel) {
-    return Rates.#list(this.#minutes.get(`${app}\n${channel}`));
+    return (this.#minutes.get(`${app}\n${channel}`) ?? new Minute()).list();
   }
 
   /** The events of the last whole second. */
   get now() {
-    return Rates.#list(this.#all)[58];
+    return this.#all.list()[58];
   }
 
-  static #add(minute, second) {
-    Rates.#advance(minute, second);
-    if (second > minute.last - 60) minute.seconds[second % 60] += 1;
-  }
-
-  static #advance(minute, second) {
-    if (second <= minute.last) return;
-    if (second - minute.last >= 60) minute.seconds.fill(0);
-    else for (let past = minute.last + 1; past <= second; past += 1) minute.seconds[past % 60] = 0;
-    minute.last = second;
-  }
-
-  static #list(minute) {
-    const list = new Array(60).fill(0);
-    if (minute === undefined) return list;
-    const now = Rates.#now();
-    Rates.#advance(minute, now);
-    for (let index = 0; index < 60; index += 1) list[index] = minute.seconds[(now - 59 + index) % 60];
-    return list;
-  }
-
-  #forgetQuiet() {
-    const now = Rates.#now();
-    for (const [key, minute] of this.#minutes) if (now - minute.last > 60) this.#minutes.delete(key);
-    if (this.#minutes.size >= 20_000) this.#minutes.clear();
+  /** Forgets quiet channels, or all where none is quiet: their names may be without number. */
+  #forget() {
+    for (const [key, { last }] of this.#minutes) if (thisSecond() - last > 60) this.#minutes.delete(key);
+    if (this.#minutes.size > 20_000) this.#minutes.clear();
   }
 }

@@ -1,12 +1,10 @@
-"use strict";
 // Do: replays a recording.
 
 const REPLAY_LIMIT = 64 << 20;
-
 /** Names of the connection's own events, which applications cannot send. */
-const RESERVED = /^(pusher:|pusher_internal:|pusher-cli:)/;
+const RESERVED = /^(pusher|pusher_internal|pusher-cli):/;
 
-/** The event of a line as it is sent; `null` for a line that is none, and a text that says what is wrong. */
+/** The event of a line; `null` for what is none, a text that says what is wrong, `NaN` as the time of one without. */
 function replayEvent(line) {
   let value;
   try {
@@ -14,98 +12,86 @@ function replayEvent(line) {
   } catch {
     return "not JSON";
   }
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return "not an object";
-  if (value.kind !== undefined && value.kind !== "event") return null;
-  if (typeof value.event !== "string") return "no event";
-  if (RESERVED.test(value.event)) return null;
-  if (typeof value.channel !== "string") return "no channel";
-  const time = Date.parse(value.received_at ?? value.time);
-  return { channel: value.channel, event: value.event, data: replayData(line, value.data), time };
+  const { kind = "event", event, channel, data, received_at: received, time } = value ?? {};
+  if (kind !== "event" || RESERVED.test(event)) return null;
+  if (typeof event !== "string") return "no event";
+  if (typeof channel !== "string") return "no channel";
+  return { channel, event, data: typeof data === "string" ? data : dataOfLine(line), time: Date.parse(received ?? time) };
 }
 
 /** The data as it stands in the line, so that 1.10 stays 1.10. */
-function replayData(line, data) {
-  if (typeof data === "string") return data;
-  const start = line.indexOf("{");
-  const members = JSONText.children(line, start, 0, Infinity).found;
-  const member = members.findLast(({ key }) => JSON.parse(key) === "data");
-  return member === undefined ? "null" : line.slice(member.start, member.end);
+function dataOfLine(line) {
+  const { found } = membersOfJSON(line, 0, 0, Infinity);
+  const member = found.findLast(({ name }) => JSON.parse(name) === "data");
+  return member ? line.slice(member.start, member.end) : "null";
 }
 
 function readRecording(text) {
   const events = [];
-  const wrong = new Map();
+  const wrong = {};
   let others = 0;
-  for (const line of text.split(/\r?\n/)) {
+  for (const line of text.split("\n")) {
     if (line.trim() === "") continue;
     const event = replayEvent(line);
     if (event === null) others += 1;
-    else if (typeof event === "string") wrong.set(event, (wrong.get(event) ?? 0) + 1);
+    else if (typeof event === "string") wrong[event] = (wrong[event] ?? 0) + 1;
     else events.push(event);
   }
-  return { events, wrong, others };
-}
-
-function describeRecording({ events, wrong, others }) {
-  const parts = [`${count(events.length, "event")} to send`];
-  const bad = [...wrong.values()].reduce((sum, number) => sum + number, 0);
-  const reasons = [...wrong].map(([reason, number]) => `${number} ${reason}`).join(", ");
-  if (bad > 0) parts.push(`${count(bad, "line")} cannot be sent: ${reasons}`);
-  if (others > 0) parts.push(`${count(others, "line")} left out: about the connection, not an event`);
-  return parts.join("; ") + ".";
+  const reasons = Object.entries(wrong).map(([reason, number]) => `; ${count(number, "line")} cannot be sent: ${reason}`);
+  const rest = others > 0 ? `; ${count(others, "line")} left out: about the connection, not an event` : "";
+  return { events, words: `${count(events.length, "event")} to send${reasons.join("")}${rest}.` };
 }
 
 class ReplayForm {
-  #recording = readRecording("");
+  #events = [];
+  /** Ends the run, where there is one. */
   #stop = null;
 
   constructor() {
-    byId("replay-lines").addEventListener("input", (event) => this.#read(event.target.value));
-    byId("replay-file").addEventListener("change", (event) => this.#readFile(event.target.files[0]));
-    byId("replay-stop").addEventListener("click", () => this.#stop?.());
+    on("replay-lines", "input", ({ target }) => this.#read(target.value));
+    on("replay-file", "change", ({ target }) => reporting("replay-result", async () => {
+      const [file] = target.files;
+      if (file?.size > REPLAY_LIMIT) throw new Error(`The file has more than ${bytes(REPLAY_LIMIT)}.`);
+      $("replay-lines").value = "";
+      this.#read(file ? await file.text() : "");
+      return "";
+    }));
+    on("replay-stop", "click", () => this.#stop?.());
     onSubmit("replay", "replay-result", () => this.#run());
   }
 
   #read(text) {
-    this.#recording = readRecording(text);
-    setText(byId("replay-count"), describeRecording(this.#recording));
-  }
-
-  async #readFile(file) {
-    if (file === undefined) return;
-    if (file.size > REPLAY_LIMIT) return report(byId("replay-result"), `The file has more than ${bytes(REPLAY_LIMIT)}.`, true);
-    byId("replay-lines").value = "";
-    this.#read(await file.text());
+    const { events, words } = readRecording(text);
+    this.#events = events;
+    setText($("replay-count"), words);
   }
 
   async #run() {
-    if (this.#stop !== null) return "A replay is running.";
-    const { events } = this.#recording;
+    const events = this.#events;
     if (events.length === 0) throw new Error("There is no event to send: paste lines, or choose a file.");
-    const factor = byId("replay-once").checked ? Infinity : Number(byId("replay-factor").value);
-    const app = byId("replay-app").value;
     const tally = { sent: 0, failed: 0, reason: "", isStopped: false };
     const stopped = new Promise((resolve) => {
       this.#stop = () => resolve(tally.isStopped = true);
     });
-    byId("replay-start").disabled = !(byId("replay-stop").disabled = false);
-    try {
-      await ReplayForm.#play(events, factor, app, tally, stopped);
-    } finally {
-      this.#stop = null;
-      byId("replay-start").disabled = !(byId("replay-stop").disabled = true);
-    }
-    const ending = `${tally.isStopped ? "Stopped: sent" : "Sent"} ${count(tally.sent, "event")} of ${numbers.format(events.length)}.`;
+    $("replay-start").disabled = true;
+    $("replay-stop").disabled = false;
+    await ReplayForm.#play(events, tally, stopped);
+    this.#stop = null;
+    $("replay-start").disabled = false;
+    $("replay-stop").disabled = true;
+    const ending = `${tally.isStopped ? "Stopped: sent" : "Sent"} ${count(tally.sent, "event")} of ${grouped(events.length)}.`;
     if (tally.failed > 0) throw new Error(`${ending} ${count(tally.failed, "event")} failed: ${tally.reason}`);
     return ending;
   }
 
   /** An event without a time follows the one before it at once. */
-  static async #play(events, factor, app, tally, stopped) {
+  static async #play(events, tally, stopped) {
+    const app = $("replay-app").value;
+    const factor = $("replay-once").checked ? Infinity : Number($("replay-factor").value);
     const begin = performance.now();
-    const first = events.find(({ time }) => !Number.isNaN(time))?.time;
+    const first = events.find(({ time }) => time)?.time;
     for (const { time, ...event } of events) {
-      const wait = Number.isNaN(time) ? 0 : begin + (time - first) / factor - performance.now();
+      const wait = begin + (time - first) / factor - performance.now();
       if (wait > 0) await ReplayForm.#sleep(wait, stopped);
       if (tally.isStopped) return;
       try {
@@ -115,7 +101,8 @@ class ReplayForm {
         tally.failed += 1;
         tally.reason = error.message;
       }
-      ReplayForm.#progress(tally, events.length);
+      $("replay-progress").value = (tally.sent + tally.failed) / events.length;
+      report("replay-result", `${grouped(tally.sent + tally.failed)} of ${grouped(events.length)}`);
     }
   }
 
@@ -125,12 +112,5 @@ class ReplayForm {
       timer = setTimeout(resolve, Math.min(wait, 2 ** 31 - 1));
     });
     return Promise.race([over, stopped]).finally(() => clearTimeout(timer));
-  }
-
-  static #progress({ sent, failed }, total) {
-    const bar = byId("replay-progress");
-    bar.max = total;
-    bar.value = sent + failed;
-    report(byId("replay-result"), `${numbers.format(sent + failed)} of ${numbers.format(total)}`);
   }
 }

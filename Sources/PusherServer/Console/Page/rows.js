@@ -1,85 +1,53 @@
-"use strict";
 // What a line of the list says of an entry.
 
 /** A line has no room for more. */
-const LINE_LENGTH = 300;
+const LINE = 300;
+const words = (...parts) => parts.filter((part) => part !== undefined && part !== null && part !== "").join("  ");
 
-function words(...parts) {
-  return parts.filter((part) => part !== undefined && part !== null && part !== "").join("  ");
-}
-
-/** The clock time of a stamp, as it stands there. */
-function clockTime(time) {
-  return typeof time === "string" ? time.slice(11, 23) : "";
-}
-
-const summaries = {
-  event: (entry) => ({
-    what: entry.event,
-    text: words(entry.source === "client" ? `from ${entry.socket_id}` : undefined, recipients(entry), cutData(entry.data)),
-  }),
-  member: (entry) => ({
-    what: entry.action, text: words(entry.user_id, entry.user_info && cutData(JSON.stringify(entry.user_info))),
-  }),
-  channel: (entry) => ({ what: entry.action, text: "" }),
-  connection: (entry) => ({ what: entry.action, text: words(entry.socket_id, entry.address, entry.code, entry.reason) }),
-  subscription: (entry) => ({ what: entry.action, text: words(entry.socket_id, entry.user_id, entry.reason) }),
-  user: (entry) => ({ what: entry.action, text: words(entry.user_id, entry.socket_id, entry.reason) }),
-  webhook: (entry) => ({
-    what: words(entry.event, entry.action),
-    text: words(entry.url, entry.status, entry.reason, entry.retry_in && `again in ${entry.retry_in} s`),
-  }),
-  request: (entry) => ({ what: words(entry.method, entry.path), text: words(entry.status, entry.reason) }),
-  error: (entry) => ({ what: entry.action ?? "error", text: words(entry.socket_id, entry.reason) }),
-  dropped: (entry) => ({ what: `${numbers.format(entry.count)} left out`, text: entry.reason }),
+/** The cells "what" and "details" by kind. */
+const CELLS = {
+  event: (e) => [e.event, words(e.source === "client" ? `from ${e.socket_id}` : "", e.recipients >= 0 ? `→${e.recipients}` : "", e.data && cut(e.data, LINE))],
+  member: (e) => [e.action, words(e.user_id, e.user_info && JSON.stringify(e.user_info))],
+  channel: (e) => [e.action],
+  connection: (e) => [e.action, words(e.socket_id, e.address, e.code, e.reason)],
+  subscription: (e) => [e.action, words(e.socket_id, e.user_id, e.reason)],
+  user: (e) => [e.action, words(e.user_id, e.socket_id, e.reason)],
+  webhook: (e) => [words(e.event, e.action), words(e.url, e.status, e.reason, e.retry_in && `again in ${e.retry_in} s`)],
+  request: (e) => [words(e.method, e.path), words(e.status, e.reason)],
+  error: (e) => [e.action, words(e.socket_id, e.reason)],
+  dropped: (e) => [`${grouped(e.count)} left out`, e.reason],
 };
 
-function cutData(data) {
-  return typeof data === "string" ? cut(data, LINE_LENGTH) : undefined;
-}
-
-function recipients(entry) {
-  return typeof entry.recipients === "number" ? `→${entry.recipients}` : undefined;
-}
-
-/** A line of the list: its cells are made once and take the text of one entry after another. */
+/** A line of the list: its cells are made once and take one entry after another. */
 class Row {
-  #entry = null;
-
-  constructor() {
-    const cell = (name) => make("span", { role: "gridcell", class: name });
-    this.element = make("div", { role: "row", class: "row" });
-    this.cells = { time: cell("time"), kind: cell("kind"), channel: cell("foreign"), what: cell("foreign"), text: cell("foreign") };
-    this.element.append(...Object.values(this.cells));
-  }
+  #entry;
+  #cells = ["time", "kind", "foreign", "foreign", "foreign"].map((name) => make("span", { role: "gridcell", class: name }));
+  element = make("div", { role: "row", class: "row" }, ...this.#cells);
 
   place(index, top, isSelected) {
+    const { element } = this;
     if (this.index !== index) {
-      this.index = index;
-      this.element.id = `row-${index}`;
-      this.element.dataset.index = index;
-      this.element.setAttribute("aria-rowindex", index + 2);
+      this.index = element.dataset.index = index;
+      element.id = `row-${index}`;
+      element.ariaRowIndex = index + 2;
     }
-    this.element.style.transform = `translateY(${top}px)`;
-    if (this.isSelected !== isSelected) {
-      this.isSelected = isSelected;
-      this.element.setAttribute("aria-selected", isSelected);
-    }
+    element.style.transform = `translateY(${top}px)`;
+    element.ariaSelected = isSelected;
   }
 
   fill(entry) {
     if (this.#entry === entry) return;
     this.#entry = entry;
-    const { what, text } = summaries[entry.kind](entry);
-    const problem = isProblem(entry);
-    setText(this.cells.time, clockTime(entry.time));
-    setText(this.cells.kind, (problem ? "⚠ " : "") + entry.kind);
-    show(this.cells.channel, cut(String(entry.channel ?? ""), LINE_LENGTH));
-    show(this.cells.what, cut(String(what ?? ""), LINE_LENGTH));
-    show(this.cells.text, cut(text ?? "", LINE_LENGTH));
+    const isBad = isProblem(entry);
+    const [time, kind, ...rest] = this.#cells;
+    setText(time, String(entry.time).slice(11, 23));
+    setText(kind, (isBad ? "⚠ " : "") + entry.kind);
+    [entry.channel, ...CELLS[entry.kind](entry), ""].slice(0, 3).forEach((text, index) => {
+      const short = cut(String(text ?? ""), LINE);
+      show(rest[index], short);
+      rest[index].title = index < 2 ? visible(short) : "";
+    });
     this.element.dataset.kind = entry.kind;
-    this.element.classList.toggle("bad", problem);
-    this.cells.channel.title = visible(cut(String(entry.channel ?? ""), LINE_LENGTH));
-    this.cells.what.title = visible(cut(String(what ?? ""), LINE_LENGTH));
+    this.element.classList.toggle("bad", isBad);
   }
 }

@@ -1,69 +1,49 @@
-"use strict";
 // Do: sends an event.
-
-/** Says whether data is JSON, and if not, where it is wrong. */
-function describeJSON(text) {
-  const problem = JSONText.problem(text);
-  if (problem === null) return "is JSON";
-  return `is not JSON: sent as text (${JSONText.place(text, problem.offset)}: ${problem.reason})`;
-}
 
 class SendForm {
   /** @param known `channels()` and `events()` give the names that were seen */
   constructor(known) {
-    this.known = known;
-    const data = byId("send-data");
-    data.addEventListener("input", () => this.#check());
-    byId("send-channel").addEventListener("focus", () => fillNames("known-channels", known.channels()));
-    byId("check-channel").addEventListener("focus", () => fillNames("known-channels", known.channels()));
-    byId("send-event").addEventListener("focus", () => fillNames("known-events", known.events()));
-    onSubmit("send", "send-result", () => this.#send());
+    on("send-data", "input", () => this.#check());
+    for (const id of ["send-channel", "check-channel"]) on(id, "focus", () => offer("known-channels", known.channels()));
+    on("send-event", "focus", () => offer("known-events", known.events()));
+    onSubmit("send", "send-result", async () => {
+      const socket = $("send-socket").value.trim();
+      const body = { ...valuesOf("send", ["app", "channel", "event", "data"]), ...(socket && { socket_id: socket }) };
+      const { recipients } = await call("trigger", body);
+      return recipients >= 0 ? `Sent to ${count(recipients, "recipient")}.` : "Sent.";
+    });
     this.#check();
   }
 
   /** Takes an entry over, to be sent again. */
   fill(entry) {
-    for (const name of ["app", "channel", "event", "data"]) byId(`send-${name}`).value = entry[name] ?? "";
-    byId("send-socket").value = "";
-    report(byId("send-result"), "");
+    for (const name of ["app", "channel", "event", "data"]) $(`send-${name}`).value = entry[name] ?? "";
+    $("send-socket").value = "";
+    report("send-result", "");
     this.#check();
-    byId("send-go").focus();
+    $("send-go").focus();
   }
 
   #check() {
-    setText(byId("send-json"), describeJSON(byId("send-data").value));
-  }
-
-  async #send() {
-    const body = valuesOf("send", ["app", "channel", "event", "data"]);
-    const socket = byId("send-socket").value.trim();
-    if (socket !== "") body.socket_id = socket;
-    const { recipients } = await call("trigger", body);
-    return typeof recipients === "number" ? `Sent to ${count(recipients, "recipient")}.` : "Sent.";
+    const problem = problemOfJSON($("send-data").value);
+    setText($("send-json"), problem ? `is not JSON: sent as text (${problem})` : "is JSON");
   }
 }
 
-function fillNames(id, names) {
-  // A choice cannot mark what is hidden in a name, so names with that are typed or pasted.
-  byId(id).replaceChildren(...names.filter((name) => !HIDDEN.test(name)).map((name) => {
-    const option = document.createElement("option");
-    option.value = name;
-    return option;
-  }));
+/** Fills a list of completions. A choice cannot mark what is hidden in a name, so names with that are left out. */
+function offer(id, names) {
+  $(id).replaceChildren(...names.filter((name) => !HIDDEN.test(name)).map((name) => new Option(name, name)));
 }
 
-function valuesOf(form, names) {
-  return Object.fromEntries(names.map((name) => [name, byId(`${form}-${name.replace("_", "-")}`).value]));
+/** The values of a form's fields; the optional ones are left out where they are empty. */
+function valuesOf(form, names, optional = []) {
+  const fields = [...names, ...optional].map((name) => [name, $(`${form}-${name.replace("_", "-")}`).value]);
+  return Object.fromEntries(fields.filter(([name, value]) => value !== "" || !optional.includes(name)));
 }
 
-/** Runs an action when a form is submitted; its words, or those of its failure, stand in the result. */
 function onSubmit(form, result, action) {
-  byId(form).addEventListener("submit", async (event) => {
+  on(form, "submit", (event) => {
     event.preventDefault();
-    try {
-      report(byId(result), await action());
-    } catch (error) {
-      report(byId(result), error.message, true);
-    }
+    reporting(result, action);
   });
 }

@@ -1,15 +1,12 @@
-"use strict";
 // Lists that are asked for each second and keep focus, selection and scroll.
 
 /** Rows by key: those that stay are the same elements in the same place, so that only what differs changes. */
 class KeyedRows {
   #rows = new Map();
 
-  /** @param build makes the element of a key; `fill(element, item)` brings it up to date */
-  constructor(body, build, fill) {
-    this.body = body;
-    this.build = build;
-    this.fill = fill;
+  /** @param build makes the element of an item; `fill(element, item)` brings it up to date */
+  constructor(id, build, fill = () => {}) {
+    Object.assign(this, { body: $(id), build, fill });
   }
 
   update(items, keyOf) {
@@ -21,9 +18,8 @@ class KeyedRows {
     }
     let place = this.body.firstElementChild;
     for (const item of items) {
-      const key = keyOf(item);
-      const row = this.#rows.get(key) ?? this.build(item);
-      this.#rows.set(key, row);
+      const row = this.#rows.get(keyOf(item)) ?? this.build(item);
+      this.#rows.set(keyOf(item), row);
       this.fill(row, item);
       if (row === place) place = place.nextElementSibling;
       else this.body.insertBefore(row, place);
@@ -32,47 +28,44 @@ class KeyedRows {
 }
 
 /** A button that asks once more, in its own place, before it acts. */
-function askingButton(label, question, action, attributes) {
+function askingButton(label, question, name, value, action) {
   const box = make("span", { class: "asking" });
-  const back = (takesFocus) => {
+  const back = () => {
     box.replaceChildren(first);
-    if (takesFocus) first.focus();
+    first.focus();
   };
   const first = makeButton(label, () => {
-    const yes = makeButton(label, () => {
-      back(true);
-      action();
-    }, { "data-confirm": "yes", class: "danger" });
-    const no = makeButton("Keep", () => back(true), { "data-confirm": "no" });
-    box.replaceChildren(foreign("span", question), " ", yes, " ", no);
+    const act = () => {
+      back();
+      action(value);
+    };
+    const no = makeButton("Keep", back, { "data-confirm": "no" });
+    box.replaceChildren(foreign("span", question), makeButton(label, act, { "data-confirm": "yes", "class": "bad" }), no);
     no.focus();
-  }, attributes);
+  });
+  first.dataset[name] = value;
   box.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || box.contains(first)) return;
     event.stopPropagation();
-    back(true);
+    back();
   });
   box.append(first);
   return box;
 }
 
-const SVG = "http://www.w3.org/2000/svg";
-
-/** A line of the last minute's events a second; its numbers stand in words too. */
+/** A line of the last minute's events a second; its most is told in words too. */
 function sparkline() {
-  const svg = document.createElementNS(SVG, "svg");
+  const make = (tag) => document.createElementNS("http://www.w3.org/2000/svg", tag);
+  const svg = make("svg");
   svg.setAttribute("viewBox", "0 0 118 20");
-  svg.setAttribute("class", "spark");
-  svg.setAttribute("role", "img");
-  svg.append(document.createElementNS(SVG, "polyline"));
+  svg.role = "img";
+  svg.append(make("polyline"));
   return svg;
 }
 
 function drawSparkline(svg, seconds) {
-  const most = Math.max(1, ...seconds);
-  const points = seconds.map((number, index) => `${index * 2},${(19 - 18 * number / most).toFixed(1)}`).join(" ");
-  if (svg.dataset.points === points) return;
-  svg.dataset.points = points;
-  svg.firstElementChild.setAttribute("points", points);
-  svg.setAttribute("aria-label", `at most ${count(Math.max(...seconds), "event")} a second`);
+  const most = Math.max(...seconds);
+  const points = seconds.map((number, index) => `${index * 2},${(19 - 18 * number / (most || 1)).toFixed(1)}`);
+  svg.firstElementChild.setAttribute("points", points.join(" "));
+  svg.ariaLabel = `at most ${count(most, "event")} a second`;
 }

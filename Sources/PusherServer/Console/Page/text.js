@@ -1,89 +1,88 @@
-"use strict";
 // Foreign text on the page: it becomes text nodes and nothing else.
 
-/** Controls, format characters such as bidirectional overrides, lone surrogates and blanks without a width. */
+/** Controls, formats such as bidirectional overrides, lone surrogates, and blanks without a width. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\u034f\u115f\u1160\u17b4\u17b5\u2028\u2029\u3164\uffa0]/u;
-const HIDDEN_EACH = new RegExp(HIDDEN.source, "gu");
-const numbers = new Intl.NumberFormat("en");
-const byId = (id) => document.getElementById(id);
+const EACH_HIDDEN = new RegExp(HIDDEN.source, "gu");
+const $ = (id) => document.getElementById(id);
+const on = (id, type, action) => $(id).addEventListener(type, action);
+const grouped = (number) => Number(number).toLocaleString("en");
 
 function escapeOf(character) {
   const code = character.codePointAt(0);
   if (code < 0x20) return String.fromCodePoint(0x2400 + code);
-  if (code === 0x7f) return "\u2421";
-  const digits = code.toString(16);
-  return code > 0xffff ? `\\u{${digits}}` : `\\u${digits.padStart(4, "0")}`;
+  return code === 0x7f ? "\u2421" : code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, "0")}`;
 }
 
-/** The text with what cannot be seen made visible, for places that take no marks, such as a title. */
-function visible(text) {
-  return HIDDEN.test(text) ? text.replace(HIDDEN_EACH, escapeOf) : text;
-}
+/** For places that take no marks, such as a title. */
+const visible = (text) => text.replace(EACH_HIDDEN, escapeOf);
 
 /** At most so many UTF-16 units, not cut inside a pair. */
 function cut(text, most) {
   if (text.length <= most) return text;
-  const last = text.charCodeAt(most - 1);
-  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? most - 1 : most) + "…";
+  return text.slice(0, /[\ud800-\udbff]/.test(text[most - 1]) ? most - 1 : most) + "…";
 }
 
 /** Puts foreign text into an element; what cannot be seen becomes a marked escape. */
 function show(element, text, keepsLines = false) {
   if (!HIDDEN.test(text)) {
-    element.textContent = text;
+    if (element.textContent !== text) element.textContent = text;
     return element;
   }
   const parts = [];
   let start = 0;
-  for (const match of text.matchAll(HIDDEN_EACH)) {
-    const isLayout = keepsLines && (match[0] === "\n" || match[0] === "\t");
-    if (isLayout) continue;
-    parts.push(text.slice(start, match.index), make("span", { class: "escape" }, escapeOf(match[0])));
-    start = match.index + match[0].length;
+  for (const { 0: character, index } of text.matchAll(EACH_HIDDEN)) {
+    if (keepsLines && (character === "\n" || character === "\t")) continue;
+    parts.push(text.slice(start, index), make("span", { class: "escape" }, escapeOf(character)));
+    start = index + character.length;
   }
-  parts.push(text.slice(start));
-  element.replaceChildren(...parts);
+  element.replaceChildren(...parts, text.slice(start));
   return element;
 }
 
-/** An element of our own: names of attributes and children are never foreign. */
+/** An element of our own: attributes that can be foreign are set as properties. */
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  for (const name in attributes) element.setAttribute(name, attributes[name]);
   element.append(...children);
   return element;
 }
 
-function makeButton(label, action, attributes = {}) {
+function makeButton(label, action, attributes) {
   const button = make("button", { type: "button", ...attributes }, label);
   button.addEventListener("click", action);
   return button;
 }
 
-/** Foreign text in an element of its own, whole in the title, which does not mix its direction with its neighbours'. */
-function foreign(tag, text, attributes = {}) {
+/** Foreign text in an element that does not mix its direction with its neighbours'; whole in the title. */
+function foreign(tag, text, attributes) {
   const element = show(make(tag, attributes), cut(text, 2000));
   element.classList.add("foreign");
   element.title = visible(cut(text, 2000));
   return element;
 }
 
-/** Sets text only where it differs, so that selection and screen readers are left alone. */
+/** Only where it differs, so that selection and screen readers are left alone. */
 function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-function count(number, word) {
-  return `${numbers.format(number)} ${word}${number === 1 ? "" : "s"}`;
-}
+const count = (number, word) => `${grouped(number)} ${word}${number === 1 ? "" : "s"}`;
 
 function bytes(number) {
   if (number < 1024) return `${number} B`;
-  return number < 1048576 ? `${(number / 1024).toFixed(1)} KiB` : `${(number / 1048576).toFixed(1)} MiB`;
+  return number < 1 << 20 ? `${(number / 1024).toFixed(1)} KiB` : `${(number / (1 << 20)).toFixed(1)} MiB`;
 }
 
-/** Shows what came of an action: in words, with a sign, and with colour last. */
-function report(element, text, isBad = false) {
-  element.classList.toggle("bad", isBad);
-  show(element, (isBad ? "⚠ " : "") + text);
+/** Says what came of an action, with a sign where it failed. */
+function report(id, text, isBad = false) {
+  $(id).classList.toggle("bad", isBad);
+  show($(id), (isBad ? "⚠ " : "") + text);
+}
+
+async function reporting(id, action) {
+  try {
+    report(id, await action());
+  } catch (error) {
+    report(id, error.message, true);
+  }
 }
