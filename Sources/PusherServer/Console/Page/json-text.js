@@ -109,7 +109,8 @@ function scanJSON(text, start, member = () => {}) {
 function problemOfJSON(text) {
   try {
     const rest = text.slice(scanJSON(text, 0));
-    if (/[^ \t\r\n]/.test(rest)) throw new JSONFailure(text, text.length - rest.trimStart().length, "something follows the end of the value");
+    const offset = text.length - rest.trimStart().length;
+    if (/[^ \t\r\n]/.test(rest)) throw new JSONFailure(text, offset, "something follows the end of the value");
   } catch (failure) {
     if (failure instanceof JSONFailure) return failure.message;
     throw failure;

@@ -6,7 +6,8 @@ const words = (...parts) => parts.filter((part) => part !== undefined && part !=
 
 /** The cells "what" and "details" by kind. */
 const CELLS = {
-  event: (e) => [e.event, words(e.source === "client" ? `from ${e.socket_id}` : "", e.recipients >= 0 ? `→${e.recipients}` : "", e.data && cut(e.data, LINE))],
+  event: (e) => [e.event, words(
+    e.source === "client" ? `from ${e.socket_id}` : "", e.recipients >= 0 ? `→${e.recipients}` : "", e.data && cut(e.data, LINE))],
   member: (e) => [e.action, words(e.user_id, e.user_info && JSON.stringify(e.user_info))],
   channel: (e) => [e.action],
   connection: (e) => [e.action, words(e.socket_id, e.address, e.code, e.reason)],
