@@ -112,6 +112,8 @@ struct QueueDocumentationTests {
       "DelayedNotices.limit": DelayedNotices.limit, "RefusalReport.limit": RefusalReport.limit,
       "WebhookReceiver.connectionLimit": WebhookReceiver.connectionLimit,
       "MonitoringEndpoint.connectionLimit": MonitoringEndpoint.connectionLimit,
+      "ConsoleFeed.queueLimit": ConsoleFeed.queueLimit,
+      "ConsoleFeed.readerLimit": ConsoleFeed.readerLimit,
       "WebhookReceiver.bodyLimit": WebhookReceiver.bodyLimit,
       "HTTPHeadLimits.bytes": heads.bytes, "HTTPHeadLimits.headers": heads.headers,
       "WebSocketLimits.message": sockets.message,
