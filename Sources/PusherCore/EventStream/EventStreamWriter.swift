@@ -16,6 +16,11 @@ package enum EventStreamWriter {
   ) {
     if let id { output.append("id: \(id)\n") }
     output.append("event: \(event)\ndata: ")
+    defer { output.append("\n\n") }
+    // JSON is one line, whatever it holds.
+    guard data.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D }) else {
+      return output.append(data)
+    }
     var hasReturn = false
     for byte in data.utf8 {
       let isLineFeed = byte == 0x0A
@@ -23,7 +28,6 @@ package enum EventStreamWriter {
       if isLineFeed, hasReturn { continue }
       if isLineFeed || byte == 0x0D { output.append("\ndata: ") } else { output.append(byte) }
     }
-    output.append("\n\n")
   }
 
   /// Appends a comment, which readers drop: it shows that the connection lives.

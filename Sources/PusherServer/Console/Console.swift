@@ -56,6 +56,12 @@ final class Console {
     if hasMore { host.loop.wakeUp.signal() }
   }
 
+  /// The server serves other apps from now on.
+  func appsChanged() {
+    for stream in streams where options.recording == nil { stream.greet(hello) }
+    if !streams.isEmpty { host.loop.wakeUp.signal() }
+  }
+
   private var hello: JSONValue {
     [
       "version": .string(options.version), "started": .string(started),

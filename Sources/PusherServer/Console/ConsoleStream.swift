@@ -16,6 +16,8 @@ final class ConsoleStream: ConnectionSocket {
   weak var carrier: ServerConnection?
   private let source: any ConsoleSource
   private(set) var isFinished = false
+  /// Whether the greeting waits to be sent.
+  private var hasGreeting = false
   private var nextComment: Instant
   private var onEnd: (ConsoleStream) -> Void
 
@@ -35,7 +37,13 @@ final class ConsoleStream: ConnectionSocket {
       "HTTP/1.1 200 OK\r\nContent-Type: \(EventStreamWriter.contentType)\r\n"
         + "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
         + "X-Accel-Buffering: no\r\nConnection: close\r\n\r\n")
+    greet(hello)
+  }
+
+  /// Tells what the server is.
+  func greet(_ hello: JSONValue) {
     EventStreamWriter.write(event: "hello", data: JSONWriter.text(hello), to: output)
+    hasGreeting = true
   }
 
   /// When to show that it lives.
@@ -46,7 +54,8 @@ final class ConsoleStream: ConnectionSocket {
     guard !isFinished, let carrier else { return false }
     let before = output.count
     if !source.fill(output, upTo: Self.outputLimit) { finish() }
-    guard output.count > before || isFinished else { return false }
+    guard output.count > before || hasGreeting || isFinished else { return false }
+    hasGreeting = false
     nextComment = now.advanced(by: Self.heartbeat)
     carrier.flush(at: now)
     return !isFinished && output.isEmpty && source.hasMore

@@ -16,6 +16,7 @@ extension Server {
     let now = loop.now
     let gone = applications.renew(apps.setups) { place(for: $0, in: apps) }
     renewWebhooks()
+    console?.appsChanged()
     for session in clients {
       session.renewLimits()
       if gone.contains(where: { $0 === session.hub }) {

@@ -80,6 +80,24 @@ struct ServeConsoleTests {
     #expect(entry.contains(#""recipients":1"#))
   }
 
+  @Test func `a reader is told of apps that come while it looks on`() throws {
+    let file = TemporaryFolder.shared.file("apps")
+    func write(_ ids: String...) throws {
+      let apps = ids.map { #"{"id":"\#($0)","key":"key-\#($0)","secret":"s"}"# }
+      try "[\(apps.joined(separator: ","))]".write(
+        toFile: file, atomically: true, encoding: .utf8)
+    }
+    try write("one")
+    let server = try LocalServer(options: ["--console", "--apps", file])
+    let stream = try PusherCLI.start([
+      "sse", "http://127.0.0.1:\(server.port)/console/events?token=\(try address(server).token)",
+    ])
+    #expect(!(try stream.outputLine(containing: #""hello""#).contains("key-two")))
+    try write("one", "two")
+    server.signal(SIGHUP)
+    #expect(try stream.outputLine(containing: #""hello""#).contains("key-two"))
+  }
+
   @Test(arguments: [["--threads", "2"], []])
   func `sockets of all threads are listed, and each can be ended`(options: [String]) throws {
     let server = try LocalServer(options: ["--console"] + options)
