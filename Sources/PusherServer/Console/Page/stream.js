@@ -51,6 +51,8 @@ class EventStream {
       if (done) return;
       this.#take(decoder.decode(value, { stream: true }));
       this.handlers.batch();
+      // The server keeps the answer open, since a page whose stream ends comes for it again.
+      if (this.#hasEnded) return reader.cancel();
       if (performance.now() - start < SLICE) continue;
       await nextTurn();
       start = performance.now();
