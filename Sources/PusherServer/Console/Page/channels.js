@@ -70,7 +70,7 @@ class OpenedChannel {
     const { cached } = answer;
     if (JSON.stringify(cached) === this.#cached) return;
     this.#cached = JSON.stringify(cached);
-    $("channel-cached").replaceChildren(...(cached ? [foreign("strong", cached.event), dataView(cached.data)] : ["none"]));
+    $("channel-cached").replaceChildren(...(cached ? [dataView(cached.data)] : ["none"]));
   }
 }
 
