@@ -103,6 +103,7 @@ class Console {
   }
 
   #take(entry, size) {
+    tame(entry);
     if (this.#isResuming) {
       if (entry.n <= this.#lastNumber) return;
       this.#isResuming = false;

@@ -8,6 +8,17 @@ const KINDS = ["event", "member", "channel", "connection", "subscription", "user
 const isProblem = ({ kind, status, action }) =>
   kind === "error" || kind === "dropped" || status >= 400 || ["refused", "failed", "dropped"].includes(action);
 
+const NUMBERS = ["n", "recipients", "code", "status", "retry_in", "count"];
+
+/** A recording may hold anything: what is not of its type becomes text, so that nothing that shows entries need ask. */
+function tame(entry) {
+  for (const name in entry) {
+    const value = entry[name];
+    const isSound = typeof value === "string" || name === "user_info" || typeof value === "number" && NUMBERS.includes(name);
+    if (!isSound) entry[name] = JSON.stringify(value);
+  }
+}
+
 /** Entries by a number of the page's own, which counts up from 0 and is not the server's. */
 class EntryStore {
   first = 0;
