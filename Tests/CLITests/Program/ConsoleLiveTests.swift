@@ -1,0 +1,155 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite(
+  "The console's page: what happens", .serialized, .sharesBrowser,
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+struct ConsoleLiveTests {
+  // MARK: Lines
+
+  @Test func `each kind of thing that happens becomes a line`() throws {
+    let receiver = try ConsoleWebhooks()
+    try ConsoleSite.visit("--webhook", receiver.url) { site, view in
+      let member = try site.program(
+        ["subscribe"], "presence-room", "private-chat", "-L", "--stdin", "--sign-in",
+        "--user-id", "ada", input: .pipe)
+      _ = try member.lines(5)
+      try view.wait(line: "user", "", "signed_in", "ada")
+      try view.wait(line: "connection", "", "opened")
+      try view.wait(line: "subscription", "presence-room", "subscribed", "ada")
+      try view.wait(line: "channel", "presence-room", "occupied")
+      try view.wait(line: "member", "presence-room", "added", "ada")
+      try view.wait(line: "webhook", "", "channel_occupied  sent", "200")
+
+      member.write(
+        Array(#"{"event":"client-typing","channel":"private-chat","data":{"n":1}}"#.utf8 + [10]))
+      try view.wait(line: "event", "private-chat", "client-typing", #"→0  {"n":1}"#)
+      try site.trigger("private-chat", "price", #"{"eur":1.10}"#)
+      try view.wait(line: "event", "private-chat", "price", #"→1  {"eur":1.10}"#)
+
+      let refused = try site.server.trigger("news", "e", "1", secret: "wrong")
+      #expect(refused.ending != .exited(0))
+      try view.wait(line: "⚠ request", "", "POST  /apps/17/events", "401")
+      let stranger = try PusherCLI.start(
+        ["subscribe"] + site.server.address + ["private-secret"],
+        environment: LocalServer.environment("wrong"))
+      #expect(try stranger.wait() != .exited(0))
+      try view.wait(line: "⚠ subscription", "private-secret", "refused", "signature")
+
+      member.send(SIGTERM)
+      _ = try member.wait()
+      try view.wait(line: "connection", "", "closed")
+      try view.wait(line: "member", "presence-room", "removed", "ada")
+      try view.wait(line: "channel", "presence-room", "vacated")
+    }
+  }
+
+  // MARK: Filters
+
+  /// Events of two channels and three names, among others.
+  private func fill(_ site: ConsoleSite) throws {
+    for number in 1...4 { try site.trigger("news", "price", #"{"number":\#(number)}"#) }
+    try site.trigger("sports", "price", #"{"word":"NEEDLE"}"#)
+    try site.trigger("sports", "goal")
+    #expect(try site.server.trigger("news", "e", "1", secret: "wrong").ending != .exited(0))
+  }
+
+  private func wait(_ view: ConsoleView, matches: String) throws {
+    try view.page.wait(until: "document.getElementById('matches').textContent === '\(matches)'")
+  }
+
+  @Test func `what is typed into the filters counts and shows just what matches`() throws {
+    try ConsoleSite.visit { site, view in
+      try fill(site)
+      // An event each, and the call that sent it; nobody is there whom it would change anything for.
+      let total = 13
+      try wait(view, matches: "\(total) of \(total)")
+      for (field, text, count) in [
+        ("channel", "SPORT", 2), ("event", "price", 5), ("text", "needle", 1), ("text", "401", 1),
+        ("text", "\"number\":", 4), ("text", ".*", 0), ("channel", "news", 4),
+      ] {
+        try view.page.type(text, into: "#filter-\(field)", replacing: true)
+        try wait(view, matches: "\(count) of \(total)")
+        #expect(try view.lines().count == count)
+        try view.page.type("", into: "#filter-\(field)", replacing: true)
+        try wait(view, matches: "\(total) of \(total)")
+      }
+      try view.page.type("price", into: "#filter-event")
+      try view.page.type("news", into: "#filter-channel")
+      try wait(view, matches: "4 of \(total)")
+      try view.page.type("", into: "#filter-event", replacing: true)
+      try view.page.type("", into: "#filter-channel", replacing: true)
+      for (kind, count) in [("event", 6), ("request", 13)] {
+        try view.page.click("[data-kind=\(kind)]")
+        try wait(view, matches: "\(count) of \(total)")
+      }
+      #expect(
+        try view.page.evaluate("document.querySelector('[data-kind=event] .number').textContent")
+          == "6")
+      #expect(Set(try view.lines().map { $0[1] }) == ["event", "request", "⚠ request"])
+    }
+  }
+
+  // MARK: Pause and clear
+
+  @Test func `a pause loses nothing, and clear empties the list`() throws {
+    try ConsoleSite.visit { site, view in
+      try site.trigger("news", "first")
+      try view.wait(line: "event", "news", "first")
+      try view.page.click("[data-kind=event]")
+      try view.page.wait(until: "\(ConsoleView.lines).length === 1")
+      try view.page.click("#pause")
+      try view.page.wait(until: "document.getElementById('pause').textContent === 'Go on (0)'")
+      for number in 1...3 { try site.trigger("news", "later-\(number)") }
+      // Each call is an entry too.
+      try view.wait("pause", shows: "Go on (6)")
+      #expect(try view.lines().filter { $0[3].contains("later") } == [])
+      #expect(try view.page.evaluate("document.getElementById('pause').ariaPressed") == "true")
+      // A key does the same.
+      try view.page.click("#list")
+      try view.page.press("p")
+      try view.wait(line: "event", "news", "later-3")
+      #expect(try view.lines().map { $0[3] }.suffix(3) == ["later-1", "later-2", "later-3"])
+      #expect(try view.text("pause") == "Pause")
+      try view.page.click("#clear")
+      try view.page.wait(
+        until: "document.querySelectorAll('#rows .row:not([hidden])').length === 0")
+      try view.wait("matches", shows: "0 of 0")
+      try view.wait("empty", shows: "No events yet")
+      try site.trigger("news", "after")
+      try view.wait(line: "event", "news", "after")
+      #expect(try view.lines().count == 1)
+    }
+  }
+
+  // MARK: Who may see it
+
+  @Test(arguments: ["", "?token=", "?token=0f7f4d0b43c0b16f4b5cf0a1e5a4c7d2"])
+  func `without the token of the run there is no page`(query: String) throws {
+    let site = try ConsoleSite()
+    let page = try SuiteBrowser.current().page()
+    try page.open(site.url + query)
+    #expect(try page.evaluate("document.body.innerText").text?.contains("needs the token") == true)
+    #expect(try page.evaluate("document.scripts.length") == 0)
+    let answer = try PusherCLI.tool([
+      "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", site.url + query,
+    ])
+    #expect(answer.outputText == "403")
+  }
+
+  @Test func `a server that comes back has another token, and the page says so`() throws {
+    let lost = ["Failed to load resource", "net::ERR"]
+    let site = try ConsoleSite()
+    let view = try ConsoleView(site)
+    try site.server.stop()
+    try view.wait(state: "lost")
+    try view.wait("state-text", shows: "lost, trying again in")
+    let again = try ConsoleSite(port: site.server.port)
+    try view.wait(state: "refused")
+    try view.wait("state-text", shows: "open the address that the server printed")
+    try view.demandSound(except: lost)
+    let other = try ConsoleView(again)
+    try other.demandSound()
+  }
+}

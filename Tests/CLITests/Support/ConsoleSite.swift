@@ -1,0 +1,161 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// A running `pusher-cli serve --console`.
+final class ConsoleSite {
+  let server: LocalServer
+  /// What the server printed for the browser, with the token.
+  let address: String
+  let token: String
+
+  init(_ options: [String] = [], port: String = "0") throws {
+    server = try LocalServer(options: ["--console"] + options, port: port)
+    let line = try server.errorLine(containing: "console at http://")
+    let start = try #require(line.range(of: "http://")?.lowerBound)
+    address = String(line[start...])
+    token = try #require(address.components(separatedBy: "token=").last)
+  }
+
+  /// Host and port, as in URLs.
+  var place: String { "127.0.0.1:\(server.port)" }
+  var url: String { "http://\(place)/console" }
+
+  /// What the secret is told to programs by.
+  static let environment = LocalServer.environment("local-secret")
+
+  /// Starts the program with this server's address behind its name and the first words.
+  func program(
+    _ words: [String], _ options: String..., input: ChildProgram.Input = .nothing
+  ) throws -> ChildProgram {
+    try PusherCLI.start(
+      words + server.address + options, environment: Self.environment, input: input)
+  }
+
+  /// Sends an event as an app does.
+  func trigger(_ channel: String, _ event: String, _ data: String = "{}") throws {
+    let result = try server.trigger(channel, event, data)
+    guard result.ending == .exited(0) else { throw Unexpected(result.errorText) }
+  }
+
+  /// Asks the console as a program does; answers status and body.
+  func ask(_ path: String, _ order: JSONValue? = nil) throws -> (status: Int, body: JSONValue) {
+    var words = [
+      "curl", "-s", "-w", "\n%{http_code}", "-H", "Authorization: Bearer \(token)", url + path,
+    ]
+    if let order { words += ["--data-raw", order.jsonText] }
+    let parts = try PusherCLI.tool(words).outputText.components(separatedBy: "\n")
+    let status = try #require(parts.last.flatMap { Int($0) })
+    return (status, (try? JSONParser.parse(parts[0])) ?? nil)
+  }
+
+  /// Opens the console on a page of its own, lets a test use it, and demands that it was sound at the end.
+  ///
+  /// - Parameter complaints: What the page may complain of, as part of the words.
+  static func visit(
+    _ options: String..., complaints: [String] = [],
+    place: SourceLocation = #_sourceLocation, _ body: (ConsoleSite, ConsoleView) throws -> Void
+  ) throws {
+    let site = try ConsoleSite(options)
+    let view = try ConsoleView(site)
+    do {
+      try body(site, view)
+    } catch {
+      Issue.record("\(error); \(view.page.state)", sourceLocation: place)
+    }
+    try view.demandSound(except: complaints, place: place)
+  }
+}
+
+/// The console on a page of the suite's browser.
+struct ConsoleView {
+  let page: BrowserPage
+  let site: ConsoleSite
+
+  /// Opens the console, and waits until it shows what happens.
+  init(_ site: ConsoleSite, state: String = "connected") throws {
+    self.site = site
+    page = try SuiteBrowser.current().page()
+    try page.setViewport(width: 1280, height: 800)
+    try page.open(site.address)
+    try wait(state: state)
+  }
+
+  func wait(state: String) throws {
+    try page.wait(until: "document.querySelector('#state').dataset.state === '\(state)'")
+  }
+
+  /// Demands that the page had no error, no dialog, nothing refused, and asked nobody but its server; closes it.
+  func demandSound(except allowed: [String] = [], place: SourceLocation = #_sourceLocation) throws {
+    let log = try page.log
+    let complaints = log.complaints.filter { complaint in
+      !allowed.contains { complaint.contains($0) }
+    }
+    #expect(complaints == [], sourceLocation: place)
+    #expect(log.requests(outside: site.place) == [], sourceLocation: place)
+    #expect(log.windows == 0, sourceLocation: place)
+    _ = try? page.call("Page.close")
+  }
+
+  // MARK: What stands there
+
+  /// The text of an element.
+  func text(_ id: String) throws -> String {
+    try page.evaluate("document.getElementById('\(id)').textContent").text ?? ""
+  }
+
+  /// Waits until an element's text holds a part.
+  func wait(_ id: String, shows part: String) throws {
+    try page.wait(
+      until:
+        "document.getElementById('\(id)').textContent.includes(\(JSONValue.string(part).jsonText))")
+  }
+
+  /// Lines of the list that stand in the document, as arrays of their cells.
+  static let lines = """
+    [...document.querySelectorAll("#rows .row:not([hidden])")]
+      .sort((a, b) => a.dataset.index - b.dataset.index)
+      .map((row) => [...row.children].map((cell) => cell.textContent))
+    """
+
+  /// The cells of the lines that are seen: time, kind, channel, what, details.
+  func lines() throws -> [[String]] {
+    try page.evaluate(Self.lines).elements?.map { $0.elements?.compactMap(\.text) ?? [] } ?? []
+  }
+
+  /// Waits for a line: its kind, channel and what are these, and its details hold a part.
+  func wait(line kind: String, _ channel: String, _ what: String, _ details: String = "") throws {
+    let wanted: JSONValue = [.string(kind), .string(channel), .string(what)]
+    try page.wait(
+      until: """
+        \(Self.lines).some((cells) => JSON.stringify(cells.slice(1, 4)) === JSON.stringify(\(wanted.jsonText))
+          && cells[4].includes(\(JSONValue.string(details).jsonText)))
+        """)
+  }
+
+  /// Opens the details of the first line whose text holds a part.
+  func open(line part: String) throws {
+    let found = """
+      [...document.querySelectorAll("#rows .row:not([hidden])")]
+        .find((row) => row.textContent.includes(\(JSONValue.string(part).jsonText)))
+      """
+    try page.wait(until: found)
+    let id = try #require(try page.evaluate("\(found).id").text)
+    try page.click("#\(id)")
+    try page.wait(until: "!document.getElementById('detail').hidden")
+  }
+
+  /// Goes to a view: `live`, `where`, `do` or `check`.
+  func choose(_ view: String) throws {
+    try page.click("#tab-\(view)")
+    try page.wait(until: "!document.getElementById('\(view)').hidden")
+  }
+
+  /// What a button of the page puts on the clipboard.
+  func copied(by id: String) throws -> String {
+    try page.evaluate("navigator.clipboard.writeText('nothing')")
+    try page.click("#\(id)")
+    try wait("detail-result", shows: "Copied.")
+    return try page.clipboard()
+  }
+}

@@ -1,0 +1,20 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// A receiver of webhooks that takes those with a right signature and prints their events.
+struct ConsoleWebhooks {
+  let program: ChildProgram
+  let url: String
+
+  init() throws {
+    let file = TemporaryFolder.shared.file("webhook-port")
+    program = try PusherCLI.start(
+      ["webhook", "listen", "--listen", "127.0.0.1:0", "--port-file", file],
+      environment: ConsoleSite.environment)
+    url = "http://127.0.0.1:\(try program.port(in: file))/hook"
+  }
+
+  /// The next event of a webhook whose signature was right.
+  func line() throws -> String { try program.line() }
+}
