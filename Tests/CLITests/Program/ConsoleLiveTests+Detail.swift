@@ -81,9 +81,9 @@ extension ConsoleLiveTests {
       try page.wait(until: "!detail.hidden")
       #expect(try view.text("detail-title") == "event  text")
       #expect(try view.text("detail-data").contains("no JSON"))
-      #expect(
-        try page.evaluate("document.querySelector('[aria-selected=true].row').dataset.index") == "1"
-      )
+      // The list is drawn with the next frame.
+      try page.wait(
+        until: "document.querySelector('[aria-selected=true].row').dataset.index === '1'")
       try page.press("k")
       try view.wait("detail-title", shows: "event  tree")
       try page.click("#detail-close")

@@ -27,6 +27,9 @@ enum PusherCLI {
   static let serving = (ProcessInfo.processInfo.environment["PUSHER_CLI_TEST_SERVE"] ?? "")
     .split(separator: " ").map(String.init)
 
+  /// Whether servers meet in Redis, and so do not know how many others an event reaches.
+  static let sharesChannels = serving.contains("--redis")
+
   private static let servers = Locked(0)
 
   /// The arguments with those that every `serve` gets.
