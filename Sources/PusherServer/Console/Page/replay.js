@@ -13,8 +13,9 @@ function replayEvent(line) {
     return "not JSON";
   }
   const { kind = "event", event, channel, data, received_at: received, time } = value ?? {};
-  if (kind !== "event" || RESERVED.test(event)) return null;
+  if (kind !== "event") return null;
   if (typeof event !== "string") return "no event";
+  if (RESERVED.test(event)) return null;
   if (typeof channel !== "string") return "no channel";
   return { channel, event, data: typeof data === "string" ? data : dataOfLine(line), time: Date.parse(received ?? time) };
 }
