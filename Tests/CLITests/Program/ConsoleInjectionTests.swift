@@ -14,7 +14,7 @@ struct ConsoleInjectionTests {
     """
 
   /// What a test does between, the page runs nothing of it and makes no element of it.
-  private func demandNothingRan(_ view: ConsoleView, _ body: () throws -> Void) throws {
+  func demandNothingRan(_ view: ConsoleView, _ body: () throws -> Void) throws {
     let before = try view.page.evaluate(Self.elements)
     try body()
     #expect(try view.page.evaluate("window.__hit === undefined") == true)

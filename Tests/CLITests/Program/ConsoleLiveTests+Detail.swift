@@ -143,6 +143,8 @@ extension ConsoleLiveTests {
           #expect(try subscriber.line() == event, "\(button): \(line)")
           #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [], "\(line)")
         }
+        // The page has them all before the list is emptied for the next.
+        try page.wait(until: "\(ConsoleView.lines).length === 3")
         let copy = try JSONParser.parse(try view.copied(by: "copy-json"))
         #expect(copy["data"]?.text == data)
         try page.click("#detail-close")

@@ -140,9 +140,16 @@ struct ConsoleView {
         .find((row) => row.textContent.includes(\(JSONValue.string(part).jsonText)))
       """
     try page.wait(until: found)
-    let id = try #require(try page.evaluate("\(found).id").text)
-    try page.click("#\(id)")
-    try page.wait(until: "!document.getElementById('detail').hidden")
+    let opened = """
+      new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))).then(() =>
+        !document.getElementById("detail").hidden && document.querySelector(".row[aria-selected=true]")
+          ?.textContent.includes(\(JSONValue.string(part).jsonText)))
+      """
+    // A line that comes meanwhile moves the others up from under the mouse.
+    try waitUntil("the line with '\(part)' is opened; \(page.state)") {
+      try page.click("#\(try page.evaluate("\(found).id").text ?? "")")
+      return try page.evaluate(opened) == true
+    }
   }
 
   /// Goes to a view: `live`, `where`, `do` or `check`.

@@ -1,0 +1,66 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// What the console's page costs a browser; `make console-figures` prints it.
+@Suite(
+  "The console's page: figures", .serialized,
+  .enabled(
+    if: ProcessInfo.processInfo.environment["PUSHER_CLI_CONSOLE_FIGURES"] != nil
+      && Browser.path != nil, "make console-figures runs it"), .runsPrograms)
+struct ConsoleFigures {
+  /// Keeps the longest task from before the page's own scripts.
+  private static let watch = """
+    window.longest = 0;
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) window.longest = Math.max(window.longest, duration);
+    }).observe({ type: "longtask", buffered: true });
+    """
+
+  @Test(arguments: [100_000, 500_000, 1_000_000])
+  func `of a long recording`(count: Int) throws {
+    let file = TemporaryFolder.shared.file("run.jsonl")
+    try Self.write(count, to: file)
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let site = try ConsoleSite(["--open-recording", file])
+    let page = try DevToolsBrowser().page()
+    try page.setViewport(width: 1280, height: 800)
+    try page.call("Page.addScriptToEvaluateOnNewDocument", ["source": .string(Self.watch)])
+    let start = SystemClock.now()
+    try page.open(site.address)
+    let paint = try page.firstPaint()
+    try page.wait(
+      until: """
+        document.getElementById("state").dataset.state === "ended"
+          && document.getElementById("matches").textContent === "100,000 of 100,000"
+        """, within: .seconds(300))
+    let time = start.duration(to: SystemClock.now()).inSeconds
+    #expect(try page.log.complaints == [])
+    let longest = try page.evaluate("Math.round(window.longest)")
+    // A task that is long is seen, so that none is more than nobody looking.
+    try page.evaluate(
+      "setTimeout(() => { const end = Date.now() + 200; while (Date.now() < end); })")
+    try page.wait(until: "window.longest >= 200")
+    let size = try page.evaluate("performance.getEntriesByType('navigation')[0].decodedBodySize")
+    print(
+      """
+      console: \(count) entries in \(Int(time * 1000)) ms; heap \(try page.heapSize() >> 10) KiB; \
+      page \(size.jsonText) bytes; first paint \(Int(paint.first)) ms; longest task \(longest.jsonText) ms (0: none of 50)
+      """)
+  }
+
+  /// Writes events as `--record` does, a part at a time.
+  private static func write(_ count: Int, to file: String) throws {
+    _ = FileManager.default.createFile(atPath: file, contents: nil)
+    let handle = try #require(FileHandle(forWritingAtPath: file))
+    for start in stride(from: 1, through: count, by: 10_000) {
+      let lines = (start..<start + 10_000).map { number in
+        #"{"n":\#(number),"time":"2026-11-22T21:50:00.000Z","kind":"event","source":"api","app":"17","#
+          + #""channel":"orders-\#(number % 50)","event":"order.created","#
+          + #""data":"{\"id\":\#(number),\"total\":12.50,\"paid\":true}","recipients":3}"#
+      }
+      try handle.write(contentsOf: Data((lines.joined(separator: "\n") + "\n").utf8))
+    }
+    try handle.close()
+  }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite(
+  "The console's page: who is where", .serialized, .sharesBrowser,
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+struct ConsoleWhereTests {
+  /// The cells of a table's rows.
+  private func rows(_ id: String) -> String {
+    "[...document.getElementById('\(id)').children].map((row) => [...row.children].map((cell) => cell.textContent))"
+  }
+
+  private func wait(_ view: ConsoleView, _ id: String, _ column: Int, is texts: [String]) throws {
+    let wanted = JSONValue.array(texts.map { .string($0) }).jsonText
+    try view.page.wait(
+      until:
+        "JSON.stringify(\(rows(id)).map((cells) => cells[\(column)])) === JSON.stringify(\(wanted))"
+    )
+  }
+
+  /// A member of a presence channel who is signed in too.
+  private func member(_ user: String, _ site: ConsoleSite) throws -> ChildProgram {
+    let program = try site.program(
+      ["subscribe"], "presence-room", "news", "-L", "--sign-in", "--user-id", user,
+      "--user-info", #"{"name":"\#(user.uppercased())"}"#)
+    // The greeting, the sign-in, the user's channel and the two.
+    _ = try program.lines(5)
+    return program
+  }
+
+  // MARK: Channels
+
+  @Test func `channels are listed with their counts and rates, and opened with who is there`()
+    throws
+  {
+    try ConsoleSite.visit { site, view in
+      let members = [try member("ada", site), try member("bob", site)]
+      let reader = try site.server.subscribe(["cache-price"], "-L")
+      try site.trigger("cache-price", "price", #"{"eur":1.10}"#)
+      for _ in 1...3 { try site.trigger("news", "hello") }
+      try view.choose("where")
+      let users = ["#server-to-user-ada", "#server-to-user-bob"]
+      try wait(view, "channel-rows", 0, is: users + ["cache-price", "news", "presence-room"])
+      try wait(view, "channel-rows", 1, is: ["1", "1", "1", "2", "2"])
+      try wait(view, "channel-rows", 2, is: ["", "", "", "", "2"])
+      try wait(view, "channel-rows", 4, is: ["0", "0", "1", "3", "0"])
+      let label = "document.querySelector('#channel-rows tr:nth-child(4) svg').ariaLabel"
+      #expect(try view.page.evaluate(label).text?.hasPrefix("at most") == true)
+      try view.page.type("pres", into: "#where-filter")
+      try wait(view, "channel-rows", 0, is: ["presence-room"])
+      try view.page.click("#channel-rows button")
+      try view.page.wait(until: "document.querySelectorAll('#channel-members > li').length === 2")
+      try view.wait("channel-counts", shows: "2 subscribers, 2 users")
+      #expect(try view.text("channel-name") == "presence-room")
+      for part in ["ada", #""ADA""#, "bob", #""BOB""#] {
+        #expect(try view.text("channel-members").contains(part))
+      }
+      #expect(
+        try view.page.evaluate("document.querySelectorAll('#channel-sockets li').length") == 2)
+      #expect(try view.text("channel-cached") == "none")
+      // Who leaves goes from the list by itself.
+      members[1].send(SIGTERM)
+      try view.page.wait(until: "document.querySelectorAll('#channel-members > li').length === 1")
+      try view.page.type("cache", into: "#where-filter", replacing: true)
+      try wait(view, "channel-rows", 0, is: ["cache-price"])
+      try view.page.click("#channel-rows button")
+      try view.wait("channel-cached", shows: "1.10")
+      #expect(try view.text("where-note") == "")
+      try view.page.click("#channel-close")
+      try view.page.wait(until: "document.getElementById('channel').hidden")
+      _ = reader
+    }
+  }
+
+  // MARK: Connections
+
+  @Test func `a connection is listed, and closed for good once that is confirmed`() throws {
+    try ConsoleSite.visit { site, view in
+      let program = try site.server.subscribe(["news", "sport"], "-L")
+      let other = try site.server.subscribe(["other"], "-L")
+      try site.trigger("news", "hello")
+      _ = try program.line()
+      try view.choose("where")
+      try view.page.click("#where-connections")
+      try wait(view, "connection-rows", 4, is: ["news, sport", "other"])
+      let cells = try #require(
+        try view.page.evaluate("\(rows("connection-rows"))[0]").elements?.compactMap(\.text))
+      #expect(cells[1].hasPrefix("127.0.0.1:"))
+      #expect(cells[2].hasSuffix(" s ago"))
+      // Two subscriptions; their answers, the greeting and the event.
+      #expect(cells[5] == "2" && cells[6] == "4", "\(cells)")
+      try view.page.type("sport", into: "#where-filter")
+      try wait(view, "connection-rows", 0, is: [cells[0]])
+      let button = "#connection-rows [data-disconnect=\"\(cells[0])\"]"
+      try view.page.click(button)
+      try view.page.click("[data-confirm=no]")
+      #expect(try view.page.evaluate("document.querySelectorAll('[data-confirm]').length") == 0)
+      try view.page.click(button)
+      try view.page.wait(until: "document.querySelector('[data-confirm=yes]') !== null")
+      try view.page.click("[data-confirm=yes]")
+      let result = try program.result()
+      #expect(result.ending != .exited(0))
+      #expect(result.errorText.contains("4009"), "\(result.errorText)")
+      try view.wait("where-note", shows: "The connection is closed.")
+      try wait(view, "connection-rows", 0, is: [])
+      try view.wait("where-empty", shows: "Nothing matches the filter.")
+      try view.page.type("", into: "#where-filter", replacing: true)
+      try wait(view, "connection-rows", 4, is: ["other"])
+      _ = other
+    }
+  }
+
+  @Test func `a user is ended with all connections, and nobody else`() throws {
+    try ConsoleSite.visit { site, view in
+      let programs = [try member("ada", site), try member("ada", site)]
+      let other = try member("bob", site)
+      try view.choose("where")
+      try view.page.click("#where-connections")
+      try view.page.wait(until: "document.querySelectorAll('[data-terminate=ada]').length === 2")
+      try view.page.click("[data-terminate=ada]")
+      try view.page.click("[data-confirm=yes]")
+      for program in programs {
+        let result = try program.result()
+        #expect(result.errorText.contains("4009"), "\(result.errorText)")
+      }
+      try view.page.wait(until: "document.querySelectorAll('#connection-rows tr').length === 1")
+      #expect(try view.text("connection-rows").contains("bob"))
+      try site.trigger("news", "still")
+      // Who left the channel is told first.
+      while try !other.line().contains("still") {}
+    }
+  }
+}

@@ -1,0 +1,83 @@
+/// Questions about how a page looks, as scripts: each answers a list of what is wrong.
+enum ConsoleLook {
+  /// Elements that people can use and that nothing names.
+  static let unnamed = """
+    [...document.querySelectorAll("button, input, select, textarea, [role=tab], [role=grid], [role=img], progress, [tabindex='0']")]
+      .filter((element) => element.checkVisibility())
+      .filter((element) => {
+        const byIds = (element.getAttribute("aria-labelledby") ?? "").split(" ").filter((id) => id !== "");
+        const words = [
+          element.ariaLabel, ...byIds.map((id) => document.getElementById(id)?.textContent),
+          ...[...element.labels ?? []].map((label) => label.textContent),
+          element.matches("input, select, textarea, progress") ? "" : element.textContent,
+        ];
+        return !words.some((text) => (text ?? "").trim() !== "");
+      }).map((element) => element.outerHTML.slice(0, 200))
+    """
+
+  /// Texts whose contrast to what is behind them is less than 4.5 to 1 (WCAG 2.2, section 1.4.3).
+  static let faint = """
+    (() => {
+      const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+      const parse = (color) => {
+        canvas.clearRect(0, 0, 1, 1);
+        canvas.fillStyle = color;
+        canvas.fillRect(0, 0, 1, 1);
+        const [red, green, blue, alpha] = canvas.getImageData(0, 0, 1, 1).data;
+        return [red, green, blue, alpha / 255];
+      };
+      const over = (top, below) => top.slice(0, 3).map((part, index) => part * top[3] + below[index] * (1 - top[3]));
+      const light = (color) => color.slice(0, 3).map((part) => part / 255)
+        .map((part) => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
+      const behind = (element) => {
+        const layers = [];
+        for (let at = element; at !== null; at = at.parentElement) {
+          layers.push(parse(getComputedStyle(at).backgroundColor));
+          if (layers.at(-1)[3] === 1) break;
+        }
+        return layers.reverse().reduce((below, top) => over(top, below), parse(getComputedStyle(document.body).backgroundColor));
+      };
+      const hasText = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== "");
+      const wrong = [];
+      let seen = 0;
+      for (const element of document.querySelectorAll("body *")) {
+        if (!(hasText(element) || element.matches("input, textarea, select")) || !element.checkVisibility()) continue;
+        if (element.matches("script, style, noscript, :disabled, option")) continue;
+        seen += 1;
+        const back = behind(element);
+        for (const part of element.placeholder ? [null, "::placeholder"] : [null]) {
+          const front = over(parse(getComputedStyle(element, part).color), back);
+          const [more, less] = [light(front), light(back)].sort((a, b) => b - a);
+          const contrast = (more + 0.05) / (less + 0.05);
+          if (contrast < 4.5) wrong.push(`${contrast.toFixed(2)}${part ?? ""}: ${element.outerHTML.slice(0, 120)}`);
+        }
+      }
+      return seen < 10 ? ["only " + seen + " texts were seen"] : wrong;
+    })()
+    """
+
+  /// How the element with the focus differs from what it looks like without.
+  static let focusLook = """
+    (() => {
+      const look = (element) => {
+        const { outlineStyle, outlineWidth, outlineColor, boxShadow } = getComputedStyle(element);
+        return outlineStyle === "none" ? boxShadow : outlineStyle + outlineWidth + outlineColor + boxShadow;
+      };
+      const element = document.activeElement;
+      if (element === document.body) return ["", true];
+      const focused = look(element);
+      element.blur();
+      const plain = look(element);
+      element.focus();
+      return [element.id || element.outerHTML.slice(0, 100), focused !== plain];
+    })()
+    """
+
+  /// What stands out of the window to the side.
+  static let wide = """
+    document.documentElement.scrollWidth <= innerWidth && document.body.scrollWidth <= innerWidth ? []
+      : [...document.querySelectorAll("body *")].filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
+        .map((element) => element.outerHTML.slice(0, 120))
+    """
+}
