@@ -16,7 +16,7 @@ FISHDIR  = $(SHAREDIR)/fish/vendor_completions.d
 export SWIFT
 
 .DEFAULT_GOAL := build
-.PHONY: demo build docs man examples recipes test test-threads test-redis lint format conformance bench soak faults fuzz tsan asan install uninstall deb dist packagecheck \
+.PHONY: demo build docs man examples recipes test test-threads test-redis lint format conformance bench console-figures screenshots soak faults fuzz tsan asan install uninstall deb dist packagecheck \
   traits clean help
 
 demo: ## install what a build needs, build, and show live events from a local server
@@ -61,6 +61,12 @@ conformance: ## run the Autobahn test suite against the WebSocket client
 
 bench: ## measure speed and memory against a floor and two Python clients
 	@scripts/bench.sh
+
+console-figures: ## measure what the console's page costs a browser, with up to a million entries
+	@scripts/console-figures.sh
+
+screenshots: ## take pictures of the console, and renew those of docs/images
+	@scripts/screenshots.sh
 
 soak: ## break and make connections for MINUTES (5); descriptors and memory must stay flat
 	@scripts/soak.sh

@@ -1,0 +1,10 @@
+#!/bin/sh
+# Runs one suite of the tests that open a page, bounded in time: scripts/browser-suite.sh SUITE
+set -eu
+cd "$(dirname "$0")/.."
+
+swift=${SWIFT:-swift}
+"$swift" build --build-tests </dev/null
+set -- "$swift" test --skip-build --disable-xctest --filter "$1"
+command -v timeout >/dev/null 2>&1 && set -- timeout 900 "$@"
+"$@" </dev/null

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Takes pictures of each view of the console, in three sizes, light and dark, and renews the two of docs/images.
+#
+#   PUSHER_CLI_SCREENSHOTS=FOLDER   where all pictures are put (.build/screenshots)
+set -eu
+cd "$(dirname "$0")/.."
+
+PUSHER_CLI_SCREENSHOTS=${PUSHER_CLI_SCREENSHOTS:-$PWD/.build/screenshots}
+export PUSHER_CLI_SCREENSHOTS
+
+scripts/install-packages.sh test browser
+scripts/browser-suite.sh ConsoleLookTests
+mkdir -p docs/images
+for scheme in light dark; do
+  python3 scripts/smaller-png.py "$PUSHER_CLI_SCREENSHOTS/live-1280-$scheme.png" "docs/images/console-$scheme.png"
+done
+printf 'screenshots: %s\n' "$PUSHER_CLI_SCREENSHOTS"
