@@ -47,7 +47,7 @@ struct ConsoleWhereTests {
       try wait(view, "channel-rows", 4, is: ["0", "0", "1", "3", "0"])
       let label = "document.querySelector('#channel-rows tr:nth-child(4) svg').ariaLabel"
       #expect(try view.page.evaluate(label).text?.hasPrefix("at most") == true)
-      try view.page.type("pres", into: "#where-filter")
+      try view.page.type("presence-r", into: "#where-filter")
       try wait(view, "channel-rows", 0, is: ["presence-room"])
       try view.page.click("#channel-rows button")
       try view.page.wait(until: "document.querySelectorAll('#channel-members > li').length === 2")
