@@ -17,7 +17,7 @@ def chunks(data):
         place += 12 + length
 
 
-def paeth(left, up, corner):
+def nearest(left, up, corner):
     guess = left + up - corner
     return min((left, up, corner), key=lambda value: abs(guess - value))
 
@@ -34,7 +34,7 @@ def rows(data, width, height, size):
             corner = before[place - size] if place >= size else 0
             up = before[place]
             added = {1: left, 2: up, 3: (left + up) // 2}.get(kind)
-            row[place] = (row[place] + (paeth(left, up, corner) if added is None else added)) & 0xFF
+            row[place] = (row[place] + (nearest(left, up, corner) if added is None else added)) & 0xFF
         yield row
         before = row
 
