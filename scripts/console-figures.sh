@@ -5,4 +5,10 @@ set -eu
 cd "$(dirname "$0")/.."
 
 scripts/install-packages.sh test browser
-PUSHER_CLI_CONSOLE_FIGURES=1 scripts/browser-suite.sh ConsoleFigures | grep '^console: \|issue\|failed after'
+log=$(mktemp "${TMPDIR:-/tmp}/console-figures.XXXXXX")
+trap 'rm -f "$log"' EXIT
+status=0
+PUSHER_CLI_CONSOLE_FIGURES=1 scripts/browser-suite.sh ConsoleFigures >"$log" 2>&1 || status=$?
+if [ "$status" -eq 0 ] && grep '^console: ' "$log"; then exit 0; fi
+tail -n 40 "$log" >&2
+exit 1
