@@ -34,13 +34,26 @@ public struct SubscriptionSignature: Sendable {
   /// (`SOCKET:CHANNEL:DATA`).
   public func authorize(socketID: String, channel: String, channelData: String? = nil) -> PusherAuth
   {
-    let text = "\(socketID):\(channel)" + (channelData.map { ":\($0)" } ?? "")
+    let text = Self.stringToSign(
+      socketID: socketID, channel: channel, channelData: channelData)
     return PusherAuth(auth: sign(text), channelData: channelData)
   }
 
   /// The token for a user's sign-in (`SOCKET::user::DATA`).
   public func signIn(socketID: String, userData: String) -> String {
-    sign("\(socketID)::user::\(userData)")
+    sign(Self.stringToSign(socketID: socketID, userData: userData))
+  }
+
+  /// The text that is signed for a subscription.
+  package static func stringToSign(
+    socketID: String, channel: String, channelData: String?
+  ) -> String {
+    "\(socketID):\(channel)" + (channelData.map { ":\($0)" } ?? "")
+  }
+
+  /// The text that is signed for a sign-in.
+  package static func stringToSign(socketID: String, userData: String) -> String {
+    "\(socketID)::user::\(userData)"
   }
 
   private func sign(_ text: String) -> String {

@@ -10,16 +10,7 @@ package struct ServedApps: Sendable {
 
   package init(
     _ applications: [Application], limits: ServerLimits, service: PusherService, dialect: Dialect,
-    group: NodeGroup
-  ) {
-    self.init(
-      applications, limits: limits, service: service, dialect: dialect, group: group, watch: nil)
-  }
-
-  /// - Parameter watch: Who looks on.
-  init(
-    _ applications: [Application], limits: ServerLimits, service: PusherService, dialect: Dialect,
-    group: NodeGroup, watch: Watch?
+    group: NodeGroup, watch: Watch? = nil
   ) {
     self.applications = applications
     setups = applications.map {

@@ -68,6 +68,12 @@ struct AuthorizationClaim {
 
   // MARK: The signature
 
+  /// The text that its signature should be of.
+  var stringToSign: String {
+    SubscriptionSignature.stringToSign(
+      socketID: socketID, channel: channel, channelData: channelData)
+  }
+
   private var named: String? {
     auth.utf8.firstIndex(of: UInt8(ascii: ":")).map { String(auth[..<$0]) }
   }

@@ -19,9 +19,12 @@ final class Console {
 
   /// Whether a request is for the console.
   private func isOwn(_ head: HTTPRequestHead) -> Bool {
-    guard head.target.begins(with: Self.path) else { return false }
-    let path = RequestTarget.path(of: head.target)
-    return path == Self.path || path.begins(with: Self.path + "/")
+    head.target.begins(with: Self.path) && Self.isOwn(RequestTarget.path(of: head.target))
+  }
+
+  /// Whether a path is the console's.
+  static func isOwn(_ path: String) -> Bool {
+    path.isSame(as: Self.path) || path.begins(with: Self.path + "/")
   }
 
   // MARK: Streams

@@ -70,7 +70,7 @@ extension ConsoleCall {
 
   /// `GET /console/faults`.
   var stagedFaults: HTTPAnswer {
-    .json(["faults": .array(host.faults.faults.map { .string($0.description) })])
+    .faults(of: host.faults)
   }
 
   /// `POST /console/faults`: adds one, or lifts all.

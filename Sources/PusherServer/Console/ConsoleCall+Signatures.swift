@@ -9,7 +9,8 @@ extension ConsoleCall {
     let socketID = try socketID(in: order)
     if let userData = order["user_data"]?.text {
       return .json([
-        "string_to_sign": .string("\(socketID)::user::\(userData)"),
+        "string_to_sign": .string(
+          SubscriptionSignature.stringToSign(socketID: socketID, userData: userData)),
         "auth": .string(app.signature.signIn(socketID: socketID, userData: userData)),
         "user_data": .string(userData),
       ])
@@ -20,7 +21,9 @@ extension ConsoleCall {
     let isEncrypted = host.applications.dialect.answers.kind(of: channel) == .encrypted
     return .json(
       .object(texts: [
-        "string_to_sign": Self.text(socketID, channel, data), "auth": auth.auth,
+        "string_to_sign": SubscriptionSignature.stringToSign(
+          socketID: socketID, channel: channel, channelData: data),
+        "auth": auth.auth,
         "channel_data": data,
         "shared_secret": isEncrypted ? app.masterKey?.sharedSecret(channel: channel) : nil,
       ]))
@@ -32,10 +35,6 @@ extension ConsoleCall {
       throw .failure(400, "socket_id is two numbers with a dot, not '\(id)'")
     }
     return id
-  }
-
-  private static func text(_ socketID: String, _ channel: String, _ data: String?) -> String {
-    "\(socketID):\(channel)" + (data.map { ":\($0)" } ?? "")
   }
 
   // MARK: What is wrong with one
@@ -52,7 +51,7 @@ extension ConsoleCall {
       kind: host.applications.dialect.answers.kind(of: claim.channel))
     return .json([
       "valid": .bool(findings.isEmpty), "findings": .array(findings.map(JSONValue.string)),
-      "string_to_sign": .string(Self.text(claim.socketID, claim.channel, claim.channelData)),
+      "string_to_sign": .string(claim.stringToSign),
     ])
   }
 }

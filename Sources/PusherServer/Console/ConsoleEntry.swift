@@ -6,7 +6,7 @@ internal import PusherCore
 enum ConsoleEntry {
   /// The entry of what a server logs; `nil` for what is not told.
   static func members(
-    of event: ServerLogEvent, app: String?, service: PusherService
+    of event: ServerLogEvent, app: String?
   ) -> [JSONValue.Member]? {
     switch event {
     case .event(let name, let channel, let data, let recipients):
@@ -25,7 +25,7 @@ enum ConsoleEntry {
         ], recipients.map { .init("recipients", .integer($0)) })
     // What the page asks for itself is no news; who may not ask is.
     case .request(_, let path, let status, _)
-    where path.begins(with: Console.path) && status != 403:
+    where Console.isOwn(path) && status != 403:
       return nil
     case .request(let method, let path, let status, let reason):
       return make(

@@ -194,7 +194,12 @@ struct FaultControl {
     return state
   }
 
-  private var state: HTTPAnswer {
+  private var state: HTTPAnswer { .faults(of: script) }
+}
+
+extension HTTPAnswer {
+  /// The faults that are staged now.
+  static func faults(of script: FaultScript) -> HTTPAnswer {
     .json(["faults": .array(script.faults.map { .string($0.description) })])
   }
 }

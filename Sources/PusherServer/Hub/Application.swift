@@ -97,7 +97,8 @@ extension Application {
       socketID: socketID, channel: channel, channelData: channelData)
     if let reason = Self.problem(
       auth, expected: expected.auth,
-      of: "\(socketID):\(channel)" + (channelData.map { ":\($0)" } ?? ""))
+      of: SubscriptionSignature.stringToSign(
+        socketID: socketID, channel: channel, channelData: channelData))
     {
       throw SubscriptionRefusal(reason: reason, cause: .unauthorized)
     }
@@ -119,7 +120,8 @@ extension Application {
     }
     let expected = signature.signIn(socketID: socketID, userData: userData)
     if let reason = Self.problem(
-      auth, expected: expected, of: "\(socketID)::user::\(userData)")
+      auth, expected: expected,
+      of: SubscriptionSignature.stringToSign(socketID: socketID, userData: userData))
     {
       throw refusal(reason)
     }

@@ -3,7 +3,7 @@ internal import Synchronization
 /// Whether somebody looks on, who is to be told what only webhooks tell otherwise.
 ///
 /// Any thread may use it.
-final class Watch: Sendable {
+package final class Watch: Sendable {
   private let count = Atomic(0)
 
   /// How many do.

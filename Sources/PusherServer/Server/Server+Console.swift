@@ -9,7 +9,7 @@ extension Server: ConsoleHost {
 
   func noteForConsole(_ event: ServerLogEvent, app: String?) {
     feed.note(
-      ConsoleEntry.members(of: event, app: app, service: options.service), on: loop.wakeUp)
+      ConsoleEntry.members(of: event, app: app), on: loop.wakeUp)
   }
 
   func noteForConsole(_ application: Application, _ notices: [WebhookNotice]) {

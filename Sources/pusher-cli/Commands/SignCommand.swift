@@ -52,14 +52,15 @@ private struct Claim {
     switch settings.subject {
     case .channel(let channel, let socketID, let data):
       token = signer.authorize(socketID: socketID, channel: channel, channelData: data).auth
-      text = "\(socketID):\(channel)" + (data.map { ":\($0)" } ?? "")
+      text = SubscriptionSignature.stringToSign(
+        socketID: socketID, channel: channel, channelData: data)
       answer = .object(texts: [
         "auth": token, "channel_data": data,
         "shared_secret": settings.encryptionKey?.sharedSecret(channel: channel),
       ])
     case .user(let socketID, let data):
       token = signer.signIn(socketID: socketID, userData: data)
-      text = "\(socketID)::user::\(data)"
+      text = SubscriptionSignature.stringToSign(socketID: socketID, userData: data)
       answer = .object(texts: ["auth": token, "user_data": data])
     case .webhook(let body), .request(_, _, let body?):
       text = body
