@@ -62,7 +62,7 @@ conformance: ## run the Autobahn test suite against the WebSocket client
 bench: ## measure speed and memory against a floor and two Python clients
 	@scripts/bench.sh
 
-console-figures: ## measure what the console's page costs a browser, with up to a million entries
+console-figures: ## measure what the console's page costs a browser, with up to a million entries and in MINUTES (1) of a thousand events a second
 	@scripts/console-figures.sh
 
 screenshots: ## take pictures of the console, and renew those of docs/images

@@ -12,7 +12,7 @@ struct APICall {
   let body: [UInt8]
   let hub: Hub
   let dialect: Dialect
-  let now: Instant
+  var now: Instant
 }
 
 // The calls that send events: `POST /apps/ID/events` and `/apps/ID/batch_events`.

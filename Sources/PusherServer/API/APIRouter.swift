@@ -50,9 +50,17 @@ package struct APIRouter {
       throw refusal
     }
     guard hub.application.isEnabled else { throw .refusal(403, "The app is disabled") }
-    let call = APICall(
+    var call = APICall(
       path: place.call, target: target, body: request.body, hub: hub, dialect: dialect, now: now)
-    try perform(call)(answer)
+    guard let whenSettled = applications.whenSettled else { return try perform(call)(answer) }
+    whenSettled { now in
+      call.now = now
+      do throws(HTTPAnswer) {
+        try perform(call)(answer)
+      } catch {
+        answer(.failure(error))
+      }
+    }
   }
 
   /// The app that a path names, and its parts after that.

@@ -18,6 +18,8 @@ package final class Applications {
   private var flush: () -> Void = {}
   /// How many sockets other nodes of this process have that its own do not know of, told how many there are here.
   var countOthers: (Int) -> Int = { _ in 0 }
+  /// Calls back, now or later, once it is known whether the nodes of other processes can be reached; `nil` without such.
+  package var whenSettled: ((@escaping (Instant) -> Void) -> Void)?
   private var random: any RandomNumberGenerator
 
   /// Apps with distinct ids and keys, on the only node of each; of two alike the first counts.

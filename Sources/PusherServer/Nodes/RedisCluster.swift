@@ -15,7 +15,7 @@
     private let log: (ServerLogEvent) -> Void
     private var hasTold = false
     private var hasSettled = false
-    private var onSettled: (() -> Void)?
+    private var waiting: [() -> Void] = []
     private var nextSign: Instant
     /// How often a node that waits for others looks for them.
     private static let gatheringPause = Duration.milliseconds(200)
@@ -98,7 +98,7 @@
     }
 
     func whenSettled(_ done: @escaping () -> Void) {
-      if hasSettled { done() } else { onSettled = done }
+      if hasSettled { done() } else { waiting.append(done) }
     }
 
     private func settleIfReady() {
@@ -107,9 +107,9 @@
 
     private func settle() {
       hasSettled = true
-      let done = onSettled
-      onSettled = nil
-      done?()
+      let due = waiting
+      waiting = []
+      for done in due { done() }
     }
 
     private func beat() {

@@ -91,7 +91,10 @@ package final class Server {
     reception.owner = self
     share.group.begin(index, loop.wakeUp)
     share.add(self)
-    if let link { link.whenSettled { share.noteSettled() } }
+    if let link {
+      applications.whenSettled = { done in link.whenSettled { done(loop.now) } }
+      link.whenSettled { share.noteSettled() }
+    }
     context.ledger.relieve = { [weak self] in self?.relieve() }
     applications.flushPortions { [weak self] in self?.flushTouched() }
     loop.beforeWait { [weak self] in self?.deliver() }

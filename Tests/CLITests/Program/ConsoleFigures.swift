@@ -49,6 +49,44 @@ struct ConsoleFigures {
       """)
   }
 
+  /// How many minutes ``of_a_thousand_events_a_second`` takes.
+  private static let minutes =
+    ProcessInfo.processInfo.environment["PUSHER_CLI_CONSOLE_MINUTES"].flatMap(Int.init) ?? 1
+
+  @Test func `of a thousand events a second`() throws {
+    let site = try ConsoleSite()
+    let page = try DevToolsBrowser().page()
+    try page.setViewport(width: 1280, height: 800)
+    try page.call("Page.addScriptToEvaluateOnNewDocument", ["source": .string(Self.watch)])
+    try page.open(site.address)
+    try page.wait(until: "document.getElementById('state').dataset.state === 'connected'")
+    let total = Self.minutes * 60_000
+    let lines =
+      #"seq \#(total) | awk '{ printf "{\"event\":\"order.created\",\"channel\":\"orders-%d\",\"data\":"#
+      + #"{\"id\":%d,\"total\":12.5,\"paid\":true}}\n", $1 % 50, $1; fflush() }'"#
+    let source = try ChildProgram(
+      "/bin/sh",
+      ["-c", lines + #" | "$0" "$@""#, PusherCLI.path, "trigger", "-", "--rate", "1000"]
+        + site.server.address,
+      environment: PusherCLI.environment.merging(ConsoleSite.environment) { $1 },
+      output: .closed)
+    for share in 1...20 {
+      // The server counts other entries too, so that the last event is beyond the total.
+      try page.wait(
+        until: "page.store.next >= \(total * share / 20)",
+        within: .seconds(60 + Self.minutes * 6))
+      let left = try page.evaluate("document.getElementById('stat-dropped').textContent")
+      print(
+        "console: \(total * share / 20) events; heap \(try page.heapSize() >> 10) KiB; left out \(left.jsonText)"
+      )
+    }
+    #expect(try source.wait(within: .seconds(60)) == .exited(0))
+    #expect(try page.log.complaints == [])
+    print(
+      "console: longest task \(try page.evaluate("Math.round(window.longest)").jsonText) ms (0: none of 50)"
+    )
+  }
+
   /// Writes events as `--record` does, a part at a time.
   private static func write(_ count: Int, to file: String) throws {
     _ = FileManager.default.createFile(atPath: file, contents: nil)

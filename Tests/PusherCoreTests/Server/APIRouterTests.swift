@@ -18,18 +18,27 @@ struct APIRouterTests {
     body: String? = nil, key: String = "278d425bdf160c739803",
     secret: String = "7ad3773142a6692b25b8", timestamp: Int64 = now, sentBody: String? = nil
   ) -> HTTPAnswer {
+    APIRouter(applications).answer(
+      request(
+        method, path, parameters, body: body, key: key, secret: secret, timestamp: timestamp,
+        sentBody: sentBody), seconds: Self.now, at: Instant(nanoseconds: 0))
+  }
+
+  private func request(
+    _ method: String, _ path: String, _ parameters: [APIRequest.Parameter] = [],
+    body: String? = nil, key: String = "278d425bdf160c739803",
+    secret: String = "7ad3773142a6692b25b8", timestamp: Int64 = now, sentBody: String? = nil
+  ) -> HTTPRequestReader.Request {
     let request = APIRequest(
       method: method, path: path, parameters: parameters, body: body.map { Array($0.utf8) })
     let signed = request.signed(key: key, secret: secret, timestamp: timestamp)
     let head = HTTPRequestHead(method: method, target: signed.target, headers: signed.headers)
     let sent = sentBody.map { Array($0.utf8) } ?? signed.body ?? []
-    return APIRouter(applications).answer(
-      HTTPRequestReader.Request(head: head, body: sent), seconds: Self.now,
-      at: Instant(nanoseconds: 0))
+    return HTTPRequestReader.Request(head: head, body: sent)
   }
 
-  private func trigger(_ body: String) -> HTTPAnswer {
-    call("POST", "/apps/3/events", body: body)
+  private func trigger(_ body: String, secret: String = "7ad3773142a6692b25b8") -> HTTPAnswer {
+    call("POST", "/apps/3/events", body: body, secret: secret)
   }
 
   private func client(_ socketID: String, _ channels: String...) -> HubClient {
@@ -64,6 +73,24 @@ struct APIRouterTests {
       client.texts() == [
         #"{"event":"foo","channel":"project-3","data":"{\"some\":\"data\"}"}"#
       ])
+  }
+
+  @Test func `a call waits until it is known whether the other nodes can be reached`() {
+    var waiting: [(Instant) -> Void] = []
+    applications.whenSettled = { waiting.append($0) }
+    let client = client("1.1", "c")
+    var answers: [Int] = []
+    for body in [#"{"name":"e","channels":["c"],"data":"1"}"#, "{"] {
+      APIRouter(applications).answer(
+        request("POST", "/apps/3/events", body: body), seconds: Self.now,
+        at: Instant(nanoseconds: 0)
+      ) { answers.append($0.status) }
+    }
+    #expect(trigger("{}", secret: "wrong").status == 401, "who may not call does not wait")
+    #expect(answers.isEmpty && client.texts().isEmpty)
+    for goOn in waiting { goOn(Instant(nanoseconds: 0)) }
+    #expect(answers == [200, 400])
+    #expect(client.texts() == [#"{"event":"e","channel":"c","data":"1"}"#])
   }
 
   @Test func `one channel may be named alone, and a socket left out`() {
