@@ -98,7 +98,7 @@ final class Console {
     if let refusal = access.refusal(request.head) {
       answer(refusal)
     } else if RequestTarget.path(of: request.head.target) == Self.path {
-      answer(page(request.head.method))
+      answer(page(request.head))
     } else {
       let call = ConsoleCall(request, host: host, isRecording: options.recording != nil, at: now)
       call.perform { answer(Self.closed($0)) }
@@ -106,9 +106,11 @@ final class Console {
     return true
   }
 
-  private func page(_ method: String) -> HTTPAnswer {
-    guard method == "GET" || method == "HEAD" else { return .refusal(method, allow: "GET, HEAD") }
-    return ConsolePage.answer
+  private func page(_ head: HTTPRequestHead) -> HTTPAnswer {
+    guard head.method == "GET" || head.method == "HEAD" else {
+      return .refusal(head.method, allow: "GET, HEAD")
+    }
+    return ContentEncoder.takesGzip(head) ? ConsolePage.compressed : ConsolePage.answer
   }
 
   /// Keeps an answer from being kept, and from being taken for anything but data.

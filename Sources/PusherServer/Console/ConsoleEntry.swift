@@ -52,7 +52,7 @@ enum ConsoleEntry {
         [
           "action": notice.kind == .memberAdded ? "added" : "removed", "app": app,
           "channel": notice.channel, "user_id": notice.userID,
-        ])
+        ], notice.userInfo.map { .init("user_info", $0) })
     case .clientEvent, .cacheMiss, .subscriptionCount: nil
     }
   }
@@ -130,14 +130,14 @@ enum ConsoleEntry {
   }
 
   private static func make(
-    _ kind: String, _ texts: KeyValuePairs<String, String?>, _ number: JSONValue.Member? = nil,
+    _ kind: String, _ texts: KeyValuePairs<String, String?>, _ other: JSONValue.Member? = nil,
     reason: String = ""
   ) -> [JSONValue.Member] {
     var members = [JSONValue.Member("kind", .string(kind))]
     for (name, text) in texts {
       if let text { members.append(.init(name, .string(text))) }
     }
-    if let number { members.append(number) }
+    if let other { members.append(other) }
     if !reason.isEmpty { members.append(.init("reason", .string(reason))) }
     return members
   }

@@ -8,6 +8,8 @@ package struct HTTPAnswer: Error, Sendable, Equatable {
   package let isJSON: Bool
   /// The media type; `nil` for that of JSON or of plain text.
   package var contentType: String?
+  /// What is sent in place of the body, where it is encoded as the headers say.
+  package var encoded: [UInt8]?
   /// The allowed methods of the path, with status 405.
   package var allow: String?
   /// Fields besides those of every answer.

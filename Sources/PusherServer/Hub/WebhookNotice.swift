@@ -24,15 +24,19 @@ package struct WebhookNotice: Sendable, Equatable {
   package let kind: Kind
   let channel: String
   let userID: String?
+  /// What the user who has come told of themselves; no webhook has it.
+  let userInfo: JSONValue?
   /// The members of this kind only.
   private let details: [JSONValue.Member]
 
   package init(
-    _ kind: Kind, _ channel: String, userID: String? = nil, details: [JSONValue.Member] = []
+    _ kind: Kind, _ channel: String, userID: String? = nil, userInfo: JSONValue? = nil,
+    details: [JSONValue.Member] = []
   ) {
     self.kind = kind
     self.channel = channel
     self.userID = userID
+    self.userInfo = userInfo
     self.details = details
   }
 

@@ -80,7 +80,7 @@ struct AppState {
     let answer = joined(name, member, at: now)
     noteCount(name, channel)
     if isNew, let member {
-      note(.init(.memberAdded, name, userID: member.userID))
+      note(.init(.memberAdded, name, userID: member.userID, userInfo: member.info))
       send(name, text.memberAdded(channel: name, member: member), except: request.socketID)
     }
     return .joined(answer)

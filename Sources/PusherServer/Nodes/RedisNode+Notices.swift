@@ -48,7 +48,9 @@
 
     func noteJoined(_ name: String, as member: Member?, isFirst: Bool, isNew: Bool) {
       if isFirst { note(.init(.channelOccupied, name)) }
-      if isNew, let member { note(.init(.memberAdded, name, userID: member.userID)) }
+      if isNew, let member {
+        note(.init(.memberAdded, name, userID: member.userID, userInfo: member.info))
+      }
     }
 
     func note(_ notice: WebhookNotice) {

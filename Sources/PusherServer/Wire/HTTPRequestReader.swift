@@ -83,7 +83,7 @@ package struct HTTPRequestReader {
 extension HTTPAnswer {
   /// Appends the answer's bytes; a HEAD request gets the head only.
   package func write(to output: ByteBuffer, keepsAlive: Bool, withoutBody: Bool = false) {
-    let length = body.utf8.count + (isJSON ? 0 : 1)
+    let length = encoded?.count ?? body.utf8.count + (isJSON ? 0 : 1)
     var lines = "HTTP/1.1 \(status) \(Self.reason(status))\r\n"
     // RFC 9110 section 8.6: an answer without content tells no length of it.
     if status != 204 {
@@ -96,6 +96,7 @@ extension HTTPAnswer {
     lines += keepsAlive ? "\r\n" : "Connection: close\r\n\r\n"
     output.append(lines)
     guard !withoutBody else { return }
+    if let encoded { return output.append(encoded) }
     output.append(body)
     if !isJSON { output.append("\n" as StaticString) }
   }

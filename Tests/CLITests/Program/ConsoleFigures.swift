@@ -41,11 +41,13 @@ struct ConsoleFigures {
     try page.evaluate(
       "setTimeout(() => { const end = Date.now() + 200; while (Date.now() < end); })")
     try page.wait(until: "window.longest >= 150")
-    let size = try page.evaluate("performance.getEntriesByType('navigation')[0].decodedBodySize")
+    let sizes = try ["encoded", "decoded"].map {
+      try page.evaluate("performance.getEntriesByType('navigation')[0].\($0)BodySize").jsonText
+    }
     print(
       """
       console: \(count) entries in \(Int(time * 1000)) ms; heap \(try page.heapSize() >> 10) KiB; \
-      page \(size.jsonText) bytes; first paint \(Int(paint.first)) ms; longest task \(longest.jsonText) ms (0: none of 50)
+      page \(sizes[0]) bytes, \(sizes[1]) decoded; first paint \(Int(paint.first)) ms; longest task \(longest.jsonText) ms (0: none of 50)
       """)
   }
 

@@ -18,13 +18,13 @@ struct ConsoleLiveTests {
     try ConsoleSite.visit("--webhook", receiver.url) { site, view in
       let member = try site.program(
         ["subscribe"], "presence-room", "private-chat", "-L", "--stdin", "--sign-in",
-        "--user-id", "ada", input: .pipe)
+        "--user-id", "ada", "--user-info", #"{"name":"Ada"}"#, input: .pipe)
       _ = try member.lines(5)
       try view.wait(line: "user", "", "signed_in", "ada")
       try view.wait(line: "connection", "", "opened")
       try view.wait(line: "subscription", "presence-room", "subscribed", "ada")
       try view.wait(line: "channel", "presence-room", "occupied")
-      try view.wait(line: "member", "presence-room", "added", "ada")
+      try view.wait(line: "member", "presence-room", "added", #"ada  {"name":"Ada"}"#)
       try view.wait(line: "webhook", "", "channel_occupied  sent", "200")
 
       member.write(

@@ -37,6 +37,24 @@ struct ServeConsoleTests {
     #expect(!result.errorText.contains(tokens[0]), "\(result.errorText)")
   }
 
+  @Test func `the page goes as gzip to those who take it, and has less than sixty kilobytes then`()
+    throws
+  {
+    let server = try LocalServer(options: ["--console"])
+    let url = try address(server).url
+    let page = { (options: String...) in
+      try PusherCLI.tool(["curl", "-sS", url] + options).outputText
+    }
+    let plain = try page("-i").lowercased()
+    #expect(plain.contains("vary: accept-encoding"))
+    #expect(!plain.contains("content-encoding"))
+    let body = try page()
+    #expect(body.contains("</script>"))
+    #expect(try page("--compressed") == body)
+    let size = try page("--compressed", "-o", "/dev/null", "-w", "%{size_download}")
+    #expect(try #require(Int(size)) < 60_000)
+  }
+
   @Test func `a terminal has the console without being asked, unless it is told not to`() throws {
     func shown(_ options: [String]) throws -> String {
       let terminal = try PseudoTerminal()

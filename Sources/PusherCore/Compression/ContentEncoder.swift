@@ -1,0 +1,53 @@
+internal import CSystemZlib
+
+/// Encodes a whole HTTP body in a content coding.
+///
+/// Source: RFC 9110 section 8.4.1.3, RFC 1952.
+package enum ContentEncoder {
+  /// Added to the bits of the window, it asks zlib for the gzip form.
+  private static let gzipForm: Int32 = 16
+  /// zlib's own default: 128 KiB of tables.
+  private static let memoryLevel: Int32 = 8
+
+  /// The body as gzip, as small as zlib makes it; for bodies that are sent often.
+  package static func gzip(_ body: [UInt8]) -> [UInt8] {
+    var body = body
+    var stream = unsafe z_stream()
+    let begun = unsafe pusher_deflateInit2(
+      &stream, Z_BEST_COMPRESSION, MAX_WBITS + gzipForm, memoryLevel)
+    precondition(begun == Z_OK, "zlib found no memory")
+    defer { unsafe deflateEnd(&stream) }
+    let bound = unsafe Int(deflateBound(&stream, UInt(body.count)))
+    return unsafe [UInt8](unsafeUninitializedCapacity: bound) { output, count in
+      unsafe body.withUnsafeMutableBufferPointer { input in
+        unsafe (stream.next_in, stream.avail_in) = (input.baseAddress, UInt32(input.count))
+        unsafe (stream.next_out, stream.avail_out) = (output.baseAddress, UInt32(output.count))
+        let result = unsafe deflate(&stream, Z_FINISH)
+        precondition(result == Z_STREAM_END, "zlib's own bound was too small")
+      }
+      count = unsafe bound - Int(stream.avail_out)
+    }
+  }
+
+  /// Whether a request takes an answer as gzip; one that says nothing of codings gets none.
+  ///
+  /// Source: RFC 9110 section 12.5.3.
+  package static func takesGzip(_ request: HTTPRequestHead) -> Bool {
+    var others = false
+    for choice in request.headers.tokens("Accept-Encoding") {
+      let parts = choice.split(separator: ";", maxSplits: 1).map { ASCII.trimmed($0) }
+      let isWanted = parts.count == 1 || !isZero(parts[1])
+      switch parts.first {
+      case "gzip", "x-gzip": return isWanted
+      case "*": others = isWanted
+      default: break
+      }
+    }
+    return others
+  }
+
+  /// Whether a weight says "not acceptable": `q=0`, with up to three zeros behind the point.
+  private static func isZero(_ weight: String) -> Bool {
+    ["q=0", "q=0.", "q=0.0", "q=0.00", "q=0.000"].contains { weight.isSame(as: $0) }
+  }
+}
