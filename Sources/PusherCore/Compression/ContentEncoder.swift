@@ -28,26 +28,4 @@ package enum ContentEncoder {
       count = unsafe bound - Int(stream.avail_out)
     }
   }
-
-  /// Whether a request takes an answer as gzip; one that says nothing of codings gets none.
-  ///
-  /// Source: RFC 9110 section 12.5.3.
-  package static func takesGzip(_ request: HTTPRequestHead) -> Bool {
-    var others = false
-    for choice in request.headers.tokens("Accept-Encoding") {
-      let parts = choice.split(separator: ";", maxSplits: 1).map { ASCII.trimmed($0) }
-      let isWanted = parts.count == 1 || !isZero(parts[1])
-      switch parts.first {
-      case "gzip", "x-gzip": return isWanted
-      case "*": others = isWanted
-      default: break
-      }
-    }
-    return others
-  }
-
-  /// Whether a weight says "not acceptable": `q=0`, with up to three zeros behind the point.
-  private static func isZero(_ weight: String) -> Bool {
-    ["q=0", "q=0.", "q=0.0", "q=0.00", "q=0.000"].contains { weight.isSame(as: $0) }
-  }
 }

@@ -110,7 +110,7 @@ final class Console {
     guard head.method == "GET" || head.method == "HEAD" else {
       return .refusal(head.method, allow: "GET, HEAD")
     }
-    return ContentEncoder.takesGzip(head) ? ConsolePage.compressed : ConsolePage.answer
+    return head.takesGzip ? ConsolePage.compressed : ConsolePage.answer
   }
 
   /// Keeps an answer from being kept, and from being taken for anything but data.
