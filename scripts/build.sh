@@ -20,14 +20,18 @@ fi
 # Exclusive access is checked by the tests, whose build has the checks (docs/decisions/0015).
 # The program is the same bytes wherever it is built: without debugging information, which names the folder, and without
 # the compiler's hashes of its own work, which hold the folder's name. It looks for no library beside itself.
+# Without the library of regular expressions, which every source else imports unasked, it is a tenth smaller: code that
+# uses one of its searches, such as firstRange(of:), does not compile here. ByteSearch.swift has ours.
 set -- build -c release --product pusher-cli -Xswiftc -enforce-exclusivity=unchecked -debug-info-format none \
-  --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen
+  --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen \
+  -Xswiftc -Xfrontend -Xswiftc -disable-implicit-string-processing-module-import
 # Only Linux has the Swift libraries outside the system. Runs that use no encrypted channel must not pay for
 # libsodium, nor runs without Redis for hiredis, so both are linked in where their archives are there: a description of
 # our own names the one, and the folder in which the other is found first.
 if [ "$(uname -s)" = Linux ]; then
-  # Linked without names for debuggers, the build id is that of the bytes that are left.
-  set -- "$@" --static-swift-stdlib -Xlinker --strip-all
+  # Linked without names for debuggers, the build id is that of the bytes that are left. Nobody loads code that would look
+  # for names of the program, so it offers none: each costs room, and time at each start.
+  set -- "$@" --static-swift-stdlib -Xlinker --strip-all -Xlinker --no-export-dynamic
   mkdir -p .build/static
   # The Swift libraries need a little of the C++ library, which as a library of its own costs each run a megabyte.
   archive=$(clang -print-file-name=libstdc++.a 2>/dev/null || cc -print-file-name=libstdc++.a 2>/dev/null || true)

@@ -8,6 +8,18 @@ extension StringProtocol {
     range(ofBytes: needle) != nil
   }
 
+  /// Whether these bytes, which must be few, stand anywhere in the text.
+  package func holds(_ needle: [UInt8]) -> Bool {
+    guard let first = needle.first else { return true }
+    var rest = utf8[...]
+    while let found = rest.firstIndex(of: first) {
+      rest = rest[found...]
+      if rest.starts(with: needle) { return true }
+      rest = rest.dropFirst()
+    }
+    return false
+  }
+
   /// Where the bytes of `needle`, which must be short, stand first at or after `start`.
   package func range(
     ofBytes needle: StaticString, from start: String.Index? = nil

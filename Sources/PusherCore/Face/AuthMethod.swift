@@ -118,7 +118,7 @@ extension AuthRequest {
     _ endpoint: String, path: String, _ request: AuthorizationRequest
   ) -> AuthRequest {
     var url = endpoint
-    if let mark = endpoint.firstRange(of: "://"),
+    if let mark = endpoint.range(ofBytes: "://"),
       !endpoint[mark.upperBound...].contains(where: { $0 == "/" || $0 == "?" || $0 == "#" })
     {
       url += path

@@ -46,7 +46,7 @@ package struct HTTPURL: Sendable, Equatable {
   /// URL, which is a mistake and may hold a password.
   package static func prefix(_ text: String) -> String? {
     guard text.utf8.allSatisfy({ ASCII.isVisible($0) && !"?#".utf8.contains($0) }),
-      text.firstRange(of: "://") == nil
+      text.range(ofBytes: "://") == nil
     else { return nil }
     let parts = text.utf8.reversed().drop { $0 == UInt8(ascii: "/") }
     let path = String(decoding: parts.reversed(), as: UTF8.self)

@@ -32,7 +32,7 @@ package struct Proxy: Sendable, Equatable {
   ///
   /// User and password are percent-decoded. Throws ``ProxyURLError`` with a reason that repeats no part of the text.
   package init(parsing text: String) throws(ProxyURLError) {
-    let mark = text.firstRange(of: "://")
+    let mark = text.range(ofBytes: "://")
     let scheme = mark.map { text[..<$0.lowerBound].lowercased() } ?? Kind.http.rawValue
     guard let kind = Kind(rawValue: scheme) else { throw ProxyURLError(scheme: scheme) }
     let url: HTTPURL

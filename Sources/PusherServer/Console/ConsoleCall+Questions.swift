@@ -121,13 +121,6 @@ extension ConnectionFacts {
   }
 }
 
-extension String {
-  /// Whether these bytes stand anywhere in the text.
-  fileprivate func holds(_ wanted: [UInt8]) -> Bool {
-    wanted.isEmpty || Array(utf8).firstRange(of: wanted) != nil
-  }
-}
-
 extension HTTPAnswer {
   /// 503: what connects the nodes is not there.
   fileprivate static let unavailableToConsole = HTTPAnswer.failure(

@@ -95,17 +95,16 @@ enum ConsolePage {
     let file: String
 
     init?(_ line: Substring) {
-      let bytes = Array(line.utf8)
-      let forms = [
+      let forms: [(String, StaticString, StaticString)] = [
         ("style", #"<link rel="stylesheet" href=""#, #"">"#),
         ("script", #"<script src=""#, #""></script>"#),
       ]
       for (element, beginning, end) in forms {
-        guard let start = bytes.firstRange(of: Array(beginning.utf8))?.upperBound,
-          let stop = bytes[start...].firstRange(of: Array(end.utf8))?.lowerBound
+        guard let start = line.range(ofBytes: beginning)?.upperBound,
+          let stop = line.range(ofBytes: end, from: start)?.lowerBound
         else { continue }
         self.element = element
-        file = String(decoding: bytes[start..<stop], as: UTF8.self)
+        file = String(line[start..<stop])
         return
       }
       return nil

@@ -1,3 +1,5 @@
+internal import PusherCore
+
 extension CompletionScript {
   static var zshLines: [String] {
     var lines = [zshHead]
@@ -103,6 +105,6 @@ extension CompletionScript {
   }
 
   private static func quoted(_ text: String) -> String {
-    "'" + text.replacing("'", with: "'\\''") + "'"
+    "'" + text.pieces(separatedBy: "'").joined(separator: "'\\''") + "'"
   }
 }

@@ -21,7 +21,7 @@ struct RequestSigning {
   }
 
   private static func decoded(_ text: Substring) -> String {
-    PercentEncoding.decode(String(text.replacing("+", with: " "))) ?? String(text)
+    PercentEncoding.decodeForm(Array(text.utf8)[...]) ?? String(text)
   }
 
   /// The signed target, with the text under the signature.

@@ -170,7 +170,7 @@ extension CredentialSource {
     func setting(_ value: Substring) -> Setting {
       Setting(origin: url.origin, value: String(value))
     }
-    guard let schemeEnd = text.firstRange(of: "://") else { return nil }
+    guard let schemeEnd = text.range(ofBytes: "://") else { return nil }
     let afterScheme = text[schemeEnd.upperBound...]
     let authorityEnd = afterScheme.firstIndex(of: "/") ?? afterScheme.endIndex
     let authority = afterScheme[..<authorityEnd]
