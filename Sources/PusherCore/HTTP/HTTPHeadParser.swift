@@ -110,10 +110,8 @@ package struct HTTPHeadParser: Sendable {
   ) throws(HTTPError) -> Int? {
     let bytes = buffer.view
     let end = min(bytes.count, limits.bytes)
-    while scanned < end {
-      let index = scanned
-      scanned += 1
-      guard bytes[index] == 0x0A else { continue }
+    while let index = Self.index(of: 0x0A, in: bytes[0..<end], from: scanned) {
+      scanned = index + 1
       let hasReturn = index > 0 && bytes[index - 1] == 0x0D
       guard hasReturn || !isStrict else { throw .bareLineFeed }
       let lineEnd = hasReturn ? index - 1 : index
@@ -121,6 +119,7 @@ package struct HTTPHeadParser: Sendable {
       scanned = 0
       return index + 1
     }
+    scanned = end
     guard bytes.count < limits.bytes else { throw .headTooLarge(limit: limits.bytes) }
     return nil
   }
@@ -178,9 +177,10 @@ package struct HTTPHeadParser: Sendable {
 
   private static func index(of byte: UInt8, in bytes: ByteView, from start: Int) -> Int? {
     var index = start
+    // Inside the view at each step, so its own check can be left out.
     while index < bytes.count {
-      if bytes[index] == byte { return index }
-      index += 1
+      if unsafe bytes.base[index] == byte { return index }
+      index &+= 1
     }
     return nil
   }

@@ -100,23 +100,28 @@ package struct HTTPURL: Sendable, Equatable {
   ) throws(HTTPError) -> (host: String, port: Int?) {
     let host: Substring
     let rest: Substring
-    if text.first == "[" {
-      guard let close = text.firstIndex(of: "]") else { throw .invalidURL("a bracket is open") }
-      host = text[..<close].dropFirst()
-      rest = text[close...].dropFirst()
-      guard host.contains(":"), host.utf8.allSatisfy(isAddressByte) else {
+    let bytes = text.utf8
+    if bytes.first == UInt8(ascii: "[") {
+      guard let close = bytes.firstIndex(of: UInt8(ascii: "]")) else {
+        throw .invalidURL("a bracket is open")
+      }
+      host = Substring(bytes[..<close].dropFirst())
+      rest = Substring(bytes[close...].dropFirst())
+      guard host.utf8.contains(UInt8(ascii: ":")), host.utf8.allSatisfy(isAddressByte) else {
         throw .invalidURL("the brackets hold no IPv6 address")
       }
     } else {
-      host = text.prefix { $0 != ":" }
+      host = text[..<(bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex)]
       rest = text[host.endIndex...]
       guard !host.isEmpty, host.utf8.allSatisfy(isNameByte) else {
         throw .invalidURL("the host name is missing or has a character that no host name has")
       }
     }
     guard !rest.isEmpty else { return (host.lowercased(), nil) }
-    guard rest.first == ":" else { throw .invalidURL("the host is followed by no port or path") }
-    let digits = rest.dropFirst()
+    guard rest.utf8.first == UInt8(ascii: ":") else {
+      throw .invalidURL("the host is followed by no port or path")
+    }
+    let digits = Substring(rest.utf8.dropFirst())
     guard !digits.isEmpty else { return (host.lowercased(), nil) }
     guard digits.utf8.count <= 5, digits.utf8.allSatisfy({ $0 &- 0x30 < 10 }),
       let port = Int(digits), (1...65_535).contains(port)

@@ -44,7 +44,9 @@ package enum PercentEncoding {
   }
 
   private static func decode(_ text: ArraySlice<UInt8>, blank: UInt8?) -> String? {
-    guard text.contains(where: { $0 == UInt8(ascii: "%") || $0 == blank }) else {
+    let mark = UInt8(ascii: "%")
+    let other = blank ?? mark
+    guard text.contains(where: { $0 == mark || $0 == other }) else {
       return String(validating: text, as: UTF8.self)
     }
     var decoded: [UInt8] = []

@@ -63,12 +63,22 @@ struct RequestTarget {
   private static func pairs(_ query: Substring) -> [(name: String, value: String)]? {
     var pairs: [(name: String, value: String)] = []
     // Copied as a text first: the bytes of a part of one are walked singly.
-    for pair in Array(String(query).utf8).split(separator: UInt8(ascii: "&")) {
-      let mark = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-      guard let name = PercentEncoding.decodeForm(pair[..<mark]),
-        let value = PercentEncoding.decodeForm(pair[mark...].dropFirst())
-      else { return nil }
-      pairs.append((name, value))
+    let bytes = Array(String(query).utf8)
+    var start = 0
+    while start < bytes.count {
+      var end = start
+      var mark: Int?
+      while end < bytes.count, bytes[end] != UInt8(ascii: "&") {
+        if mark == nil, bytes[end] == UInt8(ascii: "=") { mark = end }
+        end += 1
+      }
+      if end > start {
+        guard let name = PercentEncoding.decodeForm(bytes[start..<(mark ?? end)]),
+          let value = PercentEncoding.decodeForm(bytes[(mark.map { $0 + 1 } ?? end)..<end])
+        else { return nil }
+        pairs.append((name, value))
+      }
+      start = end + 1
     }
     return pairs
   }
