@@ -16,7 +16,7 @@ FISHDIR  = $(SHAREDIR)/fish/vendor_completions.d
 export SWIFT
 
 .DEFAULT_GOAL := build
-.PHONY: demo build docs man examples recipes test test-threads test-redis lint format conformance bench console-figures screenshots soak faults fuzz tsan asan install uninstall deb dist packagecheck \
+.PHONY: demo build docs man examples recipes test test-threads test-redis lint format conformance bench console-figures screenshots soak faults fuzz differential tsan asan install uninstall deb dist packagecheck \
   traits clean help
 
 demo: ## install what a build needs, build, and show live events from a local server
@@ -76,6 +76,9 @@ faults: ## run three servers on one Redis through random faults for MINUTES (5),
 
 fuzz: ## run each fuzzing harness for SECONDS (60); HARNESS=NAME runs one
 	@FUZZ_SECONDS="$(or $(SECONDS),60)" scripts/fuzz.sh $(HARNESS)
+
+differential: ## hold the fast path from messages to lines against the general one, over COUNT messages (10,000,000) from SEED (1)
+	@scripts/differential.sh $(or $(COUNT),10000000) $(or $(SEED),1)
 
 tsan: ## run all tests with ThreadSanitizer
 	@scripts/sanitize.sh thread

@@ -58,10 +58,12 @@ let package = Package(
     ),
     // What the system's own modules for Swift leave out.
     .systemLibrary(name: "CSystemEpoll"),
+    // The processor's wide compares, which Swift cannot make bit masks of.
+    .systemLibrary(name: "CSystemVectors"),
     .target(
       name: "PusherCore",
       dependencies: [
-        "CSystemEpoll", "CSystemOpenSSL", "CSystemZlib",
+        "CSystemEpoll", "CSystemOpenSSL", "CSystemVectors", "CSystemZlib",
         .target(name: "CSystemSodium", condition: .when(traits: ["Encryption"])),
       ],
       swiftSettings: strict
@@ -112,7 +114,9 @@ let package = Package(
     ),
     .testTarget(
       name: "PusherCoreTests",
-      dependencies: ["PusherCore", "PusherServer", "PusherTesting", "TestSupport"],
+      dependencies: [
+        "CSystemVectors", "PusherCore", "PusherServer", "PusherTesting", "TestSupport",
+      ],
       swiftSettings: [.treatAllWarnings(as: .error)]
     ),
     .testTarget(

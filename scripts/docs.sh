@@ -29,7 +29,7 @@ for module in PusherCore PusherTesting; do
   mkdir -p "$work/symbols"
   set -- -module-name "$module" -minimum-access-level public -I "$modules" \
     -output-dir "$work/symbols" -skip-synthesized-members
-  for library in CSystemEpoll CSystemOpenSSL CSystemZlib CSystemSodium CSystemHiredis; do
+  for library in CSystemEpoll CSystemOpenSSL CSystemVectors CSystemZlib CSystemSodium CSystemHiredis; do
     [ ! -f "Sources/$library/module.modulemap" ] || set -- "$@" -I "Sources/$library"
   done
   "$(dirname "$docc")/swift-symbolgraph-extract" "$@" -target "$target"

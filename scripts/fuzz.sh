@@ -42,7 +42,7 @@ compile() {
   "$swiftc" -swift-version 6 -package-name pusher_cli -parse-as-library -whole-module-optimization -O -g \
     -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault \
     -enable-upcoming-feature MemberImportVisibility -sanitize=fuzzer,address \
-    -I Sources/CSystemEpoll -I Sources/CSystemOpenSSL -I Sources/CSystemZlib -I Sources/CSystemSodium \
+    -I Sources/CSystemEpoll -I Sources/CSystemVectors -I Sources/CSystemOpenSSL -I Sources/CSystemZlib -I Sources/CSystemSodium \
     -I Sources/CSystemHiredis -I "$work" \
     $(pkg-config --cflags-only-I openssl zlib libsodium hiredis) "$@" </dev/null
 }

@@ -89,6 +89,7 @@ enum TidyRules {
     default: return []
     }
     switch source.room {
+    case "Bytes", "JSON": return ["CSystemVectors"]
     case "Crypto": return ["CSystemOpenSSL", "CSystemSodium"]
     case "TLS": return ["CSystemOpenSSL"]
     case "Compression": return ["CSystemZlib"]

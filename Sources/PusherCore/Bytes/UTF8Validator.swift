@@ -1,3 +1,5 @@
+internal import CSystemVectors
+
 /// A UTF-8 check that may be fed in pieces (RFC 3629 section 4): overlong forms, surrogates and values above
 /// U+10FFFF are refused at the first byte that makes them certain.
 ///
@@ -32,6 +34,24 @@ package struct UTF8Validator: Sendable {
   /// Whether the whole of `bytes` is valid and ends with a whole character.
   @inline(__always)
   package static func isValid(_ bytes: ByteView) -> Bool {
+    isASCII(bytes) || isValidBeyondASCII(bytes)
+  }
+
+  /// Whether all of at least 64 bytes are ASCII; shorter views are left to the standard library.
+  @inline(__always)
+  private static func isASCII(_ bytes: ByteView) -> Bool {
+    guard bytes.count >= 64 else { return false }
+    let last = bytes.count &- 64
+    var index = 0
+    // Each block lies inside the view: the last one ends where it ends, and may overlap the one before.
+    while index < last {
+      guard unsafe pusher_has_high_64(bytes.base + index) == 0 else { return false }
+      index &+= 64
+    }
+    return unsafe pusher_has_high_64(bytes.base + last) == 0
+  }
+
+  private static func isValidBeyondASCII(_ bytes: ByteView) -> Bool {
     guard #available(macOS 26, *) else {
       return unsafe String(validating: bytes.raw, as: UTF8.self) != nil
     }

@@ -7,40 +7,92 @@ extension FusedCursor {
   /// Copies one value; the reading position is then at the quote that ends the outer string.
   @inline(__always)
   mutating func copyEscapedValue() -> Bool {
+    var window = WindowCursor(self)
     // One bit a level above a sentinel: 1 for an object, 0 for an array.
     var levels: UInt64 = 1
-    value: while true {
-      var isName = false
-      switch byte {
-      case 0x5C:
-        guard copyEscapedString() else { return false }
-      case 0x7B:
-        guard openContainer(&levels, bit: 1) else { return false }
-        isName = byte != 0x7D
-      case 0x5B:
-        guard openContainer(&levels, bit: 0) else { return false }
-        if byte != 0x5D { continue value }
-      case 0x20:
-        skip(1)
-        continue value
-      case 0x74, 0x66, 0x6E:
-        guard copyLiteral() else { return false }
-      default:
-        guard copyNumber() else { return false }
-      }
-      switch closeOrContinue(&levels, isName: isName) {
-      case .value: continue value
-      case .end: return true
-      case .unusual: return false
-      }
+    while true {
+      var place: JSONPlace
+      (window, levels, place) = WindowCursor.copyEscaped(window, levels)
+      if place == .end { break }
+      let next: FusedCursor?
+      (next, levels, place) = Self.copyRare(window.fused, levels, place)
+      guard let next else { return false }
+      window.follow(next)
+      if place == .end { break }
+    }
+    self = window.fused
+    return true
+  }
+
+  /// Copies what is not frequent, and then on to the next value or the end; `nil` for what is unusual.
+  @inline(never)
+  private static func copyRare(
+    _ start: FusedCursor, _ depth: UInt64, _ place: JSONPlace
+  ) -> (FusedCursor?, UInt64, JSONPlace) {
+    var cursor = start
+    var levels = depth
+    var place = place
+    repeat {
+      guard let next = cursor.step(from: place, &levels) else { return (nil, levels, place) }
+      place = next
+    } while place != .value && place != .end
+    return (cursor, levels, place)
+  }
+
+  /// Copies what stands at one place; answers at which place the position is then, `nil` for what is unusual.
+  private mutating func step(from place: JSONPlace, _ levels: inout UInt64) -> JSONPlace? {
+    switch place {
+    case .value: return stepValue(&levels)
+    case .name: return copyNameRest() ? .value : nil
+    case .text: return copyStringRest() ? .behindValue : nil
+    case .behindValue: return stepBehindValue(&levels)
+    case .end: return nil
     }
   }
 
-  /// The rest after a value.
-  private enum Next {
-    case value
-    case end
-    case unusual
+  private mutating func stepValue(_ levels: inout UInt64) -> JSONPlace? {
+    switch byte {
+    case 0x5C:
+      return copyEscapedString() ? .behindValue : nil
+    case 0x7B:
+      guard openContainer(&levels, bit: 1) else { return nil }
+      guard byte != 0x7D else { return .behindValue }
+      return copyName() ? .value : nil
+    case 0x5B:
+      guard openContainer(&levels, bit: 0) else { return nil }
+      return byte == 0x5D ? .behindValue : .value
+    case 0x20:
+      skip(1)
+      return .value
+    case 0x74, 0x66, 0x6E:
+      return copyLiteral() ? .behindValue : nil
+    default:
+      // The letter of a second exponent must not be taken for one of a number that was copied without it.
+      return copyNumber() && byte | 0x20 != 0x65 ? .behindValue : nil
+    }
+  }
+
+  private mutating func stepBehindValue(_ levels: inout UInt64) -> JSONPlace? {
+    if byte | 0x20 == 0x65 {
+      guard peek(-1) &- 0x30 < 10, copyExponent(), byte | 0x20 != 0x65 else { return nil }
+      return .behindValue
+    }
+    if levels == 1 { return byte == 0x22 ? .end : nil }
+    switch byte {
+    case 0x2C:
+      put(0x2C)
+      skip(1)
+      if levels & 1 == 0 { return .value }
+      return copyName() ? .value : nil
+    case 0x20:
+      skip(1)
+    default:
+      guard byte == (levels & 1 == 1 ? 0x7D : 0x5D) else { return nil }
+      put(byte)
+      skip(1)
+      levels &>>= 1
+    }
+    return .behindValue
   }
 
   @inline(__always)
@@ -53,33 +105,17 @@ extension FusedCursor {
     return true
   }
 
-  @inline(__always)
-  private mutating func closeOrContinue(_ levels: inout UInt64, isName: Bool) -> Next {
-    var isName = isName
-    while true {
-      if isName { return copyName() ? .value : .unusual }
-      if levels == 1 { return byte == 0x22 ? .end : .unusual }
-      switch byte {
-      case 0x2C:
-        put(0x2C)
-        skip(1)
-        if levels & 1 == 0 { return .value }
-        isName = true
-      case 0x20:
-        skip(1)
-      default:
-        guard byte == (levels & 1 == 1 ? 0x7D : 0x5D) else { return .unusual }
-        put(byte)
-        skip(1)
-        levels &>>= 1
-      }
-    }
-  }
-
-  @inline(__always)
   private mutating func copyName() -> Bool {
     while byte == 0x20 { skip(1) }
-    guard copyEscapedString() else { return false }
+    guard word16() == 0x225C else { return false }
+    skip(2)
+    put(0x22)
+    return copyNameRest()
+  }
+
+  /// Copies a name behind its opening quote, and the colon.
+  private mutating func copyNameRest() -> Bool {
+    guard copyStringRest() else { return false }
     while byte == 0x20 { skip(1) }
     guard byte == 0x3A else { return false }
     put(0x3A)
@@ -88,13 +124,17 @@ extension FusedCursor {
   }
 
   /// Copies a string whose quotes are written `\"`.
-  @inline(__always)
   private mutating func copyEscapedString() -> Bool {
     guard word16() == 0x225C else { return false }
     skip(2)
     put(0x22)
+    return copyStringRest()
+  }
+
+  /// Copies a string behind its opening quote.
+  private mutating func copyStringRest() -> Bool {
     while true {
-      if copyPlainRun() { continue }
+      copyUnescaped()
       let pair = word16()
       if pair == 0x225C {
         skip(2)
@@ -192,16 +232,19 @@ extension FusedCursor {
       skip(1)
       guard copyDigits() != nil else { return false }
     }
-    if byte | 0x20 == 0x65 {
+    return byte | 0x20 != 0x65 || copyExponent()
+  }
+
+  /// Copies an exponent; the position is at its letter.
+  @inline(__always)
+  private mutating func copyExponent() -> Bool {
+    put(byte)
+    skip(1)
+    if byte == 0x2B || byte == 0x2D {
       put(byte)
       skip(1)
-      if byte == 0x2B || byte == 0x2D {
-        put(byte)
-        skip(1)
-      }
-      guard copyDigits() != nil else { return false }
     }
-    return true
+    return copyDigits() != nil
   }
 
   /// Copies one digit or more; answers how many, `nil` for none.
@@ -216,4 +259,18 @@ extension FusedCursor {
     }
     return count
   }
+}
+
+/// Where in JSON a reading position stands.
+enum JSONPlace {
+  /// At the first byte of a value.
+  case value
+  /// In a member's name, behind its opening quote.
+  case name
+  /// In a string that is a value, behind its opening quote.
+  case text
+  /// Behind a value.
+  case behindValue
+  /// Behind the outermost value.
+  case end
 }

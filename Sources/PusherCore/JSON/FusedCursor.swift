@@ -1,3 +1,5 @@
+internal import CSystemVectors
+
 /// A reading and a writing position that move side by side: the core of the hot path.
 ///
 /// Three promises keep its unchecked pointers inside their buffers:
@@ -72,18 +74,11 @@ struct FusedCursor {
   /// Answers whether it copied all 16, so that the caller should go on copying.
   @inline(__always)
   mutating func copyPlainRun() -> Bool {
-    let first = word64()
-    unsafe UnsafeMutableRawPointer(output).storeBytes(of: first, as: UInt64.self)
-    let firstMask = JSONWord.specials(first)
-    if firstMask != 0 {
-      step(firstMask.trailingZeroBitCount &>> 3)
-      return false
-    }
-    let second = word64(8)
-    unsafe UnsafeMutableRawPointer(output + 8).storeBytes(of: second, as: UInt64.self)
-    let secondMask = JSONWord.specials(second)
-    if secondMask != 0 {
-      step(8 &+ secondMask.trailingZeroBitCount &>> 3)
+    let block = unsafe UnsafeRawPointer(input).loadUnaligned(as: SIMD16<UInt8>.self)
+    unsafe UnsafeMutableRawPointer(output).storeBytes(of: block, as: SIMD16<UInt8>.self)
+    let mask = unsafe pusher_string_ends_16(input)
+    if mask != 0 {
+      step(mask.trailingZeroBitCount)
       return false
     }
     step(16)

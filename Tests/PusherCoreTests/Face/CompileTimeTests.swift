@@ -28,7 +28,9 @@ import Testing
     let built = URL(filePath: tests).deletingLastPathComponent().appending(path: "Modules")
     let places =
       [built]
-      + ["Epoll", "OpenSSL", "Zlib", "Sodium"].map { root.appending(path: "Sources/CSystem\($0)") }
+      + ["Epoll", "OpenSSL", "Vectors", "Zlib", "Sodium"].map {
+        root.appending(path: "Sources/CSystem\($0)")
+      }
     let compiler = Process()
     compiler.executableURL = URL(filePath: "/usr/bin/env")
     compiler.currentDirectoryURL = folder

@@ -1,0 +1,128 @@
+// Bit masks of wide blocks, which Swift's own vectors cannot make; bit 0 tells of a block's first byte.
+//
+// Each function reads exactly as many bytes as its name says, at any alignment, and writes nothing. Every bit is exact,
+// not only the lowest one. SSE2 and NEON belong to every processor of their kind, so nothing is asked at run time. The
+// plain functions say what the others must give; tests hold them together.
+#ifndef PUSHER_CSYSTEM_VECTORS_SHIM_H
+#define PUSHER_CSYSTEM_VECTORS_SHIM_H
+
+#include <stdint.h>
+
+// Without this, Swift calls some of them, and a call costs the hot path its registers.
+#define PUSHER_INLINE static inline __attribute__((always_inline))
+
+// Where a JSON string's plain text ends: quotes, backslashes and the controls below U+0020.
+PUSHER_INLINE uint32_t pusher_plain_string_ends_32(const uint8_t *bytes) {
+  uint32_t mask = 0;
+  for (int index = 0; index < 32; index++) {
+    uint8_t byte = bytes[index];
+    mask |= (uint32_t)(byte == 0x22 || byte == 0x5C || byte < 0x20) << index;
+  }
+  return mask;
+}
+
+// The decimal digits.
+PUSHER_INLINE uint32_t pusher_plain_digits_32(const uint8_t *bytes) {
+  uint32_t mask = 0;
+  for (int index = 0; index < 32; index++) mask |= (uint32_t)((uint8_t)(bytes[index] - 0x30) < 10) << index;
+  return mask;
+}
+
+// Whether one of the bytes is 0x80 or above.
+PUSHER_INLINE int pusher_plain_has_high_64(const uint8_t *bytes) {
+  uint8_t all = 0;
+  for (int index = 0; index < 64; index++) all |= bytes[index];
+  return all >= 0x80;
+}
+
+#if defined(__SSE2__)
+
+#include <emmintrin.h>
+
+PUSHER_INLINE uint32_t pusher_string_ends_16(const uint8_t *bytes) {
+  __m128i block = _mm_loadu_si128((const __m128i *)bytes);
+  __m128i backslashes = _mm_cmpeq_epi8(block, _mm_set1_epi8(0x5C));
+  // With 2 turned over, quotes and controls are 0 to 0x20, and nothing else is.
+  __m128i turned = _mm_xor_si128(block, _mm_set1_epi8(2));
+  __m128i others = _mm_cmpeq_epi8(_mm_min_epu8(turned, _mm_set1_epi8(0x20)), turned);
+  return (uint32_t)_mm_movemask_epi8(_mm_or_si128(others, backslashes));
+}
+
+PUSHER_INLINE uint32_t pusher_digits_16(const uint8_t *bytes) {
+  // The sum makes digits 0x76 to 0x7F, the greatest signed numbers.
+  __m128i lifted = _mm_add_epi8(_mm_loadu_si128((const __m128i *)bytes), _mm_set1_epi8(0x46));
+  return (uint32_t)_mm_movemask_epi8(_mm_cmpgt_epi8(lifted, _mm_set1_epi8(0x75)));
+}
+
+PUSHER_INLINE uint32_t pusher_string_ends_32(const uint8_t *bytes) {
+  return pusher_string_ends_16(bytes) | pusher_string_ends_16(bytes + 16) << 16;
+}
+
+PUSHER_INLINE uint32_t pusher_digits_32(const uint8_t *bytes) {
+  return pusher_digits_16(bytes) | pusher_digits_16(bytes + 16) << 16;
+}
+
+PUSHER_INLINE int pusher_has_high_64(const uint8_t *bytes) {
+  const __m128i *blocks = (const __m128i *)bytes;
+  __m128i first = _mm_or_si128(_mm_loadu_si128(blocks), _mm_loadu_si128(blocks + 1));
+  __m128i second = _mm_or_si128(_mm_loadu_si128(blocks + 2), _mm_loadu_si128(blocks + 3));
+  return _mm_movemask_epi8(_mm_or_si128(first, second)) != 0;
+}
+
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+
+#include <arm_neon.h>
+
+// The bit of each lane that is all ones, of two vectors.
+PUSHER_INLINE uint32_t pusher_lanes(uint8x16_t first, uint8x16_t second) {
+  static const uint8_t places[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+  uint8x16_t bits = vld1q_u8(places);
+  // Three sums of neighbours bring the bits of eight lanes into one.
+  uint8x16_t sums = vpaddq_u8(vandq_u8(first, bits), vandq_u8(second, bits));
+  sums = vpaddq_u8(sums, sums);
+  sums = vpaddq_u8(sums, sums);
+  return vgetq_lane_u32(vreinterpretq_u32_u8(sums), 0);
+}
+
+PUSHER_INLINE uint8x16_t pusher_string_end_lanes(uint8x16_t block) {
+  uint8x16_t signs = vorrq_u8(vceqq_u8(block, vdupq_n_u8(0x22)), vceqq_u8(block, vdupq_n_u8(0x5C)));
+  return vorrq_u8(signs, vcltq_u8(block, vdupq_n_u8(0x20)));
+}
+
+PUSHER_INLINE uint8x16_t pusher_digit_lanes(uint8x16_t block) {
+  return vcltq_u8(vsubq_u8(block, vdupq_n_u8(0x30)), vdupq_n_u8(10));
+}
+
+PUSHER_INLINE uint32_t pusher_string_ends_16(const uint8_t *bytes) {
+  return pusher_lanes(pusher_string_end_lanes(vld1q_u8(bytes)), vdupq_n_u8(0));
+}
+
+PUSHER_INLINE uint32_t pusher_string_ends_32(const uint8_t *bytes) {
+  return pusher_lanes(pusher_string_end_lanes(vld1q_u8(bytes)), pusher_string_end_lanes(vld1q_u8(bytes + 16)));
+}
+
+PUSHER_INLINE uint32_t pusher_digits_32(const uint8_t *bytes) {
+  return pusher_lanes(pusher_digit_lanes(vld1q_u8(bytes)), pusher_digit_lanes(vld1q_u8(bytes + 16)));
+}
+
+PUSHER_INLINE int pusher_has_high_64(const uint8_t *bytes) {
+  uint8x16_t first = vorrq_u8(vld1q_u8(bytes), vld1q_u8(bytes + 16));
+  uint8x16_t second = vorrq_u8(vld1q_u8(bytes + 32), vld1q_u8(bytes + 48));
+  return vmaxvq_u8(vorrq_u8(first, second)) >= 0x80;
+}
+
+#else
+
+PUSHER_INLINE uint32_t pusher_string_ends_16(const uint8_t *bytes) {
+  uint8_t block[32] = {0};
+  for (int index = 0; index < 16; index++) block[index] = bytes[index];
+  return pusher_plain_string_ends_32(block) & 0xFFFF;
+}
+
+PUSHER_INLINE uint32_t pusher_string_ends_32(const uint8_t *bytes) { return pusher_plain_string_ends_32(bytes); }
+PUSHER_INLINE uint32_t pusher_digits_32(const uint8_t *bytes) { return pusher_plain_digits_32(bytes); }
+PUSHER_INLINE int pusher_has_high_64(const uint8_t *bytes) { return pusher_plain_has_high_64(bytes); }
+
+#endif
+
+#endif

@@ -1,0 +1,213 @@
+internal import CSystemVectors
+
+/// A ``FusedCursor`` that knows the kinds of the next bytes as bits: the core of the hot path.
+///
+/// The bits tell of a window of 64 bytes. Where a string or a number ends follows from them by a shift and a count,
+/// not by a load that must wait for the position. The window slides by 32 bytes, and the bits that come in do not wait
+/// for the position either.
+///
+/// The promises of ``FusedCursor`` hold: the reading position never passes the NUL, since no byte is stepped over that
+/// was not looked at, and NUL is plain text, a digit, a letter or a bracket nowhere. Why the wider loads and stores stay
+/// inside too:
+/// 1. ``slide()`` loads 32 bytes that begin 64 bytes behind the window's first one, only while the position is 32 or
+///    more bytes inside the window. So they begin at most 32 bytes behind the NUL and end with the 64 bytes of
+///    ``ByteBuffer/padding``, of which the NUL is the first. So do the 64 bytes of the first window and of
+///    ``copyPlainText()``, which begin at the position.
+/// 2. The bits of bytes behind the NUL mean nothing, and nothing uses them: of a mask only the first bit from the position
+///    on counts, and the second where the first is a point. The NUL's own bits, which say that it ends text and is
+///    no digit, stand before them.
+/// 3. A store ends at most 32 bytes behind what is kept, and what is kept is no longer than what was read.
+///
+/// Shifts by 64 or more would count from the wrong byte: who calls ``copyPlainText()`` or ``copyNumber(_:)`` sees to it
+/// that the position is inside the window, and builds for debugging check it.
+@safe
+struct WindowCursor {
+  /// The window's first byte; may lie before the input while nothing of it was loaded.
+  private var window: UnsafePointer<UInt8>
+  /// The reading position, counted from the window's first byte.
+  private var at: UInt
+  /// A bit for each byte of the window that ends plain text: quotes, backslashes and controls.
+  private var ends: UInt64
+  /// A bit for each byte of the window but the digits.
+  private var others: UInt64
+  private var output: UnsafeMutablePointer<UInt8>
+
+  /// A cursor that goes on from another.
+  @inline(__always)
+  init(_ cursor: FusedCursor) {
+    unsafe window = cursor.input
+    unsafe output = cursor.output
+    at = 0
+    unsafe ends =
+      UInt64(pusher_string_ends_32(window)) | UInt64(pusher_string_ends_32(window + 32)) &<< 32
+    unsafe others =
+      ~(UInt64(pusher_digits_32(window)) | UInt64(pusher_digits_32(window + 32)) &<< 32)
+  }
+
+  /// The same positions without the window.
+  var fused: FusedCursor {
+    @inline(__always) get { unsafe FusedCursor(input: input, output: output) }
+  }
+
+  /// Takes over the positions of a cursor that went on from ``fused``; ``slide()`` must follow.
+  @inline(__always)
+  mutating func follow(_ cursor: FusedCursor) {
+    unsafe at = UInt(bitPattern: cursor.input - window)
+    unsafe output = cursor.output
+    // Beyond that, filling the window anew is less work than sliding.
+    if at >= 96 { leave() }
+  }
+
+  /// Slides the window until the reading position is among its first 32 bytes.
+  @inline(__always)
+  mutating func slide() {
+    while at >= 32 {
+      unsafe window += 32
+      at &-= 32
+      unsafe ends = ends &>> 32 | UInt64(pusher_string_ends_32(window + 32)) &<< 32
+      unsafe others = others &>> 32 | UInt64(~pusher_digits_32(window + 32)) &<< 32
+    }
+  }
+
+  /// Leaves the window's bits behind: two slides fill it anew, which nobody pays who needs them no more.
+  @inline(__always)
+  private mutating func leave() {
+    unsafe window = input - 64
+    at = 64
+  }
+
+  private var input: UnsafePointer<UInt8> {
+    @inline(__always) get { unsafe window + Int(bitPattern: at) }
+  }
+
+  /// Slides when the position is so far on that a sign or an opening quote before a run could leave the window.
+  @inline(__always)
+  mutating func slideWhenLate() {
+    if at > 50 { slide() }
+  }
+}
+
+// MARK: Single bytes and words
+
+extension WindowCursor {
+  /// The byte at the reading position.
+  var byte: UInt8 {
+    @inline(__always) get { unsafe input.pointee }
+  }
+
+  @inline(__always)
+  func peek(_ distance: UInt) -> UInt8 {
+    unsafe input[Int(bitPattern: distance)]
+  }
+
+  @inline(__always)
+  func word16(_ distance: Int = 0) -> UInt16 {
+    unsafe UnsafeRawPointer(input + distance).loadUnaligned(as: UInt16.self)
+  }
+
+  @inline(__always)
+  func word32() -> UInt32 {
+    unsafe UnsafeRawPointer(input).loadUnaligned(as: UInt32.self)
+  }
+
+  @inline(__always)
+  mutating func skip(_ count: UInt) {
+    at &+= count
+  }
+
+  @inline(__always)
+  mutating func put(_ byte: UInt8) {
+    unsafe output.pointee = byte
+    unsafe output += 1
+  }
+
+  /// Writes two bytes, the lower half first.
+  @inline(__always)
+  mutating func putPair(_ pair: UInt16) {
+    unsafe UnsafeMutableRawPointer(output).storeBytes(of: pair, as: UInt16.self)
+    unsafe output += 2
+  }
+
+  /// Copies `count` bytes, at most 8, by one load and one store.
+  @inline(__always)
+  mutating func copyShort(_ count: UInt) {
+    let word = unsafe UnsafeRawPointer(input).loadUnaligned(as: UInt64.self)
+    unsafe UnsafeMutableRawPointer(output).storeBytes(of: word, as: UInt64.self)
+    step(count)
+  }
+
+  @inline(__always)
+  private mutating func step(_ count: UInt) {
+    at &+= count
+    unsafe output += Int(bitPattern: count)
+  }
+
+  /// Copies 16 bytes and stays.
+  @inline(__always)
+  private func copyBlock(_ distance: Int) {
+    let block = unsafe UnsafeRawPointer(input + distance).loadUnaligned(as: SIMD16<UInt8>.self)
+    unsafe UnsafeMutableRawPointer(output + distance).storeBytes(
+      of: block, as: SIMD16<UInt8>.self)
+  }
+}
+
+// MARK: Runs
+
+extension WindowCursor {
+  /// Copies plain text up to the next quote, backslash or control; the position must be inside the window.
+  @inline(__always)
+  mutating func copyPlainText() {
+    assert(at < 64, "the window's bits lie behind")
+    let ahead = ends &>> UInt64(at)
+    copyBlock(0)
+    guard ahead != 0 else { return copyLongText() }
+    let count = UInt(ahead.trailingZeroBitCount)
+    if count > 16 {
+      copyBlock(16)
+      if count > 32 {
+        copyBlock(32)
+        copyBlock(48)
+      }
+    }
+    step(count)
+  }
+
+  /// The same for text that does not end inside the window, which is then left.
+  @inline(__always)
+  private mutating func copyLongText() {
+    while true {
+      let mask = unsafe pusher_string_ends_32(input)
+      copyBlock(0)
+      copyBlock(16)
+      if mask != 0 {
+        step(UInt(mask.trailingZeroBitCount))
+        return leave()
+      }
+      step(32)
+    }
+  }
+
+  /// Copies digits, with or without a fraction, 16 bytes at most; the position must be inside the window, at the
+  /// digit `first`.
+  ///
+  /// Answers `false`, with nothing copied, for anything else. An exponent may follow.
+  @inline(__always)
+  mutating func copyNumber(_ first: UInt8) -> Bool {
+    assert(at < 64, "the window's bits lie behind")
+    let ahead = others &>> UInt64(at)
+    guard ahead != 0 else { return false }
+    copyBlock(0)
+    let whole = UInt(ahead.trailingZeroBitCount)
+    guard _fastPath(first != 0x30) || whole == 1 else { return false }
+    var count = whole
+    if peek(whole) == 0x2E {
+      let behind = ahead & (ahead &- 1)
+      guard behind != 0 else { return false }
+      count = UInt(behind.trailingZeroBitCount)
+      guard count &- whole != 1 else { return false }
+    }
+    guard count <= 16 else { return false }
+    step(count)
+    return true
+  }
+}

@@ -1,0 +1,193 @@
+import PusherCore
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// From generated messages to their lines, by the fast path and by the general one, which must agree.
+///
+/// Words: how many messages, and the seed. A difference ends the run with status 1; the counts at the end say that both
+/// ways had enough to do.
+@main
+enum Differential {
+  static func main() {
+    let words = CommandLine.arguments.dropFirst().compactMap(UInt64.init)
+    guard words.count == 2 else {
+      print("usage: differential COUNT SEED")
+      exit(2)
+    }
+    var random = SeededGenerator(seed: words[1])
+    let rig = Rig()
+    var checked: UInt64 = 0
+    while checked < words[0] {
+      for message in messages(&random) {
+        guard rig.agrees(message, &random) else {
+          print("differential: seed \(words[1]), message \(checked): \(message)")
+          print(String(decoding: message, as: UTF8.self))
+          exit(1)
+        }
+        checked += 1
+      }
+    }
+    print(
+      "differential: \(checked) messages agree: \(rig.taken) by the fast path, \(rig.declined) by the general one alone, "
+        + "\(rig.refused) are no messages")
+    exit(rig.taken > checked / 10 && rig.refused > checked / 100 ? 0 : 1)
+  }
+
+  /// Some messages that belong together: one as servers write it, and others with damage.
+  private static func messages(_ random: inout SeededGenerator) -> [[UInt8]] {
+    if random.below(16) == 0 {
+      let message = RandomMessage(&random)
+      return [message.bytes] + (0..<7).map { _ in message.mutated(&random) }
+    }
+    var value = RandomBody(random)
+    let whole = value.message()
+    random = value.random
+    return [whole] + (0..<3).map { _ in damaged(whole, &random) }
+  }
+
+  /// The message with one ASCII byte changed, put in or taken out.
+  private static func damaged(_ message: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
+    var bytes = message
+    let place = 30 + random.below(bytes.count - 30)
+    guard bytes[place] < 0x80 else { return bytes }
+    let byte = alphabet[random.below(alphabet.count)]
+    switch random.below(3) {
+    case 0: bytes[place] = byte
+    case 1: bytes.insert(byte, at: place)
+    default: bytes.remove(at: place)
+    }
+    return bytes
+  }
+
+  private static let alphabet = Array(#"\\\""{}[],:  019eE+-.tfnu/x"#.utf8) + [0, 0x0A, 0x1F, 0x7F]
+}
+
+/// Messages of the usual shape around JSON that is written token by token, much faster than a tree of values.
+private struct RandomBody {
+  var random: SeededGenerator
+  private var bytes: [UInt8] = []
+  private let blanks: Int
+
+  private static let scalars: [[UInt8]] = [
+    "true", "false", "null", "0", "-0", "7", "-1", "1.10", "100.5", "0.001", "1e5", "-1.5E+3",
+    "2e-7", "12345678",
+    "1763863232123", "12345678901234567890", "0.12345678901234567", #"\"\""#, #"\"ACME\""#,
+    #"\"sell\""#,
+  ].map { Array($0.utf8) }
+  private static let pieces: [[UInt8]] = [
+    "a", "bid", "the rest stands until the close; ", "é", "中文", "😀", #"\\n"#, #"\\\""#, #"\\\\"#,
+    #"\/"#, #"\\\/"#,
+    #"\\u00e9"#, #"\\ud83d\\ude00"#, "{}[],:", "0123456789", "\u{7F}",
+  ].map { Array($0.utf8) }
+
+  init(_ random: SeededGenerator) {
+    self.random = random
+    var own = random
+    // Most write no blanks, some write them behind commas and colons, a few anywhere.
+    blanks = [0, 0, 0, 1, 2][own.below(5)]
+  }
+
+  mutating func message() -> [UInt8] {
+    let isDataLast = random.below(4) > 0
+    bytes = Array(#"{"event":"price.updated","#.utf8)
+    if isDataLast { put(#""channel":"bench","#) }
+    put(#""data":""#)
+    value(depth: random.below(6))
+    put("\"")
+    if !isDataLast { put(#","channel":"bench""#) }
+    put("}")
+    return bytes
+  }
+
+  private mutating func put(_ text: String) { bytes += Array(text.utf8) }
+
+  private mutating func blank(_ isUsual: Bool) {
+    if blanks == 1 && isUsual || blanks == 2 && random.below(3) == 0 { bytes.append(0x20) }
+  }
+
+  private mutating func value(depth: Int) {
+    let kind = depth == 0 ? random.below(4) : 4 + random.below(4)
+    switch kind {
+    case 0, 1, 2: bytes += Self.scalars[random.below(Self.scalars.count)]
+    case 3: string()
+    default:
+      let isObject = kind < 7
+      put(isObject ? "{" : "[")
+      for index in 0..<random.below(6) {
+        if index > 0 {
+          put(",")
+          blank(true)
+        }
+        if isObject {
+          string()
+          blank(false)
+          put(":")
+          blank(true)
+        }
+        value(depth: random.below(depth))
+        blank(false)
+      }
+      put(isObject ? "}" : "]")
+    }
+  }
+
+  private mutating func string() {
+    put(#"\""#)
+    switch random.below(4) {
+    case 0: for _ in 0..<random.below(5) { bytes += Self.pieces[random.below(Self.pieces.count)] }
+    case 1: bytes += [UInt8](repeating: 0x78, count: random.below(100))
+    default: bytes += [UInt8](repeating: 0x6E, count: random.below(12))
+    }
+    put(#"\""#)
+  }
+}
+
+/// Both ways to a line.
+private final class Rig {
+  private let guarded = GuardedBytes(room: 1 << 16)
+  private let fastOutput = ByteBuffer(capacity: 1 << 16)
+  private let generalOutput = ByteBuffer(capacity: 1 << 16)
+  private let fast: EventLineWriter
+  private let general: EventLineWriter
+  private(set) var taken: UInt64 = 0
+  private(set) var declined: UInt64 = 0
+  private(set) var refused: UInt64 = 0
+
+  init() {
+    fast = EventLineWriter(output: fastOutput, service: .pusher, style: EventLineStyle())
+    general = EventLineWriter(output: generalOutput, service: .pusher, style: EventLineStyle())
+  }
+
+  /// Whether the fast path writes what the general one writes, or nothing; the message stands close to a guard.
+  func agrees(_ message: [UInt8], _ random: inout SeededGenerator) -> Bool {
+    guard message.count < 1 << 15 else { return true }
+    let distance = random.below(32)
+    let view =
+      random.below(4) > 0
+      ? guarded.view(message, beforeEnd: distance) : guarded.view(message, afterStart: distance)
+    fastOutput.removeAll()
+    generalOutput.removeAll()
+    let outcome = fast.writeFast(view, filter: nil)
+    guard let envelope = try? Envelope(view) else {
+      refused += 1
+      return outcome == .unusual && fastOutput.isEmpty
+    }
+    general.write(envelope)
+    guard outcome == .written else {
+      declined += 1
+      return fastOutput.isEmpty
+    }
+    taken += 1
+    return same(fastOutput.view, generalOutput.view)
+  }
+
+  private func same(_ one: ByteView, _ other: ByteView) -> Bool {
+    guard one.count == other.count else { return false }
+    for index in 0..<one.count where one.base[index] != other.base[index] { return false }
+    return true
+  }
+}

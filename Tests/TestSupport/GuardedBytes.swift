@@ -1,0 +1,65 @@
+package import PusherCore
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Memory between two pages that nobody may touch: a read or a write outside it ends the program.
+package final class GuardedBytes {
+  private let whole: UnsafeMutableRawPointer
+  private let size: Int
+  private let page = Int(getpagesize())
+  /// How many bytes lie between the guards.
+  package let count: Int
+
+  /// Memory of at least `room` bytes, rounded up to whole pages.
+  package init(room: Int) {
+    count = (max(room, 1) + page - 1) / page * page
+    size = count + 2 * page
+    guard
+      let mapped = mmap(nil, size, PROT_NONE, MAP_PRIVATE | MAP_ANON, -1, 0), mapped != MAP_FAILED,
+      mprotect(mapped + page, count, PROT_READ | PROT_WRITE) == 0
+    else { fatalError("no memory between guards") }
+    whole = mapped
+  }
+
+  deinit {
+    munmap(whole, size)
+  }
+
+  /// The first byte behind the guard before.
+  package var start: UnsafeMutablePointer<UInt8> {
+    (whole + page).assumingMemoryBound(to: UInt8.self)
+  }
+
+  /// The guard behind.
+  package var end: UnsafeMutablePointer<UInt8> { start + count }
+
+  /// Puts a message there with what a buffer promises behind it, ``ByteBuffer/padding`` bytes, and then `distance` bytes
+  /// to the guard.
+  ///
+  /// What stands behind the message goes on with digits, with text, or with quotes and brackets, by the length.
+  package func view(_ message: [UInt8], beforeEnd distance: Int) -> ByteView {
+    let first = end - distance - ByteBuffer.padding - message.count
+    precondition(first >= start, "no room between the guards")
+    return place(message, at: first)
+  }
+
+  /// The same with the message at `distance` bytes behind the guard before.
+  package func view(_ message: [UInt8], afterStart distance: Int) -> ByteView {
+    precondition(
+      distance + message.count + ByteBuffer.padding <= count, "no room between the guards")
+    return place(message, at: start + distance)
+  }
+
+  private func place(_ message: [UInt8], at first: UnsafeMutablePointer<UInt8>) -> ByteView {
+    for (index, byte) in message.enumerated() { first[index] = byte }
+    let behind = Array([#"12\"3}],{\":45e6"#, "7", "x"][message.count % 3].utf8)
+    for index in 0..<ByteBuffer.padding {
+      first[message.count + index] = behind[index % behind.count]
+    }
+    return ByteView(base: first, count: message.count)
+  }
+}

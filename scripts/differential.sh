@@ -1,0 +1,52 @@
+#!/bin/sh
+# Holds the fast path from messages to lines against the general one, over COUNT generated messages between memory that
+# nobody may touch. The status is 1 at the first difference, which is printed.
+#
+#   scripts/differential.sh [COUNT [SEED]]   10,000,000 messages from seed 1
+set -eu
+cd "$(dirname "$0")/.."
+
+swiftc=${SWIFTC:-swiftc}
+count=${1:-10000000}
+seed=${2:-1}
+work=.build-differential
+
+case $count$seed in
+  '' | *[!0-9]*)
+    echo "differential: no numbers: $count $seed" >&2
+    exit 2
+    ;;
+esac
+scripts/install-packages.sh build
+mkdir -p "$work"
+
+# compile ARGUMENT...: as the release program is compiled; the modules are one package, as in Package.swift.
+compile() {
+  # Word splitting is meant: pkg-config prints a list of words.
+  # shellcheck disable=SC2046
+  "$swiftc" -swift-version 6 -package-name pusher_cli -parse-as-library -whole-module-optimization -O \
+    -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault \
+    -enable-upcoming-feature MemberImportVisibility -enforce-exclusivity=unchecked \
+    -I Sources/CSystemEpoll -I Sources/CSystemVectors -I Sources/CSystemOpenSSL -I Sources/CSystemZlib \
+    -I Sources/CSystemSodium -I "$work" \
+    $(pkg-config --cflags-only-I openssl zlib libsodium) "$@" </dev/null
+}
+
+if [ ! -f "$work/PusherCore.o" ] || [ -n "$(find Sources/PusherCore Sources/CSystemVectors -newer "$work/PusherCore.o" -type f)" ]; then
+  echo 'differential: compiling PusherCore' >&2
+  # Word splitting is meant: no path of a source has a blank.
+  # shellcheck disable=SC2046
+  compile -module-name PusherCore -emit-object -o "$work/PusherCore.o" \
+    -emit-module -emit-module-path "$work/PusherCore.swiftmodule" $(find Sources/PusherCore -name '*.swift')
+fi
+shared=''
+for file in GuardedBytes RandomJSON RandomMessage SeededGenerator; do
+  shared="$shared Tests/TestSupport/$file.swift"
+done
+for file in EventLineStyle EventLine EventStreamLine ForeignEventName; do
+  shared="$shared Sources/pusher-cli/Lines/$file.swift"
+done
+# shellcheck disable=SC2046,SC2086
+compile -module-name Differential -emit-executable Tests/Differential/Differential.swift $shared "$work/PusherCore.o" \
+  $(pkg-config --libs openssl zlib libsodium) -o "$work/differential"
+"$work/differential" "$count" "$seed"
