@@ -3,19 +3,18 @@
  *   measure SINK SOURCE WORD... -- CLIENT WORD...
  *
  * PORT in the client's words becomes the port the source printed. Prints "seconds cpu-seconds peak-KiB
- * lines". CPU time and memory are the kernel's account of the client alone, start-up included. This program is
- * small on purpose: a child's peak memory begins with that of the process it was forked from.
+ * lines". CPU time and memory are the kernel's account of the client alone, start-up included; if the source prints
+ * "began", CPU time counts from then on. This program is small on purpose: a child's peak memory begins with that of
+ * the process it was forked from.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
+#include <time.h>
+
+#include "child.h"
 
 enum { limit_seconds = 180 };
 
@@ -42,18 +41,21 @@ static void die(const char *what) {
 }
 
 static pid_t start(char **words, int input, int output) {
-  pid_t child = fork();
+  pid_t child = start_child(words, input, output);
   if (child < 0) die("fork failed");
-  if (child > 0) return child;
-  dup2(input, 0);
-  dup2(output, 1);
-  execvp(words[0], words);
-  fprintf(stderr, "measure: cannot run %s: %s\n", words[0], strerror(errno));
-  _exit(127);
+  return child;
 }
 
 static double seconds(struct timeval time) {
   return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+/* The client's CPU time so far. */
+static double spent(void) {
+  clockid_t clock;
+  struct timespec time;
+  if (clock_getcpuclockid(client, &clock) || clock_gettime(clock, &time)) die("the client has no clock");
+  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
 int main(int count, char **words) {
@@ -80,11 +82,7 @@ int main(int count, char **words) {
   FILE *told = fdopen(from_source[0], "r");
   char port[16];
   if (!told || fscanf(told, "port %15s", port) != 1) die("the source told no port");
-  for (char **word = client_words; *word; word++) {
-    char *place = strstr(*word, "PORT");
-    if (place && asprintf(word, "%.*s%s%s", (int)(place - *word), *word, port, place + strlen("PORT")) < 0)
-      die("no memory");
-  }
+  if (!put_port(client_words, port)) die("no memory");
 
   char *sink_words[] = {words[1], NULL};
   sink = start(sink_words, to_sink[0], from_sink[1]);
@@ -93,6 +91,14 @@ int main(int count, char **words) {
   close(to_sink[1]);
   close(from_sink[1]);
 
+  /* What the source says next: "began", or "seconds" when the client has left. */
+  char word[16];
+  if (fscanf(told, " %15s", word) != 1) die("the source told nothing");
+  double before = 0;
+  if (strcmp(word, "began") == 0) {
+    before = spent();
+    word[0] = 0;
+  }
   int status;
   struct rusage used;
   if (wait4(client, &status, 0, &used) < 0) die("the client cannot be waited for");
@@ -107,10 +113,10 @@ int main(int count, char **words) {
   unsigned long lines;
   FILE *counted = fdopen(from_sink[0], "r");
   if (!counted || fscanf(counted, "%lu", &lines) != 1) die("the sink counted nothing");
-  if (fscanf(told, " seconds %lf", &wall) != 1) die("the source told no time");
+  if ((!word[0] && fscanf(told, " %15s", word) != 1) || strcmp(word, "seconds") || fscanf(told, "%lf", &wall) != 1) die("the source told no time");
   kill(source, SIGTERM);
   waitpid(source, NULL, 0);
   waitpid(sink, NULL, 0);
-  printf("%.6f %.6f %ld %lu\n", wall, seconds(used.ru_utime) + seconds(used.ru_stime), used.ru_maxrss, lines);
+  printf("%.6f %.6f %ld %lu\n", wall, seconds(used.ru_utime) + seconds(used.ru_stime) - before, used.ru_maxrss, lines);
   return 0;
 }

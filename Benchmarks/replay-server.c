@@ -1,124 +1,76 @@
-/* The source of every row: a Pusher server that knows one channel and one speech, or a server of one event stream.
+/* The source of every row: a Pusher server that knows one speech, or a server of one event stream.
  *
- *   replay-server EVENTS SIZE [CERTIFICATE KEY]
- *   replay-server sse EVENTS SIZE [CERTIFICATE KEY]
+ *   replay-server [KIND...] EVENTS SIZE [CERTIFICATE KEY]
  *
  * Listens on a free port of 127.0.0.1 and prints "port N". Each client is upgraded, told
  * pusher:connection_established, and once it has subscribed it gets EVENTS text frames with a payload of SIZE
  * bytes, as fast as the socket takes them from one block prepared beforehand, then one frame with the event
  * bench.end. When the client closes, prints "seconds S": from the first frame to that close.
  *
- * With "sse" each client gets, whatever it asks for, EVENTS server-sent events of SIZE bytes, each in a chunk of its
- * own, and then the end of the body.
+ *   sse          each client gets, whatever it asks for, EVENTS server-sent events of SIZE bytes, each in a chunk of
+ *                its own, and then the end of the body
+ *   text         the data is one long string instead of dense JSON
+ *   deflate      the messages are compressed beforehand, by permessage-deflate with context takeover
+ *   encrypted    the data is encrypted beforehand; SIZE is the message's before that
+ *   channels N   waits for N subscriptions; the events go to the channels bench-00000 to the last, in turn
+ *   records      over TLS each event is a record; a write to the socket still has many of them
+ *   steady       waits until the client has settled, and prints "began" before the first event
+ *   messages     serves nobody: prints the messages of the block, each on a line, EVENTS at most
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <openssl/evp.h>
-#include <openssl/sha.h>
 #include <signal.h>
-#include <sys/socket.h>
-#include <time.h>
 
-#include "peer.h"
+#include "speech.h"
 
-enum { block_room = 1 << 20, payload_room = 1 << 16, life_seconds = 300 };
+enum { life_seconds = 300, settling_microseconds = 30000, telling_microseconds = 10000 };
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
+static struct kind kind;
+static int has_records, is_steady, prints_messages;
 
-/* Appends an unmasked text frame and returns its length. */
-static size_t put_frame(char *out, const char *payload, size_t count) {
-  size_t head = 2;
-  out[0] = (char)0x81;
-  if (count < 126) {
-    out[1] = (char)count;
-  } else {
-    out[1] = 126;
-    out[2] = (char)(count >> 8);
-    out[3] = (char)(count & 0xff);
-    head = 4;
+/* Takes the words for kinds off, and returns how many they are. */
+static int take_kinds(int count, char **words) {
+  int at = 1;
+  for (; at < count && (words[at][0] < '0' || words[at][0] > '9'); at++) {
+    if (!strcmp(words[at], "sse")) kind.is_stream = 1;
+    else if (!strcmp(words[at], "text")) kind.is_text = 1;
+    else if (!strcmp(words[at], "deflate")) kind.is_deflated = 1;
+    else if (!strcmp(words[at], "encrypted")) kind.is_encrypted = 1;
+    else if (!strcmp(words[at], "records")) has_records = 1;
+    else if (!strcmp(words[at], "steady")) is_steady = 1;
+    else if (!strcmp(words[at], "messages")) prints_messages = 1;
+    else if (!strcmp(words[at], "channels") && at + 1 < count) kind.channels = strtoul(words[++at], NULL, 10);
+    else return count;
   }
-  memcpy(out + head, payload, count);
-  return head + count;
+  return at - 1;
 }
 
-static int send_text(struct peer *peer, const char *text) {
-  char frame[1024];
-  return peer_write(peer, frame, put_frame(frame, text, strlen(text)));
+/* Lets the client come to rest, and tells `measure`, which reads the client's clock then. */
+static void settle(void) {
+  if (!is_steady) return;
+  usleep(settling_microseconds);
+  printf("began\n");
+  fflush(stdout);
+  usleep(telling_microseconds);
 }
 
-/* One event of exactly `size` bytes: an order book's change, told as JSON text inside JSON. */
-static void make_event(char *out, size_t size, unsigned number) {
-  static const char tail[] = "\\\"}\"}";
-  static const char words[] = "filled at the open, partly from the reserve, the rest stands until the close; ";
-  size_t at = (size_t)sprintf(
-      out,
-      "{\"event\":\"price.updated\",\"channel\":\"bench\",\"data\":\"{\\\"id\\\":%u,\\\"symbol\\\":\\\"ACME\\\","
-      "\\\"side\\\":\\\"%s\\\",\\\"price\\\":%u.%02u",
-      1000000 + number, number % 3 ? "buy" : "sell", 100 + number % 800, number % 100);
-  size_t room = size - sizeof tail - sizeof ",\\\"levels\\\":[],\\\"note\\\":\\\"" - 8;
-  if (at + 64 < room) {
-    at += (size_t)sprintf(out + at, ",\\\"levels\\\":[");
-    for (unsigned level = 0; at + 48 < room; level++) {
-      at += (size_t)sprintf(
-          out + at, "%s{\\\"bid\\\":%u.%u,\\\"size\\\":%u}", level ? "," : "", 100 + (number + level) % 800,
-          level % 10, 1 + number * 7 % 9999);
-    }
-    out[at++] = ']';
+/* Sends the first `count` frames of the block. */
+static int send_frames(struct peer *peer, const struct speech *speech, unsigned long count) {
+  if (!has_records) return put_out(peer, speech->block, speech->ends[count - 1]);
+  size_t start = 0;
+  for (unsigned long frame = 0; frame < count; start = speech->ends[frame++])
+    if (!peer_write(peer, speech->block + start, speech->ends[frame] - start)) return 0;
+  return BIO_flush(SSL_get_wbio(peer->tls)) == 1;
+}
+
+/* Sends the events of `first`, unless it is empty, and then `speech` until all events are sent. */
+static int send_speech(struct peer *peer, const struct speech *first, const struct speech *speech) {
+  const struct speech *next = first->frames ? first : speech;
+  for (unsigned long left = speech->count; left > 0; next = speech) {
+    unsigned long frames = left < next->frames ? left : next->frames;
+    if (!send_frames(peer, next, frames)) return 0;
+    left -= frames;
   }
-  at += (size_t)sprintf(out + at, ",\\\"note\\\":\\\"");
-  for (size_t word = number % 9; at < size - (sizeof tail - 1); word++)
-    out[at++] = words[word % (sizeof words - 1)];
-  memcpy(out + at, tail, sizeof tail - 1);
-}
-
-struct speech {
-  char *block;
-  size_t frame;        /* bytes of one frame */
-  size_t frames;       /* frames in the block */
-  unsigned long count; /* frames to send */
-};
-
-static struct speech prepare(unsigned long count, size_t size) {
-  struct speech speech = {malloc(block_room + 2048), 0, 0, count};
-  char *payload = malloc(size + 256);
-  if (!speech.block || !payload) die("memory");
-  for (size_t at = 0; at + size + 4 <= block_room; at += speech.frame, speech.frames++) {
-    make_event(payload, size, (unsigned)speech.frames);
-    speech.frame = put_frame(speech.block + at, payload, size);
-  }
-  free(payload);
-  return speech;
-}
-
-/* One server-sent event of exactly `size` bytes, in its chunk; returns the length of both. */
-static size_t put_event(char *out, size_t size, unsigned number) {
-  static const char words[] = "filled at the open, partly from the reserve, the rest stands until the close; ";
-  static const char tail[] = "\"}\n\n";
-  size_t head = (size_t)sprintf(out, "%zx\r\n", size);
-  char *event = out + head;
-  size_t at = (size_t)sprintf(
-      event,
-      "id: %u\nevent: price.updated\ndata: {\"id\":%u,\"symbol\":\"ACME\",\"side\":\"%s\",\"price\":%u.%02u,\"note\":\"",
-      number, 1000000 + number, number % 3 ? "buy" : "sell", 100 + number % 800, number % 100);
-  for (size_t word = number % 9; at < size - (sizeof tail - 1); word++)
-    event[at++] = words[word % (sizeof words - 1)];
-  memcpy(event + at, tail, sizeof tail - 1);
-  memcpy(event + size, "\r\n", 2);
-  return head + size + 2;
-}
-
-static struct speech prepare_stream(unsigned long count, size_t size) {
-  struct speech speech = {malloc(block_room + 2048), 0, 0, count};
-  if (!speech.block) die("memory");
-  for (size_t at = 0; at + size + 16 <= block_room; at += speech.frame, speech.frames++)
-    speech.frame = put_event(speech.block + at, size, (unsigned)speech.frames);
-  return speech;
+  return 1;
 }
 
 static void serve_stream(struct peer *peer, const struct speech *speech) {
@@ -126,116 +78,28 @@ static void serve_stream(struct peer *peer, const struct speech *speech) {
       "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
   char head[16384];
   size_t end;
-  if (peer->tls && SSL_accept(peer->tls) != 1) return;
   if (!peer_read_head(peer, head, sizeof head, &end)) return;
-  if (!peer_write(peer, answer, sizeof answer - 1)) return;
+  if (!put_out(peer, answer, sizeof answer - 1)) return;
+  settle();
   double start = now();
-  for (unsigned long left = speech->count; left > 0;) {
-    unsigned long frames = left < speech->frames ? left : speech->frames;
-    if (!peer_write(peer, speech->block, frames * speech->frame)) return;
-    left -= frames;
-  }
-  if (!peer_write(peer, "0\r\n\r\n", 5)) return;
+  if (!send_speech(peer, &(struct speech){0}, speech)) return;
+  if (!put_out(peer, "0\r\n\r\n", 5)) return;
   /* Until the client leaves: then it has read all, and most likely said so. */
   while (peer_read(peer, head, sizeof head) > 0) continue;
   printf("seconds %.6f\n", now() - start);
   fflush(stdout);
 }
 
-static int upgrade(struct peer *peer) {
-  char head[16384], text[512], accept[64];
-  unsigned char digest[SHA_DIGEST_LENGTH];
-  size_t end;
-  if (!peer_read_head(peer, head, sizeof head, &end)) return 0;
-  char *key = strcasestr(head, "\r\nSec-WebSocket-Key:");
-  if (!key) return 0;
-  key += strlen("\r\nSec-WebSocket-Key:");
-  key += strspn(key, " \t");
-  int length = (int)strcspn(key, " \t\r\n");
-  snprintf(text, sizeof text, "%.*s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", length, key);
-  SHA1((unsigned char *)text, strlen(text), digest);
-  EVP_EncodeBlock((unsigned char *)accept, digest, sizeof digest);
-  int count = snprintf(
-      text, sizeof text,
-      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-      "Sec-WebSocket-Accept: %s\r\n\r\n",
-      accept);
-  return peer_write(peer, text, (size_t)count);
-}
-
-static int read_exactly(struct peer *peer, unsigned char *bytes, size_t count) {
-  while (count > 0) {
-    size_t done = peer_read(peer, bytes, count);
-    if (done == 0) return 0;
-    bytes += done;
-    count -= done;
-  }
-  return 1;
-}
-
-/* Reads one of the client's masked frames; returns its opcode, or -1 at the end and for what is not one. */
-static int read_frame(struct peer *peer, unsigned char *payload, size_t *count) {
-  unsigned char head[8];
-  if (!read_exactly(peer, head, 2)) return -1;
-  int opcode = head[0] & 0x0f;
-  *count = head[1] & 0x7f;
-  if (*count == 127 || !(head[1] & 0x80)) return -1;
-  if (*count == 126) {
-    if (!read_exactly(peer, head, 2)) return -1;
-    *count = (size_t)head[0] << 8 | head[1];
-  }
-  if (!read_exactly(peer, head, 4) || !read_exactly(peer, payload, *count)) return -1;
-  for (size_t index = 0; index < *count; index++) payload[index] ^= head[index & 3];
-  return opcode;
-}
-
-static int await_subscribe(struct peer *peer) {
-  unsigned char payload[payload_room];
-  size_t count;
-  while (read_frame(peer, payload, &count) >= 0)
-    if (memmem(payload, count, "pusher:subscribe", 16)) return 1;
-  return 0;
-}
-
-/* Until the client sends a close frame or ends without one. */
-static void await_close(struct peer *peer) {
-  unsigned char payload[payload_room];
-  size_t count;
-  int opcode;
-  while ((opcode = read_frame(peer, payload, &count)) >= 0)
-    if (opcode == 8) return;
-}
-
-/* Answers the close frame, and gives the client a moment to see it before the socket goes. */
-static void finish(struct peer *peer) {
-  char byte;
-  struct timeval moment = {.tv_sec = 1};
-  setsockopt(peer->descriptor, SOL_SOCKET, SO_RCVTIMEO, &moment, sizeof moment);
-  if (!peer_write(peer, "\x88\x02\x03\xe8", 4)) return;
-  if (peer->tls) SSL_shutdown(peer->tls);
-  shutdown(peer->descriptor, SHUT_WR);
-  while (read(peer->descriptor, &byte, 1) > 0) continue;
-}
-
-static void serve(struct peer *peer, const struct speech *speech) {
-  if (peer->tls && SSL_accept(peer->tls) != 1) return;
-  if (!upgrade(peer)) return;
-  if (!send_text(
-          peer,
-          "{\"event\":\"pusher:connection_established\","
-          "\"data\":\"{\\\"socket_id\\\":\\\"1.1\\\",\\\"activity_timeout\\\":120}\"}"))
-    return;
-  if (!await_subscribe(peer)) return;
-  if (!send_text(
-          peer,
-          "{\"event\":\"pusher_internal:subscription_succeeded\",\"channel\":\"bench\",\"data\":\"{}\"}"))
-    return;
+static void serve(struct peer *peer, const struct speech *first, const struct speech *speech) {
+  if (!upgrade(peer, kind.is_deflated ? "Sec-WebSocket-Extensions: permessage-deflate\r\n" : "")) return;
+  z_stream zlib = {0};
+  if (inflateInit2(&zlib, -15) != Z_OK) die("zlib");
+  int is_subscribed = greet(peer) && confirm_channels(peer, kind.channels ? kind.channels : 1, &zlib);
+  inflateEnd(&zlib);
+  if (!is_subscribed) return;
+  settle();
   double start = now();
-  for (unsigned long left = speech->count; left > 0;) {
-    unsigned long frames = left < speech->frames ? left : speech->frames;
-    if (!peer_write(peer, speech->block, frames * speech->frame)) return;
-    left -= frames;
-  }
+  if (!send_speech(peer, first, speech)) return;
   if (!send_text(peer, "{\"event\":\"bench.end\",\"channel\":\"bench\",\"data\":\"{}\"}")) return;
   await_close(peer);
   printf("seconds %.6f\n", now() - start);
@@ -243,49 +107,78 @@ static void serve(struct peer *peer, const struct speech *speech) {
   finish(peer);
 }
 
+static void print_messages(const struct speech *speech) {
+  size_t start = 0;
+  for (size_t frame = 0; frame < speech->frames && frame < speech->count; start = speech->ends[frame++]) {
+    size_t head = speech->block[start + 1] == 126 ? 4 : 2;
+    fwrite(speech->block + start + head, 1, speech->ends[frame] - start - head, stdout);
+    putchar('\n');
+  }
+}
+
+static SSL_CTX *make_context(const char *certificate, const char *key) {
+  SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+  if (!context || SSL_CTX_use_certificate_chain_file(context, certificate) != 1 ||
+      SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1)
+    die("certificate");
+  return context;
+}
+
+/* TLS on the connection, with a buffer below it, so that a write to the socket has as many records as fit. */
+static SSL *secure(SSL_CTX *context, int descriptor) {
+  SSL *tls = SSL_new(context);
+  BIO *input = BIO_new_socket(descriptor, BIO_NOCLOSE), *output = BIO_new_socket(descriptor, BIO_NOCLOSE);
+  BIO *buffer = has_records ? BIO_new(BIO_f_buffer()) : NULL;
+  if (!tls || !input || !output || (has_records && !buffer)) die("TLS");
+  if (buffer && BIO_set_write_buffer_size(buffer, 256 * 1024) != 1) die("TLS");
+  SSL_set0_rbio(tls, input);
+  SSL_set0_wbio(tls, buffer ? BIO_push(buffer, output) : output);
+  return tls;
+}
+
+/* The events of one run. With compression the block that is sent again and again refers back to its own end, which came
+   just before it; only the first one has nothing before it. */
+static struct speech prepare_all(unsigned long events, size_t size, struct speech *first) {
+  if (!kind.is_deflated) return prepare(events, size, &kind, NULL);
+  z_stream zlib = {0};
+  if (deflateInit2(&zlib, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK) die("deflate");
+  *first = prepare(events, size, &kind, &zlib);
+  return prepare(events, size, &kind, &zlib);
+}
+
 int main(int count, char **words) {
-  int is_stream = count > 1 && strcmp(words[1], "sse") == 0;
-  count -= is_stream;
-  words += is_stream;
+  int kinds = take_kinds(count, words);
+  count -= kinds;
+  words += kinds;
   if (count != 3 && count != 5) {
-    fprintf(stderr, "usage: replay-server [sse] EVENTS SIZE [CERTIFICATE KEY]\n");
+    fprintf(stderr, "usage: replay-server [KIND...] EVENTS SIZE [CERTIFICATE KEY]\n");
     return 2;
   }
   signal(SIGPIPE, SIG_IGN);
   alarm(life_seconds);
   size_t size = strtoul(words[2], NULL, 10);
-  if (size < 200 || size > 60000) {
-    fprintf(stderr, "replay-server: a payload has 200 to 60000 bytes\n");
+  if (size < 200 || size > 15000) {
+    fprintf(stderr, "replay-server: a payload has 200 to 15000 bytes\n");
     return 2;
   }
-  unsigned long events = strtoul(words[1], NULL, 10);
-  struct speech speech = is_stream ? prepare_stream(events, size) : prepare(events, size);
-  SSL_CTX *context = NULL;
-  if (count == 5) {
-    context = SSL_CTX_new(TLS_server_method());
-    if (!context || SSL_CTX_use_certificate_chain_file(context, words[3]) != 1 ||
-        SSL_CTX_use_PrivateKey_file(context, words[4], SSL_FILETYPE_PEM) != 1)
-      die("certificate");
+  if (kind.is_encrypted && sodium_init() < 0) die("libsodium");
+  struct speech first = {0}, speech = prepare_all(strtoul(words[1], NULL, 10), size, &first);
+  if (prints_messages) {
+    print_messages(&speech);
+    return fflush(stdout) ? 1 : 0;
   }
-  int listener = socket(AF_INET, SOCK_STREAM, 0);
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  socklen_t length = sizeof address;
-  if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) < 0 ||
-      listen(listener, 4) < 0 || getsockname(listener, (struct sockaddr *)&address, &length) < 0)
-    die("listening");
-  printf("port %d\n", ntohs(address.sin_port));
+  SSL_CTX *context = count == 5 ? make_context(words[3], words[4]) : NULL;
+  if (has_records && !context) die("records without TLS");
+  int port, listener = listen_anywhere(&port);
+  printf("port %d\n", port);
   fflush(stdout);
   for (;;) {
-    struct peer peer = {accept(listener, NULL, NULL), NULL};
-    if (peer.descriptor < 0) die("accept");
-    int on = 1;
-    setsockopt(peer.descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (context) {
-      peer.tls = SSL_new(context);
-      if (!peer.tls || SSL_set_fd(peer.tls, peer.descriptor) != 1) die("TLS");
+    struct peer peer = accept_peer(listener);
+    if (context) peer.tls = secure(context, peer.descriptor);
+    if (!peer.tls || SSL_accept(peer.tls) == 1) {
+      if (kind.is_stream) serve_stream(&peer, &speech);
+      else serve(&peer, &first, &speech);
     }
-    if (is_stream) serve_stream(&peer, &speech);
-    else serve(&peer, &speech);
     SSL_free(peer.tls);
     close(peer.descriptor);
   }

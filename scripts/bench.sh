@@ -2,19 +2,22 @@
 # Measures events per second, CPU time and memory of pusher-cli next to a floor and two Python clients, all
 # against the same source on the loopback interface, and prints one table; then the same of event streams, next to
 # curl and another Python client; what many channels and members cost; and what `serve` does, next to a floor and another
-# Python server, on two threads, and with other servers over Redis. docs/benchmarks.md tells what is measured and how.
+# Python server, on two threads, and with other servers over Redis; and last how far the program is from the limit.
+# docs/benchmarks.md tells what is measured and how.
 #
 #   PUSHER_CLI=PATH   the program to measure; without it, dist/pusher-cli is built
-#   BENCH_RUNS=N      rounds over all rows, of which each row's median is shown (3)
+#   BENCH_RUNS=N      rounds over all rows, of which each row's median is shown (3, and 7 for limit)
 #   BENCH_SCALE=N     percent of the events that each row gets (100)
-#   BENCH_TABLES=...  which tables: channels, sse, many, library, serve, threads, console, redis (all)
+#   BENCH_TABLES=...  which tables: channels, sse, many, library, serve, threads, console, redis, limit (all)
+#   BENCH_BEFORE=PATH an older program, which fills the column "before" of the table limit
 set -eu
 cd "$(dirname "$0")/.."
 
 work=.build-bench
 runs=${BENCH_RUNS:-3}
+limit_runs=${BENCH_RUNS:-7}
 scale=${BENCH_SCALE:-100}
-tables=${BENCH_TABLES:-channels sse many library serve threads console redis}
+tables=${BENCH_TABLES:-channels sse many library serve threads console redis limit}
 
 if [ -n "${PUSHER_CLI:-}" ]; then
   if [ ! -x "$PUSHER_CLI" ]; then
@@ -26,8 +29,13 @@ else
   PUSHER_CLI=$PWD/dist/pusher-cli
   scripts/build.sh dist/pusher-cli >&2
 fi
+if [ -n "${BENCH_BEFORE:-}" ] && [ ! -x "$BENCH_BEFORE" ]; then
+  echo "bench: BENCH_BEFORE names no program: $BENCH_BEFORE" >&2
+  exit 2
+fi
 scripts/install-packages.sh bench
-python=$(scripts/python-peers.sh)
+python=''
+[ "$tables" = limit ] || python=$(scripts/python-peers.sh)
 
 # wants TABLE: whether it was asked for.
 wants() {
@@ -38,7 +46,7 @@ wants() {
 mkdir -p "$work"
 # The reader that is a program of the library; PUSHER_BENCH_HANDLER names one that is built already.
 handler=${PUSHER_BENCH_HANDLER:-}
-if [ -z "$handler" ] && { wants channels || wants many; }; then
+if [ -z "$handler" ] && { wants channels || wants many || wants limit; }; then
   swift=${SWIFT:-swift}
   # A folder of its own: the program is built with other flags, and each would make the other start anew.
   set -- build -c release --product bound-handler --scratch-path "$work/library"
@@ -55,12 +63,29 @@ if [ -z "$figures" ] && wants library; then
   "$swift" "$@" >&2
   figures=$("$swift" "$@" --show-bin-path)/library-figures
 fi
-for name in replay-server floor-reader sink measure fan-out fan-out-floor delay; do
+# compile NAME OUTPUT WORD...: a C program, with the libraries that it uses of those that the words and pkg-config name.
+compile() {
+  name=$1
+  output=$2
+  shift 2
   # Word splitting is meant: pkg-config prints a list of words.
   # shellcheck disable=SC2046
-  "${CC:-cc}" -O3 -Wall -Wextra -o "$work/$name" "Benchmarks/$name.c" \
-    $(pkg-config --cflags --libs openssl)
+  "${CC:-cc}" -O3 -Wall -Wextra -o "$work/$output" "Benchmarks/$name.c" "$@" \
+    $(pkg-config --cflags --libs openssl zlib libsodium)
+}
+for name in replay-server floor-reader sink measure fan-out fan-out-floor delay; do
+  compile "$name" "$name" -Wl,--as-needed
 done
+if wants limit; then
+  for name in inflate-floor secretbox-floor lone-delay first-byte; do
+    compile "$name" "$name" -Wl,--as-needed
+  done
+  # With all libraries that the program needs, whether it uses them or not.
+  compile floor-reader linked-floor -Wl,--no-as-needed -lm
+  # shellcheck disable=SC2046
+  "${CXX:-c++}" -std=c++17 -O3 -Wall -Wextra -o "$work/simdjson-parser" Benchmarks/simdjson-parser.cpp \
+    $(pkg-config --cflags --libs simdjson)
+fi
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
   -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \
   -keyout "$work/key.pem" -out "$work/cert.pem" 2>/dev/null
@@ -220,6 +245,7 @@ if wants many; then
   wait "$server" || true
 fi
 
+[ "$tables" != limit ] || runs=$limit_runs
 processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
 printf '%s, %s, %s processors, %s; median of %s\n\n' "$(date -u +%Y-%m-%d)" "$(uname -srm)" \
   "$(getconf _NPROCESSORS_ONLN)" "${processor:-unknown processor}" "$runs"
@@ -242,4 +268,8 @@ fi
 if wants redis; then
   printf '\nLocal servers that meet in Redis:\n\n'
   scripts/bench-redis.sh "$PUSHER_CLI" "$python" "$work" "$runs" "$scale"
+fi
+if wants limit; then
+  [ "$tables" = limit ] || printf '\nThe limit; median of %s:\n\n' "$limit_runs"
+  scripts/bench-limit.sh "$PUSHER_CLI" "$handler" "$work" "$limit_runs" "$scale"
 fi

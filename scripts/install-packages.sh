@@ -11,7 +11,7 @@ test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan fak
 # 100 MB to load: the tests that open a page run where it is there.
 browser='chromium-headless-shell'
 lint='codespell mandoc shellcheck'
-bench="$build python3 python3-venv ca-certificates curl openssl redis-server"
+bench="$build python3 python3-venv ca-certificates curl libsimdjson-dev openssl redis-server"
 container="$build ca-certificates"
 package="$container buildah debootstrap dpkg-dev iproute2 lintian openssl systemd"
 engines="$build python3 python3-venv ca-certificates kcat nats-server postgresql redis-server redis-tools rsyslog systemd"

@@ -1,0 +1,278 @@
+#!/bin/sh
+# Measures what the program costs beyond what a C program must do that copies, or a library alone, and prints the table. A
+# part of `make bench`, which builds all that it needs:
+#
+#   bench-limit.sh PROGRAM HANDLER WORK-FOLDER ROUNDS SCALE
+#
+#   BENCH_BEFORE=PATH           an older program, which runs in the same rounds and fills the column "before"
+#   BENCH_BEFORE_HANDLER=PATH   the same of the handler of the library
+set -eu
+cd "$(dirname "$0")/.."
+
+program=$1
+handler=$2
+work=$3
+rounds=$4
+scale=$5
+before=${BENCH_BEFORE:-}
+before_handler=${BENCH_BEFORE_HANDLER:-}
+results=$work/results-limit
+round=0
+
+: >"$results"
+(umask 077 && printf 'bench\n' >"$work/secret")
+# The master key of the encrypted channel, as Benchmarks/encrypted.h has it.
+(umask 077 && printf 'a key that everybody knows: 32 B' | openssl base64 >"$work/master-key")
+certificate=$work/cert.pem
+pair="$certificate $work/key.pem"
+
+plain='subscribe --host 127.0.0.1 --port PORT --scheme http --key bench'
+tls="subscribe --host 127.0.0.1 --port PORT --scheme https --cacert $certificate --key bench"
+
+# scaled NUMBER: as many events as the row gets.
+scaled() {
+  events=$(($1 * scale / 100))
+  [ "$events" -gt 0 ] || events=1
+}
+
+# note KEY SIDE AMOUNT PER: one line in the results.
+note() {
+  printf '%s\t%s\t%s\t%s\t%s\n' "$round" "$1" "$2" "$3" "$4" >>"$results"
+}
+
+# fail KEY SIDE WORD...: the end.
+fail() {
+  echo "bench: the row $1 of the limit failed: $2: $3" >&2
+  exit 1
+}
+
+# take KEY SIDE LINES SOURCE CLIENT-WORD...: CPU time of one run with `events` events, whose output must have so many
+# lines. SOURCE is the words of the source before the number of events, their size and what may follow.
+take() {
+  key_taken=$1
+  side_taken=$2
+  wanted=$3
+  source_taken=$4
+  shift 4
+  printf 'bench: limit, round %s: %s, %s, %s events\n' "$round" "$key_taken" "$side_taken" "$events" >&2
+  # Word splitting is meant: the source's words.
+  # shellcheck disable=SC2086
+  taken=$("$work/measure" "$work/sink" "$work/replay-server" steady $source_taken -- "$@") ||
+    fail "$key_taken" "$side_taken" 'no figures'
+  [ "${taken##* }" = "$wanted" ] || fail "$key_taken" "$side_taken" "$wanted lines were wanted, ${taken##* } came"
+  # shellcheck disable=SC2086
+  set -- $taken
+  note "$key_taken" "$side_taken" "$2" "$events"
+  memory=$3
+}
+
+# ours KEY LINES SOURCE WORD...: the same of the program, and of the older one if there is one.
+ours() {
+  key_ours=$1
+  lines_ours=$2
+  source_ours=$3
+  shift 3
+  take "$key_ours" now "$lines_ours" "$source_ours" "$program" "$@"
+  [ -z "$before" ] || take "$key_ours" before "$lines_ours" "$source_ours" "$before" "$@"
+}
+
+# copy KEY LINES SOURCE WORD...: the same of the C program that copies. In a copy of frames their first bytes are counted.
+copy() {
+  key_copy=$1
+  lines_copy=$2
+  source_copy=$3
+  shift 3
+  take "$key_copy" cat "$lines_copy" "$source_copy" "$work/floor-reader" PORT copy "$@"
+}
+
+# frames_copy KEY SOURCE WORD...: beside the events there are three frames, of the greeting, the subscription and the end.
+frames_copy() {
+  key_frames=$1
+  source_frames=$2
+  shift 2
+  export SINK_BYTE=129
+  copy "$key_frames" $((events + 3)) "$source_frames" "$@"
+  unset SINK_BYTE
+}
+
+# json KEY EVENTS SIZE [KIND]: what looking costs.
+json() {
+  scaled "$2"
+  source_json="${4:-} $events $3"
+  # shellcheck disable=SC2086
+  ours "$1" $((events + 1)) "$source_json" $plain -c bench -n $((events + 1))
+  frames_copy "$1" "$source_json"
+  messages=$work/messages-$1
+  # shellcheck disable=SC2086
+  [ "$round" -gt 1 ] || "$work/replay-server" messages $source_json >"$messages"
+  taken=$("$work/simdjson-parser" "$events" <"$messages") || fail "$1" simdjson 'no figures'
+  [ "${taken##* }" = "$events" ] || fail "$1" simdjson "${taken##* } of $events messages were read"
+  # shellcheck disable=SC2086
+  set -- "$1" $taken
+  note "$1" simdjson "$3" "$events"
+}
+
+# secured KEY EVENTS SIZE [KIND]: over TLS.
+secured() {
+  scaled "$2"
+  source_secured="${4:-} $events $3 $pair"
+  # shellcheck disable=SC2086
+  ours "$1" $((events + 1)) "$source_secured" $tls -c bench -n $((events + 1))
+  frames_copy "$1" "$source_secured" tls
+}
+
+# stream KEY SCHEME [PAIR]: an event stream; its copy has the chunks' lines too. curl is slow, and gets fewer.
+stream() {
+  trust=''
+  [ -z "${3:-}" ] || trust="--cacert $certificate"
+  scaled 800000
+  # shellcheck disable=SC2086
+  ours "$1" "$events" "sse $events 200 ${3:-}" sse "$2://127.0.0.1:PORT/" $trust --reconnect never
+  copy "$1" $((events * 6 + 2)) "sse $events 200 ${3:-}" sse ${3:+tls}
+  scaled 200000
+  # shellcheck disable=SC2086
+  take "$1" curl $((events * 4)) "sse $events 200 ${3:-}" curl -sSN "$2://127.0.0.1:PORT/" $trust
+}
+
+compressed() {
+  scaled 500000
+  # shellcheck disable=SC2086
+  ours deflate $((events + 1)) "deflate $events 200" $plain -c bench -n $((events + 1))
+  take deflate zlib $((events + 3)) "deflate $events 200" "$work/inflate-floor" PORT
+}
+
+encrypted() {
+  scaled 30000
+  # shellcheck disable=SC2086
+  ours encrypted "$events" "encrypted $events 200" $plain -c private-encrypted-bench --secret-file "$work/secret" \
+    --encryption-key-file "$work/master-key" -n "$events"
+  scaled 150000
+  take encrypted libsodium "$events" "encrypted $events 200" "$work/secretbox-floor" PORT
+}
+
+# printed KEY EVENTS LINES WORD...: another way to print, right after plain printing; an event has so many lines.
+printed() {
+  printed_by now plain "$program" "$@"
+  [ -z "$before" ] || printed_by before before-plain "$before" "$@"
+}
+
+# printed_by SIDE PLAIN-SIDE PROGRAM KEY EVENTS LINES WORD...
+printed_by() {
+  side_printed=$1
+  plain_printed=$2
+  program_printed=$3
+  key_printed=$4
+  events_printed=$5
+  lines_printed=$6
+  shift 6
+  scaled 800000
+  # shellcheck disable=SC2086
+  take "$key_printed" "$plain_printed" "$events" "$events 200" "$program_printed" $plain -c bench -n "$events"
+  scaled "$events_printed"
+  # shellcheck disable=SC2086
+  take "$key_printed" "$side_printed" $((events * lines_printed)) "$events 200" \
+    "$program_printed" $plain -c bench -n "$events" "$@"
+}
+
+# channels: ten thousand on one connection, right after one. All events of a block have another channel than the one before.
+channels() {
+  names=$(seq -f 'bench-%05g' 0 9999)
+  scaled 800000
+  for side in now ${before:+before}; do
+    one=one
+    its_program=$program
+    if [ "$side" = before ]; then
+      one='before-one'
+      its_program=$before
+    fi
+    # shellcheck disable=SC2086
+    take channels "$one" "$events" "channels 1 $events 200" "$its_program" $plain -n "$events" bench-00000
+    # shellcheck disable=SC2086
+    take channels "$side" "$events" "channels 10000 $events 200" "$its_program" $plain -n "$events" $names
+  done
+}
+
+# handlers: the handler of the library and the program. The handler prints how many events it had: two more than the source
+# sent, the subscription and the end.
+handlers() {
+  scaled 700000
+  # shellcheck disable=SC2086
+  take handler program "$events" "$events 200" "$program" $plain -c bench -n "$events"
+  # shellcheck disable=SC2086
+  [ -z "$before" ] || take handler before-program "$events" "$events 200" "$before" $plain -c bench -n "$events"
+  export SINK_NUMBER=1
+  take handler now $((events + 2)) "$events 200" "$handler" PORT data
+  [ -z "$before_handler" ] || take handler before $((events + 2)) "$events 200" "$before_handler" PORT data
+  unset SINK_NUMBER
+}
+
+# delays PAUSE EVENTS: a lone event's way through the program and through a C program.
+delays() {
+  scaled "$2"
+  printf 'bench: limit, round %s: delay, a pause of %s us, %s events\n' "$round" "$1" "$events" >&2
+  # shellcheck disable=SC2086
+  taken=$("$work/lone-delay" "$events" "$1" -- "$work/floor-reader" PORT copy -- "$program" $plain -c bench \
+    ${before:+-- "$before" $plain -c bench}) || fail "delay-$1" now 'no figures'
+  pause=$1
+  # shellcheck disable=SC2086
+  set -- $taken
+  for side in C now ${before:+before}; do
+    note "delay-$pause-median" "$side" "$1" 1
+    note "delay-$pause-99" "$side" "$2" 1
+    shift 2
+  done
+}
+
+# starts: from the start of the process to the first byte of its request.
+starts() {
+  printf 'bench: limit, round %s: starts\n' "$round" >&2
+  # shellcheck disable=SC2086
+  taken=$("$work/first-byte" 20 -- "$work/linked-floor" PORT -- "$program" $plain -c bench \
+    ${before:+-- "$before" $plain -c bench}) || fail start now 'no figures'
+  # shellcheck disable=SC2086
+  set -- $taken
+  for side in C now ${before:+before}; do
+    note start "$side" "$1" 1
+    shift
+  done
+}
+
+# sizes PROGRAM SIDE: its memory after ten million events, plain and over TLS, and how large it is.
+sizes() {
+  scaled 10000000
+  # shellcheck disable=SC2086
+  take memory-run "$2" $((events + 1)) "$events 200" "$1" $plain -c bench -n $((events + 1))
+  note memory "$2" "$memory" 1
+  # shellcheck disable=SC2086
+  take memory-run "$2" $((events + 1)) "$events 200 $pair" "$1" $tls -c bench -n $((events + 1))
+  note memory-tls "$2" "$memory" 1
+  strip -o "$work/stripped" "$1"
+  note size "$2" "$(wc -c <"$work/stripped")" 1
+}
+
+while [ "$round" -lt "$rounds" ]; do
+  round=$((round + 1))
+  json json-200 1000000 200
+  json json-1000 150000 1000
+  json text-1000 250000 1000 text
+  secured tls-200 700000 200
+  secured tls-1000 120000 1000
+  secured records 200000 200 records
+  compressed
+  stream stream http
+  stream stream-tls https "$pair"
+  handlers
+  encrypted
+  printed timestamps 800000 1 -t
+  printed filter 800000 1 -e 'price.*'
+  printed format 100000 1 -F '%c %e %d'
+  printed pretty 25000 8 -o pretty
+  channels
+  delays 200 1000
+  delays 2000 200
+  starts
+  # Memory and size are alike in all rounds.
+  [ "$round" -gt 1 ] || sizes "$program" now
+  [ "$round" -gt 1 ] || [ -z "$before" ] || sizes "$before" before
+done
+awk -F '\t' -v has_before="${before:+1}" -f Benchmarks/grouped.awk -f Benchmarks/median.awk -f Benchmarks/limit.awk "$results"
