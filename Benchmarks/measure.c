@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -58,15 +59,55 @@ static double spent(void) {
   return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-int main(int count, char **words) {
-  char **client_words = NULL;
+/* Waits until the source says something; 0 if the client ends first. */
+static int await_word(int descriptor) {
+  struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
+  siginfo_t ended = {0};
+  while (poll(&waiting, 1, 10) == 0)
+    if (waitid(P_PID, (id_t)client, &ended, WEXITED | WNOHANG | WNOWAIT) || ended.si_pid) return 0;
+  return 1;
+}
+
+/* The client's words, after the "--" that ends those of the source; NULL without any. */
+static char **find_client(int count, char **words) {
   for (int index = 3; index < count; index++)
     if (strcmp(words[index], "--") == 0) {
       words[index] = NULL;
-      client_words = words + index + 1;
-      break;
+      return words[index + 1] ? words + index + 1 : NULL;
     }
-  if (!client_words || !client_words[0]) {
+  return NULL;
+}
+
+/* Waits for the client's end and prints the row; -1 if it ended with a failure. `input` is the source's output, and
+   `counted` the sink's. */
+static int finish_row(char **client_words, int input, FILE *told, FILE *counted) {
+  /* What the source says next: "began", or "seconds" when the client has left. */
+  char word[16] = "";
+  double before = 0, wall;
+  if (await_word(input) && fscanf(told, " %15s", word) != 1) die("the source told nothing");
+  int has_begun = strcmp(word, "began") == 0;
+  if (has_begun) before = spent();
+  int status;
+  struct rusage used;
+  if (wait4(client, &status, 0, &used) < 0) die("the client cannot be waited for");
+  client = 0;
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    fprintf(stderr, "measure: %s ended with %s %d\n", client_words[0],
+        WIFEXITED(status) ? "status" : "signal", WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    return -1;
+  }
+  unsigned long lines;
+  if (!counted || fscanf(counted, "%lu", &lines) != 1) die("the sink counted nothing");
+  if ((has_begun || !word[0]) && fscanf(told, " %15s", word) != 1) die("the source told no time");
+  if (strcmp(word, "seconds") != 0 || fscanf(told, "%lf", &wall) != 1) die("the source told no time");
+  double spent_in_all = seconds(used.ru_utime) + seconds(used.ru_stime);
+  printf("%.6f %.6f %ld %lu\n", wall, spent_in_all - before, used.ru_maxrss, lines);
+  return 0;
+}
+
+int main(int count, char **words) {
+  char **client_words = find_client(count, words);
+  if (!client_words) {
     fprintf(stderr, "usage: measure SINK SOURCE WORD... -- CLIENT WORD...\n");
     return 2;
   }
@@ -90,33 +131,12 @@ int main(int count, char **words) {
   close(to_sink[0]);
   close(to_sink[1]);
   close(from_sink[1]);
-
-  /* What the source says next: "began", or "seconds" when the client has left. */
-  char word[16];
-  if (fscanf(told, " %15s", word) != 1) die("the source told nothing");
-  double before = 0;
-  if (strcmp(word, "began") == 0) {
-    before = spent();
-    word[0] = 0;
-  }
-  int status;
-  struct rusage used;
-  if (wait4(client, &status, 0, &used) < 0) die("the client cannot be waited for");
-  client = 0;
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    fprintf(stderr, "measure: %s ended with %s %d\n", client_words[0],
-        WIFEXITED(status) ? "status" : "signal", WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+  if (finish_row(client_words, from_source[0], told, fdopen(from_sink[0], "r")) < 0) {
     end_children();
     return 1;
   }
-  double wall;
-  unsigned long lines;
-  FILE *counted = fdopen(from_sink[0], "r");
-  if (!counted || fscanf(counted, "%lu", &lines) != 1) die("the sink counted nothing");
-  if ((!word[0] && fscanf(told, " %15s", word) != 1) || strcmp(word, "seconds") || fscanf(told, "%lf", &wall) != 1) die("the source told no time");
   kill(source, SIGTERM);
   waitpid(source, NULL, 0);
   waitpid(sink, NULL, 0);
-  printf("%.6f %.6f %ld %lu\n", wall, seconds(used.ru_utime) + seconds(used.ru_stime) - before, used.ru_maxrss, lines);
   return 0;
 }

@@ -22,7 +22,7 @@
 
 #include "speech.h"
 
-enum { life_seconds = 300, settling_microseconds = 30000, telling_microseconds = 10000 };
+enum { life_seconds = 300, settling_microseconds = 15000, telling_microseconds = 5000 };
 
 static struct kind kind;
 static int has_records, is_steady, prints_messages;
