@@ -26,8 +26,8 @@ round=0
 certificate=$work/cert.pem
 pair="$certificate $work/key.pem"
 
-plain='subscribe --host 127.0.0.1 --port PORT --scheme http --key bench'
-tls="subscribe --host 127.0.0.1 --port PORT --scheme https --cacert $certificate --key bench"
+plain='subscribe --host 127.0.0.1 --port PORT --scheme http --key bench --reconnect never'
+tls="subscribe --host 127.0.0.1 --port PORT --scheme https --cacert $certificate --key bench --reconnect never"
 
 # scaled NUMBER: as many events as the row gets.
 scaled() {
@@ -62,8 +62,9 @@ take() {
   [ "${taken##* }" = "$wanted" ] || fail "$key_taken" "$side_taken" "$wanted lines were wanted, ${taken##* } came"
   # shellcheck disable=SC2086
   set -- $taken
-  note "$key_taken" "$side_taken" "$2" "$events"
+  spent=$2
   memory=$3
+  note "$key_taken" "$side_taken" "$spent" "$events"
 }
 
 # ours KEY LINES SOURCE WORD...: the same of the program, and of the older one if there is one.
@@ -150,28 +151,29 @@ encrypted() {
   take encrypted libsodium "$events" "encrypted $events 200" "$work/secretbox-floor" PORT
 }
 
-# printed KEY EVENTS LINES WORD...: another way to print, right after plain printing; an event has so many lines.
-printed() {
-  printed_by now plain "$program" "$@"
-  [ -z "$before" ] || printed_by before before-plain "$before" "$@"
-}
-
-# printed_by SIDE PLAIN-SIDE PROGRAM KEY EVENTS LINES WORD...
-printed_by() {
-  side_printed=$1
-  plain_printed=$2
-  program_printed=$3
-  key_printed=$4
-  events_printed=$5
-  lines_printed=$6
-  shift 6
+# printings PROGRAM SIDE PLAIN-SIDE: ways to print, right after plain printing.
+printings() {
+  program_printing=$1
+  side_printing=$2
   scaled 800000
   # shellcheck disable=SC2086
-  take "$key_printed" "$plain_printed" "$events" "$events 200" "$program_printed" $plain -c bench -n "$events"
-  scaled "$events_printed"
+  take timestamps "$3" "$events" "$events 200" "$1" $plain -c bench -n "$events"
+  for key in filter format pretty; do note "$key" "$3" "$spent" "$events"; done
+  printed timestamps 800000 1 -t
+  printed filter 800000 1 -e 'price.*'
+  printed format 100000 1 -F '%c %e %d'
+  printed pretty 25000 8 -o pretty
+}
+
+# printed KEY EVENTS LINES WORD...: one way to print; an event has so many lines.
+printed() {
+  key_printed=$1
+  scaled "$2"
+  lines_printed=$((events * $3))
+  shift 3
   # shellcheck disable=SC2086
-  take "$key_printed" "$side_printed" $((events * lines_printed)) "$events 200" \
-    "$program_printed" $plain -c bench -n "$events" "$@"
+  take "$key_printed" "$side_printing" "$lines_printed" "$events 200" \
+    "$program_printing" $plain -c bench -n "$events" "$@"
 }
 
 # channels: ten thousand on one connection, right after one. All events of a block have another channel than the one before.
@@ -263,10 +265,8 @@ while [ "$round" -lt "$rounds" ]; do
   stream stream-tls https "$pair"
   handlers
   encrypted
-  printed timestamps 800000 1 -t
-  printed filter 800000 1 -e 'price.*'
-  printed format 100000 1 -F '%c %e %d'
-  printed pretty 25000 8 -o pretty
+  printings "$program" now plain
+  [ -z "$before" ] || printings "$before" before before-plain
   channels
   delays 200 1000
   delays 2000 200
