@@ -69,7 +69,7 @@ done
 
 # What the harnesses share with the tests, and the program's line writers.
 shared="Tests/PusherCoreTests/Support/ReceivedEvent.swift"
-for file in SeededGenerator StrictJSON WireBytes; do shared="$shared Tests/TestSupport/$file.swift"; done
+for file in GuardedBytes SeededGenerator StrictJSON WireBytes; do shared="$shared Tests/TestSupport/$file.swift"; done
 for file in EventLineStyle EventLine EventStreamLine ForeignEventName; do
   shared="$shared Sources/pusher-cli/Lines/$file.swift"
 done

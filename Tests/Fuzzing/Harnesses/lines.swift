@@ -2,14 +2,15 @@ import PusherCore
 
 /// From a message to its line: the fast way against the general way, and both against a plain reader of JSON.
 ///
-/// Input: a byte of choices, then the message. It is a message when the reference says so; its line is strict JSON
-/// that says what the message says.
+/// Input: a byte of choices, then the message, or the text of the data of one. It is a message when the reference says so;
+/// its line is strict JSON that says what the message says. The message stands before a page that nobody may touch.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzLines(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
   let choices = input.byte()
   // The frame decoder lets only UTF-8 through.
-  let message = Array(text(input.rest).utf8)
+  let given = Array(text(input.rest).utf8)
+  let message = choices & 0x0E == 4 ? usual(around: given) : given
   let time = choices & 1 == 0 ? nil : "2026-11-21T01:39:31.121Z"
   let rig = LineRig(time: time, offset: Int(choices >> 4))
   let reference = ReferenceMessage(message)
@@ -37,6 +38,19 @@ public func fuzzLines(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     require(isTame, "a control character for the terminal: \(styled)")
   }
   return 0
+}
+
+/// The message of the usual shape whose data says `text`.
+private func usual(around text: [UInt8]) -> [UInt8] {
+  var message = Array(#"{"event":"e","channel":"c","data":""#.utf8)
+  for byte in text {
+    switch byte {
+    case 0x22, 0x5C: message += [0x5C, byte]
+    case 0..<0x20: message += Array("\\u00".utf8) + Array(Hex.encode([byte]).utf8)
+    default: message.append(byte)
+    }
+  }
+  return message + Array("\"}".utf8)
 }
 
 private func checkLine(
@@ -111,13 +125,12 @@ private struct ReferenceMessage {
   }
 }
 
-/// Both ways to a line; the message stands in the middle of a buffer, as it does in a socket's.
+/// Both ways to a line; other bytes stand behind the message, as they do in a socket's buffer, and then a guard.
 private struct LineRig {
-  private let input = ByteBuffer()
+  nonisolated(unsafe) private static let input = GuardedBytes(room: 1 << 16)
   private let output = ByteBuffer(capacity: 64)
   private let writer: EventLineWriter
   private let offset: Int
-  private let behind = Array(#""}}]"#.utf8)
 
   init(time: String?, offset: Int, style: EventLineStyle = EventLineStyle()) {
     writer = EventLineWriter(output: output, service: .pusher, style: style)
@@ -126,20 +139,17 @@ private struct LineRig {
   }
 
   private func view(_ message: [UInt8]) -> ByteView {
-    input.removeAll()
-    input.append([UInt8](repeating: UInt8(ascii: "{"), count: offset))
-    input.append(message)
-    input.append(behind)
-    return input.view[offset..<(offset + message.count)]
+    Self.input.view(message, beforeEnd: offset)
   }
 
   /// The fast way's line; `nil` when it declines.
   func fast(_ message: [UInt8]) -> [UInt8]? {
     output.removeAll()
     let view = view(message)
-    let before = input.array
+    let whole = UnsafeRawBufferPointer(start: view.base, count: view.count + ByteBuffer.padding)
+    let before = Array(whole)
     let result = writer.writeFast(view, filter: nil)
-    require(input.array == before, "the input has changed")
+    require(Array(whole) == before, "the input has changed")
     if result == .written { return output.array }
     require(result == .unusual && output.isEmpty, "declined, but wrote")
     return nil

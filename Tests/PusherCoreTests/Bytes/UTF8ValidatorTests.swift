@@ -79,4 +79,20 @@ struct UTF8ValidatorTests {
       #expect((accepted && validator.isComplete) == expected, "\(bytes)")
     }
   }
+
+  @Test
+  func `a byte that is not UTF-8 is refused at any place of a long text, and a letter is not`() {
+    for count in [63, 64, 65, 127, 128, 129, 200] {
+      let plain = [UInt8](repeating: 0x61, count: count)
+      #expect(withView(plain, UTF8Validator.isValid))
+      for place in 0..<count {
+        var broken = plain
+        broken[place] = 0xFF
+        #expect(!withView(broken, UTF8Validator.isValid), "\(place) of \(count)")
+        guard place + 1 < count else { continue }
+        (broken[place], broken[place + 1]) = (0xC3, 0xA9)
+        #expect(withView(broken, UTF8Validator.isValid), "\(place) of \(count)")
+      }
+    }
+  }
 }
