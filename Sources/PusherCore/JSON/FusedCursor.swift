@@ -3,7 +3,7 @@ internal import CSystemVectors
 /// A reading and a writing position that move side by side: the core of the hot path.
 ///
 /// Three promises keep its unchecked pointers inside their buffers:
-/// 1. The input ends in a NUL byte that the caller put there, the first of the ``ByteBuffer/padding`` behind every view.
+/// 1. The input ends in a NUL byte that the caller put there: the first byte of the ``ByteBuffer/padding`` after a view.
 ///    NUL is not a quote, digit, letter or bracket of the grammar, so every scan stops at it.
 /// 2. Loads are at most 16 bytes wide and begin at or before that NUL; ``WindowCursor`` says why its own stay inside.
 /// 3. The output has room for as many bytes as the input holds, plus 32: nothing that is copied grows.
