@@ -28,6 +28,13 @@ PUSHER_INLINE uint32_t pusher_plain_digits_32(const uint8_t *bytes) {
   return mask;
 }
 
+// Where one byte stands.
+PUSHER_INLINE uint32_t pusher_plain_matches_32(const uint8_t *bytes, uint8_t wanted) {
+  uint32_t mask = 0;
+  for (int index = 0; index < 32; index++) mask |= (uint32_t)(bytes[index] == wanted) << index;
+  return mask;
+}
+
 // Whether one of the bytes is 0x80 or above.
 PUSHER_INLINE int pusher_plain_has_high_64(const uint8_t *bytes) {
   uint8_t all = 0;
@@ -60,6 +67,15 @@ PUSHER_INLINE uint32_t pusher_string_ends_32(const uint8_t *bytes) {
 
 PUSHER_INLINE uint32_t pusher_digits_32(const uint8_t *bytes) {
   return pusher_digits_16(bytes) | pusher_digits_16(bytes + 16) << 16;
+}
+
+PUSHER_INLINE uint32_t pusher_matches_16(const uint8_t *bytes, uint8_t wanted) {
+  __m128i block = _mm_loadu_si128((const __m128i *)bytes);
+  return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8((char)wanted)));
+}
+
+PUSHER_INLINE uint32_t pusher_matches_32(const uint8_t *bytes, uint8_t wanted) {
+  return pusher_matches_16(bytes, wanted) | pusher_matches_16(bytes + 16, wanted) << 16;
 }
 
 PUSHER_INLINE int pusher_has_high_64(const uint8_t *bytes) {
@@ -105,6 +121,11 @@ PUSHER_INLINE uint32_t pusher_digits_32(const uint8_t *bytes) {
   return pusher_lanes(pusher_digit_lanes(vld1q_u8(bytes)), pusher_digit_lanes(vld1q_u8(bytes + 16)));
 }
 
+PUSHER_INLINE uint32_t pusher_matches_32(const uint8_t *bytes, uint8_t wanted) {
+  uint8x16_t all = vdupq_n_u8(wanted);
+  return pusher_lanes(vceqq_u8(vld1q_u8(bytes), all), vceqq_u8(vld1q_u8(bytes + 16), all));
+}
+
 PUSHER_INLINE int pusher_has_high_64(const uint8_t *bytes) {
   uint8x16_t first = vorrq_u8(vld1q_u8(bytes), vld1q_u8(bytes + 16));
   uint8x16_t second = vorrq_u8(vld1q_u8(bytes + 32), vld1q_u8(bytes + 48));
@@ -121,6 +142,9 @@ PUSHER_INLINE uint32_t pusher_string_ends_16(const uint8_t *bytes) {
 
 PUSHER_INLINE uint32_t pusher_string_ends_32(const uint8_t *bytes) { return pusher_plain_string_ends_32(bytes); }
 PUSHER_INLINE uint32_t pusher_digits_32(const uint8_t *bytes) { return pusher_plain_digits_32(bytes); }
+PUSHER_INLINE uint32_t pusher_matches_32(const uint8_t *bytes, uint8_t wanted) {
+  return pusher_plain_matches_32(bytes, wanted);
+}
 PUSHER_INLINE int pusher_has_high_64(const uint8_t *bytes) { return pusher_plain_has_high_64(bytes); }
 
 #endif

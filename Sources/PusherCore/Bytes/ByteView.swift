@@ -1,3 +1,5 @@
+internal import CSystemVectors
+
 /// A window on bytes in a buffer that something else owns.
 ///
 /// The bytes stay valid until the owner of the buffer is next asked to receive, advance or clear; a view is therefore
@@ -72,5 +74,34 @@
       return false
     }
     return true
+  }
+
+  /// Whether every byte is a printable ASCII character, the space among them.
+  package var isPrintableASCII: Bool {
+    let high: UInt64 = 0x8080_8080_8080_8080
+    var index = 0
+    while index < count {
+      // The load may reach into the padding after the view; what it finds there does not count.
+      let word = unsafe UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
+      let others = (word &- 0x2020_2020_2020_2020) | (word &+ 0x0101_0101_0101_0101) | word
+      // A byte only changes the verdict on bytes after it when it is none itself.
+      guard others & (high &>> UInt64(max(0, 64 &- 8 &* (count &- index)))) == 0 else {
+        return false
+      }
+      index &+= 8
+    }
+    return true
+  }
+
+  /// Whether `byte` stands anywhere in the view.
+  package func holds(_ byte: UInt8) -> Bool {
+    var index = 0
+    while index < count {
+      // The load may reach into the padding after the view; what it finds there does not count.
+      let matches = unsafe pusher_matches_32(base + index, byte)
+      if matches != 0 { return matches.trailingZeroBitCount < count &- index }
+      index &+= 32
+    }
+    return false
   }
 }

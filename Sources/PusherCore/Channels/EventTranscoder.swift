@@ -53,6 +53,42 @@ package struct EventTranscoder: Sendable {
     return .written
   }
 
+  /// Appends what a template makes of the line of an application event of the usual shape.
+  ///
+  /// - Parameters:
+  ///   - template: What is printed in place of the line.
+  ///   - number: The event's number, for the template.
+  package func append(
+    _ message: ByteView, by template: LineTemplate, number: Int, to output: ByteBuffer,
+    leading: LeadingMembers, terminator: UInt8, filter: FilterMemory?
+  ) -> Outcome {
+    let line = template.line
+    line.removeAll()
+    let outcome = append(
+      message, to: line, leading: leading, terminator: terminator, filter: filter)
+    guard outcome == .written else { return outcome }
+    let fields = Self.fields(of: line.view, leading: leading.count)
+    let isWritten = template.append(fields, number: number, to: output, terminator: terminator)
+    return isWritten ? .written : .unusual
+  }
+
+  /// The fields of a line that was written here.
+  private static func fields(of line: ByteView, leading: Int) -> LineTemplate.Fields {
+    // Neither name holds a quote.
+    func name(from start: Int) -> Range<Int> {
+      var end = start
+      while unsafe line.base[end] != UInt8(ascii: "\"") { end &+= 1 }
+      return start..<end
+    }
+    let event = name(from: leading &+ 10)
+    let channel = name(from: event.upperBound &+ 13)
+    let data = (channel.upperBound &+ 9)..<(line.count &- 2)
+    return LineTemplate.Fields(
+      event: line[event], channel: line[channel], data: line[data],
+      line: line[0..<(line.count &- 1)]
+    )
+  }
+
   /// A line that was written at the output's tail, but not committed.
   private struct Line {
     /// The line's length, its terminator included.

@@ -32,9 +32,20 @@ final class EventLineWriter {
   }
 
   /// Writes an application event of the usual shape in one pass, without an allocation.
-  func writeFast(_ message: ByteView, filter: FilterMemory?) -> EventTranscoder.Outcome {
-    transcoder.append(
-      message, to: output, leading: parts.leading, terminator: style.terminator, filter: filter)
+  ///
+  /// - Parameters:
+  ///   - template: What is printed in place of the line, if anything.
+  ///   - number: The event's number, for the template.
+  func writeFast(
+    _ message: ByteView, by template: LineTemplate? = nil, number: Int = 0, filter: FilterMemory?
+  ) -> EventTranscoder.Outcome {
+    guard let template else {
+      return transcoder.append(
+        message, to: output, leading: parts.leading, terminator: style.terminator, filter: filter)
+    }
+    return transcoder.append(
+      message, by: template, number: number, to: output, leading: parts.leading,
+      terminator: style.terminator, filter: filter)
   }
 
   /// Writes any message; with `name` under that event name instead of its own.

@@ -5,6 +5,8 @@ final class EventPrinter: Printer {
   private let writer: EventLineWriter
   private lazy var handedWriter = EventLineWriter(
     output: handedLine, service: service, style: .handed(settings))
+  /// Prints from the line what `--format` asks for.
+  private let plainTemplate: LineTemplate?
   private let service: PusherService
   private let settings: PrintSettings
   private var usesFastWay: Bool
@@ -18,13 +20,15 @@ final class EventPrinter: Printer {
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)
     writer = EventLineWriter(output: output, service: service, style: style)
+    let template = settings.template.map { TemplateText($0, output: output, style: style) }
+    plainTemplate = template?.plain
+    let isPlain = template.map { $0.plain != nil } ?? (settings.output == .json)
     usesFastWay =
-      settings.output == .json && settings.template == nil && writer.hasFastWay && receiver == nil
-      && !settings.printsSummary
+      isPlain && writer.hasFastWay && receiver == nil && !settings.printsSummary
     (self.service, self.settings) = (service, settings)
     super.init(
-      settings: settings, style: style, output: output, receiver: receiver, columns: columns,
-      wallTime: wallTime)
+      settings: settings, style: style, template: template, output: output, receiver: receiver,
+      columns: columns, wallTime: wallTime)
   }
 
   /// Switches the fast path off, for runs that show every message anyway.
@@ -123,8 +127,8 @@ extension EventPrinter: FeedTap {
   /// Prints an application event of the usual shape by the fast path.
   func take(message: ByteView) -> TapVerdict {
     guard usesFastWay, !isDone else { return .declined }
-    if hasTimestamps { stamp() }
-    switch writer.writeFast(message, filter: filter) {
+    if showsTime { stamp() }
+    switch writer.writeFast(message, by: plainTemplate, number: count &+ 1, filter: filter) {
     case .written:
       count &+= 1
       if let channelCounts, let channel = PlainEventReader.channel(ofTaken: message) {

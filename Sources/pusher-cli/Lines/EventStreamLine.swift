@@ -28,6 +28,14 @@ final class EventStreamLineWriter {
     if !isWritten { writeGeneral(event) }
   }
 
+  /// Writes what a template makes of one event's line; `false`, with nothing written, when the general way must.
+  func write(_ event: EventStreamEvent, by template: LineTemplate, number: Int) -> Bool {
+    parts.hasFastWay
+      && EventStreamTranscoder.append(
+        event, by: template, number: number, to: output, leading: parts.leading,
+        terminator: style.terminator)
+  }
+
   /// Writes one event by the general path; ``write(_:)`` gives the same bytes.
   func writeGeneral(_ event: EventStreamEvent) {
     parts.begin()

@@ -9,9 +9,11 @@ class Printer {
   let pretty: PrettyText?
   let raw: RawText
   let style: EventLineStyle
-  /// What `--format` asks for, in place of the format.
-  let template: FormatTemplate?
+  /// Prints what `--format` asks for, in place of the format.
+  let template: TemplateText?
   let hasTimestamps: Bool
+  /// Whether somebody sees when events came.
+  let showsTime: Bool
   /// What gets the events in place of the output, or besides it.
   let receiver: (any EventReceiver)?
   /// Whether events stand in the output.
@@ -37,7 +39,7 @@ class Printer {
   final var rejected = 0
 
   init(
-    settings: PrintSettings, style: EventLineStyle, output: ByteBuffer,
+    settings: PrintSettings, style: EventLineStyle, template: TemplateText?, output: ByteBuffer,
     receiver: (any EventReceiver)?, columns: @escaping () -> Int?,
     wallTime: @escaping () -> WallTime
   ) {
@@ -47,7 +49,7 @@ class Printer {
     page = settings.page
     self.style = style
     format = settings.output
-    template = settings.template
+    self.template = template
     hasTimestamps = settings.hasTimestamps
     self.receiver = receiver
     printsEvents = receiver == nil || settings.handler?.prints == true
@@ -58,6 +60,8 @@ class Printer {
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
     self.filter = filter.passesAll ? nil : FilterMemory(filter)
     let isPretty = settings.output == .pretty && settings.template == nil
+    showsTime =
+      settings.hasTimestamps || isPretty || settings.template?.usesTime == true || receiver != nil
     pretty = isPretty ? PrettyText(output: output, style: style, page: settings.page) : nil
     raw = RawText(output: output, style: style)
   }
@@ -78,12 +82,11 @@ class Printer {
 
   /// Takes the time for the burst that begins, when somebody will see it.
   final func stamp() {
-    let isShown =
-      hasTimestamps || pretty != nil || template?.usesTime == true || receiver != nil
-    guard isShown, burstTime == nil else { return }
+    guard showsTime, burstTime == nil else { return }
     let time = wallTime()
     burstTime = time
     if hasTimestamps { setReceivedAt(time.rfc3339) }
+    template?.begin(at: time)
     pretty?.begin(at: time, columns: columns() ?? page.columns)
   }
 
@@ -107,19 +110,10 @@ class Printer {
 
   /// Prints one event by the template; `value` gives the fields that the protocol has, `nil` being none.
   final func write(
-    _ template: FormatTemplate, _ value: (FormatTemplate.Field) -> String?, line: () -> Void
+    _ template: TemplateText, _ value: (FormatTemplate.Field) -> String?, line: () -> Void
   ) {
-    let number = count
-    let time = burstTime
-    template.write(to: output, style: style) { field in
-      switch field {
-      case .time: time?.rfc3339 ?? ""
-      case .localTime: time?.localText ?? ""
-      case .dataField: Self.field(of: value(.data) ?? "")
-      case .seconds: time?.secondsText ?? ""
-      case .number: String(number)
-      default: value(field) ?? ""
-      }
+    template.write(number: count) { field in
+      field == .dataField ? Self.field(of: value(.data) ?? "") : value(field)
     } writeLine: {
       line()
     }
@@ -213,14 +207,6 @@ protocol EventReceiver: AnyObject {
   func take(_ event: HandedEvent)
 }
 
-extension WallTime {
-  /// Seconds since 1970 with three decimals.
-  fileprivate var secondsText: String {
-    let milliseconds = String(millisecondsSince1970 - secondsSince1970 * 1000 + 1000).dropFirst()
-    return "\(secondsSince1970).\(milliseconds)"
-  }
-}
-
 extension EventLineStyle {
   /// The style that settings ask for.
   init(_ settings: PrintSettings, isTerminal: Bool) {
@@ -245,28 +231,4 @@ extension EventLinePalette {
     key: "\u{1B}[2m", event: "\u{1B}[1m",
     channels: [36, 32, 33, 35, 34, 31].map { "\u{1B}[\($0)m" }, reset: "\u{1B}[0m",
     gap: "\u{1B}[1;33m")
-}
-
-extension FormatTemplate {
-  /// Appends one event: each field as `value` gives it, the JSON line as `writeLine` writes it, its end included.
-  ///
-  /// Control characters of names and ids are shown instead of obeyed, so that none begins a line of its own; those of
-  /// data only on a terminal.
-  func write(
-    to output: ByteBuffer, style: EventLineStyle, value: (Field) -> String, writeLine: () -> Void
-  ) {
-    for part in parts {
-      switch part {
-      case .text(let text): output.append(text)
-      case .field(.line):
-        writeLine()
-        output.truncate(to: output.count - 1)
-      case .field(let field):
-        let text = value(field)
-        let isData = [.data, .dataField, .wire].contains(field)
-        output.append(style.forTerminal || !isData ? Diagnostics.escaped(text) : text)
-      }
-    }
-    output.append(style.terminator)
-  }
 }

@@ -17,9 +17,10 @@ final class StreamPrinter: Printer {
     writer = EventStreamLineWriter(output: output, style: style)
     self.settings = settings
     self.until = until
+    let template = settings.template.map { TemplateText($0, output: output, style: style) }
     super.init(
-      settings: settings, style: style, output: output, receiver: receiver, columns: columns,
-      wallTime: wallTime)
+      settings: settings, style: style, template: template, output: output, receiver: receiver,
+      columns: columns, wallTime: wallTime)
   }
 
   override func setReceivedAt(_ time: String) {
@@ -58,6 +59,7 @@ final class StreamPrinter: Printer {
   @inline(__always)
   private func printCounted(_ event: EventStreamEvent) {
     if let template {
+      if let plain = template.plain, writer.write(event, by: plain, number: count) { return }
       return write(template) { field in
         switch field {
         case .event: event.type.text

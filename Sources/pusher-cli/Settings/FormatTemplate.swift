@@ -74,8 +74,11 @@ struct FormatTemplate: Equatable, Sendable {
     }
   }
 
+  /// The fields that tell when an event came.
+  static let times: [Field] = [.time, .localTime, .seconds]
+
   /// Whether the time at which an event came is wanted.
   var usesTime: Bool {
-    [Field.time, .localTime, .seconds].contains { parts.contains(.field($0)) }
+    Self.times.contains { parts.contains(.field($0)) }
   }
 }

@@ -27,4 +27,27 @@ import Testing
   @Test func `bytes that are no text show as replacement characters`() {
     withView([0x61, 0xFF, 0x62]) { #expect($0.text == "a\u{FFFD}b") }
   }
+
+  @Test func `printable ASCII is found out at every length, place and byte`() {
+    for length in 0...20 {
+      let plain = [UInt8](repeating: UInt8(ascii: "a"), count: length)
+      withView(plain) { #expect($0.isPrintableASCII) }
+      for place in 0..<length {
+        for byte in [0x00, 0x1F, 0x20, 0x7E, 0x7F, 0x80, 0xFF] as [UInt8] {
+          var bytes = plain
+          bytes[place] = byte
+          withView(bytes) { #expect($0.isPrintableASCII == (0x20...0x7E).contains(byte)) }
+        }
+      }
+      // Bytes behind the view do not count.
+      withView(plain + [0x00, 0x7F, 0xFF]) { #expect($0[0..<length].isPrintableASCII) }
+    }
+  }
+
+  @Test func `a byte is found anywhere in a view, and not behind it`() {
+    withView(Array(#"abc\def"#.utf8)) { view in
+      #expect(view.holds(0x5C) && view[3..<4].holds(0x5C))
+      #expect(!view[0..<3].holds(0x5C) && !view[4..<7].holds(0x5C) && !view[0..<0].holds(0x61))
+    }
+  }
 }

@@ -11,6 +11,7 @@ import Testing
       let isRight =
         pusher_string_ends_32(first) == ends && pusher_string_ends_16(first) == ends & 0xFFFF
         && pusher_digits_32(first) == pusher_plain_digits_32(first)
+        && pusher_matches_32(first, bytes[7]) == pusher_plain_matches_32(first, bytes[7])
         && pusher_has_high_64(first) == pusher_plain_has_high_64(first)
       #expect(isRight, "\(bytes)", sourceLocation: sourceLocation)
     }
@@ -44,6 +45,8 @@ import Testing
     bytes[63] = 0x80
     #expect(pusher_plain_string_ends_32(bytes) == 0b1111)
     #expect(pusher_plain_digits_32(bytes) == 1 << 31 | 0b11 << 5)
+    #expect(pusher_plain_matches_32(bytes, UInt8(ascii: "7")) == 1 << 31)
+    #expect(pusher_plain_matches_32(bytes, UInt8(ascii: "\\")) == 0b10)
     #expect(pusher_plain_has_high_64(bytes) == 1)
     bytes[63] = 0x7F
     #expect(pusher_plain_has_high_64(bytes) == 0)
