@@ -47,6 +47,24 @@ internal import CSystemZlib
     }
   }
 
+  /// Appends what the whole message `input` inflates to, as ``inflate(_:into:limit:)`` and
+  /// ``finishMessage(into:limit:)`` do; the bytes after the view are changed for a moment.
+  package func inflateMessage(
+    _ input: ByteView, into output: ByteBuffer, limit: Int
+  ) throws(Failure) {
+    let whole = input.count + Self.tail.count
+    guard whole <= Int(UInt32.max) else {
+      try inflate(input, into: output, limit: limit)
+      return try finishMessage(into: output, limit: limit)
+    }
+    // One call costs less than two, so the left out bytes take the place of the padding after the view.
+    let end = unsafe UnsafeMutableRawPointer(input.base + input.count)
+    let padding = unsafe end.loadUnaligned(as: UInt32.self)
+    unsafe end.storeBytes(of: UInt32(littleEndian: 0xFFFF_0000), as: UInt32.self)
+    defer { unsafe end.storeBytes(of: padding, as: UInt32.self) }
+    guard try unsafe run(input.base, whole, into: output, limit: limit) else { throw .invalidData }
+  }
+
   /// Ends a message: feeds the bytes that the sender left out, and checks that they close a block.
   package func finishMessage(into output: ByteBuffer, limit: Int) throws(Failure) {
     var tail = Self.tail

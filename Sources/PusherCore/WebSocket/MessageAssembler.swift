@@ -74,6 +74,27 @@ struct MessageAssembler: ~Copyable {
     return .text(message.view)
   }
 
+  /// The message that one compressed frame holds, whose whole payload, unmasked, is `payload`; the view is valid until
+  /// ``reset()``.
+  mutating func inflate(
+    _ opcode: Opcode, whole payload: ByteView
+  ) throws(WebSocketError) -> WebSocketEvent {
+    let message = messageBuffer()
+    let inflater = messageInflater()
+    do {
+      try inflater.inflateMessage(payload, into: message, limit: limit)
+    } catch {
+      // What was inflated before the failure may hold an earlier one.
+      validator = UTF8Validator()
+      guard opcode != .text || validator.feed(message.view) else { throw .invalidUTF8 }
+      throw Self.failure(error)
+    }
+    if incoming?.takesContextOver == false { inflater.reset() }
+    guard opcode == .text else { return .binary(message.view) }
+    guard UTF8Validator.isValid(message.view) else { throw .invalidUTF8 }
+    return .text(message.view)
+  }
+
   /// Drops the message that was handed out.
   mutating func reset() {
     buffer?.removeAll()

@@ -167,6 +167,9 @@ package final class WebSocketConnection {
       input.consume(header.size)
       let isInPlace = header.isFinal && header.opcode != .continuation && !header.isCompressed
       if !isInPlace {
+        if header.isFinal, header.isCompressed, input.count >= header.length {
+          return try receiveWhole(header)
+        }
         if header.opcode != .continuation {
           assembler.begin(header.opcode, isCompressed: header.isCompressed)
         }
@@ -232,6 +235,14 @@ package final class WebSocketConnection {
     }
     pending = nil
     return header.isFinal ? .event(try assembler.finish()) : .frameDone
+  }
+
+  /// Receives a compressed message that is one frame, of which all is there.
+  private func receiveWhole(_ header: FrameHeader) throws(WebSocketError) -> Step {
+    let payload = input.view[0..<header.length]
+    if let mask = header.mask { FrameMask.apply(mask, to: payload) }
+    input.consume(header.length)
+    return .event(try assembler.inflate(header.opcode, whole: payload))
   }
 
   private func receiveControl(_ header: FrameHeader) throws(WebSocketError) -> Step {
