@@ -25,35 +25,58 @@ package enum Base64 {
 
   /// The bytes that `text` stands for; `nil` when a character, the length or the padding is wrong.
   package static func decode(_ text: String) -> [UInt8]? {
-    let characters = [UInt8](text.utf8)
-    guard characters.count % 4 == 0 else { return nil }
-    let padding = characters.suffix(2).count { $0 == UInt8(ascii: "=") }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(characters.count / 4 * 3)
-    var group: UInt32 = 0
-    for (index, character) in characters.enumerated() {
-      let isPadding = index >= characters.count - padding
-      guard let value = isPadding && character == UInt8(ascii: "=") ? 0 : value(of: character)
-      else {
-        return nil
-      }
-      group = group << 6 | UInt32(value)
-      guard index % 4 == 3 else { continue }
-      bytes += [UInt8(group >> 16 & 255), UInt8(group >> 8 & 255), UInt8(group & 255)]
-      group = 0
-    }
-    bytes.removeLast(padding)
-    return bytes
+    let input = ByteBuffer(capacity: text.utf8.count)
+    let output = ByteBuffer(capacity: text.utf8.count)
+    input.append(text)
+    return decode(input.view, into: output) ? output.array : nil
   }
 
-  private static func value(of character: UInt8) -> UInt8? {
-    switch character {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - 65
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): character - 71
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): character + 4
-    case UInt8(ascii: "+"): 62
-    case UInt8(ascii: "/"): 63
-    default: nil
+  /// Appends the bytes that `text` stands for; `false`, with nothing appended, when a character, the length or the padding
+  /// is wrong.
+  package static func decode(_ text: ByteView, into output: ByteBuffer) -> Bool {
+    guard text.count % 4 == 0 else { return false }
+    guard !text.isEmpty else { return true }
+    let padding = text[text.count - 1] != 0x3D ? 0 : text[text.count - 2] != 0x3D ? 1 : 2
+    output.reserve(text.count / 4 * 3)
+    let start = unsafe output.tail
+    // A wrong character has both high bits, which no value has: one look at the end finds them all.
+    var seen: UInt32 = 0
+    unsafe values.withUnsafeBufferPointer { values in
+      var end = unsafe start
+      func value(_ index: Int) -> UInt32 { unsafe UInt32(values[Int(text.base[index])]) }
+      for index in stride(from: 0, to: text.count &- 4, by: 4) {
+        let (first, second) = (value(index), value(index &+ 1))
+        let (third, fourth) = (value(index &+ 2), value(index &+ 3))
+        seen |= first | second | third | fourth
+        unsafe put(first &<< 18 | second &<< 12 | third &<< 6 | fourth, to: &end)
+      }
+      // The padding counts as nothing in the last group, and is wrong anywhere else.
+      let last = text.count &- 4
+      var group: UInt32 = 0
+      for index in 0..<4 {
+        let value = index < 4 &- padding ? value(last &+ index) : 0
+        seen |= value
+        group = group &<< 6 | value
+      }
+      unsafe put(group, to: &end)
     }
+    guard seen < 64 else { return false }
+    output.commit(text.count / 4 * 3 - padding)
+    return true
   }
+
+  @inline(__always)
+  private static func put(_ group: UInt32, to end: inout UnsafeMutablePointer<UInt8>) {
+    unsafe end[0] = UInt8(truncatingIfNeeded: group &>> 16)
+    unsafe end[1] = UInt8(truncatingIfNeeded: group &>> 8)
+    unsafe end[2] = UInt8(truncatingIfNeeded: group)
+    unsafe end += 3
+  }
+
+  /// What each byte stands for; 0xC0 for a byte outside the alphabet.
+  private static let values: [UInt8] = {
+    var values = [UInt8](repeating: 0xC0, count: 256)
+    for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
+    return values
+  }()
 }

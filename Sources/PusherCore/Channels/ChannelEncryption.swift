@@ -90,6 +90,46 @@ package struct ChannelKey: Sendable, Equatable {
     return plain
   }
 
+  /// Appends what an event's `data` holds, given as JSON text; `false`, with nothing appended, where ``open(_:)`` must
+  /// decide.
+  package func open(_ text: ByteView, into output: ByteBuffer, using room: OpeningRoom) -> Bool {
+    guard let members = try? Self.members(of: text) else { return false }
+    room.nonce.removeAll()
+    room.box.removeAll()
+    return Base64.decode(members.nonce, into: room.nonce)
+      && Base64.decode(members.ciphertext, into: room.box)
+      && box.open(room.box.view, nonce: room.nonce.view, into: output)
+  }
+
+  /// The two members of an object that has no others, each once; fails for anything else.
+  private static func members(
+    of text: ByteView
+  ) throws(JSONError) -> (nonce: ByteView, ciphertext: ByteView) {
+    var cursor = JSONCursor(text)
+    try cursor.require(UInt8(ascii: "{"))
+    let first = try member(&cursor)
+    try cursor.require(UInt8(ascii: ","))
+    let second = try member(&cursor)
+    try cursor.require(UInt8(ascii: "}"))
+    try cursor.requireEnd()
+    if first.name.equals("nonce"), second.name.equals("ciphertext") {
+      return (first.value, second.value)
+    }
+    guard first.name.equals("ciphertext"), second.name.equals("nonce") else {
+      throw .missing(member: "nonce")
+    }
+    return (second.value, first.value)
+  }
+
+  private static func member(
+    _ cursor: inout JSONCursor
+  ) throws(JSONError) -> (name: ByteView, value: ByteView) {
+    let name = try cursor.skipString()
+    try cursor.require(UInt8(ascii: ":"))
+    let value = try cursor.skipString()
+    return (cursor.view[name], cursor.view[value])
+  }
+
   /// `data` for an event, as JSON text.
   package func seal(_ plain: [UInt8], nonce: [UInt8]) -> String {
     let ciphertext = Base64.encode(box.seal(plain, nonce: nonce))
@@ -107,6 +147,14 @@ package struct ChannelKey: Sendable, Equatable {
     guard let bytes = Base64.decode(text) else { throw .malformed("the \(name) is not base64") }
     return bytes
   }
+}
+
+/// Where the parts of a box stand while it is opened, so that no event needs room of its own.
+package struct OpeningRoom {
+  let nonce = ByteBuffer(capacity: 64)
+  let box = ByteBuffer(capacity: 1024)
+
+  package init() {}
 }
 
 /// Why an event could not be decrypted.

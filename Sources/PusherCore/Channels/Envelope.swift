@@ -16,6 +16,17 @@ package struct Envelope {
   package private(set) var dataToken: ByteView?
   /// The content of a decrypted event that is not text, as base64 between its quotes.
   package private(set) var base64Token: ByteView?
+  /// The text of the data of an event that was decrypted; the message is the encrypted one then.
+  package private(set) var plainData: ByteView?
+
+  /// An event of the usual shape whose data was decrypted to the text `plainData`, UTF-8.
+  init(_ message: ByteView, event: ByteView, channel: ByteView, plainData: ByteView) {
+    self.message = message
+    isDecrypted = true
+    eventToken = event
+    channelToken = channel
+    self.plainData = plainData
+  }
 
   /// Reads the message.
   ///
@@ -124,10 +135,28 @@ extension Envelope {
   /// The text between the quotes of `data` when it is a string, as nearly every server sends it.
   package var dataString: ByteView? { dataToken.flatMap(Self.unquoted) }
 
+  /// The data as it was sent: a string's text, or JSON; `nil` without data.
+  ///
+  /// Of a decrypted event it is what was decrypted.
+  package var dataText: String? {
+    plainData?.text ?? dataString.map(JSONString.decode) ?? dataToken?.text
+  }
+
+  /// Bytes of the message, with its data decrypted.
+  package var byteCount: Int { plainData == nil ? message.count : text.utf8.count }
+
+  /// The message as text, with its data decrypted.
+  package var text: String {
+    guard let plainData else { return message.text }
+    let buffer = ByteBuffer(capacity: message.count)
+    return withExtendedLifetime(buffer) { decrypted(plainData.array, into: buffer).message.text }
+  }
+
   /// `data` as a value: of a string that holds JSON the inner value, of any other string the string itself.
   ///
   /// Missing and `null` data are ``JSONValue/null``; data that is nested too deep is a string of its JSON.
   package var data: JSONValue {
+    if let plainData { return (try? JSONParser.parse(plainData)) ?? .string(plainData.text) }
     guard let dataToken else { return .null }
     guard let inner = dataString else {
       return (try? JSONParser.parse(dataToken)) ?? .string(dataToken.text)

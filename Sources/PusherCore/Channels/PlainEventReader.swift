@@ -1,8 +1,8 @@
 /// The fast path from a Pusher message to its parts, for the shape that servers usually send.
 ///
 /// It takes `{"event":E,"channel":C,"data":"TEXT"}` and the order event, data, channel, where E and C hold no escape,
-/// and TEXT only those of quote, backslash and slash. For everything else, including protocol events and encrypted
-/// channels, the result is `nil`: the caller takes the general path by ``Envelope``, which finds the same parts.
+/// and TEXT only those of quote, backslash and slash. For everything else, including protocol events, the result is `nil`:
+/// the caller takes the general path by ``Envelope``, which finds the same parts.
 package struct PlainEventReader: Sendable {
   /// The parts of a message.
   package struct Parts {
@@ -15,11 +15,15 @@ package struct PlainEventReader: Sendable {
   }
 
   private let protocolPrefix: NameBeginning
+  private let readsEncrypted: Bool
 
-  /// - Parameter protocolPrefix: How the names of the service's own events begin, such as `pusher`; the first 8 bytes
-  ///   count. When it is empty, every message goes the general path.
-  package init(protocolPrefix: String) {
+  /// - Parameters:
+  ///   - protocolPrefix: How the names of the service's own events begin, such as `pusher`; the first 8 bytes count. When
+  ///     it is empty, every message goes the general path.
+  ///   - readsEncrypted: Whether it reads the events of encrypted channels and no others; else it reads all but them.
+  package init(protocolPrefix: String, readsEncrypted: Bool = false) {
     self.protocolPrefix = NameBeginning(protocolPrefix)
+    self.readsEncrypted = readsEncrypted
   }
 
   /// The parts, or `nil` for the general path; `buffer` is overwritten, and the parts last until either is written to.
@@ -48,7 +52,7 @@ package struct PlainEventReader: Sendable {
     let count = unsafe cursor.output - start
     if channel == nil { channel = Self.channel(&cursor) }
     guard let channel, cursor.byte == 0x7D, unsafe cursor.input + 1 == UnsafePointer(end),
-      !channel.begins(with: "private-encrypted-")
+      channel.begins(with: "private-encrypted-") == readsEncrypted
     else { return nil }
     buffer.commit(count)
     return Parts(event: event, channel: channel, data: buffer.view)

@@ -15,11 +15,46 @@ struct Rekeying: Equatable {
   }
 }
 
+/// The keys that opened the last events, for the events that follow, as long as nothing changes at any channel.
+struct RecentKeys {
+  /// How many channels are remembered.
+  private static let capacity = 8
+
+  private var entries: [(channel: [UInt8], key: ChannelKey)] = []
+  private var changes = 0
+
+  /// The key of a channel; `nil` when it is not remembered, or something has changed since.
+  func key(of channel: ByteView, _ changes: Int) -> ChannelKey? {
+    guard changes == self.changes else { return nil }
+    return entries.first { channel.equals($0.channel) }?.key
+  }
+
+  mutating func remember(_ key: ChannelKey, of channel: ByteView, _ changes: Int) {
+    guard self.key(of: channel, changes) == nil else { return }
+    if changes != self.changes || entries.count >= Self.capacity { entries.removeAll() }
+    self.changes = changes
+    entries.append((channel.array, key))
+  }
+}
+
 /// The part of the session that decrypts the events of encrypted channels.
 ///
 /// If a key does not decrypt an event, the app may have replaced the key. Then the session asks for authorisation once;
 /// later events wait. It reports the events that the new key does not decrypt either.
 extension Session {
+  /// Decrypts an event of the usual shape by the key that opened the last one of its channel; `nil` for all others.
+  func opened(_ message: ByteView) -> Envelope? {
+    guard let parts = encryptedReader.read(message, buffer: cipherText),
+      let key = recentKeys.key(of: parts.channel, subscriptions.changes)
+    else { return nil }
+    plainText.removeAll()
+    guard key.open(parts.data, into: plainText, using: openingRoom),
+      UTF8Validator.isValid(plainText.view)
+    else { return nil }
+    return Envelope(
+      message, event: parts.event, channel: parts.channel, plainData: plainText.view)
+  }
+
   /// Handles an application's event, which is decrypted on an encrypted channel.
   mutating func deliver(_ envelope: Envelope, at now: Instant) -> Received {
     guard let token = envelope.channelToken, Self.mayBeEncrypted(token),
@@ -37,7 +72,8 @@ extension Session {
     }
     do throws(DecryptionError) {
       let plain = try key.open(envelope.data)
-      subscriptions[channel]?.rekeyedAt = nil
+      if subscriptions[channel]?.rekeyedAt != nil { subscriptions[channel]?.rekeyedAt = nil }
+      recentKeys.remember(key, of: token, subscriptions.changes)
       return .event(envelope.decrypted(plain, into: plainText), name: nil)
     } catch {
       if error == .wrongKey, askForNewKey(channel, envelope, at: now) { return .handled }
@@ -114,9 +150,9 @@ extension Session {
   private mutating func reportUndecrypted(
     _ envelope: Envelope, _ channel: String, _ reason: String
   ) {
-    let data = envelope.dataString.map(JSONString.decode) ?? envelope.dataToken?.text
     report(
-      .decryptionFailed(channel: channel, event: envelope.eventName, data: data, reason: reason))
+      .decryptionFailed(
+        channel: channel, event: envelope.eventName, data: envelope.dataText, reason: reason))
   }
 
   /// The key that an authorisation for an encrypted channel brings.

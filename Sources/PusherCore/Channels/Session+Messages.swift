@@ -14,6 +14,7 @@ extension Session {
   /// not end the connection, as in other libraries. Messages of a connection that was given up are ignored.
   package mutating func receive(_ message: ByteView, at now: Instant) -> Received {
     guard hasSocket else { return .handled }
+    if let event = opened(message) { return .event(event, name: nil) }
     let envelope: Envelope
     do {
       envelope = try Envelope(message)

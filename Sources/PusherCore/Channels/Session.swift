@@ -36,6 +36,11 @@ package struct Session {
   var delivery = Delivery()
   /// Where the last decrypted event stands.
   let plainText = ByteBuffer()
+  /// Where it stood before.
+  let cipherText = ByteBuffer()
+  let openingRoom = OpeningRoom()
+  private(set) var encryptedReader: PlainEventReader
+  var recentKeys = RecentKeys()
   private var outbox = Outbox<SessionOutput>()
 
   /// - Parameter random: Where back-off jitter comes from.
@@ -43,6 +48,8 @@ package struct Session {
     self.options = options
     self.random = random
     command = ClientCommand(service: options.service)
+    encryptedReader = PlainEventReader(
+      protocolPrefix: options.service.commonPrefix, readsEncrypted: true)
     reconnector = Reconnector(options.reconnect)
   }
 
@@ -193,6 +200,9 @@ package struct Session {
   mutating func replace(_ options: SessionOptions) {
     self.options = options
     command = ClientCommand(service: options.service)
+    encryptedReader = PlainEventReader(
+      protocolPrefix: options.service.commonPrefix, readsEncrypted: true)
+    recentKeys = RecentKeys()
     reconnector.restart(options.reconnect)
     for channel in channels { subscriptions[channel]?.signatures = SignatureAttempts() }
     signIn.signatures = SignatureAttempts()

@@ -18,6 +18,8 @@ struct SubscriptionTable {
   private var delays: [Appointment] = []
   /// How many entries were visited in total; tests limit it.
   private(set) var looks = 0
+  /// Counts what may have changed a channel; a copy of something of a channel is good while this stays the same.
+  private(set) var changes = 0
 
   var count: Int { table.count }
   var isEmpty: Bool { table.count == 0 }
@@ -34,6 +36,7 @@ struct SubscriptionTable {
   subscript(channel: String) -> Subscription? {
     get { table[channel] }
     _modify {
+      changes &+= 1
       let before = table[channel]?.state
       yield &table[channel]
       account(channel, before, table[channel]?.state)

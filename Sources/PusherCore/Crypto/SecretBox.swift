@@ -38,18 +38,28 @@ package struct SecretBox: Sendable {
     /// The content of `box`; `nil` when box, nonce and key do not belong together, or the nonce has not ``nonceLength``
     /// bytes.
     package func open(_ box: [UInt8], nonce: [UInt8]) -> [UInt8]? {
-      guard box.count >= Self.tagLength, nonce.count == Self.nonceLength else { return nil }
+      let input = ByteBuffer(capacity: box.count + nonce.count)
+      let output = ByteBuffer(capacity: box.count)
+      input.append(box)
+      input.append(nonce)
+      let bytes = input.view
+      let isOpen = open(
+        bytes[0..<box.count], nonce: bytes[box.count..<bytes.count], into: output)
+      return isOpen ? output.array : nil
+    }
+
+    /// Appends the content of `box`; `false`, with nothing appended, when box, nonce and key do not belong together, or the
+    /// nonce has not ``nonceLength`` bytes.
+    package func open(_ box: ByteView, nonce: ByteView, into output: ByteBuffer) -> Bool {
+      guard box.count >= Self.tagLength, nonce.count == Self.nonceLength else { return false }
       let length = box.count - Self.tagLength
-      var isGenuine = false
-      // One byte more, since an empty array has no address.
-      let message = unsafe [UInt8](unsafeUninitializedCapacity: length + 1) { output, count in
-        if let base = output.baseAddress {
-          isGenuine =
-            unsafe crypto_secretbox_open_easy(base, box, UInt64(box.count), nonce, key) == 0
-        }
-        count = isGenuine ? length : 0
-      }
-      return isGenuine ? message : nil
+      output.reserve(length)
+      guard
+        unsafe crypto_secretbox_open_easy(
+          output.tail, box.base, UInt64(box.count), nonce.base, key) == 0
+      else { return false }
+      output.commit(length)
+      return true
     }
 
     /// `message` in a box; stops the program unless `nonce` has ``nonceLength`` bytes.
@@ -70,6 +80,11 @@ package struct SecretBox: Sendable {
 
     /// Never called.
     package func open(_ box: [UInt8], nonce: [UInt8]) -> [UInt8]? { switch missing {} }
+
+    /// Never called.
+    package func open(_ box: ByteView, nonce: ByteView, into output: ByteBuffer) -> Bool {
+      switch missing {}
+    }
 
     /// Never called.
     package func seal(_ message: [UInt8], nonce: [UInt8]) -> [UInt8] { switch missing {} }

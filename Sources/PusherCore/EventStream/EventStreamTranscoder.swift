@@ -66,7 +66,7 @@ package enum EventStreamTranscoder {
   private static func copyPlain(
     _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>
   ) -> Bool {
-    unsafe copy(text, to: &end) { cursor in
+    unsafe FusedCursor.copy(text, to: &end) { cursor in
       cursor.copyUnescaped()
       return true
     }
@@ -76,22 +76,6 @@ package enum EventStreamTranscoder {
   private static func copyJSON(
     _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>
   ) -> Bool {
-    unsafe copy(text, to: &end) { $0.copyPlainValue() }
-  }
-
-  /// Copies with a NUL after the text, which stops every scan; the scan must have reached that end.
-  @inline(__always)
-  private static func copy(
-    _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>,
-    _ body: (inout FusedCursor) -> Bool
-  ) -> Bool {
-    let behind = unsafe text.base + text.count
-    let byte = unsafe behind.pointee
-    unsafe behind.pointee = 0
-    defer { unsafe behind.pointee = byte }
-    var cursor = unsafe FusedCursor(input: text.base, output: end)
-    guard body(&cursor), unsafe cursor.input == UnsafePointer(behind) else { return false }
-    unsafe end = cursor.output
-    return true
+    unsafe FusedCursor.copy(text, to: &end) { $0.copyPlainValue() }
   }
 }

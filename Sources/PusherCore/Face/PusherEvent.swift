@@ -43,9 +43,9 @@ public struct PusherEvent: Sendable {
     self.eventName = eventName
     self.timeReceived = timeReceived
     channelName = envelope.channelName
-    data = envelope.dataString.map(JSONString.decode) ?? envelope.dataToken?.text
+    data = envelope.dataText
     original = Original(
-      text: envelope.message.text, userId: envelope.userIDToken.map(JSONString.decode))
+      text: envelope.text, userId: envelope.userIDToken.map(JSONString.decode))
   }
 
   /// An event as a server would send it, for tests of handlers.

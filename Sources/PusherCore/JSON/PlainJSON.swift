@@ -1,9 +1,43 @@
+extension JSONCompactor {
+  /// Appends the one value that `view` holds, where it is of a usual shape.
+  ///
+  /// It gives the bytes of ``copy(_:into:depthLimit:forTerminal:)``, or `false`, with nothing appended, where that must
+  /// decide. The byte after the view is changed for a moment.
+  package static func copyPlain(_ view: ByteView, into output: ByteBuffer) -> Bool {
+    output.reserve(view.count &+ 32)
+    let start = unsafe output.tail
+    var end = unsafe start
+    guard unsafe FusedCursor.copy(view, to: &end, { $0.copyPlainValue() }) else { return false }
+    output.commit(unsafe end - start)
+    return true
+  }
+}
+
 /// JSON as it stands, copied and validated in one pass: the usual data of a server-sent event.
 ///
 /// White space outside strings goes, as ``JSONCompactor`` does it. The functions answer `false` at the first thing that
 /// is unusual, valid or not (half surrogate pairs, nesting deeper than 62); the caller then takes back the output and
 /// takes the general path.
 extension FusedCursor {
+  /// Copies all of `text` by `body`; `false` when that fails or stops short.
+  ///
+  /// The output must have room for as many bytes, and 32 more.
+  @inline(__always)
+  static func copy(
+    _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>,
+    _ body: (inout FusedCursor) -> Bool
+  ) -> Bool {
+    // A NUL that stops every scan replaces the byte after the text; that byte is restored.
+    let behind = unsafe text.base + text.count
+    let byte = unsafe behind.pointee
+    unsafe behind.pointee = 0
+    defer { unsafe behind.pointee = byte }
+    var cursor = unsafe FusedCursor(input: text.base, output: end)
+    guard body(&cursor), unsafe cursor.input == UnsafePointer(behind) else { return false }
+    unsafe end = cursor.output
+    return true
+  }
+
   /// Copies one value and the white space around it; the reading position is then at what follows.
   @inline(__always)
   mutating func copyPlainValue() -> Bool {

@@ -105,6 +105,7 @@ final class EventLineWriter {
   }
 
   private func writeData(_ envelope: Envelope) {
+    if let plain = envelope.plainData { return parts.writeData(plain) }
     guard let token = envelope.dataToken else {
       output.append("null" as StaticString)
       return

@@ -91,6 +91,7 @@ final class EventLineParts {
   }
 
   private func copyAsJSON(_ text: ByteView) -> Bool {
+    if hasFastWay, JSONCompactor.copyPlain(text, into: output) { return true }
     do {
       try JSONCompactor.copy(text, into: output, forTerminal: style.forTerminal)
       return true

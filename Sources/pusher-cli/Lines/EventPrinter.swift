@@ -54,7 +54,7 @@ final class EventPrinter: Printer {
       return
     }
     count += 1
-    if let tally { tally.note(name ?? envelope.eventName, bytes: envelope.message.count) }
+    if let tally { tally.note(name ?? envelope.eventName, bytes: envelope.byteCount) }
     if let channelCounts, let channel = envelope.channelName { channelCounts.note(channel) }
     stamp()
     if printsEvents { printCounted(envelope, named: name) }
@@ -83,8 +83,8 @@ final class EventPrinter: Printer {
         case .event: name ?? envelope.eventName
         case .channel: envelope.channelName
         case .userID: envelope.userIDToken.map(JSONString.decode)
-        case .data: Self.text(of: style.rawData ? .string(envelope.wireData) : envelope.data)
-        case .wire: envelope.wireData
+        case .data: Self.text(of: style.rawData ? .string(envelope.dataText ?? "") : envelope.data)
+        case .wire: envelope.dataText ?? ""
         default: nil
         }
       } line: {
@@ -142,12 +142,5 @@ extension EventPrinter: FeedTap {
       fallbacks &+= 1
       return .declined
     }
-  }
-}
-
-extension Envelope {
-  /// The data as it was on the wire: the string's text, or its replacement.
-  fileprivate var wireData: String {
-    dataString.map(JSONString.decode) ?? dataToken?.text ?? ""
   }
 }

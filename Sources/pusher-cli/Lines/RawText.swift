@@ -24,7 +24,7 @@ extension Envelope {
   /// What people are shown of the data; with `isRaw` the text that it was on the wire.
   func shownData(isRaw: Bool) -> JSONValue {
     if let base64 = base64Token { return .string(base64.text) }
-    guard isRaw, let token = dataToken else { return data }
-    return .string(dataString.map(JSONString.decode) ?? token.text)
+    guard isRaw, let text = dataText else { return data }
+    return .string(text)
   }
 }

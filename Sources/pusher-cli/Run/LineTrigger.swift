@@ -131,7 +131,7 @@ final class LineTrigger {
     let channels =
       settings.channels.isEmpty ? [envelope.channelName].compactMap(\.self) : settings.channels
     guard !channels.isEmpty else { return reject(number, "no channel") }
-    let data = envelope.dataString.map(JSONString.decode) ?? envelope.dataToken?.text ?? "null"
+    let data = envelope.dataText ?? "null"
     var made: [Line] = []
     for channel in channels {
       let event = BatchRequest.Event(

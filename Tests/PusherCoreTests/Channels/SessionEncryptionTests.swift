@@ -42,7 +42,7 @@ struct SessionEncryptionTests {
       guard case .event(let envelope, nil) = harness.session.receive(view, at: harness.now) else {
         return nil
       }
-      return envelope.message.text
+      return envelope.text
     }
   }
 
@@ -54,6 +54,75 @@ struct SessionEncryptionTests {
         == #"{"event":"e","channel":"private-encrypted-demo","data":"{\"n\":1.10,\"t\":\"ü\\n\"}"}"#
     )
     #expect(harness.drain().isEmpty)
+  }
+
+  /// The first event looks the key up, the others take it from the event before.
+  @Test(arguments: [
+    #"{"n":1.10,"t":"ü\n"}"#, "text", "", #"""#, "[1]", " 1 ", "/", "\u{7F}\u{2028}",
+    String(repeating: "long ", count: 2000),
+  ])
+  func `events that follow come out as the first one does`(plain: String) throws {
+    var harness = try joined()
+    let text = try message(plain, Self.oldSecret)
+    // Some encoders write slashes with a backslash, and in the other order.
+    let slashes = text.replacing("/", with: #"\\\/"#)
+    let first = try #require(event(text, &harness))
+    for message in [text, slashes, text] {
+      let next = try #require(event(message, &harness))
+      #expect(next == first)
+    }
+    #expect(first.dataText == plain)
+    #expect(harness.drain().isEmpty)
+  }
+
+  /// What the owner reads of an event.
+  private struct Shown: Equatable {
+    let name: String
+    let channel: String?
+    let data: JSONValue
+    let dataText: String?
+    let text: String
+    let bytes: Int
+  }
+
+  private func event(_ text: String, _ harness: inout SessionHarness) -> Shown? {
+    withView(Array(text.utf8)) { view in
+      guard case .event(let event, nil) = harness.session.receive(view, at: harness.now) else {
+        return nil
+      }
+      return Shown(
+        name: event.eventName, channel: event.channelName, data: event.data,
+        dataText: event.dataText, text: event.text, bytes: event.byteCount)
+    }
+  }
+
+  @Test func `a key is not used after its channel was left`() throws {
+    var harness = try joined()
+    let text = try message("1", Self.oldSecret)
+    for _ in 0..<2 { #expect(received(text, &harness) != nil) }
+    harness.session.unsubscribe(Self.channel, at: harness.now)
+    #expect(received(text, &harness) == nil)
+    #expect(harness.drain().contains { "\($0)".contains("there is no key for the channel") })
+  }
+
+  @Test func `twenty channels keep their keys apart`() throws {
+    let names = (0..<20).map { "private-encrypted-\($0)" }
+    func secret(_ name: String) -> String {
+      Base64.encode(Digest.sha256(Array(name.utf8)))
+    }
+    var harness = SessionHarness(channels: names)
+    for request in harness.connect().requests {
+      let channel = try #require(request.channel)
+      _ = harness.answer(request, .success(Self.auth(secret(channel))))
+      harness.succeed(channel)
+    }
+    for round in 0..<3 {
+      for name in names {
+        let text = try message("\(round)", secret(name)).replacing(Self.channel, with: name)
+        #expect(
+          received(text, &harness) == #"{"event":"e","channel":"\#(name)","data":"\#(round)"}"#)
+      }
+    }
   }
 
   @Test func `an escape in the channel's name hides nothing`() throws {
