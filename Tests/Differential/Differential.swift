@@ -151,15 +151,20 @@ private final class Rig {
   private let guarded = GuardedBytes(room: 1 << 16)
   private let fastOutput = ByteBuffer(capacity: 1 << 16)
   private let generalOutput = ByteBuffer(capacity: 1 << 16)
+  private let mixedOutput = ByteBuffer(capacity: 1 << 16)
   private let fast: EventLineWriter
   private let general: EventLineWriter
+  /// Writes member by member, and the data in one pass.
+  private let mixed: EventLineWriter
   private(set) var taken: UInt64 = 0
   private(set) var declined: UInt64 = 0
   private(set) var refused: UInt64 = 0
 
   init() {
     fast = EventLineWriter(output: fastOutput, service: .pusher, style: EventLineStyle())
-    general = EventLineWriter(output: generalOutput, service: .pusher, style: EventLineStyle())
+    general = EventLineWriter(
+      output: generalOutput, service: .pusher, style: EventLineStyle(), usesFastWay: false)
+    mixed = EventLineWriter(output: mixedOutput, service: .pusher, style: EventLineStyle())
   }
 
   /// Whether the fast path writes what the general one writes, or nothing; the message stands close to a guard.
@@ -171,12 +176,15 @@ private final class Rig {
       ? guarded.view(message, beforeEnd: distance) : guarded.view(message, afterStart: distance)
     fastOutput.removeAll()
     generalOutput.removeAll()
+    mixedOutput.removeAll()
     let outcome = fast.writeFast(view, filter: nil)
     guard let envelope = try? Envelope(view) else {
       refused += 1
       return outcome == .unusual && fastOutput.isEmpty
     }
     general.write(envelope)
+    mixed.write(envelope)
+    guard same(mixedOutput.view, generalOutput.view) else { return false }
     guard outcome == .written else {
       declined += 1
       return fastOutput.isEmpty

@@ -13,11 +13,39 @@ extension JSONCompactor {
   }
 }
 
-/// JSON as it stands, copied and validated in one pass: the usual data of a server-sent event.
-///
-/// White space outside strings goes, as ``JSONCompactor`` does it. The functions answer `false` at the first thing that
-/// is unusual, valid or not (half surrogate pairs, nesting deeper than 62); the caller then takes back the output and
-/// takes the general path.
+/// The quotes and strings of JSON as it stands: the usual data of a server-sent event.
+enum PlainQuotes: JSONQuotes {
+  static let width: UInt = 1
+  static let firstByte: UInt8 = 0x22
+
+  @inline(__always)
+  static func stand(_ cursor: WindowCursor, _ distance: Int) -> Bool {
+    cursor.peek(UInt(bitPattern: distance)) == 0x22
+  }
+
+  @inline(__always)
+  static func endName(_ cursor: WindowCursor) -> Bool { cursor.word16() == 0x3A22 }
+
+  @inline(__always)
+  static func isEnd(_ byte: UInt8) -> Bool { true }
+
+  @inline(__always)
+  static func skipBlanks(_ cursor: inout FusedCursor) {
+    while cursor.byte == 0x20 || cursor.byte == 0x0A || cursor.byte == 0x0D || cursor.byte == 0x09 {
+      cursor.skip(1)
+    }
+  }
+
+  @inline(__always)
+  static func skipQuote(_ cursor: inout FusedCursor) -> Bool {
+    guard cursor.byte == 0x22 else { return false }
+    cursor.skip(1)
+    return true
+  }
+
+  static func copyStringRest(_ cursor: inout FusedCursor) -> Bool { cursor.copyPlainString() }
+}
+
 extension FusedCursor {
   /// Copies all of `text` by `body`; `false` when that fails or stops short.
   ///
@@ -38,75 +66,8 @@ extension FusedCursor {
     return true
   }
 
-  /// Copies one value and the white space around it; the reading position is then at what follows.
-  @inline(__always)
-  mutating func copyPlainValue() -> Bool {
-    // One bit a level above a sentinel: 1 for an object, 0 for an array.
-    var levels: UInt64 = 1
-    value: while true {
-      skipBlanks()
-      switch byte {
-      case 0x22:
-        guard copyQuoted() else { return false }
-      case 0x7B, 0x5B:
-        guard levels &>> 62 == 0 else { return false }
-        let isObject = byte == 0x7B
-        levels = levels &<< 1 | (isObject ? 1 : 0)
-        put(byte)
-        skip(1)
-        skipBlanks()
-        guard byte != (isObject ? 0x7D : 0x5D) else { break }
-        if isObject { guard copyPlainName() else { return false } }
-        continue value
-      case 0x74, 0x66, 0x6E:
-        guard copyLiteral() else { return false }
-      default:
-        guard copyNumber() else { return false }
-      }
-      while true {
-        skipBlanks()
-        if levels == 1 { return true }
-        if byte == 0x2C {
-          put(0x2C)
-          skip(1)
-          if levels & 1 == 1 { guard copyPlainName() else { return false } }
-          continue value
-        }
-        guard byte == (levels & 1 == 1 ? 0x7D : 0x5D) else { return false }
-        put(byte)
-        skip(1)
-        levels &>>= 1
-      }
-    }
-  }
-
-  /// Copies text up to the first byte that a JSON string must escape, or the NUL after it.
-  @inline(__always)
-  mutating func copyUnescaped() {
-    while copyPlainRun() {}
-  }
-
-  @inline(__always)
-  private mutating func skipBlanks() {
-    while byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { skip(1) }
-  }
-
-  @inline(__always)
-  private mutating func copyPlainName() -> Bool {
-    skipBlanks()
-    guard byte == 0x22, copyQuoted() else { return false }
-    skipBlanks()
-    guard byte == 0x3A else { return false }
-    put(0x3A)
-    skip(1)
-    return true
-  }
-
-  /// Copies a string, its quotes included.
-  @inline(__always)
-  private mutating func copyQuoted() -> Bool {
-    put(0x22)
-    skip(1)
+  /// Copies a string after its opening quote.
+  fileprivate mutating func copyPlainString() -> Bool {
     while true {
       if copyPlainRun() { continue }
       if byte == 0x22 {

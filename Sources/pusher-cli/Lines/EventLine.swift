@@ -13,10 +13,13 @@ final class EventLineWriter {
   /// Whether the lines say that their events stand for missed ones.
   var marksRepaired = false
 
-  init(output: ByteBuffer, service: PusherService, style: EventLineStyle) {
+  /// - Parameter usesFastWay: Whether fast paths are taken where they can be; without them the same bytes come out.
+  init(
+    output: ByteBuffer, service: PusherService, style: EventLineStyle, usesFastWay: Bool = true
+  ) {
     self.output = output
     self.style = style
-    parts = EventLineParts(output: output, style: style)
+    parts = EventLineParts(output: output, style: style, usesFastWay: usesFastWay)
     transcoder = EventTranscoder(
       protocolPrefix: service.commonPrefix, reservedPrefix: "\(ForeignEventName.reserved)")
   }

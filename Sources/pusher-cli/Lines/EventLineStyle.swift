@@ -46,10 +46,11 @@ final class EventLineParts {
   /// Whether a line can be written by a fast path at all.
   let hasFastWay: Bool
 
-  init(output: ByteBuffer, style: EventLineStyle) {
+  /// - Parameter usesFastWay: Whether fast paths are taken where they can be; without them the same bytes come out.
+  init(output: ByteBuffer, style: EventLineStyle, usesFastWay: Bool) {
     self.output = output
     self.style = style
-    hasFastWay = !style.rawData && !style.forTerminal && style.palette == nil
+    hasFastWay = usesFastWay && !style.rawData && !style.forTerminal && style.palette == nil
   }
 
   /// The time that the following lines carry, as RFC 3339 text; `nil` leaves it out.

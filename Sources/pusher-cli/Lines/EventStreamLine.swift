@@ -9,10 +9,11 @@ final class EventStreamLineWriter {
   private let style: EventLineStyle
   private let parts: EventLineParts
 
-  init(output: ByteBuffer, style: EventLineStyle) {
+  /// - Parameter usesFastWay: Whether fast paths are taken where they can be; without them the same bytes come out.
+  init(output: ByteBuffer, style: EventLineStyle, usesFastWay: Bool = true) {
     self.output = output
     self.style = style
-    parts = EventLineParts(output: output, style: style)
+    parts = EventLineParts(output: output, style: style, usesFastWay: usesFastWay)
   }
 
   /// The time that the following lines carry, as RFC 3339 text; `nil` leaves it out.
@@ -36,8 +37,7 @@ final class EventStreamLineWriter {
         terminator: style.terminator)
   }
 
-  /// Writes one event by the general path; ``write(_:)`` gives the same bytes.
-  func writeGeneral(_ event: EventStreamEvent) {
+  private func writeGeneral(_ event: EventStreamEvent) {
     parts.begin()
     parts.writeEvent { JSONString.encode(event.type, into: $0, forTerminal: style.forTerminal) }
     if !event.lastEventID.isEmpty {

@@ -21,11 +21,12 @@ struct EventStreamLineTests {
     let output = ByteBuffer()
     let general = ByteBuffer()
     let writer = EventStreamLineWriter(output: output, style: style)
-    let generalWriter = EventStreamLineWriter(output: general, style: style)
+    let generalWriter = EventStreamLineWriter(
+      output: general, style: style, usesFastWay: false)
     writer.setReceivedAt(receivedAt)
     generalWriter.setReceivedAt(receivedAt)
     while let event = try parser.next() {
-      generalWriter.writeGeneral(event)
+      generalWriter.write(event)
       writer.write(event)
     }
     #expect(output.array == general.array, "\(output.view.text) \(general.view.text)")

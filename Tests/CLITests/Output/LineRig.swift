@@ -18,17 +18,23 @@ final class LineRig {
   private let input = ByteBuffer(capacity: 1 << 16)
   private let fastOutput = ByteBuffer(capacity: 1 << 16)
   private let generalOutput = ByteBuffer(capacity: 1 << 16)
+  private let mixedOutput = ByteBuffer(capacity: 1 << 16)
   private let fast: EventLineWriter
   private let general: EventLineWriter
+  /// Writes member by member, and the data in one pass.
+  private let mixed: EventLineWriter
   private let before = Array("before|".utf8)
 
   init(receivedAt: String? = nil, terminator: UInt8 = 0x0A) {
     var style = EventLineStyle()
     style.terminator = terminator
     fast = EventLineWriter(output: fastOutput, service: .pusher, style: style)
-    general = EventLineWriter(output: generalOutput, service: .pusher, style: style)
+    general = EventLineWriter(
+      output: generalOutput, service: .pusher, style: style, usesFastWay: false)
+    mixed = EventLineWriter(output: mixedOutput, service: .pusher, style: style)
     fast.setReceivedAt(receivedAt)
     general.setReceivedAt(receivedAt)
+    mixed.setReceivedAt(receivedAt)
   }
 
   /// Runs both ways, and expects all that must be true whatever the message is.
@@ -49,6 +55,7 @@ final class LineRig {
       Self.problem(result, fast: fastOutput.array, before: before, line: line)
       ?? (input.array == whole ? nil : "the input has changed")
       ?? (result == .written ? Self.channelProblem(view) : nil)
+      ?? (line == nil || line == mixedOutput.array ? nil : "data in one pass differs")
     if let problem {
       let text = String(decoding: message, as: UTF8.self)
       let written = fastOutput.view.text
@@ -73,7 +80,9 @@ final class LineRig {
   private func runGeneral(_ view: ByteView) -> [UInt8]? {
     generalOutput.removeAll()
     do {
+      mixedOutput.removeAll()
       general.write(try Envelope(view))
+      mixed.write(try Envelope(view))
       return generalOutput.array
     } catch {
       return nil

@@ -96,7 +96,8 @@ struct TemplateTextTests {
     _ event: EventStreamEvent, _ template: FormatTemplate, _ number: Int
   ) -> String {
     let output = ByteBuffer()
-    let writer = EventStreamLineWriter(output: output, style: EventLineStyle())
+    let writer = EventStreamLineWriter(
+      output: output, style: EventLineStyle(), usesFastWay: false)
     writer.setReceivedAt(Self.time.rfc3339)
     let data = Printer.text(
       of: (try? JSONParser.parse(event.data)) ?? .string(event.data.text))
@@ -113,7 +114,7 @@ struct TemplateTextTests {
       default: ""
       }
     } writeLine: {
-      writer.writeGeneral(event)
+      writer.write(event)
     }
     return output.view.text
   }

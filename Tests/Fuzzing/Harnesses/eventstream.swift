@@ -56,7 +56,7 @@ private final class StreamRun {
     style.rawData = choices & 2 != 0
     style.forTerminal = choices & 4 != 0
     fastWriter = EventStreamLineWriter(output: fast, style: style)
-    generalWriter = EventStreamLineWriter(output: general, style: style)
+    generalWriter = EventStreamLineWriter(output: general, style: style, usesFastWay: false)
   }
 
   /// Takes bytes; answers whether more are wanted.
@@ -82,7 +82,7 @@ private final class StreamRun {
     fast.removeAll()
     general.removeAll()
     fastWriter.write(event)
-    generalWriter.writeGeneral(event)
+    generalWriter.write(event)
     require(fast.array == general.array, "\(text(fast.array)) instead of \(text(general.array))")
     require(event.data.array == before, "the input has changed")
     if let problem = StrictJSON.problem(in: Array(fast.array.dropLast())) {

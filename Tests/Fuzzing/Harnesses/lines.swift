@@ -130,11 +130,15 @@ private struct LineRig {
   nonisolated(unsafe) private static let input = GuardedBytes(room: 1 << 16)
   private let output = ByteBuffer(capacity: 64)
   private let writer: EventLineWriter
+  private let slowWriter: EventLineWriter
   private let offset: Int
 
   init(time: String?, offset: Int, style: EventLineStyle = EventLineStyle()) {
     writer = EventLineWriter(output: output, service: .pusher, style: style)
+    slowWriter = EventLineWriter(
+      output: output, service: .pusher, style: style, usesFastWay: false)
     writer.setReceivedAt(time)
+    slowWriter.setReceivedAt(time)
     self.offset = offset
   }
 
@@ -160,6 +164,10 @@ private struct LineRig {
     output.removeAll()
     guard let envelope = try? Envelope(view(message)) else { return nil }
     writer.write(envelope)
-    return output.array
+    let line = output.array
+    output.removeAll()
+    slowWriter.write(envelope)
+    require(output.array == line, "data in one pass differs")
+    return line
   }
 }

@@ -1,4 +1,4 @@
-/// The frequent shapes of JSON inside a JSON string, read off a window's bits.
+/// The frequent shapes of JSON, read off a window's bits.
 extension WindowCursor {
   /// Copies on as long as it finds what is frequent; answers at which place it stopped.
   ///
@@ -10,12 +10,25 @@ extension WindowCursor {
   ) {
     var cursor = start
     var levels = depth
-    let place = cursor.run(&levels)
+    let place = cursor.run(EscapedQuotes.self, &levels)
+    return (cursor, levels, place)
+  }
+
+  /// The same for JSON as it stands.
+  @inline(never)
+  static func copyPlain(_ start: WindowCursor, _ depth: UInt64) -> (
+    WindowCursor, UInt64, JSONPlace
+  ) {
+    var cursor = start
+    var levels = depth
+    let place = cursor.run(PlainQuotes.self, &levels)
     return (cursor, levels, place)
   }
 
   @inline(__always)
-  private mutating func run(_ levels: inout UInt64) -> JSONPlace {
+  private mutating func run<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ levels: inout UInt64
+  ) -> JSONPlace {
     slide()
     if levels == 1 { guard byte == 0x7B || byte == 0x5B else { return .value } }
     // The position is at most 50 bytes inside the window wherever a value begins.
@@ -23,13 +36,13 @@ extension WindowCursor {
       let first = byte
       if first &- 0x30 < 10 {
         guard copyNumber(first) else { return .value }
-      } else if first == 0x5C {
-        guard copyQuote() else { return .value }
+      } else if first == Quotes.firstByte {
+        guard copyQuote(quotes) else { return .value }
         copyPlainText()
-        guard copyQuote() else { return .text }
+        guard copyQuote(quotes) else { return .text }
       } else if first == 0x7B {
-        guard openObject(&levels) else { return .value }
-        guard copyNameRest() else { return .name }
+        guard openObject(quotes, &levels) else { return .value }
+        guard copyNameRest(quotes) else { return .name }
         continue value
       } else if first == 0x5B {
         guard openArray(&levels) else { return .value }
@@ -51,34 +64,36 @@ extension WindowCursor {
             slide()
             continue value
           }
-          guard openNextName() else { return .behindValue }
-          guard copyNameRest() else { return .name }
+          guard openNextName(quotes) else { return .behindValue }
+          guard copyNameRest(quotes) else { return .name }
           continue value
         }
         guard next == (levels & 1 == 1 ? 0x7D : 0x5D) else { return .behindValue }
         put(next)
         skip(1)
         levels &>>= 1
-        if levels == 1 { return byte == 0x22 ? .end : .behindValue }
+        if levels == 1 { return Quotes.isEnd(byte) ? .end : .behindValue }
       }
     }
   }
 
   @inline(__always)
-  private mutating func copyQuote() -> Bool {
-    guard word16() == 0x225C else { return false }
-    skip(2)
+  private mutating func copyQuote<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
+    guard Quotes.stand(self, 0) else { return false }
+    skip(Quotes.width)
     put(0x22)
     return true
   }
 
   /// Copies `{` and the quote of the first name.
   @inline(__always)
-  private mutating func openObject(_ levels: inout UInt64) -> Bool {
-    guard word16(1) == 0x225C, levels &>> 62 == 0 else { return false }
+  private mutating func openObject<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ levels: inout UInt64
+  ) -> Bool {
+    guard Quotes.stand(self, 1), levels &>> 62 == 0 else { return false }
     levels = levels &<< 1 | 1
     putPair(0x227B)
-    skip(3)
+    skip(1 &+ Quotes.width)
     return true
   }
 
@@ -96,12 +111,12 @@ extension WindowCursor {
 
   /// Copies a comma and the quote of the next name.
   @inline(__always)
-  private mutating func openNextName() -> Bool {
-    if word16(1) == 0x225C {
-      skip(3)
+  private mutating func openNextName<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
+    if Quotes.stand(self, 1) {
+      skip(1 &+ Quotes.width)
     } else {
-      guard peek(1) == 0x20, word16(2) == 0x225C else { return false }
-      skip(4)
+      guard peek(1) == 0x20, Quotes.stand(self, 2) else { return false }
+      skip(2 &+ Quotes.width)
     }
     putPair(0x222C)
     return true
@@ -118,12 +133,12 @@ extension WindowCursor {
 
   /// Copies a name without escapes behind its opening quote, and the colon.
   @inline(__always)
-  private mutating func copyNameRest() -> Bool {
+  private mutating func copyNameRest<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
     slide()
     copyPlainText()
-    guard word32() & 0xFF_FFFF == 0x3A225C else { return false }
+    guard Quotes.endName(self) else { return false }
     putPair(0x3A22)
-    skip(3)
+    skip(Quotes.width &+ 1)
     slideWhenLate()
     return true
   }
@@ -140,4 +155,23 @@ extension WindowCursor {
     copyShort(5)
     return true
   }
+}
+
+/// How JSON writes its quotes: as they stand, or inside another string.
+protocol JSONQuotes {
+  /// Bytes of a quote.
+  static var width: UInt { get }
+  static var firstByte: UInt8 { get }
+  /// Whether a quote stands `distance` bytes further on.
+  static func stand(_ cursor: WindowCursor, _ distance: Int) -> Bool
+  /// Whether a quote with a colon after it stands here.
+  static func endName(_ cursor: WindowCursor) -> Bool
+  /// Whether the byte after the outermost value may end it.
+  static func isEnd(_ byte: UInt8) -> Bool
+  /// Steps over white space, as far as it is usual.
+  static func skipBlanks(_ cursor: inout FusedCursor)
+  /// Steps over a quote; `false` where there is none.
+  static func skipQuote(_ cursor: inout FusedCursor) -> Bool
+  /// Copies a string after its opening quote.
+  static func copyStringRest(_ cursor: inout FusedCursor) -> Bool
 }

@@ -3,53 +3,71 @@ import Testing
 
 @testable import PusherCore
 
-/// The fused pass over a data string against the general way, with memory around both that nobody may touch.
-@Suite struct EscapedJSONTests {
+/// The fused pass over JSON against the general way, with memory around both that nobody may touch.
+@Suite struct FusedJSONTests {
+  /// Where the JSON stands; the texts of the tests are those of a data string.
+  enum Place: CaseIterable {
+    case insideString
+    case alone
+  }
+
   private let input = GuardedBytes(room: 4096)
   private let output = GuardedBytes(room: 4096)
 
-  /// What the fused pass makes of the body of a data string; `nil` when it declines.
+  /// What the fused pass makes of a text; `nil` when it declines.
   ///
-  /// The output has the room that ``FusedCursor`` asks for, and then the guard.
-  private func fused(_ view: ByteView) -> [UInt8]? {
+  /// The output has the room that ``FusedCursor`` asks for, and then the guard. Of a data string the outer quote is part of
+  /// the view, and must be the last byte.
+  private func fused(_ view: ByteView, _ place: Place) -> [UInt8]? {
     let end = view.base + view.count
     let behind = end.pointee
     end.pointee = 0
     defer { end.pointee = behind }
     let first = output.end - view.count - 32
     var cursor = FusedCursor(input: view.base, output: first)
-    // The outer string's quote is part of the view; it must be the last byte.
-    guard cursor.copyEscapedValue(), cursor.input + 1 == UnsafePointer(end) else { return nil }
+    switch place {
+    case .insideString:
+      guard cursor.copyEscapedValue(), cursor.input + 1 == UnsafePointer(end) else { return nil }
+    case .alone:
+      guard cursor.copyPlainValue(), cursor.input == UnsafePointer(end) else { return nil }
+    }
     return Array(UnsafeBufferPointer(start: first, count: cursor.output - first))
   }
 
-  /// What the general way makes of it; `nil` when it is no JSON.
-  private func general(_ body: [UInt8]) -> [UInt8]? {
-    let inner = ByteBuffer()
-    let line = ByteBuffer()
-    return withView([0x22] + body) { view in
+  /// What a data string's text stands for; `nil` when it is none.
+  private func inner(_ text: String) -> [UInt8]? {
+    withView(Array("\"\(text)\"".utf8)) { view in
       var cursor = JSONCursor(view)
       guard let token = try? cursor.skipString(), cursor.atEnd else { return nil }
+      let inner = ByteBuffer()
       JSONString.decode(view[token], into: inner)
-      guard (try? JSONCompactor.copy(inner.view, into: line)) != nil else { return nil }
-      return line.array
+      return inner.array
+    }
+  }
+
+  /// What the general way makes of it; `nil` when it is no JSON.
+  private func general(_ text: String) -> [UInt8]? {
+    let line = ByteBuffer()
+    guard let inner = inner(text) else { return nil }
+    return withView(inner) { view in
+      (try? JSONCompactor.copy(view, into: line)) == nil ? nil : line.array
     }
   }
 
   /// Expects the same of both ways wherever the body stands, and answers whether the fused pass took it.
   @discardableResult
   private func check(
-    _ text: String, alignments: Range<Int> = 0..<1,
+    _ text: String, _ place: Place, alignments: Range<Int> = 0..<1,
     sourceLocation: SourceLocation = #_sourceLocation
   ) -> Bool {
-    let body = Array((text + "\"").utf8)
-    let expected = general(body)
+    guard let body = place == .alone ? inner(text) : Array((text + "\"").utf8) else { return false }
+    let expected = general(text)
     var taken = 0
     for distance in alignments {
       for view in [
         input.view(body, beforeEnd: distance), input.view(body, afterStart: distance),
       ] {
-        let line = fused(view)
+        let line = fused(view, place)
         if line != nil { taken += 1 }
         guard line != nil, line != expected else { continue }
         Issue.record(
@@ -75,21 +93,26 @@ import Testing
     }
   }
 
-  @Test func `texts, digits and members of 0 to 300 bytes come out whole at every alignment`() {
+  @Test(arguments: Place.allCases)
+  func `texts, digits and members of 0 to 300 bytes come out whole at every alignment`(
+    place: Place
+  ) {
     for size in 0...300 {
       let run = String(repeating: "x", count: size)
       let digits = String(repeating: "7", count: size)
       // Each alignment comes up for each size within two sizes of the others.
       let alignments = size % 2 == 0 ? 0..<16 : 16..<32
-      #expect(check(#"\"\#(run)\""#, alignments: alignments))
-      #expect(check(#"{\"\#(run)\":\"\#(run)\"}"#, alignments: alignments))
-      #expect(check(#"[1\#(digits),0.\#(digits)1]"#, alignments: alignments))
-      #expect(check(dense(size), alignments: alignments))
+      #expect(check(#"\"\#(run)\""#, place, alignments: alignments))
+      #expect(check(#"{\"\#(run)\":\"\#(run)\"}"#, place, alignments: alignments))
+      #expect(check(#"[1\#(digits),0.\#(digits)1]"#, place, alignments: alignments))
+      #expect(check(dense(size), place, alignments: alignments))
     }
   }
 
-  @Test
-  func `what the fast shapes leave to the rest comes out whole at every distance in the window`() {
+  @Test(arguments: Place.allCases)
+  func `what the fast shapes leave to the rest comes out whole at every distance in the window`(
+    place: Place
+  ) {
     for piece in [
       #"\\n"#, #"\\\""#, #"\\u00e9"#, #"\/"#, "é", "1e5", "-1.5E+3", "12345678901234567890", "true",
       "false", "null",
@@ -101,9 +124,9 @@ import Testing
         let value = isText ? #"\"\#(run)\#(piece)\#(run)\""# : piece
         #expect(
           check(
-            #"{\"\#(run)\":\#(value == " " ? "1 " : value),\"b\":[\#(value == " " ? " 1" : value),2]}"#
-          ))
-        if isText { #expect(check(#"{\"\#(run)\#(piece)\":[1]}"#)) }
+            #"{\"\#(run)\":\#(value == " " ? "1 " : value),\"b\":[\#(value == " " ? " 1" : value),2]}"#,
+            place))
+        if isText { #expect(check(#"{\"\#(run)\#(piece)\":[1]}"#, place)) }
       }
     }
   }
@@ -117,26 +140,33 @@ import Testing
     "[\"]", "[\t1]", "{]", "[}", "",
   ])
   func `what is no JSON is taken at no place of a window`(wrong: String) {
-    for distance in 0..<70 {
-      let run = String(repeating: "z", count: distance)
-      #expect(!check(#"[\"\#(run)\",\#(wrong)]"#))
-      #expect(!check(#"{\"\#(run)\":\#(wrong)}"#))
+    for place in Place.allCases {
+      for distance in 0..<70 {
+        let run = String(repeating: "z", count: distance)
+        #expect(!check(#"[\"\#(run)\",\#(wrong)]"#, place))
+        #expect(!check(#"{\"\#(run)\":\#(wrong)}"#, place))
+      }
+      #expect(!check(wrong, place, alignments: 0..<32))
     }
-    #expect(!check(wrong, alignments: 0..<32))
   }
 
-  @Test func `a body that ends at any byte is not read on behind its NUL`() {
-    let whole = Array((dense(300) + "\"").utf8)
+  @Test(arguments: Place.allCases)
+  func `a text that ends at any byte is not read on behind its NUL`(place: Place) {
+    let text = dense(300)
+    let whole = place == .alone ? inner(text) ?? [] : Array((text + "\"").utf8)
+    #expect(whole.count > 200)
     for count in 0..<whole.count {
       let cut = Array(whole[..<count])
       for distance in 0..<32 {
-        #expect(fused(input.view(cut, beforeEnd: distance)) == nil)
+        #expect(fused(input.view(cut, beforeEnd: distance), place) == nil)
       }
     }
   }
 
-  @Test(arguments: [UInt64(81), 82])
-  func `generated and damaged values give the general way's bytes, or none`(seed: UInt64) {
+  @Test(arguments: [UInt64(81), 82], Place.allCases)
+  func `generated and damaged values give the general way's bytes, or none`(
+    seed: UInt64, place: Place
+  ) {
     var random = SeededGenerator(seed: seed)
     var taken = 0
     for _ in 0..<700 {
@@ -144,12 +174,12 @@ import Testing
       let value = RandomJSON.value(depth: random.below(5), &random)
       let quoted = JSONEncoding.minimal.quoted(style.text(value)).dropFirst().dropLast()
       guard quoted.utf8.count < 3000 else { continue }
-      if check(String(quoted), alignments: 0..<4) { taken += 1 }
+      if check(String(quoted), place, alignments: 0..<4) { taken += 1 }
       var damaged = Array(quoted.utf8)
       guard !damaged.isEmpty else { continue }
-      let place = random.below(damaged.count)
-      if damaged[place] < 0x80 { damaged[place] = Array(#"\",:[]{}0e-. "#.utf8)[random.below(13)] }
-      check(String(decoding: damaged, as: UTF8.self), alignments: 0..<4)
+      let index = random.below(damaged.count)
+      if damaged[index] < 0x80 { damaged[index] = Array(#"\",:[]{}0e-. "#.utf8)[random.below(13)] }
+      check(String(decoding: damaged, as: UTF8.self), place, alignments: 0..<4)
     }
     #expect(taken > 300)
   }

@@ -1,0 +1,236 @@
+/// JSON that is copied and validated in one pass: what is frequent by a ``WindowCursor``, the rest by tokens.
+///
+/// The functions answer `false` at the first thing that is unusual, valid or not (half surrogate pairs, nesting deeper than
+/// 62); the caller then takes back the output and takes the general path, ``JSONCompactor``.
+extension FusedCursor {
+  /// Copies one value inside a JSON string; the reading position is then at the quote that ends that string.
+  @inline(__always)
+  mutating func copyEscapedValue() -> Bool {
+    copyValue(EscapedQuotes.self, WindowCursor.copyEscaped)
+  }
+
+  /// Copies one value as it stands and the white space around it; the reading position is then at what follows.
+  @inline(__always)
+  mutating func copyPlainValue() -> Bool {
+    guard copyValue(PlainQuotes.self, WindowCursor.copyPlain) else { return false }
+    PlainQuotes.skipBlanks(&self)
+    return true
+  }
+
+  @inline(__always)
+  private mutating func copyValue<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type,
+    _ copyFrequent: (WindowCursor, UInt64) -> (WindowCursor, UInt64, JSONPlace)
+  ) -> Bool {
+    var window = WindowCursor(self)
+    // One bit a level above a sentinel: 1 for an object, 0 for an array.
+    var levels: UInt64 = 1
+    while true {
+      var place: JSONPlace
+      (window, levels, place) = copyFrequent(window, levels)
+      if place == .end { break }
+      let next: FusedCursor?
+      (next, levels, place) = Self.copyRare(quotes, window.fused, levels, place)
+      guard let next else { return false }
+      window.follow(next)
+      if place == .end { break }
+    }
+    self = window.fused
+    return true
+  }
+
+  /// Copies what is not frequent, and then on to the next value or the end; `nil` for what is unusual.
+  @inline(never)
+  private static func copyRare<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ start: FusedCursor, _ depth: UInt64, _ place: JSONPlace
+  ) -> (FusedCursor?, UInt64, JSONPlace) {
+    var cursor = start
+    var levels = depth
+    var place = place
+    repeat {
+      guard let next = cursor.step(quotes, from: place, &levels) else {
+        return (nil, levels, place)
+      }
+      place = next
+    } while place != .value && place != .end
+    return (cursor, levels, place)
+  }
+
+  /// Copies what stands at one place; answers at which place the position is then, `nil` for what is unusual.
+  private mutating func step<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, from place: JSONPlace, _ levels: inout UInt64
+  ) -> JSONPlace? {
+    switch place {
+    case .value: return stepValue(quotes, &levels)
+    case .name: return copyNameRest(quotes) ? .value : nil
+    case .text: return Quotes.copyStringRest(&self) ? .behindValue : nil
+    case .behindValue: return stepBehindValue(quotes, &levels)
+    case .end: return nil
+    }
+  }
+
+  private mutating func stepValue<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ levels: inout UInt64
+  ) -> JSONPlace? {
+    Quotes.skipBlanks(&self)
+    switch byte {
+    case Quotes.firstByte:
+      return copyQuote(quotes) && Quotes.copyStringRest(&self) ? .behindValue : nil
+    case 0x7B:
+      guard openContainer(quotes, &levels, bit: 1) else { return nil }
+      guard byte != 0x7D else { return .behindValue }
+      return copyName(quotes) ? .value : nil
+    case 0x5B:
+      guard openContainer(quotes, &levels, bit: 0) else { return nil }
+      return byte == 0x5D ? .behindValue : .value
+    case 0x74, 0x66, 0x6E:
+      return copyLiteral() ? .behindValue : nil
+    default:
+      // The letter of a second exponent must not be taken for one of a number that was copied without it.
+      return copyNumber() && byte | 0x20 != 0x65 ? .behindValue : nil
+    }
+  }
+
+  private mutating func stepBehindValue<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ levels: inout UInt64
+  ) -> JSONPlace? {
+    if byte | 0x20 == 0x65 {
+      guard peek(-1) &- 0x30 < 10, copyExponent(), byte | 0x20 != 0x65 else { return nil }
+      return .behindValue
+    }
+    if levels == 1 { return Quotes.isEnd(byte) ? .end : nil }
+    Quotes.skipBlanks(&self)
+    if byte == 0x2C {
+      put(0x2C)
+      skip(1)
+      if levels & 1 == 0 { return .value }
+      return copyName(quotes) ? .value : nil
+    }
+    guard byte == (levels & 1 == 1 ? 0x7D : 0x5D) else { return nil }
+    put(byte)
+    skip(1)
+    levels &>>= 1
+    return .behindValue
+  }
+
+  @inline(__always)
+  private mutating func openContainer<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ levels: inout UInt64, bit: UInt64
+  ) -> Bool {
+    guard levels &>> 62 == 0 else { return false }
+    levels = levels &<< 1 | bit
+    put(byte)
+    skip(1)
+    Quotes.skipBlanks(&self)
+    return true
+  }
+
+  @inline(__always)
+  private mutating func copyQuote<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
+    guard Quotes.skipQuote(&self) else { return false }
+    put(0x22)
+    return true
+  }
+
+  private mutating func copyName<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
+    Quotes.skipBlanks(&self)
+    return copyQuote(quotes) && copyNameRest(quotes)
+  }
+
+  /// Copies a name after its opening quote, and the colon.
+  private mutating func copyNameRest<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
+    guard Quotes.copyStringRest(&self) else { return false }
+    Quotes.skipBlanks(&self)
+    guard byte == 0x3A else { return false }
+    put(0x3A)
+    skip(1)
+    return true
+  }
+}
+
+// Tokens that are the same wherever JSON stands.
+extension FusedCursor {
+  /// Copies text up to the first byte that a JSON string must escape, or the NUL after it.
+  @inline(__always)
+  mutating func copyUnescaped() {
+    while copyPlainRun() {}
+  }
+
+  /// The value of four hexadecimal digits; stops at the first other byte, so it never looks past the NUL.
+  @inline(__always)
+  func hexUnit(_ distance: Int) -> UInt16? {
+    var unit: UInt16 = 0
+    for index in 0..<4 {
+      guard let digit = Hex.value(of: peek(distance &+ index)) else { return nil }
+      unit = unit &<< 4 | UInt16(truncatingIfNeeded: digit)
+    }
+    return unit
+  }
+
+  @inline(__always)
+  mutating func copyLiteral() -> Bool {
+    let word = word32()
+    if word == 0x6575_7274 || word == 0x6C6C_756E {
+      copyShort(4)
+      return true
+    }
+    guard word == 0x736C_6166, peek(4) == 0x65 else { return false }
+    copyShort(5)
+    return true
+  }
+
+  @inline(__always)
+  mutating func copyNumber() -> Bool {
+    if byte == 0x2D {
+      put(0x2D)
+      skip(1)
+    }
+    let leadingZero = byte == 0x30
+    guard let count = copyDigits(), !leadingZero || count == 1 else { return false }
+    if byte == 0x2E {
+      put(0x2E)
+      skip(1)
+      guard copyDigits() != nil else { return false }
+    }
+    return byte | 0x20 != 0x65 || copyExponent()
+  }
+
+  /// Copies an exponent; the position is at its letter.
+  @inline(__always)
+  private mutating func copyExponent() -> Bool {
+    put(byte)
+    skip(1)
+    if byte == 0x2B || byte == 0x2D {
+      put(byte)
+      skip(1)
+    }
+    return copyDigits() != nil
+  }
+
+  /// Copies one digit or more; answers how many, `nil` for none.
+  @inline(__always)
+  private mutating func copyDigits() -> Int? {
+    var count = copyDigitRun()
+    guard count > 0 else { return nil }
+    var last = count
+    while last == 8 {
+      last = copyDigitRun()
+      count &+= last
+    }
+    return count
+  }
+}
+
+/// Where in JSON a reading position stands.
+enum JSONPlace {
+  /// At the first byte of a value.
+  case value
+  /// In a member's name, behind its opening quote.
+  case name
+  /// In a string that is a value, behind its opening quote.
+  case text
+  /// Behind a value.
+  case behindValue
+  /// Behind the outermost value.
+  case end
+}
