@@ -36,10 +36,13 @@
   private var slots: [Slot] = []
   private var places: [ObjectIdentifier: Int] = [:]
   private var holes = 0
-  /// What `poll` looks at; the first entry is the wake-up pipe, the second the set of the telling sources.
+  /// What `poll` looks at; the first entry is the wake-up pipe, the second the set of the telling sources, or the only one
+  /// of them that waits.
   private var entries: UnsafeMutableBufferPointer<pollfd>
   /// The slot of each entry of `entries`.
   private var owners: [Int] = []
+  /// The telling source that the second entry is.
+  private var only: LoopPlace?
   private var hooks: [() -> Void] = []
   private var members: [any LoopMember] = []
   private var isStopping = false
@@ -190,8 +193,7 @@
       unsafe entries = .allocate(capacity: slots.count * 2 + 2)
     }
     unsafe entries[0] = pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)
-    // A negative descriptor is passed over.
-    unsafe entries[1] = pollfd(fd: telling?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)
+    unsafe entries[1] = tellingEntry()
     owners.removeAll(keepingCapacity: true)
     owners += [-1, -1]
     for place in slots.indices {
@@ -205,6 +207,17 @@
       owners.append(place)
     }
     return (owners.count, earliest)
+  }
+
+  /// What stands for the telling sources, and notes whether it is one of them.
+  private func tellingEntry() -> pollfd {
+    let one = telling?.only
+    only = one?.place
+    guard let one else {
+      // A negative descriptor is passed over.
+      return pollfd(fd: telling?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)
+    }
+    return pollfd(fd: one.descriptor, events: Int16(one.events.bits), revents: 0)
   }
 
   /// True when a descriptor is ready, false when only time has passed or a signal has come.
@@ -243,13 +256,23 @@
       source.ready(
         PollEvents(ready: Int32(entry.revents), asked: Int32(entry.events)), at: now)
     }
-    if count > 0 && (unsafe entries[1].revents) != 0 { telling?.dispatchReady(at: now) }
+    if count > 0 { dispatchTelling(at: now) }
     // Those added meanwhile have no deadline yet, and are asked before the next wait.
     for late in lateOnes(at: now) {
       switch late.who {
       case .slot(let place): expire(place, at: now)
       case .telling(let source): telling?.expire(source, at: now)
       }
+    }
+  }
+
+  private func dispatchTelling(at now: Instant) {
+    let events = unsafe entries[1].revents
+    guard events != 0 else { return }
+    if let only {
+      telling?.dispatchOnly(only, ready: Int32(events), at: now)
+    } else {
+      telling?.dispatchReady(at: now)
     }
   }
 

@@ -58,6 +58,10 @@ final class ReadinessSet {
   private(set) var hasMore = false
   /// Counts the sources, for their order.
   private var count = 0
+  /// How many the system watches.
+  private var watchedCount = 0
+  /// The sum of their places: with one it is its place.
+  private var watchedSum = 0
   /// Those with a deadline.
   private var timed: Set<Int> = []
   private var readyWords = [UInt64](repeating: 0, count: most)
@@ -159,6 +163,10 @@ final class ReadinessSet {
       unwatch(index)
       guard control(pusher_epoll_add, interest, index) else { return false }
     }
+    if entries[index].descriptor < 0 {
+      watchedCount += 1
+      watchedSum += index
+    }
     entries[index].descriptor = interest.descriptor
     entries[index].watched = interest.events
     return true
@@ -170,6 +178,17 @@ final class ReadinessSet {
     _ = control(pusher_epoll_remove, LoopInterest(descriptor: former), index)
     entries[index].descriptor = -1
     entries[index].watched = []
+    watchedCount -= 1
+    watchedSum -= index
+  }
+
+  /// What to wait for in place of the set's own descriptor, which costs one call more: the only source that is watched,
+  /// where there is one.
+  var only: (place: LoopPlace, descriptor: Int32, events: PollEvents)? {
+    guard watchedCount == 1 else { return nil }
+    let entry = entries[watchedSum]
+    let place = LoopPlace(index: watchedSum, generation: entry.generation)
+    return (place, entry.descriptor, entry.watched)
   }
 
   private func control(
@@ -190,15 +209,23 @@ final class ReadinessSet {
     hasMore = count == Self.most
     for number in 0..<count {
       let place = LoopPlace(word: readyWords[number])
-      // Another source's call may have removed it.
-      guard place.index < entries.count, entries[place.index].generation == place.generation,
-        let source = entries[place.index].source
-      else { continue }
-      tell(place.index)
-      let events = PollEvents(
-        ready: Int32(bitPattern: readyEvents[number]), asked: entries[place.index].watched.bits)
-      source.ready(events, at: now)
+      dispatch(place, Int32(bitPattern: readyEvents[number]), at: now)
     }
+  }
+
+  /// Calls the source that was the ``only`` one, and for which the loop itself has waited.
+  func dispatchOnly(_ place: LoopPlace, ready bits: Int32, at now: Instant) {
+    hasMore = false
+    dispatch(place, bits, at: now)
+  }
+
+  private func dispatch(_ place: LoopPlace, _ bits: Int32, at now: Instant) {
+    // Another source's call may have removed it.
+    guard place.index < entries.count, entries[place.index].generation == place.generation,
+      let source = entries[place.index].source
+    else { return }
+    tell(place.index)
+    source.ready(PollEvents(ready: bits, asked: entries[place.index].watched.bits), at: now)
   }
 
   /// The sources whose deadline has passed, in the order in which they were added.

@@ -135,4 +135,73 @@ import Testing
     #expect(harness.run())
     #expect(seen == 3000)
   }
+
+  /// One is waited for by itself, several by their set.
+  @Test func `telling sources have their turn alone, among others, and alone again`() throws {
+    let harness = try LoopHarness()
+    let pipes = (0..<3).map { _ in Pipe() }
+    var seen: [Int] = []
+    var awaited: Set<Int> = []
+    let sources = pipes.enumerated().map { number, pipe in
+      TellingPipe(pipe) {
+        seen.append(number)
+        awaited.remove(number)
+        if awaited.isEmpty { harness.loop.stop() }
+      }
+    }
+    for (added, removed, ready) in [
+      ([0], [], [0]), ([1, 2], [], [0, 1, 2]), ([], [0], [2, 1]), ([], [2], [1]), ([0], [1], [0]),
+    ] {
+      for number in added { harness.loop.add(telling: sources[number]) }
+      for number in removed { harness.loop.remove(telling: sources[number]) }
+      seen = []
+      awaited = Set(ready)
+      for number in ready { try pipes[number].fileHandleForWriting.write(contentsOf: [1]) }
+      #expect(harness.run())
+      #expect(Set(seen) == Set(ready) && seen.count == ready.count)
+    }
+  }
+
+  @Test func `the only telling source is not called once another one's call has removed it`() throws
+  {
+    let harness = try LoopHarness()
+    let (pipe, other) = (Pipe(), Pipe())
+    var isCalled = false
+    let telling = TellingPipe(pipe) { isCalled = true }
+    let source = ClosureSource(
+      LoopInterest(descriptor: other.fileHandleForReading.fileDescriptor, events: .read))
+    source.onReady = { _, _ in
+      harness.loop.remove(telling: telling)
+      harness.loop.remove(source)
+      harness.loop.stop()
+    }
+    harness.loop.add(telling: telling)
+    harness.loop.add(source)
+    for pipe in [pipe, other] { try pipe.fileHandleForWriting.write(contentsOf: [1]) }
+    #expect(harness.run())
+    #expect(!isCalled)
+  }
+}
+
+/// A telling source that reads a byte of a pipe each time it is called.
+private final class TellingPipe: TellingSource {
+  var place: LoopPlace?
+  private let pipe: Pipe
+  private let onByte: () -> Void
+
+  init(_ pipe: Pipe, _ onByte: @escaping () -> Void) {
+    (self.pipe, self.onByte) = (pipe, onByte)
+  }
+
+  var interest: LoopInterest {
+    LoopInterest(descriptor: pipe.fileHandleForReading.fileDescriptor, events: .read)
+  }
+
+  func ready(_ events: PollEvents, at now: Instant) {
+    #expect(events == .read)
+    #expect((try? pipe.fileHandleForReading.read(upToCount: 1))?.count == 1)
+    onByte()
+  }
+
+  func expired(at now: Instant) {}
 }
