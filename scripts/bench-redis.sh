@@ -125,21 +125,21 @@ while [ "$round" -lt $((3 * rounds)) ]; do
   round=$((round + 1))
   for nodes in one two-redis one-redis; do
     # Nobody subscribed shows what publishing alone costs, two subscribers what a node has of each event besides.
-    cost "$nodes" 0 50000
-    cost "$nodes" 2 50000
-    cost "$nodes" 1000 5000
+    cost "$nodes" 0 20000
+    cost "$nodes" 2 20000
+    cost "$nodes" 1000 2000
   done
   # Two nodes on a processor each have two processors' caches for the sockets, and so cost less than the one node.
   if taskset -c 0 true 2>/dev/null; then
     pinning='taskset -c 0'
     for nodes in one two-redis; do
-      cost "$nodes" 0 50000
-      cost "$nodes" 1000 5000
+      cost "$nodes" 0 20000
+      cost "$nodes" 1000 2000
     done
     pinning=''
   fi
   for nodes in one two-redis; do
-    delay "$nodes" 3000 200 2000
+    delay "$nodes" 1000 200 2000
   done
 done
 awk -F '\t' -v processors="$(getconf _NPROCESSORS_ONLN)" -f Benchmarks/grouped.awk -f Benchmarks/median.awk \

@@ -140,8 +140,8 @@ measure() {
 round=0
 while wants serve && [ "$round" -lt "$rounds" ]; do
   round=$((round + 1))
-  # Events chosen so that a row takes some seconds; nobody subscribed shows what publishing alone costs.
-  for shape in 0:1000000:100000:50000 1:1000000:200000:50000 100:100000:50000:2000 1000:10000:5000:200; do
+  # Events chosen so that a row takes a second or two; nobody subscribed shows what publishing alone costs.
+  for shape in 0:500000:50000:25000 1:500000:100000:25000 100:50000:25000:1000 1000:5000:2500:100; do
     subscribers=${shape%%:*}
     shape=${shape#*:}
     row 'C floor' "$subscribers" "${shape%%:*}"
@@ -163,8 +163,8 @@ fi
 round=0
 while wants threads && [ "$round" -lt $((3 * rounds)) ]; do
   round=$((round + 1))
-  threads_row 1 1000 5000
-  threads_row 2 1000 5000
+  threads_row 1 1000 2500
+  threads_row 2 1000 2500
 done
 if wants threads; then
   printf '\nThe local server on several threads, 1000 subscribers:\n\n'
@@ -176,7 +176,7 @@ fi
 round=0
 while wants console && [ "$round" -lt $((3 * rounds)) ]; do
   round=$((round + 1))
-  for state in none closed open; do console_row "$state" 100 40000; done
+  for state in none closed open; do console_row "$state" 100 15000; done
 done
 if wants console; then
   printf '\nThe console of the local server, 100 subscribers:\n\n'

@@ -189,39 +189,39 @@ many() {
   timeout 120 "$handler" "$3" "$1" "$2" >>"$work/results-many"
 }
 
-# Events chosen so that a row takes about two seconds; slow readers get fewer.
+# Events chosen so that a row takes about a second; slow readers get fewer.
 round=0
 while [ "$round" -lt "$runs" ]; do
   round=$((round + 1))
   if wants channels; then
-    row 'C floor' plain 200 20000000
+    row 'C floor' plain 200 10000000
     row pusher-cli plain 200 1000000
     row pusher-cli plain 200 10000000
-    row 'bound handler' plain 200 3000000
-    row websockets plain 200 100000
-    row pysher plain 200 25000
-    row 'C floor' plain 1000 5000000
-    row pusher-cli plain 1000 2000000
-    row websockets plain 1000 30000
-    row pysher plain 1000 10000
-    row 'C floor' TLS 200 5000000
-    row pusher-cli TLS 200 3000000
-    row 'bound handler' TLS 200 3000000
-    row websockets TLS 200 100000
-    row pysher TLS 200 25000
+    row 'bound handler' plain 200 1500000
+    row websockets plain 200 50000
+    row pysher plain 200 12000
+    row 'C floor' plain 1000 2500000
+    row pusher-cli plain 1000 1000000
+    row websockets plain 1000 15000
+    row pysher plain 1000 5000
+    row 'C floor' TLS 200 2500000
+    row pusher-cli TLS 200 1500000
+    row 'bound handler' TLS 200 1500000
+    row websockets TLS 200 50000
+    row pysher TLS 200 12000
     row 'C floor' TLS 1000 1000000
     row pusher-cli TLS 1000 1000000
-    row websockets TLS 1000 30000
-    row pysher TLS 1000 10000
+    row websockets TLS 1000 15000
+    row pysher TLS 1000 5000
   fi
   if wants sse; then
-    stream_row curl plain 200 5000000
+    stream_row curl plain 200 2000000
     stream_row pusher-cli plain 200 1000000
     stream_row pusher-cli plain 200 10000000
-    stream_row httpx-sse plain 200 50000
-    stream_row curl TLS 200 3000000
-    stream_row pusher-cli TLS 200 3000000
-    stream_row httpx-sse TLS 200 50000
+    stream_row httpx-sse plain 200 25000
+    stream_row curl TLS 200 1500000
+    stream_row pusher-cli TLS 200 1500000
+    stream_row httpx-sse TLS 200 25000
   fi
 done
 
