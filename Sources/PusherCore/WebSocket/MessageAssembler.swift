@@ -62,6 +62,8 @@ struct MessageAssembler: ~Copyable {
       do {
         try messageInflater().finishMessage(into: message, limit: limit)
       } catch {
+        // As of a message that comes whole: what was inflated counts first.
+        try validate(from: before)
         throw Self.failure(error)
       }
       if incoming?.takesContextOver == false { inflater?.reset() }

@@ -117,6 +117,34 @@ struct PerMessageDeflateTests {
         == [.failed(.invalidUTF8)])
   }
 
+  /// A message that comes whole is inflated by one call, and in pieces by several.
+  @Test(arguments: [UInt64(91), 92, 93])
+  func `a damaged compressed message is judged alike whole and byte by byte`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let output = ByteBuffer()
+    Array("the rest stands, é中😀, the rest stands until the close".utf8).withUnsafeBytes {
+      Deflater(windowBits: 15).deflate($0, into: output)
+    }
+    var failures: Set<String> = []
+    for round in 0..<3000 {
+      var payload = output.array
+      for _ in 0...random.below(3) {
+        payload[random.below(payload.count)] = UInt8(random.below(256))
+      }
+      if round % 2 == 0 { payload.removeLast(random.below(payload.count)) }
+      // A good one before it gives both the same window.
+      let bytes =
+        frame(.text, output.array, isCompressed: true) + frame(.text, payload, isCompressed: true)
+      let whole = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
+      let cut = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
+      let events = whole.events(after: bytes)
+      #expect(bytes.flatMap { cut.events(after: [$0]) } == events, "\(payload)")
+      if case .failed(let error)? = events.last { failures.insert("\(error)") }
+    }
+    // Both kinds must be there, or the test would prove little.
+    #expect(failures.count == 2)
+  }
+
   @Test func `a side held to a window of 256 bytes sends uncompressed`() {
     let client = WebSocketConnection.client(
       deflate: PerMessageDeflateParameters(clientMaxWindowBits: 8))
