@@ -61,6 +61,29 @@ internal import CSystemVectors
     return hash
   }
 
+  /// Whether the view begins with the bytes of another.
+  package func begins(with beginning: ByteView) -> Bool {
+    guard count >= beginning.count else { return false }
+    let last = beginning.count &- 8
+    guard last >= 0 else {
+      for index in 0..<beginning.count where unsafe base[index] != beginning.base[index] {
+        return false
+      }
+      return true
+    }
+    let (left, right) = unsafe (UnsafeRawPointer(base), UnsafeRawPointer(beginning.base))
+    var at = 0
+    while true {
+      let word = unsafe left.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+      guard unsafe word == right.loadUnaligned(fromByteOffset: at, as: UInt64.self) else {
+        return false
+      }
+      if at == last { return true }
+      // The last word may begin inside the one before it.
+      at = min(at &+ 8, last)
+    }
+  }
+
   /// Whether the view holds exactly the bytes of `literal`.
   package func equals(_ literal: StaticString) -> Bool {
     count == literal.utf8CodeUnitCount && begins(with: literal)

@@ -2,24 +2,28 @@
 ///
 /// White space outside strings goes; numbers, the order of members, repeated names and escapes stay byte for byte.
 /// Two things are mended, because they end a pipeline: half a surrogate pair becomes `\ufffd`, and nesting deeper
-/// than the limit is refused. With `forTerminal` DEL and the C1 controls are escaped too.
+/// than the limit is refused. With `forTerminal` DEL and the C1 controls are escaped too. With a buffer for their text,
+/// strings that hold escapes are written anew, as ``JSONWriter`` writes them.
 package struct JSONCompactor {
   private var cursor: JSONCursor
   private let output: ByteBuffer
   private let depthLimit: Int
   private let forTerminal: Bool
+  private var text: ByteBuffer?
 
   /// Appends the one value that `view` holds to `output`.
   ///
+  /// - Parameter text: Is overwritten with the text of strings that are written anew; `nil` to copy them.
   /// - Throws: ``JSONError``; `output` is then as it was.
   package static func copy(
     _ view: ByteView, into output: ByteBuffer, depthLimit: Int = jsonDepthLimit,
-    forTerminal: Bool = false
+    forTerminal: Bool = false, text: ByteBuffer? = nil
   ) throws(JSONError) {
     let before = output.count
     do {
       var compactor = JSONCompactor(
-        cursor: JSONCursor(view), output: output, depthLimit: depthLimit, forTerminal: forTerminal)
+        cursor: JSONCursor(view), output: output, depthLimit: depthLimit, forTerminal: forTerminal,
+        text: text)
       compactor.cursor.skipWhitespace()
       try compactor.copyValue()
       try compactor.cursor.requireEnd()
@@ -93,8 +97,13 @@ package struct JSONCompactor {
   }
 
   private mutating func copyString() throws(JSONError) {
-    let range = try cursor.skipString()
-    Self.copyString(cursor.view[range], into: output, forTerminal: forTerminal)
+    let body = cursor.view[try cursor.skipString()]
+    guard let text, body.isEscaped else {
+      return Self.copyString(body, into: output, forTerminal: forTerminal)
+    }
+    text.removeAll()
+    JSONString.decode(body, into: text)
+    JSONString.encode(text.view, into: output, forTerminal: forTerminal)
   }
 
   /// Copies the valid text between two quotes, with half surrogate pairs mended.

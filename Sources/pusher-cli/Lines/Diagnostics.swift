@@ -148,6 +148,8 @@ extension Diagnostics {
 
   /// The text with control characters, line separators and direction marks written as `\u{…}`.
   static func escaped(_ text: String) -> String {
+    // Most text is printing ASCII, and its bytes need not be made scalars.
+    if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) { return text }
     guard text.unicodeScalars.contains(where: isDangerous) else { return text }
     var result = ""
     for scalar in text.unicodeScalars {

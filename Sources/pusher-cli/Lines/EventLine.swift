@@ -8,7 +8,7 @@ final class EventLineWriter {
   private let output: ByteBuffer
   private let style: EventLineStyle
   private let parts: EventLineParts
-  private let transcoder: EventTranscoder
+  let transcoder: EventTranscoder
   private let scratch = ByteBuffer()
   /// Whether the lines say that their events stand for missed ones.
   var marksRepaired = false

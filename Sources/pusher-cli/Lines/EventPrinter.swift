@@ -22,9 +22,11 @@ final class EventPrinter: Printer {
     writer = EventLineWriter(output: output, service: service, style: style)
     let template = settings.template.map { TemplateText($0, output: output, style: style) }
     plainTemplate = template?.plain
-    let isPlain = template.map { $0.plain != nil } ?? (settings.output == .json)
-    usesFastWay =
-      isPlain && writer.hasFastWay && receiver == nil && !settings.printsSummary
+    let hasFastWay =
+      settings.output == .pretty && template == nil
+      ? !settings.keepsRawData
+      : writer.hasFastWay && (template.map { $0.plain != nil } ?? (settings.output == .json))
+    usesFastWay = hasFastWay && receiver == nil && !settings.printsSummary
     (self.service, self.settings) = (service, settings)
     super.init(
       settings: settings, style: style, template: template, output: output, receiver: receiver,
@@ -127,8 +129,7 @@ extension EventPrinter: FeedTap {
   /// Prints an application event of the usual shape by the fast path.
   func take(message: ByteView) -> TapVerdict {
     guard usesFastWay, !isDone else { return .declined }
-    if showsTime { stamp() }
-    switch writer.writeFast(message, by: plainTemplate, number: count &+ 1, filter: filter) {
+    switch writeFast(message) {
     case .written:
       count &+= 1
       if let channelCounts, let channel = PlainEventReader.channel(ofTaken: message) {
@@ -142,5 +143,28 @@ extension EventPrinter: FeedTap {
       fallbacks &+= 1
       return .declined
     }
+  }
+}
+
+extension EventPrinter {
+  @inline(__always)
+  private func writeFast(_ message: ByteView) -> EventTranscoder.Outcome {
+    guard pretty != nil else {
+      if showsTime { stamp() }
+      return writer.writeFast(message, by: plainTemplate, number: count &+ 1, filter: filter)
+    }
+    if burstTime != nil {
+      switch eventPage.append(message, writer.transcoder, filter: filter) {
+      case .written: return .written
+      case .filtered: return .filtered
+      case .unusual: return .unusual
+      case .other: return pretty?.writeRead() == true ? .written : .unusual
+      }
+    }
+    let outcome = eventPage.read(message, writer.transcoder, filter: filter)
+    guard case .written = outcome else { return outcome }
+    // Not before: a new day is told with the first event that is printed.
+    stamp()
+    return pretty?.writeRead() == true ? .written : .unusual
   }
 }

@@ -7,12 +7,15 @@ internal import PusherCore
 struct PageWriter {
   let output: ByteBuffer
   let width: Int
-  let palette: EventLinePalette?
+  /// What ends a colour; `nil` where there are none.
+  private let reset: String?
   /// How many columns of the present line are taken.
-  private(set) var column = 0
+  private(set) var column: Int
 
-  init(output: ByteBuffer, width: Int, palette: EventLinePalette?) {
-    (self.output, self.width, self.palette) = (output, width, palette)
+  /// - Parameter column: How many columns of the present line are taken.
+  init(output: ByteBuffer, width: Int, palette: EventLinePalette?, column: Int = 0) {
+    (self.output, self.width, self.column) = (output, width, column)
+    reset = palette?.reset
   }
 
   /// How many columns are left on the line.
@@ -43,14 +46,20 @@ struct PageWriter {
 
   /// Writes text in a colour.
   mutating func fold(_ text: String, indent: Int, in colour: String?) {
-    guard let palette, let colour else { return fold(text, indent: indent) }
+    guard let reset, let colour else { return fold(text, indent: indent) }
     output.append(colour)
     fold(text, indent: indent)
-    output.append(palette.reset)
+    output.append(reset)
   }
 
   /// Writes text; lines end after a blank where that is possible, and further ones begin at `indent`.
   mutating func fold(_ text: String, indent: Int) {
+    let whole = TextWidth.columns(text)
+    if whole <= room {
+      output.append(text)
+      column += whole
+      return
+    }
     let scalars = text.unicodeScalars
     var start = scalars.startIndex
     while start < scalars.endIndex {

@@ -56,7 +56,7 @@ struct PrettyLayout {
     (self.palette, self.isUnicode) = (palette, isUnicode)
   }
 
-  private var page: Int { min(max(width, Self.narrowest), Self.broadest) }
+  var page: Int { min(max(width, Self.narrowest), Self.broadest) }
   /// The widest column.
   private var widest: Int { min(max(page / 4, 14), page - 12, 32) }
 
@@ -65,9 +65,33 @@ struct PrettyLayout {
     var writer = PageWriter(output: output, width: page, palette: palette)
     let end = writeHead(event, &writer)
     switch event.body {
-    case .data(let data): write(data, of: event, after: end, &writer)
+    case .data(let data):
+      let nameEnd = writeName(event, after: end, &writer)
+      write(data, after: nameEnd, &writer)
     case .sentence(let sentence): write(sentence, after: end, &writer)
     }
+  }
+
+  /// Appends the lines of an event of the application that the fast path has read; it can write those like it alone then.
+  mutating func write(
+    _ parts: EventPage.Parts, at time: String, into output: ByteBuffer, by fast: EventPage
+  ) {
+    fast.width = page
+    let event = PrettyEvent(
+      time: time, channel: parts.channel.text, name: parts.event.text, body: .data(.null))
+    let before = output.count
+    let toldBefore = told
+    var writer = PageWriter(output: output, width: page, palette: palette)
+    let end = writeHead(event, &writer)
+    let nameEnd = writeName(event, after: end, &writer)
+    let head = output.view[before..<output.count]
+    fast.setHead(head, of: parts, column: writer.column, nameEnd: nameEnd)
+    if !fast.appendData(parts.data) {
+      let data = (try? JSONParser.parse(parts.data)) ?? .string(parts.data.text)
+      write(data, after: nameEnd, &writer)
+    }
+    // A long channel stands in full above this event, and not above the next one.
+    if told != toldBefore { fast.forgetHead() }
   }
 
   // MARK: The columns
@@ -100,9 +124,10 @@ struct PrettyLayout {
     writer.beginCell(columns, indent: Self.indent)
   }
 
-  private mutating func write(
-    _ data: JSONValue, of event: PrettyEvent, after end: Int, _ writer: inout PageWriter
-  ) {
+  /// Writes the event's name and what is noted of it; answers where the column of names ends.
+  private mutating func writeName(
+    _ event: PrettyEvent, after end: Int, _ writer: inout PageWriter
+  ) -> Int {
     let name = Diagnostics.escaped(event.name ?? "")
     let columns = TextWidth.columns(name)
     beginCell(columns, after: end, &writer)
@@ -116,6 +141,10 @@ struct PrettyLayout {
       writer.beginCell(TextWidth.columns(text), indent: Self.indent)
       writer.fold(text, indent: Self.indent, in: palette?.key)
     }
+    return nameEnd
+  }
+
+  private func write(_ data: JSONValue, after nameEnd: Int, _ writer: inout PageWriter) {
     guard let line = PageWriter.line(data, columns: page - Self.indent) else {
       writer.newLine(indent: Self.indent)
       return writer.writeFolded(data, indent: Self.indent)

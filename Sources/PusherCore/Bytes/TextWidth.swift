@@ -4,12 +4,14 @@
 /// tables of Unicode: marks, joiners and the second half of a Hangul syllable take none; ideographs, kana, Hangul, full
 /// width forms and emoji take two; everything else takes one. What a terminal joins into one picture is counted in its
 /// parts. Source: Unicode Standard Annex 11.
-enum TextWidth {
-  static func columns(_ text: some StringProtocol) -> Int {
-    text.unicodeScalars.reduce(0) { $0 + columns($1) }
+package enum TextWidth {
+  package static func columns(_ text: String) -> Int {
+    // Most text is ASCII, and its bytes need not be made scalars.
+    if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
+    return text.unicodeScalars.reduce(0) { $0 + columns($1) }
   }
 
-  static func columns(_ scalar: Unicode.Scalar) -> Int {
+  package static func columns(_ scalar: Unicode.Scalar) -> Int {
     if scalar.value < 0x300 { return 1 }
     if isWide(scalar.value) { return isMark(scalar) ? 0 : 2 }
     if isMark(scalar) { return 0 }
