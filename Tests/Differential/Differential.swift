@@ -6,7 +6,7 @@ import PusherCore
   import Glibc
 #endif
 
-/// From generated messages to their lines, by the fast path and by the general one, which must agree.
+/// From generated messages to their lines and to their parts, by the fast paths and by the general one, which must agree.
 ///
 /// Words: how many messages, and the seed. A difference ends the run with status 1; the counts at the end say that both
 /// ways had enough to do.
@@ -33,8 +33,9 @@ enum Differential {
     }
     print(
       "differential: \(checked) messages agree: \(rig.taken) by the fast path, \(rig.declined) by the general one alone, "
-        + "\(rig.refused) are no messages")
-    exit(rig.taken > checked / 10 && rig.refused > checked / 100 ? 0 : 1)
+        + "\(rig.refused) are no messages; parts of \(rig.read) by the fast path")
+    let isEnough = rig.taken > checked / 10 && rig.refused > checked / 100
+    exit(isEnough && rig.read > checked / 10 ? 0 : 1)
   }
 
   /// Some messages that belong together: one as servers write it, and others with damage.
@@ -159,6 +160,11 @@ private final class Rig {
   private(set) var taken: UInt64 = 0
   private(set) var declined: UInt64 = 0
   private(set) var refused: UInt64 = 0
+  private let reader = PlainEventReader(protocolPrefix: "pusher")
+  private let data = ByteBuffer(capacity: 1 << 16)
+  private let plain = ByteBuffer(capacity: 1 << 16)
+  /// Of how many messages the fast path has found the parts.
+  private(set) var read: UInt64 = 0
 
   init() {
     fast = EventLineWriter(output: fastOutput, service: .pusher, style: EventLineStyle())
@@ -174,6 +180,7 @@ private final class Rig {
     let view =
       random.below(4) > 0
       ? guarded.view(message, beforeEnd: distance) : guarded.view(message, afterStart: distance)
+    guard agreesOnParts(view) else { return false }
     fastOutput.removeAll()
     generalOutput.removeAll()
     mixedOutput.removeAll()
@@ -191,6 +198,23 @@ private final class Rig {
     }
     taken += 1
     return same(fastOutput.view, generalOutput.view)
+  }
+
+  /// Whether the fast path finds the names and the data that the general one finds, or nothing.
+  private func agreesOnParts(_ view: ByteView) -> Bool {
+    guard let parts = reader.read(view, buffer: data) else { return true }
+    guard let envelope = try? Envelope(view), let text = envelope.dataString,
+      let channel = envelope.channelToken
+    else { return false }
+    read += 1
+    plain.removeAll()
+    JSONString.decode(text, into: plain)
+    guard same(parts.data, plain.view), same(parts.event, envelope.eventToken),
+      same(parts.channel, channel)
+    else { return false }
+    guard parts.head > 0 else { return true }
+    guard let data = reader.data(of: view, behind: parts.head, buffer: data) else { return false }
+    return same(data, plain.view)
   }
 
   private func same(_ one: ByteView, _ other: ByteView) -> Bool {

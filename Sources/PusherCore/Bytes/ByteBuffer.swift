@@ -10,15 +10,15 @@
   private var start = 0
   private var end = 0
   private let initialCapacity: Int
-  /// How many bytes fit without growing; the padding not counted.
-  package private(set) var capacity: Int
+  /// What ``capacity`` tells; private, so that the compiler sees that it needs no checks of exclusive access.
+  private var size: Int
 
   /// An empty buffer that holds `capacity` bytes before it grows.
   package init(capacity: Int = 4096) {
-    self.capacity = max(capacity, 64)
-    self.initialCapacity = self.capacity
-    unsafe base = .allocate(capacity: self.capacity + Self.padding)
-    unsafe (base + self.capacity).initialize(repeating: 0, count: Self.padding)
+    size = max(capacity, 64)
+    initialCapacity = size
+    unsafe base = .allocate(capacity: size + Self.padding)
+    unsafe (base + size).initialize(repeating: 0, count: Self.padding)
   }
 
   deinit {
@@ -28,8 +28,10 @@
   /// How many bytes wait to be read.
   package var count: Int { end &- start }
   package var isEmpty: Bool { end == start }
+  /// How many bytes fit without growing; the padding not counted.
+  package var capacity: Int { size }
   /// How many bytes can be written without moving or growing.
-  package var writable: Int { capacity &- end }
+  package var writable: Int { size &- end }
 
   /// The bytes that wait, in place; valid until the buffer is written to or reserved.
   package var view: ByteView {
@@ -51,14 +53,14 @@
   package func removeAll() {
     start = 0
     end = 0
-    guard capacity > initialCapacity else { return }
+    guard size > initialCapacity else { return }
     reallocate(initialCapacity)
   }
 
   /// Makes room for `additional` bytes: first by moving what waits to the front, then by growing.
   @inline(__always)
   package func reserve(_ additional: Int) {
-    if capacity &- end < additional { makeRoom(additional) }
+    if size &- end < additional { makeRoom(additional) }
   }
 
   /// Lets `body` write into at least `minimum` free bytes; `body` answers how many it wrote.
@@ -69,8 +71,8 @@
   ) throws(Failure) -> Int {
     reserve(minimum)
     let written = try unsafe body(
-      UnsafeMutableRawBufferPointer(start: base + end, count: capacity &- end))
-    precondition(written >= 0 && written <= capacity &- end, "wrote past the free space")
+      UnsafeMutableRawBufferPointer(start: base + end, count: size &- end))
+    precondition(written >= 0 && written <= size &- end, "wrote past the free space")
     end &+= written
     return written
   }
@@ -83,7 +85,7 @@
   /// Takes `count` bytes written at ``tail`` as part of the buffer.
   @inline(__always)
   package func commit(_ count: Int) {
-    precondition(count >= 0 && count <= capacity &- end, "committed more than was reserved")
+    precondition(count >= 0 && count <= size &- end, "committed more than was reserved")
     end &+= count
   }
 
@@ -95,12 +97,12 @@
 
   private func makeRoom(_ additional: Int) {
     let waiting = count
-    if capacity &- waiting >= additional && start >= waiting {
+    if size &- waiting >= additional && start >= waiting {
       unsafe base.update(from: base + start, count: waiting)
       start = 0
       end = waiting
     } else {
-      reallocate(max(capacity &* 2, waiting + additional))
+      reallocate(max(size &* 2, waiting + additional))
     }
   }
 
@@ -111,7 +113,7 @@
     unsafe (grown + newCapacity).initialize(repeating: 0, count: Self.padding)
     unsafe base.deallocate()
     unsafe base = grown
-    capacity = newCapacity
+    size = newCapacity
     start = 0
     end = waiting
   }

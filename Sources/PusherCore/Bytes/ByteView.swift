@@ -47,6 +47,14 @@ internal import CSystemVectors
     unsafe String(decoding: raw, as: UTF8.self)
   }
 
+  /// The bytes as text; `isASCII` tells that all are known to be below 0x80, which spares looking.
+  @inline(__always)
+  package func text(isASCII: Bool) -> String {
+    guard isASCII, #available(macOS 26, *) else { return text }
+    let span = unsafe Span(_unsafeStart: UnsafePointer(base), count: count)
+    return unsafe String(copying: UTF8Span(unchecked: span, isKnownASCII: true))
+  }
+
   /// Whether the view holds exactly these bytes.
   package func equals(_ bytes: [UInt8]) -> Bool {
     guard count == bytes.count else { return false }

@@ -37,9 +37,9 @@ package struct UTF8Validator: Sendable {
     isASCII(bytes) || isValidBeyondASCII(bytes)
   }
 
-  /// Whether all of at least 64 bytes are ASCII; shorter views are left to the standard library.
+  /// Whether all of at least 64 bytes are ASCII; `false` for shorter views, which are left to the standard library.
   @inline(__always)
-  private static func isASCII(_ bytes: ByteView) -> Bool {
+  static func isASCII(_ bytes: ByteView) -> Bool {
     guard bytes.count >= 64 else { return false }
     let last = bytes.count &- 64
     var index = 0

@@ -12,6 +12,8 @@ package struct PlainEventReader: Sendable {
     package let channel: ByteView
     /// The content of the data string, in the given buffer.
     package let data: ByteView
+    /// How many bytes stand before the data's text when both names do; 0 in the other order.
+    package let head: Int
   }
 
   private let protocolPrefix: NameBeginning
@@ -30,32 +32,64 @@ package struct PlainEventReader: Sendable {
   ///
   /// The byte after the message is changed for a moment.
   package func read(_ message: ByteView, buffer: ByteBuffer) -> Parts? {
+    Self.withEnd(of: message, buffer) { cursor in
+      guard cursor.word64() == EnvelopeWord.eventKey, cursor.word16(8) == EnvelopeWord.colonQuote
+      else {
+        return nil
+      }
+      cursor.skip(10)
+      guard !protocolPrefix.begins(cursor.word64()), let event = Self.name(&cursor) else {
+        return nil
+      }
+      var channel = Self.channel(&cursor)
+      guard cursor.word64() == EnvelopeWord.dataKey, cursor.peek(8) == 0x22 else { return nil }
+      cursor.skip(9)
+      let head = channel == nil ? 0 : unsafe cursor.input - UnsafePointer(message.base)
+      guard let data = Self.text(&cursor, in: buffer) else { return nil }
+      if channel == nil { channel = Self.channel(&cursor) }
+      guard let channel, Self.isEnd(cursor, of: message),
+        channel.begins(with: "private-encrypted-") == readsEncrypted
+      else { return nil }
+      return Parts(event: event, channel: channel, data: data, head: head)
+    }
+  }
+
+  /// The data of a message that begins with the head of one whose parts were read, as ``Parts/head`` counts it; `nil` for
+  /// ``read(_:buffer:)``.
+  ///
+  /// Names and channel are those of that message.
+  @inline(__always)
+  package func data(of message: ByteView, behind head: Int, buffer: ByteBuffer) -> ByteView? {
+    Self.withEnd(of: message, buffer) { cursor in
+      cursor.skip(head)
+      guard let data = Self.text(&cursor, in: buffer), Self.isEnd(cursor, of: message) else {
+        return nil
+      }
+      return data
+    }
+  }
+
+  /// Gives `body` a cursor that reads the message and writes to the emptied buffer.
+  ///
+  /// A NUL that stops every scan replaces the byte after the message; that byte is restored.
+  @inline(__always)
+  private static func withEnd<Result>(
+    of message: ByteView, _ buffer: ByteBuffer, _ body: (inout FusedCursor) -> Result?
+  ) -> Result? {
     buffer.removeAll()
     buffer.reserve(message.count + 32)
-    // A NUL that stops every scan replaces the byte after the message; that byte is restored.
     let end = unsafe message.base + message.count
     let behind = unsafe end.pointee
     unsafe end.pointee = 0
     defer { unsafe end.pointee = behind }
-    let start = unsafe buffer.tail
-    var cursor = unsafe FusedCursor(input: message.base, output: start)
-    guard cursor.word64() == EnvelopeWord.eventKey, cursor.word16(8) == EnvelopeWord.colonQuote
-    else {
-      return nil
-    }
-    cursor.skip(10)
-    guard !protocolPrefix.begins(cursor.word64()), let event = Self.name(&cursor) else {
-      return nil
-    }
-    var channel = Self.channel(&cursor)
-    guard Self.copyData(&cursor) else { return nil }
-    let count = unsafe cursor.output - start
-    if channel == nil { channel = Self.channel(&cursor) }
-    guard let channel, cursor.byte == 0x7D, unsafe cursor.input + 1 == UnsafePointer(end),
-      channel.begins(with: "private-encrypted-") == readsEncrypted
-    else { return nil }
-    buffer.commit(count)
-    return Parts(event: event, channel: channel, data: buffer.view)
+    var cursor = unsafe FusedCursor(input: message.base, output: buffer.tail)
+    return body(&cursor)
+  }
+
+  /// Whether the closing brace is next, and the message ends with it.
+  @inline(__always)
+  private static func isEnd(_ cursor: FusedCursor, of message: ByteView) -> Bool {
+    unsafe cursor.byte == 0x7D && cursor.input + 1 == UnsafePointer(message.base + message.count)
   }
 
   /// Steps over `,"channel":"NAME"`, when that is what comes next.
@@ -88,23 +122,13 @@ package struct PlainEventReader: Sendable {
     return unsafe ByteView(base: UnsafeMutablePointer(mutating: start), count: count)
   }
 
-  /// Steps over `,"data":"TEXT"` and writes TEXT without its escapes.
+  /// Copies TEXT without its escapes, and steps over its closing quote.
   @inline(__always)
-  private static func copyData(_ cursor: inout FusedCursor) -> Bool {
-    guard cursor.word64() == EnvelopeWord.dataKey, cursor.peek(8) == 0x22 else { return false }
-    cursor.skip(9)
-    while true {
-      if cursor.copyPlainRun() { continue }
-      if cursor.byte == 0x22 {
-        cursor.skip(1)
-        return true
-      }
-      guard cursor.byte == 0x5C else { return false }
-      let letter = cursor.peek(1)
-      guard letter == 0x22 || letter == 0x5C || letter == 0x2F else { return false }
-      cursor.put(letter)
-      cursor.skip(2)
-    }
+  private static func text(_ cursor: inout FusedCursor, in buffer: ByteBuffer) -> ByteView? {
+    guard cursor.copyUnescapedText() else { return nil }
+    cursor.skip(1)
+    buffer.commit(unsafe cursor.output - buffer.tail)
+    return buffer.view
   }
 }
 

@@ -180,6 +180,12 @@ struct BindingTable {
   /// Whether a handler gets the events of this name.
   func wants(_ name: String) -> Bool { !all.isEmpty || named[name] != nil }
 
+  /// Those that get the events of this name, first those of the name alone.
+  func handlers(of name: String) -> [EventHandler] {
+    if !named.isEmpty, let those = named[name] { return those + all }
+    return all
+  }
+
   mutating func insert(_ handler: EventHandler, for name: String?) {
     if let name {
       named[name, default: []].append(handler)
@@ -225,12 +231,17 @@ final class BindingList: Sendable {
   /// Counts the changes.
   private let changes = Atomic<UInt>(0)
 
-  /// The last copy, and the change it belongs to.
+  /// How often handlers were bound or unbound; read for every event.
+  @inline(__always)
+  var changeCount: UInt { changes.load(ordering: .acquiring) }
+
+  /// The last copy.
   struct Snapshot {
     fileprivate(set) var table = BindingTable() {
       didSet { isEmpty = table.isEmpty }
     }
-    fileprivate var changes = UInt.max
+    /// The change it belongs to; no list has the first value.
+    fileprivate(set) var changes = UInt.max
     /// Whether there is no handler.
     private(set) var isEmpty = true
   }
@@ -315,7 +326,7 @@ final class BindingList: Sendable {
   @inline(__always)
   @discardableResult
   func refresh(_ snapshot: inout Snapshot) -> Bool {
-    let now = changes.load(ordering: .acquiring)
+    let now = changeCount
     guard now != snapshot.changes else { return false }
     read(&snapshot, now)
     return true

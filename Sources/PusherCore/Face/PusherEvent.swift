@@ -7,11 +7,11 @@ public struct PusherEvent: Sendable {
   /// The data, byte for byte: the content of the string in a usual message, or the JSON of any other value.
   ///
   /// `nil` when it was missing or `null`.
-  public let data: String?
+  public internal(set) var data: String?
   /// When the bytes of the message were read from the socket; messages that came together have the same time.
   ///
   /// Those that had come when a reader with ``PusherBuffering/suspending`` fell behind have the time when it went on.
-  public let timeReceived: WallTime
+  public internal(set) var timeReceived: WallTime
   /// The message, for events of an unusual shape; the usual shape has only name, channel and data string.
   private let original: Original?
 
@@ -26,12 +26,10 @@ public struct PusherEvent: Sendable {
     }
   }
 
-  /// An event of the usual shape.
-  @inline(__always)
-  init(eventName: String, channelName: String, data: ByteView, timeReceived: WallTime) {
+  /// An event of the usual shape, whose data follows.
+  init(eventName: String, channelName: String, timeReceived: WallTime) {
     self.eventName = eventName
     self.channelName = channelName
-    self.data = data.text
     self.timeReceived = timeReceived
     original = nil
   }

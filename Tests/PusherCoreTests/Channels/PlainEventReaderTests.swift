@@ -71,4 +71,37 @@ import Testing
     let message = #"{"event":"e","channel":"c","data":"{ \"a\" : [ 1.10 ] } "}"#
     #expect(Self.parts(Array(message.utf8))?.last == #"{ "a" : [ 1.10 ] } "#)
   }
+
+  @Test func `behind a head that is known, the same data is found as by reading the whole`() {
+    var random = SeededGenerator(seed: 44)
+    var (taken, known) = (0, 0)
+    for _ in 0..<4000 {
+      let message = RandomMessage(&random)
+      let scratch = ByteBuffer(capacity: 64)
+      let head = withView(message.bytes) { Self.reader.read($0, buffer: scratch)?.head }
+      guard let head, head > 0 else { continue }
+      known += 1
+      for bytes in [message.bytes, message.mutated(&random)] {
+        guard bytes.count >= head, bytes[..<head] == message.bytes[..<head] else { continue }
+        let data = withView(bytes) { view in
+          let data = Self.reader.data(of: view, behind: head, buffer: scratch)
+          #expect(view.array == bytes)
+          return data?.text
+        }
+        if data != nil { taken += 1 }
+        #expect(data == Self.parts(bytes)?.last)
+      }
+    }
+    #expect(known > 500 && taken > known)
+  }
+
+  @Test func `the head ends with the quote before the data, where both names stand before it`() {
+    let scratch = ByteBuffer(capacity: 64)
+    func head(_ text: String) -> Int? {
+      withView(Array(text.utf8)) { Self.reader.read($0, buffer: scratch)?.head }
+    }
+    let start = #"{"event":"e","channel":"c","data":""#
+    #expect(head(start + #"x"}"#) == start.utf8.count)
+    #expect(head(#"{"event":"e","data":"x","channel":"c"}"#) == 0)
+  }
 }
