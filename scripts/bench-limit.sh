@@ -143,11 +143,10 @@ compressed() {
 }
 
 encrypted() {
-  scaled 30000
+  scaled 150000
   # shellcheck disable=SC2086
   ours encrypted "$events" "encrypted $events 200" $plain -c private-encrypted-bench --secret-file "$work/secret" \
     --encryption-key-file "$work/master-key" -n "$events"
-  scaled 150000
   take encrypted libsodium "$events" "encrypted $events 200" "$work/secretbox-floor" PORT
 }
 
@@ -161,8 +160,8 @@ printings() {
   for key in filter format pretty; do note "$key" "$3" "$spent" "$events"; done
   printed timestamps 800000 1 -t
   printed filter 800000 1 -e 'price.*'
-  printed format 100000 1 -F '%c %e %d'
-  printed pretty 25000 8 -o pretty
+  printed format 800000 1 -F '%c %e %d'
+  printed pretty 400000 8 -o pretty
 }
 
 # printed KEY EVENTS LINES WORD...: one way to print; an event has so many lines.
