@@ -16,6 +16,8 @@ final class RecentParts {
   private var global = BindingList.Snapshot()
   /// The delivery for the names that were read last; `nil` while it is under way, and when there is none.
   private var delivery: EventDelivery?
+  /// Whether the delivery that is under way still fits; handlers may change the channels meanwhile.
+  private var mayTakeBack = false
   /// Events since the round began.
   private var handedOut = 0
 
@@ -74,6 +76,7 @@ final class RecentParts {
   @inline(__always)
   func next(of dispatcher: EventDispatcher) -> EventDelivery {
     handedOut &+= 1
+    mayTakeBack = true
     if let known = delivery.take(), known.isCurrent { return known }
     return renewed(dispatcher)
   }
@@ -95,7 +98,7 @@ final class RecentParts {
   /// Keeps what was handed out for the next event.
   @inline(__always)
   func takeBack(_ delivery: consuming EventDelivery) {
-    self.delivery = consume delivery
+    if mayTakeBack { self.delivery = consume delivery }
   }
 
   /// Finds a channel by its name.
@@ -106,6 +109,7 @@ final class RecentParts {
   func forgetChannel() {
     channel.forget()
     delivery = nil
+    mayTakeBack = false
   }
 
   private func refresh(_ bindings: BindingList) {

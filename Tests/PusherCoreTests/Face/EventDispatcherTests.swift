@@ -39,6 +39,25 @@ import Testing
     }
   }
 
+  @Test func `a channel that a handler takes away gets no further event`() throws {
+    nonisolated(unsafe) let dispatcher = dispatcher
+    let note = note("own")
+    let channel = try #require(dispatcher.channels["a"])
+    let binding = channel.bindings.bind(to: "e") { event in
+      note(event)
+      if event.data == "last" { dispatcher.channels["a"] = nil }
+    }
+    for data in ["first", "second", "last", "late"] {
+      #expect(take(#"{"event":"e","channel":"a","data":"\#(data)"}"#) == .taken)
+    }
+    #expect(noted() == ["first", "second", "last"].map { "own e a \($0)" })
+    // Another one of the same name has handlers of its own.
+    dispatcher.channels["a"] = PusherChannel(name: "a", connection: connection)
+    #expect(take(#"{"event":"e","channel":"a","data":"late"}"#) == .taken)
+    #expect(noted() == [])
+    channel.bindings.unbind(binding)
+  }
+
   @Test func `each event has its own names and data, whatever the one before had`() {
     var random = SeededGenerator(seed: 45)
     connection.bindings.insert(EventHandler(PusherBinding(), call: note("all")), for: nil)
