@@ -107,7 +107,11 @@ internal import CSystemZlib
       switch result {
       case Z_OK, Z_BUF_ERROR:
         // Bits 0 to 4 count unused bits of the last byte; bit 7 says that the next thing is a block header.
-        if left > 0 { return unsafe stream.pointee.data_type & 0x9F == 0x80 }
+        let isBetweenBlocks = unsafe stream.pointee.data_type & 0x9F == 0x80
+        // There zlib has nothing more to give, and asked again without input it would no longer say where it stands.
+        if unsafe left > 0 || isBetweenBlocks && stream.pointee.avail_in == 0 {
+          return isBetweenBlocks
+        }
       case Z_STREAM_END:
         // A block marked as the last one ends zlib's stream, but neither the message nor the window.
         unsafe inflateResetKeep(stream)

@@ -117,6 +117,23 @@ struct PerMessageDeflateTests {
         == [.failed(.invalidUTF8)])
   }
 
+  /// The buffer grows by steps, and a message may end with one of them.
+  @Test(arguments: [16_384, 65_536, 81_920, 131_072, 262_144], [false, true])
+  func `a message that just fills the buffer comes out whole`(size: Int, isRandom: Bool) {
+    var random = SeededGenerator(seed: 95)
+    for length in [size - 1, size, size + 1] {
+      let content = (0..<length).map { _ in isRandom ? UInt8(random.below(256)) : 0x61 }
+      let output = ByteBuffer()
+      content.withUnsafeBytes { Deflater(windowBits: 15).deflate($0, into: output) }
+      let bytes = frame(.binary, output.array, isCompressed: true)
+      let whole = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
+      #expect(whole.events(after: bytes) == [.binary(content)])
+      let cut = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
+      #expect(cut.events(after: Array(bytes.dropLast())).isEmpty)
+      #expect(cut.events(after: [bytes[bytes.count - 1]]) == [.binary(content)])
+    }
+  }
+
   /// A message that comes whole is inflated by one call, and in pieces by several.
   @Test(arguments: [UInt64(91), 92, 93])
   func `a damaged compressed message is judged alike whole and byte by byte`(seed: UInt64) {
