@@ -143,18 +143,25 @@ static inline int read_frame(struct peer *peer, unsigned char *payload, size_t *
   return opcode;
 }
 
+/* The name of the channel in a message, up to its quote. JSON allows spaces on both sides of the colon, and Python writes one. */
+static inline const char *find_channel(const char *message) {
+  const char *name = strstr(message, "\"channel\"");
+  if (!name) return NULL;
+  name += strlen("\"channel\"");
+  name += strspn(name, " :");
+  return *name == '"' ? name + 1 : NULL;
+}
+
 /* Waits until the client has subscribed to so many channels, and confirms each. */
 static inline int confirm_channels(struct peer *peer, unsigned long channels, z_stream *zlib) {
   static unsigned char payload[payload_room + 5];
-  static const char field[] = "\"channel\":\"";
   char text[512];
   size_t count;
   while (channels > 0) {
     if (read_frame(peer, payload, &count, zlib) < 0) return 0;
     payload[count] = 0;
-    const char *name = strstr((char *)payload, field);
+    const char *name = find_channel((char *)payload);
     if (!name || !strstr((char *)payload, "pusher:subscribe")) continue;
-    name += strlen(field);
     snprintf(
         text, sizeof text,
         "{\"event\":\"pusher_internal:subscription_succeeded\",\"channel\":\"%.*s\",\"data\":\"{}\"}",
