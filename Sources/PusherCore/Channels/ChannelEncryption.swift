@@ -93,12 +93,25 @@ package struct ChannelKey: Sendable, Equatable {
   /// Appends what an event's `data` holds, given as JSON text; `false`, with nothing appended, where ``open(_:)`` must
   /// decide.
   package func open(_ text: ByteView, into output: ByteBuffer, using room: OpeningRoom) -> Bool {
-    guard let members = try? Self.members(of: text) else { return false }
-    room.nonce.removeAll()
-    room.box.removeAll()
-    return Base64.decode(members.nonce, into: room.nonce)
-      && Base64.decode(members.ciphertext, into: room.box)
-      && box.open(room.box.view, nonce: room.nonce.view, into: output)
+    let isTaken =
+      Self.usualMembers(of: text).map { room.takes(nonce: $0.nonce, $0.ciphertext) } ?? false
+      || (try? Self.members(of: text)).map { room.takes(escapedNonce: $0.nonce, $0.ciphertext) }
+        ?? false
+    return isTaken && box.open(room.box.view, nonce: room.nonce.view, into: output)
+  }
+
+  /// The members of text that looks like what servers write; whether it is that shows when both are base64.
+  private static func usualMembers(of text: ByteView) -> (nonce: ByteView, ciphertext: ByteView)? {
+    let (before, between) = (#"{"nonce":""# as StaticString, #"","ciphertext":""# as StaticString)
+    let nonce = before.utf8CodeUnitCount
+    let nonceEnd = nonce + (SecretBox.nonceLength + 2) / 3 * 4
+    let ciphertext = nonceEnd + between.utf8CodeUnitCount
+    let end = text.count - 2
+    guard end >= ciphertext, text.begins(with: before),
+      text[nonceEnd..<end].begins(with: between), text[end] == UInt8(ascii: "\""),
+      text[end + 1] == UInt8(ascii: "}")
+    else { return nil }
+    return (text[nonce..<nonceEnd], text[ciphertext..<end])
   }
 
   /// The two members of an object that has no others, each once; fails for anything else.
@@ -106,6 +119,7 @@ package struct ChannelKey: Sendable, Equatable {
     of text: ByteView
   ) throws(JSONError) -> (nonce: ByteView, ciphertext: ByteView) {
     var cursor = JSONCursor(text)
+    cursor.skipWhitespace()
     try cursor.require(UInt8(ascii: "{"))
     let first = try member(&cursor)
     try cursor.require(UInt8(ascii: ","))
@@ -124,9 +138,13 @@ package struct ChannelKey: Sendable, Equatable {
   private static func member(
     _ cursor: inout JSONCursor
   ) throws(JSONError) -> (name: ByteView, value: ByteView) {
+    cursor.skipWhitespace()
     let name = try cursor.skipString()
+    cursor.skipWhitespace()
     try cursor.require(UInt8(ascii: ":"))
+    cursor.skipWhitespace()
     let value = try cursor.skipString()
+    cursor.skipWhitespace()
     return (cursor.view[name], cursor.view[value])
   }
 
@@ -153,8 +171,31 @@ package struct ChannelKey: Sendable, Equatable {
 package struct OpeningRoom {
   let nonce = ByteBuffer(capacity: 64)
   let box = ByteBuffer(capacity: 1024)
+  private let text = ByteBuffer(capacity: 64)
 
   package init() {}
+
+  /// Takes the bytes that two texts are the base64 of; `false` where they are not.
+  fileprivate func takes(nonce nonceText: ByteView, _ boxText: ByteView) -> Bool {
+    nonce.removeAll()
+    box.removeAll()
+    return Base64.decode(nonceText, into: nonce) && Base64.decode(boxText, into: box)
+  }
+
+  /// The same for valid JSON strings, given without their quotes: PHP writes each slash of base64 as an escape.
+  fileprivate func takes(escapedNonce nonceText: ByteView, _ boxText: ByteView) -> Bool {
+    nonce.removeAll()
+    box.removeAll()
+    return Base64.decode(unescaped(nonceText), into: nonce)
+      && Base64.decode(unescaped(boxText), into: box)
+  }
+
+  private func unescaped(_ string: ByteView) -> ByteView {
+    guard string.isEscaped else { return string }
+    text.removeAll()
+    JSONString.decode(string, into: text)
+    return text.view
+  }
 }
 
 /// Why an event could not be decrypted.

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @Suite("Keys of encrypted channels: the page on end-to-end encryption")
@@ -22,6 +23,54 @@ struct ChannelEncryptionTests {
     #expect(try key.open(data(text)) == Array(#"{"hello":"world"}"#.utf8))
     let nonce = try #require(Base64.decode(Self.nonce))
     #expect(key.seal(Array(#"{"hello":"world"}"#.utf8), nonce: nonce) == text)
+  }
+
+  /// Its base64 holds slashes and a plus. Python writes blanks, and PHP escapes each slash.
+  @Test func `the same box opens however its JSON is written`() throws {
+    let key = try ChannelKey(sharedSecret: Self.secret)
+    let nonceBytes = [UInt8](repeating: 0xFF, count: 24)
+    let plain = Array("{\"hello\":\"\(String(repeating: "world ", count: 40))\"}".utf8)
+    let text = key.seal(plain, nonce: nonceBytes)
+    let nonce = Base64.encode(nonceBytes)
+    let ciphertext = try #require(try data(text)["ciphertext"]?.text)
+    #expect(nonce.contains("/") && ciphertext.contains("/") && ciphertext.contains("+"))
+    let texts = [
+      text, #"{"ciphertext":"\#(ciphertext)","nonce":"\#(nonce)"}"#,
+      #" { "nonce": "\#(nonce)", "ciphertext": "\#(ciphertext)" } "#,
+      text.replacing("/", with: #"\/"#), text.replacing("+", with: #"\u002b"#),
+    ]
+    for text in texts {
+      #expect(try key.open(data(text)) == plain)
+      let output = ByteBuffer()
+      withView(Array(text.utf8)) {
+        #expect(key.open($0, into: output, using: OpeningRoom()), "\(text)")
+      }
+      #expect(output.array == plain)
+    }
+  }
+
+  @Test func `a box that is damaged at any place opens neither way`() throws {
+    let key = try ChannelKey(sharedSecret: Self.secret)
+    let text = Array(#"{"nonce":"\#(Self.nonce)","ciphertext":"\#(Self.ciphertext)"}"#.utf8)
+    var opened = 0
+    for place in text.indices {
+      for byte in [0x5C, 0x22, 0x41, 0x2F, 0x3D, 0x7D] as [UInt8] where text[place] != byte {
+        var damaged = text
+        damaged[place] = byte
+        let output = ByteBuffer()
+        let isOpened = withView(damaged) { key.open($0, into: output, using: OpeningRoom()) }
+        let general = try? withView(damaged) { try key.open(JSONParser.parse($0)) }
+        #expect(!isOpened || general == output.array, "\(place) \(byte)")
+        #expect(isOpened || output.isEmpty)
+        opened += isOpened ? 1 : 0
+      }
+    }
+    #expect(opened == 0)
+    for length in text.indices {
+      withView(text) {
+        #expect(!key.open($0[0..<length], into: ByteBuffer(), using: OpeningRoom()))
+      }
+    }
   }
 
   @Test(arguments: [
