@@ -37,46 +37,54 @@ package enum Base64 {
     guard text.count % 4 == 0 else { return false }
     guard !text.isEmpty else { return true }
     let padding = text[text.count - 1] != 0x3D ? 0 : text[text.count - 2] != 0x3D ? 1 : 2
-    output.reserve(text.count / 4 * 3)
-    let start = unsafe output.tail
-    // A wrong character has both high bits, which no value has: one look at the end finds them all.
+    // Each group is written with a fourth byte, which the next one overwrites.
+    output.reserve(text.count / 4 * 3 + 1)
+    var end = unsafe UnsafeMutableRawPointer(output.tail)
+    // A wrong character gives a byte that no group has: one look at the end finds them all.
     var seen: UInt32 = 0
-    unsafe values.withUnsafeBufferPointer { values in
-      var end = unsafe start
-      func value(_ index: Int) -> UInt32 { unsafe UInt32(values[Int(text.base[index])]) }
-      for index in stride(from: 0, to: text.count &- 4, by: 4) {
-        let (first, second) = (value(index), value(index &+ 1))
-        let (third, fourth) = (value(index &+ 2), value(index &+ 3))
-        seen |= first | second | third | fourth
-        unsafe put(first &<< 18 | second &<< 12 | third &<< 6 | fourth, to: &end)
+    unsafe GroupTable.all.withUnsafeBufferPointer { table in
+      func part(_ place: Int, _ character: UInt32) -> UInt32 {
+        unsafe table[place &<< 8 | Int(truncatingIfNeeded: character & 0xFF)]
+      }
+      func put(_ group: UInt32) {
+        seen |= group
+        unsafe end.storeBytes(of: group.littleEndian, as: UInt32.self)
+        unsafe end += 3
+      }
+      let input = unsafe UnsafeRawPointer(text.base)
+      let last = text.count &- 4
+      for index in stride(from: 0, to: last, by: 4) {
+        let four = unsafe UInt32(
+          littleEndian: input.loadUnaligned(fromByteOffset: index, as: UInt32.self))
+        put(
+          part(0, four) | part(1, four &>> 8) | part(2, four &>> 16) | part(3, four &>> 24))
       }
       // The padding counts as nothing in the last group, and is wrong anywhere else.
-      let last = text.count &- 4
       var group: UInt32 = 0
-      for index in 0..<4 {
-        let value = index < 4 &- padding ? value(last &+ index) : 0
-        seen |= value
-        group = group &<< 6 | value
+      for place in 0..<4 &- padding {
+        group |= unsafe part(place, UInt32(text.base[last &+ place]))
       }
-      unsafe put(group, to: &end)
+      put(group)
     }
-    guard seen < 64 else { return false }
+    guard seen <= GroupTable.largest else { return false }
     output.commit(text.count / 4 * 3 - padding)
     return true
   }
 
-  @inline(__always)
-  private static func put(_ group: UInt32, to end: inout UnsafeMutablePointer<UInt8>) {
-    unsafe end[0] = UInt8(truncatingIfNeeded: group &>> 16)
-    unsafe end[1] = UInt8(truncatingIfNeeded: group &>> 8)
-    unsafe end[2] = UInt8(truncatingIfNeeded: group)
-    unsafe end += 3
+  /// What each character adds to a group of three bytes, by its place in the four.
+  private enum GroupTable {
+    /// The first byte of a group is the lowest one.
+    static let largest: UInt32 = 0xFF_FFFF
+    /// Four tables of 256 each; more than ``largest`` for a byte outside the alphabet.
+    static let all: [UInt32] = {
+      var table = [UInt32](repeating: ~largest, count: 4 * 256)
+      for place in 0..<4 {
+        for (value, character) in alphabet.enumerated() {
+          let group = UInt32(value) << (18 - 6 * place)
+          table[place * 256 + Int(character)] = (group << 8).byteSwapped
+        }
+      }
+      return table
+    }()
   }
-
-  /// What each byte stands for; 0xC0 for a byte outside the alphabet.
-  private static let values: [UInt8] = {
-    var values = [UInt8](repeating: 0xC0, count: 256)
-    for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
-    return values
-  }()
 }

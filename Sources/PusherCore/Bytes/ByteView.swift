@@ -58,8 +58,7 @@ internal import CSystemVectors
   /// Whether the view holds exactly these bytes.
   package func equals(_ bytes: [UInt8]) -> Bool {
     guard count == bytes.count else { return false }
-    for index in bytes.indices where unsafe base[index] != bytes[index] { return false }
-    return true
+    return unsafe bytes.withUnsafeBufferPointer { unsafe begins(with: $0) }
   }
 
   /// FNV-1a of the bytes, for tables that compare the bytes as well: anybody can find two of one value.
@@ -71,15 +70,21 @@ internal import CSystemVectors
 
   /// Whether the view begins with the bytes of another.
   package func begins(with beginning: ByteView) -> Bool {
+    unsafe begins(with: UnsafeBufferPointer(start: beginning.base, count: beginning.count))
+  }
+
+  /// The same for bytes that have no padding after them.
+  private func begins(with beginning: UnsafeBufferPointer<UInt8>) -> Bool {
     guard count >= beginning.count else { return false }
     let last = beginning.count &- 8
     guard last >= 0 else {
-      for index in 0..<beginning.count where unsafe base[index] != beginning.base[index] {
+      for index in 0..<beginning.count where unsafe base[index] != beginning[index] {
         return false
       }
       return true
     }
-    let (left, right) = unsafe (UnsafeRawPointer(base), UnsafeRawPointer(beginning.base))
+    guard let other = beginning.baseAddress else { return true }
+    let (left, right) = unsafe (UnsafeRawPointer(base), UnsafeRawPointer(other))
     var at = 0
     while true {
       let word = unsafe left.loadUnaligned(fromByteOffset: at, as: UInt64.self)
@@ -99,12 +104,8 @@ internal import CSystemVectors
 
   /// Whether the view begins with the bytes of `literal`.
   package func begins(with literal: StaticString) -> Bool {
-    guard count >= literal.utf8CodeUnitCount else { return false }
-    let start = unsafe literal.utf8Start
-    for index in 0..<literal.utf8CodeUnitCount where unsafe base[index] != start[index] {
-      return false
-    }
-    return true
+    unsafe begins(
+      with: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
   }
 
   /// Whether every byte is a printable ASCII character, the space among them.

@@ -37,9 +37,13 @@ package struct JSONCompactor {
   package static func copyString(
     _ body: ByteView, into output: ByteBuffer, forTerminal: Bool = false
   ) {
+    output.append(UInt8(ascii: "\""))
+    if !forTerminal, JSONCursor(body).plainRun() == body.count {
+      output.append(body)
+      return output.append(UInt8(ascii: "\""))
+    }
     let compactor = JSONCompactor(
       cursor: JSONCursor(body), output: output, depthLimit: 0, forTerminal: forTerminal)
-    output.append(UInt8(ascii: "\""))
     compactor.copyStringBody(body)
     output.append(UInt8(ascii: "\""))
   }

@@ -1,6 +1,8 @@
+internal import CSystemVectors
+
 /// A reading position in JSON text, with the checks that every reader of the grammar shares.
 ///
-/// It never reads past the view. The text must be UTF-8; the receiver has checked it.
+/// What stands after the view never counts. The text must be UTF-8; the receiver has checked it.
 struct JSONCursor {
   let view: ByteView
   private(set) var offset = 0
@@ -107,20 +109,15 @@ struct JSONCursor {
   /// How many bytes from here on are plain inside a string: no quote, backslash or control character.
   @inline(__always)
   func plainRun() -> Int {
+    let rest = view.count - offset
     var length = 0
-    while offset + length + 8 <= view.count {
-      let word = unsafe UnsafeRawPointer(view.base + offset + length)
-        .loadUnaligned(as: UInt64.self)
-      let mask = JSONWord.specials(word)
-      if mask != 0 { return length + mask.trailingZeroBitCount / 8 }
-      length += 8
+    while length < rest {
+      // The load may reach into the padding after the view; what it finds there does not count.
+      let ends = unsafe pusher_string_ends_32(view.base + offset + length)
+      if ends != 0 { return min(length + ends.trailingZeroBitCount, rest) }
+      length += 32
     }
-    while offset + length < view.count {
-      let byte = unsafe view.base[offset + length]
-      if byte < 0x20 || byte == 0x22 || byte == 0x5C { return length }
-      length += 1
-    }
-    return length
+    return max(rest, 0)
   }
 
   private mutating func skipEscape() throws(JSONError) {

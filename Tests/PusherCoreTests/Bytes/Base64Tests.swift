@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 import Testing
 
 /// RFC 4648 section 4.
@@ -29,5 +30,31 @@ import Testing
   ])
   func `a wrong character, length or padding is refused`(text: String) {
     #expect(Base64.decode(text) == nil)
+  }
+
+  @Test func `every byte outside the alphabet is refused at every place`() throws {
+    let alphabet = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    for byte in UInt8.min...UInt8.max where !alphabet.contains(byte) {
+      for place in 0..<12 where byte != UInt8(ascii: "=") || place < 10 {
+        var text = Array("Zm9vYmFyZm9v".utf8)
+        text[place] = byte
+        withView(text) { view in
+          let output = ByteBuffer()
+          #expect(!Base64.decode(view, into: output) && output.isEmpty)
+        }
+      }
+    }
+  }
+
+  @Test
+  func `what is decoded goes behind what the buffer holds, and fills a small one to its last byte`()
+  {
+    for length in 0...80 {
+      let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+      let output = ByteBuffer(capacity: 64)
+      output.append(0x21)
+      withView(Array(Base64.encode(bytes).utf8)) { #expect(Base64.decode($0, into: output)) }
+      #expect(output.array == [0x21] + bytes)
+    }
   }
 }

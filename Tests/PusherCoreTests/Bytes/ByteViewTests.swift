@@ -24,6 +24,34 @@ import Testing
     }
   }
 
+  @Test func `a difference is found at every length and place`() {
+    for length in 0...40 {
+      let bytes = (0..<length).map { UInt8($0 + 0x30) }
+      withView(bytes + [0x21]) { long in
+        let view = long[0..<length]
+        #expect(view.equals(bytes) && long.begins(with: view))
+        #expect(!view.equals(bytes + [0x21]) && !long.equals(bytes))
+        for place in 0..<length {
+          var other = bytes
+          other[place] ^= 0x80
+          #expect(!view.equals(other))
+          withView(other) { #expect(!long.begins(with: $0)) }
+        }
+      }
+    }
+  }
+
+  @Test func `a difference from a long literal is found at every place`() {
+    let literal = "private-encrypted-" as StaticString
+    let bytes = Array("\(literal)".utf8)
+    withView(bytes + [0x61]) { #expect($0.begins(with: literal) && !$0.equals(literal)) }
+    for place in bytes.indices {
+      var other = bytes
+      other[place] ^= 0x80
+      withView(other) { #expect(!$0.begins(with: literal) && !$0.equals(literal)) }
+    }
+  }
+
   @Test func `bytes that are no text show as replacement characters`() {
     withView([0x61, 0xFF, 0x62]) { #expect($0.text == "a\u{FFFD}b") }
   }

@@ -50,4 +50,32 @@ import Testing
       #expect(try skip(text) == 0..<text.utf8.count)
     }
   }
+
+  @Test func `a string ends at its own quote at every length, whatever stands behind the view`()
+    throws
+  {
+    let guarded = GuardedBytes(room: 512)
+    for length in 0...140 {
+      let string = [0x22] + [UInt8](repeating: 0x61, count: length) + [0x22]
+      let view = guarded.view(string, beforeEnd: 0)
+      var cursor = JSONCursor(view)
+      #expect(try cursor.skipString() == 1..<(length + 1))
+      #expect(cursor.atEnd)
+      // The quote is there, but behind the view.
+      var cut = JSONCursor(view[0..<(length + 1)])
+      #expect(throws: JSONError.endsEarly) { try cut.skipString() }
+      #expect(JSONCursor(view[1..<max(1, length)]).plainRun() == max(1, length) - 1)
+    }
+  }
+
+  @Test func `a control is found at every place of a string`() {
+    for place in 0..<100 {
+      var string = [0x22] + [UInt8](repeating: 0x61, count: 100) + [0x22]
+      string[place + 1] = 0x1F
+      withView(string) { view in
+        var cursor = JSONCursor(view)
+        #expect(throws: JSONError.unexpected(offset: place + 1)) { try cursor.skipString() }
+      }
+    }
+  }
 }
