@@ -106,16 +106,28 @@ struct FusedCursor {
 }
 
 /// Members that stand first in each line, such as the time.
-package struct LeadingMembers: Sendable {
+///
+/// It is a class whose bytes stay in one place, so that a line neither copies nor counts references.
+package final class LeadingMembers {
   /// `{"name":value`, or nothing.
-  private var bytes: [UInt8] = []
+  private let bytes = ByteBuffer(capacity: 64)
 
   /// No members.
   package init() {}
 
-  /// One member; its value must need no escapes.
-  package init(_ name: String, _ value: String) {
-    bytes = Array(#"{"\#(name)":"\#(value)""#.utf8)
+  /// Has one member from here on; its value must need no escapes.
+  package func set(_ name: StaticString, _ value: String) {
+    bytes.removeAll()
+    bytes.append(#"{""# as StaticString)
+    bytes.append(name)
+    bytes.append(#"":""# as StaticString)
+    bytes.append(value)
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Has no members from here on.
+  package func removeAll() {
+    bytes.removeAll()
   }
 
   /// How many bytes they take.
@@ -123,7 +135,7 @@ package struct LeadingMembers: Sendable {
 
   /// Begins a line.
   package func begin(_ output: ByteBuffer) {
-    output.append(bytes)
+    output.append(bytes.view)
     output.append(bytes.isEmpty ? UInt8(ascii: "{") : UInt8(ascii: ","))
   }
 
@@ -131,10 +143,8 @@ package struct LeadingMembers: Sendable {
   @inline(__always)
   func write(before start: UnsafeMutablePointer<UInt8>) {
     guard !bytes.isEmpty else { return }
-    unsafe bytes.withUnsafeBufferPointer { leading in
-      guard let first = leading.baseAddress else { return }
-      unsafe (start - leading.count).update(from: first, count: leading.count)
-    }
+    let leading = bytes.view
+    unsafe (start - leading.count).update(from: leading.base, count: leading.count)
     unsafe start.pointee = UInt8(ascii: ",")
   }
 }

@@ -8,6 +8,8 @@ final class EventLineWriter {
   private let output: ByteBuffer
   private let style: EventLineStyle
   private let parts: EventLineParts
+  /// That of the parts: held here, it is counted for no line.
+  private let leading: LeadingMembers
   let transcoder: EventTranscoder
   private let scratch = ByteBuffer()
   /// Whether the lines say that their events stand for missed ones.
@@ -20,6 +22,7 @@ final class EventLineWriter {
     self.output = output
     self.style = style
     parts = EventLineParts(output: output, style: style, usesFastWay: usesFastWay)
+    leading = parts.leading
     transcoder = EventTranscoder(
       protocolPrefix: service.commonPrefix, reservedPrefix: "\(ForeignEventName.reserved)")
   }
@@ -44,10 +47,10 @@ final class EventLineWriter {
   ) -> EventTranscoder.Outcome {
     guard let template else {
       return transcoder.append(
-        message, to: output, leading: parts.leading, terminator: style.terminator, filter: filter)
+        message, to: output, leading: leading, terminator: style.terminator, filter: filter)
     }
     return transcoder.append(
-      message, by: template, number: number, to: output, leading: parts.leading,
+      message, by: template, number: number, to: output, leading: leading,
       terminator: style.terminator, filter: filter)
   }
 

@@ -42,7 +42,7 @@ final class EventLineParts {
   let output: ByteBuffer
   let style: EventLineStyle
   /// The time, when lines carry it.
-  private(set) var leading = LeadingMembers()
+  let leading = LeadingMembers()
   /// Whether a line can be written by a fast path at all.
   let hasFastWay: Bool
 
@@ -55,7 +55,8 @@ final class EventLineParts {
 
   /// The time that the following lines carry, as RFC 3339 text; `nil` leaves it out.
   func setReceivedAt(_ time: String?) {
-    leading = time.map { LeadingMembers("received_at", $0) } ?? LeadingMembers()
+    guard let time else { return leading.removeAll() }
+    leading.set("received_at", time)
   }
 
   func begin() {

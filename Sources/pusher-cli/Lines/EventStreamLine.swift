@@ -8,12 +8,15 @@ final class EventStreamLineWriter {
   private let output: ByteBuffer
   private let style: EventLineStyle
   private let parts: EventLineParts
+  /// That of the parts: held here, it is counted for no line.
+  private let leading: LeadingMembers
 
   /// - Parameter usesFastWay: Whether fast paths are taken where they can be; without them the same bytes come out.
   init(output: ByteBuffer, style: EventLineStyle, usesFastWay: Bool = true) {
     self.output = output
     self.style = style
     parts = EventLineParts(output: output, style: style, usesFastWay: usesFastWay)
+    leading = parts.leading
   }
 
   /// The time that the following lines carry, as RFC 3339 text; `nil` leaves it out.
@@ -25,7 +28,7 @@ final class EventStreamLineWriter {
     let isWritten =
       parts.hasFastWay
       && EventStreamTranscoder.append(
-        event, to: output, leading: parts.leading, terminator: style.terminator)
+        event, to: output, leading: leading, terminator: style.terminator)
     if !isWritten { writeGeneral(event) }
   }
 
@@ -33,7 +36,7 @@ final class EventStreamLineWriter {
   func write(_ event: EventStreamEvent, by template: LineTemplate, number: Int) -> Bool {
     parts.hasFastWay
       && EventStreamTranscoder.append(
-        event, by: template, number: number, to: output, leading: parts.leading,
+        event, by: template, number: number, to: output, leading: leading,
         terminator: style.terminator)
   }
 
