@@ -35,6 +35,13 @@ PUSHER_INLINE uint32_t pusher_plain_matches_32(const uint8_t *bytes, uint8_t wan
   return mask;
 }
 
+// Line feeds and carriage returns.
+PUSHER_INLINE uint32_t pusher_plain_line_ends_32(const uint8_t *bytes) {
+  uint32_t mask = 0;
+  for (int index = 0; index < 32; index++) mask |= (uint32_t)(bytes[index] == 0x0A || bytes[index] == 0x0D) << index;
+  return mask;
+}
+
 // Where text ends that a terminal shows as it stands in JSON: quotes, backslashes, and all but printing ASCII.
 PUSHER_INLINE uint32_t pusher_plain_shown_ends_16(const uint8_t *bytes) {
   uint32_t mask = 0;
@@ -129,6 +136,10 @@ PUSHER_INLINE uint32_t pusher_matches_32(const uint8_t *bytes, uint8_t wanted) {
   return pusher_matches_16(bytes, wanted) | pusher_matches_16(bytes + 16, wanted) << 16;
 }
 
+PUSHER_INLINE uint32_t pusher_line_ends_32(const uint8_t *bytes) {
+  return pusher_matches_32(bytes, 0x0A) | pusher_matches_32(bytes, 0x0D);
+}
+
 PUSHER_INLINE int pusher_has_high_64(const uint8_t *bytes) {
   const __m128i *blocks = (const __m128i *)bytes;
   __m128i first = _mm_or_si128(_mm_loadu_si128(blocks), _mm_loadu_si128(blocks + 1));
@@ -198,6 +209,14 @@ PUSHER_INLINE uint32_t pusher_matches_32(const uint8_t *bytes, uint8_t wanted) {
   return pusher_lanes(vceqq_u8(vld1q_u8(bytes), all), vceqq_u8(vld1q_u8(bytes + 16), all));
 }
 
+PUSHER_INLINE uint8x16_t pusher_line_end_lanes(uint8x16_t block) {
+  return vorrq_u8(vceqq_u8(block, vdupq_n_u8(0x0A)), vceqq_u8(block, vdupq_n_u8(0x0D)));
+}
+
+PUSHER_INLINE uint32_t pusher_line_ends_32(const uint8_t *bytes) {
+  return pusher_lanes(pusher_line_end_lanes(vld1q_u8(bytes)), pusher_line_end_lanes(vld1q_u8(bytes + 16)));
+}
+
 PUSHER_INLINE int pusher_has_high_64(const uint8_t *bytes) {
   uint8x16_t first = vorrq_u8(vld1q_u8(bytes), vld1q_u8(bytes + 16));
   uint8x16_t second = vorrq_u8(vld1q_u8(bytes + 32), vld1q_u8(bytes + 48));
@@ -220,6 +239,7 @@ PUSHER_INLINE uint32_t pusher_digits_32(const uint8_t *bytes) { return pusher_pl
 PUSHER_INLINE uint32_t pusher_matches_32(const uint8_t *bytes, uint8_t wanted) {
   return pusher_plain_matches_32(bytes, wanted);
 }
+PUSHER_INLINE uint32_t pusher_line_ends_32(const uint8_t *bytes) { return pusher_plain_line_ends_32(bytes); }
 PUSHER_INLINE int pusher_has_high_64(const uint8_t *bytes) { return pusher_plain_has_high_64(bytes); }
 
 #endif

@@ -252,7 +252,7 @@ extension EventStreamReader {
   private mutating func takeID(
     _ range: Range<Int>, of view: ByteView
   ) throws(EventStreamError) {
-    for index in range where unsafe view.base[index] == 0 { return }
+    if view[range].holds(0) { return }
     if Self.isValid(range, of: view) {
       idPlace = range
       return

@@ -68,6 +68,7 @@ package struct HTTPBodyReader: Sendable {
         let rest = left - (try move(left, from: source, into: body))
         framing = rest == 0 ? .chunkEnd : .chunkData(left: rest)
         if rest > 0 { return false }
+        takeUsualChunkSize(from: source)
       case .chunkSize, .chunkEnd, .trailers:
         guard try readLine(from: source) else { return false }
       }
@@ -92,6 +93,26 @@ package struct HTTPBodyReader: Sendable {
     source.consume(count)
     received += count
     return count
+  }
+
+  /// Takes the end of a chunk and the size of the next at once, when they are there as servers mostly write them; all
+  /// else is left to ``readLine(from:)``.
+  @inline(__always)
+  private mutating func takeUsualChunkSize(from source: ByteBuffer) {
+    let view = source.view
+    guard view.begins(with: "\r\n") else { return }
+    var size = 0
+    var end = 2
+    // The reads may reach into the padding after the view, which the last condition rules out.
+    while end < 10, let digit = unsafe Hex.value(of: view.base[end]) {
+      size = size &<< 4 | Int(digit)
+      end &+= 1
+    }
+    guard size > 0, size <= limit - received, unsafe view.base[end] == 0x0D,
+      unsafe view.base[end &+ 1] == 0x0A, end &+ 2 <= view.count
+    else { return }
+    source.consume(end &+ 2)
+    framing = .chunkData(left: size)
   }
 
   /// Takes one line of the chunked framing; `false` when it is not whole yet.

@@ -39,6 +39,54 @@ struct HTTPBodyReaderTests {
     }
   }
 
+  /// What a chunked body gives, fed in pieces of `step` bytes: its text, or the error, with the text before it.
+  private func outcome(of bytes: [UInt8], step: Int, limit: Int) throws -> String {
+    var reader = try HTTPBodyReader(head(Self.chunked), requestMethod: "GET", limit: limit)
+    let (source, body) = (ByteBuffer(), ByteBuffer())
+    var isComplete = false
+    do {
+      for start in stride(from: 0, to: bytes.count, by: step) where !isComplete {
+        source.append([UInt8](bytes[start..<min(start + step, bytes.count)]))
+        isComplete = try reader.read(from: source, into: body)
+      }
+    } catch {
+      return "\(error) after \(body.view.text)"
+    }
+    return "\(isComplete) \(body.view.text)"
+  }
+
+  @Test
+  func `chunks of every spelling, whole and damaged, are read alike at once and byte by byte`()
+    throws
+  {
+    var random = SeededGenerator(seed: 91)
+    let letters = Array("abcdefghijklmnopqrstuvwxyz".utf8)
+    var outcomes: Set<Bool> = []
+    for _ in 0..<3000 {
+      var text: [UInt8] = []
+      for _ in 0..<Int.random(in: 1...5, using: &random) {
+        let size = Int.random(in: 1...40, using: &random)
+        let digits = String(size, radix: 16, uppercase: Bool.random(using: &random))
+        let zeros = String(
+          repeating: "0", count: [0, 0, 0, 1, 6, 7, 12].randomElement(using: &random) ?? 0)
+        let extra = ["", "", "", " ", ";a=b"].randomElement(using: &random) ?? ""
+        text += Array("\(zeros)\(digits)\(extra)\r\n".utf8)
+        text += (0..<size).map { letters[$0 % 26] } + [0x0D, 0x0A]
+      }
+      text += Array("0\r\n\r\n".utf8)
+      if Bool.random(using: &random) {
+        let damage = Array("\r\n;0fG \0\u{FF}".utf8)
+        text[Int.random(in: text.indices, using: &random)] =
+          damage.randomElement(using: &random) ?? 0
+      }
+      let limit = [100, 1000].randomElement(using: &random) ?? 0
+      let whole = try outcome(of: text, step: text.count, limit: limit)
+      #expect(try outcome(of: text, step: 1, limit: limit) == whole)
+      outcomes.insert(whole.hasPrefix("true"))
+    }
+    #expect(outcomes.count == 2)
+  }
+
   @Test func `an answer of HTTP/1.0 may come in chunks, a request may not`() throws {
     var old = head(Self.chunked)
     old.minorVersion = 0

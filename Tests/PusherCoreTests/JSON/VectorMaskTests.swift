@@ -15,6 +15,7 @@ import Testing
         pusher_string_ends_32(first) == ends && pusher_string_ends_16(first) == ends & 0xFFFF
         && pusher_digits_32(first) == pusher_plain_digits_32(first)
         && pusher_matches_32(first, bytes[7]) == pusher_plain_matches_32(first, bytes[7])
+        && pusher_line_ends_32(first) == pusher_plain_line_ends_32(first)
         && pusher_shown_ends_16(first) == pusher_plain_shown_ends_16(first)
         && pusher_nesting_16(first) == pusher_plain_nesting_16(first)
         && pusher_value_ends_16(first) == pusher_plain_value_ends_16(first)
@@ -58,6 +59,8 @@ import Testing
     #expect(pusher_plain_matches_32(bytes, UInt8(ascii: "7")) == 1 << 31)
     #expect(pusher_plain_matches_32(bytes, UInt8(ascii: "\\")) == 0b10)
     #expect(pusher_plain_has_high_64(bytes) == 1)
+    bytes.replaceSubrange(20..<24, with: [0x0A, 0x0B, 0x0D, 0x0E])
+    #expect(pusher_plain_line_ends_32(bytes) == 0b101 << 20)
     bytes[63] = 0x7F
     #expect(pusher_plain_has_high_64(bytes) == 0)
   }
