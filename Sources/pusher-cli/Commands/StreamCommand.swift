@@ -112,7 +112,8 @@ private final class StreamTap: FeedTap {
   func take(event: EventStreamEvent) -> TapVerdict {
     printer.print(event)
     state?.note(event.lastEventID)
-    return printer.isDone || printer.isFull || handler?.isFull == true ? .takenAndFull : .taken
+    let isFull = printer.isDone || printer.hasFullBurst || handler?.isFull == true
+    return isFull ? .takenAndFull : .taken
   }
 }
 

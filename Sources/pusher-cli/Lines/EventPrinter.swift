@@ -135,7 +135,7 @@ extension EventPrinter: FeedTap {
       if let channelCounts, let channel = PlainEventReader.channel(ofTaken: message) {
         channelCounts.note(channel)
       }
-      return count >= limit || output.count >= capacity ? .takenAndFull : .taken
+      return count >= limit || output.count >= burstSize ? .takenAndFull : .taken
     case .filtered:
       rejected &+= 1
       return .taken

@@ -54,7 +54,7 @@ final class OutputQueue: LoopSource, Progress {
   var onFailure: ((Failure) -> Void)?
 
   /// Above this many bytes the socket is left unread for a while.
-  private static let softLimit = 256 << 10
+  static let softLimit = 256 << 10
   /// How long; servers wait for pongs 30 s or longer.
   private static let patience: Duration = .seconds(5)
 

@@ -29,6 +29,8 @@ class Printer {
   let limit: Int
   /// As many bytes may wait to be written.
   let capacity: Int
+  /// As many bytes are written without waiting for the burst's end.
+  let burstSize: Int
   private let wallTime: () -> WallTime
   /// The columns of the page, asked for with every burst: a terminal may change its size.
   private let columns: () -> Int?
@@ -59,6 +61,7 @@ class Printer {
     tally = settings.printsSummary ? EventTally() : nil
     channelCounts = settings.monitor.map { ChannelCounts(limit: $0.channels) }
     capacity = settings.bufferSize
+    burstSize = min(settings.bufferSize, OutputQueue.softLimit)
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
     self.filter = filter.passesAll ? nil : FilterMemory(filter)
     let isPretty = settings.output == .pretty && settings.template == nil
@@ -79,6 +82,10 @@ class Printer {
 
   /// Whether as many bytes wait to be written as may.
   final var isFull: Bool { output.count >= capacity }
+
+  /// Whether enough waits to be written at once: more than that leaves the processor's caches before it goes, and what
+  /// one read brings compressed can be forty times as long.
+  final var hasFullBurst: Bool { output.count >= burstSize }
 
   /// The next event begins a new burst, with a time of its own.
   final func endBurst() {

@@ -366,6 +366,8 @@ final class PrintingRun {
     if printer.isDone {
       return end(.status(.success, reason: printer.hasMetEnd ? "until" : "count"))
     }
-    if printer.isFull || mustWait { feed?.isPaused = true }
+    if printer.hasFullBurst { output.flush() }
+    let isHeldUp = printer.hasFullBurst && output.pressure(at: loop.now) != .none
+    if isHeldUp || mustWait { feed?.isPaused = true }
   }
 }

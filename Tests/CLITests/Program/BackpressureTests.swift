@@ -42,6 +42,40 @@ struct BackpressureTests {
     #expect(server.connectionCount == 1)
   }
 
+  @Test(.needs(.movedClock))
+  func
+    `what a few reads bring compressed waits where it came from, while the reader does not read`()
+    throws
+  {
+    let block = FrameBlock(count: 40_000, deflate: PerMessageDeflateParameters())
+    // Some reads bring all of it, and many times what a queue may hold before reading pauses.
+    #expect(block.bytes.count < 4 << 20)
+    let joined = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.join(deflate: true)
+      joined.open()
+      try connection.send(bytes: block.bytes)
+      try connection.stay()
+    }
+    let clock = try MovedClock(standsStill: true)
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-n", "\(block.count)", environment: clock.environment())
+    try joined.wait()
+    try waitUntil("the output is held up") { try program.goRound(1) >= 256 << 10 }
+    let queued = try program.goRound(20)
+    #expect(queued < 257 << 10, "\(queued) bytes")
+    for (number, line) in try program.lines(block.count).enumerated() {
+      guard
+        line.utf8.starts(
+          with: #"{"event":"price.updated","channel":"news","data":{"id":\#(number),"#.utf8)
+      else {
+        Issue.record("event \(number) is \(line.prefix(80))")
+        return
+      }
+    }
+    #expect(try program.wait() == .exited(0))
+  }
+
   /// Lets seconds pass until something is so: reading pauses for five of them at first, so that short stalls cost nothing.
   private func letPass(
     _ clock: MovedClock, until what: String, _ isSo: () -> Bool

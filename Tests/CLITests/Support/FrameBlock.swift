@@ -5,10 +5,10 @@ struct FrameBlock: Sendable {
   let count: Int
   let bytes: [UInt8]
 
-  /// So many events with about 200 bytes of data each.
-  init(count: Int) {
+  /// So many events with about 200 bytes of data each, compressed if `deflate` says how.
+  init(count: Int, deflate: PerMessageDeflateParameters? = nil) {
     let socket = WebSocketConnection(
-      role: .server, deflate: nil, random: SystemRandomNumberGenerator(), input: nil)
+      role: .server, deflate: deflate, random: SystemRandomNumberGenerator(), input: nil)
     for number in 0..<count {
       let data = #"{"id":\#(number),"text":"\#(String(repeating: "steady ", count: 25))"}"#
       socket.send(text: ScriptedConnection.message("price.updated", "news", data))
