@@ -136,4 +136,17 @@ internal import CSystemVectors
     }
     return false
   }
+
+  /// Where the first CR or LF stands at or after `start`; the count when there is none.
+  @inline(__always)
+  package func lineEnd(from start: Int) -> Int {
+    var index = start
+    while index < count {
+      // The load may reach into the padding after the view; what it finds there does not count.
+      let ends = unsafe pusher_line_ends_32(base + index)
+      if ends != 0 { return min(index &+ ends.trailingZeroBitCount, count) }
+      index &+= 32
+    }
+    return count
+  }
 }

@@ -62,7 +62,7 @@ struct EventStreamReader: ~Copyable {
         if unsafe view.base[position] == 0x0A { position &+= 1 }
       }
       let start = position
-      let end = LineScanner.lineEnd(in: view, from: max(start, scanned))
+      let end = view.lineEnd(from: max(start, scanned))
       guard end &- start <= limits.line else { throw .lineTooLong(limit: limits.line) }
       guard end < view.count else {
         scanned = end

@@ -3,13 +3,13 @@ import Testing
 @testable import PusherCore
 
 /// HTML Living Standard section 9.2.5: a line ends with CR, LF or both.
-@Suite struct LineScannerTests {
+@Suite struct LineEndTests {
   private func end(_ bytes: [UInt8], from start: Int = 0) -> Int {
     let buffer = ByteBuffer()
     // What lies behind the bytes must not count.
     buffer.append(bytes + [UInt8](repeating: 0x0A, count: 40))
     buffer.truncate(to: bytes.count)
-    return LineScanner.lineEnd(in: buffer.view, from: start)
+    return buffer.view.lineEnd(from: start)
   }
 
   @Test(arguments: [0x0A, 0x0D] as [UInt8])
