@@ -5,7 +5,9 @@ import Testing
 /// What changes under a program that runs for months.
 @Suite("Months: clocks, names and certificates that change", .runsPrograms)
 struct MonthsTests {
-  @Test(.needs(.faketime))
+  @Test(
+    .needs(.faketime),
+    .enabled(if: PusherCLI.bearsFaketime, "AddressSanitizer asks libfaketime before it is ready"))
   func `a clock that is set an hour on or back ends nothing, and lines have the new time`() throws {
     let clock = try SteppedClock()
     let next = Gate()
