@@ -7,7 +7,7 @@ import Testing
 struct MonthsTests {
   @Test(
     .needs(.faketime),
-    .enabled(if: PusherCLI.bearsFaketime, "AddressSanitizer asks libfaketime before it is ready"))
+    .enabled(if: PusherCLI.bearsFaketime, "a sanitizer asks libfaketime before it is ready"))
   func `a clock that is set an hour on or back ends nothing, and lines have the new time`() throws {
     let clock = try SteppedClock()
     let next = Gate()

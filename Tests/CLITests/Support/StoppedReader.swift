@@ -86,9 +86,8 @@ extension PusherCLI {
   static let givesMemoryBack =
     ProcessInfo.processInfo.environment["PUSHER_CLI_SANITIZER"] != "address"
 
-  /// Whether the program bears libfaketime: AddressSanitizer asks the time before that is ready.
-  static let bearsFaketime =
-    ProcessInfo.processInfo.environment["PUSHER_CLI_SANITIZER"] != "address"
+  /// Whether the program bears libfaketime: a sanitizer asks the time before that is ready.
+  static let bearsFaketime = ProcessInfo.processInfo.environment["PUSHER_CLI_SANITIZER"] == nil
 
   /// Starts the program with a limit on the size of the files that it writes, in units of 512 bytes.
   static func limited(blocks: Int, _ arguments: [String], output: ChildProgram.Output) throws
