@@ -1,6 +1,6 @@
 import Foundation
 
-/// Certificates made once for a test run by the `openssl` program, in a folder that goes with the machine's temp files.
+/// Certificates made once for a test run by the `openssl` program, in a folder that goes with the run.
 struct TestCertificates: Sendable {
   static let shared = TestCertificates()
 
@@ -17,6 +17,9 @@ struct TestCertificates: Sendable {
   private init() {
     folder = NSTemporaryDirectory() + "pusher-tls-" + UUID().uuidString
     try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    atexit {
+      try? FileManager.default.removeItem(atPath: TestCertificates.shared.folder)
+    }
     selfSigned("ca", subject: "/CN=Test Authority", names: nil)
     selfSigned("other", subject: "/CN=Other Authority", names: nil)
     selfSigned("self", subject: "/CN=self", names: "DNS:localhost")
