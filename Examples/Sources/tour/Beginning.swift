@@ -31,7 +31,10 @@ extension Samples {
     try await server.subscribers(of: "my-channel", reach: 1)
     try await server.trigger("new-price", channels: ["my-channel"], data: ["price": "1.10"])
     print("overview:", await heard.next() ?? "nothing")
+    let changes = server.events
     pusher.unsubscribe("my-channel")
+    // Until the server knows, it would take this subscription for the next one.
+    for await case .unsubscribed in changes { break }
     try await read(server, pusher)
   }
 
