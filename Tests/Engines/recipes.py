@@ -141,7 +141,8 @@ def journal(page):
         return
     files = ["to-journal.sh"]
     direct(page, engines.Journal, files, "--exec ./to-journal.sh", "--exec", lost=SOME, doubled=0, in_order=True)
-    kept(page, engines.Journal, files, FILE, "hand-over.sh events.jsonl ./to-journal.sh", lost=0, doubled=FEW)
+    # logger gets no answer: the ten entries that the socket holds, and the one being read, go with a journald that is killed.
+    kept(page, engines.Journal, files, FILE, "hand-over.sh events.jsonl ./to-journal.sh", lost=range(0, 12), doubled=FEW)
 
 
 def s3(page):
