@@ -193,7 +193,15 @@ session
 sed 's/^/  /' "$bare/packages/session" "$work/said" "$work/events"
 say "README's session: as printed there"
 
-mkdir "$bare/etc/pusher-cli"
+# Every command of the sample is one that the program takes.
+grep '^#PUSHER_CLI_ARGUMENTS=' "$bare/etc/pusher-cli/example.env" | sed 's/^#PUSHER_CLI_ARGUMENTS="\(.*\)"$/\1/' >"$work/sample"
+[ "$(wc -l <"$work/sample")" -ge 2 ] || fail 'the sample of a feed has no commands'
+while IFS= read -r arguments; do
+  alone env PUSHER_APP_KEY=app-key sh -c "pusher-cli config $arguments" >"$work/said" 2>&1 ||
+    fail "the sample's '$arguments' is refused: $(cat "$work/said")"
+done <"$work/sample"
+say "the sample of a feed: $(wc -l <"$work/sample") commands, all taken"
+
 echo 'PUSHER_CLI_ARGUMENTS="subscribe orders"' >"$bare/etc/pusher-cli/shop.env"
 inside dpkg --install "/packages/${newer##*/}"
 inside dpkg-query --show --showformat='${Version} ${db:Status-Status}' pusher-cli
@@ -212,6 +220,7 @@ inside dpkg --listfiles pusher-cli
 cp "$work/said" "$work/files"
 inside dpkg --remove pusher-cli
 while IFS= read -r path; do
+  case $path in /etc/pusher-cli/*) continue ;; esac
   [ -d "$bare$path" ] || [ ! -e "$bare$path" ] || fail "removed, but $path is still there"
 done <"$work/files"
 mv "$bare/packages" "$work/packages"
@@ -221,10 +230,11 @@ left=$(cd "$wants" && echo *pusher*)
 [ "$left" = 'pusher-cli@own.service pusher-cli@shop.service pusher-serve.service' ] ||
   fail "removed, and what is enabled is: $left"
 [ -L "$sockets/pusher-serve.socket" ] || fail 'removed, and the socket is not enabled any more'
-[ "$(ls "$bare/etc/pusher-cli")" = shop.env ] || fail 'removed, with the configuration'
+[ "$(cd "$bare/etc/pusher-cli" && echo *)" = 'example.env shop.env' ] || fail 'removed, with the configuration'
 inside dpkg --purge pusher-cli
 left=$(find "$bare/var/lib/dpkg" -name '*pusher*')
 [ -z "$left" ] || fail "purged, but there is $left"
+[ "$(ls "$bare/etc/pusher-cli")" = shop.env ] || fail 'purged, and the sample is left, or the configuration is not'
 left=$(cd "$wants" && echo *pusher*)
 [ "$left" = pusher-cli@own.service ] || fail "purged, and what is enabled is: $left"
 [ ! -L "$sockets/pusher-serve.socket" ] || fail 'purged, and the socket is still enabled'

@@ -27,7 +27,8 @@ umask 022
 name=pusher-cli
 version=$("$program" --version | sed "s/^$name //")-$revision
 architecture=$(dpkg --print-architecture)
-maintainer="$name maintainers <$name@localhost.invalid>"
+# A name alone: the project has no address yet that reads mail.
+maintainer="$name maintainers"
 temporary=$(mktemp -d)
 root=$temporary/root
 documents=$root/usr/share/doc/$name
@@ -49,7 +50,13 @@ put "$temporary/fish" usr/share/fish/vendor_completions.d/$name.fish
 for unit in contrib/systemd/*.service contrib/systemd/*.socket; do
   put "$unit" "lib/systemd/system/${unit##*/}"
 done
+put contrib/systemd/example.env etc/$name/example.env
 put contrib/logrotate/pusher-cli usr/share/doc/$name/examples/logrotate
+put contrib/prometheus/pusher-cli.rules.yml usr/share/doc/$name/examples/prometheus.rules.yml
+put contrib/grafana/pusher-cli.json usr/share/doc/$name/examples/grafana.json
+for page in recipes metrics security; do
+  put docs/$page.md usr/share/doc/$name/$page.md
+done
 scripts/notices.sh "$program" >"$documents/copyright"
 gzip -9n <CHANGELOG.md >"$documents/changelog.gz"
 gzip -9n >"$documents/changelog.Debian.gz" <<END
@@ -57,13 +64,16 @@ $name ($version) unstable; urgency=medium
 
   * Package of $name ${version%-*}; its own changelog tells what is new.
 
- -- $maintainer  $(date -u -R -d "@$SOURCE_DATE_EPOCH")
+ -- $maintainer <>  $(date -u -R -d "@$SOURCE_DATE_EPOCH")
 END
 
 mkdir -p "$root/usr/share/lintian/overrides"
 cat >"$root/usr/share/lintian/overrides/$name" <<END
 # Made by the project itself, and not meant for Debian's archive: there is no request for a package to close.
 $name: initial-upload-closes-no-bugs *
+# The project has no mail address yet.
+$name: maintainer-address-missing *
+$name: bogus-mail-host-in-debian-changelog *
 END
 
 # What the program is linked to, and which version of it: by the tables that Debian's libraries bring.
@@ -112,6 +122,7 @@ if [ -d /run/systemd/system ]; then
   systemctl --system daemon-reload >/dev/null || true
 fi
 END
+echo /etc/$name/example.env >"$root/DEBIAN/conffiles"
 chmod 755 "$root/DEBIAN/postinst" "$root/DEBIAN/prerm" "$root/DEBIAN/postrm"
 
 # Kibibytes as dpkg counts them: each file rounded up, one for each folder.
@@ -134,7 +145,7 @@ Description: print the events of Pusher channels and event streams as JSON lines
  events, and prints each event as one JSON line. It also triggers events, asks
  the HTTP API, and is a local server for development and tests.
 END
-(cd "$root" && find . -path ./DEBIAN -prune -o -type f -print | sed 's|^\./||' | sort |
+(cd "$root" && find . '(' -path ./DEBIAN -o -path ./etc ')' -prune -o -type f -print | sed 's|^\./||' | sort |
   while IFS= read -r file; do md5sum "$file"; done) >"$root/DEBIAN/md5sums"
 
 package=$folder/${name}_${version}_$architecture.deb

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Packs a program with manual, completions and units into a tarball, and prints its path.
+# Packs a program with manual, completions, units, recipes and boards into a tarball, and prints its path.
 #
 #   scripts/dist.sh PROGRAM FOLDER
 #
@@ -53,8 +53,11 @@ name=pusher-cli-$("$program" --version | sed 's/^pusher-cli //')-linux-$(uname -
 root=$temporary/$name
 install -D -m 755 "$program" "$root/pusher-cli"
 install -D -m 644 -t "$root" man/pusher-cli.1 README.md CHANGELOG.md
-install -D -m 644 -t "$root/systemd" contrib/systemd/*.service contrib/systemd/*.socket
+install -D -m 644 -t "$root/systemd" contrib/systemd/*.service contrib/systemd/*.socket contrib/systemd/example.env
 install -D -m 644 -t "$root/logrotate" contrib/logrotate/pusher-cli
+install -D -m 644 -t "$root/prometheus" contrib/prometheus/pusher-cli.rules.yml
+install -D -m 644 -t "$root/grafana" contrib/grafana/pusher-cli.json
+install -D -m 644 -t "$root/docs" docs/recipes.md docs/metrics.md docs/security.md
 mkdir "$root/completions"
 "$program" completion bash >"$root/completions/pusher-cli.bash"
 "$program" completion zsh >"$root/completions/_pusher-cli"
