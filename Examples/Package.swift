@@ -3,13 +3,13 @@ import PackageDescription
 
 /// Programs that use nothing but the libraries' public faces, as any other package would.
 ///
-/// The three small ones run against `pusher-cli serve`; `tour` has servers of its own, and runs every sample of the README
-/// and of the articles.
+/// The small ones run against `pusher-cli serve`; `orders` is the program of the README. `tour` has servers of its own, and
+/// runs every sample of the articles.
 let package = Package(
   name: "examples",
   platforms: [.macOS("26.0")],
   dependencies: [.package(name: "pusher-cli", path: "..")],
-  targets: ["ticker", "room", "notifier"].map { name in
+  targets: ["orders", "ticker", "room", "notifier", "worker"].map { name in
     .executableTarget(
       name: name,
       dependencies: [.product(name: "PusherCore", package: "pusher-cli")],

@@ -1,22 +1,8 @@
 import PusherCore
 import PusherTesting
 
-/// The README, the library's first page, and "Getting started in five minutes".
+/// The library's first page, and "Getting started in five minutes".
 extension Samples {
-  static func readme(_ server: PusherTestServer) async throws {
-    let heard = Heard<String>()
-    @Sendable func handle(_ data: String?) { heard.add(data ?? "") }
-
-    let pusher = Pusher(key: "APP_KEY", options: PusherClientOptions(host: .cluster("eu")))
-    pusher.subscribe("orders").bind(eventName: "order.created") { event in handle(event.data) }
-    pusher.connect()
-
-    try await server.subscribers(of: "orders", reach: 1)
-    try await server.trigger("order.created", channels: ["orders"], data: #"{"id":1}"#)
-    print("readme:", await heard.next() ?? "nothing")
-    withExtendedLifetime(pusher) {}
-  }
-
   static func overview(_ server: PusherTestServer) async throws {
     let heard = Heard<String>()
     @Sendable func update(_ price: String) { heard.add(price) }

@@ -75,6 +75,25 @@ extension Samples {
     try expect(pusher.connection.connectionState == .disconnected, "run() left a connection")
   }
 
+  static func loops(_ server: PusherTestServer) async throws {
+    let heard = Heard<String>()
+    @Sendable func handle(_ event: PusherEvent) { heard.add(event.eventName) }
+    let pusher = server.client()
+    let channel = pusher.subscribe("stocks")
+
+    let reader = Task {
+      for await case .event(let event) in channel.events() { handle(event) }
+    }
+
+    pusher.connect()
+    // The first event that the loop reads is that of the subscription.
+    print("loop: reads", await heard.next() ?? "nothing")
+    pusher.disconnect()
+    await reader.value
+
+    print("loop: has ended")
+  }
+
   static func actors(_ server: PusherTestServer) async throws {
     var options = server.clientOptions()
     options.authMethod = .authorizer(authorizer: Signatures(store: Store(server.api)))

@@ -1,7 +1,7 @@
 import PusherCore
 import PusherTesting
 
-/// Runs every sample of the README and of the articles, and the features that no sample shows, against servers in this
+/// Runs every sample of the articles, and the features that no sample shows, against servers in this
 /// process.
 ///
 ///     tour CERTIFICATES
@@ -14,7 +14,6 @@ import PusherTesting
       return
     }
     let certificates = CommandLine.arguments[1]
-    await Samples.run("readme", try await PusherTestServer()) { try await Samples.readme($0) }
     await Samples.run("overview", try await PusherTestServer()) { try await Samples.overview($0) }
     await Samples.run("five minutes", try await PusherTestServer()) {
       try await Samples.fiveMinutes($0)
@@ -37,6 +36,7 @@ import PusherTesting
       try await Samples.slowReaders($0)
     }
     await Samples.run("owners", try await PusherTestServer()) { try await Samples.owners($0) }
+    await Samples.run("loops", try await PusherTestServer()) { try await Samples.loops($0) }
     await Samples.run("actors", try await PusherTestServer()) { try await Samples.actors($0) }
     await Samples.run("runtime", try await PusherTestServer()) { try await Samples.runtime($0) }
     await Samples.run("libPusher", try await PusherTestServer()) { try await Samples.libPusher($0) }

@@ -99,11 +99,15 @@ extension PusherEventBindings {
     handlers.list.bind(to: eventName, owner, eventCallback)
   }
 
-  /// All events as a sequence, from now until the channel is unsubscribed or the client is gone.
+  /// All events as a sequence, from now until the client is disconnected.
   ///
   /// ```swift
   /// for await case .event(let event) in channel.events() { handle(event) }
   /// ```
+  ///
+  /// A lost connection does not end the sequence: the client reconnects. These do: `disconnect()`, a failure after which
+  /// the client makes no further attempt, unsubscribing the channel, and releasing the client. The loop then reads what
+  /// is buffered, and ends. After another `connect()`, ask for another sequence.
   ///
   /// Losses and gaps are elements too: see ``PusherStreamElement``. The default drops rather than holds, so that a reader
   /// that stops reading never stops its client; with ``PusherBuffering/suspending`` nothing is dropped.
@@ -147,6 +151,9 @@ final class EventHandler: Sendable {
     isOwned = { true }
     self.queue = queue
   }
+
+  /// Whether it feeds a sequence.
+  var isSequence: Bool { queue != nil }
 
   /// Whether its owner is gone.
   var isOrphaned: Bool { !isOwned() }
@@ -213,6 +220,13 @@ struct BindingTable {
     let handler = named[name]?.remove(at: place)
     if named[name]?.isEmpty == true { named[name] = nil }
     return handler
+  }
+
+  /// Removes and returns the handlers that feed sequences; a sequence is never bound to a name.
+  mutating func removeSequences() -> [EventHandler] {
+    let sequences = all.filter(\.isSequence)
+    if !sequences.isEmpty { all.removeAll(where: \.isSequence) }
+    return sequences
   }
 
   /// Takes all handlers of one name out.
@@ -311,6 +325,14 @@ final class BindingList: Sendable {
     noteChange()
     for handler in former.all { handler.unbind() }
     for handler in former.named.elements.joined() { handler.unbind() }
+  }
+
+  /// Ends the sequences; other handlers stay.
+  func endSequences() {
+    let handlers = table.withLock { $0.removeSequences() }
+    guard !handlers.isEmpty else { return }
+    noteChange()
+    for handler in handlers { handler.unbind() }
   }
 
   /// Tells the sequences of a gap.

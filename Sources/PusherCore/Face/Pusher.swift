@@ -64,7 +64,8 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
 
   /// Closes the connection from any state, also while waiting to reconnect; no attempt follows.
   ///
-  /// It returns at once. No event is handed out afterwards. Channels and bindings stay for another ``connect()``.
+  /// It returns at once. No event is handed out afterwards, and each sequence of ``PusherEventBindings/events(buffering:)``
+  /// ends once its buffered events are read. Channels and bindings stay for another ``connect()``.
   public func disconnect() {
     connection.disconnect()
   }

@@ -81,6 +81,7 @@ extension PusherConnection {
 
   /// Ends from any state.
   func disconnect() {
+    endSequences()
     let isNeeded = state.withLock { state -> Bool in
       switch state.connectionState {
       case .disconnected, .disconnecting: return false
@@ -91,6 +92,14 @@ extension PusherConnection {
       return true
     }
     if isNeeded { post(.disconnect) }
+  }
+
+  /// Ends the sequences of events: the client makes no further attempt to connect by itself.
+  private func endSequences() {
+    bindings.endSequences()
+    for channel in state.withLock({ $0.channels.elements }) { channel.bindings.endSequences() }
+    userState.bindings.endSequences()
+    trim()
   }
 
   private func startThread() {
@@ -110,6 +119,7 @@ extension PusherConnection {
 
   /// There is no callback thread, so the delegate is called on this one.
   func threadFailed(_ reason: String) {
+    endSequences()
     state.withLock { state in
       state.thread = ThreadOrders()
       liveGeneration.store(0, ordering: .relaxed)
@@ -160,6 +170,8 @@ extension PusherConnection {
     to new: ConnectionState, generation: Int, socketId: String? = nil,
     because failure: (any Error)? = nil
   ) -> Bool {
+    // Before the state shows it: whoever sees the state may already ask for a new sequence.
+    if new == .disconnected, state.withLock({ $0.gaveUp(generation) }) { endSequences() }
     let isCurrent = state.withLock { state in
       guard state.generation == generation, !state.isShutDown,
         new == .disconnected || state.connectionState != .disconnecting

@@ -38,6 +38,14 @@ public final class PusherConnection: Sendable {
     var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)?
     weak var delegate: (any PusherDelegate)?
     weak var asyncDelegate: (any PusherAsyncDelegate)?
+
+    /// Whether the end of the attempt `generation` is one that nobody asked for.
+    func gaveUp(_ generation: Int) -> Bool {
+      switch connectionState {
+      case .disconnected, .disconnecting: false
+      case .connecting, .connected, .reconnecting: generation == self.generation
+      }
+    }
   }
 
   /// Which app, where and how.

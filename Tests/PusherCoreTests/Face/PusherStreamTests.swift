@@ -126,15 +126,54 @@ extension PusherStreamElement<PusherEvent>? {
     pusher?.disconnect()
     for await state in try #require(pusher?.states) where state == .disconnected { break }
     #expect(handled.values.count == 10)
+    let more = channel.events(buffering: .suspending(10))
     pusher?.connect()
-    let iterator = events.makeAsyncIterator()
-    for number in 0..<10 { #expect(await iterator.next().shown == "\(number)") }
+    let former = events.makeAsyncIterator()
+    for number in 0..<10 { #expect(await former.next().shown == "\(number)") }
+    #expect(await former.next().shown == "end")
+    let iterator = more.makeAsyncIterator()
     for number in 0..<50 { #expect(await iterator.next().shown == "\(number)") }
     try await pusher?.connected()
     _ = channel.events(buffering: .suspending(1))
     pusher = nil
     #expect(await iterator.next().shown == "end")
     _ = try await server.closed.wait(for: 2)
+  }
+
+  @Test func `disconnect ends the sequences of the client, its channels and its user`()
+    async throws
+  {
+    let client = try await JoinedClient()
+    let (pusher, channel) = (client.pusher, client.channel)
+    for _ in 1...2 {
+      let sequences = [pusher.events(), channel.events(), pusher.user.events()]
+      let readers = sequences.map { events in
+        Task { for await case .event(let event) in events where event.eventName == "x" {} }
+      }
+      pusher.disconnect()
+      for reader in readers { await reader.value }
+      for await state in pusher.states where state == .disconnected { break }
+    }
+    // A handler that is bound stays, and so does a sequence that was asked for since.
+    let handled = Gathered<String?>()
+    channel.bind(eventName: "x") { handled.add($0.data) }
+    let iterator = channel.events().makeAsyncIterator()
+    pusher.connect()
+    try await channel.subscribed(within: .seconds(10))
+    try await client.service.trigger("x", "a", "later")
+    #expect(try await handled.wait(for: 1) == ["later"])
+    while let event = await iterator.next()?.event, event.eventName != "x" {}
+  }
+
+  @Test func `a client that makes no further attempt ends its sequences`() async throws {
+    let options = PusherClientOptions(
+      autoReconnect: false, host: .host("127.0.0.1"), port: 1, useTLS: false)
+    let pusher = Pusher(key: "k", options: options)
+    let events = pusher.subscribe("a").events()
+    let reader = Task { for await _ in events {} }
+    pusher.connect()
+    await reader.value
+    for await state in pusher.states where state == .disconnected { break }
   }
 
   @Test func `unbounded keeps all, whatever the reader does`() async throws {

@@ -1,0 +1,39 @@
+import Dispatch
+import Foundation
+import PusherCore
+
+/// Reads jobs until SIGTERM asks it to end, finishes those it has, and says goodbye to the server.
+///
+///     worker HOST PORT KEY
+@main struct Worker {
+  static func main() async throws {
+    let arguments = CommandLine.arguments
+    guard arguments.count == 4, let port = Int(arguments[2]) else {
+      print("usage: worker HOST PORT KEY")
+      return
+    }
+    let pusher = Pusher(
+      key: arguments[3],
+      options: PusherClientOptions(host: .host(arguments[1]), port: port, useTLS: false))
+
+    let jobs = pusher.subscribe("jobs").events(buffering: .suspending(100))
+    let worker = Task {
+      for await case .event(let event) in jobs where event.eventName == "job" { work(on: event) }
+    }
+    let running = Task { try await pusher.run() }
+
+    // The source is told instead of the system, which would end the process.
+    signal(SIGTERM, SIG_IGN)
+    let stop = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
+    stop.setEventHandler { running.cancel() }
+    stop.resume()
+
+    try await running.value
+    await worker.value
+    print("all jobs are done")
+  }
+
+  static func work(on event: PusherEvent) {
+    print("job \(event.data ?? "")")
+  }
+}
