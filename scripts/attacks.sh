@@ -1,0 +1,24 @@
+#!/bin/sh
+# Attacks a program by each script of Tests/Attacks: early bytes, refusals of Redis, files of every kind, proxies, numbers.
+#
+#   scripts/attacks.sh PROGRAM [NAME...]
+#
+# SEED=N draws other cases (1). Without names it runs all scripts, some minutes together. Loopback only; each script ends by
+# itself what it started. Status 1: a script found something wrong, and its lines say what.
+set -eu
+
+program=$(realpath "$1")
+shift
+cd "$(dirname "$0")/.."
+[ "$#" -gt 0 ] || set -- Tests/Attacks/*.py
+
+status=0
+for script in "$@"; do
+  name=${script##*/}
+  name=${name%.py}
+  timeout 600 "${PYTHON:-python3}" "Tests/Attacks/$name.py" --program "$program" --seed "${SEED:-1}" </dev/null || {
+    echo "attacks: $name: status $?"
+    status=1
+  }
+done
+exit "$status"
