@@ -65,6 +65,41 @@ enum FileReplacement {
   static func replace(
     _ path: String, by bytes: [UInt8], draft: String, prepare: (Int32) -> Bool
   ) -> Result<Int32, SystemError> {
+    let written = write(bytes, draft: draft, prepare)
+    guard case .success(let descriptor) = written else { return written }
+    guard unsafe rename(draft, path) == 0 else {
+      let fault = SystemError(code: errno)
+      close(descriptor)
+      unsafe unlink(draft)
+      return .failure(fault)
+    }
+    return written
+  }
+
+  /// Makes the file at `path` with `bytes` in it, unless anything has that name: nobody sees it before it is whole.
+  ///
+  /// - Parameters:
+  ///   - draft: A name beside it that nobody else uses.
+  ///   - prepare: What else is to happen to the new file before it has its name; false, with `errno`, gives up.
+  /// - Returns: The new file's descriptor, which the caller closes; or the system's error, which is `EEXIST` where the name is
+  ///   taken, and one of `link(2)` where the file system has no links.
+  static func establish(
+    _ path: String, with bytes: [UInt8], draft: String, prepare: (Int32) -> Bool
+  ) -> Result<Int32, SystemError> {
+    let written = write(bytes, draft: draft, prepare)
+    guard case .success(let descriptor) = written else { return written }
+    // Unlike a rename, a link replaces nothing that was made in the meantime.
+    let fault = unsafe link(draft, path) == 0 ? nil : SystemError(code: errno)
+    unsafe unlink(draft)
+    guard let fault else { return written }
+    close(descriptor)
+    return .failure(fault)
+  }
+
+  /// A new file with these bytes; nothing is left of it where that fails.
+  private static func write(
+    _ bytes: [UInt8], draft: String, _ prepare: (Int32) -> Bool
+  ) -> Result<Int32, SystemError> {
     var descriptor = create(draft)
     if descriptor < 0, errno == EEXIST {
       // Left by a process that was killed here.
@@ -72,9 +107,7 @@ enum FileReplacement {
       descriptor = create(draft)
     }
     guard descriptor >= 0 else { return .failure(SystemError(code: errno)) }
-    guard SystemCalls.writeWhole(bytes, to: descriptor) == nil, prepare(descriptor),
-      unsafe rename(draft, path) == 0
-    else {
+    guard SystemCalls.writeWhole(bytes, to: descriptor) == nil, prepare(descriptor) else {
       let fault = SystemError(code: errno)
       close(descriptor)
       unsafe unlink(draft)

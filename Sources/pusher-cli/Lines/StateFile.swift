@@ -38,8 +38,10 @@ final class StateFile {
     self.url = url
     let isNew = try openLocked(warn)
     do throws(FileFault) {
-      held = try StateRecord.parse(
-        try FileAccess.contents(of: descriptor, limit: StateRecord.fileLimit).get())
+      if held == nil {
+        held = try StateRecord.parse(
+          try FileAccess.contents(of: descriptor, limit: StateRecord.fileLimit).get())
+      }
     } catch {
       throw UsageError(
         "--state-file: '\(path)' is not a state file (\(error.reason)); give another, or remove it")
@@ -68,17 +70,36 @@ final class StateFile {
     guard record != held else { return .success(()) }
     // One run at a time holds the lock, so that the name of the draft is ours alone.
     let replaced = FileReplacement.replace(
-      path, by: record.bytes, draft: "\(path).pusher-cli-draft"
-    ) { draft in
-      _ = flock(draft, LOCK_EX | LOCK_NB)
-      // Else a power cut could leave an empty file under the final name.
-      return fsync(draft) == 0
-    }
+      path, by: record.bytes, draft: "\(path).pusher-cli-draft", prepare: Self.prepare)
     return replaced.map { successor in
       close(descriptor)
       descriptor = successor
       held = record
       id = record.id
+    }
+  }
+
+  /// Locks a draft before it has the file's name.
+  private static func prepare(_ draft: Int32) -> Bool {
+    _ = flock(draft, LOCK_EX | LOCK_NB)
+    // Else a power cut could leave an empty file under the final name.
+    return fsync(draft) == 0
+  }
+
+  /// Makes the file, whole and locked; -1, with `errno`, when anything has its name.
+  private func make() -> Int32 {
+    let record = StateRecord(id: [], of: url)
+    let made = FileReplacement.establish(
+      path, with: record.bytes, draft: "\(path).pusher-cli-new-\(getpid())", prepare: Self.prepare)
+    switch made {
+    case .success(let descriptor):
+      held = record
+      return descriptor
+    case .failure(let error) where error.code == EEXIST:
+      errno = EEXIST
+      return -1
+    // Without room or without links the file is empty until its first save.
+    case .failure: return FileReplacement.create(path)
     }
   }
 
@@ -89,7 +110,7 @@ final class StateFile {
       var isNew = false
       var opened = unsafe open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
       if opened < 0, errno == ENOENT {
-        opened = FileReplacement.create(path)
+        opened = make()
         if opened < 0, errno == EEXIST { continue }
         isNew = true
       }
@@ -102,6 +123,7 @@ final class StateFile {
         // Its successor took its place in this moment.
         close(opened)
         descriptor = -1
+        held = nil
         continue
       }
       if errno == EWOULDBLOCK {

@@ -2,6 +2,8 @@ import Foundation
 import PusherCore
 import Testing
 
+@testable import pusher_cli
+
 @Suite("The state file and failed output", .runsPrograms)
 struct StateOutputTests {
   @Test func `a reader that goes leaves the id of the last line that the system took whole`()
@@ -207,6 +209,40 @@ struct StateStartTests {
     let continued = try run(old)
     #expect(continued.errorText.isEmpty)
     #expect(continued.outputText == NumberedStream.line(42) + "\n")
+  }
+
+  @Test func `a file that is made has its content from its first moment, and nothing beside it`()
+    throws
+  {
+    let folder = TemporaryFolder.shared.file("states")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let path = "\(folder)/state"
+    // Nothing can take the file's place then: what is there was there when the name was.
+    let draft = "\(path).pusher-cli-draft"
+    try FileManager.default.createDirectory(atPath: draft, withIntermediateDirectories: true)
+    let url = try HTTPURL(parsing: "http://127.0.0.1:1/log?secret")
+    let state = try StateFile(path, url: url) { Issue.record("\($0)") }
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(text.hasPrefix("pusher-cli state 1\nurl http://127.0.0.1:1/log\nquery "))
+    #expect(text.hasSuffix("\nid \n"))
+    #expect(state.id.isEmpty)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == [
+        "state", "state.pusher-cli-draft",
+      ])
+    #expect(throws: UsageError.self, "it is locked from that moment too") {
+      _ = try StateFile(path, url: url) { _ in }
+    }
+  }
+
+  @Test func `a name that is taken while a file is made is left to who took it`() throws {
+    let path = TemporaryFolder.shared.file("taken")
+    let made = FileReplacement.establish(path, with: [1], draft: "\(path).new") { _ in
+      FileManager.default.createFile(atPath: path, contents: Data([2]))
+    }
+    #expect(made == .failure(SystemError(code: EEXIST)))
+    #expect(FileManager.default.contents(atPath: path) == Data([2]))
+    #expect(!FileManager.default.fileExists(atPath: "\(path).new"))
   }
 
   @Test func `it belongs to a URL, whose query may change with a warning`() throws {
