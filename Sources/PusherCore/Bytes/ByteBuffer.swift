@@ -30,6 +30,8 @@
   package var isEmpty: Bool { end == start }
   /// How many bytes fit without growing; the padding not counted.
   package var capacity: Int { size }
+  /// The memory that waiting bytes hold: nothing while none waits, the whole capacity once it has grown.
+  package var heldBytes: Int { isEmpty ? 0 : size > initialCapacity ? size : count }
   /// How many bytes can be written without moving or growing.
   package var writable: Int { size &- end }
 

@@ -227,9 +227,9 @@ package final class ClientSession: HubSession, ConnectionSocket {
     noteOutput()
   }
 
-  /// Tells the ledger how much waits now.
+  /// Tells the ledger how much memory the waiting output holds now.
   private func noteOutput() {
-    let change = connection.output.count - noted
+    let change = connection.output.heldBytes - noted
     noted += change
     context.ledger.note(change)
   }

@@ -1,6 +1,8 @@
 internal import PusherCore
 
-/// The clients with output, and the sum of their waiting output, which is bounded to protect the machine's memory.
+/// The clients with output, and the memory that it holds, which is bounded to protect the machine.
+///
+/// Buffers count with their capacity: a queue that grows takes up to twice the room of its bytes.
 ///
 /// It belongs to the server's thread.
 package final class OutputLedger {
@@ -35,7 +37,7 @@ package final class OutputLedger {
   /// Whether there is more than there may be.
   var isFull: Bool { total > limit }
 
-  /// Notes that a client's waiting output changed by this many bytes.
+  /// Notes that the memory of a client's waiting output changed by this many bytes.
   func note(_ change: Int) {
     total += change
     guard change > 0, isFull, !isRelieving else { return }

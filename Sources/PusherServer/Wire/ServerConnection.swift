@@ -85,7 +85,7 @@ final class ServerConnection: SocketStreamDelegate {
   }
 
   /// The output that waits for a socket's client.
-  var waitingBytes: Int { socket?.output.count ?? 0 }
+  var waitingBytes: Int { socket?.output.heldBytes ?? 0 }
 
   // MARK: The stream
 

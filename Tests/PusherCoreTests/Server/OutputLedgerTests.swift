@@ -55,6 +55,26 @@ struct OutputLedgerTests {
     #expect(test.run { test.server.queuedBytes == 0 })
   }
 
+  @Test func `a queue counts with the memory that it holds, which grows in steps`() throws {
+    let test = try ServerHarness()
+    let sockets = try readers(test, 2)
+    sockets[1].reads = false
+    let publisher = test.raw()
+    let data = String(repeating: "x", count: 2000)
+    var sizes: Set<Int> = []
+    var sent = 0
+    // A queue over 1 MiB ends its connection.
+    while test.server.connectionCount == 2 && sent < 20_000 {
+      for _ in 0..<10 { publisher.send(try test.call("e", ["news"], data: data)) }
+      sent += 10
+      let wanted = sent + 1
+      #expect(test.run { sockets[0].texts.count == wanted })
+      sizes.insert(test.server.queuedBytes)
+    }
+    #expect(test.server.connectionCount == 1)
+    #expect(sizes.count { $0 > 0 } < 20, "\(sizes.sorted())")
+  }
+
   @Test
   func `an event for many who read drops nobody, be it larger than the limit for all of them`()
     throws
