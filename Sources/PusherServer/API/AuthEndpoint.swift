@@ -12,8 +12,10 @@ package struct AuthEndpoint {
   /// The status of a staged refusal for a correct question, by the name of its channel, if it has one.
   private let refusal: (String?) -> Int?
 
-  private static let channelPaths: Set = ["/pusher/auth", "/broadcasting/auth"]
-  private static let userPaths: Set = ["/pusher/user-auth", "/broadcasting/user-auth"]
+  private static let channelPaths = ["/pusher/auth", "/broadcasting/auth"]
+  private static let userPaths = ["/pusher/user-auth", "/broadcasting/user-auth"]
+  /// The paths of all endpoints.
+  static let paths = channelPaths + userPaths
 
   package init(_ applications: Applications, refusal: @escaping (String?) -> Int? = { _ in nil }) {
     self.applications = applications
@@ -24,8 +26,8 @@ package struct AuthEndpoint {
   package func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer? {
     let head = request.head
     let path = RequestTarget.path(of: head.target)
-    let isForUsers = Self.userPaths.contains(path)
-    guard isForUsers || Self.channelPaths.contains(path) else { return nil }
+    guard Self.isOwn(path) else { return nil }
+    let isForUsers = Self.userPaths.contains { $0.isSame(as: path) }
     var answer: HTTPAnswer
     switch head.method {
     case "OPTIONS": answer = .nothing
@@ -45,6 +47,11 @@ package struct AuthEndpoint {
     }
     answer.headers = Self.crossOrigin(head)
     return answer
+  }
+
+  /// Whether a path is an endpoint.
+  static func isOwn(_ path: String) -> Bool {
+    paths.contains { $0.isSame(as: path) }
   }
 
   /// Lets a page of another origin read the answer, with or without credentials; ``OriginPolicy`` has let it in.

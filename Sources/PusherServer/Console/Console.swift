@@ -5,6 +5,8 @@ internal import PusherCore
 /// Everything is below `/console`; docs/console.md describes it. It belongs to its loop's thread.
 final class Console {
   static let path = "/console"
+  /// The page, and all calls.
+  static let paths = [path] + ConsoleCall.calls.map { "\(path)/\($0.name)" }
 
   private unowned let host: any ConsoleHost
   private let options: ConsoleOptions
@@ -15,11 +17,6 @@ final class Console {
   init(_ options: ConsoleOptions, host: any ConsoleHost) {
     (self.options, self.host) = (options, host)
     access = ConsoleAccess(token: options.token)
-  }
-
-  /// Whether a request is for the console.
-  private func isOwn(_ head: HTTPRequestHead) -> Bool {
-    head.target.begins(with: Self.path) && Self.isOwn(RequestTarget.path(of: head.target))
   }
 
   /// Whether a path is the console's.
@@ -34,7 +31,7 @@ final class Console {
     for request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> ConsoleStream? {
     let head = request.head
-    guard isOwn(head), RequestTarget.path(of: head.target) == Self.path + "/events",
+    guard RequestTarget.path(of: head.target).isSame(as: Self.path + "/events"),
       head.method == "GET", access.refusal(head) == nil, let source = source()
     else { return nil }
     let stream = ConsoleStream(source, hello: hello, on: connection, at: now) { [weak self] ended in
@@ -90,20 +87,19 @@ final class Console {
 
   // MARK: Requests
 
-  /// Answers a request once, now or later; false when it is not for the console.
+  /// Answers a request for the console once, now or later.
   func answer(
     _ request: HTTPRequestReader.Request, at now: Instant, _ answer: @escaping (HTTPAnswer) -> Void
-  ) -> Bool {
-    guard isOwn(request.head) else { return false }
+  ) {
+    let isPage = RequestTarget.path(of: request.head.target).isSame(as: Self.path)
     if let refusal = access.refusal(request.head) {
-      answer(refusal)
-    } else if RequestTarget.path(of: request.head.target) == Self.path {
+      answer(isPage ? refusal : Self.closed(refusal.asFailure))
+    } else if isPage {
       answer(page(request.head))
     } else {
       let call = ConsoleCall(request, host: host, isRecording: options.recording != nil, at: now)
       call.perform { answer(Self.closed($0)) }
     }
-    return true
   }
 
   private func page(_ head: HTTPRequestHead) -> HTTPAnswer {

@@ -9,6 +9,8 @@ struct ConsoleCall {
 
   let host: any ConsoleHost
   let target: RequestTarget?
+  /// What stands in the path after `/console/`, as it was sent.
+  private let name: String
   let method: String
   let body: [UInt8]
   let now: Instant
@@ -20,22 +22,42 @@ struct ConsoleCall {
   ) {
     (self.host, self.isRecording, self.now) = (host, isRecording, now)
     target = RequestTarget(request.head.target, prefix: Console.path)
+    name = RequestTarget.path(of: request.head.target).dropping(prefix: Console.path + "/") ?? ""
     method = request.head.method
     body = request.body
   }
 
+  /// The calls, each with its methods.
+  static let calls: [(name: String, methods: [String])] = [
+    ("events", ["GET"]), ("channels", ["GET"]), ("channel", ["GET"]), ("connections", ["GET"]),
+    ("faults", ["GET", "POST"]), ("disconnect", ["POST"]), ("terminate", ["POST"]),
+    ("trigger", ["POST"]), ("webhook", ["POST"]), ("sign", ["POST"]), ("check", ["POST"]),
+  ]
+
   func perform(_ answer: @escaping Answer) {
     do throws(HTTPAnswer) {
-      guard let target, let segments = target.segments, segments.count == 1 else {
+      guard let call = Self.calls.first(where: { $0.name.isSame(as: name) }) else {
         throw .failure(404, "the console has no such call")
       }
-      try perform(segments[0], answer)
+      guard call.methods.contains(method) else {
+        let refusal = HTTPAnswer.refusal(method, allow: call.methods.joined(separator: ", "))
+        throw refusal.asFailure
+      }
+      guard target != nil else {
+        throw .failure(400, "the query is not percent-encoded UTF-8")
+      }
+      try performKnown(answer)
     } catch {
       answer(error)
     }
   }
 
-  private func perform(_ name: String, _ answer: @escaping Answer) throws(HTTPAnswer) {
+  /// Performs a call that exists with this method.
+  private func performKnown(_ answer: @escaping Answer) throws(HTTPAnswer) {
+    if name.isSame(as: "events") {
+      throw .failure(
+        503, "\(ConsoleFeed.readerLimit) readers look on already, or the recording is gone")
+    }
     guard !isRecording else {
       throw .failure(409, "a past run is shown; nothing can be asked of it")
     }
@@ -51,16 +73,6 @@ struct ConsoleCall {
     case ("POST", "webhook"): try sendWebhook(answer)
     case ("POST", "sign"): answer(try signed())
     case ("POST", "check"): answer(try checked())
-    case (_, "events"):
-      throw method == "GET"
-        ? .failure(
-          503, "\(ConsoleFeed.readerLimit) readers look on already, or the recording is gone")
-        : .refusal(method, allow: "GET")
-    case (_, "channels"), (_, "channel"), (_, "connections"): throw .refusal(method, allow: "GET")
-    case (_, "faults"): throw .refusal(method, allow: "GET, POST")
-    case (_, "disconnect"), (_, "terminate"), (_, "trigger"), (_, "webhook"), (_, "sign"),
-      (_, "check"):
-      throw .refusal(method, allow: "POST")
     default: throw .failure(404, "the console has no such call")
     }
   }
@@ -69,7 +81,9 @@ struct ConsoleCall {
 
   /// The members of an order.
   func order() throws(HTTPAnswer) -> JSONValue {
-    let text = try HTTPAnswer.text(ofBody: body)
+    guard let text = String(validating: body, as: UTF8.self) else {
+      throw .failure(400, "the body is not UTF-8")
+    }
     guard let value = try? JSONParser.parse(text), case .object = value else {
       throw .failure(400, "the body is not a JSON object")
     }
@@ -98,6 +112,13 @@ extension HTTPAnswer {
   /// A failure of a call, as JSON.
   static func failure(_ status: Int, _ reason: String) -> HTTPAnswer {
     .json(["error": .string(reason)], status: status)
+  }
+
+  /// A refusal of one line of text as the failure of a call.
+  var asFailure: HTTPAnswer {
+    var failure = HTTPAnswer.json(["error": .string(body)], status: status, allow: allow)
+    failure.headers = headers
+    return failure
   }
 
   /// A call that was done.

@@ -8,10 +8,15 @@ package struct ConsoleOptions: Sendable, Equatable, CustomReflectable {
   package let version: String
   /// The file of a past run, which is shown in place of what happens now.
   package let recording: String?
+  /// Who may use the page.
+  package let reach: Reach
 
   /// - Parameter token: Letters, digits, `-`, `.`, `_` and `~` alone; made for one run.
-  package init(token: String, version: String, recording: String? = nil) {
+  package init(
+    token: String, version: String, recording: String? = nil, reach: Reach = .thisMachine
+  ) {
     (self.token, self.version, self.recording) = (token, version, recording)
+    self.reach = reach
   }
 
   /// Empty, so that `dump` shows no secret.

@@ -29,7 +29,7 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   case clientError(socketID: String, reason: String)
   /// An API call was answered.
   case request(method: String, path: String, status: Int, reason: String)
-  /// A request was refused because of its `Origin` or its `Host`.
+  /// A request was refused because of its `Origin` or its `Host`, or since it did not begin on this machine.
   ///
   /// Each of them is told once; with `isLast` no further ones are.
   case accessRefused(AccessRefusal, isLast: Bool)
@@ -130,20 +130,25 @@ package struct SentWebhook: Sendable, Equatable, CustomStringConvertible {
   package var description: String { "\(event) to \(url)" }
 }
 
-/// The refused `Origin` or `Host`, as it was written.
+/// Why a request was refused; an `Origin` or `Host` as it was written.
 package enum AccessRefusal: Sendable, Hashable, CustomStringConvertible {
   case origin(String)
   case host(String)
+  /// A request that did not begin on this machine, for a part of the server that is for this machine alone.
+  case remote(part: String, sign: String)
 
   package var description: String {
-    let (what, text) =
-      switch self {
-      case .origin(let origin): ("a page of", origin)
-      case .host(let host): ("a request for host", host)
-      }
-    // The beginning of a text of any length.
-    let isLong = text.utf8.count > 100
-    return
-      "\(what) '\(isLong ? String(decoding: text.utf8.prefix(100), as: UTF8.self) + "…" : text)'"
+    switch self {
+    case .origin(let origin): "a page of '\(Self.beginning(of: origin))'"
+    case .host(let host): "a request for host '\(Self.beginning(of: host))'"
+    case .remote(let part, let sign):
+      "a request for \(part) that is not from this machine (\(sign))"
+    }
+  }
+
+  /// The first 100 bytes of a text of any length.
+  private static func beginning(of text: String) -> String {
+    guard text.utf8.count > 100 else { return text }
+    return String(decoding: text.utf8.prefix(100), as: UTF8.self) + "…"
   }
 }

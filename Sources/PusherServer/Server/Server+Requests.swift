@@ -5,11 +5,13 @@ extension Server: ReceptionOwner {
   func answer(
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> ConnectionAnswer {
-    let refusal = accessRefusal(request.head)
-    let isUpgrade = ServerHandshake.isUpgrade(request.head)
-    if isUpgrade, refusal == nil { return upgrade(request.head, on: connection, at: now) }
-    if refusal == nil, let stream = console?.stream(for: request, on: connection, at: now) {
-      return .socket(stream)
+    let route = ServerRoute(request.head, options)
+    let refusal = refusal(of: request.head, for: route, from: connection.peer)
+    if refusal == nil {
+      if route == .socket { return upgrade(request.head, on: connection, at: now) }
+      if route == .console, let stream = console?.stream(for: request, on: connection, at: now) {
+        return .socket(stream)
+      }
     }
     var answered: HTTPAnswer?
     var isLate = false
@@ -21,9 +23,9 @@ extension Server: ReceptionOwner {
       }
       connection?.answerNow(answer, at: loop.now)
     }
-    if let refusal { take(refusal) } else { route(request, from: connection.peer, at: now, take) }
+    if let refusal { take(refusal.answer) } else { self.answer(request, for: route, at: now, take) }
     isLate = true
-    return answered.map { .answer($0, isLast: isUpgrade) } ?? .later
+    return answered.map { .answer($0, isLast: route == .socket) } ?? .later
   }
 
   private func report(_ head: HTTPRequestHead, _ status: Int, _ reason: String) {
@@ -33,32 +35,41 @@ extension Server: ReceptionOwner {
         method: head.method, path: String(head.target[..<end]), status: status, reason: reason))
   }
 
-  /// The refusal of a request with a foreign `Origin` or `Host`; `nil` for all others.
-  private func accessRefusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
-    guard let refusal = access.refusal(head) else { return nil }
+  /// Why a request is refused: its `Origin`, its `Host`, or that it comes from elsewhere; `nil` when it is allowed.
+  private func refusal(
+    of head: HTTPRequestHead, for route: ServerRoute, from peer: SocketAddress?
+  ) -> AccessRefusal? {
+    var refusal = access.refusal(head)
+    if refusal == nil, options.reach(of: route) == .thisMachine,
+      let sign = RemoteSign(head, peer: peer)
+    {
+      refusal = .remote(part: route.name, sign: sign.description)
+    }
+    guard let refusal else { return nil }
     if let isLast = share.refusals.withLock({ $0.note(refusal) }) {
       report(.accessRefused(refusal, isLast: isLast))
     }
-    return refusal.answer
+    return refusal
   }
 
   /// Answers a request that is not an upgrade.
-  private func route(
-    _ request: HTTPRequestReader.Request, from peer: SocketAddress?, at now: Instant,
+  private func answer(
+    _ request: HTTPRequestReader.Request, for route: ServerRoute, at now: Instant,
     _ answer: @escaping (HTTPAnswer) -> Void
   ) {
-    if console?.answer(request, at: now, answer) == true { return }
     let faults = context.faults
-    if request.head.target == FaultControl.path {
+    switch route {
+    case .console: if let console { return console.answer(request, at: now, answer) }
+    case .faults:
       let count = faults.faults.count
-      answer(FaultControl(script: faults, peer: peer).answer(request))
+      answer(FaultControl(script: faults).answer(request))
       // Those that were added may end connections now.
       if faults.faults.count > count { share.stageGreetings() }
       return
-    }
-    let endpoint = AuthEndpoint(applications, refusal: faults.endpointFailure)
-    if options.hasAuthEndpoints, let authorized = endpoint.answer(request) {
-      return answer(authorized)
+    case .authorization:
+      let endpoint = AuthEndpoint(applications, refusal: faults.endpointFailure)
+      if let authorized = endpoint.answer(request) { return answer(authorized) }
+    case .socket, .api: break
     }
     let seconds = SystemClock.wall().secondsSince1970
     APIRouter(applications).answer(request, seconds: seconds, at: now, answer)

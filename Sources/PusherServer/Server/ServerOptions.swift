@@ -23,8 +23,8 @@ package struct ServerOptions: Sendable, Equatable {
   package var webhooks = WebhookPolicy()
   /// The allowed origins and hosts.
   package var access = AccessPolicy()
-  /// Whether ``AuthEndpoint`` answers: the connected sockets may then subscribe to any channel.
-  package var hasAuthEndpoints = false
+  /// Who may use ``AuthEndpoint``: the connected sockets may then subscribe to any channel.
+  package var authEndpoints = Reach.nobody
   /// The staged faults at the start.
   package var faults: [StagedFault] = []
   #if Redis

@@ -130,6 +130,8 @@ extension AccessRefusal {
     switch self {
     case .origin: .refusal(403, "pages of this origin may not speak to this server")
     case .host: .refusal(403, "this server is not to be asked for by this host name")
+    case .remote(let part, let sign):
+      .refusal(403, "\(part): for programs on the server's own machine alone (\(sign))")
     }
   }
 }

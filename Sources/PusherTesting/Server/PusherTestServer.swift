@@ -86,7 +86,7 @@ public final class PusherTestServer: Sendable {
     options.limits = options.dialect.limits
     if let activityTimeout { options.limits.activityTimeout = activityTimeout }
     options.service = service
-    options.hasAuthEndpoints = true
+    options.authEndpoints = .thisMachine
     options.webhooks.delay = .zero
     options.certificateFile = certificateFile
     options.keyFile = keyFile

@@ -253,6 +253,14 @@ extension ServerLogEvent {
     case .accessRefused(.host(let text), _):
       guard let (host, _) = LocalHost.split(text) else { return "" }
       return "; --allow-host \(host) would allow it"
+    case .accessRefused(.remote(let part, _), _):
+      let flag: Flag? =
+        switch part {
+        case ServerRoute.authorization.name: .authEndpoints
+        case ServerRoute.console.name: .console
+        default: nil
+        }
+      return flag.map { "; \($0.spelling) would open it to everybody" } ?? ""
     default: return ""
     }
   }

@@ -12,12 +12,16 @@ struct ConsoleSettings: Equatable, Sendable {
 
   /// The page's options, with a token for this run; `nil` for no page.
   ///
+  /// Other machines, and requests through a proxy, get it only where somebody asked for it.
+  ///
   /// - Parameters:
   ///   - isUsual: Whether there is one where nobody said.
   ///   - token: Letters, digits, `-` and `_`.
   func options(isUsual: Bool, token: @autoclosure () -> String) -> ConsoleOptions? {
     guard isOn ?? (isUsual || recording != nil) else { return nil }
-    return ConsoleOptions(token: token(), version: Version.current, recording: recording)
+    return ConsoleOptions(
+      token: token(), version: Version.current, recording: recording,
+      reach: isOn == true ? .everybody : .thisMachine)
   }
 }
 

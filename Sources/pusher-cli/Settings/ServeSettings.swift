@@ -46,7 +46,7 @@ extension ServeSettings {
     server.webhooks.delay = typed.time(.webhookDelay)
     server.webhooks.trust = TLSEnvironment(reader.environment.variables)
     server.access = try Self.access(typed, isLocal: listen.isLoopback)
-    server.hasAuthEndpoints = typed.choice(.authEndpoints) ?? listen.isLoopback
+    server.authEndpoints = reader.authEndpoints(server.access.hosts)
     server.acceptsCompression = typed.isOn(.compression)
     monitor = try reader.monitoring(handed)
     threads = typed.number(.threads)
@@ -131,6 +131,27 @@ extension ServeSettings {
 }
 
 extension SettingsReader {
+  /// Who may use the authorisation endpoints: without the option, programs of this machine where no other can connect.
+  ///
+  /// Warns where a proxy or a tunnel is likely.
+  fileprivate mutating func authEndpoints(_ hosts: HostPolicy) -> Reach {
+    let names = hosts.allowed.filter { !$0.isLocal }.map(\.description).sorted()
+    switch typed.choice(.authEndpoints) {
+    case true where hosts.isPublic || !names.isEmpty:
+      warn(
+        "--auth-endpoints: everybody who reaches this server, also through a proxy, gets a signature "
+          + "for every channel")
+    case nil where !hosts.isPublic && !names.isEmpty:
+      warn(
+        "--allow-host \(names.joined(separator: ", ")): the authorisation endpoints, /faults and the "
+          + "console are closed to requests for this name and through proxies; --auth-endpoints opens "
+          + "the endpoints to everybody, --no-auth-endpoints removes them")
+    default: break
+    }
+    let usual = hosts.isPublic ? Reach.nobody : .thisMachine
+    return typed.choice(.authEndpoints).map { $0 ? .everybody : .nobody } ?? usual
+  }
+
   /// The app that options and environment name, and what of it nobody gave.
   ///
   /// - Throws: ``UsageError`` also for an address that others can reach, when the secret is the one that everybody knows.

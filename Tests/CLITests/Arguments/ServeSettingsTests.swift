@@ -1,4 +1,5 @@
 import PusherCore
+import PusherServer
 import Testing
 
 @testable import pusher_cli
@@ -11,7 +12,7 @@ import Testing
     #expect(identity(settings) == ["1", "local", "local"])
     #expect(settings.defaulted == ["app id '1'", "key 'local'", "secret 'local'"])
     #expect(settings.server.applications[0].allowsClientEvents)
-    #expect(settings.server.hasAuthEndpoints)
+    #expect(settings.server.authEndpoints == .thisMachine)
     #expect(settings.warnings == [])
   }
 
@@ -57,10 +58,10 @@ import Testing
     #expect(message.contains("give --secret-file, or PUSHER_APP_KEY"))
     let own = ["PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "mine"]
     let settings = try serve("--listen " + address, own)
-    #expect(!settings.server.hasAuthEndpoints && settings.warnings == [])
-    #expect(
-      try serve("--auth-endpoints --listen " + address, own)
-        .server.hasAuthEndpoints)
+    #expect(settings.server.authEndpoints == .nobody && settings.warnings == [])
+    let open = try serve("--auth-endpoints --listen " + address, own)
+    #expect(open.server.authEndpoints == .everybody)
+    #expect(open.warnings == [Caution(Self.openEndpoints)])
   }
 
   @Test func `clients may compress unless told otherwise`() throws {
@@ -69,7 +70,40 @@ import Testing
   }
 
   @Test func `the endpoints can be switched off on this machine`() throws {
-    #expect(try !serve("--no-auth-endpoints").server.hasAuthEndpoints)
+    #expect(try serve("--no-auth-endpoints").server.authEndpoints == .nobody)
+  }
+
+  private static let openEndpoints =
+    "--auth-endpoints: everybody who reaches this server, also through a proxy, gets a signature "
+    + "for every channel"
+
+  @Test func `a name that a proxy needs warns of what is closed or open through it`()
+    throws
+  {
+    let closed = try serve("--allow-host ws.example.com")
+    #expect(closed.server.authEndpoints == .thisMachine)
+    #expect(
+      closed.warnings == [
+        Caution(
+          "--allow-host ws.example.com: the authorisation endpoints, /faults and the console are "
+            + "closed to requests for this name and through proxies; --auth-endpoints opens the "
+            + "endpoints to everybody, --no-auth-endpoints removes them")
+      ])
+    let open = try serve("--allow-host ws.example.com --auth-endpoints")
+    #expect(open.warnings == [Caution(Self.openEndpoints)])
+    #expect(try serve("--allow-host ws.example.com --no-auth-endpoints").warnings == [])
+    #expect(try serve("--allow-host shop.test").warnings == [])
+    #expect(try serve("--auth-endpoints").warnings == [])
+  }
+
+  @Test func `the console is for this machine unless it is asked for`() throws {
+    func reach(_ arguments: String) throws -> Reach? {
+      try serve(arguments).console.options(isUsual: true, token: "t")?.reach
+    }
+    #expect(try reach("") == .thisMachine)
+    #expect(try reach("--open-recording f") == .thisMachine)
+    #expect(try reach("--console") == .everybody)
+    #expect(try reach("--no-console") == nil)
   }
 
   @Test func `origins and hosts are allowed by name`() throws {

@@ -54,9 +54,33 @@ struct ServeAccessTests {
       try status(
         open, "/pusher/auth", preflight[0], preflight[1], preflight[2], preflight[3], "-H", evil)
         == "204")
-    #expect(try status(open, "/faults", "-H", "Host: dev.example:6001") == "200")
-    #expect(try status(open, "/faults", "-H", "Host: a.dev.example") == "403")
+    #expect(try status(open, "/nothing", "-H", "Host: dev.example:6001") == "404")
+    #expect(try status(open, "/nothing", "-H", "Host: a.dev.example") == "403")
     #expect(try !open.stop().errorText.contains("--allow-origin"))
+  }
+
+  @Test func `what is for this machine is closed to other names and to proxies, and told`()
+    throws
+  {
+    let server = try LocalServer(options: ["--allow-host", "ws.example.com", "--console"])
+    let program = try server.subscribe(["news"], "-L", joins: false)
+    let greeting = try JSONParser.parse(try #require(try program.lines(2).first))
+    let socketID = try #require(greeting["data"]?["socket_id"]?.text)
+    let form = "socket_id=\(socketID)&channel_name=private-a"
+    for field in ["Host: ws.example.com", "X-Forwarded-For: 192.0.2.1", "Via: 1.1 proxy"] {
+      #expect(try status(server, "/pusher/auth", "--data", form, "-H", field) == "403", "\(field)")
+      #expect(try status(server, "/faults", "--data", "drop", "-H", field) == "403", "\(field)")
+    }
+    #expect(try status(server, "/pusher/auth", "--data", form) == "200")
+    #expect(try status(server, "/faults") == "200")
+    let errors = try server.stop().errorText
+    #expect(errors.contains("warning: --allow-host ws.example.com: the authorisation endpoints, "))
+    #expect(
+      errors.contains(
+        "warning: refused a request for the authorisation endpoints that is not from this machine "
+          + "(its Host is not local); --auth-endpoints would open it to everybody"))
+    #expect(
+      errors.contains("a request for /faults that is not from this machine (it has Via)\n"))
   }
 
   @Test func `a page that makes up origins fills no log, and writes nothing into a terminal`()
@@ -87,11 +111,13 @@ struct ServeAccessTests {
       environment: ["PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "mine"])
     try program.errorLine(containing: "listening on")
     let port = try String(contentsOfFile: file, encoding: .utf8).dropLast()
-    for (field, status) in [("Host: pusher.internal", "200"), ("Origin: https://a.example", "403")]
-    {
+    for (field, path, status) in [
+      ("Host: pusher.internal", "nothing", "404"), ("Origin: https://a.example", "nothing", "403"),
+      ("Accept: */*", "faults", "200"), ("Host: pusher.internal", "faults", "403"),
+    ] {
       let result = try PusherCLI.tool([
         "curl", "--silent", "--output", "/dev/null", "--write-out", "%{http_code}", "-H", field,
-        "http://127.0.0.1:\(port)/faults",
+        "http://127.0.0.1:\(port)/\(path)",
       ])
       #expect(result.outputText == status)
     }

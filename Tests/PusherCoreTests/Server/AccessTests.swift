@@ -37,7 +37,7 @@ struct AccessTests {
     _ headers: String, _ change: @escaping (inout ServerOptions) -> Void = { _ in }
   ) throws -> [(door: String, answer: String)] {
     let server = try ServerHarness {
-      $0.hasAuthEndpoints = true
+      $0.authEndpoints = .thisMachine
       change(&$0)
     }
     return doors.map { door in

@@ -145,7 +145,7 @@ struct AuthEndpointTests {
 
   @Test func `a server answers there only when told to`() throws {
     for isOn in [true, false] {
-      let test = try ServerHarness { $0.hasAuthEndpoints = isOn }
+      let test = try ServerHarness { $0.authEndpoints = isOn ? .thisMachine : .nobody }
       let socket = try test.socket()
       #expect(test.run { socket.isEstablished })
       let body = "socket_id=\(socket.socketID)&channel_name=private-a"

@@ -9,7 +9,8 @@ extension Flag {
       Serve a page at `/console` that shows events, connections, channels and members as they come and go, sends events,
       stages faults, and says what is wrong with an authorisation. The address that is printed at the start has a token of
       this run in it: without it nobody can see or do anything. It is the default on a terminal where no other machine can
-      connect; `--no-console` serves none. docs/console.md describes the calls of the page, which programs may use too.
+      connect, and then for requests that begin on this machine alone; with --console, also for those that come through a
+      proxy or from another machine. `--no-console` serves none. docs/console.md describes the calls of the page, which programs may use too.
       """)
 
   static let record = Flag(
@@ -24,6 +25,7 @@ extension Flag {
     "open-recording", .text("FILE"), of: [.serve], in: .serve,
     summary: "show the run of FILE on the console",
     manual: """
-      Show the run that --record has written to FILE on the page of --console, in place of what happens now.
+      Show the run that --record has written to FILE on the page of --console, in place of what happens now. FILE must be a
+      regular file.
       """)
 }

@@ -170,7 +170,9 @@ extension Flag {
       Answer POST requests to `/pusher/auth` and `/pusher/user-auth`, and at Laravel's `/broadcasting/auth` and
       `/broadcasting/user-auth`, as an application does, or with `--no-auth-endpoints` do not. Only a socket that is
       connected here is signed for, and only for its own app. It may subscribe to every channel as any user, so this
-      is the default only where no other machine can connect. A request is a form or JSON; its fields are `socket_id`,
+      is the default only where no other machine can connect, and then only for requests that begin on this machine: not
+      for those that a proxy brought, as their fields show, or whose Host is not local. With --auth-endpoints everybody
+      who reaches the server may ask. A request is a form or JSON; its fields are `socket_id`,
       `channel_name`, for members and users `user_id`, `user_info` and `watchlist`, and `app_key`, which must be that
       of the socket's app. Without a `user_id` the socket's id is the user's.
       """)
@@ -193,7 +195,8 @@ extension Flag {
       Allow requests for HOST, a name or an address without a port, beside the local ones that --allow-origin lists.
       It is for names of yours that lead to this machine, such as that of a tunnel. Names that are not allowed get
       403, since a page can make its own name lead here. A server that listens where other machines can connect takes
-      every name. May be repeated.
+      every name. The endpoints of --auth-endpoints, `/faults` and the page of --console stay closed to requests for HOST and to
+      those that a proxy brought, unless these options are given. May be repeated.
       """)
 
   static let maxConnections = Flag(
@@ -209,7 +212,7 @@ extension Flag {
     "max-queued", .size((1 << 20)...(1 << 40)), of: [.serve], in: .serve, default: "256M",
     summary: "hold SIZE for all slow clients together",
     manual: """
-      Hold at most SIZE bytes for all clients together that do not read, {default} unless given. Above that the
+      Hold at most SIZE bytes of memory for all clients together that do not read, {default} unless given. Above that the
       clients with the longest queues are dropped; the first time a warning says so. One client may have 1 MiB
       waiting, and is closed with 4100 for more.
       """)

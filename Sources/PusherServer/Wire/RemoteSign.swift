@@ -1,0 +1,72 @@
+package import PusherCore
+
+/// Shows that a request did not begin on this machine.
+///
+/// The peer's address alone does not tell: a proxy on this machine connects from 127.0.0.1 for every client that it serves. A proxy
+/// that adds no field and replaces `Host` by a local name cannot be recognised; docs/cluster.md says how to set it up.
+package enum RemoteSign: Sendable, Hashable, CustomStringConvertible {
+  /// The connection comes from another machine.
+  case address
+  /// The request names no host, or a host that is not local.
+  case host
+  /// The field of a proxy, in its usual spelling.
+  case field(String)
+
+  /// The fields that proxies add: RFC 7239, RFC 9110 section 7.6.3, RFC 8586, and the names that products use.
+  package static let fields = [
+    "Forwarded", "Via", "CDN-Loop", "X-Real-IP", "X-Client-IP", "X-Cluster-Client-IP",
+    "X-Original-Forwarded-For", "X-Original-Host", "X-Original-URL", "X-ProxyUser-IP",
+    "X-Envoy-External-Address", "X-Amzn-Trace-Id", "X-Azure-ClientIP", "X-Azure-SocketIP",
+    "True-Client-IP", "CF-Connecting-IP", "CF-Ray", "Fastly-Client-IP", "Fly-Client-IP",
+    "Proxy-Client-IP", "WL-Proxy-Client-IP", "Front-End-Https",
+  ]
+  /// The beginning of `X-Forwarded-For`, `-Host`, `-Proto` and all others of this family, in lower case.
+  package static let family = "x-forwarded"
+
+  /// The first sign of a request; `nil` for a request that began on this machine.
+  package init?(_ head: HTTPRequestHead, peer: SocketAddress?) {
+    guard let peer, LocalHost.split(peer.description)?.host.isLocal == true else {
+      self = .address
+      return
+    }
+    let named = RequestTarget.authority(of: head.target).map { [$0] } ?? []
+    let hosts = named + head.headers.all("Host")
+    guard !hosts.isEmpty, hosts.allSatisfy({ LocalHost.split($0)?.host.isLocal == true }) else {
+      self = .host
+      return
+    }
+    for field in head.headers.fields {
+      if let name = Self.proxyField(field.name) {
+        self = .field(name)
+        return
+      }
+    }
+    return nil
+  }
+
+  /// The usual spelling of a proxy's field; `nil` for every other field.
+  private static func proxyField(_ name: String) -> String? {
+    let lower = name.lowercased()
+    // One name for the whole family: a client may make up names without end, and each sign is logged once.
+    if lower.begins(with: family) { return "X-Forwarded-*" }
+    return fields.first { $0.lowercased().isSame(as: lower) }
+  }
+
+  package var description: String {
+    switch self {
+    case .address: "the connection comes from another machine"
+    case .host: "its Host is not local"
+    case .field(let name): "it has \(name)"
+    }
+  }
+}
+
+/// Who may use a part of the server.
+package enum Reach: Sendable, Equatable {
+  /// The part does not exist.
+  case nobody
+  /// Requests that began on this machine, by ``RemoteSign``.
+  case thisMachine
+  /// Everybody who reaches the server, also through a proxy.
+  case everybody
+}
