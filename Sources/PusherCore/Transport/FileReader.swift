@@ -6,16 +6,42 @@
   internal import Darwin
 #endif
 
-/// A file that is read from its beginning, piece by piece.
+/// A regular file that is read from its beginning, piece by piece.
 ///
-/// A file of this machine is there at once, so that reading waits for nothing; it is not for pipes and terminals.
+/// Pipes, devices and folders are refused, so that no read waits for a writer and each file has an end. A read may still
+/// wait for a slow disk, so the event loop leaves it to another thread.
 package final class FileReader {
   private let descriptor: Int32
 
-  /// - Throws: ``SystemError`` when the file cannot be opened.
-  package init(_ path: String) throws(SystemError) {
-    descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .last }
+  /// Why a file cannot be read.
+  package enum Fault: Error, Equatable, CustomStringConvertible {
+    case system(SystemError)
+    case notRegular
+
+    package var description: String {
+      switch self {
+      case .system(let error): error.description
+      case .notRegular: "it is not a regular file"
+      }
+    }
+  }
+
+  /// Opens a file without waiting.
+  package init(_ path: String) throws(Fault) {
+    // Without O_NONBLOCK, opening a pipe waits for its writer.
+    let opened = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard opened >= 0 else { throw .system(.last) }
+    if let fault = Self.fault(of: opened) {
+      Syscalls.closeDescriptor(opened)
+      throw fault
+    }
+    descriptor = opened
+  }
+
+  private static func fault(of descriptor: Int32) -> Fault? {
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { return .system(.last) }
+    return status.st_mode & S_IFMT == S_IFREG ? nil : .notRegular
   }
 
   deinit {

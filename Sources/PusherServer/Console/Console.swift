@@ -45,7 +45,7 @@ final class Console {
     guard let recording = options.recording else {
       return LiveSource(host.feed, wakeUp: host.loop.wakeUp)
     }
-    return try? RecordedRun(recording)
+    return RecordedRun(recording, host.feed, wakeUp: host.loop.wakeUp)
   }
 
   /// Sends to the streams what has come.

@@ -23,8 +23,12 @@ package final class ConsoleFeed: Sendable {
 
   private struct FeedRecord {
     var readers: [Int: Reader] = [:]
+    /// Number of readers of a recording, who take nothing from here.
+    var otherReaders = 0
     var nextReader = 0
     var lastEntry = 0
+
+    var hasRoom: Bool { readers.count + otherReaders < ConsoleFeed.readerLimit }
   }
 
   /// Readers at a time.
@@ -48,7 +52,7 @@ package final class ConsoleFeed: Sendable {
   ///   - limit: How many bytes may wait.
   package func open(_ wakeUp: WakeUp, limit: Int = queueLimit) -> Int? {
     state.withLock { state in
-      guard state.readers.count < Self.readerLimit else { return nil }
+      guard state.hasRoom else { return nil }
       state.nextReader += 1
       state.readers[state.nextReader] = Reader(wakeUp: wakeUp, limit: limit)
       watch.watchers = state.readers.count
@@ -61,6 +65,19 @@ package final class ConsoleFeed: Sendable {
       state.readers[reader] = nil
       watch.watchers = state.readers.count
     }
+  }
+
+  /// Counts one who reads a recording in place of the feed; false when too many look on.
+  func openRecording() -> Bool {
+    state.withLock { state in
+      guard state.hasRoom else { return false }
+      state.otherReaders += 1
+      return true
+    }
+  }
+
+  func closeRecording() {
+    state.withLock { $0.otherReaders -= 1 }
   }
 
   /// What waits for a reader, oldest first.

@@ -1,86 +1,72 @@
 internal import PusherCore
 
-/// The file of a past run, as `--record` has written it: a JSON object of an entry on each line.
+/// The file of a past run, as `--record` has written it.
 ///
-/// It is read as far as it is taken, so that a file of any size will do.
+/// A thread reads a portion when the one before is sent, so that a file of any size will do, and no disk holds the server up.
 final class RecordedRun: ConsoleSource {
-  private var file: FileReader?
-  private let rest = ByteBuffer()
-  private var lineNumber = 0
+  private let feed: ConsoleFeed
+  private let wakeUp: WakeUp
+  private let reader: Locked<RecordingReader>
+  /// What the thread has read, until it is taken.
+  private let answer = Locked<RecordingReader.Portion?>(nil)
+  private var portion = RecordingReader.Portion()
+  private var next = 0
+  private var isReading = false
   private var isOver = false
+  private var isClosed = false
 
-  /// How much is read at a time.
-  private static let portion = 64 << 10
-  /// The longest line; a longer one is told as one that cannot be shown.
-  private static let lineLimit = 4 << 20
-
-  /// - Throws: ``SystemError`` when the file cannot be opened.
-  init(_ path: String) throws(SystemError) {
-    file = try FileReader(path)
+  /// `nil` when the file cannot be opened, or too many look on; the console counts it among the readers of `feed`.
+  init?(_ path: String, _ feed: ConsoleFeed, wakeUp: WakeUp) {
+    guard let file = try? FileReader(path), feed.openRecording() else { return nil }
+    (self.feed, self.wakeUp) = (feed, wakeUp)
+    reader = Locked(RecordingReader(file))
   }
 
-  var hasMore: Bool { !isOver }
+  var hasMore: Bool { next < portion.lines.count }
 
   func fill(_ output: ByteBuffer, upTo limit: Int) -> Bool {
     while output.count < limit, !isOver {
-      guard let line = nextLine() else {
-        isOver = true
-        EventStreamWriter.write(event: "end", data: "{}", to: output)
-        break
+      if next == portion.lines.count {
+        if portion.isLast {
+          isOver = true
+          EventStreamWriter.write(event: "end", data: "{}", to: output)
+          break
+        }
+        guard takePortion() else { return readOn() }
+        continue
       }
-      lineNumber += 1
-      if !line.isEmpty { output.write(entry(line)) }
+      output.write(portion.lines[next])
+      next += 1
     }
     // The page keeps what it has, and comes for it again if the answer ends.
     return true
   }
 
-  func close() { file = nil }
-
-  private func entry(_ line: [UInt8]) -> ConsoleFeed.Line {
-    let text = String(decoding: line, as: UTF8.self)
-    if let value = try? JSONParser.parse(text), value["kind"]?.text != nil {
-      return .entry(lineNumber, JSONWriter.text(value))
+  /// Takes what the thread has read; false while it reads.
+  private func takePortion() -> Bool {
+    let taken = answer.withLock { answer in
+      defer { answer = nil }
+      return answer
     }
-    let fault: JSONValue = [
-      "n": .integer(lineNumber), "kind": "error",
-      "reason": .string("line \(lineNumber) of the recording is not an entry"),
-    ]
-    return .entry(lineNumber, JSONWriter.text(fault))
+    guard let taken else { return false }
+    (portion, next, isReading) = (taken, 0, false)
+    return true
   }
 
-  /// The next line without its end; `nil` at the end of the file.
-  private func nextLine() -> [UInt8]? {
-    var searched = 0
-    while true {
-      let view = rest.view
-      for index in searched..<view.count where view[index] == 0x0A {
-        let line = view[0..<index].array
-        rest.consume(index + 1)
-        return line
-      }
-      searched = view.count
-      if searched > Self.lineLimit { return tooLongLine() }
-      guard let file, file.read(into: rest, atMost: Self.portion) else {
-        guard !rest.isEmpty else { return nil }
-        let line = rest.view.array
-        rest.removeAll()
-        return line
-      }
+  /// Has a thread read the next portion; false when there can be none.
+  private func readOn() -> Bool {
+    guard !isReading else { return true }
+    isReading = DetachedThread.start(name: "pusher-record") { [reader, answer, wakeUp] in
+      let portion = reader.withLock { $0.next() }
+      answer.withLock { $0 = portion }
+      wakeUp.signal()
     }
+    return isReading
   }
 
-  /// Drops a line that is too long; the text in its place is not an entry.
-  private func tooLongLine() -> [UInt8] {
-    rest.removeAll()
-    while let file, file.read(into: rest, atMost: Self.portion) {
-      let view = rest.view
-      for index in 0..<view.count where view[index] == 0x0A {
-        rest.consume(index + 1)
-        return [0x3F]
-      }
-      rest.removeAll()
-    }
-    return [0x3F]
+  func close() {
+    guard !isClosed else { return }
+    (isClosed, isOver) = (true, true)
+    feed.closeRecording()
   }
 }

@@ -23,7 +23,7 @@ enum ServeCommand {
     return diagnostics.outcome { [settings] in
       let loop = try EventLoop()
       if let file = settings.console.recording {
-        do throws(SystemError) {
+        do throws(FileReader.Fault) {
           _ = try FileReader(file)
         } catch {
           throw UsageError("--open-recording: cannot read '\(file)': \(error)")

@@ -170,6 +170,21 @@ struct ServeConsoleTests {
     _ = try stream.outputLine(containing: #""end""#)
   }
 
+  @Test func `a recording of nothing but zeros is no reason to stay when a signal comes`() throws {
+    let file = TemporaryFolder.shared.file("zeros")
+    #expect(FileManager.default.createFile(atPath: file, contents: nil))
+    try #require(FileHandle(forWritingAtPath: file)).truncate(atOffset: 8 << 30)
+    let server = try LocalServer(options: ["--open-recording", file])
+    let token = try address(server).token
+    let stream = try PusherCLI.start([
+      "sse", "http://127.0.0.1:\(server.port)/console/events?token=\(token)",
+    ])
+    _ = try stream.outputLine(containing: #""hello""#)
+    #expect(try curl(server, "nothing?token=\(token)").contains("no such call"))
+    let result = try server.stop()
+    #expect(result.ending == .signalled(SIGTERM))
+  }
+
   @Test func `files that cannot be written or read end the run at once`() throws {
     let folder = TemporaryFolder.shared.file("nowhere")
     for (option, words) in [
@@ -180,6 +195,18 @@ struct ServeConsoleTests {
       ).result()
       #expect(result.ending == .exited(2))
       #expect(result.errorText.contains("\(option): \(words)"))
+    }
+    let pipe = TemporaryFolder.shared.file("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    for (path, reason) in [
+      (pipe, "it is not a regular file"), ("/dev/zero", "it is not a regular file"),
+      ("/tmp", "it is not a regular file"),
+    ] {
+      let result = try PusherCLI.start(
+        ["serve", "--listen", "127.0.0.1:0", "--open-recording", path], environment: [:]
+      ).result()
+      #expect(result.ending == .exited(2))
+      #expect(result.errorText.contains("--open-recording: cannot read '\(path)': \(reason)"))
     }
     let both = try PusherCLI.start(
       ["serve", "--open-recording", "x", "--no-console"], environment: [:]

@@ -78,6 +78,9 @@ struct ConsoleCallTests {
     ("channels?app=3&limit=201", 400), ("channels?app=3&offset=-1", 400),
     ("channels?app=3&offset=99999999999999999999", 400), ("channel?app=3", 400),
     ("connections?app=", 404), ("nothing", 404), ("channels/more?app=3", 404),
+    ("events/", 404), ("/events", 404), ("faults/", 404), ("", 404), ("%65vents", 404),
+    ("channels?app=3&filter=%FF", 400), ("channels?app=3&filter=%C3", 400), ("faults?x=%", 400),
+    ("channels?app=3&filter=%zz", 400),
   ])
   func `a question that cannot be answered says why`(target: String, status: Int) throws {
     let answer = try console.get(target)
@@ -88,6 +91,13 @@ struct ConsoleCallTests {
 
   @Test func `a wrong method is refused with the right one`() throws {
     #expect(try console.get("trigger").status == 405)
+    for name in ["trigger", "events", "faults", "channels"] {
+      let answer = try console.ask(
+        "PUT", "/console/\(name)", headers: ["Authorization: Bearer \(ConsoleHarness.token)"])
+      #expect(answer.status == 405)
+      #expect(answer.error == "PUT is not allowed here", "\(name)")
+      #expect(answer.head.contains("\r\nallow: "))
+    }
     #expect(try console.post("channels", [:]).status == 405)
     #expect(
       try console.ask(
@@ -99,6 +109,18 @@ struct ConsoleCallTests {
   }
 
   // MARK: Orders
+
+  @Test(arguments: ["trigger", "faults", "sign", "check", "disconnect", "terminate", "webhook"])
+  func `a body that is not UTF-8 is refused as every other failure`(name: String) throws {
+    let client = console.test.raw()
+    let head =
+      "POST /console/\(name) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+      + "Authorization: Bearer \(ConsoleHarness.token)\r\nContent-Length: 4\r\n\r\n"
+    client.send(Array(head.utf8) + [0x7B, 0xC3, 0x28, 0x7D])
+    #expect(console.test.run { client.hasEnded })
+    #expect(client.text.begins(with: "HTTP/1.1 400 "))
+    #expect(client.text.ends(with: #"{"error":"the body is not UTF-8"}"#), "\(client.text)")
+  }
 
   @Test func `an event is sent to all but one`() throws {
     let socket = try console.subscriber("private-a")

@@ -38,6 +38,82 @@ struct RecordedRunTests {
     #expect(console.entries(client, "user").count == 1)
   }
 
+  @Test func `a line over 4 MiB is told as no entry, wherever its end is`() throws {
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let entry = #"{"kind":"user"}"#
+    for length in [(4 << 20) - 40, 4 << 20, (4 << 20) + (64 << 10), 5 << 20] {
+      let long = #"{"kind":"event","data":""# + String(repeating: "x", count: length) + #""}"#
+      let console = try console("\(entry)\n\(long)\n\(entry)\n\(long)")
+      let client = try console.stream()
+      #expect(console.test.run { client.text.holds("event: end") })
+      #expect(console.entries(client, "user").count == 2)
+      let told = console.entries(client, "event").count + console.entries(client, "error").count
+      #expect(told == 2, "\(length)")
+      if length == 5 << 20 {
+        #expect(
+          console.entries(client, "error").map { $0["n"] } == [.integer(2), .integer(4)])
+      }
+    }
+  }
+
+  // MARK: Files that are no recordings
+
+  /// Whether the server answers another request while a stream is open.
+  private func answersOthers(_ console: ConsoleHarness) throws -> Bool {
+    let client = try console.stream()
+    let answer = try console.ask("GET", "/nothing")
+    client.close()
+    return answer.status == 404
+  }
+
+  @Test func `a sparse file of 8 GiB holds nothing up, and the end of the server ends its stream`()
+    throws
+  {
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let console = try console("")
+    let file = try FileHandle(forWritingTo: URL(filePath: path))
+    try file.truncate(atOffset: 8 << 30)
+    #expect(try answersOthers(console))
+    let client = try console.stream()
+    console.test.server.stop()
+    #expect(console.test.run { client.hasEnded })
+  }
+
+  @Test func `blank lines without end hold nothing up`() throws {
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let console = try console(String(repeating: "\n", count: 32 << 20))
+    #expect(try answersOthers(console))
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a pipe, a device and a folder are not opened`() throws {
+    let pipe = path + ".fifo"
+    #expect(mkfifo(pipe, 0o600) == 0)
+    defer { unlink(pipe) }
+    for path in [pipe, "/dev/zero", "/tmp", path + ".missing"] {
+      let console = try ConsoleHarness(recording: path)
+      let answer = try console.get("events")
+      #expect(answer.status == 503, "\(path)")
+      #expect(answer.error?.contains("the recording is gone") == true)
+    }
+  }
+
+  @Test func `a recording has sixteen readers, and one more is refused until one leaves`() throws {
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let console = try console("{\"kind\":\"event\"}\n")
+    let clients = try (0..<ConsoleFeed.readerLimit).map { _ in try console.stream() }
+    #expect(try console.get("events").status == 503)
+    #expect(!console.test.server.feed.isOpen, "nothing is noted for them")
+    clients[0].close()
+    #expect(
+      console.test.run {
+        let reader = console.test.server.feed.open(console.test.harness.loop.wakeUp)
+        reader.map { console.test.server.feed.close($0) }
+        return reader != nil
+      })
+    _ = try console.stream()
+  }
+
   @Test func `nothing can be asked of it`() throws {
     defer { try? FileManager.default.removeItem(atPath: path) }
     let console = try console("")

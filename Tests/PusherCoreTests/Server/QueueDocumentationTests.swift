@@ -114,6 +114,8 @@ struct QueueDocumentationTests {
       "MonitoringEndpoint.connectionLimit": MonitoringEndpoint.connectionLimit,
       "ConsoleFeed.queueLimit": ConsoleFeed.queueLimit,
       "ConsoleFeed.readerLimit": ConsoleFeed.readerLimit,
+      "RecordingReader.lineLimit": RecordingReader.lineLimit,
+      "RecordingReader.linesSize": RecordingReader.linesSize,
       "WebhookReceiver.bodyLimit": WebhookReceiver.bodyLimit,
       "HTTPHeadLimits.bytes": heads.bytes, "HTTPHeadLimits.headers": heads.headers,
       "WebSocketLimits.message": sockets.message,
