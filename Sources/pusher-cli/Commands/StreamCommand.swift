@@ -34,7 +34,8 @@ final class StreamRun {
       diagnostics: diagnostics)
     printer = StreamPrinter(
       settings: settings.printing, until: settings.until, output: run.output.buffer,
-      isTerminal: descriptor.isTerminal, receiver: run.handler, columns: { descriptor.columns },
+      isTerminal: descriptor.isTerminal, receiver: run.handler, record: run.record?.buffer,
+      columns: { descriptor.columns },
       wallTime: SystemClock.wall)
     let file = try settings.stateFile.map {
       try StateFile($0, url: settings.url, warn: diagnostics.warning)

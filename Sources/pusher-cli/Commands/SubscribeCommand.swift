@@ -48,7 +48,8 @@ final class SubscribeRun {
       diagnostics: diagnostics)
     printer = EventPrinter(
       settings: settings.printing, service: service, output: run.output.buffer,
-      isTerminal: descriptor.isTerminal, receiver: run.handler, columns: { descriptor.columns },
+      isTerminal: descriptor.isTerminal, receiver: run.handler, record: run.record?.buffer,
+      columns: { descriptor.columns },
       wallTime: SystemClock.wall)
     feed = try ChannelsFeed(
       loop: loop, destination: settings.destination(service: service),
@@ -169,7 +170,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
   func feed(reports event: SessionEvent, at now: Instant) {
     guard !run.isEnding else { return }
     channels.report(event)
-    if printer.isDone { return run.end(.status(.success, reason: "count")) }
+    if printer.isDone { return run.finishEvent() }
     switch event {
     case .connected:
       run.monitor?.noteGreeting()

@@ -5,6 +5,8 @@ final class EventPrinter: Printer {
   private let writer: EventLineWriter
   private lazy var handedWriter = EventLineWriter(
     output: handedLine, service: service, style: .handed(settings))
+  /// Writes every event, printed or not, for `--record`.
+  private let recorder: EventLineWriter?
   /// Prints from the line what `--format` asks for.
   private let plainTemplate: LineTemplate?
   private let service: PusherService
@@ -15,7 +17,7 @@ final class EventPrinter: Printer {
 
   init(
     settings: PrintSettings, service: PusherService, output: ByteBuffer, isTerminal: Bool,
-    receiver: (any EventReceiver)? = nil, columns: @escaping () -> Int? = { nil },
+    receiver: (any EventReceiver)? = nil, record: ByteBuffer? = nil, columns: @escaping () -> Int? = { nil },
     wallTime: @escaping () -> WallTime
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)
@@ -26,11 +28,13 @@ final class EventPrinter: Printer {
       settings.output == .pretty && template == nil
       ? !settings.keepsRawData
       : writer.hasFastWay && (template.map { $0.plain != nil } ?? (settings.output == .json))
-    usesFastWay = hasFastWay && receiver == nil && !settings.printsSummary
+    usesFastWay =
+      hasFastWay && receiver == nil && record == nil && !settings.printsSummary
+    recorder = record.map { EventLineWriter(output: $0, service: service, style: .handed(settings)) }
     (self.service, self.settings) = (service, settings)
     super.init(
       settings: settings, style: style, template: template, output: output, receiver: receiver,
-      columns: columns, wallTime: wallTime)
+      record: record, columns: columns, wallTime: wallTime)
   }
 
   /// Switches the fast path off, for runs that show every message anyway.
@@ -51,6 +55,11 @@ final class EventPrinter: Printer {
   /// Prints any message; with `name` under that event name, and never under one of our own.
   func print(_ envelope: Envelope, named given: String? = nil) {
     let name = given ?? ForeignEventName.marked(token: envelope.eventToken)
+    noteEnd(name ?? envelope.eventName)
+    if let recorder {
+      stampRecord(recorder.setReceivedAt)
+      recorder.write(envelope, named: name)
+    }
     guard filter?.passes(name ?? envelope.eventName) ?? true else {
       rejected &+= 1
       return
@@ -73,9 +82,11 @@ final class EventPrinter: Printer {
   func print(repaired event: Envelope) {
     writer.marksRepaired = true
     handedWriter.marksRepaired = true
+    recorder?.marksRepaired = true
     print(event)
     writer.marksRepaired = false
     handedWriter.marksRepaired = false
+    recorder?.marksRepaired = false
   }
 
   private func printCounted(_ envelope: Envelope, named name: String?) {
@@ -104,6 +115,11 @@ final class EventPrinter: Printer {
   ///
   /// - Parameter members: How many are in the channel now, where that is known.
   func print(event: String, channel: String?, data: JSONValue, members: Int? = nil) {
+    noteEnd(event)
+    if let recorder {
+      stampRecord(recorder.setReceivedAt)
+      recorder.write(event: event, channel: channel, data: data)
+    }
     guard filter?.passes(event) ?? true else {
       rejected &+= 1
       return
@@ -136,6 +152,9 @@ extension EventPrinter: FeedTap {
         channelCounts.note(channel)
       }
       return count >= limit || output.count >= burstSize ? .takenAndFull : .taken
+    case .filtered where awaitsEvent:
+      // Whether it ends the run, is printed or left out, the general path says.
+      return .declined
     case .filtered:
       rejected &+= 1
       return .taken
@@ -151,17 +170,17 @@ extension EventPrinter {
   private func writeFast(_ message: ByteView) -> EventTranscoder.Outcome {
     guard pretty != nil else {
       if showsTime { stamp() }
-      return writer.writeFast(message, by: plainTemplate, number: count &+ 1, filter: filter)
+      return writer.writeFast(message, by: plainTemplate, number: count &+ 1, filter: fastFilter)
     }
     if burstTime != nil {
-      switch eventPage.append(message, writer.transcoder, filter: filter) {
+      switch eventPage.append(message, writer.transcoder, filter: fastFilter) {
       case .written: return .written
       case .filtered: return .filtered
       case .unusual: return .unusual
       case .other: return pretty?.writeRead() == true ? .written : .unusual
       }
     }
-    let outcome = eventPage.read(message, writer.transcoder, filter: filter)
+    let outcome = eventPage.read(message, writer.transcoder, filter: fastFilter)
     guard case .written = outcome else { return outcome }
     // Not before: a new day is told with the first event that is printed.
     stamp()

@@ -3,8 +3,14 @@ internal import PusherCore
 /// The common part of all printers: which events are wanted, how many, and how much may wait.
 class Printer {
   let output: ByteBuffer
+  /// Gets every event, printed or not.
+  private let record: ByteBuffer?
   let format: OutputFormat
   let filter: FilterMemory?
+  /// Passes the events after which the run ends; `nil` for none.
+  private let ending: FilterMemory?
+  /// The filter of fast paths, which leaves events that may end the run to the general path.
+  let fastFilter: FilterMemory?
   /// Prints for people; `nil` in every other form.
   let pretty: PrettyText?
   /// The fast path of ``pretty``, which no other form uses.
@@ -44,10 +50,11 @@ class Printer {
 
   init(
     settings: PrintSettings, style: EventLineStyle, template: TemplateText?, output: ByteBuffer,
-    receiver: (any EventReceiver)?, columns: @escaping () -> Int?,
+    receiver: (any EventReceiver)?, record: ByteBuffer?, columns: @escaping () -> Int?,
     wallTime: @escaping () -> WallTime
   ) {
     self.output = output
+    self.record = record
     self.wallTime = wallTime
     self.columns = columns
     page = settings.page
@@ -64,6 +71,11 @@ class Printer {
     burstSize = min(settings.bufferSize, OutputQueue.softLimit)
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
     self.filter = filter.passesAll ? nil : FilterMemory(filter)
+    let untilEvents = settings.untilEvents
+    ending = untilEvents.isEmpty ? nil : FilterMemory(EventFilter(include: untilEvents))
+    let fast = EventFilter(
+      include: settings.includedEvents, exclude: settings.excludedEvents + untilEvents)
+    fastFilter = untilEvents.isEmpty ? self.filter : FilterMemory(fast)
     let isPretty = settings.output == .pretty && settings.template == nil
     showsTime =
       settings.hasTimestamps || isPretty || settings.template?.usesTime == true || receiver != nil
@@ -77,6 +89,15 @@ class Printer {
   /// Whether the event has come that ends the run.
   final var hasMetEnd = false
 
+  /// Whether some event may end the run.
+  final var awaitsEvent: Bool { ending != nil }
+
+  /// Notes whether the run ends after an event of this name.
+  @inline(__always)
+  final func noteEnd(_ name: @autoclosure () -> String) {
+    if let ending, ending.passes(name()) { hasMetEnd = true }
+  }
+
   /// Whether as many events are printed as were asked for, or the last one has come.
   final var isDone: Bool { count >= limit || hasMetEnd }
 
@@ -85,11 +106,24 @@ class Printer {
 
   /// Whether enough waits to be written at once: more than that leaves the processor's caches before it goes, and what
   /// one read brings compressed can be forty times as long.
-  final var hasFullBurst: Bool { output.count >= burstSize }
+  final var hasFullBurst: Bool {
+    output.count >= burstSize || (record?.count ?? 0) >= burstSize
+  }
 
   /// The next event begins a new burst, with a time of its own.
   final func endBurst() {
     burstTime = nil
+    hasRecordTime = false
+  }
+
+  /// Whether the recorded lines of this burst have their time.
+  private final var hasRecordTime = false
+
+  /// Gives the recorded lines of one burst their time.
+  final func stampRecord(_ set: (String?) -> Void) {
+    guard !hasRecordTime else { return }
+    hasRecordTime = true
+    set(wallTime().rfc3339)
   }
 
   /// Takes the time for the burst that begins, when somebody will see it.

@@ -5,22 +5,25 @@ final class StreamPrinter: Printer {
   private let writer: EventStreamLineWriter
   private lazy var handedWriter = EventStreamLineWriter(
     output: handedLine, style: .handed(settings))
+  /// Writes every event, printed or not, for `--record`.
+  private let recorder: EventStreamLineWriter?
   private let settings: PrintSettings
   private let until: DataPattern?
 
   init(
     settings: PrintSettings, until: DataPattern? = nil, output: ByteBuffer, isTerminal: Bool,
-    receiver: (any EventReceiver)? = nil, columns: @escaping () -> Int? = { nil },
+    receiver: (any EventReceiver)? = nil, record: ByteBuffer? = nil, columns: @escaping () -> Int? = { nil },
     wallTime: @escaping () -> WallTime
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)
     writer = EventStreamLineWriter(output: output, style: style)
     self.settings = settings
     self.until = until
+    recorder = record.map { EventStreamLineWriter(output: $0, style: .handed(settings)) }
     let template = settings.template.map { TemplateText($0, output: output, style: style) }
     super.init(
       settings: settings, style: style, template: template, output: output, receiver: receiver,
-      columns: columns, wallTime: wallTime)
+      record: record, columns: columns, wallTime: wallTime)
   }
 
   override func setReceivedAt(_ time: String) {
@@ -42,6 +45,11 @@ final class StreamPrinter: Printer {
     if let until, until.matches(event.data.text) {
       hasMetEnd = true
       return
+    }
+    noteEnd(event.type.text)
+    if let recorder {
+      stampRecord(recorder.setReceivedAt)
+      recorder.write(event)
     }
     guard filter?.passes(event.type) ?? true else {
       rejected &+= 1

@@ -17,6 +17,8 @@ final class PrintingRun {
   let handler: (any EventHandling)?
   /// Tells with `--metrics` how the run is.
   let monitor: RunMonitor?
+  /// Gets every event, printed or not.
+  let record: EventRecord?
   private let health: HealthFile?
   private let sync: DiskSync?
   private let settings: PrintSettings
@@ -51,6 +53,9 @@ final class PrintingRun {
     self.diagnostics = diagnostics
     self.loop = loop
     output = OutputQueue(descriptor: descriptor, limit: settings.bufferSize)
+    record = try settings.recordFile.map {
+      try EventRecord($0, loop: loop, diagnostics: diagnostics)
+    }
     sync = settings.syncInterval.map { [output] in DiskSync(output, every: $0, on: loop) }
     readiness = Readiness(
       command: settings.onReady, descriptor: settings.readyDescriptor, loop: loop,
@@ -76,14 +81,16 @@ final class PrintingRun {
     Signals.watch(loop) { [unowned self] in
       owner.lifecycle.printStatus(status(since: 0), at: loop.now)
     } onHangUp: { [unowned self] in
-      guard !isEnding else { return settings.outputFile != nil }
-      let isReopened = reopenOutput()
+      guard !isEnding else { return settings.outputFile != nil || record != nil }
+      record?.reopen()
+      let isReopened = reopenOutput() || record != nil
       return owner.readSettingsAgain() || isReopened
     } onSignal: { [unowned self] number in
       end(.signal(number))
     }
     loop.add(output)
     output.onFailure = { [unowned self] in outputFailed($0) }
+    record?.onFailure = { [unowned self] in end(.status($0, reason: "output")) }
     loop.beforeWait { [unowned self] in finishRound() }
     readiness.onEnd = { [unowned self] in readyCommandEnded(hasFailed: $0) }
     handler?.onFailure = { [unowned self] in handlerFailed() }
@@ -135,14 +142,21 @@ final class PrintingRun {
     guard ending == nil else { return }
     let obstacle = owner?.obstacle
     let reason = obstacle?.reason.map { ": \($0)" } ?? ""
-    if let wanted = settings.count {
+    if let missing = missing {
       let why = obstacle.map { " (\($0.what)\(reason))" } ?? othersCame
-      return timedOut("\(count) of \(wanted) events within \(time)\(why)", "timeout")
+      return timedOut("\(missing) within \(time)\(why)", "timeout")
     }
     guard let obstacle else { return end(.status(.success, reason: "timeout")) }
     diagnostics.error("timed out: \(obstacle.what) within \(time)\(reason)")
     let cause: Cause = obstacle.isRefusal ? .notAllowed : .unreachable
     end(.status(cause.status, reason: "timeout"))
+  }
+
+  /// The events that the run ends after and that have not come, in words; `nil` where none was named.
+  private var missing: String? {
+    if let wanted = settings.count { return "\(count) of \(wanted) events" }
+    let names = settings.untilEvents.map { "'\($0)'" }.joined(separator: " or ")
+    return names.isEmpty ? nil : "no event \(names)"
   }
 
   /// In parentheses, that events came which the patterns kept out; empty when none did.
@@ -212,6 +226,7 @@ final class PrintingRun {
   /// Before every wait: writes the printed lines, and allows reading only while there is room to print.
   private func finishRound() {
     output.flush()
+    record?.flush()
     sync?.note()
     printer?.endBurst()
     noteEvents()
@@ -339,13 +354,16 @@ final class PrintingRun {
 
   private func conclude() -> ExitStatus {
     output.flush()
+    record?.flush()
     sync?.finish()
     owner?.outputEnded()
     for line in printer?.tally?.lines ?? [] { diagnostics.answer(line) }
     switch ending {
     case .status(let status, _):
       // A run has not succeeded when its last lines could not be written.
-      if output.failure != nil { return status == .success ? .output : status }
+      if output.failure != nil || record?.hasFailed == true {
+        return status == .success ? .output : status
+      }
       return output.isSettled ? status : unwritten(status)
     case .signal(let number): Signals.die(of: number)
     case nil: return .internalError
@@ -366,7 +384,10 @@ final class PrintingRun {
     if printer.isDone {
       return end(.status(.success, reason: printer.hasMetEnd ? "until" : "count"))
     }
-    if printer.hasFullBurst { output.flush() }
+    if printer.hasFullBurst {
+      output.flush()
+      record?.flush()
+    }
     let isHeldUp = printer.hasFullBurst && output.pressure(at: loop.now) != .none
     if isHeldUp || mustWait { feed?.isPaused = true }
   }

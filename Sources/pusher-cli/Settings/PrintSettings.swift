@@ -5,6 +5,8 @@ struct PrintSettings: Equatable, Sendable {
   /// Globs on the event's name; empty means all.
   var includedEvents: [String]
   var excludedEvents: [String]
+  /// Globs on the name of the event that ends the run with success; empty means none.
+  var untilEvents: [String] = []
   /// How many printed events end the run with success.
   var count: Int?
   var timeout: Duration?
@@ -32,6 +34,8 @@ struct PrintSettings: Equatable, Sendable {
   var printsSummary = false
   /// A file that takes the place of standard output.
   var outputFile: String?
+  /// A file that gets every event, printed or not.
+  var recordFile: String?
   /// How long what was written to it may stay in the system's memory at most.
   var syncInterval: Duration?
   /// A file that is touched while the server is heard.
@@ -86,7 +90,7 @@ extension SettingsReader {
     let outputFile = try outputFile(handler)
     return PrintSettings(
       includedEvents: typed.texts(.event), excludedEvents: typed.texts(.excludeEvent),
-      count: typed.integer(.count), timeout: typed.duration(.timeout),
+      untilEvents: typed.texts(.untilEvent), count: typed.integer(.count), timeout: typed.duration(.timeout),
       idleTimeout: typed.duration(.idleTimeout),
       output: output, template: template,
       terminator: typed.isOn(.null) ? 0 : UInt8(ascii: "\n"),
@@ -96,7 +100,7 @@ extension SettingsReader {
       color: try color(for: template == nil ? output : .raw),
       onReady: typed.text(.onReady), readyDescriptor: try readyDescriptor(),
       statsInterval: typed.duration(.stats), printsSummary: typed.isOn(.summary),
-      outputFile: outputFile, syncInterval: typed.duration(.sync),
+      outputFile: outputFile, recordFile: try recordFile(outputFile), syncInterval: typed.duration(.sync),
       healthFile: typed.text(.healthFile), monitor: try monitoring(), handler: handler, page: page)
   }
 
@@ -108,6 +112,17 @@ extension SettingsReader {
     guard let path = typed.text(.outputFile) else { return nil }
     if let handler, !handler.prints {
       throw UsageError("--output-file gets no event beside --exec or --forward: add --tee")
+    }
+    return path
+  }
+
+  /// The file of `--record`.
+  ///
+  /// - Throws: ``UsageError`` where that is the file of `--output-file`, whose lines would stand there twice.
+  private func recordFile(_ outputFile: String?) throws(UsageError) -> String? {
+    guard let path = typed.text(.recordEvents) else { return nil }
+    if let outputFile, outputFile.utf8.elementsEqual(path.utf8) {
+      throw UsageError("--record and --output-file name the same file; give each a file of its own")
     }
     return path
   }

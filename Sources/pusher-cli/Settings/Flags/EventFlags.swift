@@ -3,8 +3,8 @@ internal import PusherCore
 extension Flag {
   /// What `subscribe` and `sse` receive and print, and what `webhook listen` shares with them.
   static let receiving: [Flag] = [
-    .channel, .private, .presence, .event, .excludeEvent, .count, .timeout, .idleTimeout, .onReady,
-    .readyFD, .exec,
+    .channel, .private, .presence, .event, .excludeEvent, .untilEvent, .count, .timeout, .idleTimeout,
+    .onReady, .readyFD, .exec,
     .execJobs, .execTimeout, .execFail, .stats, .timestamps, .output, .raw, .format, .null,
     .rawData, .lifecycle, .buffer, .maxEvent, .until, .maxMembers,
   ]
@@ -43,6 +43,16 @@ extension Flag {
     summary: "leave out events whose name matches",
     manual: "Leave out events whose name matches GLOB. May be repeated, and wins over --event.")
 
+  static let untilEvent = Flag(
+    "until-event", .text("GLOB"), isRepeatable: true, of: .printing, in: .receive,
+    summary: "end with status 0 after an event whose name matches",
+    manual: """
+      End with status 0 after the first event whose name matches GLOB, a pattern as of --event. This event and all before
+      it are printed as usual, and it ends the run also where --event and --exclude-event leave it out. With --count the
+      run ends with whichever comes first; with --timeout it ends with 124 when neither came. May be repeated: one match is
+      enough.
+      """)
+
   static let count = Flag(
     "count", letter: "n", .integer(1...Int.max), of: .printing.union([.webhook]), in: .receive,
     isCommon: true, summary: "end with status 0 after N printed events")
@@ -50,7 +60,10 @@ extension Flag {
   static let timeout = Flag(
     "timeout", letter: "W", .duration, of: .printing.union([.webhook]), in: .receive,
     isCommon: true, summary: "end after TIME; status 124 if N was not reached",
-    manual: "End after TIME: with status 124 if --count was given and not reached, else with 0.")
+    manual: """
+      End after TIME: with status 124 if --count was given and not reached, or --until-event and no such event came; else
+      with 0.
+      """)
 
   static let idleTimeout = Flag(
     "idle-timeout", .duration, of: .printing, in: .receive,

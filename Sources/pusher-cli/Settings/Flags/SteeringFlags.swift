@@ -4,7 +4,7 @@ extension Flag {
   /// What changes the channels of a run that goes on, and what happens beside its events.
   static let steering: [Flag] = [
     .discover, .maxChannels, .stdin, .onGap, .onGapTimeout, .summary, .healthFile, .metrics,
-    .metricsChannels, .outputFile, .sync,
+    .metricsChannels, .outputFile, .recordEvents, .sync,
   ]
 
   static let discover = Flag(
@@ -69,6 +69,15 @@ extension Flag {
       together is one write. A line that an earlier run could not write to its end is ended first, and a warning says so.
       SIGHUP opens FILE anew, as log rotation needs it, and then does not end the run: what was printed before stands in
       the former file, no line in both. With --exec and --forward it needs --tee.
+      """)
+
+  static let recordEvents = Flag(
+    "record", .text("FILE"), of: .printing, in: .print,
+    summary: "add every event to FILE, printed or not",
+    manual: """
+      Add every event to the end of FILE as a JSON line with `received_at`, also those that --event and --exclude-event
+      leave out, and whatever --output, --exec and --forward do with it. `trigger -` replays such a file. FILE is made where
+      there is none, for its owner alone, and SIGHUP opens it anew, as with --output-file.
       """)
 
   static let sync = Flag(
