@@ -5,7 +5,10 @@ final class Connector: LoopSource {
   private let loop: EventLoop
   private let host: String
   private let port: UInt16
+  private let families: AddressFamilies
   private var dialer: Dialer
+  /// Why the name was not found at first; then all its addresses are asked for.
+  private var unfound: TransportError?
   private var questions: [Resolver.Ticket] = []
   private var attempts: [Attempt] = []
   private var completion: ((Outcome, Instant) -> Void)?
@@ -19,6 +22,7 @@ final class Connector: LoopSource {
     self.loop = loop
     self.host = host
     self.port = port
+    self.families = families
     self.dialer = Dialer(host: host, families: families)
     self.completion = completion
     loop.add(self)
@@ -61,7 +65,9 @@ final class Connector: LoopSource {
       return
     }
     for family in dialer.openQuestions {
-      let ticket = loop.resolver.resolve(host, port: port, family: family) { [unowned self] in
+      let ticket = loop.resolver.resolve(
+        host, port: port, family: family, scope: unfound == nil ? .reachable : .all
+      ) { [unowned self] in
         answered(family, $0, at: loop.now)
       }
       questions.append(ticket)
@@ -77,6 +83,10 @@ final class Connector: LoopSource {
     case .failure(let error):
       dialer.resolutionFailed(family, reason: error.description, at: now)
     }
+    guard unfound == nil, !dialer.hasAttempted, let failure = dialer.failure else { return }
+    unfound = failure
+    dialer = Dialer(host: host, families: families)
+    resolve(at: now)
   }
 
   private func start(_ address: SocketAddress, at now: Instant) {
@@ -113,7 +123,8 @@ final class Connector: LoopSource {
 
   private func finishIfFailed(at now: Instant) {
     guard let failure = dialer.failure else { return }
-    finish(.failure(failure), at: now)
+    // The second answer says less of a name that is nowhere: without a network its servers cannot be asked.
+    finish(.failure(dialer.hasAttempted ? failure : unfound ?? failure), at: now)
   }
 
   private func finish(_ outcome: Outcome, at now: Instant) {

@@ -11,6 +11,14 @@
 package final class Resolver {
   package typealias Answer = Result<[SocketAddress], TransportError>
 
+  /// Which addresses of a name count.
+  package enum Scope: Sendable {
+    /// Those of a family of which this machine has an address besides its loopback (AI_ADDRCONFIG): others only cost time.
+    case reachable
+    /// All. A machine with its loopback alone finds the names of its own files only so.
+    case all
+  }
+
   /// A question that is open.
   package struct Ticket: Hashable, Sendable {
     fileprivate let number: UInt64
@@ -36,15 +44,17 @@ package final class Resolver {
   ///
   /// `completion` is called once on the loop's thread, later, with the addresses in the order the system prefers (RFC
   /// 6724), or with an error. For a name without an address of the family the list is empty.
+  ///
+  /// - Parameter scope: Which addresses of one family count; of both, all count where no others are found.
   package func resolve(
-    _ host: String, port: UInt16, family: SocketAddress.Family? = nil,
+    _ host: String, port: UInt16, family: SocketAddress.Family? = nil, scope: Scope = .reachable,
     completion: @escaping (Answer) -> Void
   ) -> Ticket {
     lastNumber += 1
     let ticket = Ticket(number: lastNumber)
     open[ticket] = completion
     let question = Question(
-      host: host, port: port, family: family, ticket: ticket, wakeUp: wakeUp)
+      host: host, port: port, family: family, scope: scope, ticket: ticket, wakeUp: wakeUp)
     if !DetachedThread.start(name: "pusher-resolve", { question.answer() }) {
       let error = TransportError.resolve(host: host, reason: "no thread to ask on")
       wakeUp.post { $0.resolver.deliver(.failure(error), to: ticket) }
@@ -128,14 +138,29 @@ private struct Question: Sendable {
   let host: String
   let port: UInt16
   let family: SocketAddress.Family?
+  let scope: Resolver.Scope
   let ticket: Resolver.Ticket
   let wakeUp: WakeUp
 
   /// Runs on a thread of its own.
   func answer() {
-    // Addresses of a family that the machine has no route for only cost time; the loopback ones always work.
-    let flags = host.lowercased() == "localhost" ? 0 : AI_ADDRCONFIG
-    let answer = Resolver.ask(host, port: port, family: family, flags: flags)
+    let answer = found()
     wakeUp.post { [ticket] in $0.resolver.deliver(answer, to: ticket) }
+  }
+
+  private func found() -> Resolver.Answer {
+    let isLocal = scope == .all || host.lowercased() == "localhost"
+    let answer = ask(isLocal ? 0 : AI_ADDRCONFIG)
+    guard family == nil, !isLocal, !Self.isFound(answer) else { return answer }
+    let all = ask(0)
+    return Self.isFound(all) ? all : answer
+  }
+
+  private func ask(_ flags: Int32) -> Resolver.Answer {
+    Resolver.ask(host, port: port, family: family, flags: flags)
+  }
+
+  private static func isFound(_ answer: Resolver.Answer) -> Bool {
+    (try? answer.get())?.isEmpty == false
   }
 }

@@ -35,6 +35,31 @@ import Testing
     #expect(time >= Dialer.resolutionDelay + Dialer.attemptDelay)
   }
 
+  @Test(.enabled(if: SlowResolver.loopbackLibrary != nil), arguments: [[], ["-4"]])
+  func `a name of this machine is found with the loopback alone`(options: [String]) throws {
+    let server = try LocalServer()
+    let result = try trigger(
+      server, ["--host", "name.test"] + options,
+      ["LD_PRELOAD": SlowResolver.loopbackLibrary ?? ""])
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    let check = try PusherCLI.start(
+      ["check"] + server.address + ["--host", "name.test"],
+      environment: LocalServer.environment("local-secret").merging([
+        "LD_PRELOAD": SlowResolver.loopbackLibrary ?? ""
+      ]) { $1 }
+    ).result()
+    #expect(check.outputText.contains("name.test is 127.0.0.1"), "\(check.outputText)")
+  }
+
+  @Test(.enabled(if: SlowResolver.loopbackLibrary != nil))
+  func `a name that is nowhere is told as the first answer tells it`() throws {
+    let server = try LocalServer()
+    let result = try trigger(
+      server, ["--host", "name.test", "-6"], ["LD_PRELOAD": SlowResolver.loopbackLibrary ?? ""])
+    #expect(result.ending == .exited(4))
+    #expect(result.errorText.contains("cannot resolve name.test: "), "\(result.errorText)")
+  }
+
   @Test func `-4 and -6 choose the family`() throws {
     let server = try LocalServer()
     let four = try trigger(server, ["-4"])

@@ -38,6 +38,25 @@ enum SlowResolver {
 
     """)
 
+  /// One of a machine with its loopback alone: 127.0.0.1 for every name, unless addresses are to be reachable.
+  static let loopbackLibrary = compile(
+    """
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <netdb.h>
+    int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
+                    struct addrinfo **answer) {
+      int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **) =
+          dlsym(RTLD_NEXT, "getaddrinfo");
+      struct addrinfo numeric = *hints;
+      if (hints->ai_flags & AI_NUMERICHOST) return real(host, port, hints, answer);
+      if (hints->ai_flags & AI_ADDRCONFIG || hints->ai_family == AF_INET6) return EAI_NONAME;
+      numeric.ai_flags = AI_NUMERICHOST;
+      return real("127.0.0.1", port, &numeric, answer);
+    }
+
+    """)
+
   /// A library from its C source; `nil` where there is no C compiler.
   static func compile(_ text: String) -> String? {
     #if os(Linux)
