@@ -25,6 +25,8 @@ package struct Glob: Sendable, Equatable {
     let scalars = Array(text.unicodeScalars)
     var elements: [Element] = []
     var index = 0
+    // Behind a bracket that nothing closes no other is closed, so that one search is enough.
+    var mayClose = true
     while index < scalars.count {
       switch scalars[index] {
       case "*":
@@ -34,7 +36,10 @@ package struct Glob: Sendable, Equatable {
         if index + 1 < scalars.count, scalars[index + 1] == "\\" { index += 1 }
         elements.append(.literal("\\"))
       case "[":
-        guard let (set, end) = Self.set(scalars, from: index) else { fallthrough }
+        guard mayClose, let (set, end) = Self.set(scalars, from: index) else {
+          mayClose = false
+          fallthrough
+        }
         elements.append(set)
         index = end
       default: elements.append(.literal(scalars[index]))

@@ -7,24 +7,38 @@ internal import PusherCore
 /// lines; each then ends with LF. `${NAME}` and `${NAME:-DEFAULT}` are replaced, except in single quotes, and in double
 /// quotes after a backslash.
 struct DotEnv: Sendable {
+  /// The largest size of all values together, in bytes, after replacement: each `${NAME}` may double it.
+  static let expandedLimit = 1 << 20
+
+  /// The values of the file are larger than ``DotEnv/expandedLimit``.
+  struct TooLarge: Error {}
+
   /// The values by their names; of a name that stands twice the last.
   private(set) var variables: [String: String] = [:]
   /// The lines that are not of that form, counted from 1; they are passed over.
   private(set) var faultyLines: [Int] = []
 
   /// Reads a whole file; `outer` has the variables that `${NAME}` may name besides those before it in the file.
-  init(parsing text: String, outer: (String) -> String?) {
+  ///
+  /// - Throws: ``TooLarge`` before that much memory is spent.
+  init(parsing text: String, outer: (String) -> String?) throws(TooLarge) {
+    var room = Self.expandedLimit
     var reader = Reader(bytes: Array(text.utf8)[...])
     if reader.rest.starts(with: [0xEF, 0xBB, 0xBF]) { reader.rest.removeFirst(3) }
     while reader.skipToStatement() {
       let line = reader.line
+      let statement: (String, DotEnvValue)?
       do throws(Malformed) {
-        guard let (name, value) = try reader.statement() else { continue }
-        variables[name] = value.resolved { variables[$0] ?? outer($0) }
+        statement = try reader.statement()
       } catch {
         faultyLines.append(line)
         reader.skipLine()
+        continue
       }
+      guard let (name, value) = statement else { continue }
+      let bytes = try value.resolved(atMost: room) { variables[$0] ?? outer($0) }
+      room -= bytes.count
+      variables[name] = String(decoding: bytes, as: UTF8.self)
     }
   }
 
@@ -42,29 +56,35 @@ private struct DotEnvValue {
     bytes.append(byte)
   }
 
-  func resolved(_ value: (String) -> String?) -> String {
+  /// The value with its references replaced; more than `limit` bytes are an error.
+  func resolved(
+    atMost limit: Int, _ value: (String) -> String?
+  ) throws(DotEnv.TooLarge) -> [UInt8] {
     var result: [UInt8] = []
     var index = 0
+    // Behind a reference that nothing closes no other is closed, so that one search is enough.
+    var mayClose = true
     while index < bytes.count {
-      guard let (reference, end) = reference(at: index) else {
-        result.append(bytes[index])
-        index += 1
-        continue
+      var replacement = bytes[index...index]
+      if mayClose, bytes[index...].starts(with: "${".utf8), !literalDollars.contains(index) {
+        if let end = bytes[index...].firstIndex(of: UInt8(ascii: "}")) {
+          replacement = Array(Self.text(of: bytes[(index + 2)..<end], value).utf8)[...]
+          index = end
+        } else {
+          mayClose = false
+        }
       }
-      let parts = reference.pieces(separatedBy: ":-")
-      let fallback = parts.dropFirst().joined(separator: ":-")
-      result += (value(String(parts[0])) ?? fallback).utf8
-      index = end
+      guard replacement.count <= limit - result.count else { throw DotEnv.TooLarge() }
+      result += replacement
+      index += 1
     }
-    return String(decoding: result, as: UTF8.self)
+    return result
   }
 
-  /// What stands between the braces of the `${…}` at `index`, and where it ends.
-  private func reference(at index: Int) -> (String, end: Int)? {
-    guard bytes[index...].starts(with: "${".utf8), !literalDollars.contains(index),
-      let end = bytes[index...].firstIndex(of: UInt8(ascii: "}"))
-    else { return nil }
-    return (String(decoding: bytes[(index + 2)..<end], as: UTF8.self), end + 1)
+  /// What a reference stands for; `name` may hold a default after `:-`.
+  private static func text(of name: ArraySlice<UInt8>, _ value: (String) -> String?) -> String {
+    let parts = String(decoding: name, as: UTF8.self).pieces(separatedBy: ":-")
+    return value(String(parts[0])) ?? parts.dropFirst().joined(separator: ":-")
   }
 }
 
@@ -182,7 +202,7 @@ extension DotEnv {
 
     private static func escape(_ byte: UInt8) -> UInt8? {
       switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "$"): byte
+      case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "$"), UInt8(ascii: "`"): byte
       case UInt8(ascii: "a"): 0x07
       case UInt8(ascii: "b"): 0x08
       case UInt8(ascii: "f"): 0x0C

@@ -41,9 +41,16 @@ extension SettingsReader {
   mutating func dotEnv(_ path: Setting) throws(UsageError) -> Environment {
     let text = try text(
       of: path.value, path.origin, limit: Self.envFileLimit, dropsNewline: false)
-    let file = DotEnv(parsing: text, outer: variable)
-    noteFile(path.value)
     let name = path.value == "-" ? "standard input" : path.value
+    let file: DotEnv
+    do throws(DotEnv.TooLarge) {
+      file = try DotEnv(parsing: text, outer: variable)
+    } catch {
+      throw UsageError(
+        "\(path.origin): the values of \(name) are larger than \(DotEnv.expandedLimit >> 10) KiB once "
+          + "their ${NAME} are replaced")
+    }
+    noteFile(path.value)
     for line in file.faultyLines.prefix(3) {
       warn("\(name) line \(line) is not NAME=VALUE; it is passed over")
     }
@@ -55,10 +62,12 @@ extension SettingsReader {
 
   /// The file is looked at only to say so: a directory that somebody else filled must not choose the server.
   private func isAppNamed(in path: String) -> Bool {
-    guard case .success(let bytes) = files.contents(path, Self.envFileLimit),
-      let text = String(validating: bytes, as: UTF8.self)
+    guard files.permissions(path) != nil,
+      case .success(let bytes) = files.contents(path, Self.envFileLimit),
+      let text = String(validating: bytes, as: UTF8.self),
+      let parsed = try? DotEnv(parsing: text, outer: variable)
     else { return false }
-    let file = Environment(DotEnv(parsing: text, outer: variable).variables)
+    let file = Environment(parsed.variables)
     return (try? file.sources(isAPI: false))?.contains { $0.key != nil } ?? false
   }
 

@@ -40,8 +40,12 @@ struct Caution: Equatable, Sendable, ExpressibleByStringLiteral {
 
 /// Finds what a mistyped word was probably meant to be.
 enum Suggestion {
+  /// The longest word that is compared, in bytes: comparing costs the product of the lengths.
+  private static let longestWord = 256
+
   /// The nearest candidate within two edits, else the only one that begins with `word`; nil when unsure.
   static func nearest(to word: String, in candidates: [String]) -> String? {
+    guard word.utf8.count <= longestWord else { return nil }
     let ranked = candidates.map { (distance: distance(word, $0), candidate: $0) }
     if let best = ranked.min(by: { $0.distance < $1.distance }),
       best.distance <= 2, best.distance * 2 < max(word.count, best.candidate.count)

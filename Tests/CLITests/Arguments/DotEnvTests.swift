@@ -5,8 +5,8 @@ import Testing
 
 /// `.env` files as frameworks write them.
 @Suite struct `Files of variables` {
-  private static func read(_ text: String) -> DotEnv {
-    DotEnv(parsing: text) { $0 == "OUTER" ? "from outside" : nil }
+  private static func read(_ text: String) throws -> DotEnv {
+    try DotEnv(parsing: text) { $0 == "OUTER" ? "from outside" : nil }
   }
 
   /// Files on whose meaning we agree with python-dotenv, each with all of its variables.
@@ -82,9 +82,9 @@ import Testing
   ]
 
   @Test(arguments: common.indices)
-  func `a file says what its writer meant`(index: Int) {
+  func `a file says what its writer meant`(index: Int) throws {
     let (file, variables) = Self.common[index]
-    #expect(Self.read(file).variables == variables)
+    #expect(try Self.read(file).variables == variables)
   }
 
   @Test(.enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)))
@@ -102,25 +102,46 @@ import Testing
     }
   }
 
-  @Test func `dollar signs stay where a shell would keep them`() {
-    #expect(Self.read("S=x\nA='${S}'").variables["A"] == "${S}")
-    #expect(Self.read("S=x\nA=\"\\${S} ${S}\"").variables["A"] == "${S} x")
+  @Test func `dollar signs stay where a shell would keep them`() throws {
+    #expect(try Self.read("S=x\nA='${S}'").variables["A"] == "${S}")
+    #expect(try Self.read("S=x\nA=\"\\${S} ${S}\"").variables["A"] == "${S} x")
   }
 
-  @Test func `blanks and a comment are no value`() {
-    #expect(Self.read("A= # later").variables == ["A": ""])
+  @Test func `blanks and a comment are no value`() throws {
+    #expect(try Self.read("A= # later").variables == ["A": ""])
   }
 
-  @Test func `a mark of byte order is not part of a name`() {
-    #expect(Self.read("\u{FEFF}A=1").variables == ["A": "1"])
+  @Test func `a mark of byte order is not part of a name`() throws {
+    #expect(try Self.read("\u{FEFF}A=1").variables == ["A": "1"])
   }
 
-  @Test func `lines inside quotes end with LF`() {
-    #expect(Self.read("A=\"one\r\ntwo\"\r\n").variables == ["A": "one\ntwo"])
+  @Test func `lines inside quotes end with LF`() throws {
+    #expect(try Self.read("A=\"one\r\ntwo\"\r\n").variables == ["A": "one\ntwo"])
   }
 
-  @Test func `lines that are not understood are told by their numbers`() {
-    #expect(Self.read("A=1\n=2\n\nB C=3\nD=\"4\n5\"\nE='x\nF=6").faultyLines == [2, 4, 7])
-    #expect(Self.read("A=1\r\nB=\"2\r\n3\"\r\n=\r\n").faultyLines == [4])
+  @Test func `lines that are not understood are told by their numbers`() throws {
+    #expect(try Self.read("A=1\n=2\n\nB C=3\nD=\"4\n5\"\nE='x\nF=6").faultyLines == [2, 4, 7])
+    #expect(try Self.read("A=1\r\nB=\"2\r\n3\"\r\n=\r\n").faultyLines == [4])
+  }
+
+  @Test func `a reference without an end stands for itself`() throws {
+    let file = try Self.read("S=x\nA=${S} ${S ${S\nB=${S}")
+    #expect(file.variables == ["S": "x", "A": "x ${S ${S", "B": "x"])
+  }
+
+  @Test func `values that double again and again end at the limit, which is named`() throws {
+    let bomb =
+      "A0=\(String(repeating: "x", count: 64))\n"
+      + (1...30).map { "A\($0)=${A\($0 - 1)}${A\($0 - 1)}" }.joined(separator: "\n")
+    #expect(throws: DotEnv.TooLarge.self) { try Self.read(bomb) }
+    let files = PretendFiles(contents: [".env": bomb])
+    #expect(
+      refusal { _ = try subscribe("--env-file .env a", files: files) }
+        == "--env-file: the values of .env are larger than 1024 KiB once their ${NAME} are replaced"
+    )
+    // All that fits is taken.
+    let most = "A=\(String(repeating: "x", count: DotEnv.expandedLimit / 2))\nB=${A}"
+    #expect(try Self.read(most).variables["B"]?.utf8.count == DotEnv.expandedLimit / 2)
+    #expect(throws: DotEnv.TooLarge.self) { try Self.read(most + "\nC=x") }
   }
 }
