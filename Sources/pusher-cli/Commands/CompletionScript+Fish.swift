@@ -77,6 +77,6 @@ extension CompletionScript {
   }
 
   private static func fishQuoted(_ text: String) -> String {
-    "'" + escaped(text, "'\\") + "'"
+    "'" + ShellText.escaped(text, "'\\") + "'"
   }
 }

@@ -85,7 +85,7 @@ extension CompletionScript {
     let names = flag.spellings.map { name in
       flag.takesValue ? name + (name.hasPrefix("--") ? "=" : "+") : name
     }
-    let text = "[" + escaped(flag.summary, "[]:\\") + "]"
+    let text = "[" + ShellText.escaped(flag.summary, "[]:\\") + "]"
     var value = ""
     if flag.takesValue {
       value =

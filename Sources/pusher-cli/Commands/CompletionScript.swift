@@ -59,11 +59,4 @@ enum CompletionScript: String, CaseIterable, Sendable {
     default: []
     }
   }
-
-  static func escaped(_ text: String, _ special: String) -> String {
-    text.reduce(into: "") { result, character in
-      if special.contains(character) { result.append("\\") }
-      result.append(character)
-    }
-  }
 }

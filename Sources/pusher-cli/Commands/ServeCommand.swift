@@ -291,11 +291,6 @@ extension ServeSettings {
       byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "-._:/@%+,".utf8.contains(byte)
     }
     guard !isPlain else { return value }
-    var text = "\""
-    for character in value {
-      if "\\\"$`".contains(character) { text += "\\" }
-      text.append(character)
-    }
-    return text + "\""
+    return "\"" + ShellText.escaped(value, "\\\"$`") + "\""
   }
 }

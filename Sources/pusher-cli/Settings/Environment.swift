@@ -72,7 +72,7 @@ struct Environment: Sendable {
     guard bytes.count >= 2, let first = bytes.first, first == bytes.last,
       first == UInt8(ascii: "\"") || first == UInt8(ascii: "'")
     else { return value }
-    return String(value.dropFirst().dropLast())
+    return String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
   }
 
   /// The sources it offers, the preferred one first; none of them is empty.
