@@ -25,6 +25,8 @@ struct ConfigSettings: CommandSettings {
       }
     }
     rows += try reader.optionRows()
+    // A password in a host or a path is a mistake, and a secret all the same.
+    for index in rows.indices { rows[index].value = Redaction.withoutPasswords(rows[index].value) }
     common = reader.common
   }
 }
@@ -83,11 +85,13 @@ extension SettingsReader {
       guard let value = shownValue(flag) else { continue }
       rows.append(.init(name: flag.name, value: value, origin: origin(of: flag)))
     }
-    let general = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"]
-    for name in general + general.map({ $0.lowercased() }) + ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
+    let proxies = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"]
+    let general =
+      (proxies + proxies.map { $0.lowercased() }).map { ($0, Disclosure.place) }
+      + ["NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"].map { ($0, Disclosure.whole) }
+    for (name, disclosure) in general {
       guard let value = environment[name] else { continue }
-      rows.append(
-        .init(name: name, value: Redaction.withoutPasswords(value), origin: "environment"))
+      rows.append(.init(name: name, value: disclosure.shown(value), origin: "environment"))
     }
     return rows
   }
@@ -101,16 +105,7 @@ extension SettingsReader {
     if let variable, typed.text(flag) == nil || typed.isWeak(flag) { return variable }
     let texts = typed.texts(flag)
     guard !texts.isEmpty else { return typed.value(flag) }
-    return texts.map { Self.withoutSecret($0, flag) }.joined(separator: ", ")
-  }
-
-  /// A field's name without its value, which may be a token; other texts without the passwords of their URLs.
-  private static func withoutSecret(_ text: String, _ flag: Flag) -> String {
-    guard [Flag.authHeader, .authParam, .header].contains(flag), !text.hasPrefix("@") else {
-      return Redaction.withoutPasswords(text)
-    }
-    let name = text.prefix { $0 != ":" && $0 != "=" }
-    return name + text.dropFirst(name.count).prefix(1) + "…"
+    return texts.map(flag.disclosure.shown).joined(separator: ", ")
   }
 
   /// The variables that stand for options.

@@ -145,7 +145,11 @@ struct ArgumentLexer {
       + flags.filter(\.canBeNegated).map { "no-" + $0.name }
     let candidates = Array(Set(names)).sorted()
     let clause = Suggestion.clause(for: typed, in: candidates, prefix: "--")
-    return mistake("unknown option '--\(typed)'\(clause)")
+    let name = typed.utf8.prefix {
+      ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || "-_.".utf8.contains($0)
+    }
+    let shown = name.count == typed.utf8.count ? typed : "\(Substring(name))…"
+    return mistake("unknown option '--\(shown)'\(clause)")
   }
 
   private func mistake(_ message: String) -> UsageError {

@@ -105,7 +105,7 @@ extension SettingsReader {
     }
     let isPlain = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     guard let rest, isPlain, let first = rest.first, !"/?#:".contains(first) else {
-      throw UsageError("\(flag.spelling): '\(url)' is not an http or https URL")
+      throw UsageError("\(flag.spelling) is not an http or https URL")
     }
     guard !rest.prefix(while: { $0 != "/" }).contains("@") else {
       throw UsageError(

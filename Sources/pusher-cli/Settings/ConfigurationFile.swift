@@ -57,13 +57,13 @@ struct ConfigurationFile: Equatable, Sendable {
     for (index, bytes) in lines.enumerated() {
       let line = Self.trimmed(text[bytes.startIndex..<bytes.endIndex])
       let origin = "\(path) line \(index + 1)"
-      guard let first = line.first, first != "#", first != ";" else { continue }
-      if first == "[" {
+      guard let first = line.utf8.first, !"#;".utf8.contains(first) else { continue }
+      if first == UInt8(ascii: "[") {
         heading = try Heading(line, origin)
         continue
       }
       guard let heading else {
-        throw UsageError("\(origin): '\(line)' stands under no [profile NAME] or [COMMAND]")
+        throw UsageError("\(origin) stands under no [profile NAME] or [COMMAND]")
       }
       try take(line, under: heading, origin, home)
     }
@@ -90,11 +90,12 @@ struct ConfigurationFile: Equatable, Sendable {
     _ line: String, under heading: Heading, _ origin: String, _ home: String?
   ) throws(UsageError) {
     // The value stays out of messages: it may be a secret.
-    guard let equals = line.firstIndex(of: "=") else {
+    let equals = line.utf8.firstIndex(of: UInt8(ascii: "=")) ?? line.endIndex
+    let name = Self.trimmed(line[..<equals])
+    guard equals < line.endIndex, Self.isName(name) else {
       throw UsageError("\(origin) is not OPTION = VALUE")
     }
-    let name = Self.trimmed(line[..<equals])
-    var value = Self.unquoted(Self.trimmed(line[line.index(after: equals)...]))
+    var value = Self.unquoted(Self.trimmed(Substring(line.utf8[equals...].dropFirst())))
     if let home, value.begins(with: "~/") { value = home + value.dropFirst() }
     switch heading {
     case .profile(let profile):
@@ -130,6 +131,14 @@ struct ConfigurationFile: Equatable, Sendable {
     return Line(flag: flag, value: value, origin: origin)
   }
 
+  /// Whether a text may be an option's name, and so may be shown: anything else may be a part of a secret.
+  private static func isName(_ text: String) -> Bool {
+    (1...64).contains(text.utf8.count)
+      && text.utf8.allSatisfy {
+        ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || "-_".utf8.contains($0)
+      }
+  }
+
   private static func trimmed(_ text: Substring) -> String {
     let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D }
     var bytes = text.utf8.drop(while: isBlank)
@@ -138,10 +147,9 @@ struct ConfigurationFile: Equatable, Sendable {
   }
 
   private static func unquoted(_ value: String) -> String {
-    guard value.count >= 2, let first = value.first, first == value.last, first == "\"" else {
-      return value
-    }
-    return String(value.dropFirst().dropLast())
+    let (bytes, quote) = (value.utf8, UInt8(ascii: "\""))
+    guard bytes.count >= 2, bytes.first == quote, bytes.last == quote else { return value }
+    return String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
   }
 }
 

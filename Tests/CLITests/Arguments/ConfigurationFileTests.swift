@@ -192,7 +192,8 @@ struct ConfigurationFileTests {
   // MARK: What is wrong
 
   @Test(arguments: [
-    ("key = k", "config line 1: 'key = k' stands under no [profile NAME] or [COMMAND]"),
+    ("secret = k", "config line 1 stands under no [profile NAME] or [COMMAND]"),
+    ("[profile a]\nBearer abc==", "config line 2 is not OPTION = VALUE"),
     ("[shop]", "config line 1: '[shop]' is not [profile NAME] or [COMMAND]"),
     ("[profile]", "config line 1: '[profile]' is not [profile NAME] or [COMMAND]"),
     ("[profile a", "config line 1: '[profile a' is not [profile NAME] or [COMMAND]"),

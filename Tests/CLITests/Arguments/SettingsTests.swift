@@ -93,7 +93,7 @@ import Testing
     ),
     (
       "--local private-a --auth-endpoint ftp://h",
-      "--auth-endpoint: 'ftp://h' is not an http or https URL"
+      "--auth-endpoint is not an http or https URL"
     ),
     (
       "--local private-a --auth-endpoint http://h --auth-param x",

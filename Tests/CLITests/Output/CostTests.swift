@@ -19,7 +19,7 @@ import Testing
   /// What is repeated; each costs much where grapheme clusters, names, quotes or words are looked for.
   static let alphabets = [
     "\u{1F1E6}", "e\u{301}\u{302}", "\u{1F468}\u{200D}", "\u{1100}\u{1161}", "\r\n", "\\",
-    "\"auth\":\"", "private-a,", "a:", "@", "/", "[", "ignatur", "*",
+    "\"auth\":\"", "private-a,", "a:", "@", "/", "[", "ignatur", "*", "${", "=",
   ]
 
   private static func text(_ piece: String, times: Int = 1) -> String {
@@ -130,6 +130,19 @@ import Testing
       }
     ),
     ("a pattern", { _ = Glob("*a*b").matches($0) }),
+    ("the text of a pattern", { _ = Glob($0) }),
+    ("a file of variables", { _ = try? DotEnv(parsing: "A=" + $0) { _ in nil } }),
+    (
+      "a file of configuration",
+      { text in
+        for text in [text, text + "=1", "header=" + text] {
+          _ = try? ConfigurationFile(parsing: "[sse]\n" + text, path: "c", home: "/h")
+        }
+      }
+    ),
+    ("a file of logins", { _ = Netrc.userInfo(for: HTTPURL(scheme: .http, host: "h"), in: $0) }),
+    ("an unknown option", { _ = try? Invocation(["subscribe", "--" + $0]) }),
+    ("what is shown of a value", { text in _ = Flags.all.map { $0.disclosure.shown(text) } }),
   ]
 
   @Test(arguments: works.map(\.name))

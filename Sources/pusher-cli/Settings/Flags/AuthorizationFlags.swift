@@ -6,7 +6,7 @@ extension Flag {
   ]
 
   static let authEndpoint = Flag(
-    "auth-endpoint", .text("URL"), of: .joining, in: .authorization,
+    "auth-endpoint", .text("URL"), shows: .place, of: .joining, in: .authorization,
     summary: "ask the application, as pusher-js does",
     manual: """
       Ask the application for the authorisation of each channel, as pusher-js does: by a form with `socket_id` and
@@ -14,7 +14,8 @@ extension Flag {
       """)
 
   static let authHeader = Flag(
-    "auth-header", .text("HEADER"), isRepeatable: true, of: .joining, in: .authorization,
+    "auth-header", .text("HEADER"), isRepeatable: true, shows: .field, of: .joining,
+    in: .authorization,
     summary: "'NAME: VALUE' for the endpoint, or @FILE of such",
     manual: """
       Send HEADER, written `name: value`, to the endpoint. `@FILE` takes such lines from a file, and so keeps a token
@@ -22,12 +23,13 @@ extension Flag {
       """)
 
   static let authParam = Flag(
-    "auth-param", .text("K=V"), isRepeatable: true, of: .joining, in: .authorization,
+    "auth-param", .text("K=V"), isRepeatable: true, shows: .parameter, of: .joining,
+    in: .authorization,
     summary: "form field for the endpoint",
     manual: "Send one more form field to the endpoint. May be repeated.")
 
   static let authCommand = Flag(
-    "auth-command", .text("CMD"), of: .joining, in: .authorization,
+    "auth-command", .text("CMD"), shows: .program, of: .joining, in: .authorization,
     summary: "shell command that prints the authorisation",
     manual: """
       Run CMD with sh(1) and take the authorisation it prints: the JSON an endpoint would answer. The command finds
@@ -43,7 +45,7 @@ extension Flag {
       """)
 
   static let userInfo = Flag(
-    "user-info", .text("JSON"), of: .joining, in: .authorization,
+    "user-info", .text("JSON"), shows: .nothing, of: .joining, in: .authorization,
     summary: "information for other members; @FILE reads a file",
     manual: "The member's information, which other members see. `@FILE` reads a file.")
 
@@ -67,7 +69,7 @@ extension Flag {
       """)
 
   static let userAuthEndpoint = Flag(
-    "user-auth-endpoint", .text("URL"), of: [.subscribe], in: .authorization,
+    "user-auth-endpoint", .text("URL"), shows: .place, of: [.subscribe], in: .authorization,
     summary: "ask the application who the user is",
     manual: """
       Ask the application who the user is: the endpoint gets a form with `socket_id` and answers `auth` and
@@ -75,7 +77,7 @@ extension Flag {
       """)
 
   static let userAuthCommand = Flag(
-    "user-auth-command", .text("CMD"), of: [.subscribe], in: .authorization,
+    "user-auth-command", .text("CMD"), shows: .program, of: [.subscribe], in: .authorization,
     summary: "shell command that prints who the user is",
     manual: """
       Run CMD, which prints what the endpoint would answer; it finds the question in PUSHER_CLI_SOCKET_ID. Implies

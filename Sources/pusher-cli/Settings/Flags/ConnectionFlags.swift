@@ -80,7 +80,7 @@ extension Flag {
     manual: "The path in front of `/app` and `/apps`, with its first slash or without.")
 
   static let url = Flag(
-    "url", .text("URL"), of: .client, in: .connection,
+    "url", .text("URL"), shows: .place, of: .client, in: .connection,
     summary: "server, app key or app id in one",
     manual: """
       The server and the app in one: `wss://HOST:PORT/app/KEY` or `https://HOST:PORT/apps/ID`; a prefix may stand before
@@ -151,7 +151,7 @@ extension Flag {
       """)
 
   static let proxy = Flag(
-    "proxy", .text("URL"), allowsEmpty: true, of: .dialling, in: .connection,
+    "proxy", .text("URL"), allowsEmpty: true, shows: .place, of: .dialling, in: .connection,
     summary: "http:// or socks5h:// proxy; '' is none",
     manual: """
       Connect through this proxy, be it to the server, to --auth-endpoint or to the HTTP API: `http://host:port` is

@@ -71,7 +71,8 @@ extension Flag {
     manual: "End with status 124 when no event was printed for TIME.")
 
   static let onReady = Flag(
-    "on-ready", .text("CMD"), of: .printing.union([.webhook]), in: .receive, isCommon: true,
+    "on-ready", .text("CMD"), shows: .program, of: .printing.union([.webhook]), in: .receive,
+    isCommon: true,
     summary: "run CMD once events are sure to come",
     manual: """
       Run CMD with sh(1) once the server has confirmed all channels, or has answered with an event stream; with
@@ -90,7 +91,7 @@ extension Flag {
       """)
 
   static let exec = Flag(
-    "exec", .text("CMD"), of: .printing, in: .receive, isCommon: true,
+    "exec", .text("CMD"), shows: .program, of: .printing, in: .receive, isCommon: true,
     summary: "run CMD for each event, its JSON line on stdin",
     manual: """
       Run CMD with sh(1) for each event that would be printed, in place of printing it. CMD reads the JSON line on

@@ -50,6 +50,8 @@ struct Flag: Equatable, Sendable {
   let isOnByDefault: Bool
   /// Whether an empty value is a value.
   let allowsEmpty: Bool
+  /// What may be shown of its value.
+  let disclosure: Disclosure
   let commands: Set<Command>
   let group: Group
   /// Whether the short help shows it; `--help-all` shows every flag.
@@ -71,6 +73,7 @@ struct Flag: Equatable, Sendable {
   init(
     _ name: String, letter: Character? = nil, _ value: Value = .toggle, offers: [String] = [],
     isRepeatable: Bool = false, isOnByDefault: Bool = false, allowsEmpty: Bool = false,
+    shows disclosure: Disclosure = .whole,
     of commands: Set<Command>, in group: Group, isCommon: Bool = false,
     default standard: String? = nil,
     standsFor: (name: String, value: String)? = nil, cancels: String? = nil,
@@ -78,7 +81,7 @@ struct Flag: Equatable, Sendable {
   ) {
     (self.name, self.letter, self.value, self.offers) = (name, letter, value, offers)
     (self.isRepeatable, self.isOnByDefault) = (isRepeatable, isOnByDefault)
-    (self.allowsEmpty, self.isCommon) = (allowsEmpty, isCommon)
+    (self.allowsEmpty, self.isCommon, self.disclosure) = (allowsEmpty, isCommon, disclosure)
     (self.commands, self.group, self.standard) = (commands, group, standard)
     (self.standsFor, self.cancels) = (standsFor, cancels)
     self.summary = summary

@@ -6,7 +6,7 @@ extension Flag {
   ]
 
   static let forward = Flag(
-    "forward", .text("URL"), of: .printing, in: .receive, isCommon: true,
+    "forward", .text("URL"), shows: .place, of: .printing, in: .receive, isCommon: true,
     summary: "POST each event to URL until it is taken",
     manual: """
       Send each event that would be printed to URL by a POST, in place of printing it. The body is the JSON line,
@@ -32,7 +32,8 @@ extension Flag {
       """)
 
   static let forwardHeader = Flag(
-    "forward-header", .text("HEADER"), isRepeatable: true, of: .printing, in: .receive,
+    "forward-header", .text("HEADER"), isRepeatable: true, shows: .field, of: .printing,
+    in: .receive,
     summary: "'NAME: VALUE' for --forward, or @FILE of such",
     manual: """
       Send HEADER, written `name: value`, with each event of --forward. `@FILE` takes such lines from a file, and so

@@ -8,18 +8,21 @@ extension Flag {
   ]
 
   static let header = Flag(
-    "header", letter: "H", .text("HEADER"), isRepeatable: true, of: .dialling, in: .request,
+    "header", letter: "H", .text("HEADER"), isRepeatable: true, shows: .field, of: .dialling,
+    in: .request,
     isCommon: true, summary: "send 'NAME: VALUE', or the lines of @FILE",
     manual: """
       Send the field `name: value`, or the fields that stand in a file, one a line, when HEADER is `@` and its name,
       which keeps tokens out of sight: with the upgrade of `subscribe`, the request of `sse`, and every call of the
       HTTP API. May be repeated. Authorization, Cookie, Proxy-Authorization and Host do not follow a redirect to
       another server. `subscribe` and `sse` read such a file again for each connection, so that a token can be
-      replaced while they run. For `sse` Last-Event-ID counts at the start alone, as --last-event-id does.
+      replaced while they run. A pipe, such as `/dev/stdin`, is read once and its fields go with each connection. A file
+      that becomes a pipe or loses all fields changes nothing, and a warning says so. For `sse` Last-Event-ID counts at the
+      start alone, as --last-event-id does.
       """)
 
   static let headerCommand = Flag(
-    "header-command", .text("CMD"), of: .printing, in: .request,
+    "header-command", .text("CMD"), shows: .program, of: .printing, in: .request,
     summary: "send the fields that CMD prints",
     manual: """
       Run CMD with sh(1) before each connection and send the fields that it prints, one `name: value` a line, such as a
@@ -46,7 +49,8 @@ extension Flag {
     summary: "GET, or POST when there is data")
 
   static let data = Flag(
-    "data", letter: "d", .text("DATA"), allowsEmpty: true, of: [.sse], in: .request,
+    "data", letter: "d", .text("DATA"), allowsEmpty: true, shows: .nothing, of: [.sse],
+    in: .request,
     isCommon: true, summary: "send DATA, @FILE, or @- for standard input",
     manual: """
       Send DATA, or what `@FILE` or `@-`, standard input, holds, as JSON when it is that, else as a form, unless
@@ -102,7 +106,8 @@ extension Flag {
     summary: "name of the event")
 
   static let triggerData = Flag(
-    "data", letter: "d", .text("DATA"), allowsEmpty: true, of: [.trigger], in: .send,
+    "data", letter: "d", .text("DATA"), allowsEmpty: true, shows: .nothing, of: [.trigger],
+    in: .send,
     isCommon: true, summary: "the data: text, @FILE, or @- for standard input",
     manual: """
       The event's data, if it is not given as an argument. In both places `@FILE` takes what a file holds and `@-`
@@ -177,19 +182,20 @@ extension Flag {
     manual: "The member of a presence channel, or who signs in.")
 
   static let signUserInfo = Flag(
-    "user-info", .text("JSON"), of: .signing, in: .ask,
+    "user-info", .text("JSON"), shows: .nothing, of: .signing, in: .ask,
     summary: "the member's information; @FILE reads a file",
     manual: "The member's information, which others see; `@FILE` reads a file.")
 
   static let signData = Flag(
-    "data", letter: "d", .text("BODY"), allowsEmpty: true, of: [.sign, .verify], in: .ask,
+    "data", letter: "d", .text("BODY"), allowsEmpty: true, shows: .nothing, of: [.sign, .verify],
+    in: .ask,
     isCommon: true, summary: "the body: text, @FILE, or @- for standard input",
     manual: """
       The body of the request or webhook, byte for byte; `@FILE` reads a file and `@-` standard input.
       """)
 
   static let signature = Flag(
-    "signature", .text("HEX"), of: [.verify], in: .ask, isCommon: true,
+    "signature", .text("HEX"), shows: .nothing, of: [.verify], in: .ask, isCommon: true,
     summary: "the signature to compare with",
     manual: "The signature that `verify` compares; a request carries its own.")
 

@@ -41,7 +41,7 @@ extension Flag {
       """)
 
   static let redis = Flag(
-    "redis", .text("URL"), allowsEmpty: true, of: [.serve], in: .serve,
+    "redis", .text("URL"), allowsEmpty: true, shows: .place, of: [.serve], in: .serve,
     summary: "share channels with other servers through Redis",
     manual: """
       Share channels, members and events with all other servers that have the same URL: to clients and to the HTTP API they
@@ -57,7 +57,7 @@ extension Flag {
     summary: "write the port to FILE once connections are taken")
 
   static let serveOnReady = Flag(
-    "on-ready", .text("CMD"), of: [.serve], in: .serve,
+    "on-ready", .text("CMD"), shows: .program, of: [.serve], in: .serve,
     summary: "run CMD once connections are taken", manual: "")
 
   static let serveTLSCert = Flag(
@@ -142,7 +142,8 @@ extension Flag {
       """)
 
   static let webhook = Flag(
-    "webhook", .text("URL"), isRepeatable: true, of: [.serve], in: .serve, isCommon: true,
+    "webhook", .text("URL"), isRepeatable: true, shows: .place, of: [.serve], in: .serve,
+    isCommon: true,
     summary: "send webhooks to URL",
     manual: """
       Send webhooks to URL, signed with the app's secret as Pusher signs them: `channel_occupied`, `channel_vacated`,

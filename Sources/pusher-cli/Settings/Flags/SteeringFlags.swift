@@ -37,7 +37,7 @@ extension Flag {
       """)
 
   static let onGap = Flag(
-    "on-gap", .text("CMD"), of: [.subscribe], in: .receive,
+    "on-gap", .text("CMD"), shows: .program, of: [.subscribe], in: .receive,
     summary: "run CMD after a reconnect; prints what it prints",
     manual: """
       Run CMD with sh(1) once after each gap that a lost connection has left, before later events are handed on. CMD
