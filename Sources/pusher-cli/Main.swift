@@ -56,7 +56,12 @@ struct Main {
     _ command: (Settings, SettingsOrigin, Diagnostics) -> ExitStatus, _ typed: TypedArguments,
     _ environment: [String: String]
   ) throws(UsageError) -> ExitStatus {
-    var reader = try SettingsReader(typed, environment: environment, files: .system)
+    let early = Diagnostics(
+      verbosity: typed.isOn(.quiet) ? .quiet : .normal,
+      color: ColorChoice.forMessages(typed: typed.text(.color), in: Environment(environment)),
+      environment: environment)
+    let files = FileAccess.starting { early.notice("waiting for somebody to write to '\($0)'") }
+    var reader = try SettingsReader(typed, environment: environment, files: files)
     var shown = reader
     let settings = try Settings(&reader)
     let diagnostics = try voice(settings.common, environment)

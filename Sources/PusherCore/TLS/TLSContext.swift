@@ -88,7 +88,22 @@ internal import CSystemOpenSSL
     return context
   }
 
+  /// The largest file of certificates or keys, in bytes; the authorities of a system have about 250 KB.
+  package static let largestFile = 16 << 20
+
+  /// Refuses what OpenSSL would wait for or read without end: a pipe, a device, a file without measure.
+  private static func requireFile(_ path: String) throws(TLSError) {
+    switch unsafe pusher_check_file(path, Int64(largestFile)) {
+    case PUSHER_FILE_OTHER_KIND: throw .file(path: path, reason: "it is not a regular file")
+    case PUSHER_FILE_TOO_LARGE:
+      throw .file(path: path, reason: "it is larger than \(largestFile >> 20) MiB")
+    default: break
+    }
+  }
+
   private func present(_ certificateFile: String, key keyFile: String) throws(TLSError) {
+    try Self.requireFile(certificateFile)
+    try Self.requireFile(keyFile)
     OpenSSLErrors.clear()
     guard unsafe SSL_CTX_use_certificate_chain_file(pointer, certificateFile) == 1 else {
       throw .file(path: certificateFile, reason: OpenSSLErrors.cause())
@@ -126,6 +141,7 @@ internal import CSystemOpenSSL
   }
 
   private func trust(file: String) throws(TLSError) {
+    try Self.requireFile(file)
     OpenSSLErrors.clear()
     guard unsafe SSL_CTX_load_verify_file(pointer, file) == 1 else {
       throw .file(path: file, reason: OpenSSLErrors.cause())

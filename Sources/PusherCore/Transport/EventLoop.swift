@@ -101,7 +101,7 @@
   }
 
   /// The source with this identity, for work that another thread posts; `nil` when the loop has let go of it.
-  func source(_ key: ObjectIdentifier) -> (any LoopSource)? {
+  package func source(_ key: ObjectIdentifier) -> (any LoopSource)? {
     places[key].flatMap { slots[$0].source }
   }
 

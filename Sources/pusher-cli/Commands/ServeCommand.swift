@@ -75,6 +75,12 @@ private final class ServeRun {
   private let readiness: Readiness
   private let startedAt: Instant
   private var server: Server { group.first }
+  private lazy var reading = SecondReading(loop: loop) {
+    [origin] () throws(UsageError) in
+    try origin.servedApps()
+  } completion: { [unowned self] in
+    takeApps($0)
+  }
   private var signal: Int32?
   private var status: ExitStatus?
   private var hasStopped = false
@@ -186,14 +192,25 @@ private final class ServeRun {
   }
 
   private func renewApps(_ file: String) {
-    do {
-      let changes = try group.renew(try origin.servedApps())
-      diagnostics.notice("read \(file) again: \(changes)")
-    } catch let error as UsageError {
-      diagnostics.warning("SIGHUP: \(error.message); the apps stay as they are")
-    } catch {
-      diagnostics.warning("SIGHUP: \(error); the apps stay as they are")
+    if !reading.begin() {
+      diagnostics.notice("SIGHUP: an earlier reading goes on; \(file) is read again after it")
     }
+  }
+
+  private func takeApps(_ result: SecondReading<[Application]>.Answer) {
+    guard !server.isStopping else { return }
+    do {
+      let changes = try group.renew(try result.get())
+      diagnostics.notice("read \(origin.appsFile ?? "") again: \(changes)")
+    } catch let error as UsageError {
+      keepApps(error.message)
+    } catch {
+      keepApps("\(error)")
+    }
+  }
+
+  private func keepApps(_ reason: String) {
+    diagnostics.warning("SIGHUP: \(reason); the apps stay as they are")
   }
 
   private func end() {

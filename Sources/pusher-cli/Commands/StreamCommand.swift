@@ -67,7 +67,8 @@ final class StreamRun {
   func start() -> ExitStatus {
     feed.delegate = self
     feed.fieldSource = FreshFields(
-      settings.fields, timeout: settings.network.connectTimeout, loop: run.loop)
+      settings.fields, timeout: settings.network.connectTimeout, loop: run.loop,
+      diagnostics: run.diagnostics)
     if settings.keepsCookies { feed.cookies = CookieJar() }
     if settings.printsComments {
       feed.onComment { [unowned self] comment in

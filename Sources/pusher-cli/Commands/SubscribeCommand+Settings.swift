@@ -4,14 +4,21 @@ internal import PusherCore
 extension SubscribeRun {
   func readSettingsAgain() -> Bool {
     guard !origin.files.isEmpty else { return false }
+    if !reading.begin() {
+      diagnostics.notice("SIGHUP: an earlier reading goes on; the files are read again after it")
+    }
+    return true
+  }
+
+  func takeRead(_ result: SecondReading<SubscribeSettings>.Answer) {
+    guard !run.isEnding else { return }
     do {
-      try take(try origin.read(SubscribeSettings.self))
+      try take(try result.get())
     } catch let error as UsageError {
       keepSettings(error.message)
     } catch {
       keepSettings("\(error)")
     }
-    return true
   }
 
   private func keepSettings(_ reason: String) {

@@ -28,6 +28,12 @@ final class SubscribeRun {
   let members: ChannelMembership
   var discovery: Discovery?
   let diagnostics: Diagnostics
+  private(set) lazy var reading = SecondReading(loop: run.loop) {
+    [origin] () throws(UsageError) in
+    try origin.read(SubscribeSettings.self)
+  } completion: { [unowned self] in
+    takeRead($0)
+  }
   private var orders: InputOrders?
   let repair: GapRepair?
   private var wasConnected = false
@@ -91,7 +97,9 @@ final class SubscribeRun {
   }
 
   func freshFields(_ settings: SubscribeSettings) -> FreshFields? {
-    FreshFields(settings.fields, timeout: settings.connection.connectTimeout, loop: run.loop)
+    FreshFields(
+      settings.fields, timeout: settings.connection.connectTimeout, loop: run.loop,
+      diagnostics: diagnostics)
   }
 
   func watchDiscovery() {

@@ -40,7 +40,9 @@ final class StateFile {
     do throws(FileFault) {
       if held == nil {
         held = try StateRecord.parse(
-          try FileAccess.contents(of: descriptor, limit: StateRecord.fileLimit).get())
+          try WholeFile.contents(
+            ofDescriptor: descriptor, limit: StateRecord.fileLimit, .regular
+          ).get())
       }
     } catch {
       throw UsageError(

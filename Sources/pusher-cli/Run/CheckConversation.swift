@@ -59,7 +59,8 @@ final class CheckConversation {
     self.feed = feed
     feed.delegate = self
     feed.fieldSource = FreshFields(
-      settings.fields, timeout: settings.connection.connectTimeout, loop: loop)
+      settings.fields, timeout: settings.connection.connectTimeout, loop: loop,
+      diagnostics: diagnostics)
     feed.connect()
   }
 
@@ -109,7 +110,7 @@ final class CheckConversation {
     return switch settings.authorization {
     case .secret: ["try: does the secret belong to key \(key)?"]
     case .endpoint(let endpoint):
-      ["try: what does \(Redaction.withoutPasswords(endpoint.url)) answer?"]
+      ["try: what does \(Disclosure.place.shown(endpoint.url)) answer?"]
     case .command: ["try: run the command of --auth-command by hand"]
     case .unavailable: []
     }

@@ -6,6 +6,11 @@ final class FreshFields: FieldSource {
   private let timeout: Duration
   private let loop: EventLoop
   private let files: FileAccess
+  private let diagnostics: Diagnostics
+  /// The files with the fields of the last connection.
+  private var known: [FieldFile]
+  /// The files whose former fields count, which was said.
+  private var doubted: Set<String> = []
   private var process: ChildProcess?
   /// The answer to the open question waits for the loop.
   private var timer: LoopTimer?
@@ -14,29 +19,52 @@ final class FreshFields: FieldSource {
   ///
   /// - Parameter timeout: How long the command may take.
   init?(
-    _ settings: RequestFields, timeout: Duration, loop: EventLoop, files: FileAccess = .system
+    _ settings: RequestFields, timeout: Duration, loop: EventLoop, diagnostics: Diagnostics,
+    files: FileAccess = .running()
   ) {
     guard settings.areFresh else { return nil }
     self.settings = settings
     self.timeout = timeout
     self.loop = loop
+    self.diagnostics = diagnostics
     self.files = files
+    known = settings.files
   }
 
   func fields(completion: @escaping Completion) {
     do throws(FieldSourceError) {
       var fields = HTTPHeaders()
-      for path in settings.files {
-        guard case .success(let bytes) = files.contents(path, SettingsReader.headerLimit) else {
-          throw FieldSourceError("--header: cannot read '\(path)'")
-        }
-        try Self.add(bytes, to: &fields, Flag.header.spelling)
+      for index in known.indices {
+        try read(&known[index])
+        for field in known[index].fields { fields.append(field.name, field.value) }
       }
       guard let command = settings.command else { return answer(.success(fields), completion) }
       try run(command, fields, completion)
     } catch {
       answer(.failure(error), completion)
     }
+  }
+
+  /// Takes what the file holds now; a pipe in its place, or a file that has lost all fields, changes nothing.
+  private func read(_ file: inout FieldFile) throws(FieldSourceError) {
+    switch files.contents(file.path, SettingsReader.headerLimit) {
+    case .success(let bytes):
+      let fields = try Self.fields(bytes, Flag.header.spelling)
+      guard fields.isEmpty, !file.fields.isEmpty else {
+        file.fields = fields
+        doubted.remove(file.path)
+        return
+      }
+      doubt(file.path, "it holds no field")
+    case .failure(let fault) where fault.isOtherKind: doubt(file.path, fault.reason)
+    case .failure:
+      throw FieldSourceError("--header: cannot read '\(file.path)'")
+    }
+  }
+
+  private func doubt(_ path: String, _ reason: String) {
+    guard doubted.insert(path).inserted else { return }
+    diagnostics.warning("--header: '\(path)': \(reason); its former fields are sent")
   }
 
   func cancel() {
@@ -84,7 +112,9 @@ final class FreshFields: FieldSource {
       switch result {
       case .success(let output) where output.status == 0:
         var fields = fields
-        try add(output.bytes, to: &fields, Flag.headerCommand.spelling)
+        for field in try Self.fields(output.bytes, Flag.headerCommand.spelling) {
+          fields.append(field.name, field.value)
+        }
         return .success(fields)
       case .success(let output): throw failed("the command ended with status \(output.status)")
       case .failure(let failure): throw failed("\(failure)")
@@ -98,16 +128,14 @@ final class FreshFields: FieldSource {
     FieldSourceError("\(Flag.headerCommand.spelling): \(reason)")
   }
 
-  private static func add(
-    _ bytes: [UInt8], to fields: inout HTTPHeaders, _ origin: String
-  ) throws(FieldSourceError) {
+  private static func fields(
+    _ bytes: [UInt8], _ origin: String
+  ) throws(FieldSourceError) -> [NamedValue] {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw FieldSourceError("\(origin): the fields are not UTF-8 text")
     }
     do throws(UsageError) {
-      for field in try SettingsReader.headers(text, origin) {
-        fields.append(field.name, field.value)
-      }
+      return try SettingsReader.headers(text, origin)
     } catch {
       throw FieldSourceError(error.message)
     }

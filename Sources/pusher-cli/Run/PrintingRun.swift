@@ -22,7 +22,7 @@ final class PrintingRun {
   private let health: HealthFile?
   private let sync: DiskSync?
   private let settings: PrintSettings
-  private let diagnostics: Diagnostics
+  let diagnostics: Diagnostics
   private(set) var feed: (any Feed)?
   private(set) var printer: Printer?
   /// Kept until the process ends; a weak reference would slow every use.

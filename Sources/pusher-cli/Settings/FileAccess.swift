@@ -16,6 +16,8 @@ struct FileAccess: Sendable {
   var contents: @Sendable (_ path: String, _ limit: Int) -> Result<[UInt8], FileFault>
   /// The permission bits of a regular file; nil for anything else, pipes included.
   var permissions: @Sendable (_ path: String) -> UInt32?
+  /// Whether the bytes are those of the start, since the file cannot be read twice.
+  var isKept: @Sendable (_ path: String) -> Bool = { _ in false }
   /// Whether a descriptor is open.
   var isOpen: @Sendable (_ descriptor: Int32) -> Bool = { _ in false }
   /// The listening socket that a descriptor is.
@@ -32,40 +34,41 @@ struct FileFault: Error, Equatable {
   let reason: String
   /// Whether the disk took nothing, which may be over the next time.
   var isOfDisk = false
+  /// Whether it is a pipe or a device where only regular files are read.
+  var isOtherKind = false
 }
 
 extension FileAccess {
-  /// The real files.
-  static let system = FileAccess(
-    contents: readAll, permissions: regularPermissions,
-    isOpen: { fcntl($0, F_GETFD) >= 0 },
-    listeningSocket: { descriptor in
-      Result { () throws(HandedSocket.Fault) in try HandedSocket(descriptor: descriptor) }
-    }, processID: { getpid() }, isProvided: isOfPlatform)
+  /// The real files when the program starts: a pipe is waited for.
+  static let system = starting { _ in }
 
-  private static func readAll(_ path: String, _ limit: Int) -> Result<[UInt8], FileFault> {
-    let descriptor = unsafe path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return .failure(currentFault()) }
-    defer { if path != "-" { _ = close(descriptor) } }
-    return contents(of: descriptor, limit: limit)
+  /// The same; `tell` is given the path of a pipe that stays silent.
+  static func starting(tell: @escaping @Sendable (_ path: String) -> Void) -> FileAccess {
+    real { path, limit in
+      WholeFile.contents(of: path, limit: limit, .all(whenWaiting: { tell(path) }))
+    }
   }
 
-  /// The bytes that can be read from a descriptor, as ``contents`` gives those of a path.
-  static func contents(of descriptor: Int32, limit: Int) -> Result<[UInt8], FileFault> {
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 16_384)
-    while bytes.count <= limit {
-      let count = unsafe chunk.withUnsafeMutableBytes { free in
-        unsafe read(descriptor, free.baseAddress, free.count)
-      }
-      if count == 0 { return .success(bytes) }
-      if count < 0 {
-        guard errno == EINTR else { return .failure(currentFault()) }
-      } else {
-        bytes.append(contentsOf: chunk[..<count])
-      }
+  /// The real files while the program runs: nothing is waited for.
+  ///
+  /// - Parameter kept: The bytes of files that can be read only once, by their paths.
+  static func running(kept: [String: [UInt8]] = [:]) -> FileAccess {
+    var files = real { path, limit in
+      kept[path].map { .success($0) } ?? WholeFile.contents(of: path, limit: limit, .regular)
     }
-    return .failure(FileFault(reason: "it is larger than \(limit >> 10) KiB"))
+    files.isKept = { kept[$0] != nil }
+    return files
+  }
+
+  private static func real(
+    _ contents: @escaping @Sendable (_ path: String, _ limit: Int) -> Result<[UInt8], FileFault>
+  ) -> FileAccess {
+    FileAccess(
+      contents: contents, permissions: regularPermissions,
+      isOpen: { fcntl($0, F_GETFD) >= 0 },
+      listeningSocket: { descriptor in
+        Result { () throws(HandedSocket.Fault) in try HandedSocket(descriptor: descriptor) }
+      }, processID: { getpid() }, isProvided: isOfPlatform)
   }
 
   private static func regularPermissions(_ path: String) -> UInt32? {
@@ -82,9 +85,5 @@ extension FileAccess {
     if length > 0, target.starts(with: "..data/".utf8.map(CChar.init)) { return true }
     var system = statvfs()
     return unsafe statvfs(path, &system) == 0 && UInt(system.f_flag) & UInt(ST_RDONLY) != 0
-  }
-
-  private static func currentFault() -> FileFault {
-    FileFault(reason: "\(SystemError(code: errno))")
   }
 }

@@ -1,13 +1,20 @@
 internal import PusherCore
 
+/// A file with fields that is read again for each connection.
+struct FieldFile: Equatable, Sendable {
+  let path: String
+  /// The fields of the last reading.
+  var fields: [NamedValue]
+}
+
 /// The fields that a user adds to requests.
 struct RequestFields: Equatable, Sendable {
   /// The same for every request.
   var fixed: [NamedValue] = []
   /// All that are known now, those of files among them.
   var all: [NamedValue] = []
-  /// Files that are read again for each connection.
-  var files: [String] = []
+  /// Regular files, which are read again for each connection; a pipe can be read only once.
+  var files: [FieldFile] = []
   /// A command that prints further ones for each connection.
   var command: String?
 
@@ -49,8 +56,9 @@ extension SettingsReader {
       let text = try textOrFile(value, Flag.header.spelling, limit: Self.headerLimit)
       let lines = try Self.headers(text, Flag.header.spelling)
       fields.all += lines
-      if value.hasPrefix("@"), value != "@-" {
-        fields.files.append(String(value.dropFirst()))
+      let path = value.dropping(prefix: "@")
+      if let path, files.permissions(path) != nil {
+        fields.files.append(FieldFile(path: path, fields: lines))
       } else {
         fields.fixed += lines
       }

@@ -208,12 +208,14 @@ extension SettingsOrigin {
 
   /// The apps of that file, read again.
   ///
-  /// - Throws: ``UsageError`` as at the start, and for standard input, which can be read once.
+  /// - Throws: ``UsageError`` as at the start, and for standard input and pipes, which can be read only once.
   func servedApps() throws(UsageError) -> [Application] {
-    guard let path = appsFile, path != "-" else {
-      throw UsageError("--apps: standard input cannot be read again")
+    guard let path = appsFile, kept[path] == nil else {
+      let name = appsFile.flatMap { $0 == "-" ? nil : "'\($0)'" } ?? "standard input"
+      throw UsageError("--apps: \(name) cannot be read again")
     }
-    var reader = try SettingsReader(typed, environment: environment, files: .system)
+    var reader = try SettingsReader(
+      typed, environment: environment, files: .running(kept: kept))
     return try reader.servedApps(path)
   }
 }

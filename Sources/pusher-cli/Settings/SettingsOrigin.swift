@@ -7,21 +7,14 @@ struct SettingsOrigin: Sendable {
   let environment: [String: String]
   /// The files that say something, in the order in which they are read; empty when none does.
   let files: [String]
-  /// What standard input held, which can be read once; `nil` when it was not read.
-  let input: [UInt8]?
+  /// The bytes of standard input, and of pipes and devices, which can be read only once; by their paths.
+  let kept: [String: [UInt8]]
 
   /// Reads everything again, as at the start.
   ///
   /// - Throws: ``UsageError`` for a file that cannot be read, and for anything that is missing or wrong.
   func read<Settings: CommandSettings>(_: Settings.Type) throws(UsageError) -> Settings {
-    var files = FileAccess.system
-    if let input {
-      let contents = files.contents
-      files.contents = { path, limit in
-        path == "-" ? .success(input) : contents(path, limit)
-      }
-    }
-    return try Settings(typed, environment: environment, files: files)
+    try Settings(typed, environment: environment, files: .running(kept: kept))
   }
 }
 

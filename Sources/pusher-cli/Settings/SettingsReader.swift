@@ -26,8 +26,8 @@ struct SettingsReader {
   private var knownSecret: Secret?
   /// The files of settings that say something here, in the order in which they were read; standard input is none.
   private var settingsFiles: [String] = []
-  /// What standard input held, once it was read.
-  private var input: [UInt8]?
+  /// The bytes of pipes and devices, by path: a second read would find nothing.
+  private var kept: [String: [UInt8]] = [:]
 
   /// - Throws: ``UsageError`` for a file of settings that cannot be read, and for a malformed `--url`.
   init(
@@ -56,7 +56,7 @@ struct SettingsReader {
   /// Where the settings come from, so that they can be read again.
   var origin: SettingsOrigin {
     SettingsOrigin(
-      typed: asTyped, environment: environment.variables, files: settingsFiles, input: input)
+      typed: asTyped, environment: environment.variables, files: settingsFiles, kept: kept)
   }
 
   /// Notes a file that says something here.
@@ -198,7 +198,7 @@ struct SettingsReader {
     case .failure(let fault):
       throw UsageError("\(origin): cannot read \(Self.name(path)): \(fault.reason)")
     case .success(var bytes):
-      if path == "-" { input = bytes }
+      keep(bytes, of: path)
       if dropsNewline, bytes.last == UInt8(ascii: "\n") {
         bytes.removeLast()
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
@@ -207,6 +207,15 @@ struct SettingsReader {
         throw UsageError("\(origin): \(Self.name(path)) is not UTF-8 text")
       }
       return text
+    }
+  }
+
+  /// Keeps the bytes of a file that cannot be read again; warns where they are those of the start.
+  private mutating func keep(_ bytes: [UInt8], of path: String) {
+    guard files.permissions(path) == nil else { return }
+    kept[path] = bytes
+    if path != "-", files.isKept(path) {
+      warn("'\(path)' is not a regular file: its text stays as it was at the start")
     }
   }
 

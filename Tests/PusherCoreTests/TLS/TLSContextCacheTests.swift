@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import PusherCore
@@ -29,5 +30,29 @@ import Testing
     ]
     #expect(Set(contexts.map(ObjectIdentifier.init)).count == 4)
     #expect(cache.count == 4)
+  }
+
+  @Test func `what is no regular file, or has no end, is refused before it is read`() throws {
+    let folder = FileManager.default.temporaryDirectory.path()
+    let (pipe, sparse) = (folder + UUID().uuidString, folder + UUID().uuidString)
+    defer { for path in [pipe, sparse] { unlink(path) } }
+    #expect(mkfifo(pipe, 0o600) == 0)
+    #expect(FileManager.default.createFile(atPath: sparse, contents: nil))
+    #expect(truncate(sparse, 8 << 30) == 0)
+    let kind = "it is not a regular file"
+    for (path, reason) in [
+      (pipe, kind), ("/dev/zero", kind), (folder, kind), (sparse, "it is larger than 16 MiB"),
+    ] {
+      let error = TLSError.file(path: path, reason: reason)
+      #expect(throws: error) { try TLSContext.client(TLSConfiguration(caFile: path)) }
+      #expect(throws: error) {
+        try TLSContext.client(
+          TLSConfiguration(), environment: TLSEnvironment(certificateFile: path))
+      }
+      #expect(throws: error) {
+        try TLSContext.client(TLSConfiguration(insecure: true, certificateFile: path))
+      }
+      #expect(throws: error) { try TLSContext.server(certificateFile: path, keyFile: path) }
+    }
   }
 }

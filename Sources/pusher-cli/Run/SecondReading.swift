@@ -1,0 +1,68 @@
+internal import PusherCore
+
+/// Reads files of settings again on a thread of its own, so that a slow disk holds up no event, no pong and no signal.
+///
+/// It belongs to the loop's thread. A wish during a reading makes the next reading begin after it.
+final class SecondReading<Settings: Sendable> {
+  typealias Answer = Result<Settings, UsageError>
+
+  private let loop: EventLoop
+  private let read: @Sendable () throws(UsageError) -> Settings
+  private let completion: (Answer) -> Void
+  private var open: OpenReading<Settings>?
+  private var isWanted = false
+
+  /// - Parameters:
+  ///   - read: Reads the files, on another thread.
+  ///   - completion: Gets the result, on the loop's thread.
+  init(
+    loop: EventLoop, read: @escaping @Sendable () throws(UsageError) -> Settings,
+    completion: @escaping (Answer) -> Void
+  ) {
+    (self.loop, self.read, self.completion) = (loop, read, completion)
+  }
+
+  /// Begins a reading, now or after the one that goes on.
+  ///
+  /// - Returns: False when one goes on.
+  func begin() -> Bool {
+    guard open == nil else {
+      isWanted = true
+      return false
+    }
+    let reading = OpenReading<Settings> { [weak self] in self?.end($0) }
+    open = reading
+    loop.add(reading)
+    let (key, wakeUp) = (ObjectIdentifier(reading), loop.wakeUp)
+    let isStarted = DetachedThread.start(name: "pusher-settings") { [read] in
+      let answer = Result { () throws(UsageError) in try read() }
+      wakeUp.post { ($0.source(key) as? OpenReading<Settings>)?.completion(answer) }
+    }
+    if !isStarted { end(.failure(UsageError("no thread to read the files on"))) }
+    return true
+  }
+
+  private func end(_ answer: Answer) {
+    if let open { loop.remove(open) }
+    open = nil
+    completion(answer)
+    guard isWanted else { return }
+    isWanted = false
+    _ = begin()
+  }
+}
+
+/// What the loop keeps while a thread reads.
+private final class OpenReading<Settings: Sendable>: LoopSource {
+  let completion: (SecondReading<Settings>.Answer) -> Void
+
+  init(completion: @escaping (SecondReading<Settings>.Answer) -> Void) {
+    self.completion = completion
+  }
+
+  var interest: LoopInterest { LoopInterest() }
+
+  func ready(_ events: PollEvents, at now: Instant) {}
+
+  func expired(at now: Instant) {}
+}

@@ -1,0 +1,128 @@
+internal import PusherCore
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
+/// Reads files to their end: settings, secrets, fields and data alike.
+///
+/// The size of a regular file is checked before anything is read. A pipe, a terminal or a device is read only where
+/// the caller can wait: when the program starts. A signal then ends the wait, since nothing handles signals yet.
+enum WholeFile {
+  /// Which files are read.
+  enum Kinds {
+    /// Regular files, which never make the reader wait.
+    case regular
+    /// All. The closure is called once when a pipe has been silent for ``patience``.
+    case all(whenWaiting: () -> Void)
+  }
+
+  /// How long a pipe may be silent before the user is told, in milliseconds.
+  private static let patience: Int32 = 1_000
+  private static let chunkSize = 16_384
+
+  /// The bytes of a file.
+  ///
+  /// - Parameters:
+  ///   - path: The file's name; `-` is standard input.
+  ///   - limit: The largest size, in bytes.
+  static func contents(of path: String, limit: Int, _ kinds: Kinds) -> Result<[UInt8], FileFault> {
+    if path == "-" { return contents(ofDescriptor: 0, limit: limit, kinds) }
+    // A plain open of a pipe waits for its writer.
+    let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
+    let descriptor = unsafe open(path, flags)
+    guard descriptor >= 0 else {
+      // "No such device or address" is what a socket gives.
+      let reason = errno == ENXIO ? "it is a socket" : "\(SystemError(code: errno))"
+      return .failure(FileFault(reason: reason))
+    }
+    defer { close(descriptor) }
+    return contents(ofDescriptor: descriptor, limit: limit, kinds)
+  }
+
+  /// The bytes that a descriptor gives, from where it stands to the end.
+  static func contents(
+    ofDescriptor descriptor: Int32, limit: Int, _ kinds: Kinds
+  ) -> Result<[UInt8], FileFault> {
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { return .failure(currentFault()) }
+    switch status.st_mode & S_IFMT {
+    case S_IFREG:
+      guard status.st_size <= off_t(limit) else { return .failure(tooLarge(limit)) }
+      return read(descriptor, limit: limit) {}
+    case S_IFDIR:
+      return .failure(FileFault(reason: "\(SystemError(code: EISDIR))"))
+    case let kind:
+      guard case .all(let whenWaiting) = kinds else {
+        return .failure(FileFault(reason: "it is \(name(kind)), not a file", isOtherKind: true))
+      }
+      // A user at a terminal needs no notice, and the caller gives standard input itself.
+      var mayTell = descriptor != 0 && kind == S_IFIFO
+      return read(descriptor, limit: limit) {
+        if mayTell, !isReady(descriptor, milliseconds: patience) { whenWaiting() }
+        mayTell = false
+        _ = isReady(descriptor, milliseconds: -1)
+      }
+    }
+  }
+
+  private static func read(
+    _ descriptor: Int32, limit: Int, beforeEach wait: () -> Void
+  ) -> Result<[UInt8], FileFault> {
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: chunkSize)
+    while bytes.count <= limit {
+      wait()
+      let count = unsafe chunk.withUnsafeMutableBytes { free in
+        unsafe systemRead(descriptor, free.baseAddress, free.count)
+      }
+      if count == 0 { return .success(bytes) }
+      if count < 0 {
+        guard errno == EINTR || errno == EAGAIN else { return .failure(currentFault()) }
+      } else {
+        bytes.append(contentsOf: chunk[..<count])
+      }
+    }
+    return .failure(tooLarge(limit))
+  }
+
+  private static func systemRead(
+    _ descriptor: Int32, _ target: UnsafeMutableRawPointer?, _ count: Int
+  ) -> Int {
+    #if canImport(Glibc)
+      unsafe Glibc.read(descriptor, target, count)
+    #elseif canImport(Musl)
+      unsafe Musl.read(descriptor, target, count)
+    #else
+      unsafe Darwin.read(descriptor, target, count)
+    #endif
+  }
+
+  /// Waits until bytes, the end or an error can be read; -1 waits without end.
+  ///
+  /// A pipe that nobody has opened for writing is not ready, although a read would find its end.
+  private static func isReady(_ descriptor: Int32, milliseconds: Int32) -> Bool {
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&waiting, 1, milliseconds) != 0
+  }
+
+  private static func name(_ kind: mode_t) -> String {
+    switch kind {
+    case S_IFIFO: "a pipe"
+    case S_IFSOCK: "a socket"
+    default: "a device"
+    }
+  }
+
+  private static func tooLarge(_ limit: Int) -> FileFault {
+    FileFault(reason: "it is larger than \(limit >> 10) KiB")
+  }
+
+  private static func currentFault() -> FileFault {
+    FileFault(reason: "\(SystemError(code: errno))")
+  }
+}
