@@ -51,7 +51,10 @@ final class ServerConnection: SocketStreamDelegate {
 
   private unowned let reception: Reception
   let peer: SocketAddress?
-  private var phase: Phase
+  private var phase: Phase {
+    // Requests wait for their turn, and nothing else does: all that a socket's client sends, and its end, is read.
+    didSet { if !phase.isHTTP { stream?.wantsRead = true } }
+  }
   /// The input, until it belongs to a WebSocket.
   let input = ByteBuffer(capacity: 256)
   /// The answers to HTTP requests, of which a WebSocket has none.
@@ -210,7 +213,6 @@ final class ServerConnection: SocketStreamDelegate {
     phase = .lingering
     input.removeAll()
     wait(Self.lingerTime, from: now)
-    stream?.wantsRead = true
   }
 
   // MARK: Sending

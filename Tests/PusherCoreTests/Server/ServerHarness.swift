@@ -1,6 +1,7 @@
 import PusherCore
 import PusherServer
 import TestSupport
+import Testing
 
 /// A server and its clients on one loop, over loopback.
 final class ServerHarness {
@@ -51,8 +52,22 @@ final class ServerHarness {
   }
 
   /// A connection that sends just what it is told.
-  func raw(_ text: String = "") -> RawClient {
-    RawClient(harness.loop, port: server.port, text)
+  func raw(_ text: String = "", tls: TLSContext? = nil) -> RawClient {
+    RawClient(harness.loop, port: server.port, text, tls: tls)
+  }
+
+  /// Goes round so often that the server has read what was sent before.
+  func goRound(_ count: Int = 3) {
+    let turn = LoopTimer(deadline: LoopInterest.immediately) {}
+    harness.loop.add(turn)
+    defer { harness.loop.remove(turn) }
+    var left = count
+    #expect(
+      run {
+        turn.deadline = LoopInterest.immediately
+        left -= 1
+        return left < 0
+      })
   }
 
   /// The bytes of a signed call.
@@ -81,9 +96,10 @@ final class RawClient: SocketStreamDelegate {
   private(set) var hasEnded = false
   private var stream: SocketStream?
 
-  init(_ loop: EventLoop, port: UInt16, _ text: String) {
+  init(_ loop: EventLoop, port: UInt16, _ text: String, tls: TLSContext? = nil) {
     output.append(text)
-    stream = .connect(loop: loop, to: Route(host: "127.0.0.1", port: port), delegate: self)
+    stream = .connect(
+      loop: loop, to: Route(host: "127.0.0.1", port: port), tls: tls, delegate: self)
   }
 
   var text: String { input.view.text }
