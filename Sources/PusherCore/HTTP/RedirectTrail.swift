@@ -59,7 +59,7 @@ package struct RedirectTrail: Sendable, Equatable {
   }
 
   /// A Location as a message may show it: without user information and query, and shortened.
-  private static func shown(_ location: String) -> String {
+  static func shown(_ location: String) -> String {
     let text = location.prefix { $0 != "?" && $0 != "#" }
     let tail = text.utf8.lastIndex(of: UInt8(ascii: "@")).map { text[$0...].dropFirst() } ?? text
     return String(tail.prefix(200))

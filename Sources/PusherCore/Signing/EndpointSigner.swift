@@ -118,7 +118,7 @@ final class EndpointCalls {
       case _ where HTTPStatus.isTemporary(status):
         return .failure(.unavailable(status: status, "the endpoint answered HTTP \(status)"))
       case 300...399:
-        let place = response.head.headers["Location"] ?? "nowhere"
+        let place = response.head.headers["Location"].map(RedirectTrail.shown) ?? "nowhere"
         return .failure(
           .refused(status: status, "the endpoint answered HTTP \(status), a redirect to \(place)"))
       default:

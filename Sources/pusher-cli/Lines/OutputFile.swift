@@ -30,9 +30,12 @@ final class OutputFile {
     case .success(.nothing), .success(.file): break
     case .success: throw FileFault(reason: "it is not a file; write > before its name instead")
     }
-    let flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC
+    // A pipe may have taken the file's place by now, and opening one waits for its reader.
+    let flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
     descriptor = unsafe open(path, flags, 0o600)
-    guard descriptor >= 0 else { throw FileFault(reason: "\(SystemError(code: errno))") }
+    guard descriptor >= 0 else {
+      throw FileFault(reason: FileReplacement.reasonOfPipe(errno))
+    }
     switch TornLine.end(of: descriptor, terminator: terminator) {
     case .whole: return
     case .unknown(let reason):

@@ -160,7 +160,7 @@ final class Signals: LoopSource {
 private enum Terminal {
   /// Whether there is one that has not hung up.
   static var isThere: Bool {
-    let descriptor = unsafe open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    let descriptor = unsafe open("/dev/tty", O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     _ = close(descriptor)
     return true
