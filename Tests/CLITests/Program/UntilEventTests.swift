@@ -57,8 +57,9 @@ struct UntilEventTests {
     ["--summary"],
   ])
   func `it ends every form of output`(options: [String]) throws {
+    let server = try server()
     let result = try PusherCLI.start(
-      ["subscribe"] + server().address
+      ["subscribe"] + server.address
         + ["news", "--timeout", "10m", "--until-event", "build.finished"] + options
     ).result()
     #expect(result.ending == .exited(0))
@@ -84,7 +85,7 @@ struct UntilEventTests {
     #expect(result.ending == .exited(124))
     #expect(
       result.errorText
-        == "pusher-cli: error: timed out: no event 'build.failed' or 'x' within 300 ms\n",
+        == "pusher-cli: error: timed out: no event 'build.failed' or 'x' within 0.3 s\n",
       "\(result.errorText)")
     #expect(result.outputText.split(separator: "\n").count == 4)
   }
@@ -100,7 +101,7 @@ struct UntilEventTests {
       try connection.beginStream()
       try connection.send(
         stream: "event: a\ndata: 1\n\nevent: done\ndata: 2\n\nevent: later\ndata: 3\n\n")
-      try connection.stay()
+      try connection.remain()
     }
     let result = try PusherCLI.sse(
       server, "--until-event", "done", "-x", "done", "--timeout", "10m"
@@ -148,7 +149,7 @@ struct RecordTests {
     let server = try ScriptedServer { connection in
       try connection.beginStream()
       try connection.send(stream: "id: 1\nevent: a\ndata: 1\n\nid: 2\nevent: b\ndata: 2\n\n")
-      try connection.stay()
+      try connection.remain()
     }
     let result = try PusherCLI.sse(
       server, "--record", path, "-e", "b", "-n", "1", "--timeout", "10m"
@@ -182,7 +183,7 @@ struct RecordTests {
     ).result()
     #expect(result.ending == .exited(2))
     #expect(
-      result.errorText.hasPrefix("pusher-cli: --record: cannot write '/dev/full': it is not a file"),
+      result.errorText.hasPrefix("pusher-cli: error: --record: cannot write '/dev/full': it is not a file"),
       "\(result.errorText)")
   }
 

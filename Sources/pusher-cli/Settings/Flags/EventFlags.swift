@@ -45,7 +45,7 @@ extension Flag {
 
   static let untilEvent = Flag(
     "until-event", .text("GLOB"), isRepeatable: true, of: .printing, in: .receive,
-    summary: "end with status 0 after an event whose name matches",
+    summary: "end with 0 after an event whose name matches",
     manual: """
       End with status 0 after the first event whose name matches GLOB, a pattern as of --event. This event and all before
       it are printed as usual, and it ends the run also where --event and --exclude-event leave it out. With --count the
