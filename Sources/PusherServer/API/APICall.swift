@@ -13,6 +13,8 @@ struct APICall {
   let hub: Hub
   let dialect: Dialect
   var now: Instant
+  /// Calls back in the loop's next turn; `nil` for a caller without a loop.
+  var nextTurn: Applications.NextTurn?
 }
 
 // The calls that send events: `POST /apps/ID/events` and `/apps/ID/batch_events`.
@@ -209,12 +211,31 @@ extension APICall {
     }
     hub.node.occupiedChannels(prefix: prefix) { names in
       guard let names else { return answer(.failure(.unavailable)) }
-      facts(of: names, answer) { facts in
-        let members = facts.map { channel in
-          let attributes = dialect.answers.attributes(of: channel) ?? attributes(of: channel, info)
-          return JSONValue.Member(channel.name, .object(attributes))
-        }
-        answer(.success(["channels": .object(members)]))
+      list(names[...], info, ChannelList(), answer)
+    }
+  }
+
+  /// Adds the channels to the list, a part in each turn of the loop so that others are served meanwhile, and answers.
+  private func list(
+    _ names: ArraySlice<String>, _ info: ChannelInfo, _ list: ChannelList,
+    _ answer: @escaping Answer
+  ) {
+    facts(of: Array(names.prefix(ChannelList.portion)), answer) { facts in
+      // Channels that were left since the names were asked for are no part of the list.
+      for channel in facts where channel.subscriptions > 0 {
+        let attributes =
+          dialect.answers.attributes(of: channel) ?? self.attributes(of: channel, info)
+        list.members.append(.init(channel.name, .object(attributes)))
+      }
+      let rest = names.dropFirst(ChannelList.portion)
+      guard !rest.isEmpty else {
+        return answer(.success(["channels": .object(list.members)]))
+      }
+      guard let nextTurn else { return self.list(rest, info, list, answer) }
+      nextTurn { now in
+        var call = self
+        call.now = now
+        call.list(rest, info, list, answer)
       }
     }
   }
@@ -291,6 +312,14 @@ extension APICall {
     guard let problem = dialect.answers.problem(inChannel: path[1]) else { return path[1] }
     throw .refusal(400, "Invalid channel: \(problem)")
   }
+}
+
+/// A list of channels that is made in parts.
+private final class ChannelList {
+  /// How many channels are looked at in one turn of the loop.
+  static let portion = 1000
+
+  var members: [JSONValue.Member] = []
 }
 
 /// The `info` parameter of a call.

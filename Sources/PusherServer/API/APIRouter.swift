@@ -51,7 +51,8 @@ package struct APIRouter {
     }
     guard hub.application.isEnabled else { throw .refusal(403, "The app is disabled") }
     var call = APICall(
-      path: place.call, target: target, body: request.body, hub: hub, dialect: dialect, now: now)
+      path: place.call, target: target, body: request.body, hub: hub, dialect: dialect, now: now,
+      nextTurn: applications.nextTurn)
     guard let whenSettled = applications.whenSettled else { return try perform(call)(answer) }
     whenSettled { now in
       call.now = now

@@ -20,6 +20,10 @@ package final class Applications {
   var countOthers: (Int) -> Int = { _ in 0 }
   /// Calls back, now or later, once it is known whether the nodes of other processes can be reached; `nil` without such.
   package var whenSettled: ((@escaping (Instant) -> Void) -> Void)?
+  /// Has a piece of work done in a later turn of the loop, and tells it the time.
+  package typealias NextTurn = (@escaping (Instant) -> Void) -> Void
+  /// `nil` without a loop.
+  package var nextTurn: NextTurn?
   private var random: any RandomNumberGenerator
 
   /// Apps with distinct ids and keys, on the only node of each; of two alike the first counts.

@@ -123,7 +123,8 @@ enum ConsoleEntry {
   /// What goes wrong on the whole server.
   private static func ofServer(_ event: ServerLogEvent) -> [JSONValue.Member]? {
     switch event {
-    case .busLost, .busError, .accessRefused, .queuesFull, .dropped:
+    case .busLost, .busError, .accessRefused, .queuesFull, .channelsFull,
+      .dropped:
       make("error", [:], reason: event.description)
     default: nil
     }

@@ -16,6 +16,8 @@ package final class Hub {
   private var channels = NameTable<HubChannel>()
   var users = SignedInUsers()
   private var events: [ServerLogEvent] = []
+  /// Whether it was told that no more channels fit.
+  private var hasToldFullChannels = false
 
   /// A hub of an app, with a place among its nodes, which serves this hub alone.
   init(_ setup: AppSetup, node: any HubNode) {
@@ -117,6 +119,17 @@ package final class Hub {
     if former == nil || !(former?.userID).isSame(as: userID) {
       log(.subscribed(socketID: session.socketID, channel: name, userID: userID))
     }
+  }
+
+  /// Whether a subscription fits within the limit of occupied channels; the first refusal is logged.
+  func hasRoom(for channel: String) -> Bool {
+    let hasRoom =
+      channels[channel] != nil || node.hasRoom(for: channel, limit: limits.channels)
+    if !hasRoom, !hasToldFullChannels {
+      hasToldFullChannels = true
+      log(.channelsFull(app: application.id, limit: limits.channels))
+    }
+    return hasRoom
   }
 
   func isSubscribed(_ session: any HubSession, to channel: String) -> Bool {

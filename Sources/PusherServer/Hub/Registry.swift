@@ -71,6 +71,8 @@ protocol Registry: AnyObject {
   var isDeserted: Bool { get }
   /// How many channels somebody is subscribed to.
   var channelCount: Int { get }
+  /// Whether a channel is occupied, or fewer than `limit` are.
+  func hasRoom(for channel: String, limit: Int) -> Bool
 
   /// Subscribes a socket; the answer comes before the messages that are meant for a subscriber.
   func join(

@@ -14,6 +14,8 @@ package struct ServerLimits: Sendable, Equatable {
   package var channelsOfEvent = 100
   /// Events of one batch.
   package var batch = 10
+  /// Occupied channels of an app on this server.
+  package var channels = 100_000
   /// Channels that one socket may be subscribed to.
   package var subscriptions = 20_000
   package var presenceMembers = 100

@@ -35,6 +35,8 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   case accessRefused(AccessRefusal, isLast: Bool)
   /// So many clients were dropped, the first of a run, since all together had more than these bytes waiting.
   case queuesFull(limit: Int, dropped: Int)
+  /// An app has as many occupied channels as it may have; told once.
+  case channelsFull(app: String, limit: Int)
   /// A connection ended before it was a socket or a call.
   case dropped(reason: String)
   /// A webhook was taken.
@@ -50,7 +52,7 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   package var isProblem: Bool {
     switch self {
     case .webhookFailed, .webhookDropped, .webhooksDiscarded, .accessRefused, .queuesFull,
-      .busLost, .busError:
+      .channelsFull, .busLost, .busError:
       true
     default: false
     }
@@ -99,6 +101,9 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
     case .queuesFull(let limit, let dropped):
       "clients left more than \(limit) bytes unread together: dropped the slowest \(dropped), and "
         + "will drop more without a word"
+    case .channelsFull(let app, let limit):
+      "app \(app) has \(limit) channels: refused a subscription to one more, and will refuse more "
+        + "without a word"
     case .accessRefused(let refusal, let isLast):
       "refused \(refusal)" + (isLast ? "; no further refusals are told" : "")
     case .dropped(let reason): "connection dropped: \(reason)"

@@ -115,6 +115,10 @@ extension LocalNode: Registry {
   var isDeserted: Bool { connectionCount == 0 }
   var channelCount: Int { app.ask { $0.channelCount } }
 
+  func hasRoom(for channel: String, limit: Int) -> Bool {
+    app.ask { $0.channelCount < limit || $0.subscriptionCount(channel) > 0 }
+  }
+
   func join(
     _ request: JoinRequest, at now: Instant, _ answer: @escaping (JoinAnswer, Instant) -> Void
   ) {

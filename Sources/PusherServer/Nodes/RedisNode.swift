@@ -336,6 +336,9 @@
     // The sockets of other threads are theirs. What the last ones have caused is known when Redis has answered.
     var isDeserted: Bool { unansweredDepartures == 0 }
     var channelCount: Int { channels.count }
+    func hasRoom(for channel: String, limit: Int) -> Bool {
+      channels.count < limit || channels[channel] != nil
+    }
 
     // MARK: Publishing
 

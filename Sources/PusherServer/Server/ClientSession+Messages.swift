@@ -107,6 +107,10 @@ extension ClientSession {
       throw SubscriptionRefusal(
         reason: "a connection has at most \(hub.limits.subscriptions) subscriptions")
     }
+    guard isSecond || hub.hasRoom(for: channel) else {
+      throw SubscriptionRefusal(
+        reason: "the app has at most \(hub.limits.channels) channels", code: .overQuota)
+    }
     let kind = dialect.answers.kind(of: channel)
     guard kind.needsAuthorization else { return nil }
     guard !refusesStaged(channel) else {

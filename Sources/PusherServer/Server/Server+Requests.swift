@@ -75,6 +75,18 @@ extension Server: ReceptionOwner {
     APIRouter(applications).answer(request, seconds: seconds, at: now, answer)
   }
 
+  /// Calls `work` in the loop's next turn.
+  func onNextTurn(_ work: @escaping (Instant) -> Void) {
+    var timer: LoopTimer?
+    timer = LoopTimer(deadline: LoopInterest.immediately) { [weak self] in
+      guard let self, let own = timer else { return }
+      timer = nil
+      loop.remove(own)
+      work(loop.now)
+    }
+    timer.map(loop.add)
+  }
+
   private func upgrade(
     _ request: HTTPRequestHead, on carrier: ServerConnection, at now: Instant
   ) -> ConnectionAnswer {

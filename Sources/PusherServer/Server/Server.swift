@@ -96,6 +96,7 @@ package final class Server {
       link.whenSettled { share.noteSettled() }
     }
     context.ledger.relieve = { [weak self] in self?.relieve() }
+    applications.nextTurn = { [weak self] in self?.onNextTurn($0) }
     applications.flushPortions { [weak self] in self?.flushTouched() }
     loop.beforeWait { [weak self] in self?.deliver() }
   }

@@ -267,6 +267,7 @@ extension ServerLogEvent {
       return "; --allow-origin \(origin) would allow it"
         + (isAnybodys ? ", and with it the sandboxed pages of everybody" : "")
     case .queuesFull: return "; --max-queued changes the limit"
+    case .channelsFull: return "; --max-channels changes the limit"
     case .accessRefused(.host(let text), _):
       guard let (host, _) = LocalHost.split(text) else { return "" }
       return "; --allow-host \(host) would allow it"

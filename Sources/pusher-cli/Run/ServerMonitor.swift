@@ -64,7 +64,7 @@ final class ServerMonitor {
       deliveries.note(isFromClient ? .client : .api, recipients)
     case .busLost, .busBack, .busError: break
     case .disconnected, .signedIn, .signInRefused, .unsubscribed, .accessRefused, .queuesFull,
-      .dropped:
+      .channelsFull, .dropped:
       break
     }
   }

@@ -52,16 +52,14 @@ extension ServeSettings {
     threads = typed.number(.threads)
     try reader.share(&server)
     drain = typed.duration(.drain)
-    (logsEvents, hasTimestamps) = (typed.isOn(.logEvents), typed.isOn(.timestamps))
-    printsEnvironment = typed.isOn(.printEnv)
+    (logsEvents, printsEnvironment) = (typed.isOn(.logEvents), typed.isOn(.printEnv))
+    hasTimestamps = typed.isOn(.timestamps)
     if logsEvents, printsEnvironment {
       throw UsageError("--log-events and --print-env both print on standard output; give one")
     }
     server.faults = try Self.faults(typed)
     server.dialect = try reader.choice(.dialect)
-    server.limits = server.dialect.limits
-    server.limits.allOutput = typed.bytes(.maxQueued)
-    server.limits.connections = typed.number(.maxConnections)
+    server.limits = Self.limits(typed, of: server.dialect)
     asksForConnections = typed.text(.maxConnections) != nil
     server.service = reader.service
     if let flag = [Flag.host, .port].first(where: { typed.text($0) != nil }) {
@@ -92,6 +90,15 @@ extension ServeSettings {
       options.append("--key \(key)")
     }
     return options.joined(separator: " ")
+  }
+
+  /// The limits of the dialect, with those that options set.
+  private static func limits(_ typed: TypedArguments, of dialect: Dialect) -> ServerLimits {
+    var limits = dialect.limits
+    limits.allOutput = typed.bytes(.maxQueued)
+    limits.connections = typed.number(.maxConnections)
+    limits.channels = typed.number(.serveMaxChannels)
+    return limits
   }
 
   private static func faults(_ typed: TypedArguments) throws(UsageError) -> [StagedFault] {

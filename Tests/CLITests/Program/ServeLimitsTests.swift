@@ -14,6 +14,30 @@ struct ServeLimitsTests {
     for program in two { #expect(try program.line().contains(#""event":"e""#)) }
   }
 
+  @Test
+  func `a channel beyond --max-channels is refused with the limit, and told once with the flag`()
+    throws
+  {
+    let server = try LocalServer(options: ["--max-channels", "2"])
+    let two = try server.subscribe(["a", "b"], "-L")
+    for channel in ["c", "d"] {
+      let third = try server.subscribe([channel], "--reconnect", "never", joins: false)
+      _ = try third.errorLine(containing: "the app has at most 2 channels")
+      third.send(SIGTERM)
+      try third.wait()
+    }
+    #expect(try server.trigger("a", "e", "1").ending == .exited(0))
+    #expect(try two.line().contains(#""event":"e""#))
+    let warnings = try server.stop().errorText.split(separator: "\n").filter {
+      $0.contains("--max-channels")
+    }
+    #expect(
+      warnings == [
+        "pusher-cli: warning: app 17 has 2 channels: refused a subscription to one more, and will "
+          + "refuse more without a word; --max-channels changes the limit"
+      ])
+  }
+
   #if os(Linux)
     /// A server whose shell sets limits first, once it listens.
     private func server(_ limits: String, _ options: String...) throws -> ChildProgram {

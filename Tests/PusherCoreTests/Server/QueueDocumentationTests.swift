@@ -105,6 +105,7 @@ struct QueueDocumentationTests {
       "ServerLimits.clientMessage": server.clientMessage,
       "ServerLimits.outputQueue": server.outputQueue, "ServerLimits.allOutput": server.allOutput,
       "ServerLimits.subscriptions": server.subscriptions,
+      "ServerLimits.channels": server.channels,
       "ServerLimits.presenceMembers": server.presenceMembers,
       "ServerLimits.watchlist": server.watchlist, "ServerLimits.cachedEvents": server.cachedEvents,
       "ServerLimits.clientEventsPerSecond": server.clientEventsPerSecond ?? 0,

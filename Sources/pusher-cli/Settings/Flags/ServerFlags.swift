@@ -121,8 +121,7 @@ extension Flag {
   /// What `serve` offers besides sockets and the HTTP API.
   static let hooking: [Flag] = [
     .apps, .webhook, .webhookDelay, .authEndpoints, .allowOrigin, .allowHost, .maxConnections,
-    .maxQueued,
-    .logEvents, .printEnv,
+    .serveMaxChannels, .maxQueued, .logEvents, .printEnv,
   ]
 
   static let apps = Flag(
@@ -207,6 +206,14 @@ extension Flag {
       Let in at most N sockets of all apps together, {default} unless given; one more is refused with 4004. Each takes a file
       descriptor and about 4 KiB. The server raises its limit of open files as far as the system lets it, and warns
       where that is not enough for N: then `ulimit -n`, or `LimitNOFILE` of systemd, must be raised.
+      """)
+
+  static let serveMaxChannels = Flag(
+    "max-channels", .integer(1...10_000_000), of: [.serve], in: .serve, default: "100000",
+    summary: "let each app have N channels at most",
+    manual: """
+      Let each app have at most N occupied channels on this server, {default} unless given. A subscription to one more gets an
+      error event; the first time a warning says so. An empty channel is gone, and makes room. Each takes about 1 KiB.
       """)
 
   static let maxQueued = Flag(
