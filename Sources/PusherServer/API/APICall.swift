@@ -224,7 +224,7 @@ extension APICall {
       // Channels that were left since the names were asked for are no part of the list.
       for channel in facts where channel.subscriptions > 0 {
         let attributes =
-          dialect.answers.attributes(of: channel) ?? self.attributes(of: channel, info)
+          dialect.answers.listed(channel) ?? self.attributes(of: channel, info)
         list.members.append(.init(channel.name, .object(attributes)))
       }
       let rest = names.dropFirst(ChannelList.portion)
@@ -300,9 +300,8 @@ extension APICall {
     {
       members.append(.init("subscription_count", .integer(channel.subscriptions)))
     }
-    if info.asks(for: "cache"), let (data, timeLeft) = channel.cached {
-      let left = timeLeft.map { JSONValue.integer(Int($0.components.seconds)) }
-      members.append(.init("cache", .object(present: ["data": .string(data), "ttl": left])))
+    if info.asks(for: "cache"), let event = channel.cached {
+      members.append(.init("cache", dialect.answers.cached(event, channel: channel.name)))
     }
     return members
   }

@@ -115,6 +115,8 @@ extension Dialect {
     case checksExcludedSocket
     /// Whether an event's data may be more than a string.
     case acceptsEveryData
+    /// Whether a binary message is read like a text, in place of ending the connection.
+    case readsBinary
   }
 
   /// What is wrong with a client's message.

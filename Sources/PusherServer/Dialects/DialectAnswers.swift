@@ -17,6 +17,10 @@ protocol DialectAnswers: ChannelNaming {
   func page(_ path: String) -> HTTPAnswer?
   /// Its fixed information about a channel; `nil` for a server that answers the request.
   func attributes(of channel: ChannelFacts) -> [JSONValue.Member]?
+  /// The same for a channel in a list.
+  func listed(_ channel: ChannelFacts) -> [JSONValue.Member]?
+  /// What is told of the last event of a cache channel.
+  func cached(_ event: CachedFacts, channel: String) -> JSONValue
   /// Why a channel's users cannot be listed.
   func refusal(ofUsersOf channel: ChannelFacts) -> HTTPAnswer?
   /// Why an event's data is refused beyond what Pusher refuses.
@@ -44,6 +48,12 @@ extension DialectAnswers {
   func worded(_ answer: HTTPAnswer) -> HTTPAnswer { answer }
   func page(_ path: String) -> HTTPAnswer? { nil }
   func attributes(of channel: ChannelFacts) -> [JSONValue.Member]? { nil }
+  func listed(_ channel: ChannelFacts) -> [JSONValue.Member]? { attributes(of: channel) }
+
+  func cached(_ event: CachedFacts, channel: String) -> JSONValue {
+    let left = event.timeLeft.map { JSONValue.integer(Int($0.components.seconds)) }
+    return .object(present: ["data": .string(event.data), "ttl": left])
+  }
 
   func refusal(ofUsersOf channel: ChannelFacts) -> HTTPAnswer? {
     kind(of: channel.name) == .presence

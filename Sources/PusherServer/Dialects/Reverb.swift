@@ -5,7 +5,7 @@ extension Dialect {
   package static let reverb: Dialect = {
     var dialect = Dialect.compatible(
       "reverb", name: "Reverb", ReverbAnswers(),
-      [.pingsWithFrames, .answersInfo, .countsConnections])
+      [.pingsWithFrames, .answersInfo, .countsConnections, .readsBinary])
     dialect.limits.pingInterval = .seconds(60)
     dialect.limits.pongTimeout = .seconds(60)
     dialect.limits.clientMessage = 10_000
@@ -49,9 +49,11 @@ private struct ReverbAnswers: DialectAnswers {
   }
 
   func message(_ text: MessageText, _ refusal: SubscriptionRefusal, channel: String) -> String {
-    refusal.cause == .unauthorized
-      ? text.error(code: .unauthorized, message: "Connection is unauthorized")
-      : text.error(code: refusal.code, message: refusal.reason, channel: channel)
+    switch refusal.cause {
+    case .unauthorized: text.error(code: .unauthorized, message: "Connection is unauthorized")
+    case .malformedMember: text.error(code: .generic, message: "Invalid message format")
+    default: text.error(code: refusal.code, message: refusal.reason, channel: channel)
+    }
   }
 
   /// It reads a string's JSON first, and takes no other string; where there is no data it writes `null`.
@@ -62,6 +64,13 @@ private struct ReverbAnswers: DialectAnswers {
 
   func page(_ path: String) -> HTTPAnswer? {
     path == "/up" ? .json(["health": "OK"]) : nil
+  }
+
+  /// The event as it was sent.
+  func cached(_ event: CachedFacts, channel: String) -> JSONValue {
+    [
+      "event": .string(event.name), "data": .string(event.data), "channel": .string(channel),
+    ]
   }
 
   func refusal(ofUsersOf channel: ChannelFacts) -> HTTPAnswer? {

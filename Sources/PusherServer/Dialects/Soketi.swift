@@ -6,7 +6,7 @@ extension Dialect {
       "soketi", name: "soketi", SoketiAnswers(),
       [
         .sendsWebhooks, .knowsSignIn, .sendsCloseFrames, .checksTimestamps, .countsEmptyChannels,
-        .countsMembersTwice, .tellsUserInfo, .acceptsEveryData,
+        .countsMembersTwice, .tellsUserInfo, .acceptsEveryData, .readsBinary,
       ])
     dialect.limits.ownSilence = .seconds(120)
     // Room for the longest data in its envelope, and for a batch of it.
@@ -18,6 +18,8 @@ extension Dialect {
     dialect.shapes.pong = .object([])
     dialect.shapes.subscriptionSucceeded = nil
     dialect.shapes.returnsSignature = true
+    dialect.shapes.omitsMissingInfo = true
+    dialect.shapes.explainsRefusals = false
     dialect.mistakes[.uselessMessage] = .silence
     dialect.mistakes[.clientEvent] = .code(.clientEventRate)
     dialect.mistakes[.notMember] = .silence
@@ -44,7 +46,7 @@ private struct SoketiAnswers: DialectAnswers {
       case .fullChannel:
         ("LimitReached", "The maximum members per presence channel limit was reached", 4100)
       case .longMember: ("LimitReached", refusal.reason, 4301)
-      case .other: ("ServerError", refusal.reason, 4302)
+      case .malformedMember, .other: ("ServerError", refusal.reason, 4302)
       }
     let data = JSONValue.object(present: [
       "type": type.map(JSONValue.string), "error": .string(words), "status": .integer(status),
@@ -69,6 +71,11 @@ private struct SoketiAnswers: DialectAnswers {
     ]
     guard kind(of: channel.name) == .presence else { return attributes }
     return attributes + [.init("user_count", .integer(channel.members.count))]
+  }
+
+  /// A list has no counts of users.
+  func listed(_ channel: ChannelFacts) -> [JSONValue.Member]? {
+    attributes(of: channel)?.filter { !$0.name.isSame(as: "user_count") }
   }
 
   /// A value that is false in JavaScript counts as missing here.

@@ -72,6 +72,8 @@ struct SubscriptionRefusal: Error, Equatable {
     case name
     case fullChannel
     case longMember
+    /// The data of a member is not JSON.
+    case malformedMember
     case other
   }
 
@@ -164,9 +166,11 @@ extension Member {
         reason: "channel_data has at most \(limits.channelData) bytes, "
           + "this one \(channelData.utf8.count)", cause: .longMember)
     }
-    guard let data = try? JSONParser.parse(channelData),
-      let id = data["user_id"], let userID = id.identifier, !userID.isEmpty
-    else {
+    guard let data = try? JSONParser.parse(channelData) else {
+      throw SubscriptionRefusal(
+        reason: "channel_data is not a JSON object with a user_id", cause: .malformedMember)
+    }
+    guard let id = data["user_id"], let userID = id.identifier, !userID.isEmpty else {
       throw SubscriptionRefusal(reason: "channel_data is not a JSON object with a user_id")
     }
     guard userID.count <= limits.userID else {

@@ -57,10 +57,11 @@ package struct MemberList: Sendable, Equatable {
   }
 
   /// The `presence` object: `ids`, `hash` and `count`.
-  var json: JSONValue {
-    [
+  func json(omitsMissingInfo: Bool) -> JSONValue {
+    let known = omitsMissingInfo ? members.filter { $0.info != nil } : members
+    return [
       "ids": .array(members.map(\.id)),
-      "hash": .object(members.map { .init($0.userID, $0.info ?? .null) }),
+      "hash": .object(known.map { .init($0.userID, $0.info ?? .null) }),
       "count": .integer(count),
     ]
   }

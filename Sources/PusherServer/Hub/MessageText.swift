@@ -10,6 +10,10 @@ package struct MessageShapes: Sendable {
   var subscriptionSucceeded: JSONValue? = .string("{}")
   /// Whether the answer to a sign-in gives back its signature.
   var returnsSignature = false
+  /// Whether members without information are left out of the `hash` of a presence channel, in place of `null`.
+  var omitsMissingInfo = false
+  /// Whether the close frame of a refused connection has a reason.
+  var explainsRefusals = true
 }
 
 /// The text of every message that a server sends.
@@ -52,7 +56,9 @@ package struct MessageText: Sendable {
 
   /// The answer to a subscription; `members` for presence channels.
   package func subscriptionSucceeded(channel: String, members: MemberList?) -> String {
-    let presence = members.map { embedded(["presence": $0.json]) }
+    let presence = members.map {
+      embedded(["presence": $0.json(omitsMissingInfo: shapes.omitsMissingInfo)])
+    }
     return message(
       service.internalPrefix + "subscription_succeeded", channel: channel,
       data: presence ?? shapes.subscriptionSucceeded)

@@ -44,8 +44,16 @@ struct ChannelFacts: Sendable {
   /// How many sockets are subscribed.
   var subscriptions = 0
   var members = MemberList()
-  /// The last event of a cache channel, and how long it is kept; `nil` without a limit.
-  var cached: (data: String, timeLeft: Duration?)?
+  /// The last event of a cache channel.
+  var cached: CachedFacts?
+}
+
+/// What the HTTP API may ask of the last event of a cache channel.
+package struct CachedFacts: Sendable {
+  package let name: String
+  package let data: String
+  /// How long it is kept; `nil` without a limit.
+  package let timeLeft: Duration?
 }
 
 /// Knows who is where on all nodes.

@@ -223,7 +223,9 @@ struct AppState {
       (facts.subscriptions, facts.members) = (channel.total, channel.members)
     }
     facts.cached = cache.event(of: name, at: now).map {
-      ($0.data.text ?? JSONWriter.text($0.data), $0.expiry.map(now.duration))
+      CachedFacts(
+        name: $0.name, data: $0.data.text ?? JSONWriter.text($0.data),
+        timeLeft: $0.expiry.map(now.duration))
     }
     return facts
   }

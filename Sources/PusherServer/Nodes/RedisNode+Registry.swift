@@ -220,10 +220,9 @@
       subscriptions = Int(count)
       let texts = values.map { String(decoding: $0.content ?? [], as: UTF8.self) }
       if let event = CachedEvents.Event(stored: texts[1]) {
-        cached = (
-          event.data.text ?? JSONWriter.text(event.data),
-          timeLeft > 0 ? .milliseconds(timeLeft) : nil
-        )
+        cached = CachedFacts(
+          name: event.name, data: event.data.text ?? JSONWriter.text(event.data),
+          timeLeft: timeLeft > 0 ? .milliseconds(timeLeft) : nil)
       }
       members = MemberList(
         stored: stride(from: 3, to: texts.count - 1, by: 2).map { (texts[$0], texts[$0 + 1]) })

@@ -121,6 +121,9 @@ package final class ClientSession: HubSession, ConnectionSocket {
       case .text(let bytes):
         traffic.received += 1
         if isOpen { handle(ClientMessage(bytes, service: hub.text.service), at: now) }
+      case .binary(let bytes) where context.dialect.has(.readsBinary):
+        traffic.received += 1
+        if isOpen { handle(ClientMessage(bytes, service: hub.text.service), at: now) }
       case .binary:
         close(.unsupportedData, reason: "binary messages are not spoken here", at: now)
       case .ping(let payload):

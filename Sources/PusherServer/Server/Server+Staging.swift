@@ -58,7 +58,7 @@ extension Hub {
   /// The last event of a cache channel, and how long it will still be kept; `nil` without a limit.
   package func cached(
     _ channel: String, at now: Instant
-  ) -> (data: String, timeLeft: Duration?)? {
+  ) -> CachedFacts? {
     facts(of: channel, at: now).cached
   }
 

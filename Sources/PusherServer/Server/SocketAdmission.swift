@@ -91,7 +91,8 @@ final class RefusedSocket: ConnectionSocket {
       isFinished = !isKept
       return
     }
-    connection.close(code.closeCode, reason: reason)
+    let explains = applications.text.shapes.explainsRefusals
+    connection.close(code.closeCode, reason: explains ? reason : "")
   }
 
   /// Drops the client's messages until it has answered.

@@ -61,7 +61,7 @@ import Testing
     #expect(
       Self.call(.soketi, "GET", "/apps/3/channels").body
         == #"{"channels":{"c":{"subscription_count":1,"occupied":true},"#
-        + #""presence-a":{"subscription_count":1,"occupied":true,"user_count":1}}}"#)
+        + #""presence-a":{"subscription_count":1,"occupied":true}}}"#)
     #expect(
       Self.call(.soketi, "GET", "/apps/3/channels/none").body
         == #"{"subscription_count":0,"occupied":false}"#)

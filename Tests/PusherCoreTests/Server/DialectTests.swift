@@ -46,11 +46,11 @@ import Testing
   @Test(arguments: Dialect.allCases)
   func `a presence subscription succeeds with a string everywhere`(dialect: Dialect) {
     let client = Self.client(dialect)
-    client.authorize("presence-a", channelData: #"{"user_id":"7"}"#)
+    client.authorize("presence-a", channelData: #"{"user_id":"7","user_info":{}}"#)
     #expect(
       client.texts() == [
         #"{"event":"pusher_internal:subscription_succeeded","channel":"presence-a","data":"#
-          + #""{\"presence\":{\"ids\":[\"7\"],\"hash\":{\"7\":null},\"count\":1}}"}"#
+          + #""{\"presence\":{\"ids\":[\"7\"],\"hash\":{\"7\":{}},\"count\":1}}"}"#
       ])
   }
 
