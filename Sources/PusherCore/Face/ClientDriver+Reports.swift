@@ -98,7 +98,7 @@ extension ClientDriver: ChannelsFeedDelegate {
   private func disconnected(_ run: ClientRun, _ loss: ConnectionLoss, retryIn delay: Duration?) {
     run.noteLost()
     guard let delay else { return }
-    log(.warning, "connection lost: \(loss)")
+    log(.warning, "\(run.isEstablished ? "connection lost" : "cannot connect"): \(loss)")
     var planned: Duration? = delay
     if let delegate, !run.isMoving {
       planned = delegate.connectionWillReconnect(connection, afterDelay: delay)

@@ -157,7 +157,9 @@ extension StreamRun: PrintingRunOwner {
       run.readiness.become("receiving events from \(settings.url.place)")
     case .disconnected(let loss, _, _, _):
       lastLoss = loss
-      run.readiness.manager.status("stream of \(settings.url.place) lost")
+      let place = settings.url.place
+      run.readiness.manager.status(
+        wasOpen ? "stream of \(place) lost" : "no stream of \(place) yet")
     default: break
     }
   }

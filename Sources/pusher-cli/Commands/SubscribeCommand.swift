@@ -149,7 +149,9 @@ extension SubscribeRun: PrintingRunOwner {
     guard case .disconnected(let loss, let code, _, _) = event else { return }
     discovery?.disconnected()
     lastLoss = (loss, code)
-    run.readiness.manager.status("connection to \(settings.connection.host) lost")
+    let host = settings.connection.host
+    run.readiness.manager.status(
+      wasConnected ? "connection to \(host) lost" : "no connection to \(host) yet")
   }
 
   private func mend(_ from: Instant, _ to: Instant) {

@@ -55,7 +55,7 @@ extension PrettySentence {
     case "disconnected":
       let retry = text("retry_in")
       return Self(
-        rest: "connection lost: \(text("reason"))"
+        rest: "no connection: \(text("reason"))"
           + (retry.isEmpty ? "" : "; retrying in \(retry) s"))
     case "signin_error": return Self(rest: "sign-in refused: " + failure(data))
     case "error":

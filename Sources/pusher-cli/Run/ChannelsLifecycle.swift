@@ -92,7 +92,7 @@ final class ChannelsLifecycle: Lifecycle {
 
   private func connected(_ socketID: String, _ timeout: Duration) {
     lastError = nil
-    hasBeenOpen = true
+    (hasBeenOpen, isOpen) = (true, true)
     state = "connected"
     let way = settings.connection.proxy(to: host).map { " through proxy \($0)" } ?? ""
     diagnostics.info("connected to \(host)\(way), socket \(socketID)")
@@ -188,7 +188,8 @@ final class ChannelsLifecycle: Lifecycle {
   override func retrying(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration) {
     if isMoving { return }
     let when = delay == .zero ? "now" : "in \(delay.inWords)"
-    diagnostics.warning("connection lost (\(words(loss, code))); retrying \(when)")
+    let what = isOpen ? "connection lost" : "cannot connect"
+    diagnostics.warning("\(what) (\(words(loss, code))); retrying \(when)")
   }
 
   override func closed() {

@@ -26,6 +26,8 @@ class Lifecycle {
   private var reconnects = 0
   /// Whether there was a connection before, so that the route is right.
   final var hasBeenOpen = false
+  /// Whether the connection that ends next was open.
+  final var isOpen = false
 
   init(
     _ settings: PrintSettings, diagnostics: Diagnostics, printer: Printer, startedAt: Instant
@@ -79,6 +81,7 @@ class Lifecycle {
     case .opened:
       state = "connected"
       hasBeenOpen = true
+      isOpen = true
       opened()
     case .redirected(let status, let place):
       diagnostics.info("redirected (\(status)) to \(place)")
@@ -95,12 +98,14 @@ class Lifecycle {
   private func disconnected(
     _ loss: ConnectionLoss, _ code: Int?, _ delay: Duration?, _ attempt: Int
   ) {
-    state = delay == nil ? "disconnected" : "reconnecting"
+    let again = hasBeenOpen ? "reconnecting" : "connecting"
+    state = delay == nil ? "disconnected" : again
     closed()
     if let delay {
-      reconnects += 1
+      if hasBeenOpen { reconnects += 1 }
       retrying(loss, code, in: delay)
     }
+    isOpen = false
     line(
       "pusher-cli:disconnected",
       [

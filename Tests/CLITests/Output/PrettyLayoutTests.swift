@@ -234,7 +234,7 @@ import Testing
         == "connected to http://h/, after event 9")
     #expect(
       Self.sentence("pusher-cli:disconnected", ["reason": "reset", "retry_in": 1.5])
-        == "connection lost: reset; retrying in 1.5 s")
+        == "no connection: reset; retrying in 1.5 s")
     #expect(
       Self.sentence("pusher:subscription_error", ["error": "no", "status": 403])
         == "subscription refused: no (status 403)")

@@ -139,7 +139,7 @@ struct PrettyTests {
     let lines = Self.lines(result.outputText)
     let wanted = [
       "TIME  connected to 127.0.0.1, socket 77.1", "TIME  news  subscribed", "TIME  news  tick  1",
-      "TIME        connection lost: ", "TIME        connected to 127.0.0.1, socket 77.2",
+      "TIME        no connection: ", "TIME        connected to 127.0.0.1, socket 77.2",
       "TIME  news  subscribed", "---- ", "TIME  news  tick  2",
       "TIME        ended after 2 events: count, status 0",
     ]

@@ -22,6 +22,26 @@ struct ReconnectTests {
     #expect((0.04...0.08).contains(wait))
   }
 
+  @Test func `a server that never was up is not a connection that was lost`() throws {
+    // Nobody listens at the port of a server that has gone.
+    let port = try ScriptedServer { _ in }.port
+    let program = try PusherCLI.start(
+      ["subscribe", "--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http", "--key", "k"]
+        + ["news", "-L", "-o", "pretty", "--reconnect", "always", "--retry-max-delay", "10ms"])
+    for _ in 0..<2 {
+      let words = try program.errorLine()
+      #expect(
+        words.hasPrefix("pusher-cli: warning: cannot connect (")
+          && words.hasSuffix("; retrying in 10 ms"), "\(words)")
+      _ = try program.outputLine(containing: "no connection: ")
+    }
+    program.send(SIGUSR1)
+    let status = try program.errorLine(containing: "bytes queued")
+    #expect(
+      status.hasPrefix("pusher-cli: connecting, up ") && status.contains(", 0 reconnects, "),
+      "\(status)")
+  }
+
   @Test
   func `after a restart every channel is subscribed again with a fresh signature and the gap told`()
     throws
