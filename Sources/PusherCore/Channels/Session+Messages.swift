@@ -51,6 +51,7 @@ extension Session {
       established(socketID: socketID, activityTimeout: timeout, at: now)
     case .error(let code, let message, let channel):
       report(.error(code: code, message: message))
+      if code == RateLimit.code { return dropped(message, channel: channel, at: now) }
       if case .connecting = phase, let code, (4000..<4100).contains(code) {
         // Reverb sends this and leaves the socket open: waiting would only end at the deadline.
         emit(.abort)

@@ -31,8 +31,8 @@ extension Session {
     guard signIn.state == .authenticating else { return }
     do throws(AuthorizationFailure) {
       let auth = try result.get()
-      signIn.state = .requested(until: now.advanced(by: options.connectTimeout))
-      emit(.send(command.signIn(auth)))
+      signIn.state = .held(auth)
+      sendHeld(at: now)
     } catch {
       switch signIn.signatures.failed(error, options.reconnect.backoff, random: &random) {
       case .failed(let failure): signInFailed(failure, at: now)
@@ -45,8 +45,13 @@ extension Session {
 
   /// The server confirmed the user: the session subscribes to the user's own channel, then to all others.
   mutating func signedIn(_ userData: JSONValue, at now: Instant) {
-    guard case .requested(let until) = signIn.state else { return }
-    delivery.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
+    switch signIn.state {
+    case .requested(let until):
+      delivery.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
+    case .held: break
+    default: return
+    }
+    noteAnswered(at: now)
     guard let userID = userData["id"]?.identifier, !userID.isEmpty else {
       let failure = SubscriptionFailure(
         type: "AuthError", message: "the server's answer names no user", fault: .peer)
@@ -66,6 +71,7 @@ extension Session {
   /// Gives the sign-in up on this connection, and subscribes to the channels that do not need it.
   mutating func signInFailed(_ failure: SubscriptionFailure, at now: Instant) {
     guard signIn.isPending else { return }
+    if case .requested = signIn.state { noteAnswered(at: now) }
     signIn.state = .failed
     report(.signInFailed(failure))
     beginChannels(at: now)

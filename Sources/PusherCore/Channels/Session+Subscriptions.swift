@@ -16,6 +16,7 @@ extension Session {
       emit(.send(command.unsubscribe(channel: channel)))
     default: break
     }
+    if case .requested = subscription.state { noteAnswered(at: now) }
     closeGapIfSettled(at: now)
   }
 
@@ -55,9 +56,17 @@ extension Session {
   }
 
   private mutating func request(_ channel: String, auth: Authorization?, at now: Instant) {
+    subscriptions[channel]?.authorization = auth
+    subscriptions[channel]?.state = .held
+    sendHeld(at: now)
+  }
+
+  /// Sends the request for a channel.
+  mutating func send(subscription channel: String, at now: Instant) {
     let deadline = now.advanced(by: options.connectTimeout)
     subscriptions[channel]?.remark = nil
     subscriptions[channel]?.state = .requested(until: deadline)
+    let auth = subscriptions[channel]?.authorization
     emit(.send(command.subscribe(channel: channel, auth: auth)))
   }
 
@@ -100,13 +109,15 @@ extension Session {
   mutating func succeeded(_ channel: String, _ message: ByteView, at now: Instant) {
     guard var subscription = subscriptions[channel] else { return }
     let isNews = subscription.state != .subscribed
-    if case .requested(let until) = subscription.state {
+    switch subscription.state {
+    case .requested(let until):
       delivery.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
-    } else if isNews {
-      return
+    case .held, .subscribed: break
+    default: return
     }
     let former = subscription.roster
     subscription.state = .subscribed
+    subscription.authorization = nil
     subscription.signatures.noteConfirmed()
     if subscription.kind == .presence {
       let envelope = try? Envelope(message)
@@ -120,6 +131,7 @@ extension Session {
       report(.membersLeftOut(channel: channel, options.presence))
     }
     if let former, let roster = subscription.roster { reportChanges(channel, former, roster) }
+    if isNews { noteAnswered(at: now) }
     closeGapIfSettled(at: now)
   }
 
@@ -155,7 +167,9 @@ extension Session {
       return
     }
     subscriptions[channel]?.state = .failed
+    subscriptions[channel]?.authorization = nil
     report(.subscriptionFailed(channel: channel, failure))
+    if case .requested = subscription.state { noteAnswered(at: now) }
     closeGapIfSettled(at: now)
   }
 
@@ -184,8 +198,9 @@ extension Session {
   /// Sends a client event; answers false, and sends nothing, while its channel is not subscribed.
   ///
   /// The owner queues events that wait, because the queue outlives the session, which serves one ``connect(at:)``.
-  package mutating func trigger(_ event: ClientEvent) -> Bool {
+  package mutating func trigger(_ event: ClientEvent, at now: Instant) -> Bool {
     guard isConnected, subscriptions[event.channel]?.state == .subscribed else { return false }
+    clientEvents.noteSent(at: now)
     emit(.send(command.clientEvent(event)))
     return true
   }

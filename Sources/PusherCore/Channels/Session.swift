@@ -33,6 +33,8 @@ package struct Session {
   /// The code of the last `pusher:error` on this connection.
   var lastError: Int?
   private var reconnector: Reconnector
+  var pace = RequestPace()
+  var clientEvents = ClientEventRisk()
   var delivery = Delivery()
   /// Where the last decrypted event stands.
   let plainText = ByteBuffer()
@@ -84,8 +86,10 @@ package struct Session {
       Instant.earliest(
         keepalive?.deadline,
         Instant.earliest(
-          signIn.deadline(ignoringRequests: isReadingPaused),
-          subscriptions.deadline(ignoringRequests: isReadingPaused)))
+          paceDeadline,
+          Instant.earliest(
+            signIn.deadline(ignoringRequests: isReadingPaused),
+            subscriptions.deadline(ignoringRequests: isReadingPaused))))
     }
   }
 
@@ -146,6 +150,7 @@ package struct Session {
     case .connecting: break
     case .idle, .waiting, .ended: return
     }
+    let loss = explained(loss, at: now)
     forgetConnection(at: now)
     // A connection that this side gave up has not proved stable, however long it lasted.
     if case .dropped = loss { lived = nil }
@@ -162,12 +167,14 @@ package struct Session {
     }
     keepalive = nil
     generation += 1
+    forgetPace(at: now)
     for channel in channels { abandon(channel) }
     if signIn.state != .unwanted { signIn.state = .waiting }
   }
 
   private mutating func abandon(_ channel: String) {
     subscriptions[channel]?.state = .waiting
+    subscriptions[channel]?.authorization = nil
     guard let rekeying = subscriptions[channel]?.rekeying else { return }
     subscriptions[channel]?.rekeying = nil
     giveUp(rekeying, channel, "the connection was lost before a new key came")
@@ -203,6 +210,7 @@ package struct Session {
     encryptedReader = PlainEventReader(
       protocolPrefix: options.service.commonPrefix, readsEncrypted: true)
     recentKeys = RecentKeys()
+    pace = RequestPace()
     reconnector.restart(options.reconnect)
     for channel in channels { subscriptions[channel]?.signatures = SignatureAttempts() }
     signIn.signatures = SignatureAttempts()
@@ -282,6 +290,7 @@ package struct Session {
         return
       case .some(.none), nil: break
       }
+      tickPace(at: now)
       if tickSignIn(at: now) { tickSubscriptions(at: now) }
     }
   }

@@ -20,6 +20,10 @@ package enum SessionEvent: Sendable, Equatable {
   case membersLeftOut(channel: String, PresenceLimits)
   case memberAdded(channel: String, PusherPresenceChannelMember)
   case memberRemoved(channel: String, PusherPresenceChannelMember)
+  /// The server's rate limit dropped subscriptions or the sign-in; they are asked for again.
+  case rateLimited(RateLimit)
+  /// The server's rate limit dropped client events; with the server's words.
+  case clientEventsDropped(count: Int, message: String)
   /// A `pusher:error`; by itself it ends nothing.
   case error(code: Int?, message: String)
   /// An event of the connection; a gap ends when every channel is subscribed again.

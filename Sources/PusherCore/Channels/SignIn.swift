@@ -39,6 +39,8 @@ struct SignIn: Equatable {
     case authenticating
     /// A signature will be asked for again at this time.
     case delayed(until: Instant)
+    /// The server's rate limit allows no request now; the server may have dropped an earlier one.
+    case held(Authorization)
     /// The server was asked, and has until this time to answer.
     case requested(until: Instant)
     case done(userID: String)
@@ -46,6 +48,8 @@ struct SignIn: Equatable {
   }
 
   var state = State.unwanted
+  /// The signature of the last request.
+  var authorization: Authorization?
   var signatures = SignatureAttempts()
   /// The channel that was subscribed to for the user.
   var channel: String?
@@ -53,7 +57,7 @@ struct SignIn: Equatable {
   /// Whether channels wait for it: some are only for users who are signed in.
   var isPending: Bool {
     switch state {
-    case .waiting, .authenticating, .delayed, .requested: true
+    case .waiting, .authenticating, .delayed, .held, .requested: true
     case .unwanted, .done, .failed: false
     }
   }
@@ -62,12 +66,17 @@ struct SignIn: Equatable {
     if case .done(let userID) = state { userID } else { nil }
   }
 
+  /// Whether it waits for the server's rate limit.
+  var isHeld: Bool {
+    if case .held = state { true } else { false }
+  }
+
   /// When something is due; answers are not late while nothing is read.
   func deadline(ignoringRequests: Bool) -> Instant? {
     switch state {
     case .delayed(let until): until
     case .requested(let until): ignoringRequests ? nil : until
-    case .unwanted, .waiting, .authenticating, .done, .failed: nil
+    case .unwanted, .waiting, .authenticating, .held, .done, .failed: nil
     }
   }
 }

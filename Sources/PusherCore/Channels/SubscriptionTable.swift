@@ -14,6 +14,11 @@ struct SubscriptionTable {
   /// Unanswered requests in the order in which they were made, which is that of their deadlines too.
   private var requests: [Appointment] = []
   private var firstRequest = 0
+  /// Channels that wait for the server's rate limit, in their order.
+  private var held: [String] = []
+  private var firstHeldPlace = 0
+  /// How many there are.
+  private(set) var heldCount = 0
   /// Authorisations that will be asked for again: a heap with the earliest on top.
   private var delays: [Appointment] = []
   /// How many entries were visited in total; tests limit it.
@@ -49,7 +54,9 @@ struct SubscriptionTable {
     guard before != after else { return }
     subscribed += (after == .subscribed ? 1 : 0) - (before == .subscribed ? 1 : 0)
     settled += (after?.isSettled == true ? 1 : 0) - (before?.isSettled == true ? 1 : 0)
+    heldCount += (after == .held ? 1 : 0) - (before == .held ? 1 : 0)
     switch after {
+    case .held: held.append(channel)
     case .requested(let until): requests.append(Appointment(channel: channel, time: until))
     case .delayed(let until): push(Appointment(channel: channel, time: until))
     case .waiting, .authorizing, .subscribed, .failed, nil: break
@@ -66,6 +73,14 @@ struct SubscriptionTable {
     if firstRequest > 64, firstRequest * 2 > requests.count {
       requests.removeFirst(firstRequest)
       firstRequest = 0
+    }
+    while firstHeldPlace < held.count, table[held[firstHeldPlace]]?.state != .held {
+      looks += 1
+      firstHeldPlace += 1
+    }
+    if firstHeldPlace > 64, firstHeldPlace * 2 > held.count {
+      held.removeFirst(firstHeldPlace)
+      firstHeldPlace = 0
     }
     while let first = delays.first, !isCurrent(first) { popDelay() }
   }
@@ -100,6 +115,19 @@ struct SubscriptionTable {
     looks += unanswered.count
     for request in unanswered { self[request.channel]?.state = .requested(until: time) }
   }
+
+  /// Takes every unanswered request back until the server's rate limit allows it.
+  mutating func holdRequests() {
+    let unanswered = requests[firstRequest...].filter(isCurrent)
+    looks += unanswered.count
+    for request in unanswered { self[request.channel]?.state = .held }
+  }
+
+  /// The channel that is asked for next under the server's rate limit.
+  var firstHeld: String? { firstHeldPlace < held.count ? held[firstHeldPlace] : nil }
+
+  /// Whether a channel waits for the server's rate limit.
+  func isHeld(_ channel: String) -> Bool { table[channel]?.state == .held }
 
   /// The first unanswered request for a channel that needed a signature.
   var firstGuardedRequest: String? {
@@ -160,6 +188,8 @@ struct Subscription: Equatable {
     case authorizing
     /// A signature will be asked for again at this time.
     case delayed(until: Instant)
+    /// The server's rate limit allows no request now; the server may have dropped an earlier one.
+    case held
     /// The server was asked, and has until this time to answer.
     case requested(until: Instant)
     /// The server confirmed it.
@@ -174,6 +204,8 @@ struct Subscription: Equatable {
   let kind: ChannelKind
   var state: State = .waiting
   var signatures = SignatureAttempts()
+  /// The signature of the present connection, until the server confirms the channel.
+  var authorization: Authorization?
   /// An error that came while the answer was due, and may be the refusal.
   var remark: String?
   /// The key of an encrypted channel, as the last authorisation brought it.

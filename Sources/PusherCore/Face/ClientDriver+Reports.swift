@@ -151,6 +151,9 @@ extension ClientDriver: ChannelsFeedDelegate {
       run.dispatcher.dispatch(publicName("error"), channel: nil) {
         ["code": code.map(JSONValue.integer) ?? .null, "message": .string(message)]
       }
+    case .rateLimited(let limit): rateLimited(limit, run)
+    case .clientEventsDropped(let count, let message):
+      log(.warning, "\(RateLimit.cause(message)) dropped \(count) client events")
     case .authorizationDelayed(let name, let reason, let delay):
       log(.warning, "authorisation of \(name) is asked for again in \(delay.inWords): \(reason)")
     case .decryptionFailed(let name, let event, let data, let reason):
@@ -168,6 +171,14 @@ extension ClientDriver: ChannelsFeedDelegate {
       log(.warning, "a message was left out: \(reason)")
     default: break
     }
+  }
+
+  private func rateLimited(_ limit: RateLimit, _ run: ClientRun) {
+    log(
+      .warning,
+      "\(limit.cause): \(limit.waiting) requests wait, asking again in \(limit.retryIn.inWords)")
+    let delay = SubscriptionFailure(type: "RateLimit", message: limit.cause, fault: .peer)
+    for channel in run.dispatcher.channels.elements { channel.noteDelayed(delay) }
   }
 
   private func subscribed(_ run: ClientRun, _ name: String, _ roster: PresenceRoster?) {

@@ -31,6 +31,8 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     /// The handler that was given to `subscribe`.
     var countBinding: PusherBinding?
     var failure: SubscriptionFailure?
+    /// Why the subscription takes longer, as far as the server told.
+    var delay: SubscriptionFailure?
     var auth: PusherAuth?
     var unsent: [ClientEvent] = []
     /// Who waits for the subscription, or reads ``PusherChannel/failures``.
@@ -99,10 +101,18 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
   func noteSubscribed() {
     state.withLock { state in
       state.isSubscribed = state.isWanted
-      state.failure = nil
+      (state.failure, state.delay) = (nil, nil)
       if state.isSubscribed { state.tell(.subscribed) }
     }
   }
+
+  /// The server's rate limit holds the subscription up.
+  func noteDelayed(_ delay: SubscriptionFailure) {
+    state.withLock { if !$0.isSubscribed { $0.delay = delay } }
+  }
+
+  /// Why the subscription takes longer, as far as the server told.
+  var delay: SubscriptionFailure? { state.withLock { $0.delay } }
 
   func noteLost() {
     state.withLock { state in

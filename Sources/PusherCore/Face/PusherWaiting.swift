@@ -84,9 +84,18 @@ extension PusherChannel {
   /// It does not connect: call `connect()` too. Cancelling ends the wait at once; the channel stays wanted.
   ///
   /// - Parameter limit: The longest wait; `nil` for none.
-  /// - Throws: ``SubscriptionFailure`` when the last attempt failed or the next one does, ``PusherWaitError``, and
-  ///   `CancellationError`.
+  /// - Throws: ``SubscriptionFailure`` when the last attempt failed or the next one does, and of type `RateLimit` when
+  ///   the server's rate limit took longer; ``PusherWaitError``, and `CancellationError`.
   public func subscribed(within limit: Duration? = nil) async throws {
+    do {
+      try await awaitSubscription(within: limit)
+    } catch let error as PusherWaitError {
+      if case .timeout = error, let delay { throw delay }
+      throw error
+    }
+  }
+
+  private func awaitSubscription(within limit: Duration?) async throws {
     try await TimeLimit.run(within: limit) { [self] in
       for await news in news(beginningNow: true).events {
         switch news {

@@ -92,7 +92,7 @@ package final class ChannelsFeed: Feed {
   /// Sends a client event; answers false while its channel is not subscribed.
   package func trigger(_ event: ClientEvent) -> Bool {
     var isSent = false
-    perform { session, _ in isSent = session.trigger(event) }
+    perform { session, now in isSent = session.trigger(event, at: now) }
     return isSent
   }
 

@@ -91,6 +91,7 @@ extension HelpPage {
       pusher-cli:disconnected         {"code","reason","retry_in","attempt"}
       pusher-cli:gap                  {"from","to","seconds"}
       pusher-cli:comment              text, sse --comments, without --lifecycle too
+      pusher-cli:rate_limited         {"code","message","waiting","retry_in"}
       pusher-cli:left                 {}, --discover: nobody else is there
       pusher-cli:decryption_failed    {"event","reason","data"}
       pusher-cli:bad_frame            {"reason","base64"}

@@ -40,6 +40,10 @@ final class SubscribeRun {
   private var wasSignedIn = false
   /// Why the last connection was lost or could not be made.
   private var lastLoss: (loss: ConnectionLoss, code: Int?)?
+  /// The rate limit that was met last on this connection.
+  private var limit: RateLimit?
+  /// Client events that the server dropped.
+  private var droppedEvents = 0
 
   init(
     _ settings: SubscribeSettings, origin: SettingsOrigin, descriptor: OutputDescriptor,
@@ -118,7 +122,7 @@ extension SubscribeRun: PrintingRunOwner {
   var obstacle: Obstacle? {
     let hasList = discovery?.hasList ?? true
     if members.isComplete, isSignedIn, hasList, wasConnected || !isOpenEnded { return nil }
-    let reason = lastLoss.map { "\($0.loss)" }
+    let reason = limit.map { Redaction.redact($0.cause) } ?? lastLoss.map { "\($0.loss)" }
     let isRefusal = lastLoss.map { Cause($0.loss, code: $0.code) == .notAllowed } ?? false
     guard wasConnected else {
       return Obstacle(what: "no connection", reason: reason, isRefusal: isRefusal)
@@ -164,6 +168,14 @@ extension SubscribeRun: PrintingRunOwner {
   }
 
   func status(of end: ConnectionEnd) -> ExitStatus { ExitStatus(end) }
+
+  func failure() -> (status: ExitStatus, reason: String)? {
+    guard droppedEvents > 0 else { return nil }
+    channels.flushPendingError()
+    let events = droppedEvents == 1 ? "1 client event" : "\(droppedEvents) client events"
+    diagnostics.error("the server's rate limit dropped \(events) of standard input")
+    return (ExitStatus(.overloaded), "client events dropped")
+  }
 }
 
 extension SubscribeRun: ChannelsFeedDelegate {
@@ -183,6 +195,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
     if printer.isDone { return run.finishEvent() }
     switch event {
     case .connected:
+      limit = nil
       run.monitor?.noteGreeting()
       wasConnected = true
       members.connected()
@@ -201,6 +214,8 @@ extension SubscribeRun: ChannelsFeedDelegate {
       wasSignedIn = true
       becomeReady()
     case .subscriptionFailed(let channel, let failure): refused(channel, failure)
+    case .rateLimited(let limit): self.limit = limit
+    case .clientEventsDropped(let count, _): droppedEvents += count
     case .malformed, .decryptionFailed: run.monitor?.noteUnreadable()
     case .signInFailed(let failure):
       run.end(.status(ExitStatus(Cause(failure)), reason: "sign-in refused"))

@@ -63,6 +63,10 @@ extension PrettySentence {
       return Self(
         rest: "the server reports error" + (code.isEmpty ? "" : " " + code) + ": " + text("message")
       )
+    case "rate_limited":
+      return Self(
+        rest: "the server's rate limit: \(text("message")); \(text("waiting")) requests wait, "
+          + "asking again in \(text("retry_in")) s")
     case "exit":
       return Self(
         rest: "ended after \(text("events")) events: \(text("reason")), status \(text("status"))")

@@ -8,6 +8,10 @@ final class ChannelsLifecycle: Lifecycle {
   private let members: (String) -> PresenceRoster?
   /// A `pusher:error` without a visible effect yet; most are followed by one.
   private var pendingError: String?
+  /// Client events that the rate limit dropped, and have not been told of; with the limit.
+  private var droppedEvents: (count: Int, cause: String)?
+  /// Whether the server's rate limit has been told on this connection.
+  private var hasToldLimit = false
   /// The last `pusher:error` of this connection that had a code, in words.
   private var lastError: (code: Int, text: String)?
   /// The events left out that the user has been told of; further names are told of with `-v` only.
@@ -81,6 +85,8 @@ final class ChannelsLifecycle: Lifecycle {
     case .memberRemoved(let channel, let member):
       printer.print(
         event: name("member_removed"), channel: channel, data: member.json, members: count(channel))
+    case .rateLimited(let limit): rateLimited(limit)
+    case .clientEventsDropped(let count, let message): dropped(count, message)
     case .error(let code, let message): error(code, message)
     case .decryptionFailed(let channel, let event, let data, let reason):
       undecrypted(channel, event, data, reason)
@@ -92,6 +98,7 @@ final class ChannelsLifecycle: Lifecycle {
 
   private func connected(_ socketID: String, _ timeout: Duration) {
     lastError = nil
+    hasToldLimit = false
     (hasBeenOpen, isOpen) = (true, true)
     state = "connected"
     let way = settings.connection.proxy(to: host).map { " through proxy \($0)" } ?? ""
@@ -167,15 +174,42 @@ final class ChannelsLifecycle: Lifecycle {
     let message = Redaction.redact(text)
     flushPendingError()
     let said = "the server reports error \(code.map { "\($0): " } ?? "")\(message)"
-    pendingError = said
+    // One limit answers many messages.
+    if code != RateLimit.code || !hasToldLimit { pendingError = said }
     if let code { lastError = (code, said) }
     line(
       name("error"),
       ["code": code.map(JSONValue.integer) ?? .null, "message": .string(message)])
   }
 
-  /// Reports the last `pusher:error` if no later message explained it.
+  private func rateLimited(_ limit: RateLimit) {
+    pendingError = nil
+    hasToldLimit = true
+    let requests = limit.waiting == 1 ? "1 request waits" : "\(limit.waiting) requests wait"
+    diagnostics.warning(
+      "\(Redaction.redact(limit.cause)): \(requests), asking again in \(limit.retryIn.inWords)")
+    line(
+      "pusher-cli:rate_limited",
+      [
+        "code": .integer(RateLimit.code), "message": .string(Redaction.redact(limit.message)),
+        "waiting": .integer(limit.waiting), "retry_in": .number(limit.retryIn.secondsText),
+      ])
+  }
+
+  private func dropped(_ count: Int, _ message: String) {
+    pendingError = nil
+    hasToldLimit = true
+    let cause = Redaction.redact(RateLimit.cause(message))
+    droppedEvents = ((droppedEvents?.count ?? 0) + count, cause)
+  }
+
+  /// Reports the last `pusher:error` if no later message explained it, and the client events that were dropped.
   func flushPendingError() {
+    if let (count, cause) = droppedEvents {
+      droppedEvents = nil
+      let events = count == 1 ? "1 client event" : "\(count) client events"
+      diagnostics.warning("\(cause): the server dropped \(events)")
+    }
     guard let text = pendingError else { return }
     pendingError = nil
     diagnostics.warning(text)

@@ -9,6 +9,7 @@ final class CheckConversation {
   private var isUpgraded = false
   private var greeting: (socketID: String, activityTimeout: Duration)?
   private var loss: (loss: ConnectionLoss, code: Int?)?
+  private var limit: RateLimit?
   private var pongs = 0
   private var subscribed: [String: String] = [:]
   private var refused: [String: SubscriptionFailure] = [:]
@@ -134,6 +135,9 @@ final class CheckConversation {
     let limit = settings.connection.connectTimeout
     _ = loop.run(atMost: limit) { isSo() || loss != nil }
     if isSo() { return }
+    if loss == nil, let came = self.limit.map({ Redaction.redact($0.cause) }) {
+      throw CheckFailure(expected: expected, came: came, cause: .overloaded)
+    }
     guard let (loss, code) = loss else {
       throw CheckFailure(
         expected: expected, came: "nothing within \(limit.inWords)", cause: .unreachable)
@@ -149,9 +153,11 @@ extension CheckConversation: ChannelsFeedDelegate {
     switch event {
     case .connected(let socketID, let activityTimeout): greeting = (socketID, activityTimeout)
     case .subscribed(let channel, let presence):
+      limit = nil
       subscribed[channel] =
         presence.map { ", \($0.count) \($0.count == 1 ? "member" : "members")" } ?? ""
     case .subscriptionFailed(let channel, let failure): refused[channel] = failure
+    case .rateLimited(let limit): self.limit = limit
     default: return
     }
     loop.stop()

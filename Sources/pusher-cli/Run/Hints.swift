@@ -25,6 +25,9 @@ struct Hints {
     case 4000: return " (the server wants TLS: use --scheme https)"
     case 4001: return " (is key \(key) right, and does it belong to this \(whereabouts)?)"
     case 4003: return " (the app of key \(key) is disabled)"
+    case RateLimit.code:
+      return
+        " (the server's rate limit; fewer channels and client events help, or a higher limit there)"
     default: break
     }
     switch loss {

@@ -274,6 +274,9 @@ final class PrintingRun {
     if case .signal = reason { ending = reason }
     guard ending == nil || ending == reason else { return }
     ending = reason
+    if succeeds, let failure = owner?.failure() {
+      ending = .status(failure.status, reason: failure.reason)
+    }
     if case .signal(let number) = reason {
       handler?.cut(passing: number == Signals.brokenPipe ? nil : number)
     } else if output.failure != nil {

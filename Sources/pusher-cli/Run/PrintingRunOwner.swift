@@ -27,6 +27,8 @@ protocol PrintingRunOwner: FeedDelegate {
   func noted(_ event: ConnectionEvent)
   /// How a run ends whose feed has ended by itself.
   func status(of end: ConnectionEnd) -> ExitStatus
+  /// Why a run has failed whose events all came; it is told once, before the end.
+  func failure() -> (status: ExitStatus, reason: String)?
   /// Everything that had come was handed out, and as much of it written as went.
   func roundEnded()
   /// Nothing more will be written; the process is about to end, maybe by a signal.
@@ -60,6 +62,7 @@ extension PrintingRunOwner {
   func feedClosed() {}
   func outputEnded() {}
   func endBegins() {}
+  func failure() -> (status: ExitStatus, reason: String)? { nil }
   var isHolding: Bool { false }
   func readSettingsAgain() -> Bool { false }
 }

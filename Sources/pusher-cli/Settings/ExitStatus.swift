@@ -25,7 +25,8 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
       "refused: unknown key, bad signature, channel not allowed, HTTP 401 or 403"
     case .network:
       "network: look-up, connection, proxy, TLS, connection lost and retries over, no answer in time, never connected; "
-        + "a server that cannot answer now: HTTP 408, 425, 429 or 5xx; --forward did not deliver all events"
+        + "a server that cannot answer now: HTTP 408, 425, 429 or 5xx; its rate limit; --forward did not deliver all "
+        + "events"
     case .rejected:
       "refused or broken by the server otherwise: HTTP 400, 404, 413, protocol error, over quota"
     case .output:

@@ -27,6 +27,18 @@ import Testing
 
   // MARK: One thread
 
+  @Test func `a wait for a subscription names the server's rate limit that it did not outlast`()
+    async throws
+  {
+    let pusher = Pusher(key: "key")
+    let channel = pusher.subscribe("a")
+    let limit = SubscriptionFailure(
+      type: "RateLimit", message: RateLimit.cause("Rate limit exceeded"), fault: .peer)
+    channel.noteDelayed(limit)
+    await #expect(throws: limit) { try await channel.subscribed(within: .milliseconds(1)) }
+    #expect(channel.failure == nil)
+  }
+
   @Test
   func `many clients, event sources and calls of the API share one thread, which has its name`()
     async throws

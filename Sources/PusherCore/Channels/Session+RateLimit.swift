@@ -1,0 +1,109 @@
+/// Client events that the server's rate limit may still drop.
+///
+/// The server confirms no client event, so an error soon after one is about it.
+struct ClientEventRisk {
+  /// For how long an error may be about an event.
+  private static let time = Duration.seconds(10)
+
+  private var sent = 0
+  private var lastSent: Instant?
+
+  mutating func noteSent(at now: Instant) {
+    forgetOld(at: now)
+    sent += 1
+    lastSent = now
+  }
+
+  /// The server dropped messages; returns how many of them were client events.
+  mutating func takeDropped(_ count: Int, at now: Instant) -> Int {
+    forgetOld(at: now)
+    let events = min(count, sent)
+    sent -= events
+    return events
+  }
+
+  private mutating func forgetOld(at now: Instant) {
+    if let lastSent, lastSent.duration(to: now) > Self.time { sent = 0 }
+  }
+}
+
+/// The part of the session that heeds the server's rate limit.
+///
+/// The limit is never a refusal: what it drops is asked for again, as ``RequestPace`` decides.
+extension Session {
+  /// Handles an error 4301: the server dropped a message.
+  mutating func dropped(_ message: String, channel: String?, at now: Instant) {
+    if let channel, !subscriptions.isRequest(channel), !subscriptions.isHeld(channel) {
+      return reportDroppedEvents(1, message, at: now)
+    }
+    switch pace.noteDropped(message, at: now) {
+    case .other: reportDroppedEvents(1, message, at: now)
+    case .more: break
+    case .hold(let time):
+      subscriptions.holdRequests()
+      if case .requested = signIn.state, let auth = signIn.authorization {
+        signIn.state = .held(auth)
+      }
+      let waiting = subscriptions.heldCount + (signIn.isHeld ? 1 : 0)
+      report(.rateLimited(RateLimit(message: message, waiting: waiting, retryIn: time)))
+    }
+  }
+
+  private mutating func reportDroppedEvents(_ count: Int, _ message: String, at now: Instant) {
+    let events = clientEvents.takeDropped(count, at: now)
+    if events > 0 { report(.clientEventsDropped(count: events, message: message)) }
+  }
+
+  /// Sends what the rate limit allows now: the sign-in first, then channels in their order.
+  mutating func sendHeld(at now: Instant) {
+    while isConnected, signIn.isHeld || subscriptions.firstHeld != nil, pace.maySend(at: now) {
+      pace.noteSent(at: now)
+      if case .held(let auth) = signIn.state {
+        signIn.authorization = auth
+        signIn.state = .requested(until: now.advanced(by: options.connectTimeout))
+        emit(.send(command.signIn(auth)))
+      } else if let channel = subscriptions.firstHeld {
+        send(subscription: channel, at: now)
+      }
+    }
+  }
+
+  /// The server answered a request.
+  mutating func noteAnswered(at now: Instant) {
+    pace.noteAnswered()
+    sendHeld(at: now)
+  }
+
+  /// When the rate limit allows more; nothing is asked while the answers are not read.
+  var paceDeadline: Instant? {
+    guard !isReadingPaused else { return nil }
+    return pace.deadline(isAnyHeld: signIn.isHeld || subscriptions.firstHeld != nil)
+  }
+
+  mutating func tickPace(at now: Instant) {
+    guard !isReadingPaused else { return }
+    if let others = pace.resume(at: now) {
+      reportDroppedEvents(others, pace.lastMessage, at: now)
+    }
+    sendHeld(at: now)
+  }
+
+  /// The loss, or the rate limit that explains it: Reverb's `terminate_on_limit` closes the connection without a code.
+  func explained(_ loss: ConnectionLoss, at now: Instant) -> ConnectionLoss {
+    switch loss {
+    case .closed(let code, _) where code.map({ !(4000..<5000).contains($0) }) ?? true: break
+    case .network where isConnected: break
+    default: return loss
+    }
+    guard let message = pace.explanation(at: now) else { return loss }
+    return .closed(code: RateLimit.code, reason: message)
+  }
+
+  /// The connection is gone; a limit that was met on it is remembered.
+  mutating func forgetPace(at now: Instant) {
+    let message = pace.lastMessage
+    reportDroppedEvents(pace.connectionLost(), message, at: now)
+    clientEvents = ClientEventRisk()
+    signIn.authorization = nil
+  }
+}

@@ -1,0 +1,281 @@
+import TestSupport
+import Testing
+
+@testable import PusherCore
+
+/// Reverb's `rate_limiting`, which drops and answers with 4301 every message over so many in a time, without a channel.
+///
+/// Sources: `EnsureRateLimit` of Laravel Reverb, Pusher's error codes.
+@Suite struct SessionRateLimitTests {
+  private static let words = "Rate limit exceeded"
+  private static let names = (1...20).map { "ch\($0)" }
+
+  private static let error =
+    #"{"event":"pusher:error","data":"{\"code\":4301,\"message\":\"Rate limit exceeded\"}"}"#
+
+  /// A session that asked for 20 channels, of which the server confirmed five and dropped the others.
+  private func limited() -> (SessionHarness, [SessionOutput]) {
+    var harness = SessionHarness(channels: Self.names)
+    harness.connect()
+    for name in Self.names.prefix(5) { harness.succeed(name) }
+    var outputs: [SessionOutput] = []
+    for _ in 0..<15 { outputs += harness.receive(Self.error) }
+    return (harness, outputs)
+  }
+
+  private func limits(_ outputs: [SessionOutput]) -> [RateLimit] {
+    outputs.events.compactMap { if case .rateLimited(let limit) = $0 { limit } else { nil } }
+  }
+
+  @Test func `the limit is told once for all dropped subscriptions, and none is refused`() {
+    var (harness, outputs) = limited()
+    #expect(
+      limits(outputs) == [RateLimit(message: Self.words, waiting: 15, retryIn: .seconds(1))])
+    #expect(outputs.events.filter { $0 == .error(code: 4301, message: Self.words) }.count == 15)
+    for seconds in [1, 2, 4, 8, 16] {
+      outputs += harness.advance(.seconds(seconds)) + harness.receive(Self.error)
+    }
+    #expect(outputs.failures.isEmpty)
+    #expect(harness.session.isConnected)
+  }
+
+  @Test func `after a second one channel is asked for again, and each drop doubles the wait`() {
+    var (harness, _) = limited()
+    #expect(harness.advance(.milliseconds(999)) == [])
+    #expect(harness.advance(.milliseconds(1)) == [SessionHarness.subscribe("ch6")])
+    for seconds in [2, 4, 8, 16, 32, 60, 60] {
+      let limit = limits(harness.receive(Self.error)).first
+      #expect(limit?.retryIn == .seconds(seconds))
+      #expect(harness.advance(.seconds(seconds) - .milliseconds(1)) == [])
+      #expect(harness.advance(.milliseconds(1)).count == 1)
+    }
+  }
+
+  @Test func `an answered probe is followed by the rest of a burst, and later by whole bursts`() {
+    var (harness, _) = limited()
+    harness.advance(.seconds(1))
+    harness.receive(Self.error)
+    harness.advance(.seconds(2))
+    // The first burst began at 0 s, the probe that passed at 3 s.
+    #expect(harness.succeed("ch7").count == 5)
+    for name in ["ch8", "ch9", "ch10", "ch11"] { harness.succeed(name) }
+    #expect(harness.advance(.milliseconds(2999)) == [])
+    #expect(harness.advance(.milliseconds(1)).count == 5)
+  }
+
+  @Test func `a late confirmation counts, and its channel is not asked for again`() {
+    var (harness, _) = limited()
+    for name in Self.names.dropFirst(5) {
+      #expect(harness.succeed(name) == [.report(.subscribed(channel: name, presence: nil))])
+    }
+    #expect(harness.advance(.seconds(60)) == [])
+    #expect(harness.session.isFullySubscribed)
+  }
+
+  @Test func `a signature is sent again as it was signed`() throws {
+    var harness = SessionHarness(channels: ["private-a"])
+    let request = try #require(harness.connect().requests.first)
+    harness.answer(request, .success(PusherAuth(auth: "K:S")))
+    harness.receive(Self.error)
+    #expect(
+      harness.advance(.seconds(1)) == [SessionHarness.subscribe("private-a", auth: "K:S")])
+  }
+
+  @Test func `a sign-in that is dropped is sent again before the channels`() throws {
+    var harness = SessionHarness(channels: ["a"])
+    _ = harness.perform { $0.signIn(at: $1) }
+    let request = try #require(harness.connect().requests.first)
+    let user = Authorization(PusherUserAuth(auth: "K:S", userData: #"{"id":"7"}"#))
+    let sent = harness.perform { $0.authorized(request, .success(user), at: $1) }
+    let outputs = harness.receive(Self.error)
+    #expect(!outputs.events.contains { if case .signInFailed = $0 { true } else { false } })
+    #expect(limits(outputs).first?.waiting == 1)
+    #expect(harness.advance(.seconds(1)) == sent)
+  }
+
+  @Test(arguments: [
+    ConnectionLoss.closed(code: nil, reason: ""), .closed(code: 1006, reason: ""),
+    .network("reset"),
+  ])
+  func `a server that closes the connection at its limit is named as the cause`(
+    loss: ConnectionLoss
+  ) {
+    var (harness, _) = limited()
+    let events = harness.lose(loss).events
+    guard case .connection(.disconnected(let told, let code, let delay?, _)) = events.first else {
+      Issue.record("\(events)")
+      return
+    }
+    #expect(told == .closed(code: 4301, reason: Self.words))
+    #expect(code == 4301)
+    // The next connection asks for as many as passed, and for the next ten seconds for no more.
+    harness.advance(delay)
+    #expect(harness.greet().filter { if case .send = $0 { true } else { false } }.count == 5)
+    for name in Self.names.prefix(5) { harness.succeed(name) }
+    #expect(harness.advance(.milliseconds(9999)) == [])
+    #expect(harness.advance(.milliseconds(1)).count == 5)
+  }
+
+  @Test func `a limit that is past does not explain a loss`() {
+    var harness = SessionHarness.connected(channels: ["a"])
+    harness.receive(Self.error)
+    harness.advance(.seconds(5))
+    let events = harness.lose(.network("gone")).events
+    guard case .connection(.disconnected(let told, nil, _, _)) = events.first else {
+      Issue.record("\(events)")
+      return
+    }
+    #expect(told == .network("gone"))
+  }
+
+  @Test func `client events that are dropped are counted, and pings are not`() throws {
+    var harness = SessionHarness.connected(channels: ["a"])
+    #expect(harness.receive(Self.error).events.count == 1)
+    _ = harness.perform { $0.subscribe("private-a", at: $1) }
+    let request = AuthorizationRequest(.channel("private-a"), socketID: "1.2", generation: 1)
+    harness.answer(request, .success(PusherAuth(auth: "K:S")))
+    harness.succeed("private-a")
+    let event = try ClientEvent(channel: "private-a", name: "client-x", data: .null)
+    for _ in 0..<3 { _ = harness.perform { _ = $0.trigger(event, at: $1) } }
+    let dropped = SessionEvent.clientEventsDropped(count: 1, message: Self.words)
+    #expect(harness.receive(Self.error).events.last == dropped)
+    let named =
+      #"{"event":"pusher:error","channel":"private-a","data":{"code":4301,"message":"Rate limit exceeded"}}"#
+    #expect(harness.receive(named).events.last == dropped)
+    harness.advance(.seconds(11))
+    #expect(harness.receive(Self.error).events.count == 1)
+  }
+
+  @Test func `client events that are dropped among subscriptions are told apart by their number`()
+    throws
+  {
+    var harness = SessionHarness(channels: ["private-a", "b"])
+    let request = try #require(harness.connect().requests.first)
+    harness.answer(request, .success(PusherAuth(auth: "K:S")))
+    harness.succeed("private-a")
+    let event = try ClientEvent(channel: "private-a", name: "client-x", data: .null)
+    for _ in 0..<2 { _ = harness.perform { _ = $0.trigger(event, at: $1) } }
+    for _ in 0..<3 { harness.receive(Self.error) }
+    let outputs = harness.advance(.seconds(1))
+    #expect(outputs.events == [.clientEventsDropped(count: 2, message: Self.words)])
+    #expect(outputs.last == SessionHarness.subscribe("b"))
+  }
+}
+
+/// A server with Reverb's limit, and sessions that want many channels of it, on a made-up clock.
+@Suite struct RateLimitSimulationTests {
+  /// So many messages in a time that begins with the first of them.
+  private struct Limiter {
+    let most: Int
+    let time: Duration
+    private var start: Instant?
+    private var count = 0
+
+    init(most: Int, time: Duration) {
+      (self.most, self.time) = (most, time)
+    }
+
+    mutating func takes(at now: Instant) -> Bool {
+      if let start, start.duration(to: now) >= time { self.start = nil }
+      if start == nil { (start, count) = (now, 0) }
+      count += 1
+      return count <= most
+    }
+  }
+
+  private struct Outcome {
+    var joined: Set<String> = []
+    var asks = 0
+    var drops = 0
+    var connections = 0
+    var failures: [SubscriptionFailure] = []
+    var time = Duration.zero
+  }
+
+  /// Plays the server until every channel is joined, or an hour has passed.
+  private func play(
+    channels: Int, most: Int, time: Duration, closes: Bool, delay: Duration, seed: UInt64
+  ) -> Outcome {
+    var harness = SessionHarness(
+      SessionOptions(reconnect: ReconnectPolicy(mode: .always)),
+      channels: (1...channels).map { "c\($0)" }, seed: seed)
+    var outcome = Outcome()
+    var limiter = Limiter(most: most, time: time)
+    var waiting = harness.perform { $0.connect(at: $1) }
+    while harness.now < Instant(nanoseconds: 0).advanced(by: .seconds(3600)) {
+      let outputs = waiting
+      waiting = []
+      outcome.failures += outputs.failures
+      if outputs.contains(.dial) {
+        (limiter, outcome.joined) = (Limiter(most: most, time: time), [])
+        outcome.connections += 1
+        waiting += harness.greet()
+        continue
+      }
+      let texts = outputs.compactMap { if case .send(let text) = $0 { text } else { nil } }
+      if !texts.isEmpty { harness.now = harness.now.advanced(by: delay) }
+      for text in texts {
+        guard let channel = try? JSONParser.parse(text)["data"]?["channel"]?.text else { continue }
+        outcome.asks += 1
+        if limiter.takes(at: harness.now) {
+          outcome.joined.insert(channel)
+          waiting += harness.succeed(channel)
+          continue
+        }
+        outcome.drops += 1
+        waiting += harness.error(code: 4301, "Rate limit exceeded")
+        if closes {
+          waiting += harness.lose(.closed(code: nil, reason: ""))
+          break
+        }
+      }
+      if waiting.isEmpty {
+        if harness.session.isFullySubscribed { break }
+        guard let deadline = harness.session.deadline else { break }
+        harness.now = max(harness.now, deadline)
+        waiting = harness.perform { $0.tick(at: $1) }
+      }
+    }
+    outcome.time = Instant(nanoseconds: 0).duration(to: harness.now)
+    if !harness.session.isFullySubscribed { outcome.joined = [] }
+    return outcome
+  }
+
+  @Test func `five messages in ten seconds: twenty channels are joined in a minute`() {
+    let outcome = play(
+      channels: 20, most: 5, time: .seconds(10), closes: false, delay: .milliseconds(20), seed: 1)
+    #expect(outcome.joined.count == 20)
+    #expect(outcome.drops == 15 + 3)
+    #expect(outcome.failures.isEmpty)
+    #expect(outcome.time < .seconds(60))
+  }
+
+  @Test func `five in ten seconds, then the end: all are joined over few connections`() {
+    let outcome = play(
+      channels: 20, most: 5, time: .seconds(10), closes: true, delay: .milliseconds(20), seed: 1)
+    #expect(outcome.joined.count == 20)
+    #expect(outcome.connections <= 3)
+    #expect(outcome.failures.isEmpty)
+  }
+
+  @Test
+  func `whatever the limit, every channel is joined, none refused, and few are asked in vain`() {
+    for seed in UInt64(1)...300 {
+      var random = SeededGenerator(seed: seed)
+      let channels = Int.random(in: 1...60, using: &random)
+      let most = Int.random(in: 1...40, using: &random)
+      let seconds = Int.random(in: 1...60, using: &random)
+      let closes = Bool.random(using: &random)
+      let outcome = play(
+        channels: channels, most: most, time: .seconds(seconds), closes: closes,
+        delay: .milliseconds(Int.random(in: 0...300, using: &random)), seed: seed)
+      let setup: Comment = "seed \(seed): \(channels) channels, \(most) in \(seconds) s, \(closes)"
+      #expect(outcome.joined.count == channels, setup)
+      #expect(outcome.failures.isEmpty, setup)
+      // The first burst has no measure; after it a doubling finds the time in few steps.
+      let inVain = closes ? 8 : max(channels - most, 0) + 8
+      #expect(outcome.drops <= inVain, "\(setup): \(outcome)")
+      #expect(outcome.connections <= 9, setup)
+    }
+  }
+}
