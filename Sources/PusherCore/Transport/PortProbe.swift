@@ -1,6 +1,7 @@
 /// Probes a port after a failure: whether it speaks TLS or plain HTTP.
 ///
-/// It has a loop of its own and blocks the thread; it is for the end of a run, to explain what went wrong.
+/// It has a loop of its own and blocks the thread; it is for the end of a run, to explain what went wrong. A byte at the
+/// descriptor `interruption`, which stays there, ends the look without a result.
 package final class PortProbe {
   private let loop: EventLoop
   private let input = ByteBuffer(capacity: 4096)
@@ -17,20 +18,25 @@ package final class PortProbe {
   ///
   /// - Parameter acceptsBadRequest: Whether the status 400 counts, with which servers of TLS answer plain HTTP.
   package static func speaksPlainHTTP(
-    _ route: Route, within time: Duration, acceptsBadRequest: Bool
+    _ route: Route, within time: Duration, acceptsBadRequest: Bool, interruption: Int32? = nil
   ) -> Bool {
     guard let probe = PortProbe() else { return false }
     probe.acceptsBadRequest = acceptsBadRequest
-    return probe.look(route, tls: nil, time)
+    return probe.look(route, tls: nil, time, interruption)
   }
 
   /// Whether the server at the end of `route` does its part of a TLS handshake.
-  package static func speaksTLS(_ route: Route, within time: Duration) -> Bool {
+  package static func speaksTLS(
+    _ route: Route, within time: Duration, interruption: Int32? = nil
+  ) -> Bool {
     guard let tls = try? TLSContext.client(TLSConfiguration(insecure: true)) else { return false }
-    return PortProbe()?.look(route, tls: tls, time) ?? false
+    return PortProbe()?.look(route, tls: tls, time, interruption) ?? false
   }
 
-  private func look(_ route: Route, tls: TLSContext?, _ time: Duration) -> Bool {
+  private func look(
+    _ route: Route, tls: TLSContext?, _ time: Duration, _ interruption: Int32?
+  ) -> Bool {
+    if let interruption { loop.add(Interruption(interruption) { [loop] in loop.stop() }) }
     let timer = LoopTimer(deadline: loop.now.advanced(by: time)) { [loop] in loop.stop() }
     loop.add(timer)
     stream = SocketStream.connect(loop: loop, to: route, tls: tls, delegate: self)
@@ -43,6 +49,22 @@ package final class PortProbe {
     self.isFound = isFound
     loop.stop()
   }
+}
+
+/// Watches a descriptor that somebody else reads.
+private final class Interruption: LoopSource {
+  private let descriptor: Int32
+  private let action: () -> Void
+
+  init(_ descriptor: Int32, _ action: @escaping () -> Void) {
+    (self.descriptor, self.action) = (descriptor, action)
+  }
+
+  var interest: LoopInterest { LoopInterest(descriptor: descriptor, events: .read) }
+
+  func ready(_ events: PollEvents, at now: Instant) { action() }
+
+  func expired(at now: Instant) {}
 }
 
 extension PortProbe: SocketStreamDelegate {

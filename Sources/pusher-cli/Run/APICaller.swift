@@ -35,6 +35,10 @@ final class APICaller {
   /// Runs the loop until it is stopped; a signal ends the program.
   func runLoop() {
     loop.run()
+    dieIfAsked()
+  }
+
+  private func dieIfAsked() {
     guard let signal else { return }
     http.close()
     Signals.die(of: signal)
@@ -97,7 +101,9 @@ final class APICaller {
       diagnostics.debug("< HTTP \(response.head.status)")
       return APIAnswer(status: response.head.status, body: response.body)
     case .failure(let failure)?:
-      diagnostics.error(Hints.explained(failure, access.connection))
+      let reason = Hints.explained(failure, access.connection)
+      dieIfAsked()
+      diagnostics.error(reason)
       throw Failure(status: ExitStatus(Cause(failure)))
     case nil: throw Failure(status: .internalError)
     }
@@ -118,7 +124,9 @@ final class APICaller {
     case .rejected(let status, let reason), .unavailable(let status, let reason),
       .unexpected(let status, let reason):
       let hint = remedy(status).map { " (\($0))" }
-      throw fail(status, reason, about, hint ?? Hints.apiHint(status: status, access.connection))
+      let advice = hint ?? Hints.apiHint(status: status, access.connection)
+      dieIfAsked()
+      throw fail(status, reason, about, advice)
     }
   }
 

@@ -54,11 +54,17 @@ struct SecondLook {
   }
 
   private func speaksPlainHTTP(acceptsBadRequest: Bool = false) -> Bool {
-    PortProbe.speaksPlainHTTP(
-      route, within: Self.patience, acceptsBadRequest: acceptsBadRequest)
+    Signals.interrupting {
+      PortProbe.speaksPlainHTTP(
+        route, within: Self.patience, acceptsBadRequest: acceptsBadRequest, interruption: $0)
+    } ?? false
   }
 
-  private var speaksTLS: Bool { PortProbe.speaksTLS(route, within: Self.patience) }
+  private var speaksTLS: Bool {
+    Signals.interrupting {
+      PortProbe.speaksTLS(route, within: Self.patience, interruption: $0)
+    } ?? false
+  }
 }
 
 /// Waits for the server of `--local`, which a script has often started a line above.

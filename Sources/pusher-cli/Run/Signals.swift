@@ -10,6 +10,8 @@ internal import PusherCore
 
 /// Where the signal handler writes; a handler may use nothing but this number and `write(2)`.
 nonisolated(unsafe) private var signalPipe: Int32 = -1
+/// The other end of that pipe.
+nonisolated(unsafe) private var signalSource: Int32 = -1
 
 /// SIGINT, SIGTERM and SIGHUP as something the loop can wait for.
 ///
@@ -22,6 +24,11 @@ final class Signals: LoopSource {
   private var hasCome = false
   /// Whether there was a terminal, which may be what hangs up.
   private let hadTerminal = Terminal.isThere
+
+  /// The instance that watches now, for waits outside its loop.
+  nonisolated(unsafe) private static weak var current: Signals?
+  /// The signals that are handled; others were ignored at the start.
+  nonisolated(unsafe) private static var handled: [Int32] = []
 
   /// Those that end the program, the first politely.
   private static let ending = [SIGINT, SIGTERM, SIGHUP]
@@ -51,8 +58,10 @@ final class Signals: LoopSource {
     self.onSignal = onSignal
     self.onQuestion = onQuestion
     self.onHangUp = onHangUp
-    unsafe signalPipe = ends[1]
-    for number in Self.ending + Self.asking { Self.watch(number) }
+    unsafe (signalSource, signalPipe) = (ends[0], ends[1])
+    unsafe Self.handled = Self.ending.filter(Self.watch)
+    for number in Self.asking { Self.watch(number) }
+    unsafe Self.current = self
   }
 
   /// Watches on `loop` from now on, when the system has a descriptor for it; broken pipes are ignored.
@@ -71,7 +80,9 @@ final class Signals: LoopSource {
     for number in asking { watch(number) }
   }
 
-  private static func watch(_ number: Int32) {
+  /// Answers whether the signal is handled from now on; one that is ignored stays so.
+  @discardableResult
+  private static func watch(_ number: Int32) -> Bool {
     var former = sigaction()
     unsafe sigaction(number, nil, &former)
     #if canImport(Glibc)
@@ -82,8 +93,13 @@ final class Signals: LoopSource {
       let handler = unsafe former.__sigaction_u.__sa_handler
     #endif
     guard unsafe unsafeBitCast(handler, to: Int.self) != unsafeBitCast(SIG_IGN, to: Int.self) else {
-      return
+      return false
     }
+    handle(number)
+    return true
+  }
+
+  private static func handle(_ number: Int32) {
     signal(number) { number in
       let before = errno
       var byte = UInt8(truncatingIfNeeded: number)
@@ -92,9 +108,33 @@ final class Signals: LoopSource {
     }
   }
 
+  /// Runs a wait on another loop, which ends when there is something to read at its argument, and then handles the
+  /// signals that came; `nil`, without the wait, once a signal has begun the end.
+  static func interrupting<Result>(_ wait: (Int32?) -> Result) -> Result? {
+    guard let current = unsafe current else { return wait(nil) }
+    guard !current.hasCome else { return nil }
+    defer { current.handlePending() }
+    return wait(current.descriptor)
+  }
+
+  /// Runs a wait that blocks the thread, such as a write to a slow reader: a signal ends the program at once meanwhile.
+  static func endingAtOnce<Result>(_ wait: () -> Result) -> Result {
+    let handled = unsafe handled
+    for number in handled { signal(number, SIG_DFL) }
+    defer { for number in handled { handle(number) } }
+    var byte: UInt8 = 0
+    // The loop that would have handled it goes round no more.
+    while unsafe read(signalSource, &byte, 1) == 1 {
+      if handled.contains(Int32(byte)) { die(of: Int32(byte)) }
+    }
+    return wait()
+  }
+
   var interest: LoopInterest { LoopInterest(descriptor: descriptor, events: .read) }
 
-  func ready(_ events: PollEvents, at now: Instant) {
+  func ready(_ events: PollEvents, at now: Instant) { handlePending() }
+
+  private func handlePending() {
     var byte: UInt8 = 0
     while unsafe read(descriptor, &byte, 1) == 1 {
       let number = Int32(byte)

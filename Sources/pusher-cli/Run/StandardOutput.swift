@@ -32,7 +32,8 @@ extension Diagnostics {
   /// Prints `text` whole to standard output, waiting for its reader; the status is `status` unless that failed.
   func print(_ text: String, _ status: ExitStatus = .success) -> ExitStatus {
     let bytes = StandardDescriptors.isTerminal(1) ? TerminalText.safe(text) : Array(text.utf8)
-    guard let fault = SystemCalls.writeWhole(bytes, to: 1, waits: true) else { return status }
+    let fault = Signals.endingAtOnce { SystemCalls.writeWhole(bytes, to: 1, waits: true) }
+    guard let fault else { return status }
     return outcome(of: fault == .brokenPipe ? .readerGone : .system(fault))
   }
 }

@@ -219,6 +219,13 @@ final class ChildProgram {
   /// What stands on standard error and was not asked for yet.
   var pendingErrors: String { String(decoding: errors?.unread ?? [], as: UTF8.self) }
 
+  /// How many bytes stand in the pipe of standard output, which is left alone.
+  var waitingOutput: Int32 {
+    var count: Int32 = 0
+    if let output { _ = ioctl(output.descriptor, UInt(FIONREAD), &count) }
+    return count
+  }
+
   /// What stands on standard error now; standard output is left alone.
   func peekAtErrors() -> String {
     fill(output: false, timeout: 0)

@@ -1,0 +1,256 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// The waits of a run, each of which a signal has to end by itself.
+enum Wait: String, CaseIterable, CustomTestStringConvertible {
+  case lookUp = "the name is looked up"
+  case dial = "the server is dialled"
+  case proxy = "the proxy connects"
+  case tls = "TLS is negotiated"
+  case upgrade = "the upgrade is unanswered"
+  case greeting = "the greeting is missing"
+  case subscription = "a subscription is unanswered"
+  case authorization = "the command of --auth-command runs"
+  case rateLimit = "the server's rate limit passes"
+  case secondLook = "the second look at the port of subscribe is under way"
+  case streamSecondLook = "the second look at the port of sse is under way"
+  case callSecondLook = "the second look at the port of trigger is under way"
+  case call = "the API has not answered"
+  case callOutput = "nobody reads what a call prints"
+  case retry = "the next attempt is waited for"
+  case hook = "the command of --exec runs"
+  case ready = "the command of --on-ready runs"
+  case repair = "the command of --on-gap runs"
+  case drain = "nobody reads the last lines"
+  case save = "the state file cannot be saved"
+
+  var testDescription: String { rawValue }
+}
+
+/// A program that waits, and all that has to last meanwhile.
+private struct Waiting {
+  let program: ChildProgram
+  var others: [Any] = []
+  var readsOutput = true
+}
+
+@Suite("A signal", .needs(.movedClock), .needs(.slowResolver), .runsPrograms)
+struct SignalWaitTests {
+  /// No time passes, so that no limit ends a wait.
+  @Test(arguments: Wait.allCases, [SIGINT, SIGTERM])
+  func `ends each wait at once`(wait: Wait, signal: Int32) throws {
+    let clock = try MovedClock(standsStill: true)
+    let waiting = try begin(wait, clock)
+    waiting.program.send(signal)
+    #expect(try waiting.program.wait(readsOutput: waiting.readsOutput) == .signalled(signal))
+    withExtendedLifetime(waiting.others) {}
+  }
+
+  private func begin(_ wait: Wait, _ clock: MovedClock) throws -> Waiting {
+    switch wait {
+    case .lookUp, .dial, .proxy, .tls, .upgrade, .greeting, .subscription:
+      try beginConnecting(wait, clock)
+    case .authorization, .hook, .ready, .repair: try beginCommand(wait, clock)
+    case .secondLook, .streamSecondLook, .callSecondLook: try beginLook(wait, clock)
+    case .call, .callOutput: try beginCall(wait, clock)
+    case .rateLimit, .retry, .drain, .save: try beginLater(wait, clock)
+    }
+  }
+
+  private func start(
+    _ arguments: [String], _ clock: MovedClock, besides library: String? = nil,
+    output: ChildProgram.Output = .pipe
+  ) throws -> ChildProgram {
+    let credentials = ["PUSHER_APP_SECRET": "s", "PUSHER_APP_ID": "1", "PUSHER_APP_KEY": "k"]
+    return try PusherCLI.start(
+      arguments,
+      environment: clock.environment(besides: library).merging(credentials) { $1 },
+      output: output)
+  }
+
+  /// Starts a program whose connections follow a script, and waits until the script has come to its gate.
+  private func scripted(
+    _ clock: MovedClock, _ arguments: (ScriptedServer) -> [String],
+    output: ChildProgram.Output = .pipe,
+    script: @escaping @Sendable (ScriptedConnection, Gate) throws -> Void
+  ) throws -> Waiting {
+    let gate = Gate()
+    let server = try ScriptedServer { connection in try script(connection, gate) }
+    let program = try start(arguments(server), clock, output: output)
+    try gate.wait()
+    return Waiting(program: program, others: [server])
+  }
+
+  private func beginConnecting(_ wait: Wait, _ clock: MovedClock) throws -> Waiting {
+    if wait == .lookUp {
+      let program = try start(
+        ["subscribe", "--host", "slow.invalid", "--key", "k", "a"], clock,
+        besides: SlowResolver.library)
+      try program.awaitThreads(2)
+      return Waiting(program: program)
+    }
+    if wait == .dial {
+      // With its queue full a listener answers nobody.
+      let listener = try Loopback.listen(backlog: 0)
+      let crowd = try (0..<4).map { _ in try Loopback.dial(listener.port) }
+      let program = try start(
+        [
+          "subscribe", "--host", "127.0.0.1", "--port", "\(listener.port)", "--scheme", "http", "a",
+        ],
+        clock)
+      try program.awaitSocket()
+      return Waiting(program: program, others: [listener, crowd])
+    }
+    let options: (ScriptedServer) -> [String] = { server in
+      switch wait {
+      case .proxy:
+        [
+          "subscribe", "--host", "example.invalid", "--proxy", "http://127.0.0.1:\(server.port)",
+          "a",
+        ]
+      case .tls: ["subscribe", "--host", "127.0.0.1", "--port", "\(server.port)", "a"]
+      default: ["subscribe"] + server.address + ["a"]
+      }
+    }
+    return try scripted(clock, options) { connection, gate in
+      switch wait {
+      case .greeting: try connection.upgrade()
+      case .subscription:
+        try connection.welcome()
+        _ = try connection.subscription()
+      default: try connection.receive(into: connection.input)
+      }
+      gate.open()
+      if wait == .subscription { try connection.endAfterGoodbye() }
+      try connection.stall()
+    }
+  }
+
+  private func beginCommand(_ wait: Wait, _ clock: MovedClock) throws -> Waiting {
+    let begun = TemporaryFolder.shared.file("begun")
+    let command = "echo >'\(begun)'; exec tail -f /dev/null"
+    let options: [String] =
+      switch wait {
+      case .authorization: ["private-a", "--auth-command", command]
+      case .hook: ["a", "--exec", command]
+      case .ready: ["a", "--on-ready", command]
+      default: ["a", "--on-gap", command, "--reconnect-delay", "10ms"]
+      }
+    let server = try ScriptedServer { connection in
+      if wait == .authorization { try connection.welcome() } else { try connection.join() }
+      if wait == .hook { try connection.send(event: "e", channel: "a", data: "1") }
+      if wait == .repair, connection.number == 1 { return try connection.close(code: 4200) }
+      try connection.endAfterGoodbye()
+    }
+    let program = try start(["subscribe"] + server.address + options, clock)
+    try waitUntil("the command runs; \(program.peekAtErrors())") {
+      // A lost connection is dialled again once its time has come.
+      if wait == .repair { clock.move(.milliseconds(20)) }
+      return FileManager.default.fileExists(atPath: begun)
+    }
+    return Waiting(program: program, others: [server])
+  }
+
+  /// The first connection fails so that TLS and plain HTTP may have been mixed up; the second one is the look.
+  private func beginLook(_ wait: Wait, _ clock: MovedClock) throws -> Waiting {
+    let options: (ScriptedServer) -> [String] = { server in
+      let place = ["--host", "127.0.0.1", "--port", "\(server.port)"]
+      return switch wait {
+      case .secondLook: ["subscribe"] + place + ["a"]
+      case .streamSecondLook: ["sse", "https://127.0.0.1:\(server.port)/"]
+      default: ["trigger"] + place + ["--scheme", "https", "-c", "a", "-e", "e", "1"]
+      }
+    }
+    return try scripted(clock, options) { connection, gate in
+      try connection.receive(into: connection.input)
+      if connection.number == 1 { return connection.end() }
+      gate.open()
+      try connection.stall()
+    }
+  }
+
+  private func beginCall(_ wait: Wait, _ clock: MovedClock) throws -> Waiting {
+    let options: (ScriptedServer) -> [String] = { ["channels"] + $0.address }
+    var waiting = try scripted(clock, options) { connection, gate in
+      _ = try connection.question()
+      if wait == .callOutput {
+        let names = (0..<20_000).map { #""channel-\#($0)":{}"# }.joined(separator: ",")
+        try connection.answer(200, body: #"{"channels":{\#(names)}}"#)
+      }
+      gate.open()
+      try connection.stall()
+    }
+    if wait == .callOutput {
+      waiting.readsOutput = false
+      try waiting.program.awaitBlockedOutput()
+    }
+    return waiting
+  }
+
+  private func beginLater(_ wait: Wait, _ clock: MovedClock) throws -> Waiting {
+    switch wait {
+    case .rateLimit:
+      let error = #"{"event":"pusher:error","data":{"code":4301,"message":"Rate limit exceeded"}}"#
+      let server = try ScriptedServer { connection in
+        try connection.welcome()
+        _ = try connection.subscription()
+        try connection.send(text: error)
+        try connection.endAfterGoodbye()
+      }
+      let program = try start(["subscribe"] + server.address + ["a"], clock)
+      try program.errorLine(containing: "asking again in")
+      return Waiting(program: program, others: [server])
+    case .retry:
+      let server = try ScriptedServer { connection in
+        try connection.join()
+        try connection.close(code: 4100)
+      }
+      let program = try start(["subscribe"] + server.address + ["a"], clock)
+      try program.errorLine(containing: "retrying in")
+      return Waiting(program: program, others: [server])
+    case .drain:
+      let server = try ScriptedServer { connection in
+        try connection.join()
+        for _ in 0..<200 { try connection.send(event: "flood", channel: "a", data: Flood.data) }
+        try connection.endAfterGoodbye()
+      }
+      let program = try start(["subscribe"] + server.address + ["a", "-n", "200"], clock)
+      try program.awaitBlockedOutput()
+      return Waiting(program: program, others: [server], readsOutput: false)
+    default:
+      let folder = TemporaryFolder.shared.file("gone")
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+      let ready = Gate()
+      let server = try ScriptedServer { connection in
+        try connection.beginStream()
+        try connection.wait(for: ready)
+        try connection.send(stream: "id: 1\ndata: 1\n\n")
+        try connection.remain()
+      }
+      let program = try start(
+        ["sse", server.url, "--state-file", "\(folder)/state", "-L"], clock)
+      _ = try program.outputLine(containing: "pusher-cli:connected")
+      try FileManager.default.removeItem(atPath: folder)
+      ready.open()
+      try program.errorLine(containing: "cannot keep the last event's id")
+      return Waiting(program: program, others: [server])
+    }
+  }
+}
+
+extension ScriptedConnection {
+  /// Takes what comes until the client says goodbye, and ends the connection.
+  fileprivate func endAfterGoodbye() throws {
+    while true {
+      if case .closed = try event() { return end() }
+    }
+  }
+}
+
+extension ChildProgram {
+  /// Waits until the pipe at standard output is as full as it gets: the program has written as much as goes.
+  fileprivate func awaitBlockedOutput() throws {
+    try waitUntil("the pipe is full") { waitingOutput >= 60_000 }
+  }
+}
