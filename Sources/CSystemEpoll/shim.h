@@ -1,4 +1,5 @@
-// epoll(7), which Swift's Glibc module does not have. Other systems get a set that cannot be made.
+// What Swift's Glibc module does not have: epoll(7), where other systems get a set that cannot be made; prctl(2), which
+// is variadic; the members of siginfo_t, which are macros; and readdir(3), whose header OpenSSL's shim has too.
 #ifndef PUSHER_CSYSTEM_EPOLL_SHIM_H
 #define PUSHER_CSYSTEM_EPOLL_SHIM_H
 
@@ -44,6 +45,38 @@ static inline int pusher_epoll_collect(int set, uint64_t *data, uint32_t *events
   return 0;
 }
 
+#endif
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+// The next process that a folder such as /proc names; 0 after the last. `folder` is a DIR.
+static inline int pusher_next_process(void *folder) {
+  struct dirent *entry;
+  while ((entry = readdir((DIR *)folder)) != NULL) {
+    int number = atoi(entry->d_name);
+    if (number > 0) return number;
+  }
+  return 0;
+}
+
+// A child that has ended and was not collected; 0 where there is none.
+static inline int pusher_ended_child(void) {
+  siginfo_t information;
+  information.si_pid = 0;
+  return waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT) ? 0 : information.si_pid;
+}
+
+// 1 where orphans among the descendants become children of this process.
+#ifdef __linux__
+#include <sys/prctl.h>
+static inline int pusher_is_subreaper(void) {
+  int is_set = 0;
+  return !prctl(PR_GET_CHILD_SUBREAPER, &is_set, 0L, 0L, 0L) && is_set;
+}
+#else
+static inline int pusher_is_subreaper(void) { return 0; }
 #endif
 
 // The operations, which are Linux's numbers, and macros there.

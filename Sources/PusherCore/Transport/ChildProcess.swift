@@ -209,6 +209,7 @@ package final class ChildProcess: LoopSource {
   private func finish(_ collected: Syscalls.Ending? = nil, at now: Instant) {
     readOutput(at: now)
     ending = collected ?? Syscalls.collect(process)
+    Children.collectOrphans()
     hasEnded = true
     deadline = nil
     closeOutput()

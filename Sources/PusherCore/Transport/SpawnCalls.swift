@@ -47,8 +47,10 @@ extension Syscalls {
     var process: pid_t = 0
     let code = unsafe withCStrings(["/bin/sh", "-c", command]) { arguments in
       unsafe withCStrings(environment(adding: extra)) { variables in
-        inheritance.withLock { _ in
-          unsafe posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, variables)
+        Children.starting(&process) { process in
+          inheritance.withLock { _ in
+            unsafe posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, variables)
+          }
         }
       }
     }
@@ -67,8 +69,10 @@ extension Syscalls {
     _ = kill(-process, number)
   }
 
-  /// Whether anybody is left in the process group; those who have ended and were not collected count.
-  static func isGroupAlive(_ process: Int32) -> Bool { kill(-process, 0) == 0 }
+  /// Whether a process of the group still runs; one that ended and was not collected does not.
+  static func isGroupAlive(_ process: Int32) -> Bool {
+    kill(-process, 0) == 0 && Children.isRunning(inGroup: process) ?? true
+  }
 
   /// The ways to end a process.
   enum TerminationSignal {
@@ -89,7 +93,8 @@ extension Syscalls {
   /// `waitpid(WNOHANG)`: collects a process that has ended; `nil` when it has not.
   static func collect(_ process: Int32) -> Ending? {
     var status: Int32 = 0
-    guard unsafe waitpid(process, &status, WNOHANG) == process else { return nil }
+    guard Children.collecting(process, { unsafe waitpid(process, &status, WNOHANG) == process })
+    else { return nil }
     let signal = status & 0x7f
     return signal == 0 ? .exited(status >> 8 & 0xff) : .signalled(signal)
   }

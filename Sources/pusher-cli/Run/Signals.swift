@@ -60,6 +60,10 @@ final class Signals: LoopSource {
     self.onHangUp = onHangUp
     unsafe (signalSource, signalPipe) = (ends[0], ends[1])
     unsafe Self.handled = Self.ending.filter(Self.watch)
+    if Children.adoptOrphans() {
+      Self.watch(SIGCHLD)
+      Children.collectOrphans()
+    }
     for number in Self.asking { Self.watch(number) }
     unsafe Self.current = self
   }
@@ -138,6 +142,10 @@ final class Signals: LoopSource {
     var byte: UInt8 = 0
     while unsafe read(descriptor, &byte, 1) == 1 {
       let number = Int32(byte)
+      if number == SIGCHLD {
+        Children.collectOrphans()
+        continue
+      }
       if Self.asking.contains(number) {
         onQuestion()
         continue

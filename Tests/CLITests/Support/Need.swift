@@ -27,6 +27,12 @@ struct Need: Sendable {
     LocalNginx.isInstalled
   }
 
+  /// A machine that lets us make a process namespace, as root mostly.
+  static let processNamespace = Need(reason: "no process namespace of our own") {
+    let result = try? PusherCLI.tool(["unshare", "-pf", "--mount-proc", "true"])
+    return result?.ending == .exited(0)
+  }
+
   static func program(_ name: String) -> Need {
     Need(reason: "\(name) is missing") {
       ["/usr/bin/", "/bin/", "/usr/sbin/"].contains {

@@ -1,6 +1,7 @@
 import Foundation
-import PusherCore
 import Testing
+
+@testable import PusherCore
 
 @Suite struct ChildProcessTests {
   private typealias Outcome = Result<ChildProcess.Output, ChildProcess.Failure>
@@ -106,6 +107,46 @@ import Testing
         let inherited = try text(run(ChildProcess.Command(line: listing)))
         #expect(!inherited.contains("4D00007F:"))
       }
+    }
+
+    @Test(arguments: [
+      ("7 (sleep) S 1 7 7 0", ProcessStatus(group: 7, hasEnded: false)),
+      ("8 (a ) Z 1 (b)) Z 1 7 7 0", ProcessStatus(group: 7, hasEnded: true)),
+      ("9 (x) X 1 -1 0", ProcessStatus(group: -1, hasEnded: true)),
+      ("", nil), ("8 (a", nil), ("8 (a) Z 1", nil), ("8 (a) Z 1 99999999999999", nil),
+    ])
+    func `state and group of a process stand after its name`(
+      text: String, status: ProcessStatus?
+    ) {
+      #expect(ProcessStatus(Array(text.utf8)[...]) == status)
+    }
+
+    @Test func `a group in which only zombies are left runs no more`() throws {
+      // The zombie's parent has left the group and never collects.
+      let line = "(sleep 0.01 & echo $!; exec setsid sleep 600) & echo $!; exec sleep 600"
+      let pipe = try Syscalls.makePipe()
+      let nothing = try Syscalls.openNothing()
+      let leader = try Syscalls.spawnShell(
+        line, extra: [], input: nothing, output: pipe.writeEnd)
+      for descriptor in [nothing, pipe.writeEnd] { Syscalls.closeDescriptor(descriptor) }
+      let file = FileHandle(fileDescriptor: pipe.readEnd, closeOnDealloc: true)
+      var text = ""
+      while text.count(where: { $0 == "\n" }) < 2 {
+        text += String(decoding: file.availableData, as: UTF8.self)
+      }
+      let ids = text.split(separator: "\n").compactMap { Int32($0) }
+      defer { for id in ids { kill(id, SIGKILL) } }
+      func statuses() -> [ProcessStatus] { ids.compactMap { ProcessStatus(process: $0) } }
+      while !statuses().contains(where: { $0.hasEnded && $0.group == leader })
+        || !statuses().contains(where: { !$0.hasEnded && $0.group != leader })
+      {
+        usleep(2000)
+      }
+      #expect(Syscalls.isGroupAlive(leader))
+      kill(leader, SIGKILL)
+      while Syscalls.collect(leader) == nil { usleep(2000) }
+      #expect(kill(-leader, 0) == 0)
+      #expect(!Syscalls.isGroupAlive(leader))
     }
   #endif
 }

@@ -1,0 +1,40 @@
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
+/// State and group of a process, from `/proc/N/stat`: `N (name) S parent group …` (proc_pid_stat(5)).
+struct ProcessStatus: Equatable {
+  let group: Int32
+  /// Whether it is a zombie, or about to go.
+  let hasEnded: Bool
+}
+
+extension ProcessStatus {
+  /// The longest beginning of the file that is looked at, in bytes.
+  private static let length = 256
+
+  init?(process: Int32) {
+    let descriptor = unsafe open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: Self.length)
+    let count = unsafe read(descriptor, &bytes, bytes.count)
+    guard count > 0 else { return nil }
+    self.init(bytes[..<count])
+  }
+
+  /// Reads the text; the name may hold any byte, spaces and parentheses too.
+  init?(_ text: ArraySlice<UInt8>) {
+    guard let end = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+    let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "))
+    guard fields.count > 2, let state = fields[0].first,
+      let group = Int32(String(decoding: fields[2], as: UTF8.self))
+    else { return nil }
+    self.group = group
+    hasEnded = state == UInt8(ascii: "Z") || state == UInt8(ascii: "X")
+  }
+}

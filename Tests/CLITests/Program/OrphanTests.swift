@@ -1,0 +1,36 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// The program as the first process of a container, by a process namespace of its own.
+@Suite(
+  "The first process of a container", .needs(.processNamespace), .runsPrograms)
+struct OrphanTests {
+  private func first(_ server: ScriptedServer, _ options: String...) throws -> ChildProgram {
+    try ChildProgram(
+      "/usr/bin/unshare",
+      ["-pf", "--mount-proc", "--kill-child", PusherCLI.path, "subscribe"] + server.address
+        + ["news"] + options,
+      environment: PusherCLI.environment)
+  }
+
+  @Test func `orphans of commands are collected`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      for _ in 0..<20 { try connection.send(event: "leave", data: "1") }
+      try connection.send(event: "look", data: "1")
+      try connection.stay()
+    }
+    // An orphan each; the last command goes on until none of them is left.
+    let command = #"""
+      case $PUSHER_CLI_EVENT in
+        leave) (sleep 0.01 &) ;;
+        look) while cat /proc/[0-9]*/stat 2>/dev/null | grep -q ') Z 1 '; do sleep 0.01; done
+          echo "$PPID" ;;
+      esac
+      """#
+    let program = try first(server, "-n", "21", "--exec", command)
+    #expect(try program.line() == "1")
+    #expect(try program.wait() == .exited(0))
+  }
+}
