@@ -5,7 +5,8 @@
 package struct Envelope {
   /// The whole message.
   package let message: ByteView
-  private let isDecrypted: Bool
+  /// Whether the data was encrypted on the wire.
+  package let isDecrypted: Bool
   /// The event's name between its quotes, escapes untouched.
   package private(set) var eventToken: ByteView
   /// The channel's name between its quotes; `nil` when absent or not a string.

@@ -36,6 +36,8 @@ final class SubscribeRun {
   }
   private var orders: InputOrders?
   let repair: GapRepair?
+  /// What came while the command of `--on-gap` runs.
+  private var held = HeldEvents()
   private var wasConnected = false
   private var wasSignedIn = false
   /// Why the last connection was lost or could not be made.
@@ -97,6 +99,7 @@ final class SubscribeRun {
       run.finishEvent()
       return !run.isEnding
     }
+    repair?.onEnd = { [unowned self] in catchUp() }
     return run.run(feed, printer, owner: self)
   }
 
@@ -144,9 +147,12 @@ extension SubscribeRun: PrintingRunOwner {
     orders?.stop()
     discovery?.stop()
     repair?.cut()
+    held.removeAll()
   }
 
   var isHolding: Bool { repair?.isRunning == true }
+
+  var isFull: Bool { held.cost > settings.printing.bufferSize }
 
   func noted(_ event: ConnectionEvent) {
     if case .gap(let from, let to) = event { return mend(from, to) }
@@ -163,7 +169,37 @@ extension SubscribeRun: PrintingRunOwner {
     let names = JSONValue.array(members.names.map(JSONValue.string))
     repair.begin(
       .object(Lifecycle.gap(from: from, to: to, at: run.loop.now) + [.init("channels", names)]))
-    // What was read already waits too.
+    printer.isHeld = repair.isRunning
+  }
+
+  // MARK: While the command of --on-gap runs
+
+  /// Whether what happens now has to wait for what happened before.
+  private var isBehind: Bool { repair?.isRunning == true || !held.isEmpty }
+
+  /// Hands on what was held, until another command runs.
+  private func catchUp() {
+    let now = run.loop.now
+    while repair?.isRunning != true, let happening = held.take() {
+      switch happening {
+      case .event(let bytes, let isDecrypted, let name):
+        HeldEvents.withEnvelope(bytes, isDecrypted: isDecrypted) { take($0, named: name) }
+      case .session(let event): take(event)
+      case .connection(let event): tell(event, at: now)
+      }
+    }
+    printer.isHeld = repair?.isRunning == true
+  }
+
+  private func hold(_ happening: HeldEvents.Happening) {
+    held.add(happening)
+    pauseIfFull()
+  }
+
+  /// Lets the run leave the socket unread.
+  private func pauseIfFull() {
+    guard isFull else { return }
+    repair?.sayFull()
     run.finishEvent()
   }
 
@@ -180,6 +216,20 @@ extension SubscribeRun: PrintingRunOwner {
 
 extension SubscribeRun: ChannelsFeedDelegate {
   func feed(received event: Envelope, named name: String?, at now: Instant) {
+    guard isBehind else { return take(event, named: name) }
+    held.add(event, named: name)
+    pauseIfFull()
+  }
+
+  func feed(reports event: ConnectionEvent, at now: Instant) {
+    isBehind ? hold(.connection(event)) : tell(event, at: now)
+  }
+
+  func feed(reports event: SessionEvent, at now: Instant) {
+    isBehind ? hold(.session(event)) : take(event)
+  }
+
+  private func take(_ event: Envelope, named name: String?) {
     // After the end nothing more is printed, but the goodbye goes on.
     guard !run.isEnding else { return }
     printer.print(event, named: name)
@@ -189,7 +239,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
     }
   }
 
-  func feed(reports event: SessionEvent, at now: Instant) {
+  private func take(_ event: SessionEvent) {
     guard !run.isEnding else { return }
     channels.report(event)
     if printer.isDone { return run.finishEvent() }

@@ -12,6 +12,8 @@ final class EventPrinter: Printer {
   private let service: PusherService
   private let settings: PrintSettings
   private var usesFastWay: Bool
+  /// Set while events are held: then every message goes the general path, whose end decides.
+  var isHeld = false
   /// Messages that the fast path left to the general one.
   private(set) var fallbacks = 0
 
@@ -144,7 +146,7 @@ final class EventPrinter: Printer {
 extension EventPrinter: FeedTap {
   /// Prints an application event of the usual shape by the fast path.
   func take(message: ByteView) -> TapVerdict {
-    guard usesFastWay, !isDone else { return .declined }
+    guard usesFastWay, !isHeld, !isDone else { return .declined }
     switch writeFast(message) {
     case .written:
       count &+= 1

@@ -2,7 +2,7 @@ internal import PusherCore
 
 /// Runs the command of `--on-gap` after a gap, and hands on the events that it prints in place of those that are missing.
 ///
-/// Received events wait meanwhile. The command reads the gap as a JSON line; it is ended when it takes too long.
+/// Received events are held meanwhile. The command reads the gap as a JSON line; it is ended when it takes too long.
 final class GapRepair {
   private let command: String
   private let timeout: Duration
@@ -16,6 +16,9 @@ final class GapRepair {
   private(set) var results = ResultCounts<HookResult>()
   /// Called for each event that the command has printed; answers whether more are wanted.
   var onEvent: ((Envelope) -> Bool)?
+  /// Called when the command has ended, and everything that it printed was handed on.
+  var onEnd: (() -> Void)?
+  private var hasSaidFull = false
 
   init(
     command: String, timeout: Duration, limit: Int, loop: EventLoop, diagnostics: Diagnostics
@@ -46,6 +49,15 @@ final class GapRepair {
     }
   }
 
+  /// Says once that the socket is left unread.
+  func sayFull() {
+    guard !hasSaidFull else { return }
+    hasSaidFull = true
+    warn(
+      "the command is slow: \(Quantities.words(size: limit)) of events wait for it; the socket is left "
+        + "unread until it has ended (--buffer sets the limit)")
+  }
+
   /// Ends the command with the run.
   func cut() {
     isCut = true
@@ -54,6 +66,7 @@ final class GapRepair {
 
   private func ended(_ result: Result<ChildProcess.Output, ChildProcess.Failure>) {
     process = nil
+    defer { onEnd?() }
     guard !isCut else { return results.note(.cutOff) }
     results.note(HookResult(result))
     switch result {

@@ -250,7 +250,7 @@ final class PrintingRun {
   }
 
   /// Whether something other than the output keeps events from being taken.
-  private var mustWait: Bool { handler?.isFull == true || owner?.isHolding == true }
+  private var mustWait: Bool { handler?.isFull == true || owner?.isFull == true }
 
   private func adjustReading() {
     var pressure = output.pressure(at: loop.now)

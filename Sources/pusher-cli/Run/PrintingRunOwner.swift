@@ -33,8 +33,10 @@ protocol PrintingRunOwner: FeedDelegate {
   func roundEnded()
   /// Nothing more will be written; the process is about to end, maybe by a signal.
   func outputEnded()
-  /// Whether received events have to wait for now.
+  /// Whether the run must not end yet.
   var isHolding: Bool { get }
+  /// Whether no further event can be taken now.
+  var isFull: Bool { get }
   /// SIGHUP asks to read the settings again; answers whether that was done, else the run ends.
   func readSettingsAgain() -> Bool
   /// The end begins: what was not handed out until now will not be printed.
@@ -47,6 +49,11 @@ extension PrintingRunOwner {
   }
 
   func feed(reports event: ConnectionEvent, at now: Instant) {
+    tell(event, at: now)
+  }
+
+  /// Says and notes what happened to the connection.
+  func tell(_ event: ConnectionEvent, at now: Instant) {
     guard !run.isEnding else { return }
     run.monitor?.note(event)
     lifecycle.report(event, at: now)
@@ -64,5 +71,6 @@ extension PrintingRunOwner {
   func endBegins() {}
   func failure() -> (status: ExitStatus, reason: String)? { nil }
   var isHolding: Bool { false }
+  var isFull: Bool { false }
   func readSettingsAgain() -> Bool { false }
 }

@@ -94,6 +94,92 @@ struct GapRepairTests {
           + "(--on-gap-timeout sets the limit)"))
   }
 
+  @Test func `pings are answered while it runs, and what comes meanwhile is printed after it`()
+    throws
+  {
+    let answered = TemporaryFolder.shared.file("answered")
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      if connection.number == 1 { return try connection.send(event: "e", data: "1") }
+      try connection.send(event: "e", data: "2")
+      try connection.send(text: #"{"event":"pusher:ping","data":{}}"#)
+      guard try connection.message()["event"]?.text == "pusher:pong" else {
+        throw Unexpected("no pong")
+      }
+      try connection.ping([0x61])
+      guard case .pong = try connection.event() else { throw Unexpected("no pong") }
+      try "".write(toFile: answered, atomically: true, encoding: .utf8)
+      try connection.stay()
+    }
+    let repaired = #"{"event":"m","channel":"news","repaired":true,"data":1}"#
+    let result = try PusherCLI.start(
+      ["subscribe"] + server.address
+        + [
+          "news", "--retry-max-delay", "10ms", "-n", "3", "--on-gap",
+          "until [ -e \(answered) ]; do sleep 0.01; done; "
+            + #"echo '{"event":"m","channel":"news","data":1}'"#,
+        ]
+    ).result()
+    #expect(
+      result.outputText == [Self.first, repaired, Self.second].joined(separator: "\n") + "\n")
+    #expect(result.ending == .exited(0))
+  }
+
+  @Test
+  func `a connection that is lost while it runs is another gap, and everything keeps its order`()
+    throws
+  {
+    let lost = TemporaryFolder.shared.file("lost")
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(event: "e", data: "\(connection.number)")
+      if connection.number == 1 { return }
+      if connection.number == 2 { return try connection.close(code: 4200) }
+      try "".write(toFile: lost, atomically: true, encoding: .utf8)
+      try connection.stay()
+    }
+    let result = try PusherCLI.start(
+      ["subscribe"] + server.address
+        + [
+          "news", "--retry-max-delay", "10ms", "-n", "5", "--on-gap",
+          "until [ -e \(lost) ]; do sleep 0.01; done; "
+            + #"echo '{"event":"m","channel":"news","data":1}'"#,
+        ]
+    ).result()
+    let events = try result.outputText.split(separator: "\n").map {
+      try JSONParser.parse(String($0))["event"]?.text
+    }
+    #expect(events == ["e", "m", "e", "m", "e"], "\(result.outputText)")
+    #expect(result.ending == .exited(0))
+  }
+
+  @Test func `more events than --buffer are left in the socket until it has ended`() throws {
+    let begun = TemporaryFolder.shared.file("begun")
+    let go = TemporaryFolder.shared.file("go")
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      if connection.number == 1 { return }
+      for number in 0..<300 {
+        try connection.send(event: "e", data: "[\(number),\(Flood.data)]")
+      }
+      try connection.stay()
+    }
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address
+        + [
+          "news", "--retry-max-delay", "10ms", "-n", "300", "--buffer", "64k", "--on-gap",
+          "echo >\(begun); until [ -e \(go) ]; do sleep 0.01; done",
+        ])
+    try program.errorLine(containing: "the command is slow: 64 KiB of events wait for it")
+    try "".write(toFile: go, atomically: true, encoding: .utf8)
+    let result = try program.result()
+    let numbers = try result.outputText.split(separator: "\n").map {
+      try JSONParser.parse(String($0))["data"]?.elements?.first?.integer
+    }
+    #expect(numbers == (0..<300).map { $0 })
+    #expect(result.ending == .exited(0))
+  }
+
   @Test func `a signal ends the command and the run`() throws {
     let started = TemporaryFolder.shared.file("started")
     let server = try server()

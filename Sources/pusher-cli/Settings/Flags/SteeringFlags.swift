@@ -44,7 +44,8 @@ extension Flag {
       Run CMD with sh(1) once after each gap that a lost connection has left, before later events are handed on. CMD
       reads the gap as a JSON line on standard input: `from`, `to`, `seconds` and `channels`. What it prints are events
       as JSON lines, such as a database or a log knows them; they pass the filters and are printed with
-      `"repaired":true`. If it fails, a warning says so and the run goes on. An end of the run ends it.
+      `"repaired":true`. Events that come while it runs are held, up to --buffer, and printed after it; the server's pings
+      are answered. If it fails, a warning says so and the run goes on. An end of the run ends it.
       """)
 
   static let onGapTimeout = Flag(

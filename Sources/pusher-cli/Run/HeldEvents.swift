@@ -1,0 +1,64 @@
+internal import PusherCore
+
+/// What happens on a feed while events cannot be handed on, in its order.
+///
+/// The feed goes on meanwhile: it answers pings and notices a lost connection.
+struct HeldEvents {
+  /// One happening.
+  enum Happening {
+    /// An event's message, and what ``Envelope/init(_:isDecrypted:)`` needs beside it; with the name that differs from
+    /// the message's own.
+    case event([UInt8], isDecrypted: Bool, name: String?)
+    case session(SessionEvent)
+    case connection(ConnectionEvent)
+
+    /// Bytes that it takes, about.
+    fileprivate var cost: Int {
+      guard case .event(let bytes, _, _) = self else { return 512 }
+      return bytes.count + 128
+    }
+  }
+
+  private var happenings: [Happening] = []
+  private var first = 0
+  /// Bytes that wait.
+  private(set) var cost = 0
+
+  var isEmpty: Bool { first == happenings.count }
+
+  mutating func add(_ happening: Happening) {
+    happenings.append(happening)
+    cost += happening.cost
+  }
+
+  mutating func add(_ event: Envelope, named name: String?) {
+    let bytes = event.plainData == nil ? event.message.array : Array(event.text.utf8)
+    add(.event(bytes, isDecrypted: event.isDecrypted, name: name))
+  }
+
+  /// Takes the oldest.
+  mutating func take() -> Happening? {
+    guard !isEmpty else { return nil }
+    let happening = happenings[first]
+    first += 1
+    cost -= happening.cost
+    if isEmpty { removeAll() }
+    return happening
+  }
+
+  mutating func removeAll() {
+    (happenings, first, cost) = ([], 0, 0)
+  }
+
+  /// Hands on a message that was held.
+  static func withEnvelope(
+    _ bytes: [UInt8], isDecrypted: Bool, _ body: (Envelope) -> Void
+  ) {
+    let buffer = ByteBuffer(capacity: bytes.count)
+    buffer.append(bytes)
+    withExtendedLifetime(buffer) {
+      // It was an envelope when it was held.
+      if let envelope = try? Envelope(buffer.view, isDecrypted: isDecrypted) { body(envelope) }
+    }
+  }
+}
