@@ -235,6 +235,16 @@ package struct Session {
     report(.connection(.gap(from: start, to: now)))
   }
 
+  /// Since when events may be missing when another session, which has confirmed its channels now, goes on in place of
+  /// this one; `nil` for no time.
+  package func startOfLoss(at now: Instant) -> Instant? {
+    if let start = reconnector.gapStart { return start }
+    guard isConnected, subscriptions.isAnySubscribed else { return nil }
+    // What was read is handed out; the rest is under way.
+    return isReadingPaused
+      ? delivery.startOfLoss(at: now) : now.advanced(by: .zero - delivery.roundTrip)
+  }
+
   /// Bytes came from the server.
   package mutating func noteActivity(at now: Instant) {
     keepalive?.noteActivity(at: now)

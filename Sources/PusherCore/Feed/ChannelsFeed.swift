@@ -76,6 +76,19 @@ package final class ChannelsFeed: Feed {
     perform { $0.move(to: options, reason: reason, at: $1) }
   }
 
+  /// Says goodbye and drops the connection; the owner is told nothing more.
+  package func retire() {
+    delegate = nil
+    abort()
+  }
+
+  /// Goes on with the counts of a feed in whose place this one is now.
+  package func succeed(_ former: ChannelsFeed) {
+    session.pings.sent &+= former.session.pings.sent
+    session.pings.received &+= former.session.pings.received
+    count(bytesOf: former)
+  }
+
   package func subscribe(_ channel: String) {
     perform { $0.subscribe(channel, at: $1) }
   }

@@ -186,6 +186,11 @@ extension Feed {
     owner?.feedClosed()
   }
 
+  /// Counts what came on another feed too.
+  func count(bytesOf former: some Feed) {
+    state.receivedBytes &+= former.receivedBytes
+  }
+
   // MARK: The clock
 
   package var interest: LoopInterest { LoopInterest(deadline: session.deadline) }

@@ -73,7 +73,7 @@ struct Reconnector {
   private var isProved = false
   private var wasEverOpen = false
   /// Since when events may have been lost.
-  private var gapStart: Instant?
+  private(set) var gapStart: Instant?
   /// Until when the last gap lasted.
   private var lastGapEnd: Instant?
 

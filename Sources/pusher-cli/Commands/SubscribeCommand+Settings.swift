@@ -37,46 +37,88 @@ extension SubscribeRun {
     let changes = new.changes(since: settings)
     let moved = settings.moved(to: new)
     let rest = moved.isSame(as: new) ? "" : "other settings count from the next start"
+    trial?.cancel()
+    trial = nil
     guard !changes.isEmpty else {
       return diagnostics.notice(
         "read \(files) again: \(rest.isEmpty ? "nothing has changed" : rest)")
     }
-    try move(to: moved)
     let what = changes.joined(separator: ", ")
     let place = "\(new.connection.host):\(new.connection.port)"
-    diagnostics.notice(
-      "read \(files) again: \(what) changed; going on with \(place)"
-        + (rest.isEmpty ? "" : "; \(rest)"))
+    diagnostics.info("read \(files): \(what) changed; trying \(place)")
+    try begin(moved) { [unowned self] in
+      diagnostics.notice(
+        "read \(files) again: \(what) changed; going on with \(place)"
+          + (rest.isEmpty ? "" : "; \(rest)"))
+    }
   }
 
-  private func move(to new: SubscribeSettings) throws {
-    let signsIn = settings.userSignIn == .unwanted && new.userSignIn != .unwanted
+  /// Tries other settings beside the present connection, which ends once everything is subscribed on the new one.
+  private func begin(_ new: SubscribeSettings, onSuccess: @escaping () -> Void) throws {
     let discovery = try new.discovery.map {
       try Discovery($0, loop: run.loop, channels: members, diagnostics: diagnostics)
     }
     let isDiscoveryNew = new.discovery != settings.discovery
-    try channels.move(to: new) {
-      let former = feed.fieldSource
-      feed.fieldSource = freshFields(new)
-      do {
-        try feed.move(
-          to: new.destination(service: new.connection.service), settings: new.webSocket,
-          options: new.sessionOptions(
-            service: new.connection.service, longestSilence: run.readiness.manager.longestSilence),
-          signer: try new.signer(loop: run.loop), tap: printer, reason: "the settings have changed")
-        former?.cancel()
-      } catch {
-        feed.fieldSource = former
-        throw error
+    let leaving = isDiscoveryNew ? self.discovery?.joined ?? NameSet() : NameSet()
+    let trial = try SettingsTrial(
+      new, channels: members.allowed.filter { !leaving.contains($0) }, printer: printer,
+      loop: run.loop, fields: freshFields(new),
+      longestSilence: run.readiness.manager.longestSilence, diagnostics: diagnostics)
+    self.trial = trial
+    trial.onFailure = { [unowned self] reason in
+      self.trial = nil
+      keepSettings(reason)
+    }
+    trial.onSuccess = { [unowned self] in
+      if isDiscoveryNew { self.discovery?.retire() }
+      changeOver(to: trial)
+      if isDiscoveryNew {
+        self.discovery = discovery
+        watchDiscovery()
+        discovery?.connected()
+      }
+      onSuccess()
+    }
+    trial.start()
+  }
+
+  /// Goes on with the feed of a trial.
+  private func changeOver(to trial: SettingsTrial) {
+    self.trial = nil
+    let now = run.loop.now
+    let former = feed
+    let start = former.session.startOfLoss(at: now)
+    let wasConnected = former.session.isConnected
+    let isElsewhere = trial.settings.isElsewhere(than: settings)
+    former.retire()
+    channels.move(to: trial.settings) {
+      guard wasConnected else { return }
+      let loss = ConnectionLoss.dropped("the settings have changed")
+      feed(reports: .disconnected(loss, code: nil, retryIn: .zero, attempt: 0), at: now)
+    }
+    settings = trial.settings
+    trial.feed.succeed(former)
+    run.goOn(with: trial.feed)
+    trial.handOver(to: self)
+    take(trial.held, withEvents: isElsewhere)
+    members.move(to: trial.feed)
+    if let start { feed(reports: .gap(from: start, to: now), at: now) }
+  }
+
+  /// Takes what came before the run changed over; events of the same app have come on the former connection too.
+  private func take(_ happenings: HeldEvents, withEvents: Bool) {
+    var rest = happenings
+    let now = run.loop.now
+    while let happening = rest.take() {
+      switch happening {
+      case .event(let bytes, let isDecrypted, let name):
+        guard withEvents else { continue }
+        HeldEvents.withEnvelope(bytes, isDecrypted: isDecrypted) {
+          feed(received: $0, named: name, at: now)
+        }
+      case .session(let event): feed(reports: event, at: now)
+      case .connection(let event): feed(reports: event, at: now)
       }
     }
-    settings = new
-    if isDiscoveryNew {
-      self.discovery?.retire()
-      self.discovery = discovery
-      watchDiscovery()
-    }
-    if signsIn { feed.signIn() }
-    run.readiness.manager.status("connecting to \(new.connection.host)")
   }
 }

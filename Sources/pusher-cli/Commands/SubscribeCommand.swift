@@ -22,7 +22,7 @@ final class SubscribeRun {
   /// Where the settings come from.
   let origin: SettingsOrigin
   let run: PrintingRun
-  let feed: ChannelsFeed
+  var feed: ChannelsFeed { members.feed }
   let printer: EventPrinter
   let channels: ChannelsLifecycle
   let members: ChannelMembership
@@ -36,6 +36,8 @@ final class SubscribeRun {
   }
   private var orders: InputOrders?
   let repair: GapRepair?
+  /// New settings that are tried while the run goes on with the present ones.
+  var trial: SettingsTrial?
   /// What came while the command of `--on-gap` runs.
   private var held = HeldEvents()
   private var wasConnected = false
@@ -63,7 +65,7 @@ final class SubscribeRun {
       isTerminal: descriptor.isTerminal, receiver: run.handler, record: run.record?.buffer,
       columns: { descriptor.columns },
       wallTime: SystemClock.wall)
-    feed = try ChannelsFeed(
+    let feed = try ChannelsFeed(
       loop: loop, destination: settings.destination(service: service),
       settings: settings.webSocket,
       options: settings.sessionOptions(
@@ -72,7 +74,7 @@ final class SubscribeRun {
     members = ChannelMembership(settings.channels, feed: feed)
     channels = ChannelsLifecycle(
       settings: settings, diagnostics: diagnostics, printer: printer, startedAt: loop.now,
-      members: { [unowned feed] in feed.session.roster(of: $0) })
+      members: { [unowned members] in members.feed.session.roster(of: $0) })
     if diagnostics.showsMessages { printer.disableFastWay() }
     repair = settings.gapCommand.map {
       GapRepair(
@@ -80,7 +82,7 @@ final class SubscribeRun {
         diagnostics: diagnostics)
     }
     if settings.readsInput {
-      orders = InputOrders(loop: loop, feed: feed, channels: members, diagnostics: diagnostics)
+      orders = InputOrders(loop: loop, channels: members, diagnostics: diagnostics)
     }
     discovery = try settings.discovery.map {
       try Discovery($0, loop: loop, channels: members, diagnostics: diagnostics)
@@ -110,7 +112,7 @@ final class SubscribeRun {
   }
 
   func watchDiscovery() {
-    discovery?.memberCount = { [unowned feed] in feed.session.roster(of: $0)?.count }
+    discovery?.memberCount = { [unowned members] in members.feed.session.roster(of: $0)?.count }
     discovery?.onFirstList = { [unowned self] in becomeReady() }
     discovery?.onLeave = { [unowned channels] in channels.left($0) }
     discovery?.onRefusal = { [unowned self] in
@@ -146,6 +148,7 @@ extension SubscribeRun: PrintingRunOwner {
   func endBegins() {
     orders?.stop()
     discovery?.stop()
+    trial?.cancel()
     repair?.cut()
     held.removeAll()
   }

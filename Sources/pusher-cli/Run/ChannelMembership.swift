@@ -11,7 +11,8 @@ final class ChannelMembership {
     case refused
   }
 
-  private let feed: ChannelsFeed
+  /// The feed on which they are; another one follows when the run goes elsewhere.
+  private(set) var feed: ChannelsFeed
   /// Those that the command line names; their refusal can end the run.
   private let typed: NameSet
   private var wanted: NameSet
@@ -31,6 +32,8 @@ final class ChannelMembership {
 
   var count: Int { wanted.count }
   var names: [String] { wanted.sorted }
+  /// Those that were not refused on the present connection.
+  var allowed: [String] { wanted.sorted.filter { !refused.contains($0) } }
 
   /// Whether the server has answered for every channel.
   var areAllSettled: Bool { missing.isEmpty }
@@ -58,6 +61,17 @@ final class ChannelMembership {
     guard isConnected else { return (0, count, 0) }
     let subscribed = max(count - missing.count - refused.count, 0)
     return (subscribed, missing.count, refused.count)
+  }
+
+  /// Goes on with another feed, on which the wanted channels are subscribed too.
+  func move(to feed: ChannelsFeed) {
+    self.feed = feed
+    let asked = NameSet(feed.session.channels)
+    for channel in wanted.sorted where !asked.contains(channel) { feed.subscribe(channel) }
+    for channel in asked.sorted
+    where !wanted.contains(channel) && UserChannel.userID(channelName: channel) == nil {
+      feed.unsubscribe(channel)
+    }
   }
 
   // MARK: Wishes

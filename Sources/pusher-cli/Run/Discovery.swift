@@ -66,6 +66,9 @@ final class Discovery {
     leaveIfOurs(channel)
   }
 
+  /// The channels that it has joined.
+  var joined: NameSet { NameSet(search.joined.sorted) }
+
   func stop() {
     isOver = true
     http.close()

@@ -16,6 +16,12 @@ struct Hints {
     return SecondLook(connection).explained(words, problem) + hint(loss, code: code)
   }
 
+  /// The hint that needs no look at the port.
+  func plainHint(_ loss: ConnectionLoss, code: Int?) -> String {
+    if code == nil, case .refused(let status, _, _) = loss { return hint(status: status) }
+    return hint(loss, code: code)
+  }
+
   /// For a connection that is not tried again, with the 4xxx code that explains it.
   func hint(_ loss: ConnectionLoss, code: Int?) -> String {
     switch code {

@@ -5,7 +5,6 @@ internal import PusherCore
 /// An event whose channel the server has not confirmed yet waits, and the lines after it wait unread; so does every
 /// line while the server does not take what was sent. A line that cannot be carried out is told with its number.
 final class InputOrders {
-  private let feed: ChannelsFeed
   private let channels: ChannelMembership
   private let diagnostics: Diagnostics
   private let loop: EventLoop
@@ -14,11 +13,10 @@ final class InputOrders {
   private var waiting: ClientEvent?
   private var hasToldEnd = false
 
-  init(
-    loop: EventLoop, feed: ChannelsFeed, channels: ChannelMembership, diagnostics: Diagnostics
-  ) {
+  private var feed: ChannelsFeed { channels.feed }
+
+  init(loop: EventLoop, channels: ChannelMembership, diagnostics: Diagnostics) {
     self.loop = loop
-    self.feed = feed
     self.channels = channels
     self.diagnostics = diagnostics
     lines.onInput = { [unowned self] in carryOut() }

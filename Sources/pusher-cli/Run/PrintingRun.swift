@@ -96,10 +96,16 @@ final class PrintingRun {
     handler?.onFailure = { [unowned self] in handlerFailed() }
     startTimers()
     readiness.manager.follow(loop) { [unowned self] in progress }
-    readiness.manager.watch(loop) { [unowned feed] in feed.heardAt }
+    readiness.manager.watch(loop) { [unowned self] in self.feed?.heardAt }
     feed.connect()
     loop.run()
     return conclude()
+  }
+
+  /// Goes on with another feed, which is connected.
+  func goOn(with feed: any Feed) {
+    feed.isPaused = self.feed?.isPaused == true
+    self.feed = feed
   }
 
   /// Whether the end has begun, after which nothing more is printed.

@@ -43,6 +43,12 @@ extension SubscribeSettings {
     return settings
   }
 
+  /// Whether the events are those of another app or server.
+  func isElsewhere(than other: SubscribeSettings) -> Bool {
+    let (new, old) = (connection, other.connection)
+    return !new.key.isSame(as: old.key) || !new.host.isSame(as: old.host) || new.port != old.port
+  }
+
   /// Whether nothing differs but what was warned of.
   func isSame(as other: SubscribeSettings) -> Bool {
     var other = other

@@ -101,7 +101,9 @@ struct RereadTests {
     #expect(try program.line().contains(#""data":1"#))
   }
 
-  @Test func `a server that is out of reach is tried as after any loss`() throws {
+  @Test func `a server that is out of reach is tried again, and the former connection stays`()
+    throws
+  {
     let first = try server("first-secret")
     let second = try server("second-secret")
     try write(first, secret: "first-secret")
@@ -109,11 +111,104 @@ struct RereadTests {
     try second.kill()
     try write(second, secret: "second-secret")
     program.send(SIGHUP)
-    try program.errorLine(containing: "going on with")
-    try program.errorLine(containing: "retrying in")
+    let words = try program.errorLine()
+    #expect(
+      words.hasPrefix("pusher-cli: warning: SIGHUP: 127.0.0.1: ")
+        && words.hasSuffix("; the former connection stays, trying again in 10 ms"), "\(words)")
+    _ = try first.trigger("private-a", "e", "1")
+    #expect(try program.line().contains(#""data":1"#))
     let third = try LocalServer(secret: "second-secret", port: second.port)
-    _ = try waitFor("the gap is told") { try program.line().contains("pusher-cli:gap") ? 1 : nil }
-    withExtendedLifetime(third) {}
+    try program.errorLine(containing: "going on with")
+    #expect(try program.lines(4)[3].contains("pusher-cli:gap"))
+    _ = try third.trigger("private-a", "e", "2")
+    #expect(try program.line().contains(#""data":2"#))
+  }
+
+  @Test func `a wrong key is told, and the healthy connection goes on`() throws {
+    let server = try server("first-secret")
+    try write(server, secret: "first-secret")
+    let program = try joined("-n", "2")
+    let right = try String(contentsOfFile: file, encoding: .utf8)
+    try write(right.replacing("PUSHER_APP_KEY=\(LocalServer.key)", with: "PUSHER_APP_KEY=wrong"))
+    program.send(SIGHUP)
+    let words = try program.errorLine()
+    #expect(
+      words.hasPrefix("pusher-cli: warning: SIGHUP: 127.0.0.1: closed by the server with code 4001")
+    )
+    #expect(words.contains("(is key wron… right"), "\(words)")
+    #expect(words.hasSuffix("; the settings stay as they are"))
+    _ = try server.trigger("private-a", "e", "1")
+    #expect(try program.line() == #"{"event":"e","channel":"private-a","data":1}"#)
+    // Later settings that work are taken.
+    let second = try self.server("second-secret")
+    try write(second, secret: "second-secret")
+    program.send(SIGHUP)
+    try program.errorLine(containing: "going on with")
+    _ = try second.trigger("private-a", "e", "2")
+    let result = try program.result()
+    #expect(result.ending == .exited(0))
+    #expect(result.outputText.contains(#"{"event":"e","channel":"private-a","data":2}"#))
+  }
+
+  @Test func `a wrong secret, whose channel is refused, is told, and the feed goes on`() throws {
+    let server = try server("first-secret")
+    try write(server, secret: "first-secret")
+    let program = try joined("-n", "1")
+    try write(server, secret: "wrong-secret")
+    program.send(SIGHUP)
+    let words = try program.errorLine()
+    #expect(words.hasPrefix("pusher-cli: warning: SIGHUP: 127.0.0.1: private-a refused: "))
+    #expect(words.hasSuffix("; the settings stay as they are"), "\(words)")
+    _ = try server.trigger("private-a", "e", "1")
+    let result = try program.result()
+    #expect(result.ending == .exited(0))
+    #expect(!result.outputText.contains("subscription_error"))
+  }
+
+  @Test func `the former connection ends once everything is subscribed, and no event before that`()
+    throws
+  {
+    let (asked, go, confirm) = (Gate(), Gate(), Gate())
+    let former = try ScriptedServer { connection in
+      try connection.join(2)
+      try connection.wait(for: go)
+      try connection.send(event: "former", channel: "b", data: "1")
+      guard case .closed = try connection.event() else { throw Unexpected("no goodbye") }
+    }
+    let next = try ScriptedServer { connection in
+      try connection.welcome()
+      try connection.acceptSubscription()
+      // It comes before the last channel is confirmed.
+      try connection.send(event: "next", channel: "a", data: "2")
+      _ = try connection.subscription()
+      asked.open()
+      try connection.wait(for: confirm)
+      try connection.send(
+        event: "pusher_internal:subscription_succeeded", channel: "b", data: "{}")
+      try connection.send(event: "next", channel: "b", data: "3")
+      try connection.stay()
+    }
+    func write(port: UInt16) throws {
+      try self.write(
+        "PUSHER_APP_KEY=k\nPUSHER_HOST=127.0.0.1\nPUSHER_PORT=\(port)\nPUSHER_SCHEME=http\n")
+    }
+    try write(port: former.port)
+    let program = try PusherCLI.start(["subscribe", "--env-file", file, "a", "b", "-L"])
+    _ = try program.lines(3)
+    try write(port: next.port)
+    program.send(SIGHUP)
+    try asked.wait()
+    go.open()
+    #expect(try program.line() == #"{"event":"former","channel":"b","data":1}"#)
+    confirm.open()
+    let lines = try program.lines(7).map { try JSONParser.parse($0) }
+    #expect(
+      lines.map { $0["event"]?.text } == [
+        "pusher-cli:disconnected", "pusher:connection_established",
+        "pusher:subscription_succeeded", "next", "pusher:subscription_succeeded",
+        "pusher-cli:gap", "next",
+      ])
+    #expect(lines.compactMap { $0["data"]?.integer } == [2, 3])
   }
 
   @Test func `without a file, and for other commands, SIGHUP ends the run`() throws {

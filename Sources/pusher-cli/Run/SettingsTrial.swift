@@ -1,0 +1,156 @@
+internal import PusherCore
+
+/// A feed with new settings, beside the one that the run has: the run changes over once everything is subscribed there.
+///
+/// A connection that is lost, or cannot be made for now, is tried again. A refusal ends the trial.
+final class SettingsTrial {
+  let settings: SubscribeSettings
+  let feed: ChannelsFeed
+  private let tap: LateTap
+  private let diagnostics: Diagnostics
+  private var missing: NameSet
+  private var isSignedIn: Bool
+  /// What came already, in its order, the confirmations among it.
+  private(set) var held = HeldEvents()
+  private let limit: Int
+  private var isOver = false
+  /// Called when everything is subscribed.
+  var onSuccess: (() -> Void)?
+  /// Called with the reason when the settings do not work; the feed has ended.
+  var onFailure: ((String) -> Void)?
+
+  /// - Throws: What keeps the feed from being made.
+  init(
+    _ settings: SubscribeSettings, channels: [String], printer: EventPrinter, loop: EventLoop,
+    fields: FreshFields?, longestSilence: Duration?, diagnostics: Diagnostics
+  ) throws {
+    self.settings = settings
+    self.diagnostics = diagnostics
+    limit = settings.printing.bufferSize
+    missing = NameSet(channels)
+    isSignedIn = settings.userSignIn == .unwanted
+    tap = LateTap(printer)
+    let service = settings.connection.service
+    var options = settings.sessionOptions(service: service, longestSilence: longestSilence)
+    // The first connection, too, is tried again.
+    if options.reconnect.mode == .automatic { options.reconnect.mode = .always }
+    options.reconnect.retriesRefusals = false
+    feed = try ChannelsFeed(
+      loop: loop, destination: settings.destination(service: service),
+      settings: settings.webSocket, options: options, signer: try settings.signer(loop: loop),
+      tap: tap)
+    feed.fieldSource = fields
+    feed.delegate = self
+    if !isSignedIn { feed.signIn() }
+    for channel in channels { feed.subscribe(channel) }
+  }
+
+  func start() {
+    feed.connect()
+    succeedIfComplete()
+  }
+
+  /// Ends the trial; nothing more is told.
+  func cancel() {
+    isOver = true
+    feed.retire()
+  }
+
+  /// Hands the feed over to `owner`; messages go to the printer from now on.
+  func handOver(to owner: any ChannelsFeedDelegate) {
+    isOver = true
+    tap.isLive = true
+    feed.delegate = owner
+  }
+
+  private var host: String { settings.connection.host }
+
+  private func fail(_ reason: String) {
+    guard !isOver else { return }
+    cancel()
+    onFailure?("\(host): \(reason)")
+  }
+
+  private func succeedIfComplete() {
+    guard !isOver, feed.session.isConnected, isSignedIn, missing.isEmpty else { return }
+    onSuccess?()
+  }
+
+  private func hold(_ happening: HeldEvents.Happening) {
+    held.add(happening)
+    failIfFull()
+  }
+
+  private func failIfFull() {
+    guard held.cost > limit else { return }
+    fail(
+      "more than \(Quantities.words(size: limit)) of events came before everything was subscribed "
+        + "(--buffer sets the limit)")
+  }
+}
+
+extension SettingsTrial: ChannelsFeedDelegate {
+  func feed(received event: Envelope, named name: String?, at now: Instant) {
+    guard !isOver else { return }
+    held.add(event, named: name)
+    failIfFull()
+  }
+
+  func feed(reports event: SessionEvent, at now: Instant) {
+    guard !isOver else { return }
+    switch event {
+    case .connected: held.removeAll()
+    case .subscribed(let channel, _): missing.remove(channel)
+    case .signedIn: isSignedIn = true
+    case .subscriptionFailed(let channel, let failure):
+      return fail("\(channel) refused: \(Redaction.redact(failure.message))")
+    case .signInFailed(let failure):
+      return fail("sign-in refused: \(Redaction.redact(failure.message))")
+    default: break
+    }
+    hold(.session(event))
+    succeedIfComplete()
+  }
+
+  func feed(reports event: ConnectionEvent, at now: Instant) {
+    guard !isOver else { return }
+    switch event {
+    case .disconnected(let loss, let code, let delay?, _):
+      missing = NameSet(feed.session.channels.filter { UserChannel.userID(channelName: $0) == nil })
+      isSignedIn = settings.userSignIn == .unwanted
+      held.removeAll()
+      diagnostics.warning(
+        "SIGHUP: \(host): \(words(loss, code)); the former connection stays, trying again in "
+          + delay.inWords)
+    case .ended(.lost(let loss, let code)), .ended(.retriesExhausted(let loss, let code, _)):
+      fail(words(loss, code))
+    default: break
+    }
+  }
+
+  private func words(_ loss: ConnectionLoss, _ code: Int?) -> String {
+    let hints = Hints(connection: settings.connection, subprotocols: settings.subprotocols)
+    return Redaction.redact("\(loss)") + hints.plainHint(loss, code: code)
+  }
+
+  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
+    diagnostics.debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
+  }
+
+  func feedTapIsFull() {}
+  func feedClosed() {}
+}
+
+/// Leaves every message to the session until it is live, and then to the printer.
+private final class LateTap: FeedTap {
+  private let printer: EventPrinter
+  var isLive = false
+
+  init(_ printer: EventPrinter) {
+    self.printer = printer
+  }
+
+  func take(message: ByteView) -> TapVerdict {
+    isLive ? printer.take(message: message) : .declined
+  }
+}
