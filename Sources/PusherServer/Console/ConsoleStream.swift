@@ -16,6 +16,7 @@ final class ConsoleStream: ConnectionSocket {
   weak var carrier: ServerConnection?
   private let source: any ConsoleSource
   private(set) var isFinished = false
+  var isServed: Bool { !isFinished }
   /// Whether the greeting waits to be sent.
   private var hasGreeting = false
   private var nextComment: Instant

@@ -36,12 +36,15 @@ package struct HTTPAnswer: Error, Sendable, Equatable {
   }
 
   /// 503: what connects the nodes is not there; the caller may try again.
-  static let unavailable: HTTPAnswer = {
-    var answer = HTTPAnswer.refusal(
-      503, "the server cannot reach its other nodes; nothing is certain to have been published")
+  static let unavailable = busy(
+    "the server cannot reach its other nodes; nothing is certain to have been published")
+
+  /// 503: the same request may succeed in a second.
+  static func busy(_ reason: String) -> HTTPAnswer {
+    var answer = HTTPAnswer.refusal(503, reason)
     answer.headers.append("Retry-After", "1")
     return answer
-  }()
+  }
 
   /// 405 for a method that the path does not know.
   static func refusal(_ method: String, allow: String) -> HTTPAnswer {

@@ -4,6 +4,8 @@ internal import PusherCore
 package struct ServerLimits: Sendable, Equatable {
   /// Sockets of all apps together; one more is refused with 4004 or 4100.
   package var connections = 10_000
+  /// Connections that bring HTTP requests, beside the sockets; one more closes the longest idle one.
+  package var callers = 256
   /// Bytes of one message from a client; a longer one ends the connection with 1009.
   package var clientMessage = 102_400
   /// Bytes of an event's data, from the API (413) and from clients (an error event).

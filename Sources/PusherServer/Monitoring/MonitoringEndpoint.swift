@@ -6,11 +6,11 @@ package import PusherCore
 /// reason. Pages and names of others are refused by the ``AccessPolicy``. It lives on its loop's thread; requests are
 /// limited in size and time.
 package final class MonitoringEndpoint {
-  /// Connections at a time; more are closed at once.
+  /// Connections at a time; one more closes the longest idle one.
   package static let connectionLimit = 64
   /// How long a request may take.
   package static let patience = Duration.seconds(10)
-  /// How long a connection may be idle, so that those of others do not keep a health check out for long.
+  /// How long a connection may be idle.
   package static let keepAlive = Duration.seconds(20)
   /// The media type of the text format.
   package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
@@ -48,9 +48,10 @@ package final class MonitoringEndpoint {
     limits.apiBody = 0
     limits.requestTimeout = Self.patience
     limits.keepAliveTimeout = Self.keepAlive
+    limits.callers = Self.connectionLimit
     reception = try Reception(
       loop: loop, host: host, port: port, reusesPort: reusesPort, handed: handed,
-      limit: Self.connectionLimit, limits: limits)
+      limits: limits)
     reception.owner = self
   }
 

@@ -96,6 +96,8 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   package var isOpen: Bool { if case .open = state { true } else { false } }
 
+  var isServed: Bool { isOpen }
+
   /// When to call ``tick(at:)``.
   package var deadline: Instant? {
     switch state {

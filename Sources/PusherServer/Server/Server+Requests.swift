@@ -13,19 +13,13 @@ extension Server: ReceptionOwner {
         return .socket(stream)
       }
     }
-    var answered: HTTPAnswer?
-    var isLate = false
-    let take = { [weak self, weak connection] (answer: HTTPAnswer) in
-      self?.report(request.head, answer.status, answer.status < 300 ? "" : answer.body)
-      guard isLate, let self else {
-        answered = answer
-        return
+    return connection.answer(isLast: route == .socket) { give in
+      let take = { [weak self] (answer: HTTPAnswer) in
+        self?.report(request.head, answer.status, answer.status < 300 ? "" : answer.body)
+        give(answer)
       }
-      connection?.answerNow(answer, at: loop.now)
+      if let refusal { take(refusal.answer) } else { self.answer(request, for: route, at: now, take) }
     }
-    if let refusal { take(refusal.answer) } else { self.answer(request, for: route, at: now, take) }
-    isLate = true
-    return answered.map { .answer($0, isLast: route == .socket) } ?? .later
   }
 
   private func report(_ head: HTTPRequestHead, _ status: Int, _ reason: String) {

@@ -37,9 +37,6 @@ package final class Server {
     loop: loop, policy: options.webhooks, report: { [weak self] in self?.report($0) },
     onIdle: { [weak self] in self?.checkStopped() })
 
-  /// Connections other than sockets, beyond those that ``ServerLimits/connections`` allows.
-  private static let spareConnections = 256
-
   /// The only node; it listens from now on, and connections are served while the loop runs.
   ///
   /// `random` draws the socket ids. `log` is told what happens. Throws when the address cannot be had, and
@@ -75,8 +72,7 @@ package final class Server {
     reception = try Reception(
       loop: loop, host: options.host, port: port, reusesPort: reusesPort,
       handed: index == 0 ? options.handedSocket : options.handedSocket?.copy(),
-      tls: share.certificate,
-      limit: options.limits.connections + Self.spareConnections, limits: options.limits)
+      tls: share.certificate, sockets: options.limits.connections, limits: options.limits)
     if link != nil {
       let group = share.group
       applications.countOthers = { group.connections(besides: index, own: $0) }

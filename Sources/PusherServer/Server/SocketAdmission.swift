@@ -75,6 +75,7 @@ final class RefusedSocket: ConnectionSocket {
   /// Until when the client may answer the close frame.
   let deadline: Instant?
   private(set) var isFinished = false
+  var isServed: Bool { false }
 
   init(
     _ connection: WebSocketConnection, code: PusherCode, reason: String,

@@ -8,7 +8,7 @@ package final class WebhookReceiver {
   package static let bodyLimit = 4 << 20
   /// How long a request may take, and how long a connection may be idle.
   package static let patience = Duration.seconds(30)
-  /// Connections at a time; more are closed at once.
+  /// Connections at a time; one more closes the longest idle one.
   package static let connectionLimit = 256
 
   private let reception: Reception
@@ -26,8 +26,8 @@ package final class WebhookReceiver {
     limits.apiBody = Self.bodyLimit
     limits.requestTimeout = Self.patience
     limits.keepAliveTimeout = Self.patience
-    reception = try Reception(
-      loop: loop, host: host, port: port, limit: Self.connectionLimit, limits: limits)
+    limits.callers = Self.connectionLimit
+    reception = try Reception(loop: loop, host: host, port: port, limits: limits)
     reception.owner = self
   }
 

@@ -39,6 +39,9 @@ package struct HTTPRequestReader {
   /// Whether a request has begun and is not complete.
   package func isInside(_ input: ByteBuffer) -> Bool { pending != nil || !input.isEmpty }
 
+  /// Whether a request's head has come, and its body is not complete.
+  package var isInsideBody: Bool { pending != nil }
+
   /// The next request; `nil` when more has to come.
   ///
   /// The input after the head of an upgrade stays untouched. A body that is too long throws

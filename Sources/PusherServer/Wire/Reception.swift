@@ -31,9 +31,8 @@ final class Reception {
   private(set) var isClosed = false
   /// What new connections speak TLS with; `nil` for plain ones.
   var tls: TLSContext?
-  private let limit: Int
   private let listener: Listener
-  private var table: [ObjectIdentifier: ServerConnection] = [:]
+  private let table: ConnectionTable
   /// Connections with more requests than answers.
   private var turns: [ServerConnection] = []
   private lazy var turnTimer = LoopTimer(deadline: nil) { [weak self] in self?.takeTurns() }
@@ -42,15 +41,17 @@ final class Reception {
   /// How exact the deadlines of connections are kept.
   private static let scanInterval = Duration.seconds(1)
 
-  /// Listens from now on; one connection more than `limit` is dropped.
+  /// Listens from now on.
   ///
-  /// - Parameter handed: A socket that counts in place of host and port.
+  /// - Parameters:
+  ///   - handed: A socket that counts in place of host and port.
+  ///   - sockets: The maximum of connections that become sockets; ``ServerLimits/callers`` others have places beside them.
   init(
     loop: EventLoop, host: String, port: UInt16, reusesPort: Bool = false,
-    handed: HandedSocket? = nil, tls: TLSContext? = nil, limit: Int, limits: ServerLimits
+    handed: HandedSocket? = nil, tls: TLSContext? = nil, sockets: Int = 0, limits: ServerLimits
   ) throws(TransportError) {
     self.loop = loop
-    self.limit = limit
+    table = ConnectionTable(sockets: sockets, callers: limits.callers)
     self.limits = limits
     self.tls = tls
     let door = Door()
@@ -75,7 +76,7 @@ final class Reception {
 
   var isEmpty: Bool { table.isEmpty }
 
-  var connections: [ServerConnection] { Array(table.values) }
+  var connections: [ServerConnection] { table.connections }
 
   /// Accepts nothing more, and ends what is idle, but for the sockets and for connections that have asked nothing yet.
   func close(at now: Instant) {
@@ -91,17 +92,26 @@ final class Reception {
 
   private func accept(_ descriptor: Int32, _ peer: SocketAddress?, at now: Instant) {
     let connection = ServerConnection(self, descriptor: descriptor, peer: peer, tls: tls, at: now)
-    guard table.count < limit else {
+    guard table.take(connection, at: now) else {
       connection.cut("too many connections", at: now)
       return
     }
-    table[ObjectIdentifier(connection)] = connection
     armScan(at: now)
+  }
+
+  /// Gives a connection that brings a request the place of a caller; false when all callers are in use.
+  func admit(caller connection: ServerConnection, at now: Instant) -> Bool {
+    table.admit(caller: connection, at: now)
+  }
+
+  /// A connection has become a socket.
+  func release(caller connection: ServerConnection) {
+    table.release(caller: connection)
   }
 
   /// A connection has ended.
   func forget(_ connection: ServerConnection) {
-    table[ObjectIdentifier(connection)] = nil
+    table.remove(connection)
     owner?.forgot(connection)
   }
 
@@ -132,7 +142,10 @@ final class Reception {
   /// Looks at all deadlines at once: they are long, and one timer is cheaper than thousands.
   private func scan() {
     let now = loop.now
-    for connection in table.values where connection.deadline <= now { connection.tick(at: now) }
+    for connection in table.connections where connection.deadline <= now {
+      connection.tick(at: now)
+    }
+    table.forgetWaiting()
     owner?.scanned(at: now)
     if !table.isEmpty { armScan(at: now) }
   }

@@ -7,6 +7,8 @@ protocol ConnectionSocket: AnyObject {
   var output: ByteBuffer { get }
   /// Whether the connection ends once all is sent.
   var isFinished: Bool { get }
+  /// Whether the client is still served, and does not just have to take its leave.
+  var isServed: Bool { get }
   /// When to call ``tick(at:)``.
   var deadline: Instant? { get }
   /// Handles the connection's input.
@@ -68,6 +70,8 @@ final class ServerConnection: SocketStreamDelegate {
   private var hasAsked = false
   /// The request whose answer comes later.
   private var unanswered: HTTPRequestReader.Request?
+  /// Since when the connection waits for what its client sends next.
+  private var waitsSince: Instant
 
   init(
     _ reception: Reception, descriptor: Int32, peer: SocketAddress?, tls: TLSContext?,
@@ -76,6 +80,7 @@ final class ServerConnection: SocketStreamDelegate {
     self.reception = reception
     self.peer = peer
     phase = .http(HTTPRequestReader(bodyLimit: reception.limits.apiBody))
+    waitsSince = now
     httpDeadline = now.advanced(by: reception.limits.requestTimeout)
     stream = SocketStream.adopt(
       loop: reception.loop, descriptor: descriptor, peer: peer, tls: tls, deadline: httpDeadline,
@@ -153,18 +158,29 @@ final class ServerConnection: SocketStreamDelegate {
       let request = try reader.next(from: input)
       // Nothing more is read while requests wait: reading is faster than answering.
       stream?.wantsRead = request == nil || input.isEmpty
-      if let interim = reader.takeContinue() { answers.append(interim) }
+      let interim = reader.takeContinue()
       phase = .http(reader)
+      guard isAdmitted(request, reader, at: now) else {
+        return refuse(.busy("too many connections bring requests"), at: now)
+      }
+      if let interim { answers.append(interim) }
       guard let request else { return }
       let limits = reception.limits
       wait(input.isEmpty ? limits.keepAliveTimeout : limits.requestTimeout, from: now)
       answer(request, at: now)
       if case .http = phase, !input.isEmpty { reception.giveTurn(self) }
     } catch {
-      let answer = HTTPAnswer(error)
-      reception.owner?.refused(answer)
-      linger(after: answer, at: now)
+      refuse(HTTPAnswer(error), at: now)
     }
+  }
+
+  /// Whether the connection has a place for a request, which has come or whose body is still to come; a handshake
+  /// needs none.
+  private func isAdmitted(
+    _ request: HTTPRequestReader.Request?, _ reader: HTTPRequestReader, at now: Instant
+  ) -> Bool {
+    let isCall = request.map { !ServerHandshake.isUpgrade($0.head) } ?? reader.isInsideBody
+    return !isCall || reception.admit(caller: self, at: now)
   }
 
   private func answer(_ request: HTTPRequestReader.Request, at now: Instant) {
@@ -174,11 +190,13 @@ final class ServerConnection: SocketStreamDelegate {
     case .later:
       unanswered = request
       stream?.wantsRead = false
+      wait(reception.limits.keepAliveTimeout, from: now)
     case .head(let head):
       if let bytes = try? head.encode() { answers.append(bytes) }
       closesWhenSent = true
     case .socket(let socket):
       phase = .socket(socket)
+      reception.release(caller: self)
       // What the request needed is given back: thousands of sockets have each an input of their own.
       if input.isEmpty { input.removeAll() }
       if reception.isClosed { stop(at: now) }
@@ -194,6 +212,23 @@ final class ServerConnection: SocketStreamDelegate {
       to: answers, keepsAlive: !closesWhenSent, withoutBody: request.head.method == "HEAD")
   }
 
+  /// Lets `body` give the answer, now or later.
+  func answer(
+    isLast: Bool = false, by body: (_ give: @escaping (HTTPAnswer) -> Void) -> Void
+  ) -> ConnectionAnswer {
+    var answered: HTTPAnswer?
+    var isLate = false
+    body { [weak self] answer in
+      guard isLate else {
+        answered = answer
+        return
+      }
+      if let self, stream != nil { answerNow(answer, at: reception.loop.now) }
+    }
+    isLate = true
+    return answered.map { .answer($0, isLast: isLast) } ?? .later
+  }
+
   /// Brings the answer that was to come later; the next request has its turn then.
   func answerNow(_ answer: HTTPAnswer, at now: Instant) {
     guard let request = unanswered, stream != nil else { return }
@@ -205,6 +240,13 @@ final class ServerConnection: SocketStreamDelegate {
 
   private func wait(_ time: Duration, from now: Instant) {
     httpDeadline = now.advanced(by: time)
+    waitsSince = now
+  }
+
+  /// Refuses a request, which ends the connection.
+  private func refuse(_ answer: HTTPAnswer, at now: Instant) {
+    reception.owner?.refused(answer)
+    linger(after: answer, at: now)
   }
 
   /// Answers with a refusal and ends the connection, as soon as the client has had time to read it.
@@ -259,6 +301,7 @@ final class ServerConnection: SocketStreamDelegate {
 
   func tick(at now: Instant) {
     switch phase {
+    case .http where unanswered != nil: ended("a request was not answered in time", at: now)
     case .http(let reader) where reader.isInside(input):
       reception.owner?.dropped("a request did not come in time")
       linger(after: .refusal(408, "the request did not come in time"), at: now)
@@ -286,6 +329,27 @@ final class ServerConnection: SocketStreamDelegate {
       flush(at: now)
     case .lingering: break
     }
+  }
+
+  // MARK: Places
+
+  /// What the connection waits for from its client; `nil` while it is in use.
+  var clientWait: ClientWait? {
+    guard stream != nil, unanswered == nil else { return nil }
+    switch phase {
+    case .http(let reader):
+      let isIdle = hasAsked && answers.isEmpty && !reader.isInside(input)
+      return ClientWait(isOwed: !isIdle, since: waitsSince)
+    case .socket(let socket):
+      return socket.isServed ? nil : ClientWait(isOwed: false, since: waitsSince)
+    case .lingering: return ClientWait(isOwed: false, since: waitsSince)
+    }
+  }
+
+  /// Leaves its place to another connection.
+  func giveWay(at now: Instant) {
+    let isOwed = clientWait?.isOwed ?? true
+    ended(isOwed ? "too many connections, and this one waited longest" : nil, at: now)
   }
 
   /// Ends the connection without waiting for anything.

@@ -91,6 +91,19 @@ struct HealthTests {
     try expectHealth(try Monitored(server), 200, "ok")
   }
 
+  @Test func `connections that stand idle keep no question out`() throws {
+    let at = try Monitored(try LocalServer(options: Self.metrics))
+    let port = try #require(at.url.split(separator: ":").last.flatMap { UInt16($0) })
+    let idlers = try (0..<80).map { _ in
+      let client = try RawClient(port)
+      try client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      try client.await("200 OK")
+      return client
+    }
+    try expectHealth(at, 200, "ok")
+    #expect(idlers.count == 80)
+  }
+
   @Test func `pages and names of others are refused, and only GET and HEAD are answered`() throws {
     let at = try Monitored(try LocalServer(options: Self.metrics))
     #expect(try at.ask("/metrics", "-H", "Origin: https://shop.example").status == 403)

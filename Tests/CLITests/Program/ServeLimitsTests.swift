@@ -38,6 +38,58 @@ struct ServeLimitsTests {
       ])
   }
 
+  /// What a connection does that keeps a place and wants nothing.
+  enum Idler: CaseIterable, Sendable {
+    case silent
+    case inTheHead
+    case inTheBody
+    case betweenRequests
+
+    func begin(_ client: RawClient) throws {
+      switch self {
+      case .silent: break
+      case .inTheHead: try client.send("GET / HTTP/1.1\r\nHo")
+      case .inTheBody:
+        try client.send(
+          "POST /apps/17/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf")
+      case .betweenRequests:
+        try client.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        try client.await("404")
+      }
+    }
+  }
+
+  @Test(arguments: Idler.allCases)
+  func `connections that stand idle keep neither sockets nor calls out`(_ idler: Idler) throws {
+    let server = try LocalServer(options: ["--max-connections", "2"])
+    let port = try #require(UInt16(server.port))
+    let idlers = try (0..<300).map { _ in
+      let client = try RawClient(port)
+      try idler.begin(client)
+      return client
+    }
+    let programs = try (0..<2).map { _ in try server.subscribe(["news"], "-L") }
+    #expect(try server.trigger("news", "e", "1").ending == .exited(0))
+    for program in programs { #expect(try program.line().contains(#""event":"e""#)) }
+    #expect(idlers.count == 300)
+  }
+
+  @Test func `clients that send before they are answered, and go, leave their places`() throws {
+    let server = try LocalServer(options: ["--max-connections", "20"])
+    let port = try #require(UInt16(server.port))
+    for _ in 0..<300 {
+      let client = try RawClient(port)
+      try client.send(
+        "GET /app/\(LocalServer.key)?protocol=7 HTTP/1.1\r\nHost: localhost\r\n"
+          + "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+          + "Sec-WebSocket-Key: AQIDBAUGBwgJCgsMDQ4PEA==\r\n\r\n!")
+      try client.await("101 ")
+    }
+    let program = try server.subscribe(["news"], "-L")
+    #expect(try server.trigger("news", "e", "1").ending == .exited(0))
+    #expect(try program.line().contains(#""event":"e""#))
+  }
+
   #if os(Linux)
     /// A server whose shell sets limits first, once it listens.
     private func server(_ limits: String, _ options: String...) throws -> ChildProgram {

@@ -1,9 +1,10 @@
 import Foundation
 import PusherCore
 
-/// A client that writes bytes to a port of 127.0.0.1 and reads nothing.
+/// A client that writes bytes to a port of 127.0.0.1, and reads when it is told to.
 final class RawClient {
   private let descriptor: Int32
+  private var received: [UInt8] = []
 
   init(_ port: UInt16) throws {
     descriptor = try Loopback.dial(port)
@@ -22,12 +23,47 @@ final class RawClient {
       var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
       guard poll(&waiting, 1, 2000) > 0 else { return total }
       let count = bytes[place...].withUnsafeBytes {
-        send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+        Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
       }
       if count < 0, errno != EAGAIN { return total }
       total += max(count, 0)
       place = (place + max(count, 0)) % bytes.count
     }
     return total
+  }
+
+  /// Sends a text once the connection is made.
+  func send(_ text: String) throws {
+    try send(Array(text.utf8))
+  }
+
+  func send(_ bytes: [UInt8]) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      guard poll(&waiting, 1, Int32(patience.inSeconds * 1000)) == 1 else {
+        throw Late("\(rest.count) bytes were not taken")
+      }
+      let count = rest.withUnsafeBytes {
+        Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+      }
+      guard count >= 0 || errno == EAGAIN else { throw SystemFailure("send", errno) }
+      rest = rest.dropFirst(max(count, 0))
+    }
+  }
+
+  /// What has come by now.
+  var text: String {
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+      guard count > 0 else { return String(decoding: received, as: UTF8.self) }
+      received += bytes[..<count]
+    }
+  }
+
+  /// Waits until this has come.
+  func await(_ wanted: String) throws {
+    try waitUntil("'\(wanted)' has come, not '\(text)'") { text.contains(wanted) }
   }
 }

@@ -101,7 +101,8 @@ struct QueueDocumentationTests {
     let sockets = WebSocketLimits()
     let webhooks = WebhookPolicy()
     var limits = [
-      "ServerLimits.connections": server.connections, "ServerLimits.apiBody": server.apiBody,
+      "ServerLimits.connections": server.connections, "ServerLimits.callers": server.callers,
+      "ServerLimits.apiBody": server.apiBody,
       "ServerLimits.clientMessage": server.clientMessage,
       "ServerLimits.outputQueue": server.outputQueue, "ServerLimits.allOutput": server.allOutput,
       "ServerLimits.subscriptions": server.subscriptions,

@@ -1,0 +1,99 @@
+internal import PusherCore
+
+/// What a connection waits for from its client.
+struct ClientWait: Comparable {
+  /// Whether the client would miss the connection: it is new, or has sent a part of a request.
+  let isOwed: Bool
+  let since: Instant
+
+  /// The lesser one is closed first: clients that have all that they asked for, then the longest wait.
+  static func < (left: ClientWait, right: ClientWait) -> Bool {
+    (left.isOwed ? 1 : 0, left.since) < (right.isOwed ? 1 : 0, right.since)
+  }
+}
+
+/// The connections of a reception, and the places that they share.
+///
+/// Callers are the connections that bring HTTP requests. They have places of their own, so that they keep no sockets
+/// out. A new connection, which may become either, takes any place. When all places are taken, the table closes the
+/// connection that has waited longest for its client.
+final class ConnectionTable {
+  private let limit: Int
+  private let callerLimit: Int
+  private var all: [ObjectIdentifier: ServerConnection] = [:]
+  private var callers: [ObjectIdentifier: ServerConnection] = [:]
+  /// The next connections to close, the first one last: a search through all of them costs more than a connection.
+  private var waiting: [(connection: ServerConnection, wait: ClientWait)] = []
+
+  /// The maximum length of ``waiting``.
+  private static let searchLimit = 256
+
+  init(sockets: Int, callers: Int) {
+    limit = sockets + callers
+    callerLimit = callers
+  }
+
+  var isEmpty: Bool { all.isEmpty }
+
+  var connections: [ServerConnection] { Array(all.values) }
+
+  /// Gives a new connection a place; false when there is none.
+  func take(_ connection: ServerConnection, at now: Instant) -> Bool {
+    guard all.count < limit || makePlace(at: now) else { return false }
+    all[ObjectIdentifier(connection)] = connection
+    return true
+  }
+
+  /// Makes a connection a caller; false when all others are in use.
+  func admit(caller connection: ServerConnection, at now: Instant) -> Bool {
+    guard callers[ObjectIdentifier(connection)] == nil else { return true }
+    if callers.count >= callerLimit {
+      guard let first = Self.waiting(of: callers).min(by: { $0.wait < $1.wait }) else {
+        return false
+      }
+      first.connection.giveWay(at: now)
+    }
+    callers[ObjectIdentifier(connection)] = connection
+    return true
+  }
+
+  /// The connection has become a socket.
+  func release(caller connection: ServerConnection) {
+    callers[ObjectIdentifier(connection)] = nil
+  }
+
+  func remove(_ connection: ServerConnection) {
+    all[ObjectIdentifier(connection)] = nil
+    callers[ObjectIdentifier(connection)] = nil
+  }
+
+  // MARK: Making room
+
+  /// Closes the connection that has waited longest; false when all are in use.
+  private func makePlace(at now: Instant) -> Bool {
+    if closeNext(at: now) { return true }
+    waiting = Self.waiting(of: all).sorted { $0.wait > $1.wait }.suffix(Self.searchLimit)
+    return closeNext(at: now)
+  }
+
+  /// Closes the first of those that were found and still wait.
+  private func closeNext(at now: Instant) -> Bool {
+    while let (connection, wait) = waiting.popLast() {
+      guard connection.clientWait == wait else { continue }
+      connection.giveWay(at: now)
+      return true
+    }
+    return false
+  }
+
+  private static func waiting(
+    of connections: [ObjectIdentifier: ServerConnection]
+  ) -> [(connection: ServerConnection, wait: ClientWait)] {
+    connections.values.compactMap { connection in
+      connection.clientWait.map { (connection, $0) }
+    }
+  }
+
+  /// Frees what the last search has found.
+  func forgetWaiting() { waiting = [] }
+}

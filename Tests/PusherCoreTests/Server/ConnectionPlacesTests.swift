@@ -1,0 +1,100 @@
+import PusherCore
+import PusherServer
+import Testing
+
+@Suite("The places of connections")
+struct ConnectionPlacesTests {
+  private static let request = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n"
+  private static let halfRequest =
+    "POST /apps/3/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf"
+
+  /// A server with places for two sockets and four callers.
+  private func server(_ dialect: Dialect = .pusher) throws -> ServerHarness {
+    try ServerHarness {
+      $0.dialect = dialect
+      $0.limits.connections = 2
+      $0.limits.callers = 4
+    }
+  }
+
+  /// A client that has its answer and stays.
+  private func idle(_ test: ServerHarness) throws -> RawClient {
+    let client = test.raw(Self.request)
+    try #require(test.run { client.text.holds("404") })
+    return client
+  }
+
+  /// A client that sends this and waits.
+  private func client(_ test: ServerHarness, _ text: String = "") throws -> RawClient {
+    let client = test.raw(text)
+    try #require(test.run { client.isOpen })
+    test.goRound()
+    return client
+  }
+
+  @Test func `one caller more closes the one that has been idle longest`() throws {
+    let test = try server()
+    let clients = try (0..<4).map { _ in try idle(test) }
+    // The first is not the one that came first, but the one that asked first.
+    clients[0].send(Array(Self.request.utf8))
+    let hasAnswers = test.run { clients[0].text.pieces(separatedBy: "404").count == 3 }
+    #expect(hasAnswers)
+    _ = try idle(test)
+    #expect(test.run { clients[1].hasEnded })
+    #expect(clients.map(\.hasEnded) == [false, true, false, false])
+  }
+
+  @Test func `sockets and callers do not take each other's places`() throws {
+    let test = try server()
+    let callers = try (0..<3).map { _ in try idle(test) }
+    let sockets = try (0..<2).map { _ in try test.socket() }
+    #expect(test.run { sockets.allSatisfy(\.isEstablished) })
+    let third = try test.socket()
+    #expect(test.run { third.hasEnded })
+    #expect(third.received.last == .closed(4004, "the server has at most 2 connections"))
+    _ = try idle(test)
+    #expect(callers.allSatisfy { !$0.hasEnded } && sockets.allSatisfy { !$0.hasEnded })
+  }
+
+  @Test func `a client that has its answers leaves first, then the oldest new one`() throws {
+    let test = try server()
+    let early = try client(test)
+    let served = try idle(test)
+    let late = try (0..<4).map { _ in try client(test, "GET / HT") }
+    _ = try client(test)
+    #expect(test.run { served.hasEnded })
+    #expect(!early.hasEnded && late.allSatisfy { !$0.hasEnded })
+    let socket = try test.socket()
+    #expect(test.run { socket.isEstablished })
+    #expect(early.hasEnded && late.allSatisfy { !$0.hasEnded })
+    let said = test.events.compactMap { if case .dropped(let reason) = $0 { reason } else { nil } }
+    #expect(said == ["too many connections, and this one waited longest"])
+  }
+
+  @Test func `bodies that are to come have no more places than callers, though sockets' are free`()
+    throws
+  {
+    let test = try ServerHarness {
+      $0.limits.connections = 100
+      $0.limits.callers = 4
+    }
+    let clients = try (0..<10).map { _ in try client(test, Self.halfRequest) }
+    #expect(test.run { clients.prefix(6).allSatisfy(\.hasEnded) })
+    #expect(clients.suffix(4).allSatisfy { !$0.hasEnded })
+  }
+
+  @Test func `sockets that were refused and stay keep nobody out`() throws {
+    let test = try server(.reverb)
+    let sockets = try (0..<2).map { _ in try test.socket() }
+    #expect(test.run { sockets.allSatisfy(\.isEstablished) })
+    let refused = try (0..<10).map { _ in
+      let socket = try test.socket()
+      #expect(test.run { !socket.received.isEmpty })
+      return socket
+    }
+    _ = try idle(test)
+    #expect(sockets.allSatisfy { !$0.hasEnded })
+    // All places were taken, by those that were refused last.
+    #expect(refused.count { !$0.hasEnded } == 3)
+  }
+}
