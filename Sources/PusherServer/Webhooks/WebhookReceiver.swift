@@ -11,17 +11,42 @@ package final class WebhookReceiver {
   /// Connections at a time; one more closes the longest idle one.
   package static let connectionLimit = 256
 
+  /// What became of the events of a webhook.
+  package enum Receipt: Sendable, Equatable {
+    /// They are where they have to be; the sender can forget them.
+    case kept
+    /// With the status, and the reason in words; with 503 the sender has to try again.
+    case refused(Int, String)
+  }
+
+  /// The owner of the events.
+  package struct Handler {
+    /// Why no webhook is taken now; `nil` while they are.
+    package let obstacle: () -> String?
+    /// Takes the events of a webhook, and calls back once, now or later, with what became of them.
+    package let take: ([WebhookInbox.Event], @escaping (Receipt) -> Void) -> Void
+    /// A request is refused with a status and a reason, though not because of an obstacle.
+    package let noteRefusal: (Int, String) -> Void
+
+    package init(
+      obstacle: @escaping () -> String?,
+      take: @escaping ([WebhookInbox.Event], @escaping (Receipt) -> Void) -> Void,
+      noteRefusal: @escaping (Int, String) -> Void
+    ) {
+      (self.obstacle, self.take, self.noteRefusal) = (obstacle, take, noteRefusal)
+    }
+  }
+
   private let reception: Reception
   private let inbox: WebhookInbox
-  private let onOutcome: (WebhookInbox.Outcome) -> Void
+  private let handler: Handler
 
-  /// Listens from now on; `onOutcome` is told of every request, before it is answered.
+  /// Listens from now on.
   package init(
-    loop: EventLoop, host: String, port: UInt16, inbox: WebhookInbox,
-    onOutcome: @escaping (WebhookInbox.Outcome) -> Void
+    loop: EventLoop, host: String, port: UInt16, inbox: WebhookInbox, handler: Handler
   ) throws(TransportError) {
     self.inbox = inbox
-    self.onOutcome = onOutcome
+    self.handler = handler
     var limits = ServerLimits()
     limits.apiBody = Self.bodyLimit
     limits.requestTimeout = Self.patience
@@ -39,18 +64,28 @@ extension WebhookReceiver: ReceptionOwner {
   func answer(
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> ConnectionAnswer {
-    let outcome = inbox.take(request)
-    onOutcome(outcome)
-    let answer: HTTPAnswer =
-      switch outcome {
-      case .accepted: .json(.object([]))
-      case .refused(405, let reason): .refusal(405, reason, allow: "POST")
-      case .refused(let status, let reason): .refusal(status, reason)
+    if let obstacle = handler.obstacle() { return .answer(.busy(obstacle), isLast: false) }
+    switch inbox.take(request) {
+    case .accepted(let events):
+      return connection.answer { give in
+        handler.take(events) { give(Self.answer($0)) }
       }
-    return .answer(answer, isLast: false)
+    case .refused(let status, let reason):
+      handler.noteRefusal(status, reason)
+      return .answer(Self.answer(.refused(status, reason)), isLast: false)
+    }
   }
 
-  func refused(_ answer: HTTPAnswer) { onOutcome(.refused(answer.status, answer.body)) }
+  private static func answer(_ receipt: Receipt) -> HTTPAnswer {
+    switch receipt {
+    case .kept: .json(.object([]))
+    case .refused(405, let reason): .refusal(405, reason, allow: "POST")
+    case .refused(503, let reason): .busy(reason)
+    case .refused(let status, let reason): .refusal(status, reason)
+    }
+  }
+
+  func refused(_ answer: HTTPAnswer) { handler.noteRefusal(answer.status, answer.body) }
   func dropped(_ reason: String) {}
   func forgot(_ connection: ServerConnection) {}
   func scanned(at now: Instant) {}

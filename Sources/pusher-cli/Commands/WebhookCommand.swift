@@ -25,9 +25,16 @@ private final class WebhookRun {
   private let readiness: Readiness
   private let startedAt: Instant
   private let isTerminal: Bool
+  /// Webhooks that are answered when the output is written up to a place, in the order of their places.
+  private var unanswered: [(end: Int, answer: (WebhookReceiver.Receipt) -> Void)] = []
+  private var hasSaidFull = false
 
-  /// How many bytes may wait for a slow reader.
-  private static let queueLimit = 16 << 20
+  /// Maximum size of the lines that wait when a webhook comes, in bytes.
+  ///
+  /// It is low because senders try again: a webhook that waits too long for its answer comes twice.
+  private static let queueLimit = 256 << 10
+  /// Maximum size of one webhook's lines, in bytes.
+  private static let webhookLimit = 16 << 20
 
   init(
     _ settings: WebhookSettings, _ descriptor: OutputDescriptor, loop: EventLoop,
@@ -42,8 +49,11 @@ private final class WebhookRun {
     output = OutputQueue(descriptor: descriptor, limit: Self.queueLimit)
     let inbox = WebhookInbox(key: settings.key, secret: settings.secret.revealed)
     receiver = try WebhookReceiver(
-      loop: loop, host: settings.listen.host, port: settings.listen.port, inbox: inbox
-    ) { [unowned self] outcome in take(outcome) }
+      loop: loop, host: settings.listen.host, port: settings.listen.port, inbox: inbox,
+      handler: WebhookReceiver.Handler(
+        obstacle: { [unowned self] in obstacle() },
+        take: { [unowned self] events, answer in take(events, answer) },
+        noteRefusal: { [unowned self] status, reason in noteRefusal(status, reason) }))
   }
 
   func run() -> ExitStatus {
@@ -74,6 +84,7 @@ private final class WebhookRun {
   /// Before every wait: writes the printed lines, and ends a finished run.
   private func finishRound() {
     output.flush()
+    answerWritten()
     if signal != nil {
       if readiness.isOver(succeeds: false) { loop.stop() }
     } else if let status, readiness.isOver(succeeds: status == .success), output.buffer.isEmpty {
@@ -114,20 +125,68 @@ private final class WebhookRun {
     loop.add(timer)
   }
 
-  private func take(_ outcome: WebhookInbox.Outcome) {
-    switch outcome {
-    case .refused(let status, let reason):
-      refused += 1
-      diagnostics.warning("refused a request with HTTP \(status): \(reason)")
-    case .accepted(let events):
-      let time = settings.hasTimestamps ? SystemClock.wall().rfc3339 : nil
-      for event in events where status == nil {
-        JSONWriter.write(Self.line(event, time), into: output.buffer, forTerminal: isTerminal)
-        output.buffer.append(UInt8(ascii: "\n"))
-        count += 1
-        if count == settings.count { status = .success }
+  // MARK: Webhooks
+
+  /// Why no webhook can be taken now.
+  private func obstacle() -> String? {
+    guard status == nil, signal == nil else { return "the receiver ends" }
+    guard output.buffer.count >= Self.queueLimit else { return nil }
+    if !hasSaidFull {
+      hasSaidFull = true
+      diagnostics.warning(
+        "\(Self.queueLimit >> 10) KiB of lines wait because nobody reads them; webhooks get HTTP 503 "
+          + "until they are written")
+    }
+    return "too many lines wait for their reader"
+  }
+
+  private func noteRefusal(_ status: Int, _ reason: String) {
+    refused += 1
+    diagnostics.warning("refused a request with HTTP \(status): \(reason)")
+  }
+
+  /// Prints the events, and has the webhook answered once they are written.
+  private func take(
+    _ events: [WebhookInbox.Event], _ answer: @escaping (WebhookReceiver.Receipt) -> Void
+  ) {
+    let wanted = events.prefix(settings.count.map { $0 - count } ?? .max)
+    guard print(wanted) else {
+      let reason = "its lines are longer than \(Self.webhookLimit >> 20) MiB"
+      noteRefusal(413, reason)
+      return answer(.refused(413, reason))
+    }
+    count += wanted.count
+    if count == settings.count { status = .success }
+    unanswered.append((output.end, answer))
+    // Most readers take the lines at once.
+    output.flush()
+    answerWritten()
+  }
+
+  /// Adds the lines of a webhook to the output, all or none of them; false when they are too long.
+  private func print(_ events: ArraySlice<WebhookInbox.Event>) -> Bool {
+    let time = settings.hasTimestamps ? SystemClock.wall().rfc3339 : nil
+    let before = output.buffer.count
+    for event in events {
+      JSONWriter.write(Self.line(event, time), into: output.buffer, forTerminal: isTerminal)
+      output.buffer.append(UInt8(ascii: "\n"))
+      guard output.buffer.count - before <= Self.webhookLimit else {
+        output.buffer.truncate(to: before)
+        return false
       }
     }
+    return true
+  }
+
+  /// Answers the webhooks whose lines are written, or never will be.
+  private func answerWritten() {
+    let receipt: WebhookReceiver.Receipt =
+      output.hasFailed ? .refused(503, "the lines cannot be written") : .kept
+    while let first = unanswered.first, output.hasFailed || first.end <= output.written {
+      unanswered.removeFirst()
+      first.answer(receipt)
+    }
+    if output.buffer.isEmpty { hasSaidFull = false }
   }
 
   /// The members in the order in which `subscribe` prints them.
@@ -141,6 +200,7 @@ private final class WebhookRun {
 
   private func outputFailed(_ failure: OutputQueue.Failure) {
     status = diagnostics.outcome(of: failure)
+    answerWritten()
     loop.stop()
   }
 }

@@ -13,13 +13,13 @@ struct WebhookTests {
     "c19001ae3963ccb13bf618e5b16ba9848e7e74df0993aa0689168e341c6833cf"
 
   private func listen(
-    _ options: String..., environment: [String: String] = [:]
+    _ options: String..., environment: [String: String] = [:], output: ChildProgram.Output = .pipe
   ) throws -> (program: ChildProgram, port: UInt16) {
     let file = TemporaryFolder.shared.file("webhook-port")
     let program = try PusherCLI.start(
       ["webhook", "listen", "--listen", "127.0.0.1:0", "--port-file", file] + options,
       environment: ["PUSHER_APP_KEY": Self.key, "PUSHER_APP_SECRET": Self.secret]
-        .merging(environment) { $1 })
+        .merging(environment) { $1 }, output: output)
     try program.errorLine(containing: "listening for webhooks on http://127.0.0.1:")
     let text = try String(contentsOfFile: file, encoding: .utf8)
     return (program, try #require(UInt16(text.dropLast())))
@@ -109,5 +109,75 @@ struct WebhookTests {
     #expect(try clock.move(.milliseconds(300), untilEndOf: program) == .exited(124))
     let result = try program.result()
     #expect(result.errorText.contains("timed out: 0 of 1 events within 0.3 s"))
+  }
+
+  // MARK: When a webhook counts as taken
+
+  /// Sends a signed webhook on a connection of its own, and does not wait for the answer.
+  private func begin(_ body: String, at port: UInt16) throws -> RawClient {
+    let signature = WebhookSignature.sign(Array(body.utf8), secret: Self.secret)
+    let client = try RawClient(port)
+    try client.send(
+      "POST /hook HTTP/1.1\r\nHost: h\r\nX-Pusher-Key: \(Self.key)\r\n"
+        + "X-Pusher-Signature: \(signature)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+    return client
+  }
+
+  /// A webhook with a number, with a line of 64 KiB.
+  private static func webhook(_ number: Int, size: Int = 65_536) -> String {
+    let filling = String(repeating: "x", count: size)
+    return #"{"events":[{"name":"e","channel":"\#(number)","filling":"\#(filling)"}]}"#
+  }
+
+  @Test func `a webhook whose line cannot be written is answered with 503`() throws {
+    let (program, port) = try listen(output: .file("/dev/full"))
+    let client = try begin(Self.body, at: port)
+    try client.await("\r\n\r\n")
+    #expect(client.text.hasPrefix("HTTP/1.1 503 "), "\(client.text)")
+    #expect(client.text.contains("Retry-After: 1\r\n"), "\(client.text)")
+    #expect(try program.wait() == .exited(6))
+  }
+
+  @Test func `while nobody reads, a webhook waits, and further ones get 503`() throws {
+    let (program, port) = try listen()
+    var clients: [RawClient] = []
+    try waitUntil("a webhook is answered with 503") {
+      // Fewer than there may be connections, and more than a pipe and the queue hold.
+      if clients.count < 100 { clients.append(try begin(Self.webhook(clients.count), at: port)) }
+      return clients.contains { $0.text.hasPrefix("HTTP/1.1 503 ") }
+    }
+    let said = try program.errorLine(containing: "503", readsOutput: false)
+    #expect(
+      said
+        == "pusher-cli: warning: 256 KiB of lines wait because nobody reads them; webhooks get HTTP 503 "
+        + "until they are written")
+    // All that was sent is read by then; what the pipe has taken is answered, and what waits is not.
+    try program.goRound(10)
+    let waiting = clients.indices.filter { clients[$0].text.isEmpty }
+    #expect(!waiting.isEmpty)
+    let refused = clients.filter { $0.text.hasPrefix("HTTP/1.1 503 ") }
+    #expect(refused.allSatisfy { $0.text.contains("Retry-After: 1\r\n") })
+    let lines = try program.lines(clients.count - refused.count)
+    try waitUntil("the others are answered") { waiting.allSatisfy { !clients[$0].text.isEmpty } }
+    let taken = clients.indices.filter { clients[$0].text.hasPrefix("HTTP/1.1 200 ") }
+    #expect(taken.count == lines.count)
+    for number in taken {
+      #expect(lines.contains { $0.contains(#""channel":"\#(number)""#) }, "\(number)")
+    }
+    #expect(try post(Self.body, to: port) == "HTTP/1.1 200 OK")
+    #expect(try program.line().contains("my-channel"))
+  }
+
+  @Test func `a webhook whose lines are too long is refused as a whole`() throws {
+    let (program, port) = try listen()
+    // Each event's line has the time of the webhook.
+    let time = String(repeating: "1", count: 1000)
+    let events = Array(repeating: #"{"name":"e"}"#, count: 20_000).joined(separator: ",")
+    let client = try begin(#"{"time_ms":"\#(time)","events":[\#(events)]}"#, at: port)
+    try client.await("\r\n\r\n")
+    #expect(client.text.hasPrefix("HTTP/1.1 413 "), "\(client.text)")
+    #expect(client.text.contains("its lines are longer than 16 MiB"))
+    #expect(try post(Self.body, to: port) == "HTTP/1.1 200 OK")
+    #expect(try program.line().contains("my-channel"))
   }
 }

@@ -97,4 +97,34 @@ struct ConnectionPlacesTests {
     // All places were taken, by those that were refused last.
     #expect(refused.count { !$0.hasEnded } == 3)
   }
+
+  @Test func `connections that wait for their answers are not closed for others`() throws {
+    let harness = try LoopHarness()
+    final class Owner { var answers: [(WebhookReceiver.Receipt) -> Void] = [] }
+    let owner = Owner()
+    let receiver = try WebhookReceiver(
+      loop: harness.loop, host: "127.0.0.1", port: 0, inbox: WebhookInbox(key: "k", secret: "s"),
+      handler: .init(
+        obstacle: { nil }, take: { owner.answers.append($1) }, noteRefusal: { _, _ in }))
+    let body = #"{"events":[{"name":"e"}]}"#
+    let request =
+      "POST / HTTP/1.1\r\nHost: h\r\nX-Pusher-Key: k\r\nX-Pusher-Signature: "
+      + WebhookSignature.sign(Array(body.utf8), secret: "s")
+      + "\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    var condition: () -> Bool = { false }
+    harness.loop.beforeWait { if condition() { harness.loop.stop() } }
+    let clients = (0..<WebhookReceiver.connectionLimit).map { _ in
+      RawClient(harness.loop, port: receiver.port, request)
+    }
+    condition = { owner.answers.count == clients.count }
+    try #require(harness.run())
+    // There is no place at all for one more, and none of them leaves.
+    let late = RawClient(harness.loop, port: receiver.port, request)
+    condition = { late.hasEnded }
+    #expect(harness.run())
+    #expect(clients.allSatisfy { !$0.hasEnded })
+    for answer in owner.answers { answer(.kept) }
+    condition = { clients.allSatisfy { $0.text.holds("200 OK") } }
+    #expect(harness.run())
+  }
 }
