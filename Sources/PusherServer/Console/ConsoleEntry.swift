@@ -123,8 +123,7 @@ enum ConsoleEntry {
   /// What goes wrong on the whole server.
   private static func ofServer(_ event: ServerLogEvent) -> [JSONValue.Member]? {
     switch event {
-    case .busLost, .busError, .accessRefused, .queuesFull, .channelsFull,
-      .dropped:
+    case .busLost, .busError, .busRefused, .accessRefused, .queuesFull, .channelsFull, .dropped:
       make("error", [:], reason: event.description)
     default: nil
     }

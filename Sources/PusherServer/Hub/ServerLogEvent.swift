@@ -25,6 +25,8 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   case busBack
   /// What connects the nodes refused a command.
   case busError(reason: String)
+  /// What connects the nodes refuses what this one needs: nothing is published until it does not.
+  case busRefused(reason: String)
   /// A client's message was answered with an error.
   case clientError(socketID: String, reason: String)
   /// An API call was answered.
@@ -52,7 +54,7 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   package var isProblem: Bool {
     switch self {
     case .webhookFailed, .webhookDropped, .webhooksDiscarded, .accessRefused, .queuesFull,
-      .channelsFull, .busLost, .busError:
+      .channelsFull, .busLost, .busError, .busRefused:
       true
     default: false
     }
@@ -95,6 +97,8 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
       "redis is lost (\(reason)); sockets stay, and nothing is published until it is back"
     case .busBack: "redis is there, and this server is registered"
     case .busError(let reason): "redis refused a command: \(reason)"
+    case .busRefused(let reason):
+      "redis refuses \(reason); sockets stay, nothing is published, and this server asks again every 2 s"
     case .clientError(let socketID, let reason): "\(socketID) got an error: \(reason)"
     case .request(let method, let path, let status, let reason):
       "\(method) \(path) \(status)" + (reason.isEmpty ? "" : ": \(reason)")

@@ -21,11 +21,22 @@ package struct WebhookNotice: Sendable, Equatable {
     case subscriptionCount = "subscription_count"
   }
 
+  /// Who is told of a change.
+  package enum Audience: Sendable {
+    case everybody
+    /// Those who look on; webhooks are told later, or not at all.
+    case console
+    /// The receivers of webhooks; those who look on were told before.
+    case webhooks
+  }
+
   package let kind: Kind
   let channel: String
   let userID: String?
   /// What the user who has come told of themselves; no webhook has it.
   let userInfo: JSONValue?
+  /// Who is told.
+  var audience = Audience.everybody
   /// The members of this kind only.
   private let details: [JSONValue.Member]
 

@@ -14,6 +14,9 @@
     private let loop: EventLoop
     private let log: (ServerLogEvent) -> Void
     private var hasTold = false
+    /// Whether the way is open, as was logged last.
+    private var isWell = false
+    private let webhookDelay: Duration
     private var hasSettled = false
     private var waiting: [() -> Void] = []
     private var nextSign: Instant
@@ -22,11 +25,12 @@
     private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.beat() }
 
     init(
-      _ settings: RedisSettings, trust: TLSEnvironment, loop: EventLoop,
+      _ settings: RedisSettings, trust: TLSEnvironment, webhookDelay: Duration, loop: EventLoop,
       log: @escaping (ServerLogEvent) -> Void
     ) {
       var policy = RedisPolicy()
       policy.trust = trust
+      self.webhookDelay = webhookDelay
       let link = RedisLink(settings: settings, policy: policy, loop: loop)
       (self.link, self.loop, self.log) = (link, loop, log)
       fence = RedisFence(link)
@@ -41,7 +45,9 @@
     }
 
     var failure: String? {
-      loss ?? (nodes.contains { $0.gathering != nil } ? "waiting for the other servers" : nil)
+      if let reason = loss ?? nodes.firstRefusal { return reason }
+      if nodes.contains(where: { $0.gathering != nil }) { return "waiting for the other servers" }
+      return nodes.allSatisfy(\.isReady) ? nil : "registering"
     }
 
     func place(for setup: AppSetup) -> any HubNode {
@@ -51,12 +57,14 @@
         return node
       }
       let node = RedisNode(
-        setup, link: link, database: database, loop: loop,
+        setup, link: link, database: database, loop: loop, webhookDelay: webhookDelay,
         newID: { [unowned self] in
           String(random.next(), radix: 16) + String(random.next(), radix: 16)
         }, log: log)
       node.onGathering = { [weak self] in self?.hurry() }
       node.onReady = { [weak self] in self?.settleIfReady() }
+      node.onHeld = { [weak self] in self?.hurry() }
+      node.onRefusal = { [weak self] in self?.refused($0) }
       nodes.append(node)
       if link.isUp, fence.isRaised { node.register(isFenced: true) }
       return node
@@ -85,9 +93,9 @@
         fence.raise { [weak self] isFenced in
           for node in self?.nodes ?? [] { node.register(isFenced: isFenced) }
         }
-        log(.busBack)
         settleIfReady()
       case .down(let reason, _):
+        isWell = false
         loss = "\(reason)"
         fence.lower()
         for node in nodes { node.lose() }
@@ -102,7 +110,17 @@
     }
 
     private func settleIfReady() {
-      if loss == nil, nodes.allSatisfy(\.isReady) { settle() }
+      guard loss == nil, nodes.allSatisfy(\.isReady) else { return }
+      if !isWell { log(.busBack) }
+      isWell = true
+      settle()
+    }
+
+    /// Redis refuses what a node needs; it is asked again with the next sign of life.
+    private func refused(_ news: String?) {
+      isWell = false
+      if let news { log(.busRefused(reason: news)) }
+      settle()
     }
 
     private func settle() {
@@ -116,16 +134,29 @@
       let now = loop.now
       if nextSign <= now {
         nextSign = now.advanced(by: RedisNode.beat)
-        for node in nodes { node.giveSign(at: now) }
+        for node in nodes {
+          if node.wantsRetry { node.register(isFenced: node.isFenced) }
+          node.giveSign(at: now)
+          node.tellDepartures()
+        }
       }
-      for node in nodes { node.gather(at: now) }
-      timer.deadline = nextSign
-      if nodes.contains(where: { $0.gathering != nil }) { hurry() }
+      for node in nodes {
+        node.gather(at: now)
+        node.tellDueDepartures(at: now)
+      }
+      hurry()
     }
 
-    /// A node waits for others: has it look again soon.
+    /// Sets the timer to what comes first: a sign of life, a look at the others that a node waits for, a departure to be told.
     private func hurry() {
-      timer.deadline = min(nextSign, loop.now.advanced(by: Self.gatheringPause))
+      var deadline = nextSign
+      for node in nodes {
+        if node.gathering != nil {
+          deadline = min(deadline, loop.now.advanced(by: Self.gatheringPause))
+        }
+        if let due = node.departureDue { deadline = min(deadline, due) }
+      }
+      timer.deadline = deadline
     }
 
     /// Takes leave of the other nodes, and calls `done` when Redis has heard it, at once where it is not there.
@@ -143,5 +174,10 @@
       loop.remove(timer)
       link.close()
     }
+  }
+
+  extension [RedisNode] {
+    /// What Redis refuses the first of those that it refuses something.
+    fileprivate var firstRefusal: String? { lazy.compactMap(\.refusal).first }
   }
 #endif

@@ -3,7 +3,7 @@
 
   /// The names of an app's keys and channels in Redis.
   ///
-  /// What belongs to one channel has one hash tag, the text between braces, so that a Redis Cluster keeps it together.
+  /// The names of what belongs to one channel have its name between braces.
   struct RedisKeys {
     private let prefix: String
 
@@ -33,8 +33,11 @@
     func channel(_ name: String) -> [[UInt8]] {
       ["nodes", "users", "members", "connections", "event", "order"].map {
         self.name("{", name, "}:", $0)
-      }
+      } + [departed]
     }
+
+    /// The departures that webhooks do not tell yet, by the time at which they will.
+    var departed: [UInt8] { name("departed") }
 
     func event(_ channel: String) -> [UInt8] { name("{", channel, "}:event") }
     func counted(_ channel: String) -> [UInt8] { name("{", channel, "}:counted") }
@@ -55,6 +58,8 @@
     func reaping(_ node: String) -> [UInt8] { name("node:", node, ":reaped") }
     /// Tells for a while that a node's members were told as gone.
     func gone(_ node: String) -> [UInt8] { name("node:", node, ":gone") }
+    /// Where a node tries what Redis allows it to do.
+    func probe(_ node: String) -> [UInt8] { name("node:", node, ":probe") }
     /// Where a node gets its answers.
     func answers(_ node: String) -> [UInt8] { name("node:", node, ":answers") }
 

@@ -10,7 +10,10 @@
     private static var leaseText: [UInt8] { Array("\(lease.wholeNanoseconds / 1_000_000)".utf8) }
 
     func send(_ name: String, _ words: [[UInt8]]) {
-      link.send(RedisCommand([Array(name.utf8)] + words)) { [weak self] in self?.check($0) }
+      let generation = generation
+      link.send(RedisCommand([Array(name.utf8)] + words)) { [weak self] in
+        self?.check($0, to: name, since: generation)
+      }
     }
 
     // MARK: Signs of life
@@ -25,12 +28,13 @@
           Array("\(ownConnectionCount)".utf8), Self.leaseText, Array("\(leaseEnd)".utf8),
         ]
       ) { [weak self] result in
-        self?.check(result)
-        if case .success(.integer(let end)) = result, end > 0, self?.generation == generation {
-          self?.leaseEnd = end
+        guard let self, let end = number(result, of: "the lease", since: generation) else { return }
+        if end > 0, self.generation == generation {
+          leaseEnd = end
+          lastTold = nil
         }
         // The others have counted this node as gone, and told its members so; or Redis was emptied.
-        if case .success(.integer(0)) = result { self?.noticeLoss(since: generation) }
+        if end == 0 { noticeLoss(since: generation) }
       }
       lookForOthers()
     }
@@ -39,8 +43,10 @@
     func lookForOthers() {
       let generation = generation
       link.send(RedisCommand([Array("SMEMBERS".utf8), keys.nodes])) { [weak self] result in
-        guard let self, case .success(.array(let values)) = result, self.generation == generation
-        else { return }
+        guard let self, self.generation == generation else { return }
+        guard case .success(.array(let values)) = result else {
+          return check(result, to: "SMEMBERS", since: generation)
+        }
         let others = values.compactMap(\.content).map { String(decoding: $0, as: UTF8.self) }
           .filter { $0 != self.id }
         // Others may have cleaned up after a former id of this node.
@@ -54,13 +60,16 @@
         (otherConnections, nodeCount) = (0, 1)
         return
       }
+      let generation = generation
       link.send(RedisCommand([Array("MGET".utf8)] + others.map(keys.lease))) { [weak self] result in
-        guard let self, case .success(.array(let leases)) = result, leases.count == others.count
-        else { return }
+        guard let self else { return }
+        guard case .success(.array(let leases)) = result, leases.count == others.count else {
+          return check(result, to: "MGET", since: generation)
+        }
         var (connections, count) = (0, 1)
         for (node, lease) in zip(others, leases) {
           if let content = lease.content {
-            connections += Int(String(decoding: content, as: UTF8.self)) ?? 0
+            connections += Self.connections(content)
             count += 1
           } else {
             reap(node)
@@ -69,6 +78,15 @@
         (otherConnections, nodeCount) = (connections, count)
       }
     }
+
+    /// The number of sockets in a lease; 0 for a content that no server writes.
+    private static func connections(_ lease: [UInt8]) -> Int {
+      let count = Int(String(decoding: lease, as: UTF8.self)) ?? 0
+      return (0...connectionLimit).contains(count) ? count : 0
+    }
+
+    /// Maximum number of sockets that a lease may name.
+    private static let connectionLimit = 1 << 24
 
     /// All sockets have left for good; calls `done` when Redis has been told, or cannot be.
     func resign(_ done: @escaping () -> Void) {
@@ -84,6 +102,7 @@
       // Nothing that is answered from now on makes it register again.
       generation += 1
       gathering = nil
+      hasLeft = true
       guard isRegistered else { return }
       let isAllCounted = isReady && requests.isEmpty && departures.isEmpty
       (isRegistered, isReady) = (false, false)
@@ -91,80 +110,9 @@
         // What is counted for sockets that have left meanwhile is left to another node.
         return send("DEL", [keys.lease(id)])
       }
+      if nodeCount == 1 { takeDepartures(all: true) }
       send("DEL", [keys.lease(id), keys.channels(of: id), keys.users(of: id)])
       for set in [keys.nodes, keys.enrolled] { send("SREM", [set, Array(id.utf8)]) }
-    }
-
-    // MARK: Those that are gone
-
-    /// Cleans up after a node that gives no signs; of several that see it mostly one does.
-    private func reap(_ node: String) {
-      let words = ["NX", "PX", "\(Self.beat.components.seconds * 1000)"].map { Array($0.utf8) }
-      link.send(
-        RedisCommand([Array("SET".utf8), keys.reaping(node), Array(id.utf8)] + words)
-      ) { [weak self] result in
-        if case .success(.status) = result { self?.cleanUp(after: node) }
-      }
-    }
-
-    /// Counts out all that a node had, also one's own under a former id, whether or not the lease still runs.
-    ///
-    /// Each step changes nothing where another node has come first.
-    ///
-    /// - Parameter names: Channels that it may have had beside those that Redis knows of.
-    func cleanUp(after node: String, on names: [String] = []) {
-      send("DEL", [keys.lease(node)])
-      // First of all, so that the node knows that its members were told as gone, if it comes back.
-      send("SET", [keys.gone(node), Array(id.utf8), Array("PX".utf8), Self.memoryText])
-      for name in names { reap(node, on: name) }
-      reapChannels(of: node)
-      reapUsers(of: node)
-    }
-
-    private func reapChannels(of node: String) {
-      link.send(RedisCommand([Array("SMEMBERS".utf8), keys.channels(of: node)])) {
-        [weak self] result in
-        guard let self, case .success(.array(let values)) = result else { return }
-        for name in values.compactMap(\.content).map({ String(decoding: $0, as: UTF8.self) }) {
-          reap(node, on: name)
-        }
-        // Last, so that another node begins again where this one was stopped.
-        send("DEL", [keys.channels(of: node)])
-        send("SREM", [keys.enrolled, Array(node.utf8)])
-        link.send(RedisCommand([Array("SREM".utf8), keys.nodes, Array(node.utf8)])) {
-          [weak self] result in
-          if case .success = result { self?.formerIDs.removeAll { $0.isSame(as: node) } }
-        }
-      }
-    }
-
-    private func reap(_ node: String, on name: String) {
-      let (before, after) = countText(name)
-      link.run(
-        RedisScripts.reap, keys: keys.channel(name),
-        arguments: [Array(node.utf8), keys.bus(name)]
-          + [name, before, after].map { Array($0.utf8) }
-      ) { [weak self] in self?.reaped(name, $0) }
-    }
-
-    private func reaped(_ name: String, _ result: Result<RedisReply, RedisFailure>) {
-      check(result)
-      guard case .success(.array(let values)) = result else { return }
-      for userID in values.dropFirst().compactMap(\.content) {
-        note(.init(.memberRemoved, name, userID: String(decoding: userID, as: UTF8.self)))
-      }
-      if values.first == .integer(1) { note(.init(.channelVacated, name)) }
-    }
-
-    private func reapUsers(of node: String) {
-      link.send(RedisCommand([Array("HGETALL".utf8), keys.users(of: node)])) { [weak self] result in
-        guard let self, case .success(.array(let values)) = result else { return }
-        let texts = values.compactMap(\.content).map { String(decoding: $0, as: UTF8.self) }
-        for index in stride(from: 0, to: texts.count - 1, by: 2) {
-          signOut(texts[index], connections: Int(texts[index + 1]) ?? 0, from: node)
-        }
-        send("DEL", [keys.users(of: node)])
-      }
     }
   }
 #endif

@@ -32,13 +32,14 @@
     func tellDueCounts(at now: Instant) {
       for name in counts.takeDue(at: now) where isReady {
         let (before, after) = countText(name)
+        let generation = generation
         link.run(
           RedisScripts.tellCount, keys: [keys.channel(name)[0], keys.counted(name)],
           arguments: [keys.bus(name)]
             + [name, before, after, "\(SubscriptionCounts.interval.components.seconds * 900)"]
             .map { Array($0.utf8) }
         ) { [weak self] result in
-          self?.check(result)
+          self?.check(result, to: "the count of \(name)", since: generation)
           if case .success(.integer(let count)) = result, count > 0 {
             self?.noteTold(Int(count), name)
           }
@@ -46,10 +47,31 @@
       }
     }
 
-    func noteJoined(_ name: String, as member: Member?, isFirst: Bool, isNew: Bool) {
-      if isFirst { note(.init(.channelOccupied, name)) }
-      if isNew, let member {
-        note(.init(.memberAdded, name, userID: member.userID, userInfo: member.info))
+    func noteJoined(_ name: String, as member: Member?, isFirst: RedisChange, isNew: RedisChange) {
+      note(.init(.channelOccupied, name), isFirst)
+      if let member {
+        note(.init(.memberAdded, name, userID: member.userID, userInfo: member.info), isNew)
+      }
+    }
+
+    /// Notes a departure; one that is held back is remembered until it is told.
+    func noteDeparture(_ notice: WebhookNotice, _ change: RedisChange) {
+      note(notice, change)
+      guard change == .held else { return }
+      held.append(
+        RedisHeldDeparture(
+          channel: notice.channel, userID: notice.userID, due: loop.now.advanced(by: webhookDelay)))
+      onHeld()
+    }
+
+    private func note(_ notice: WebhookNotice, _ change: RedisChange) {
+      switch change {
+      case .none: return
+      case .told: note(notice)
+      case .held:
+        var notice = notice
+        notice.audience = .console
+        note(notice)
       }
     }
 

@@ -29,15 +29,20 @@
     ///   under it stays until that lease is over.
     func register(isFenced: Bool) {
       lose()
+      self.isFenced = isFenced
+      wantsRetry = false
       link.unsubscribe(keys.answers(id))
+      if hasBegun { formerIDs.append(id) }
+      hasBegun = false
       id = newID()
       let names = channels.names
       var left = names.count + 2
       let generation = generation
       let heard = { [weak self] (result: Result<Void, RedisFailure>) in
-        guard case .success = result, let self, self.generation == generation else { return }
+        guard let self, self.generation == generation else { return }
+        guard case .success = result else { return checkSubscription(result, since: generation) }
         left -= 1
-        if left == 0 { askForRemains(isFenced: isFenced) }
+        if left == 0 { askForRemains() }
       }
       link.subscribe(keys.answers(id), heard)
       for name in names { link.subscribe(keys.bus(name), heard) }
@@ -53,44 +58,61 @@
     }
 
     /// Everything is listened to; what it means depends on what Redis still knows.
-    private func askForRemains(isFenced: Bool) {
+    private func askForRemains() {
       let generation = generation
+      guard !isFenced || formerIDs.count < Self.formerLimit else { return cleanUpFirst() }
+      probe()
       var remains = Remains.intact
       if let registeredID {
         let words = [Array("SISMEMBER".utf8), keys.nodes, Array(registeredID.utf8)]
-        link.send(RedisCommand(words)) { result in
-          if case .success(.integer(0)) = result { remains = .lost }
+        link.send(RedisCommand(words)) { [weak self] result in
+          if self?.number(result, of: "SISMEMBER", since: generation) == 0 { remains = .lost }
         }
-        link.send(RedisCommand([Array("EXISTS".utf8), keys.gone(registeredID)])) { result in
-          if case .success(.integer(1)) = result { remains = .cleanedUp }
+        link.send(RedisCommand([Array("EXISTS".utf8), keys.gone(registeredID)])) {
+          [weak self] result in
+          if self?.number(result, of: "EXISTS", since: generation) == 1 { remains = .cleanedUp }
         }
       }
       // What many connections need may take long to put into Redis.
       let size = channels.elements.reduce(users.count) { $0 + 1 + $1.members.count }
       let lease = Self.lease + .milliseconds(size)
       link.run(
-        RedisScripts.begin, keys: [keys.lease(id)],
-        arguments: [ownConnectionCount, Int(lease.wholeNanoseconds / 1_000_000)].map {
-          Array("\($0)".utf8)
-        }
+        RedisScripts.begin, keys: [keys.lease(id), keys.nodes],
+        arguments: [
+          "\(ownConnectionCount)", "\(lease.wholeNanoseconds / 1_000_000)", id,
+        ].map { Array($0.utf8) }
       ) { [weak self] result in
-        guard let self, self.generation == generation, case .success(.integer(let end)) = result
+        guard let self, let end = number(result, of: "the lease", since: generation),
+          self.generation == generation
         else { return }
         leaseEnd = end
-        begin(remains, isFenced: isFenced)
+        begin(remains)
       }
     }
 
-    private func begin(_ remains: Remains, isFenced: Bool) {
-      let isFirst = registeredID == nil
+    private func begin(_ remains: Remains) {
       // An emptied Redis may have forgotten channels that sockets joined since; who left at the lease's end may be counted still
       // on a channel that needed no cleaning up.
       let names =
         (remains == .lost ? channels.names : []) + departures.subscriptions.map(\.channel)
       dropAbandoned()
-      enrol(remains)
+      let generation = generation
+      // Comes after the answers to all that is put into Redis.
+      enrol(remains) { [weak self] result in
+        guard let self, self.generation == generation,
+          number(result, of: "PUBLISH", since: generation) != nil
+        else { return }
+        enrolled(remains, names)
+      }
+    }
+
+    /// What the node has stands in Redis.
+    private func enrolled(_ remains: Remains, _ names: [String]) {
+      let isFirst = registeredID == nil
+      registeredID = id
       // Each until it is done, since the link may be lost meanwhile.
       if isFenced { for former in formerIDs { cleanUp(after: former, on: names) } }
+      if remains == .lost { holdAgain() }
       if isFirst { return takePart() }
       // Where Redis was emptied, only this node knows how many there were.
       gathering = RedisGathering(
@@ -100,10 +122,12 @@
     }
 
     /// Puts what the node has into Redis.
-    private func enrol(_ remains: Remains) {
-      if let registeredID { formerIDs.append(registeredID) }
-      registeredID = id
-      send("SADD", [keys.nodes, Array(id.utf8)])
+    ///
+    /// - Parameter done: Called with the last answer.
+    private func enrol(
+      _ remains: Remains, _ done: @escaping (Result<RedisReply, RedisFailure>) -> Void
+    ) {
+      hasBegun = true
       for name in channels.names { enrol(name, remains) }
       for userID in users.names {
         // Those whose answer is due come with their request.
@@ -112,7 +136,8 @@
       }
       enrolDepartures(remains)
       send("SADD", [keys.enrolled, Array(id.utf8)])
-      send("PUBLISH", [keys.usersBus, RedisFields.encode(["n", id])])
+      link.send(
+        RedisCommand([Array("PUBLISH".utf8), keys.usersBus, RedisFields.encode(["n", id])]), done)
       isRegistered = true
     }
 
@@ -160,7 +185,7 @@
           values.count == 3
         else { return }
         noteJoined(
-          name, as: member, isFirst: values[0] == .integer(1), isNew: values[1] == .integer(1))
+          name, as: member, isFirst: RedisChange(values[0]), isNew: RedisChange(values[1]))
       }
     }
 
@@ -180,7 +205,9 @@
       var counts: [Int] = []
       let note = { [weak self] (result: Result<RedisReply, RedisFailure>) in
         guard let self, self.generation == generation, self.gathering != nil else { return }
-        check(result)
+        guard link.refusal(in: result) == nil else {
+          return check(result, to: "a count of the servers", since: generation)
+        }
         counts.append(result.count)
         guard counts.count == 3 else { return }
         let wanted = gathering.count ?? counts[0]
@@ -196,6 +223,7 @@
     private func takePart() {
       gathering = nil
       isReady = true
+      refusal = nil
       dropAbandoned()
       settle()
       for (number, request) in requests.sorted(by: { $0.key < $1.key }) { send(request, number) }
@@ -208,7 +236,7 @@
       let left = departures
       departures = RedisDepartures()
       for departure in left.subscriptions { countOut(departure) }
-      for userID in left.users { signOut(userID, connections: 1, from: id) }
+      for userID in left.users { signOut(userID) }
       for name in channels.names where channels[name]?.known != nil {
         join(name, as: Member(userID: ""), socketID: "", request: -1, connections: 0)
       }

@@ -17,12 +17,13 @@
       let kept = CachedEvents.Event(name: event.name, data: event.data ?? .null, expiry: nil)
       let time = setup.limits.cacheLifetime.map { "\($0.wholeNanoseconds / 1_000_000)" } ?? ""
       notePublished()
+      let generation = generation
       link.run(
         RedisScripts.keep, keys: [keys.event(event.channel)],
         arguments: [
           Array(kept.stored.utf8), Array(time.utf8), keys.bus(event.channel), message,
         ]
-      ) { [weak self] in self?.noteAnswer($0) }
+      ) { [weak self] in self?.noteAnswer($0, since: generation) }
       return nil
     }
 
@@ -68,27 +69,26 @@
       link.run(
         RedisScripts.leave, keys: keys.channel(name),
         arguments: [Array(id.utf8), keys.bus(name)]
-          + [name, userID == nil ? "0" : "1", userID ?? "", before, after, "\(leaseEnd)"].map {
-            Array($0.utf8)
-          }
+          + [
+            name, userID == nil ? "0" : "1", userID ?? "", before, after, "\(leaseEnd)", delayText,
+          ].map { Array($0.utf8) }
       ) { [weak self] result in
         guard let self else { return }
         defer { unansweredDepartures -= 1 }
-        check(result)
         guard case .success(.array(let values)) = result, values.count == 3 else {
+          check(result, to: "the departure from \(name)", since: generation)
           // Nobody knows whether it was counted; where it was not, the former id is cleaned up.
-          if case .failure = result { departures.subscriptions.append(departure) }
-          return
+          return departures.subscriptions.append(departure)
         }
         if values[2] == .integer(-1) {
           departures.subscriptions.append(departure)
           return noticeLoss(since: generation)
         }
         if self.generation == generation { noteCountedOut(name) }
-        if values[1] == .integer(1), let userID {
-          note(.init(.memberRemoved, name, userID: userID))
+        if let userID {
+          noteDeparture(.init(.memberRemoved, name, userID: userID), RedisChange(values[1]))
         }
-        if values[0] == .integer(1) { note(.init(.channelVacated, name)) }
+        noteDeparture(.init(.channelVacated, name), RedisChange(values[0]))
         if case .integer(let count) = values[2] { noteCount(name, Int(count)) }
       }
     }
@@ -105,36 +105,38 @@
       guard let count = users[userID] else { return }
       users[userID] = count == 1 ? nil : count - 1
       if isReady {
-        signOut(userID, connections: 1, from: id)
+        signOut(userID)
       } else {
         departures.users.append(userID)
       }
     }
 
-    func signOut(_ userID: String, connections: Int, from node: String) {
-      let isOwn = node.isSame(as: id)
+    /// Counts a connection of a user out.
+    func signOut(_ userID: String) {
       let generation = generation
-      if isOwn { unansweredDepartures += 1 }
+      unansweredDepartures += 1
       link.run(
-        RedisScripts.signOut, keys: [keys.users, keys.users(of: node)],
-        arguments: [keys.usersBus]
-          + [
-            userID, setup.text.watchlist(offline: [userID]), "\(connections)",
-            isOwn ? "\(leaseEnd)" : "",
-          ].map { Array($0.utf8) }
+        RedisScripts.signOut, keys: [keys.users, keys.users(of: id)],
+        arguments: signOutWords(userID, connections: 1, leaseEnd: "\(leaseEnd)")
       ) { [weak self] result in
         guard let self else { return }
-        check(result)
-        guard isOwn else { return }
         defer { unansweredDepartures -= 1 }
-        switch result {
-        case .success(.integer(-1)):
-          departures.users.append(userID)
-          noticeLoss(since: generation)
-        case .failure: departures.users.append(userID)
-        case .success: break
+        guard case .success(.integer(let change)) = result else {
+          check(result, to: "a sign-out", since: generation)
+          return departures.users.append(userID)
         }
+        guard change < 0 else { return }
+        departures.users.append(userID)
+        noticeLoss(since: generation)
       }
+    }
+
+    /// What ``RedisScripts/signOut`` is told; an empty `leaseEnd` where a node is cleaned up after.
+    func signOutWords(_ userID: String, connections: Int, leaseEnd: String) -> [[UInt8]] {
+      [keys.usersBus]
+        + [
+          userID, setup.text.watchlist(offline: [userID]), "\(connections)", leaseEnd,
+        ].map { Array($0.utf8) }
     }
 
     func admit(
@@ -149,10 +151,11 @@
         "\(events)", "\(bytes)", limits.eventsPerSecond.map { "\($0)" } ?? "",
         limits.bytesPerSecond.map { "\($0)" } ?? "",
       ]
+      let generation = generation
       link.run(
         RedisScripts.admit, keys: keys.quotas, arguments: texts.map { Array($0.utf8) }
       ) { [weak self] result in
-        self?.check(result)
+        self?.check(result, to: "the count of events", since: generation)
         switch result {
         case .success(.integer(1)):
           answer(.overQuota(limits.refusal(ofEvents: true)))
@@ -174,7 +177,7 @@
       for name in channels {
         link.run(RedisScripts.facts, keys: keys.channel(name), arguments: []) {
           [weak self] result in
-          self?.check(result)
+          self?.checkCall(result, to: "the facts of \(name)")
           let facts = ChannelFacts(name: name, result)
           isKnown = isKnown && facts != nil
           all.append(facts ?? ChannelFacts(name: name))
@@ -188,13 +191,17 @@
       guard isReady else { return answer(nil) }
       link.send(RedisCommand([Array("SMEMBERS".utf8), keys.nodes])) { [weak self] result in
         guard let self, case .success(.array(let nodes)) = result, !nodes.isEmpty else {
+          self?.checkCall(result, to: "SMEMBERS")
           return answer(nil)
         }
         let sets = nodes.compactMap(\.content).map {
           self.keys.channels(of: String(decoding: $0, as: UTF8.self))
         }
         link.send(RedisCommand([Array("SUNION".utf8)] + sets)) { [weak self] result in
-          guard let self, case .success(.array(let values)) = result else { return answer(nil) }
+          guard let self, case .success(.array(let values)) = result else {
+            self?.checkCall(result, to: "SUNION")
+            return answer(nil)
+          }
           let names = values.compactMap(\.content).map { String(decoding: $0, as: UTF8.self) }
             .filter { $0.begins(with: prefix) }.sorted()
           // A node may have listed a channel that nobody is subscribed to any more, or not yet.

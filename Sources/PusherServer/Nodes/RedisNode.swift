@@ -29,8 +29,10 @@
     var id: String
     /// When its lease ends unless it is renewed, in milliseconds by Redis' clock.
     var leaseEnd: Int64 = 0
-    /// The last name under which it was registered.
+    /// The last name under which everything that it has was put into Redis.
     var registeredID: String?
+    /// Whether something may stand in Redis under its name.
+    var hasBegun = false
     /// Former names under which something may stand in Redis.
     var formerIDs: [String] = []
     /// Whether what it has stands in Redis, and is being added to it.
@@ -41,6 +43,24 @@
     var gathering: RedisGathering?
     /// How many nodes there were when it last looked, this one among them.
     var nodeCount = 1
+    /// What Redis refuses, since it took part last; `nil` while Redis refuses nothing.
+    var refusal: String?
+    /// Whether it must register again because Redis has refused something.
+    var wantsRetry = false
+    /// Whether nothing of earlier connections can come to Redis any more.
+    var isFenced = false
+    /// Whether it has taken leave for good.
+    var hasLeft = false
+    /// The last error of Redis that was told.
+    var lastTold: String?
+    /// Departures of this node that webhooks do not tell yet.
+    var held: [RedisHeldDeparture] = []
+    /// How long webhooks hold a departure back.
+    let webhookDelay: Duration
+    /// Called when Redis refuses something, with the reason where it was not told yet.
+    var onRefusal: (_ news: String?) -> Void = { _ in }
+    /// Called when a departure is held back, so that ``tellDepartures(at:)`` is called in time.
+    var onHeld: () -> Void = {}
     /// Called when it begins to wait for others, so that ``gather(at:)`` is called soon.
     var onGathering: () -> Void = {}
     /// Called when it begins to take part.
@@ -71,7 +91,7 @@
     var counts = SubscriptionCounts()
     private var published = PublishedCount()
     let newID: () -> String
-    private let log: (ServerLogEvent) -> Void
+    let log: (ServerLogEvent) -> Void
 
     /// How long a node counts as alive without a sign of it.
     static let lease = Duration.seconds(6)
@@ -81,12 +101,13 @@
     static let memory = Duration.seconds(7 * 86_400)
 
     init(
-      _ setup: AppSetup, link: RedisLink, database: Int, loop: EventLoop,
+      _ setup: AppSetup, link: RedisLink, database: Int, loop: EventLoop, webhookDelay: Duration,
       newID: @escaping () -> String, log: @escaping (ServerLogEvent) -> Void
     ) {
       self.setup = setup
       self.link = link
       self.loop = loop
+      self.webhookDelay = webhookDelay
       self.newID = newID
       self.log = log
       keys = RedisKeys(app: setup.application.id, database: database)
@@ -165,7 +186,8 @@
       // Sockets that were here before learn of this one by the message that follows.
       channel.known = channel.known ?? members.map { NameSet($0.members.map(\.userID)) }
       noteJoined(
-        wish.channel, as: wish.member, isFirst: fields[3] == "1", isNew: fields[4] == "1")
+        wish.channel, as: wish.member, isFirst: RedisChange(fields[3]),
+        isNew: RedisChange(fields[4]))
       answer(
         .joined(
           Joined(
@@ -234,7 +256,8 @@
         let generation = generation
         send("SADD", [keys.channels(of: id), Array(name.utf8)])
         link.subscribe(keys.bus(name)) { [weak self, weak channel] result in
-          guard case .success = result, let self, self.generation == generation else { return }
+          guard let self, self.generation == generation else { return }
+          guard case .success = result else { return checkSubscription(result, since: generation) }
           channel?.isFollowed = true
           advance()
         }
@@ -270,7 +293,7 @@
             "\(request > 0 ? channels[name]?.count ?? 0 : 0)", "\(leaseEnd)",
           ].map { Array($0.utf8) }
       ) { [weak self] result in
-        self?.check(result)
+        self?.check(result, to: "the join of \(name)", since: generation)
         done(result)
         if case .success(.array(let values)) = result, values.last == .integer(1) {
           self?.noticeLoss(since: generation)
@@ -293,7 +316,7 @@
             Array($0.utf8)
           }
       ) { [weak self] result in
-        self?.check(result)
+        self?.check(result, to: "a sign-in", since: generation)
         if case .success(.integer(-1)) = result { self?.noticeLoss(since: generation) }
       }
     }
@@ -302,7 +325,7 @@
     func forgetIfEmpty(_ name: String) {
       guard let channel = channels[name], channel.count == 0, channel.waiting == 0 else { return }
       channels[name] = nil
-      if isRegistered { link.unsubscribe(keys.bus(name)) }
+      link.unsubscribe(keys.bus(name))
     }
 
     /// Nothing is counted on a channel that nobody here is subscribed to: no need to clean up after it.
@@ -313,19 +336,6 @@
       send("SREM", [keys.channels(of: id), Array(name.utf8)])
     }
 
-    /// An error that Redis answers with is a fault of this program, or of somebody who changes its keys.
-    func check(_ result: Result<RedisReply, RedisFailure>) {
-      if case .success(.error(let words)) = result { tell(words) }
-    }
-
-    private var lastError: String?
-
-    /// The same error is told once in a row.
-    private func tell(_ words: String) {
-      if words != lastError { log(.busError(reason: words)) }
-      lastError = words
-    }
-
     // MARK: Sockets
 
     func connect(_ socketID: String) { sockets.insert(socketID) }
@@ -334,7 +344,7 @@
     var connectionCount: Int { sockets.count + otherConnections }
     var ownConnectionCount: Int { sockets.count }
     // The sockets of other threads are theirs. What the last ones have caused is known when Redis has answered.
-    var isDeserted: Bool { unansweredDepartures == 0 }
+    var isDeserted: Bool { unansweredDepartures == 0 && held.isEmpty }
     var channelCount: Int { channels.count }
     func hasRoom(for channel: String, limit: Int) -> Bool {
       channels.count < limit || channels[channel] != nil
@@ -344,18 +354,20 @@
 
     func publish(_ command: RedisCommand) {
       published.add()
-      link.send(command) { [weak self] in self?.noteAnswer($0) }
+      let generation = generation
+      link.send(command) { [weak self] in self?.noteAnswer($0, since: generation) }
     }
 
-    func noteAnswer(_ result: Result<RedisReply, RedisFailure>) {
-      check(result)
+    func noteAnswer(_ result: Result<RedisReply, RedisFailure>, since generation: Int) {
+      // A command too many fails alone.
+      if case .success = result { check(result, to: "PUBLISH", since: generation) }
       var isTaken = false
       if case .success(let reply) = result { isTaken = reply.errorCode == nil }
       // Called outside the change, since an answer may publish again.
       for waiting in published.note(isTaken: isTaken) { waiting.done(waiting.isTaken) }
     }
 
-    /// One more is published, whose answer goes to ``noteAnswer(_:)``.
+    /// One more is published, whose answer goes to ``noteAnswer(_:since:)``.
     func notePublished() { published.add() }
 
     func whenPublished(_ done: @escaping (Bool) -> Void) {

@@ -2,12 +2,13 @@
   /// The changes of an app's state in Redis, each one step.
   ///
   /// The keys of a channel are, in this order: subscribers by node; connections by user; users as others know them;
-  /// connections by node and user; the last event; the number of the last user. A message is a row of fields, each its
+  /// connections by node and user; the last event; the number of the last user; and the app's departures that webhooks do not
+  /// tell yet. A message is a row of fields, each its
   /// length, a colon and its bytes. What a node counts in and out has the end of its lease with it, in milliseconds by Redis'
   /// clock: later it changes nothing, since others may have counted out everything that the node had. Whatever a change causes is published in the same step, the answer to the node that
   /// asked among it: so all that a node hears of a channel comes in the order of the changes.
   package enum RedisScripts {
-    private static let common = """
+    static let common = """
       local function f(x) x = tostring(x) return #x .. ':' .. x end
       local function field(s, p)
         local c = string.find(s, ':', p, true)
@@ -21,8 +22,21 @@
       local function late(limit) return limit ~= '' and clock() >= tonumber(limit) end
       local function total(key)
         local n = 0
-        for _, v in ipairs(redis.call('HVALS', key)) do n = n + tonumber(v) end
-        return n
+        for _, v in ipairs(redis.call('HVALS', key)) do
+          local count = tonumber(v)
+          -- A number that no server writes counts nothing.
+          if count and count > 0 and count <= 1e9 then n = n + count end
+        end
+        return math.min(math.floor(n), 1e15)
+      end
+      local function departure(channel, user) return f(channel) .. f(user and 'm' or 'v') .. f(user or '') end
+      local function hold(key, delay, channel, user)
+        if delay == '' or redis.call('ZCARD', key) >= 10000 then return 1 end
+        redis.call('ZADD', key, clock() + tonumber(delay), departure(channel, user))
+        return 2
+      end
+      local function arrive(key, channel, user)
+        return 1 + redis.call('ZREM', key, departure(channel, user))
       end
       local function tell(bus, channel, n, before, after)
         if before ~= '' and n > 0 and n <= 100 then
@@ -49,12 +63,12 @@
     /// its coming, word of its going, limit of members, text before a count, text after it, connections, how many the
     /// node has already, end of its lease.
     ///
-    /// Returns whether the channel was empty before, whether the user is new, and whether the node must register anew: its
-    /// lease is over, or Redis knows of fewer connections than it has.
+    /// Returns whether the channel was empty before and whether the user is new, each as a ``RedisChange``, and whether the
+    /// node must register anew: its lease is over, or Redis knows of fewer connections than it has.
     package static let join = RedisScript(
       common + """
         local had = redis.call('HGET', KEYS[1], ARGV[1]) or '0'
-        if late(ARGV[17]) or tonumber(had) < tonumber(ARGV[16]) then return {0, 0, 1} end
+        if late(ARGV[17]) or (tonumber(had) or 0) < tonumber(ARGV[16]) then return {0, 0, 1} end
         local amount = tonumber(ARGV[15])
         local n = total(KEYS[1])
         local hasUser, user = ARGV[7] == '1', ARGV[8]
@@ -67,13 +81,13 @@
         end
         local first, new = 0, 0
         if amount > 0 then
-          if n == 0 then first = 1 end
+          if n == 0 then first = arrive(KEYS[7], ARGV[5]) end
           n = n + amount
           redis.call('HINCRBY', KEYS[1], ARGV[1], amount)
           if hasUser then
             redis.call('HINCRBY', KEYS[4], ARGV[1] .. '|' .. user, amount)
             if redis.call('HINCRBY', KEYS[2], user, amount) == amount then
-              new = 1
+              new = arrive(KEYS[7], ARGV[5], user)
               local order = redis.call('INCR', KEYS[6])
               redis.call('HSET', KEYS[3], user, f(order) .. f(ARGV[9]) .. f(ARGV[11]))
             end
@@ -85,7 +99,7 @@
         end
         redis.call('PUBLISH', ARGV[2], answer)
         if amount > 0 then tell(ARGV[4], ARGV[5], n, ARGV[13], ARGV[14]) end
-        if new == 1 then
+        if new > 0 then
           redis.call('PUBLISH', ARGV[4], f('a') .. f(ARGV[5]) .. f(ARGV[6]) .. f(user) .. f(ARGV[10]))
         end
         return {first, new, 0}
@@ -93,9 +107,10 @@
 
     /// Counts a connection out.
     ///
-    /// ARGV: node, bus, channel, whether there is a user, user, text before a count, text after it, end of the lease.
+    /// ARGV: node, bus, channel, whether there is a user, user, text before a count, text after it, end of the lease,
+    /// milliseconds for which a departure is held back, or nothing.
     ///
-    /// Returns whether the channel is empty now, whether the user is gone, and how many are left, or -1 when the lease is
+    /// Returns whether the channel is empty now and whether the user is gone, each as a ``RedisChange``, and how many are left, or -1 when the lease is
     /// over, or nothing is known of the node.
     package static let leave = RedisScript(
       common + """
@@ -105,20 +120,22 @@
         if ARGV[4] == '1' then
           local key = ARGV[1] .. '|' .. ARGV[5]
           if redis.call('HINCRBY', KEYS[4], key, -1) <= 0 then redis.call('HDEL', KEYS[4], key) end
-          if drop(ARGV[5], 1, ARGV[2], ARGV[3]) then gone = 1 end
+          if drop(ARGV[5], 1, ARGV[2], ARGV[3]) then gone = hold(KEYS[7], ARGV[9], ARGV[3], ARGV[5]) end
         end
         local n = total(KEYS[1])
         tell(ARGV[2], ARGV[3], n, ARGV[6], ARGV[7])
         if n > 0 then return {0, gone, n} end
         redis.call('DEL', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6])
-        return {1, gone, 0}
+        return {hold(KEYS[7], ARGV[9], ARGV[3]), gone, 0}
         """)
 
     /// Counts out what a node had that is gone.
     ///
-    /// ARGV: the node that is gone, bus, channel, text before a count, text after it.
+    /// ARGV: the node that is gone, bus, channel, text before a count, text after it, milliseconds for which a departure is
+    /// held back, or nothing.
     ///
-    /// Returns whether the channel is empty since, and the users that are gone.
+    /// Returns whether the channel is empty since, and for each user that is gone its name and how it is told; each as a
+    /// ``RedisChange``.
     static let reap = RedisScript(
       common + """
         local was = redis.call('HDEL', KEYS[1], ARGV[1])
@@ -129,14 +146,17 @@
           if string.sub(all[i], 1, #prefix) == prefix then
             redis.call('HDEL', KEYS[4], all[i])
             local user = string.sub(all[i], #prefix + 1)
-            if drop(user, tonumber(all[i + 1]), ARGV[2], ARGV[3]) then out[#out + 1] = user end
+            if drop(user, tonumber(all[i + 1]) or 0, ARGV[2], ARGV[3]) then
+              out[#out + 1] = user
+              out[#out + 1] = hold(KEYS[7], ARGV[6], ARGV[3], user)
+            end
           end
         end
         local n = total(KEYS[1])
         if was == 0 then return out end
         tell(ARGV[2], ARGV[3], n, ARGV[4], ARGV[5])
         if n == 0 then
-          out[1] = 1
+          out[1] = hold(KEYS[7], ARGV[6], ARGV[3])
           redis.call('DEL', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6])
         end
         return out
@@ -210,9 +230,10 @@
 
     /// Begins a lease; returns its end by Redis' clock, in milliseconds.
     ///
-    /// KEYS: the lease. ARGV: its content, its milliseconds.
+    /// KEYS: the lease, all nodes. ARGV: its content, its milliseconds, the node.
     package static let begin = RedisScript(
       common + """
+        redis.call('SADD', KEYS[2], ARGV[3])
         redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
         return clock() + tonumber(ARGV[2])
         """)

@@ -13,7 +13,7 @@ extension Server: ConsoleHost {
   }
 
   func noteForConsole(_ application: Application, _ notices: [WebhookNotice]) {
-    for notice in notices {
+    for notice in notices where notice.audience != .webhooks {
       feed.note(ConsoleEntry.members(of: notice, app: application.id), on: loop.wakeUp)
     }
   }

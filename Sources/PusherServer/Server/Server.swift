@@ -34,7 +34,8 @@ package final class Server {
   private(set) lazy var console = options.console.map { Console($0, host: self) }
   /// Sends the webhooks; on the first node alone, or on each where nodes of other processes are.
   private(set) lazy var webhooks = WebhookDesk(
-    loop: loop, policy: options.webhooks, report: { [weak self] in self?.report($0) },
+    loop: loop, policy: link == nil ? options.webhooks : options.webhooks.withoutDelay,
+    report: { [weak self] in self?.report($0) },
     onIdle: { [weak self] in self?.checkStopped() })
 
   /// The only node; it listens from now on, and connections are served while the loop runs.

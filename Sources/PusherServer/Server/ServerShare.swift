@@ -71,7 +71,9 @@ final class ServerShare: Sendable {
   ) -> (any NodeLink)? {
     #if Redis
       options.redis.map {
-        RedisCluster($0, trust: options.webhooks.trust, loop: loop, log: log)
+        RedisCluster(
+          $0, trust: options.webhooks.trust, webhookDelay: options.webhooks.delay, loop: loop,
+          log: log)
       }
     #else
       nil

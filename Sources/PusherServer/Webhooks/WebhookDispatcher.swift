@@ -89,7 +89,7 @@ final class WebhookDispatcher {
   /// Sends what is new, or holds it back.
   func take(_ notices: [WebhookNotice], at now: Instant) {
     guard !notices.isEmpty else { return }
-    send(notices.compactMap { delayed.take($0, at: now) })
+    send(notices.compactMap { $0.audience == .console ? nil : delayed.take($0, at: now) })
     timer.deadline = delayed.deadline
   }
 

@@ -20,6 +20,13 @@ package struct WebhookPolicy: Sendable, Equatable {
   package var trust = TLSEnvironment()
 
   package init() {}
+
+  /// For nodes that hold departures back together.
+  var withoutDelay: WebhookPolicy {
+    var policy = self
+    policy.delay = .zero
+    return policy
+  }
 }
 
 /// Sends an app's webhooks to one receiver, one after the other, until each is taken.

@@ -62,7 +62,7 @@ final class ServerMonitor {
     case .webhooksDiscarded(_, let count, _): webhooks.note(.dropped, count)
     case .delivered(_, let isFromClient, let recipients):
       deliveries.note(isFromClient ? .client : .api, recipients)
-    case .busLost, .busBack, .busError: break
+    case .busLost, .busBack, .busError, .busRefused: break
     case .disconnected, .signedIn, .signInRefused, .unsubscribed, .accessRefused, .queuesFull,
       .channelsFull, .dropped:
       break

@@ -9,9 +9,9 @@
     "Redis: leases and former connections, with a real server", .runsPrograms,
     .timeLimit(.minutes(5)), .enabled(if: RedisServer.isInstalled))
   struct RedisLeaseTests {
-    private static let keys = ["nodes", "users", "members", "connections", "event", "order"].map {
-      "{c}:\($0)"
-    }
+    private static let keys =
+      ["nodes", "users", "members", "connections", "event", "order"].map { "{c}:\($0)" }
+      + ["departed"]
 
     /// What a script answers.
     private func run(
@@ -45,14 +45,15 @@
     private func leave(_ test: LinkHarness, leaseEnd: Int64) throws -> RedisReply {
       try run(
         RedisScripts.leave, Self.keys,
-        ["node", "bus", "c", "1", "ann", "", "", "\(leaseEnd)"], test)
+        ["node", "bus", "c", "1", "ann", "", "", "\(leaseEnd)", ""], test)
     }
 
     @Test func `a lease ends when Redis' clock says so, unless it is renewed before`() throws {
       let server = try RedisServer()
       let test = try LinkHarness(to: server)
       try test.comeUp()
-      let end = try integer(run(RedisScripts.begin, ["lease"], ["7", "60000"], test))
+      let end = try integer(
+        run(RedisScripts.begin, ["lease", "nodes"], ["7", "60000", "node"], test))
       #expect(try server.cli("GET", "lease") == "7\n")
       let later = try integer(
         run(RedisScripts.beat, ["lease"], ["8", "60000", "\(end)"], test))
@@ -68,7 +69,8 @@
       let server = try RedisServer()
       let test = try LinkHarness(to: server)
       try test.comeUp()
-      let end = try integer(run(RedisScripts.begin, ["lease"], ["7", "60000"], test))
+      let end = try integer(
+        run(RedisScripts.begin, ["lease", "nodes"], ["7", "60000", "node"], test))
       let later = try integer(run(RedisScripts.beat, ["lease"], ["8", "6000", "\(end)"], test))
       #expect(later > end - 10_000)
     }
@@ -80,7 +82,8 @@
       #expect(
         try join(test, leaseEnd: 1) == .array([.integer(0), .integer(0), .integer(1)]))
       #expect(try server.cli("DBSIZE") == "0\n")
-      let end = try integer(run(RedisScripts.begin, ["lease"], ["7", "60000"], test))
+      let end = try integer(
+        run(RedisScripts.begin, ["lease", "nodes"], ["7", "60000", "node"], test))
       #expect(
         try join(test, leaseEnd: end) == .array([.integer(1), .integer(1), .integer(0)]))
       #expect(try server.cli("HGET", "{c}:nodes", "node") == "1\n")
@@ -92,7 +95,8 @@
       let test = try LinkHarness(to: server)
       try test.comeUp()
       let unknown = RedisReply.array([.integer(0), .integer(0), .integer(-1)])
-      let end = try integer(run(RedisScripts.begin, ["lease"], ["7", "60000"], test))
+      let end = try integer(
+        run(RedisScripts.begin, ["lease", "nodes"], ["7", "60000", "node"], test))
       #expect(try leave(test, leaseEnd: end) == unknown)
       #expect(try server.cli("EXISTS", "{c}:nodes") == "0\n")
       _ = try join(test, leaseEnd: end)
@@ -107,7 +111,8 @@
       let server = try RedisServer()
       let test = try LinkHarness(to: server)
       try test.comeUp()
-      let end = try integer(run(RedisScripts.begin, ["lease"], ["7", "60000"], test))
+      let end = try integer(
+        run(RedisScripts.begin, ["lease", "nodes"], ["7", "60000", "node"], test))
       func signIn(_ end: Int64) throws -> RedisReply {
         try run(
           RedisScripts.signIn, ["users", "own"],

@@ -1,0 +1,202 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// `serve --redis` with a Redis that refuses: it is told, nothing is claimed, and all is well when Redis is.
+@Suite(
+  "serve --redis: refusals, with a real redis-server", .runsPrograms,
+  .enabled(if: RedisProgram.isInstalled))
+struct ServeRedisRefusalTests {
+  private let redis: RedisProgram
+
+  init() throws {
+    redis = try RedisProgram()
+  }
+
+  private func server() throws -> LocalServer {
+    try LocalServer(options: ["--redis", redis.url, "--metrics", "127.0.0.1:0"])
+  }
+
+  private func member(_ server: LocalServer, _ user: String) throws -> ChildProgram {
+    try server.subscribe(["presence-room"], "-L", "--user-id", user, "--reconnect", "never")
+  }
+
+  /// The server tells why, answers 503 and fails /healthz.
+  private func awaitRefusal(
+    _ server: LocalServer, _ monitored: Monitored, _ words: String...
+  ) throws {
+    let line = try server.errorLine(containing: "redis refuses ")
+    for word in words { #expect(line.contains(word), "\(line)") }
+    try waitUntil("/healthz says 503") { try monitored.ask("/healthz").status == 503 }
+    #expect(try monitored.ask("/healthz").body.hasPrefix("redis: refuses "))
+    #expect(try server.trigger("news", "e", "1").errorText.contains("503"))
+  }
+
+  private func awaitHealth(_ server: LocalServer, _ monitored: Monitored) throws {
+    try waitUntil("/healthz says 200") { try monitored.ask("/healthz").status == 200 }
+    #expect(try server.trigger("news", "e", "1").ending == .exited(0))
+  }
+
+  @Test func `memory that lacks for longer than a lease is told, and all is as before afterwards`()
+    throws
+  {
+    let server = try server()
+    let monitored = try Monitored(server)
+    let first = try member(server, "a")
+    try redis.command("CONFIG", "SET", "maxmemory", "1")
+    try awaitRefusal(server, monitored, "OOM", "raise its maxmemory")
+    // The lease is over; whoever subscribes waits.
+    try waitUntil("no lease is left") {
+      try redis.command("KEYS", "pusher-cli:0:17:node:*") == "\n"
+        || redis.command("EXISTS", "pusher-cli:0:17:nodes") == "0\n"
+        || redis.command("EVAL", Self.leases, "0") == "0\n"
+    }
+    let second = try server.subscribe(
+      ["presence-room"], "-L", "--user-id", "b", "--reconnect", "never", joins: false)
+    _ = try second.outputLine(containing: "connection_established")
+    try redis.command("CONFIG", "SET", "maxmemory", "0")
+    try awaitHealth(server, monitored)
+    _ = try second.outputLine(containing: "subscription_succeeded")
+    #expect(try first.outputLine(containing: "member_added").contains(#""b""#))
+    second.send(SIGTERM)
+    #expect(try first.outputLine(containing: "member_removed").contains(#""b""#))
+  }
+
+  /// How many leases Redis has.
+  private static let leases = """
+    local n = 0
+    for _, id in ipairs(redis.call('SMEMBERS', 'pusher-cli:0:17:nodes')) do
+      n = n + redis.call('EXISTS', 'pusher-cli:0:17:node:' .. id)
+    end
+    return n
+    """
+
+  @Test(arguments: [
+    (["resetchannels"], ["SUBSCRIBE", "&pusher-cli:*"]),
+    (["resetkeys", "~other"], ["~pusher-cli:*"]),
+    (["-hincrby", "-zadd"], ["HINCRBY, ZADD", "+hincrby +zadd"]),
+    (["-eval"], ["+eval"]),
+  ])
+  func `a right that lacks at the start is named, until it is there`(
+    taken: [String], words: [String]
+  ) throws {
+    try rights(taken)
+    let server = try server()
+    let monitored = try Monitored(server)
+    let line = try server.errorLine(containing: "redis refuses ")
+    for word in words { #expect(line.contains(word), "\(line)") }
+    try waitUntil("/healthz says 503") { try monitored.ask("/healthz").status == 503 }
+    #expect(try server.trigger("news", "e", "1").errorText.contains("503"))
+    try rights(["~*", "&*", "+@all"])
+    try awaitHealth(server, monitored)
+  }
+
+  @Test func `the rights that docs/cluster.md gives are enough, and none of them lacks`() throws {
+    let page = try String(
+      contentsOf: URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/cluster.md"),
+      encoding: .utf8)
+    let order = try #require(page.split(separator: "\n").first { $0.hasPrefix("ACL SETUSER ") })
+    let answer = try PusherCLI.tool(
+      ["redis-cli", "-p", "\(redis.port)"] + order.split(separator: " ").map(String.init))
+    #expect(answer.outputText == "OK\n", "\(answer.outputText)")
+    let file = TemporaryFolder.shared.file("port")
+    let program = try PusherCLI.start(
+      ["serve", "--listen", "127.0.0.1:0", "--port-file", file],
+      environment: LocalServer.environment("local-secret").merging([
+        "PUSHER_CLI_REDIS_URL": "redis://pusher:PASSWORD@127.0.0.1:\(redis.port)/0"
+      ]) { $1 })
+    let subscriber = try PusherCLI.start(
+      [
+        "subscribe", "presence-room", "-L", "--user-id", "a", "--host", "127.0.0.1", "--port",
+        "\(try program.port(in: file))", "--scheme", "http",
+      ], environment: LocalServer.environment("local-secret"))
+    _ = try subscriber.outputLine(containing: "subscription_succeeded")
+    // What a right lacked for would stand here, also where the server does without.
+    #expect(try redis.command("ACL", "LOG") == "\n")
+    subscriber.send(SIGTERM)
+    try subscriber.wait()
+  }
+
+  private func rights(_ words: [String]) throws {
+    let answer = try PusherCLI.tool(
+      ["redis-cli", "-p", "\(redis.port)", "ACL", "SETUSER", "default"] + words)
+    try #require(answer.outputText == "OK\n", "\(answer.outputText)")
+  }
+
+  @Test(arguments: ["nodes", "nodes:enrolled", "users", "departed"])
+  func `a key of the wrong type is told, and all is well without it`(key: String) throws {
+    try redis.command("HSET", "pusher-cli:0:17:nodes", "a", "1")
+    try redis.command("RENAME", "pusher-cli:0:17:nodes", "pusher-cli:0:17:\(key)")
+    if key == "users" {
+      try redis.command("DEL", "pusher-cli:0:17:users")
+      try redis.command("SET", "pusher-cli:0:17:users", "1")
+    }
+    let server = try server()
+    let monitored = try Monitored(server)
+    try awaitRefusal(server, monitored, "WRONGTYPE")
+    try redis.command("DEL", "pusher-cli:0:17:\(key)")
+    try awaitHealth(server, monitored)
+  }
+
+  @Test func `a channel of the wrong type is told, and who waits for it joins without it`() throws {
+    let server = try server()
+    let monitored = try Monitored(server)
+    try redis.command("SET", "pusher-cli:0:17:{presence-room}:nodes", "1")
+    let program = try server.subscribe(
+      ["presence-room"], "-L", "--user-id", "b", "--reconnect", "never", joins: false)
+    try awaitRefusal(server, monitored, "the join of presence-room: WRONGTYPE")
+    try redis.command("DEL", "pusher-cli:0:17:{presence-room}:nodes")
+    _ = try program.outputLine(containing: "subscription_succeeded")
+    try awaitHealth(server, monitored)
+  }
+
+  @Test func `a killed server's members are told as gone once Redis has memory for that`() throws {
+    let servers = try (0..<2).map { _ in try server() }
+    let watcher = try member(servers[0], "a")
+    let lost = try member(servers[1], "b")
+    _ = try watcher.outputLine(containing: "member_added")
+    try redis.command("CONFIG", "SET", "maxmemory", "1")
+    try servers[1].kill()
+    _ = try lost.wait()
+    try awaitRefusal(servers[0], Monitored(servers[0]), "OOM")
+    try redis.command("CONFIG", "SET", "maxmemory", "0")
+    #expect(try watcher.outputLine(containing: "member_removed").contains(#""b""#))
+  }
+
+  // MARK: Numbers of others
+
+  @Test(arguments: [
+    "9223372036854775807", "-9223372036854775808", "9223372036854775808", "4294967296", "nan",
+  ])
+  func `a lease of a neighbour counts no sockets that no server can have`(number: String) throws {
+    let server = try server()
+    let monitored = try Monitored(server)
+    try redis.command("SET", "pusher-cli:0:17:node:evil", number)
+    try redis.command("SADD", "pusher-cli:0:17:nodes", "evil")
+    // A server that registers has the others look who is there.
+    try redis.command("PUBLISH", "pusher-cli:0:17:users:bus", "1:n4:evil")
+    let member = try member(server, "a")
+    #expect(try monitored.ask("/healthz").status == 200)
+    #expect(
+      try monitored.ask("/metrics").body.contains(
+        #"pusher_cli_serve_open_connections{app="17"} 1"#))
+    member.send(SIGTERM)
+    try member.wait()
+  }
+
+  @Test(arguments: ["9223372036854775807", "-1", "1e400", "nan", "0x7fffffffffffffff", ""])
+  func `a number of a neighbour in a channel counts nothing`(number: String) throws {
+    let server = try server()
+    try redis.command("HSET", "pusher-cli:0:17:{news}:nodes", "evil", number)
+    let subscriber = try server.subscribe(["news"], "-L", "--reconnect", "never")
+    let answer = try PusherCLI.start(
+      ["channels", "news", "--info", "subscription_count"] + server.address,
+      environment: LocalServer.environment("local-secret")
+    ).result()
+    #expect(answer.outputText.contains(#""subscription_count":1"#), "\(answer.outputText)")
+    subscriber.send(SIGTERM)
+    try subscriber.wait()
+    #expect(try server.trigger("news", "e", "1").ending == .exited(0))
+  }
+}
