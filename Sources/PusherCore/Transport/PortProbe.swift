@@ -105,18 +105,6 @@ extension PortProbe: SocketStreamDelegate {
 
 /// Finds out whether a server listens on a port of this machine.
 package enum LocalPort {
-  /// Waits in steps of 20 ms until a server listens at `port` of `host`, for at most `time`; returns at once for a host
-  /// that is not an IPv4 address of this machine (127.0.0.0/8).
-  ///
-  /// Only a refused connection is waited out. It blocks the thread.
-  package static func wait(host: String, port: UInt16, atMost time: Duration) {
-    var looks = time.wholeNanoseconds / 1_000_000 / Int64(interval)
-    while looks > 0, isRefused(host: host, port: port) {
-      looks -= 1
-      Syscalls.pause(milliseconds: interval)
-    }
-  }
-
   private static let interval: UInt32 = 20
 
   /// Whether `host`, an IPv4 address of this machine, refuses connections to `port`; false for other hosts.

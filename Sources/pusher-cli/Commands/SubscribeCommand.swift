@@ -8,7 +8,7 @@ enum SubscribeCommand {
   ) -> ExitStatus {
     PrintingRun.start(diagnostics, settings.printing) { loop, descriptor in
       let limits = [settings.printing.timeout, settings.printing.idleTimeout].compactMap(\.self)
-      LocalServerWait.run(settings.connection, atMost: limits.min(), diagnostics)
+      LocalServerWait.run(settings.connection, atMost: limits.min(), on: loop, diagnostics)
       return try SubscribeRun(
         settings, origin: origin, descriptor: descriptor, loop: loop, diagnostics: diagnostics
       ).start()

@@ -13,6 +13,7 @@ final class APICaller {
   private let http: HTTPConnection
   private var signal: Int32?
   private let startedAt: Instant
+  /// Whether the server of `--local` was waited for.
   private var hasWaited = false
   /// The state of the run, for a question by signal; without it what the caller waits for.
   var progress: (() -> String)?
@@ -81,10 +82,33 @@ final class APICaller {
   ///
   /// - Throws: ``Failure`` when there is none.
   func send(_ call: APIRequest) throws(Failure) -> APIAnswer {
-    if !hasWaited { LocalServerWait.run(access.connection, atMost: nil, diagnostics) }
-    hasWaited = true
     let request = access.request(call)
     diagnostics.debug("> \(request.method) \(request.url.path) on \(access.connection.host)")
+    var outcome = try exchange(request)
+    var wait = LocalServerWait(access.connection, from: loop.now)
+    while !hasWaited, case .failure(.transport(.connect)) = outcome,
+      wait.goesOn(at: loop.now, diagnostics)
+    {
+      pause(LocalServerWait.interval)
+      outcome = try exchange(request)
+    }
+    hasWaited = true
+    switch outcome {
+    case .success(let response):
+      diagnostics.debug("< HTTP \(response.head.status)")
+      return APIAnswer(status: response.head.status, body: response.body)
+    case .failure(let failure):
+      let reason = Hints.explained(failure, access.connection)
+      dieIfAsked()
+      diagnostics.error(reason)
+      throw Failure(status: ExitStatus(Cause(failure)))
+    }
+  }
+
+  /// One attempt, on the loop: a signal ends the program meanwhile.
+  private func exchange(
+    _ request: HTTPExchange.Request
+  ) throws(Failure) -> Result<HTTPExchange.Response, HTTPExchange.Failure> {
     var outcome: Result<HTTPExchange.Response, HTTPExchange.Failure>?
     do throws(HTTPError) {
       try http.send(request) { [loop] result, _ in
@@ -95,17 +119,9 @@ final class APICaller {
       diagnostics.error("the request cannot be sent: \(error)")
       throw Failure(status: .usage)
     }
-    while outcome == nil { runLoop() }
-    switch outcome {
-    case .success(let response)?:
-      diagnostics.debug("< HTTP \(response.head.status)")
-      return APIAnswer(status: response.head.status, body: response.body)
-    case .failure(let failure)?:
-      let reason = Hints.explained(failure, access.connection)
-      dieIfAsked()
-      diagnostics.error(reason)
-      throw Failure(status: ExitStatus(Cause(failure)))
-    case nil: throw Failure(status: .internalError)
+    while true {
+      runLoop()
+      if let outcome { return outcome }
     }
   }
 

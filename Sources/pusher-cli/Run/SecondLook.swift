@@ -69,19 +69,53 @@ struct SecondLook {
 
 /// Waits for the server of `--local`, which a script has often started a line above.
 ///
-/// Only a refused connection to an address of this machine is waited out, and no longer than one attempt to connect may
-/// take; whatever stands then is told by the attempt that follows.
-enum LocalServerWait {
-  /// Waits until a server listens at the address of `connection`, for at most `limit`.
+/// Only a refused connection to this machine is waited out, and no longer than one attempt to connect may take. The last
+/// attempt tells what is wrong.
+struct LocalServerWait {
+  /// The time between two attempts.
+  static let interval = Duration.milliseconds(20)
+  /// The wait that needs no word.
+  private static let silence = Duration.seconds(1)
+
+  private let connection: ConnectionSettings
+  private let start: Instant
+  private let patience: Duration
+  private var hasTold = false
+
+  /// A wait that begins now, for at most `limit`.
+  init(_ connection: ConnectionSettings, from start: Instant, atMost limit: Duration? = nil) {
+    (self.connection, self.start) = (connection, start)
+    patience = min(connection.connectTimeout, limit ?? connection.connectTimeout)
+  }
+
+  /// Whether to try again after a refused connection; says after a second what is waited for.
+  mutating func goesOn(at now: Instant, _ diagnostics: Diagnostics) -> Bool {
+    let time = start.duration(to: now)
+    guard connection.isLocal, Loopback.contains(connection.host), time < patience else {
+      return false
+    }
+    if !hasTold, time >= Self.silence {
+      hasTold = true
+      diagnostics.notice(
+        "nothing listens on \(connection.host) port \(connection.port) yet; "
+          + "waiting \(patience.inWords) at most for 'pusher-cli serve'")
+    }
+    return true
+  }
+
+  /// Waits on a loop that does nothing else yet, until a server listens.
   static func run(
-    _ connection: ConnectionSettings, atMost limit: Duration?, _ diagnostics: Diagnostics
+    _ connection: ConnectionSettings, atMost limit: Duration?, on loop: EventLoop,
+    _ diagnostics: Diagnostics
   ) {
+    // Any other server would see the look as a connection.
+    guard connection.isLocal else { return }
     let port = UInt16(clamping: connection.port)
-    guard connection.isLocal, LocalPort.isRefused(host: connection.host, port: port) else { return }
-    let patience = min(connection.connectTimeout, limit ?? connection.connectTimeout)
-    diagnostics.info(
-      "nothing listens on \(connection.host) port \(port) yet; "
-        + "waiting \(patience.inWords) at most for 'pusher-cli serve'")
-    LocalPort.wait(host: connection.host, port: port, atMost: patience)
+    var wait = LocalServerWait(connection, from: loop.now, atMost: limit)
+    while LocalPort.isRefused(host: connection.host, port: port),
+      wait.goesOn(at: loop.now, diagnostics)
+    {
+      _ = loop.run(atMost: interval) { false }
+    }
   }
 }

@@ -50,11 +50,7 @@ struct ListenSettings: Equatable, Sendable {
   }
 
   /// Whether nobody but this machine can connect.
-  var isLoopback: Bool {
-    if host == "localhost" || host == "::1" { return true }
-    // A name may begin so too; only an address cannot lead elsewhere.
-    return host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == 0x2E || $0 &- 0x30 < 10 }
-  }
+  var isLoopback: Bool { Loopback.contains(host) }
 
   /// The host for those who connect from this machine: "any address" is its own too.
   var reachable: String { ["0.0.0.0": "127.0.0.1", "::": "::1"][host] ?? host }
