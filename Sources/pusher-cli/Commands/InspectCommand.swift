@@ -8,10 +8,7 @@ enum InspectCommand {
       let caller = try APICaller(settings.access, diagnostics: diagnostics)
       let body = try caller.accepted(caller.send(call(settings, caller)))
       guard let answer = try? JSONParser.parse(body), let lines = lines(answer, settings.call)
-      else {
-        diagnostics.error("the server's answer is not what the HTTP API promises")
-        return .rejected
-      }
+      else { return diagnostics.rejectAnswer() }
       if case .terminate(let user) = settings.call {
         diagnostics.info("ended the connections of user \(user)")
       }

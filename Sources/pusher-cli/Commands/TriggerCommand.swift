@@ -30,6 +30,9 @@ enum TriggerCommand {
     }
     diagnostics.info("sent \(name) to \(settings.channels.joined(separator: ", "))")
     guard !settings.info.isEmpty else { return .success }
+    guard let answer = try? JSONParser.parse(body), answer.members != nil else {
+      return diagnostics.rejectAnswer()
+    }
     return diagnostics.print(body.lines.joined() + "\n")
   }
 }

@@ -23,6 +23,12 @@ extension Diagnostics {
     return cannotPrint(failure.reason)
   }
 
+  /// Reports that the HTTP API accepted a call, and that its answer cannot be read.
+  func rejectAnswer() -> ExitStatus {
+    error("the server's answer is not what the HTTP API promises")
+    return .rejected
+  }
+
   /// Reports that the output, a file or else standard output, takes nothing.
   func cannotPrint(_ reason: String, to file: String? = nil) -> ExitStatus {
     error("cannot write to \(file.map { "'\($0)'" } ?? "standard output"): \(reason)")

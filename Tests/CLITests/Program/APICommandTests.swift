@@ -101,6 +101,27 @@ struct APICommandTests {
     #expect(html.errorText.contains("a web page, where the HTTP API answers JSON"))
   }
 
+  @Test(
+    arguments: [
+      [], Array("{".utf8), [0xFF], Array("[]".utf8), Array(#"{"channels":{}} {}"#.utf8),
+    ] as [[UInt8]])
+  func `--info refuses an answer that is not a JSON object`(body: [UInt8]) throws {
+    let scripted = try ScriptedServer { connection in
+      _ = try connection.question()
+      let head = "HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n\r\n"
+      try connection.send(bytes: Array(head.utf8) + body)
+    }
+    let result = try PusherCLI.start(
+      ["trigger", "-c", "news", "-e", "e", "1", "--info", "user_count", "--app-id", "1"]
+        + scripted.address, environment: ["PUSHER_APP_SECRET": "s"]
+    ).result()
+    #expect(result.ending == .exited(5))
+    #expect(result.output.isEmpty)
+    #expect(
+      result.errorText
+        == "pusher-cli: error: the server's answer is not what the HTTP API promises\n")
+  }
+
   @Test func `a dry run shows the request and sends nothing`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["news"], "-L", "-n", "1")

@@ -45,7 +45,7 @@ struct TerminalTextTests {
     expectSafe(try shown(["users", "presence-a", "--app-id", "1"] + users.address))
     let channels = try server(#"{"channels":{"\#(Self.foreign)":{}}}"#)
     expectSafe(try shown(["channels", "--app-id", "1"] + channels.address))
-    let info = try server("{\"channels\":{\"\(Self.foreign)\u{1B}[2J\":{}}}")
+    let info = try server(#"{"channels":{"\#(Self.foreign)\u001b[2J":{}}}"#)
     expectSafe(
       try shown(
         ["trigger", "--app-id", "1", "-c", "a", "-e", "b", "1", "--info", "user_count"]
