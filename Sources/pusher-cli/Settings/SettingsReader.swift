@@ -43,6 +43,10 @@ struct SettingsReader {
       fallbackFile = try dotEnv(path)
     }
     if Set<Command>.talking.contains(typed.command) { try takeConfiguration() }
+    if let place = servedPlace() {
+      try self.typed.fill(
+        [.init(flag: .listen, value: place.value, origin: place.origin)], isNamed: false)
+    }
   }
 
   /// A reader that has looked at no file.

@@ -35,6 +35,14 @@ struct ConfigTests {
     #expect(told["http api"] == "http://h.test:7001/pre | the above")
   }
 
+  @Test func `where serve listens because a file says so is told with that file`() throws {
+    let file =
+      "REVERB_APP_KEY=k\nREVERB_HOST=localhost\nREVERB_PORT=21080\nREVERB_SCHEME=http\n"
+    let row = try rows("serve --env-file .env", [:], [".env": file])["listen"]
+    #expect(row?.value == "127.0.0.1:21080")
+    #expect(row?.origin == "REVERB_PORT in .env")
+  }
+
   @Test func `options are told with option, variable, file or default as their source`() throws {
     let file = "[subscribe]\ntimestamps = true\noutput = pretty\nconnect-timeout = 3s\n"
     let rows = try rows(

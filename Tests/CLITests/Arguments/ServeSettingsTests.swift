@@ -24,6 +24,65 @@ import Testing
     #expect(try serve("--dialect reverb").warnings == [])
   }
 
+  /// A `.env` file of Laravel Reverb whose other lines are these.
+  private static func reverb(_ lines: String) -> PretendFiles {
+    PretendFiles(contents: [
+      ".env": "REVERB_APP_KEY=k\nREVERB_APP_SECRET=s\nREVERB_APP_ID=1\n" + lines
+    ])
+  }
+
+  @Test(arguments: [
+    ("HOST=localhost", "127.0.0.1"), ("HOST=127.0.0.2", "127.0.0.2"), ("HOST=0.0.0.0", "127.0.0.1"),
+    ("HOST=::1", "::1"), ("HOST=[::1]", "::1"),
+  ])
+  func `it listens where a file says that clients connect`(line: String, host: String) throws {
+    let files = Self.reverb("REVERB_\(line)\nREVERB_PORT=21080\nREVERB_SCHEME=http\n")
+    let settings = try serve("--env-file .env", files: files)
+    #expect(settings.listen.host == host)
+    #expect(settings.listen.port == 21_080)
+    #expect(settings.warnings == [])
+    let typed = try serve("--env-file .env --listen 127.0.0.1:7", files: files)
+    #expect(typed.listen.port == 7)
+  }
+
+  @Test(arguments: [
+    (
+      "REVERB_HOST=ws.test\nREVERB_PORT=443\n",
+      "REVERB_HOST in .env is 'ws.test', which is not this machine; serve listens on 127.0.0.1:6001 "
+        + "(--listen sets another place)"
+    ),
+    (
+      "REVERB_PORT=8080\n",
+      "no host stands beside REVERB_PORT in .env; serve listens on 127.0.0.1:6001 "
+        + "(--listen sets another place)"
+    ),
+    (
+      "REVERB_HOST=localhost\nREVERB_PORT=65536\n",
+      "REVERB_PORT in .env: '65536' is not a port from 1 to 65535; serve listens on 127.0.0.1:6001 "
+        + "(--listen sets another place)"
+    ),
+  ])
+  func `it says why it does not listen there`(lines: String, warning: String) throws {
+    let settings = try serve("--env-file .env", files: Self.reverb(lines))
+    #expect(settings.listen.port == 6001)
+    #expect(settings.warnings.map(\.text) == [warning])
+  }
+
+  @Test(arguments: [
+    ("REVERB_SCHEME=https\n", "REVERB_SCHEME in .env is 'https', but serve speaks http"),
+    ("", "beside REVERB_PORT in .env no scheme is set, which means https, but serve speaks http"),
+  ])
+  func `it says when clients with the file would speak TLS`(line: String, words: String) throws {
+    let lines = "REVERB_HOST=localhost\nREVERB_PORT=8443\n" + line
+    let files = Self.reverb(lines)
+    let settings = try serve("--env-file .env", files: files)
+    #expect(settings.listen.port == 8443)
+    #expect(
+      settings.warnings.map(\.text) == [
+        words + ": set the scheme to http, or give --tls-cert and --tls-key"
+      ])
+  }
+
   @Test func `options and the environment replace them`() throws {
     let files = PretendFiles(contents: ["s": "secret\n"])
     let typed = try serve("--key k --app-id 1 --secret-file s --no-client-events", files: files)

@@ -126,6 +126,18 @@ struct EnvironmentRunTests {
     #expect(try program.result().errorText == "")
   }
 
+  @Test(arguments: families)
+  func `serve listens where clients with the same source look for it`(family: Family) throws {
+    let port = String(try Loopback.closedPort())
+    let environment = family.variables(port)
+    let file = TemporaryFolder.shared.file("port")
+    let server = try PusherCLI.start(["serve", "--port-file", file], environment: environment)
+    #expect(String(try server.port(in: file)) == port)
+    let program = try PusherCLI.start(
+      ["subscribe", "private-a", "-L"], environment: environment)
+    #expect(try program.lines(2)[1].contains("subscription_succeeded"))
+  }
+
   // MARK: Traps
 
   /// What `config -o json` says of some settings.

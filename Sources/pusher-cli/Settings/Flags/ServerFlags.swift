@@ -11,8 +11,9 @@ extension Flag {
     "listen", .text("ADDRESS"), of: [.serve], in: .serve, isCommon: true,
     default: "127.0.0.1:6001", summary: "HOST:PORT; port 0: a free one",
     manual: """
-      Listen at ADDRESS, a host and a port with a colon between them, {default} unless given. Port 0 takes a free one;
-      without a host it is 127.0.0.1. Where others can connect, `serve` wants a secret of your own. It does not count
+      Listen at ADDRESS, a host and a port with a colon between them. Without it `serve` listens where the source of its
+      app says that clients connect, such as REVERB_HOST and REVERB_PORT, if that is this machine; else at {default}.
+      Port 0 takes a free one; without a host it is 127.0.0.1. Where others can connect, `serve` wants a secret of your own. It does not count
       where systemd hands a socket over; see `REPLACING A SERVER`.
       """)
 
