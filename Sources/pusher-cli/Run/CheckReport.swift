@@ -24,6 +24,10 @@ struct CheckFailure: Error {
   var cause: Cause
   /// Whether the settings do not fit a server that may be in order.
   var isMismatch = false
+  /// Whether a proxy was not reached, or did not connect.
+  var isOfProxy = false
+  /// What was not reached, where that is this machine, so that no network is between; `nil` for another machine.
+  var neighbour: String?
   /// What else was tried because of it, and what came of that; what to do.
   var advice: [String] = []
 
@@ -32,7 +36,7 @@ struct CheckFailure: Error {
     if isMismatch { return "you, by the settings" }
     return switch cause {
     case .settings, .notAllowed: "you"
-    case .unreachable, .time: "the network"
+    case .unreachable, .time: neighbour ?? "the network"
     case .overloaded, .refused, .brokenProtocol: "the server"
     case .defect, .output: "us"
     }
@@ -47,11 +51,17 @@ final class CheckReport {
   /// The status of the first stage that failed.
   private(set) var failure: ExitStatus?
 
-  /// The column in which details begin.
-  private static let width = 14
+  /// Width of the stages' names, in columns.
+  private let width: Int
+  /// Minimum width, enough for every stage except a channel.
+  private static let leastWidth = 14
+  /// Maximum width: a longer name has a line of its own.
+  private static let mostWidth = 40
 
-  init(isJSON: Bool, diagnostics: Diagnostics) {
+  init(isJSON: Bool, channels: [String] = [], diagnostics: Diagnostics) {
     self.isJSON = isJSON
+    let widths = channels.map { Diagnostics.escaped($0).count }.filter { $0 <= Self.mostWidth }
+    width = max(Self.leastWidth, widths.max() ?? 0)
     self.diagnostics = diagnostics
   }
 
@@ -66,12 +76,12 @@ final class CheckReport {
 
   private func text(_ stage: CheckStage) -> String {
     let name = Diagnostics.escaped(stage.name)
-    let head = name + String(repeating: " ", count: max(Self.width - name.count, 0))
     let time = stage.time.map { " (\($0.inMilliseconds))" } ?? ""
-    let indent = String(repeating: " ", count: Self.width + 2)
+    let indent = String(repeating: " ", count: width + 2)
+    let head = name.count > width ? name + "\n" + indent : name + indent.dropFirst(name.count)
     func lines(_ words: String, _ details: [String]) -> String {
-      ([head + "  " + words] + details.map { indent + $0 }).map { Diagnostics.escaped($0) + "\n" }
-        .joined()
+      let rest = details.map { indent + Diagnostics.escaped($0) + "\n" }
+      return head + Diagnostics.escaped(words) + "\n" + rest.joined()
     }
     switch stage.outcome {
     case .passed(let detail): return lines("ok: \(detail)\(time)", [])

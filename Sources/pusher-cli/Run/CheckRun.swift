@@ -18,7 +18,8 @@ final class CheckRun {
     self.settings = settings
     self.diagnostics = diagnostics
     loop = try EventLoop()
-    report = CheckReport(isJSON: settings.isJSON, diagnostics: diagnostics)
+    report = CheckReport(
+      isJSON: settings.isJSON, channels: settings.subscription.channels, diagnostics: diagnostics)
   }
 
   /// Goes through all stages; the status is that of the first that failed.
@@ -75,7 +76,12 @@ final class CheckRun {
   }
 
   /// Runs one stage, unless an earlier one has failed.
-  private func stage(_ name: String, _ body: () throws(CheckFailure) -> String) {
+  ///
+  /// - Parameter server: The server that the stage talks to; `nil` for the server of the socket.
+  private func stage(
+    _ name: String, of server: ConnectionSettings? = nil,
+    _ body: () throws(CheckFailure) -> String
+  ) {
     if let blocked {
       return report.add(CheckStage(name: name, outcome: .notTried(blocked), time: nil))
     }
@@ -87,7 +93,9 @@ final class CheckRun {
     } catch {
       blocked = "\(name) failed"
       let time = start.duration(to: loop.now)
-      report.add(CheckStage(name: name, outcome: .failed(error), time: time))
+      var failure = error
+      failure.neighbour = (server ?? connection).neighbour(isProxy: failure.isOfProxy)
+      report.add(CheckStage(name: name, outcome: .failed(failure), time: time))
     }
   }
 
@@ -207,7 +215,7 @@ final class CheckRun {
     }
     // It has an address of its own, so what the socket met says little about it.
     blocked = nil
-    stage("http api") { () throws(CheckFailure) in try callAPI(access) }
+    stage("http api", of: access.connection) { () throws(CheckFailure) in try callAPI(access) }
   }
 
   private func callAPI(_ access: APIAccess) throws(CheckFailure) -> String {
@@ -233,7 +241,7 @@ final class CheckRun {
         expected: expected, came: Hints.explained(failure, access.connection),
         cause: Cause(failure))
       switch failure {
-      case .transport(let error): problem.isMismatch = ConnectionLoss(error).isMismatch
+      case .transport(let error): problem.note(ConnectionLoss(error))
       case .http(.foreign(.tls)): problem.isMismatch = true
       case .http, .timeout: break
       }
@@ -283,7 +291,23 @@ extension CheckFailure {
     self.init(
       expected: expected, came: hints.explained("\(loss)", loss, code: code),
       cause: Cause(loss, code: code))
+    note(loss)
+  }
+
+  /// Notes whose part of the way a loss was.
+  fileprivate mutating func note(_ loss: ConnectionLoss) {
     isMismatch = loss.isMismatch
+    if case .network(_, .proxy?) = loss { isOfProxy = true }
+  }
+}
+
+extension ConnectionSettings {
+  /// What cannot be reached though it is on this machine, the server or else the proxy before it; `nil` where there is a
+  /// network between.
+  fileprivate func neighbour(isProxy: Bool) -> String? {
+    let proxy = proxy(to: host)
+    if isProxy { return proxy.map { Loopback.contains($0.host) } == true ? "the proxy" : nil }
+    return proxy == nil && Loopback.contains(host) ? "the server" : nil
   }
 }
 

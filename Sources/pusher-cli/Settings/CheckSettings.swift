@@ -19,6 +19,7 @@ struct CheckSettings: CommandSettings {
     } catch {
       apiProblem = error.message
     }
+    reader.warnOfBroadcaster()
     subscription = try SubscribeSettings(&reader)
   }
 }

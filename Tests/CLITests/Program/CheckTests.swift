@@ -103,6 +103,54 @@ struct CheckTests {
     #expect(tokens.values == ["7", "8"])
   }
 
+  @Test func `details stand in one column, whatever the channels are called`() throws {
+    let server = try LocalServer()
+    let long = String(repeating: "long.", count: 20)
+    let result = try check(
+      server.address + ["news", "a.channel.with.a.name", long],
+      LocalServer.environment("local-secret"))
+    let lines = result.outputText.split(separator: "\n").map(String.init)
+    let place = try #require(lines.first { $0.hasPrefix("a.channel") }?.firstRange(of: "ok:"))
+    let indent = String(repeating: " ", count: 23)
+    #expect(lines.first { $0.hasPrefix("a.channel") }?.prefix(upTo: place.lowerBound).count == 23)
+    for line in lines where line != long {
+      #expect(line.dropFirst(21).hasPrefix("  ok:") || line.contains("not tried:"), "\(line)")
+    }
+    let after = try #require(lines.firstIndex(of: long))
+    #expect(lines[after + 1].hasPrefix(indent + "ok: subscribed"))
+  }
+
+  @Test(arguments: [
+    ("BROADCAST_CONNECTION=log", "is 'log': the app writes its events to its log"),
+    ("BROADCAST_CONNECTION=null", "is 'null': the app drops its events"),
+    ("BROADCAST_DRIVER=ably", "is 'ably': the app sends its events to Ably"),
+    ("BROADCAST_CONNECTION=reverb", ""), ("BROADCAST_CONNECTION=pusher", ""),
+  ])
+  func `an app that sends its events elsewhere is warned of`(line: String, words: String) throws {
+    let server = try LocalServer()
+    let file = try TemporaryFolder.shared.file(
+      "broadcast.env",
+      holding: """
+        \(line)
+        REVERB_APP_KEY=\(LocalServer.key)
+        REVERB_APP_SECRET=local-secret
+        REVERB_APP_ID=\(LocalServer.appID)
+        REVERB_HOST=127.0.0.1
+        REVERB_PORT=\(server.port)
+        REVERB_SCHEME=http
+
+        """)
+    let result = try check(["--env-file", file, "news"])
+    #expect(result.ending == .exited(0), "\(result.outputText)")
+    let name = line.prefix { $0 != "=" }
+    let expected =
+      words.isEmpty
+      ? ""
+      : "pusher-cli: warning: \(name) in \(file) \(words), and none comes here; set it to reverb or "
+        + "pusher\n"
+    #expect(result.errorText == expected)
+  }
+
   // MARK: Another cluster
 
   /// A proxy to the whole world, in which one cluster knows the key; the others answer as pusher.com documents it.

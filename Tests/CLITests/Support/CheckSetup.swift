@@ -80,6 +80,22 @@ extension CheckSetup {
         server
       )
     },
+    CheckSetup(
+      name: "nothing comes from beyond the proxy", stage: "upgrade", status: 4,
+      tells: "did not answer the upgrade"
+    ) {
+      let proxy = try ScriptedServer { connection in
+        _ = try connection.request()
+        try connection.send(stream: "HTTP/1.1 200 Connection established\r\n\r\n")
+        try connection.stall()
+      }
+      return (
+        [
+          "--host", "far.invalid", "--scheme", "http", "--key", "k", "--proxy",
+          "http://127.0.0.1:\(proxy.port)", "--connect-timeout", "300ms",
+        ], proxy
+      )
+    },
     .server(
       "the server accepts the connection and says nothing", "upgrade", 4,
       "did not answer the upgrade",

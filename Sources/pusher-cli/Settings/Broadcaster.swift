@@ -1,0 +1,22 @@
+/// Where a Laravel app sends its events.
+extension SettingsReader {
+  /// Laravel's drivers that send nothing to a server of the Pusher protocol.
+  private static let elsewhere = [
+    "log": "writes its events to its log", "null": "drops its events",
+    "redis": "publishes its events in Redis", "ably": "sends its events to Ably",
+  ]
+
+  /// Warns when the app sends its events elsewhere, so that a subscription that works brings none.
+  mutating func warnOfBroadcaster() {
+    guard !typed.isOn(.local) else { return }
+    let places = namedFile == nil ? [environment, fallbackFile] : [namedFile]
+    let settings = places.compactMap { $0?.first("BROADCAST_CONNECTION", "BROADCAST_DRIVER") }
+    guard let setting = settings.first else { return }
+    // Laravel reads both as null.
+    let driver = setting.value == "(null)" ? "null" : setting.value
+    guard let what = Self.elsewhere[driver] else { return }
+    warn(
+      "\(setting.origin) is '\(setting.value)': the app \(what), and none comes here; "
+        + "set it to reverb or pusher")
+  }
+}
