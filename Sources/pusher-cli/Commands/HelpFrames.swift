@@ -21,7 +21,8 @@ extension HelpPage {
     Usage: pusher-cli trigger [OPTION...] -c CHANNEL -e EVENT [DATA]
            pusher-cli trigger [OPTION...] -
     Sends one event through the HTTP API, or with - each JSON line of standard
-    input, as subscribe prints them: a recording replays.
+    input, as subscribe prints them: a recording replays. Client events, Laravel's
+    whispers, come from clients: 'pusher-cli subscribe --stdin' sends them.
 
       pusher-cli trigger --local -c news -e published '{"id":1}'
       date | pusher-cli trigger --local -c news -e tick @-

@@ -21,6 +21,7 @@ final class LineTrigger {
   private var sent = 0
   private var calls = 0
   private var skipped = 0
+  private var hasClientEvent = false
   private var pace: ReplayPace?
   /// Lines that were read before their time.
   private var early: [Line] = []
@@ -128,6 +129,10 @@ final class LineTrigger {
       return []
     }
     let event = ForeignEventName.unmarked(printed)
+    if name == nil, !hasClientEvent, event.begins(with: ClientEvent.prefix) {
+      hasClientEvent = true
+      diagnostics.warning("line \(number): " + TriggerSettings.clientEventWarning(event))
+    }
     let channels =
       settings.channels.isEmpty ? [envelope.channelName].compactMap(\.self) : settings.channels
     guard !channels.isEmpty else { return reject(number, "no channel") }

@@ -45,6 +45,9 @@ extension TriggerSettings {
     guard !channels.isEmpty || readsLines else { throw UsageError("no channel: give --channel") }
     let event = try Self.event(typed)
     guard event != nil || readsLines else { throw UsageError("no event name: give --event") }
+    if let event, event.begins(with: ClientEvent.prefix) {
+      reader.warn(TriggerSettings.clientEventWarning(event))
+    }
     socketID = try reader.socketID()
     info = try reader.info()
     batchSize = typed.number(.batch)
@@ -75,6 +78,12 @@ extension TriggerSettings {
       throw UsageError("--event has \(event.count) characters; the limit is \(eventLimit)")
     }
     return event
+  }
+
+  /// What to say of an event that goes to clients in the name of a client.
+  static func clientEventWarning(_ event: String) -> String {
+    "'\(event)' is sent as an event of the server; client events, Laravel's whispers, come from clients: "
+      + "'pusher-cli subscribe --stdin' sends them"
   }
 
   /// The user that alone gets the event, on all signed-in connections.

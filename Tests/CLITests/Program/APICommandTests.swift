@@ -122,6 +122,23 @@ struct APICommandTests {
         == "pusher-cli: error: the server's answer is not what the HTTP API promises\n")
   }
 
+  @Test func `an event with the name of a client event is warned of, and sent`() throws {
+    let server = try LocalServer()
+    let told =
+      "'client-x' is sent as an event of the server; client events, Laravel's whispers, come from "
+      + "clients: 'pusher-cli subscribe --stdin' sends them\n"
+    let result = try run(server, "trigger", "-c", "private-a", "-e", "client-x", "1")
+    #expect(result.ending == .exited(0))
+    #expect(result.errorText == "pusher-cli: warning: " + told)
+    let line = #"{"event":"client-x","channel":"private-a","data":1}"# + "\n"
+    let lines = try run(server, "trigger", "-", input: line + line)
+    #expect(lines.ending == .exited(0))
+    #expect(lines.errorText == "pusher-cli: warning: line 1: " + told)
+    #expect(try run(server, "trigger", "-c", "news", "-e", "clients", "1").errorText.isEmpty)
+    #expect(try PusherCLI.run("help", "trigger").outputText.contains("whispers"))
+    #expect(try PusherCLI.run("subscribe", "--help-all").outputText.contains("whispers"))
+  }
+
   @Test func `a dry run shows the request and sends nothing`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["news"], "-L", "-n", "1")

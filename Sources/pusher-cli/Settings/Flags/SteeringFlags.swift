@@ -28,13 +28,14 @@ extension Flag {
 
   static let stdin = Flag(
     "stdin", of: [.subscribe], in: .receive,
-    summary: "send the JSON lines of standard input",
+    summary: "send client events (whispers): JSON lines",
     manual: """
       Read standard input and send what its JSON lines say on the connection, one line after another:
-      `{"event":"client-x","channel":"private-a","data":{}}` is a client event, `{"subscribe":"a"}` joins a channel and
-      `{"unsubscribe":"a"}` leaves one. An event waits until the server has confirmed its channel. A line that cannot be
-      carried out is warned of with its number. The end of the input ends nothing. A client event that the server's
-      rate limit drops is not sent again: a warning says so, and the run ends with 4 instead of 0.
+      `{"event":"client-x","channel":"private-a","data":{}}` is a client event, which Laravel calls a
+      whisper, `{"subscribe":"a"}` joins a channel and `{"unsubscribe":"a"}` leaves one. An event waits until the server
+      has confirmed its channel. A line that cannot be carried out is warned of with its number. The end of the input
+      ends nothing. A client event that the server's rate limit drops is not sent again: a warning says so, and the run
+      ends with 4 instead of 0.
       """)
 
   static let onGap = Flag(
