@@ -18,6 +18,11 @@ package final class FilterMemory {
   /// The names, each at its place times ``longestName``.
   private let names = ByteBuffer(capacity: FilterMemory.capacity * FilterMemory.longestName)
 
+  /// Names that did not pass, the first few of them, each once and in the order of their first events.
+  package private(set) var refusedNames: [String] = []
+  /// How many of these are kept.
+  private static let mostRefused = 16
+
   package init(_ filter: EventFilter) {
     self.filter = filter
     names.commit(Self.capacity * Self.longestName)
@@ -30,7 +35,7 @@ package final class FilterMemory {
     let known = unsafe names.view.base + place &* Self.longestName
     let verdict = verdicts[place]
     if verdict.count == name.count, unsafe name.hasSameBytes(as: known) { return verdict.passes }
-    let passes = filter.passes(name.text)
+    let passes = passes(name.text)
     unsafe known.update(from: name.base, count: name.count)
     verdicts[place] = Verdict(count: name.count, passes: passes)
     return passes
@@ -38,7 +43,13 @@ package final class FilterMemory {
 
   /// Whether an event of this name is wanted.
   package func passes(_ name: String) -> Bool {
-    filter.passes(name)
+    if filter.passes(name) { return true }
+    if refusedNames.count < Self.mostRefused, name.utf8.count <= Self.longestName,
+      !refusedNames.contains(where: name.isSame)
+    {
+      refusedNames.append(name)
+    }
+    return false
   }
 
   /// The place of a name, by its first and last bytes and its length.

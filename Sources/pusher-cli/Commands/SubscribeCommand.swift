@@ -140,6 +140,8 @@ extension SubscribeRun: PrintingRunOwner {
     return Obstacle(what: "no subscription of \(shown)\(more)", reason: reason)
   }
 
+  var silenceHint: String { Hints.silence(settings.channels) }
+
   func roundEnded() {
     channels.flushPendingError()
     if !run.isEnding { orders?.carryOut() }

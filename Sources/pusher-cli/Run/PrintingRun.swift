@@ -165,17 +165,11 @@ final class PrintingRun {
     return names.isEmpty ? nil : "no event \(names)"
   }
 
-  /// In parentheses, that events came which the patterns kept out; empty when none did.
+  /// In parentheses, why no wanted event may have come; empty when some did and no other.
   private var othersCame: String {
-    guard let others = printer?.rejected, others > 0 else { return "" }
-    let events = others == 1 ? "1 other event" : "\(others) other events"
-    let verdict =
-      switch (settings.includedEvents.isEmpty, settings.excludedEvents.isEmpty) {
-      case (_, true): "none matches -e"
-      case (true, _): "all match -x"
-      case (false, false): "-e and -x let none pass"
-      }
-    return " (\(events) came, \(verdict))"
+    guard let printer else { return "" }
+    if printer.rejected > 0 { return Hints.rejection(printer, settings) }
+    return count == 0 ? owner?.silenceHint ?? "" : ""
   }
 
   private func idled(for idle: Duration) {

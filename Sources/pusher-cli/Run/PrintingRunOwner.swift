@@ -19,6 +19,8 @@ protocol PrintingRunOwner: FeedDelegate {
   var obstacle: Obstacle? { get }
   /// What keeps events from coming now; `nil` while they can come.
   var interruption: String? { get }
+  /// In parentheses, what to check when nothing at all came; empty for nothing.
+  var silenceHint: String { get }
   /// Which command it is.
   var command: Command { get }
   /// What it counts beside the run.
@@ -65,6 +67,7 @@ extension PrintingRunOwner {
     lifecycle.trace(text(), isSent: isSent)
   }
 
+  var silenceHint: String { "" }
   var metrics: [MetricFamily] { [] }
   func feedClosed() {}
   func outputEnded() {}

@@ -133,10 +133,10 @@ struct RejectedEventsTests {
   }
 
   @Test(arguments: [
-    (["-e", "order"], "3 other events came, none matches -e"),
-    (["-x", "*"], "3 other events came, all match -x"),
-    (["-e", "x*", "-x", "x"], "3 other events came, -e and -x let none pass"),
-    (["-e", "y"], "2 other events came, none matches -e"), ([], ""),
+    (["-e", "order"], "3 other events came, none matches -e: 'x', 'y'"),
+    (["-x", "*"], "3 other events came, all match -x: 'x', 'y'"),
+    (["-e", "x*", "-x", "x"], "3 other events came, -e and -x let none pass: 'x', 'y'"),
+    (["-e", "y"], "2 other events came, none matches -e: 'x'"), ([], ""),
   ])
   func `the message counts them`(patterns: [String], words: String) throws {
     for (option, time) in [("-W", "1s"), ("--idle-timeout", "1s")] {
@@ -165,7 +165,50 @@ struct RejectedEventsTests {
       ["subscribe"] + server.address + ["news", "-n", "1", "-W", "1s", "-e", "order"], areSent)
     #expect(
       result.errorText
-        == "pusher-cli: error: timed out: 0 of 1 events within 1 s (1 other event came, none matches -e)\n"
+        == "pusher-cli: error: timed out: 0 of 1 events within 1 s (1 other event came, none matches -e: 'x')\n"
     )
+  }
+
+  @Test func `the event whose name is like the pattern is named first, and three in all`() throws {
+    let (server, areSent) = try server("a", "b", "c", #"App\Events\OrderShipped"#)
+    let result = try timedOut(
+      ["subscribe"] + server.address + ["news", "-n", "1", "-W", "1s", "-e", "orderShipped"],
+      areSent)
+    #expect(
+      result.errorText.hasSuffix(
+        #"(4 other events came, none matches -e: 'App\Events\OrderShipped', 'a', 'b' and others)"#
+          + "\n"))
+  }
+
+  @Test(arguments: [
+    (
+      ["private-a", "orders.1"],
+      " (nothing came; to check: does the app send on private-orders.1 or presence-orders.1, which "
+        + "are other channels than orders.1?)"
+    ), (["private-a"], ""),
+  ])
+  func `where nothing came, a public channel's other names are to be checked`(
+    channels: [String], words: String
+  ) throws {
+    for options in [["-n", "1", "-W", "1s"], ["--idle-timeout", "1s"]] {
+      let areJoined = Gate()
+      let server = try ScriptedServer { connection in
+        try connection.welcome()
+        for _ in channels { try connection.acceptSubscription() }
+        try connection.awaitAcknowledgement()
+        areJoined.open()
+        try connection.stay()
+      }
+      let clock = try MovedClock(standsStill: true)
+      let program = try PusherCLI.start(
+        ["subscribe"] + server.address + channels + options,
+        environment: clock.environment().merging(["PUSHER_APP_SECRET": "s"]) { $1 })
+      try areJoined.wait()
+      try program.goRound(2)
+      _ = try clock.move(.seconds(1), untilEndOf: program)
+      let result = try program.result()
+      #expect(result.ending == .exited(124))
+      #expect(result.errorText.hasSuffix("1 s\(words)\n"), "\(result.errorText)")
+    }
   }
 }
