@@ -119,8 +119,8 @@ clean: ## remove everything that was built
 	rm -rf .build .build-* dist
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r door does; \
-	  do printf '  make %-12s %s\n' "$$door" "$$does"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r door does; \
+	  do printf '  make %-15s %s\n' "$$door" "$$does"; done
 
 # Installing as another user must not build again: only a missing program is built.
 $(PROGRAM):

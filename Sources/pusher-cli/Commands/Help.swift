@@ -39,8 +39,8 @@ enum HelpPage: Equatable {
       self = topic.page
     } else {
       let names = Command.words + Self.topics.map(\.name)
-      let clause = Suggestion.clause(for: word, in: names)
-      throw UsageError("no help on '\(word)'\(clause)", helpFor: nil)
+      let clause = Command.clause(for: word, in: names)
+      throw UsageError("no help on '\(Command.shown(word))'\(clause)", helpFor: nil)
     }
   }
 }

@@ -22,7 +22,7 @@ enum Invocation: Equatable {
 
   /// Reads the words after the program's name.
   ///
-  /// `-h` and `--help` win over everything, errors included, then `--version`.
+  /// `-h` and `--help` win over everything, errors included, then `--version`; but a host after `-h` is a mistake.
   ///
   /// - Throws: ``UsageError`` for the first word that has no meaning.
   init(_ words: [String]) throws(UsageError) {
@@ -31,6 +31,10 @@ enum Invocation: Equatable {
       return
     }
     let survey = Survey(words)
+    if let host = survey.hostAfterHelp {
+      throw UsageError(
+        "-h shows help, and '\(host)' follows it: give a host with --host", helpFor: survey.command)
+    }
     if survey.wantsHelp || survey.wantsAllHelp {
       let page = survey.command.map { HelpPage(for: $0, complete: survey.wantsAllHelp) }
       self = .page(page ?? .overview, .success)
@@ -53,8 +57,8 @@ enum Invocation: Equatable {
       throw UsageError("no command: give one of \(names)", helpFor: nil)
     }
     guard let command = Command(word: word) else {
-      let clause = Suggestion.clause(for: word, in: Command.words)
-      throw UsageError("unknown command '\(word)'\(clause)", helpFor: nil)
+      let clause = Command.clause(for: word, in: Command.words)
+      throw UsageError("unknown command '\(Command.shown(word))'\(clause)", helpFor: nil)
     }
     var rest = arguments
     rest.remove(at: first)
@@ -104,9 +108,9 @@ extension Invocation {
       }
       guard let named = Command(word: word), Set<Command>.talking.contains(named) else {
         let words = Set<Command>.talking.map(\.rawValue).sorted() + ConfigCommand.words
-        let clause = Suggestion.clause(for: word, in: words)
+        let clause = Command.clause(for: word, in: words)
         throw UsageError(
-          "config takes a command, 'path' or 'profiles' (found '\(word)')\(clause)",
+          "config takes a command, 'path' or 'profiles' (found '\(Command.shown(word))')\(clause)",
           helpFor: .config)
       }
       command = named
@@ -140,8 +144,15 @@ private struct Survey {
   var wantsAllHelp = false
   var wantsVersion = false
   var color: String?
+  /// What follows `-h` as with programs where that names the host.
+  var hostAfterHelp: String?
 
   init(_ words: [String]) {
+    let options = words.prefix { $0 != "--" }
+    hostAfterHelp =
+      zip(options, options.dropFirst()).first {
+        $0 == "-h" && HostName.isLikely($1)
+      }?.1
     var lexer = ArgumentLexer(words)
     var seenOperand = false
     while true {

@@ -87,7 +87,8 @@ struct ArgumentLexer {
     guard let flag = Flags.lettered(letter, for: command) else {
       letters = ""
       let place = cluster.count > 2 ? " in '\(cluster)'" : ""
-      throw mistake("unknown option '-\(letter)'\(place)")
+      let clause = Suggestion.clause(forLetter: letter, of: command)
+      throw mistake("unknown option '-\(letter)'\(place)\(clause)")
     }
     guard flag.takesValue else { return .on(flag) }
     let rest = letters.hasPrefix("=") ? letters.dropFirst() : letters
@@ -100,6 +101,7 @@ struct ArgumentLexer {
   private mutating func value(
     of flag: Flag, written: String, attached: String?
   ) throws(UsageError) -> String {
+    try refuseForeign(flag, written)
     if let attached {
       guard !attached.isEmpty || flag.allowsEmpty else {
         throw mistake("option \(written) needs a value (found an empty one)")
@@ -118,6 +120,14 @@ struct ArgumentLexer {
       throw mistake("option \(written) needs a value (found an empty one)")
     }
     return next
+  }
+
+  /// Refuses a flag of other commands before its value is looked for; `config` takes the flags of all.
+  private func refuseForeign(_ flag: Flag, _ written: String) throws(UsageError) {
+    guard let command, command != .config,
+      let reason = Flags.refusal(of: flag, written: written, by: command)
+    else { return }
+    throw mistake(reason)
   }
 
   private func looksLikeOption(_ word: String) -> Bool {

@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// The commands of the program.
 enum Command: String, CaseIterable, Sendable {
   case subscribe
@@ -28,6 +30,38 @@ enum Command: String, CaseIterable, Sendable {
 
   /// Every word that names a command.
   static let words = allCases.map(\.rawValue) + ["sub"]
+}
+
+extension Command {
+  /// The words that other programs have for a command.
+  private static let habits: [String: Command] = [
+    "pub": .trigger, "publish": .trigger, "send": .trigger, "emit": .trigger,
+    "listen": .subscribe, "tail": .subscribe,
+  ]
+  /// The beginnings of URLs, and what takes such a URL.
+  private static let takers = [
+    ("https://", "sse "), ("http://", "sse "), ("wss://", "subscribe --url "),
+    ("ws://", "subscribe --url "),
+  ]
+
+  /// A word that names no command, as messages show it: of a URL, which may hold a secret, only the scheme.
+  static func shown(_ word: String) -> String {
+    takers.first { word.begins(with: $0.0) }.map { "\($0.0)…" } ?? word
+  }
+
+  /// What to type in place of a word that names none of `words`: "; did you mean 'X'?", or nothing.
+  static func clause(for word: String, in words: [String]) -> String {
+    if let (scheme, start) = takers.first(where: { word.begins(with: $0.0) }) {
+      return "; did you mean 'pusher-cli \(start)\(scheme)…'?"
+    }
+    if word == "whisper" {
+      return "; 'pusher-cli subscribe --stdin' sends client events, which Laravel calls whispers"
+    }
+    guard let command = habits[word], words.contains(command.rawValue) else {
+      return Suggestion.clause(for: word, in: words)
+    }
+    return "; did you mean '\(command.rawValue)'?"
+  }
 }
 
 extension Command {

@@ -353,6 +353,9 @@ extension SettingsReader {
           "channel '\(shown)' has \(name.count) characters; "
             + "Pusher Channels takes \(ChannelName.documentedLength)")
       }
+      if name.utf8.contains(UInt8(ascii: ",")) {
+        warn("channel '\(shown)' is one name: a comma does not part channels, a blank does")
+      }
       channels.append(name)
     }
     return channels

@@ -104,15 +104,18 @@ extension SettingsReader {
     }
     let isFile = operand.hasPrefix("@")
     let text = try textOrFile(operand, "the URL", limit: 65_536)
+    let scheme = text.prefix { $0 != ":" }.lowercased()
+    guard text.holds("://"), scheme == "http" || scheme == "https" else {
+      let clause =
+        scheme == "ws" || scheme == "wss" ? "; 'pusher-cli subscribe --url' takes ws and wss" : ""
+      throw UsageError("the URL does not begin with http:// or https://\(clause)")
+    }
     var url: HTTPURL
     do throws(HTTPError) {
       url = try HTTPURL(parsing: text)
     } catch {
       let reason = "\(error)"
       throw UsageError("the URL is invalid: \(reason.dropping(prefix: "invalid URL: ") ?? reason)")
-    }
-    guard url.scheme == .http || url.scheme == .https else {
-      throw UsageError("the URL begins with \(url.scheme.rawValue)://; sse needs http or https")
     }
     if !isFile, url.userInfo?.contains(":") == true {
       throw UsageError(

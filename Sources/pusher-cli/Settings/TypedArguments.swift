@@ -124,20 +124,10 @@ struct TypedArguments: Equatable, Sendable {
     guard let flag = Flags.named(named.name, for: command) else {
       throw UsageError("unknown option '\(named.spelling)'", helpFor: command)
     }
-    let isTaken = Flags.all.contains { $0 == flag && $0.isOfConnection }
-    guard flag.commands.contains(command) || isTaken else {
-      let owners = Command.allCases.filter { Flags.of($0).contains(flag) }
-      throw UsageError(
-        "\(command.rawValue) has no option \(flag.spelling) "
-          + "(it belongs to \(Self.list(owners.map(\.rawValue))))",
-        helpFor: command)
+    if let reason = Flags.refusal(of: flag, written: flag.spelling, by: command) {
+      throw UsageError(reason, helpFor: command)
     }
     return flag
-  }
-
-  private static func list(_ words: [String]) -> String {
-    guard let last = words.last, words.count > 1 else { return words.joined() }
-    return words.dropLast().joined(separator: ", ") + " and " + last
   }
 
   /// Adds a value to those that were typed.

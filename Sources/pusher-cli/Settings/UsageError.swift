@@ -61,6 +61,17 @@ enum Suggestion {
     nearest(to: word, in: candidates).map { "; did you mean '\(prefix)\($0)'?" } ?? ""
   }
 
+  /// The letters that other programs have for a flag: mosquitto's `-C` counts.
+  private static let foreignLetters: [Character: Flag] = ["C": .count]
+
+  /// "; did you mean '-n' (--count)?" for the letter of another program, or nothing.
+  static func clause(forLetter letter: Character, of command: Command?) -> String {
+    guard let command, let flag = foreignLetters[letter], let own = flag.letter,
+      flag.commands.contains(command)
+    else { return "" }
+    return "; did you mean '-\(own)' (\(flag.spelling))?"
+  }
+
   /// How many insertions, deletions, replacements and swaps of neighbours lead from one word to the other.
   static func distance(_ left: String, _ right: String) -> Int {
     let left = Array(left)

@@ -197,6 +197,71 @@ import Testing
     #expect(try Invocation(words) == .version)
   }
 
+  @Test(arguments: [
+    ("pub", "trigger"), ("publish", "trigger"), ("send", "trigger"), ("listen", "subscribe"),
+    ("tail", "subscribe"),
+  ])
+  func `a command's name in other programs leads to ours`(word: String, command: String) {
+    #expect(
+      refusal(of: "\(word) -t topic") == "unknown command '\(word)'; did you mean '\(command)'?")
+    #expect(
+      refusal { _ = try Invocation(["help", word]) }
+        == "no help on '\(word)'; did you mean '\(command)'?")
+    #expect(
+      refusal(of: "config \(word)")?.hasSuffix("(found '\(word)'); did you mean '\(command)'?")
+        == true)
+  }
+
+  @Test func `a URL in place of a command leads to the command that takes it, and stays untold`() {
+    #expect(
+      refusal(of: "https://user:pass@a/?token=1")
+        == "unknown command 'https://…'; did you mean 'pusher-cli sse https://…'?")
+    #expect(
+      refusal(of: "ws://a/app/k")
+        == "unknown command 'ws://…'; did you mean 'pusher-cli subscribe --url ws://…'?")
+    #expect(refusal(of: "whisper a")?.contains("'pusher-cli subscribe --stdin'") == true)
+  }
+
+  @Test func `the letters of other programs lead to ours, or to who has them`() {
+    #expect(
+      refusal(of: "sub -C 1 a") == "unknown option '-C'; did you mean '-n' (--count)?")
+    #expect(refusal(of: "trigger -C 1") == "unknown option '-C'")
+    let data = "has no option -d (--data belongs to sse, trigger, sign and verify)"
+    #expect(refusal(of: "subscribe a -d") == "subscribe \(data)")
+    #expect(refusal(of: "subscribe -d x a") == "subscribe \(data)")
+    #expect(
+      refusal(of: "trigger --count")
+        == "trigger has no option --count (it belongs to subscribe, sse and webhook)")
+  }
+
+  @Test(arguments: [
+    "127.0.0.1", "localhost", "localhost:1883", "test.mosquitto.org", "::1", "10.0.0.7:80",
+  ])
+  func `a host after -h is a mistake that is told`(host: String) throws {
+    #expect(
+      refusal { _ = try Invocation(["sub", "-h", host, "-t", "a"]) }
+        == "-h shows help, and '\(host)' follows it: give a host with --host")
+    #expect(
+      try Invocation(["sub", "--help", host])
+        == .page(.command(.subscribe, complete: false), .success))
+  }
+
+  @Test(arguments: ["news", "orders.1", "private-a.b", "a:b", "--", "1.2"])
+  func `any other word after -h leaves it help`(word: String) throws {
+    #expect(
+      try Invocation(["sub", "-h", word, "127.0.0.1"])
+        == .page(.command(.subscribe, complete: false), .success))
+  }
+
+  @Test func `curl's -N is taken, and changes nothing`() throws {
+    let settings = try sse("-N http://a/")
+    #expect(try settings == sse("http://a/"))
+  }
+
+  @Test func `the short help of sse has --until`() {
+    #expect(HelpPage.command(.sse, complete: false).text.contains("--until TEXT"))
+  }
+
   @Test func `an unknown command is named with the nearest one`() {
     #expect(refusal(of: "subscibe a") == "unknown command 'subscibe'; did you mean 'subscribe'?")
     #expect(refusal(of: "trig a") == "unknown command 'trig'; did you mean 'trigger'?")

@@ -124,6 +124,15 @@ import Testing
       refusal { _ = try subscribe("--local a" + longest) }?.contains("at most 200") == true)
   }
 
+  @Test func `a comma in a channel's name is warned of`() throws {
+    let settings = try subscribe("--local orders,news a")
+    #expect(settings.channels == ["orders,news", "a"])
+    #expect(
+      settings.warnings == [
+        "channel 'orders,news' is one name: a comma does not part channels, a blank does"
+      ])
+  }
+
   @Test func `every allowed character`() throws {
     let name = "aZ09_-=@,.;"
     #expect(try subscribe("--local " + name).channels == [name])

@@ -101,9 +101,14 @@ struct StreamSettingsTests {
 
   @Test(arguments: [
     ("", "no URL: give one"), ("https://a/ https://b/", "sse takes one URL"),
-    ("ws://a/", "sse needs http or https"), ("example.com", "the URL is invalid"),
+    (
+      "ws://a/",
+      "the URL does not begin with http:// or https://; 'pusher-cli subscribe --url' takes ws and wss"
+    ), ("127.0.0.1:80/a", "the URL does not begin with http:// or https://"),
+    ("example.com", "the URL does not begin with http:// or https://"),
     ("https://a/ -X post", "is not a method"), ("https://a/ --cacert none", "--cacert"),
-    ("https://a/ -c x", "sse has no option --channel"), ("@none", "cannot read 'none'"),
+    ("https://a/ -c x", "sse has no option -c (--channel belongs to subscribe and trigger)"),
+    ("@none", "cannot read 'none'"),
     ("https://a/ --netrc-file none", "cannot read 'none'"),
     ("https://a/ --state-file -", "--state-file needs a file of its own"),
   ])

@@ -209,7 +209,7 @@ extension Flag {
       """)
 
   static let until = Flag(
-    "until", .text("TEXT"), of: [.sse], in: .receive,
+    "until", .text("TEXT"), of: [.sse], in: .receive, isCommon: true,
     summary: "end with 0 at an event with this data",
     manual: """
       End with status 0 when an event comes whose data is TEXT, such as `[DONE]`; with `*` or `?` in it TEXT is a pattern as

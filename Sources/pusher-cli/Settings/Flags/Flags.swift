@@ -24,6 +24,19 @@ enum Flags {
     first(for: command) { $0.letter == letter }
   }
 
+  /// Why `command` does not take a flag, which was typed as `written`; `nil` where it does.
+  static func refusal(of flag: Flag, written: String, by command: Command) -> String? {
+    let isTaken = all.contains { $0 == flag && $0.isOfConnection }
+    guard !flag.commands.contains(command), !isTaken else { return nil }
+    let owners = Command.allCases.filter { of($0).contains(flag) }.map(\.rawValue)
+    let list =
+      owners.count > 1
+      ? owners.dropLast().joined(separator: ", ") + " and " + owners[owners.count - 1]
+      : owners.joined()
+    let name = written == flag.spelling ? "it" : flag.spelling
+    return "\(command.rawValue) has no option \(written) (\(name) belongs to \(list))"
+  }
+
   private static func first(for command: Command?, where fits: (Flag) -> Bool) -> Flag? {
     let rows = all.filter(fits)
     return rows.first { row in command.map(row.commands.contains) ?? true } ?? rows.first

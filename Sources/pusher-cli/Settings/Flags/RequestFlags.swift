@@ -4,7 +4,7 @@ extension Flag {
   /// How `sse` asks for its stream.
   static let requesting: [Flag] = [
     .header, .headerCommand, .method, .data, .lastEventID, .stateFile, .netrcFile, .acceptAnyType,
-    .comments, .cookies,
+    .comments, .cookies, .unbuffered,
   ]
 
   static let header = Flag(
@@ -28,6 +28,13 @@ extension Flag {
       Run CMD with sh(1) before each connection and send the fields that it prints, one `name: value` a line, such as a
       token that does not last. A field of that name from --header is then left out. A status other than 0 counts as a
       connection that could not be made; --connect-timeout limits the command.
+      """)
+
+  static let unbuffered = Flag(
+    "unbuffered", letter: "N", of: [.sse], in: .print,
+    summary: "changes nothing: events are never held back",
+    manual: """
+      Changes nothing, since events are printed as they come. It is there for hands that know `curl -N`.
       """)
 
   static let comments = Flag(
