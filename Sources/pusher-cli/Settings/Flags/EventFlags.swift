@@ -164,7 +164,7 @@ extension Flag {
 
   static let raw = Flag(
     "raw", letter: "r", of: .printing, in: .print, isCommon: true,
-    standsFor: ("output", OutputFormat.raw.rawValue), summary: "the same as --output raw",
+    standsFor: ("output", OutputFormat.raw.rawValue), summary: "print the data alone, as --output raw",
     manual: "The same as `--output raw`.")
 
   static let format = Flag(

@@ -27,7 +27,7 @@ extension Flag {
       """)
 
   static let stdin = Flag(
-    "stdin", of: [.subscribe], in: .receive,
+    "stdin", of: [.subscribe], in: .receive, isCommon: true,
     summary: "send client events (whispers): JSON lines",
     manual: """
       Read standard input and send what its JSON lines say on the connection, one line after another:
