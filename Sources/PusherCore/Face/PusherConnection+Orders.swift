@@ -170,7 +170,7 @@ extension PusherConnection {
     to new: ConnectionState, generation: Int, socketId: String? = nil,
     because failure: (any Error)? = nil
   ) -> Bool {
-    // Before the state shows it: whoever sees the state may already ask for a new sequence.
+    // Before the state shows it: a caller that sees the state may already ask for a new sequence.
     if new == .disconnected, state.withLock({ $0.gaveUp(generation) }) { endSequences() }
     let isCurrent = state.withLock { state in
       guard state.generation == generation, !state.isShutDown,

@@ -18,7 +18,11 @@ extension Server: ReceptionOwner {
         self?.report(request.head, answer.status, answer.status < 300 ? "" : answer.body)
         give(answer)
       }
-      if let refusal { take(refusal.answer) } else { self.answer(request, for: route, at: now, take) }
+      if let refusal {
+        take(refusal.answer)
+      } else {
+        self.answer(request, for: route, at: now, take)
+      }
     }
   }
 

@@ -19,7 +19,8 @@ final class EventPrinter: Printer {
 
   init(
     settings: PrintSettings, service: PusherService, output: ByteBuffer, isTerminal: Bool,
-    receiver: (any EventReceiver)? = nil, record: ByteBuffer? = nil, columns: @escaping () -> Int? = { nil },
+    receiver: (any EventReceiver)? = nil, record: ByteBuffer? = nil,
+    columns: @escaping () -> Int? = { nil },
     wallTime: @escaping () -> WallTime
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)
@@ -32,7 +33,9 @@ final class EventPrinter: Printer {
       : writer.hasFastWay && (template.map { $0.plain != nil } ?? (settings.output == .json))
     usesFastWay =
       hasFastWay && receiver == nil && record == nil && !settings.printsSummary
-    recorder = record.map { EventLineWriter(output: $0, service: service, style: .handed(settings)) }
+    recorder = record.map {
+      EventLineWriter(output: $0, service: service, style: .handed(settings))
+    }
     (self.service, self.settings) = (service, settings)
     super.init(
       settings: settings, style: style, template: template, output: output, receiver: receiver,

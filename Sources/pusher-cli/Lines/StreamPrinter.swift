@@ -12,7 +12,8 @@ final class StreamPrinter: Printer {
 
   init(
     settings: PrintSettings, until: DataPattern? = nil, output: ByteBuffer, isTerminal: Bool,
-    receiver: (any EventReceiver)? = nil, record: ByteBuffer? = nil, columns: @escaping () -> Int? = { nil },
+    receiver: (any EventReceiver)? = nil, record: ByteBuffer? = nil,
+    columns: @escaping () -> Int? = { nil },
     wallTime: @escaping () -> WallTime
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)

@@ -90,7 +90,8 @@ extension SettingsReader {
     let outputFile = try outputFile(handler)
     return PrintSettings(
       includedEvents: typed.texts(.event), excludedEvents: typed.texts(.excludeEvent),
-      untilEvents: typed.texts(.untilEvent), count: typed.integer(.count), timeout: typed.duration(.timeout),
+      untilEvents: typed.texts(.untilEvent), count: typed.integer(.count),
+      timeout: typed.duration(.timeout),
       idleTimeout: typed.duration(.idleTimeout),
       output: output, template: template,
       terminator: typed.isOn(.null) ? 0 : UInt8(ascii: "\n"),
@@ -100,7 +101,8 @@ extension SettingsReader {
       color: try color(for: template == nil ? output : .raw),
       onReady: typed.text(.onReady), readyDescriptor: try readyDescriptor(),
       statsInterval: typed.duration(.stats), printsSummary: typed.isOn(.summary),
-      outputFile: outputFile, recordFile: try recordFile(outputFile), syncInterval: typed.duration(.sync),
+      outputFile: outputFile, recordFile: try recordFile(outputFile),
+      syncInterval: typed.duration(.sync),
       healthFile: typed.text(.healthFile), monitor: try monitoring(), handler: handler, page: page)
   }
 

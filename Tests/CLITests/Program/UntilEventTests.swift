@@ -139,7 +139,8 @@ struct RecordTests {
     #expect(result.ending == .exited(0), "\(result.errorText)")
     #expect(result.outputText.split(separator: "\n").count == 1)
     #expect(
-      try lines() == ["a", "b", "c"].map { #"{"event":"\#($0)","channel":"news","data":{"n":1.10}}"# }
+      try lines()
+        == ["a", "b", "c"].map { #"{"event":"\#($0)","channel":"news","data":{"n":1.10}}"# }
     )
     let permissions = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
     #expect(permissions as? Int == 0o600)
@@ -183,7 +184,8 @@ struct RecordTests {
     ).result()
     #expect(result.ending == .exited(2))
     #expect(
-      result.errorText.hasPrefix("pusher-cli: error: --record: cannot write '/dev/full': it is not a file"),
+      result.errorText.hasPrefix(
+        "pusher-cli: error: --record: cannot write '/dev/full': it is not a file"),
       "\(result.errorText)")
   }
 

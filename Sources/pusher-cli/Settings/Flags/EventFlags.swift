@@ -3,7 +3,8 @@ internal import PusherCore
 extension Flag {
   /// What `subscribe` and `sse` receive and print, and what `webhook listen` shares with them.
   static let receiving: [Flag] = [
-    .channel, .private, .presence, .event, .excludeEvent, .untilEvent, .count, .timeout, .idleTimeout,
+    .channel, .private, .presence, .event, .excludeEvent, .untilEvent, .count, .timeout,
+    .idleTimeout,
     .onReady, .readyFD, .exec,
     .execJobs, .execTimeout, .execFail, .stats, .timestamps, .output, .raw, .format, .null,
     .rawData, .lifecycle, .buffer, .maxEvent, .until, .maxMembers,
@@ -164,7 +165,7 @@ extension Flag {
 
   static let raw = Flag(
     "raw", letter: "r", of: .printing, in: .print, isCommon: true,
-    standsFor: ("output", OutputFormat.raw.rawValue), summary: "print the data alone, as --output raw",
+    standsFor: ("output", OutputFormat.raw.rawValue), summary: "print the data alone, as -o raw",
     manual: "The same as `--output raw`.")
 
   static let format = Flag(
