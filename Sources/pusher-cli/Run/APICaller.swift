@@ -86,7 +86,8 @@ final class APICaller {
     diagnostics.debug("> \(request.method) \(request.url.path) on \(access.connection.host)")
     var outcome = try exchange(request)
     var wait = LocalServerWait(access.connection, from: loop.now)
-    while !hasWaited, case .failure(.transport(.connect)) = outcome,
+    while !hasWaited, case .failure(.transport(.connect(_, let reason))) = outcome,
+      reason == SystemError.connectionRefused.description,
       wait.goesOn(at: loop.now, diagnostics)
     {
       pause(LocalServerWait.interval)

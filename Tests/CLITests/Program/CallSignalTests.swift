@@ -49,6 +49,21 @@ struct CallSignalTests {
         == "pusher-cli: error: cannot connect to 127.0.0.1:\(port): connection refused\n")
   }
 
+  @Test func `only a refused connection is waited out, and not a lack of descriptors`() throws {
+    let port = String(try Loopback.closedPort())
+    let result = try ChildProgram(
+      "/bin/sh",
+      [
+        "-c", "ulimit -n 6; exec \"$0\" channels --local --port \(port) --connect-timeout 60s",
+        PusherCLI.path,
+      ], environment: PusherCLI.environment
+    ).result(within: .seconds(30))
+    #expect(result.ending == .exited(4))
+    #expect(
+      result.errorText
+        == "pusher-cli: error: cannot connect to 127.0.0.1:\(port): too many open files\n")
+  }
+
   /// Calls a server that does not go on once the gate is open.
   private func call(
     _ scheme: String, through proxy: Bool = false, _ script: @escaping ScriptedServer.Script

@@ -108,7 +108,8 @@ struct TrapTests {
     for arguments in [
       ["sse", "http://127.0.0.1:\(port)/", "--reconnect", "never"],
       ["subscribe", "--local", "--port", "\(port)", "c", "--reconnect", "never"],
-      ["trigger", "--local", "-c", "c", "-e", "e", "1"], ["channels", "--local"],
+      ["trigger", "--local", "-c", "c", "-e", "e", "1", "--connect-timeout", "500ms"],
+      ["channels", "--local", "--connect-timeout", "500ms"],
     ] {
       let result = try ChildProgram(
         "/bin/sh",
