@@ -1,5 +1,3 @@
-internal import CSystemEpoll
-
 // `environ` is a global variable of C, which nothing here changes.
 #if canImport(Glibc)
   @unsafe @preconcurrency internal import Glibc
