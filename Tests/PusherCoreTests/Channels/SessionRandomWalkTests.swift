@@ -29,6 +29,8 @@ import Testing
     #"{"event":"pusher:error","data":{"code":4009,"message":"no"}}"#,
     #"{"event":"pusher:error","channel":"CHANNEL","data":{"code":4009}}"#,
     #"{"event":"pusher:error","data":"Invalid signature of 1.2:CHANNEL, but"}"#,
+    #"{"event":"pusher:error","data":{"code":4301,"message":"Rate limit exceeded"}}"#,
+    #"{"event":"pusher:error","channel":"CHANNEL","data":{"code":4301}}"#,
     #"{"event":"pusher:error","data":{"code":4004}}"#, #"{"event":"pusher:error"}"#,
     #"{"event":"pusher:ping"}"#, #"{"event":"pusher:pong"}"#, #"{"event":"pusher:cache_miss"}"#,
     #"{"event":"e","channel":"CHANNEL","data":"{}"}"#, #"{"event":"pusher:new"}"#, "{}", "", "[",
