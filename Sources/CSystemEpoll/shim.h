@@ -1,5 +1,5 @@
 // What Swift's Glibc module does not have: epoll(7), where other systems get a set that cannot be made; prctl(2), which
-// is variadic; the members of siginfo_t, which are macros; and readdir(3), whose header OpenSSL's shim has too.
+// is variadic; and readdir(3), whose header OpenSSL's shim has too.
 #ifndef PUSHER_CSYSTEM_EPOLL_SHIM_H
 #define PUSHER_CSYSTEM_EPOLL_SHIM_H
 
@@ -49,7 +49,6 @@ static inline int pusher_epoll_collect(int set, uint64_t *data, uint32_t *events
 
 #include <dirent.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 
 // The next process that a folder such as /proc names; 0 after the last. `folder` is a DIR.
 static inline int pusher_next_process(void *folder) {
@@ -59,13 +58,6 @@ static inline int pusher_next_process(void *folder) {
     if (number > 0) return number;
   }
   return 0;
-}
-
-// A child that has ended and was not collected; 0 where there is none.
-static inline int pusher_ended_child(void) {
-  siginfo_t information;
-  information.si_pid = 0;
-  return waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT) ? 0 : information.si_pid;
 }
 
 // 1 where orphans among the descendants become children of this process.

@@ -55,7 +55,7 @@ package enum Children {
     guard collectsOrphans.withLock({ $0 }) else { return }
     started.withLock { started in
       while true {
-        let process = pusher_ended_child()
+        let process = Syscalls.endedChild()
         guard process > 0, !started.contains(process) else { return }
         var status: Int32 = 0
         guard unsafe waitpid(process, &status, WNOHANG) == process else { return }

@@ -90,6 +90,17 @@ extension Syscalls {
     }
   }
 
+  /// `waitid(WNOWAIT | WNOHANG)`: a child that has ended and was not collected; 0 where there is none.
+  static func endedChild() -> Int32 {
+    var information = unsafe siginfo_t()
+    guard unsafe waitid(P_ALL, 0, &information, WEXITED | WNOWAIT | WNOHANG) == 0 else { return 0 }
+    #if !canImport(Darwin)
+      return unsafe information._sifields._sigchld.si_pid
+    #else
+      return unsafe information.si_pid
+    #endif
+  }
+
   /// `waitpid(WNOHANG)`: collects a process that has ended; `nil` when it has not.
   static func collect(_ process: Int32) -> Ending? {
     var status: Int32 = 0
