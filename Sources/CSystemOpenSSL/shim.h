@@ -11,8 +11,6 @@
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <stdint.h>
-#include <sys/stat.h>
 
 // prctl is variadic. Answers 0 where the memory of the process is neither dumped nor shown to a debugger.
 #ifdef __linux__
@@ -90,18 +88,6 @@ static inline int pusher_has_hashed_certificates(const char *path) {
   }
   closedir(directory);
   return found;
-}
-
-#define PUSHER_FILE_OTHER_KIND 1
-#define PUSHER_FILE_TOO_LARGE 2
-
-// Whether a path leads to something other than a regular file, or to one of more than `limit` bytes; 0 when to neither,
-// or to nothing. OpenSSL opens what it is given, and would wait for the writer of a pipe.
-static inline int pusher_check_file(const char *path, int64_t limit) {
-  struct stat status;
-  if (stat(path, &status) != 0) return 0;
-  if (!S_ISREG(status.st_mode)) return PUSHER_FILE_OTHER_KIND;
-  return status.st_size > limit ? PUSHER_FILE_TOO_LARGE : 0;
 }
 
 #endif

@@ -1,5 +1,13 @@
 internal import CSystemOpenSSL
 
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
 /// Shared by the connections of one role: trusted authorities, own certificate, lowest version (TLS 1.2).
 ///
 /// Making one costs a few milliseconds, so it is made once and kept for reconnects. Any thread may use it.
@@ -93,11 +101,14 @@ internal import CSystemOpenSSL
 
   /// Refuses what OpenSSL would wait for or read without end: a pipe, a device, a file without measure.
   private static func requireFile(_ path: String) throws(TLSError) {
-    switch unsafe pusher_check_file(path, Int64(largestFile)) {
-    case PUSHER_FILE_OTHER_KIND: throw .file(path: path, reason: "it is not a regular file")
-    case PUSHER_FILE_TOO_LARGE:
+    var status = stat()
+    // OpenSSL says why a file that is not there cannot be read.
+    guard unsafe stat(path, &status) == 0 else { return }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw .file(path: path, reason: "it is not a regular file")
+    }
+    guard status.st_size <= off_t(largestFile) else {
       throw .file(path: path, reason: "it is larger than \(largestFile >> 20) MiB")
-    default: break
     }
   }
 
