@@ -245,6 +245,7 @@ class Stage:
             ("--state-file", [*sse, "--state-file", "FILE"], ""),
             ("--netrc-file", [*sse, "--netrc-file", "FILE"], "machine 127.0.0.1 login a password b\n"),
             ("--output-file", [*sse, "--output-file", "FILE"], ""),
+            ("--record", [*sse, "--record", "FILE"], ""),
             ("--health-file", [*sse, "--health-file", "FILE"], ""),
             ("--trace", [*subscribe, "a", "--trace", "FILE"], ""),
             ("--port-file", [*serve, "--port-file", "FILE"], ""),
@@ -309,13 +310,17 @@ def words(template, path):
     return [word.replace("FILE", path) for word in template]
 
 
+def environment(stage, template):
+    """The variables of a run, without those that its file has to bring."""
+    if "--secret-file" in template:
+        return {"PUSHER_APP_ID": "17", "PUSHER_APP_KEY": "k"}
+    return {} if "--env-file" in template else stage.app
+
+
 def at_start(stage, place, template, kind):
     place.put(kind)
     as_nobody = kind == "unreadable" and os.geteuid() == 0
-    environment = {} if "--env-file" in template else stage.app
-    if "--secret-file" in template:
-        environment = {"PUSHER_APP_ID": "17", "PUSHER_APP_KEY": "k"}
-    run = Run(stage, words(template, place.path), environment, as_nobody)
+    run = Run(stage, words(template, place.path), environment(stage, template), as_nobody)
     try:
         # A run without a limit of its own has begun with its first word.
         stays = template[0] in ("serve", "webhook") or kind == "pipe"
@@ -332,10 +337,7 @@ def at_start(stage, place, template, kind):
 
 def at_hangup(stage, place, template, kind):
     place.put("good")
-    environment = {} if "--env-file" in template else stage.app
-    if "--secret-file" in template:
-        environment = {"PUSHER_APP_ID": "17", "PUSHER_APP_KEY": "k"}
-    run = Run(stage, words(template, place.path), environment)
+    run = Run(stage, words(template, place.path), environment(stage, template))
     output = place.path if "--output-file" in template else None
     is_server = template[0] == "serve"
     try:

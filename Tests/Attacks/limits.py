@@ -24,6 +24,9 @@ import tempfile
 import threading
 import time
 
+import peers
+from peers import Wrong, handshake
+
 LIMITS = [
     "0", "-0", "-1", "1", "00000000000000000000001", "65535", "65536", "2147483647", "2147483648", "4294967296",
     "9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
@@ -35,22 +38,12 @@ MEMORY_LIMIT = 200 << 10
 PATIENCE = 10
 
 
-class Wrong(Exception):
-    """What the program did that it must not do."""
-
-
 def frame(payload, opcode=1):
-    data = payload.encode() if isinstance(payload, str) else payload
-    head = bytes([0x80 | opcode])
-    if len(data) < 126:
-        return head + bytes([len(data)]) + data
-    return head + bytes([126]) + struct.pack(">H", len(data)) + data
+    return peers.frame(opcode, payload.encode() if isinstance(payload, str) else payload, False)
 
 
 def masked(payload, opcode=1):
-    data = payload.encode()
-    length = bytes([0x80 | len(data)]) if len(data) < 126 else b"\xfe" + struct.pack(">H", len(data))
-    return bytes([0x80 | opcode]) + length + bytes(4) + data
+    return peers.frame(opcode, payload.encode(), True)
 
 
 def message(event, data, channel=None):
@@ -272,9 +265,7 @@ class Attack:
     def chat(self, port, key="local"):
         """Connects, subscribes and says something."""
         with socket.create_connection(("127.0.0.1", port), PATIENCE) as client:
-            client.sendall((
-                f"GET /app/{key}?protocol=7 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n").encode())
+            client.sendall(handshake(f"/app/{key}?protocol=7"))
             client.sendall(masked(message("pusher:subscribe", {"channel": "a"})))
             client.sendall(masked("", 8))
             client.settimeout(PATIENCE)
@@ -310,7 +301,7 @@ class Attack:
         head_bytes = b"\x81\x7f" + struct.pack(">Q", length)
         self.subscribe(lambda client, head: client.sendall(upgrade(head) + head_bytes + b"xx"))
         with_mask = b"\x81\xff" + struct.pack(">Q", length) + bytes(4) + b"xx"
-        self.serve([], lambda port: self.raw(port, self.handshake(port) + with_mask))
+        self.serve([], lambda port: self.raw(port, handshake("/app/local?protocol=7") + with_mask))
 
     def window_bits(self, number):
         field = f"Sec-WebSocket-Extensions: permessage-deflate; server_max_window_bits={number}; client_max_window_bits={number}"
@@ -354,11 +345,6 @@ class Attack:
 
     # Requests of clients.
 
-    def handshake(self, port):
-        return (
-            f"GET /app/local?protocol=7 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n").encode()
-
     def raw(self, port, data):
         with socket.create_connection(("127.0.0.1", port), PATIENCE) as client:
             client.sendall(data)
@@ -396,7 +382,7 @@ class Attack:
 
     def client_message(self, text):
         return lambda number: self.serve(
-            [], lambda port: self.raw(port, self.handshake(port) + masked(text.replace("NUMBER", number)[:60000]) + masked("", 8)))
+            [], lambda port: self.raw(port, handshake("/app/local?protocol=7") + masked(text.replace("NUMBER", number)[:60000]) + masked("", 8)))
 
     def fault(self, text):
         def test(number):

@@ -6,9 +6,9 @@ import Testing
 @Suite(
   "serve --redis: departures that webhooks hold back, with a real redis-server", .runsPrograms,
   .enabled(if: RedisProgram.isInstalled))
-struct ServeRedisDepartureTests {
+struct ServeRedisDepartureTests: WebhookWatcher {
   private let redis: RedisProgram
-  private let receiver: ChildProgram
+  let receiver: ChildProgram
   private let hook: String
 
   init() throws {
@@ -25,25 +25,6 @@ struct ServeRedisDepartureTests {
     try (0..<count).map { _ in
       try LocalServer(
         options: ["--redis", redis.url, "--webhook", hook, "--webhook-delay", delay])
-    }
-  }
-
-  /// A member of presence-room; comes back once subscribed.
-  private func member(_ server: LocalServer, _ user: String) throws -> ChildProgram {
-    try server.subscribe(["presence-room"], "-L", "--user-id", user, "--reconnect", "never")
-  }
-
-  private func leave(_ member: ChildProgram) throws {
-    member.send(SIGTERM)
-    try member.wait()
-  }
-
-  /// What the next webhooks tell, as many as this: each event and its user.
-  private func told(_ count: Int) throws -> [String] {
-    try receiver.lines(count).map { line in
-      let value = try JSONParser.parse(line)
-      return [value["event"]?.text, value["user_id"]?.text].compactMap(\.self)
-        .joined(separator: " ")
     }
   }
 

@@ -6,9 +6,9 @@ import Testing
 @Suite(
   "serve --redis: webhooks, with a real redis-server", .runsPrograms,
   .enabled(if: RedisProgram.isInstalled))
-struct ServeRedisHooksTests {
+struct ServeRedisHooksTests: WebhookWatcher {
   private let redis: RedisProgram
-  private let receiver: ChildProgram
+  let receiver: ChildProgram
   private let hook: [String]
 
   init() throws {
@@ -24,28 +24,6 @@ struct ServeRedisHooksTests {
 
   private func server(_ options: String...) throws -> LocalServer {
     try LocalServer(options: ["--redis", redis.url] + hook + options)
-  }
-
-  /// A member of presence-room; comes back once subscribed.
-  private func member(_ server: LocalServer, _ user: String) throws -> ChildProgram {
-    try server.subscribe(["presence-room"], "-L", "--user-id", user, "--reconnect", "never")
-  }
-
-  /// Has a member leave, and waits for its end.
-  private func leave(_ member: ChildProgram) throws {
-    member.send(SIGTERM)
-    try member.wait()
-  }
-
-  /// What the next webhooks tell, as many as this.
-  private func told(_ count: Int) throws -> [String] {
-    try receiver.lines(count).map(summary)
-  }
-
-  /// The event of a webhook, and its user.
-  private func summary(_ line: String) throws -> String {
-    let value = try JSONParser.parse(line)
-    return [value["event"]?.text, value["user_id"]?.text].compactMap(\.self).joined(separator: " ")
   }
 
   /// Has a channel come and go: what is told before that was all.

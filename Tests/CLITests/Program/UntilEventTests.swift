@@ -16,10 +16,10 @@ struct UntilEventTests {
     }
   }
 
-  private func run(_ options: String...) throws -> ProgramResult {
+  private func run(_ options: [String], timeout: String = "10m") throws -> ProgramResult {
     let server = try server()
     return try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "--timeout", "10m"] + options
+      ["subscribe"] + server.address + ["news", "--timeout", timeout] + options
     ).result()
   }
 
@@ -30,24 +30,20 @@ struct UntilEventTests {
   @Test(arguments: ["build.finished", "*.fin*", ".build.finished"])
   func `the run ends with 0 after the event, which is printed as all before it`(glob: String) throws
   {
-    let result = try run("--until-event", glob)
+    let result = try run(["--until-event", glob])
     #expect(result.ending == .exited(0) && result.errorText.isEmpty)
     #expect(
       result.outputText == line("build.started") + line("build.step") + line("build.finished"))
   }
 
   @Test func `one match of several is enough`() throws {
-    let result = try run("--until-event", "build.failed", "--until-event", "build.step")
+    let result = try run(["--until-event", "build.failed", "--until-event", "build.step"])
     #expect(result.outputText == line("build.started") + line("build.step"))
   }
 
   @Test(arguments: [["-e", "build.st*"], ["-x", "build.finished"]])
   func `an event that is left out ends the run too`(options: [String]) throws {
-    let server = try server()
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address
-        + ["news", "--timeout", "10m", "--until-event", "build.finished"] + options
-    ).result()
+    let result = try run(["--until-event", "build.finished"] + options)
     #expect(result.ending == .exited(0))
     #expect(result.outputText == line("build.started") + line("build.step"))
   }
@@ -57,31 +53,24 @@ struct UntilEventTests {
     ["--summary"],
   ])
   func `it ends every form of output`(options: [String]) throws {
-    let server = try server()
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address
-        + ["news", "--timeout", "10m", "--until-event", "build.finished"] + options
-    ).result()
+    let result = try run(["--until-event", "build.finished"] + options)
     #expect(result.ending == .exited(0))
     let separator: Character = options == ["-0"] ? "\0" : "\n"
     #expect(result.outputText.split(separator: separator).count == 3, "\(result.outputText)")
   }
 
   @Test func `with -n the run ends with whichever comes first`() throws {
-    let counted = try run("--until-event", "build.finished", "-n", "2")
+    let counted = try run(["--until-event", "build.finished", "-n", "2"])
     #expect(counted.outputText == line("build.started") + line("build.step"))
-    let awaited = try run("--until-event", "build.step", "-n", "3")
+    let awaited = try run(["--until-event", "build.step", "-n", "3"])
     #expect(awaited.outputText == line("build.started") + line("build.step"))
   }
 
   @Test func `without the event the time limit ends the run with 124 and names what is missing`()
     throws
   {
-    let server = try server()
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address
-        + ["news", "--timeout", "300ms", "--until-event", "build.failed", "--until-event", "x"])
-    let result = try program.result()
+    let result = try run(
+      ["--until-event", "build.failed", "--until-event", "x"], timeout: "300ms")
     #expect(result.ending == .exited(124))
     #expect(
       result.errorText
@@ -91,7 +80,7 @@ struct UntilEventTests {
   }
 
   @Test func `-L tells at the end what ended the run`() throws {
-    let result = try run("--until-event", "build.step", "-L")
+    let result = try run(["--until-event", "build.step", "-L"])
     let last = result.outputText.split(separator: "\n").last ?? ""
     #expect(last.contains(#""status":0,"reason":"until","events":2"#), "\(last)")
   }

@@ -16,9 +16,8 @@ enum SlowResolver {
 
     """)
 
-  /// One that gives 127.0.0.2 and 127.0.0.1 for every name at once, and takes a minute over IPv6.
-  static let halfLibrary = compile(
-    """
+  /// The beginning of a library that passes numeric hosts on, and has a copy of the hints.
+  private static let passesNumbersOn = """
     #define _GNU_SOURCE
     #include <dlfcn.h>
     #include <netdb.h>
@@ -29,6 +28,12 @@ enum SlowResolver {
           dlsym(RTLD_NEXT, "getaddrinfo");
       struct addrinfo numeric = *hints;
       if (hints->ai_flags & AI_NUMERICHOST) return real(host, port, hints, answer);
+    """
+
+  /// One that gives 127.0.0.2 and 127.0.0.1 for every name at once, and takes a minute over IPv6.
+  static let halfLibrary = compile(
+    """
+    \(passesNumbersOn)
       if (hints->ai_family == AF_INET6) sleep(60);
       numeric.ai_flags = AI_NUMERICHOST;
       numeric.ai_family = AF_INET;
@@ -41,15 +46,7 @@ enum SlowResolver {
   /// One of a machine with its loopback alone: 127.0.0.1 for every name, unless addresses are to be reachable.
   static let loopbackLibrary = compile(
     """
-    #define _GNU_SOURCE
-    #include <dlfcn.h>
-    #include <netdb.h>
-    int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
-                    struct addrinfo **answer) {
-      int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **) =
-          dlsym(RTLD_NEXT, "getaddrinfo");
-      struct addrinfo numeric = *hints;
-      if (hints->ai_flags & AI_NUMERICHOST) return real(host, port, hints, answer);
+    \(passesNumbersOn)
       if (hints->ai_flags & AI_ADDRCONFIG || hints->ai_family == AF_INET6) return EAI_NONAME;
       numeric.ai_flags = AI_NUMERICHOST;
       return real("127.0.0.1", port, &numeric, answer);
