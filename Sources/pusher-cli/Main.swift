@@ -56,11 +56,13 @@ struct Main {
     _ command: (Settings, SettingsOrigin, Diagnostics) -> ExitStatus, _ typed: TypedArguments,
     _ environment: [String: String]
   ) throws(UsageError) -> ExitStatus {
-    let early = Diagnostics(
-      verbosity: typed.isOn(.quiet) ? .quiet : .normal,
-      color: ColorChoice.forMessages(typed: typed.text(.color), in: Environment(environment)),
-      environment: environment)
-    let files = FileAccess.starting { early.notice("waiting for somebody to write to '\($0)'") }
+    let files = FileAccess.starting { path in
+      let diagnostics = Diagnostics(
+        verbosity: typed.isOn(.quiet) ? .quiet : .normal,
+        color: ColorChoice.forMessages(typed: typed.text(.color), in: Environment(environment)),
+        environment: environment)
+      diagnostics.notice("waiting for somebody to write to '\(path)'")
+    }
     var reader = try SettingsReader(typed, environment: environment, files: files)
     var shown = reader
     let settings = try Settings(&reader)

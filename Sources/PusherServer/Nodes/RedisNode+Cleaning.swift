@@ -1,7 +1,9 @@
 #if Redis
   internal import PusherCore
 
-  /// The steps of cleaning up after one node: over when each is answered.
+  /// The steps that remove one node's entries.
+  ///
+  /// They are done after the last answer.
   private final class RedisCleaning {
     private var missing = 0
     private var isRefused = false
@@ -10,7 +12,9 @@
     /// - Parameter done: Called after the last answer, unless something was refused or the link was lost.
     init(_ done: @escaping () -> Void) { self.done = done }
 
-    /// One more step; the result takes its answer, and says whether it was taken.
+    /// Adds a step.
+    ///
+    /// `take` handles the answer and returns whether the step succeeded.
     func step(_ take: @escaping (RedisReply) -> Bool) -> (Result<RedisReply, RedisFailure>) -> Void
     {
       missing += 1
@@ -22,7 +26,7 @@
     }
   }
 
-  // Those that are gone.
+  // Removal of the entries of dead nodes.
   extension RedisNode {
     /// Cleans up after a node that gives no signs; of several that see it mostly one does.
     func reap(_ node: String) {
@@ -35,7 +39,7 @@
       }
     }
 
-    /// Tells an error, which leaves the node to be cleaned up after later; false for one.
+    /// Returns false for an error and logs it; the node's entries are then removed later.
     private func isTaken(_ reply: RedisReply) -> Bool {
       guard case .error = reply else { return true }
       tell(RedisRefusal.words("to clean up after a server", error: link.words(of: reply)))
@@ -50,11 +54,11 @@
     /// - Parameter names: Channels that it may have had beside those that Redis knows of.
     func cleanUp(after node: String, on names: [String] = []) {
       let cleaning = RedisCleaning { [weak self] in self?.forget(node) }
-      let memory = Array("\(Self.memory.wholeNanoseconds / 1_000_000)".utf8)
-      // First of all, so that the node knows that its members were told as gone, if it comes back.
+      // Comes first: a node that returns learns from this key that its members were reported as gone.
       link.send(
-        RedisCommand([Array("SET".utf8), keys.gone(node), Array(id.utf8), Array("PX".utf8), memory]
-        ),
+        RedisCommand([
+          Array("SET".utf8), keys.gone(node), Array(id.utf8), Array("PX".utf8), Self.memoryText,
+        ]),
         cleaning.step { [weak self] reply in
           guard let self, isTaken(reply) else { return false }
           link.send(RedisCommand([Array("DEL".utf8), keys.lease(node)]), cleaning.step(isTaken))
@@ -65,7 +69,7 @@
         })
     }
 
-    /// Nothing of a node stands in Redis any more.
+    /// Removes a node's ID after all of its entries are gone.
     private func forget(_ node: String) {
       send("DEL", [keys.channels(of: node), keys.users(of: node)])
       send("SREM", [keys.enrolled, Array(node.utf8)])
@@ -117,7 +121,7 @@
           guard let self, isTaken(reply), case .array(let values) = reply else { return false }
           let texts = values.compactMap(\.content).map { String(decoding: $0, as: UTF8.self) }
           for index in stride(from: 0, to: texts.count - 1, by: 2) {
-            // What is no number was written by nobody here.
+            // Our nodes write numbers only.
             guard let connections = Int32(texts[index + 1]) else { continue }
             link.run(
               RedisScripts.signOut, keys: [keys.users, keys.users(of: node)],

@@ -3,7 +3,7 @@
 
   // Signs of life, and those who give none.
   extension RedisNode {
-    private static var memoryText: [UInt8] {
+    static var memoryText: [UInt8] {
       Array("\(memory.wholeNanoseconds / 1_000_000)".utf8)
     }
 

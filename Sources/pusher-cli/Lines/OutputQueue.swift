@@ -123,6 +123,19 @@ final class OutputQueue: LoopSource, Progress {
       try OutputFile(former.path, terminator: former.terminator, warn: warn))
   }
 
+  /// Opens the file at `path` again on SIGHUP, and reports the result.
+  ///
+  /// On failure the open file stays in use.
+  func reopen(_ path: String, _ diagnostics: Diagnostics) {
+    do throws(FileFault) {
+      try reopen { diagnostics.warning($0) }
+      diagnostics.notice("opened \(path) again")
+    } catch {
+      diagnostics.warning(
+        "SIGHUP: cannot open '\(path)': \(error.reason); events go on into the former file")
+    }
+  }
+
   private func fail(_ reason: Failure) {
     guard failure == nil else { return }
     failure = reason

@@ -7,9 +7,11 @@ class Printer {
   private let record: ByteBuffer?
   let format: OutputFormat
   let filter: FilterMemory?
-  /// Passes the events after which the run ends; `nil` for none.
-  private let ending: FilterMemory?
-  /// The filter of fast paths, which leaves events that may end the run to the general path.
+  /// Passes the events of `--until-event`; `nil` without it.
+  private let ending: EventFilter?
+  /// The filter of fast paths.
+  ///
+  /// It also rejects the events of `--until-event`, which the general path decides.
   let fastFilter: FilterMemory?
   /// Prints for people; `nil` in every other form.
   let pretty: PrettyText?
@@ -72,7 +74,7 @@ class Printer {
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
     self.filter = filter.passesAll ? nil : FilterMemory(filter)
     let untilEvents = settings.untilEvents
-    ending = untilEvents.isEmpty ? nil : FilterMemory(EventFilter(include: untilEvents))
+    ending = untilEvents.isEmpty ? nil : EventFilter(include: untilEvents)
     let fast = EventFilter(
       include: settings.includedEvents, exclude: settings.excludedEvents + untilEvents)
     fastFilter = untilEvents.isEmpty ? self.filter : FilterMemory(fast)
@@ -89,7 +91,7 @@ class Printer {
   /// Whether the event has come that ends the run.
   final var hasMetEnd = false
 
-  /// Whether some event may end the run.
+  /// Whether an event can end the run.
   final var awaitsEvent: Bool { ending != nil }
 
   /// Notes whether the run ends after an event of this name.

@@ -7,7 +7,7 @@ final class EventRecord {
   private let path: String
   private let diagnostics: Diagnostics
   private let output: OutputQueue
-  /// Called once, when the file cannot be written any more.
+  /// Called once, when a write fails.
   var onFailure: ((ExitStatus) -> Void)?
 
   /// Opens the file, or makes it.
@@ -33,7 +33,7 @@ final class EventRecord {
   /// Lines that are not yet written.
   var buffer: ByteBuffer { output.buffer }
 
-  /// Whether lines were lost because the file could not be written.
+  /// Whether a write failed and lines are lost.
   var hasFailed: Bool { output.hasFailed }
 
   /// Writes all lines.
@@ -41,14 +41,8 @@ final class EventRecord {
     output.flush()
   }
 
-  /// Goes on with the file that has the name now; keeps the former one where that cannot be opened.
+  /// Opens the file again.
   func reopen() {
-    do throws(FileFault) {
-      try output.reopen { diagnostics.warning("--record: \($0)") }
-      diagnostics.notice("opened \(path) again")
-    } catch {
-      diagnostics.warning(
-        "SIGHUP: cannot open '\(path)': \(error.reason); events go on into the former file")
-    }
+    output.reopen(path, diagnostics)
   }
 }

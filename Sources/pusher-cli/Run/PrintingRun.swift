@@ -148,7 +148,7 @@ final class PrintingRun {
     guard ending == nil else { return }
     let obstacle = owner?.obstacle
     let reason = obstacle?.reason.map { ": \($0)" } ?? ""
-    if let missing = missing {
+    if let missing {
       let why = obstacle.map { " (\($0.what)\(reason))" } ?? othersCame
       return timedOut("\(missing) within \(time)\(why)", "timeout")
     }
@@ -213,13 +213,7 @@ final class PrintingRun {
   private func reopenOutput() -> Bool {
     guard let path = settings.outputFile else { return false }
     sync?.finish()
-    do throws(FileFault) {
-      try output.reopen { diagnostics.warning($0) }
-      diagnostics.notice("opened \(path) again")
-    } catch {
-      diagnostics.warning(
-        "SIGHUP: cannot open '\(path)': \(error.reason); events go on into the former file")
-    }
+    output.reopen(path, diagnostics)
     return true
   }
 

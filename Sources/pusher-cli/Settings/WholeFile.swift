@@ -53,7 +53,7 @@ enum WholeFile {
     switch status.st_mode & S_IFMT {
     case S_IFREG:
       guard status.st_size <= off_t(limit) else { return .failure(tooLarge(limit)) }
-      return read(descriptor, limit: limit) {}
+      return readAll(descriptor, limit: limit) {}
     case S_IFDIR:
       return .failure(FileFault(reason: "\(SystemError(code: EISDIR))"))
     case let kind:
@@ -62,7 +62,7 @@ enum WholeFile {
       }
       // A user at a terminal needs no notice, and the caller gives standard input itself.
       var mayTell = descriptor != 0 && kind == S_IFIFO
-      return read(descriptor, limit: limit) {
+      return readAll(descriptor, limit: limit) {
         if mayTell, !isReady(descriptor, milliseconds: patience) { whenWaiting() }
         mayTell = false
         _ = isReady(descriptor, milliseconds: -1)
@@ -70,7 +70,7 @@ enum WholeFile {
     }
   }
 
-  private static func read(
+  private static func readAll(
     _ descriptor: Int32, limit: Int, beforeEach wait: () -> Void
   ) -> Result<[UInt8], FileFault> {
     var bytes: [UInt8] = []
@@ -78,7 +78,7 @@ enum WholeFile {
     while bytes.count <= limit {
       wait()
       let count = unsafe chunk.withUnsafeMutableBytes { free in
-        unsafe systemRead(descriptor, free.baseAddress, free.count)
+        unsafe read(descriptor, free.baseAddress, free.count)
       }
       if count == 0 { return .success(bytes) }
       if count < 0 {
@@ -88,18 +88,6 @@ enum WholeFile {
       }
     }
     return .failure(tooLarge(limit))
-  }
-
-  private static func systemRead(
-    _ descriptor: Int32, _ target: UnsafeMutableRawPointer?, _ count: Int
-  ) -> Int {
-    #if canImport(Glibc)
-      unsafe Glibc.read(descriptor, target, count)
-    #elseif canImport(Musl)
-      unsafe Musl.read(descriptor, target, count)
-    #else
-      unsafe Darwin.read(descriptor, target, count)
-    #endif
   }
 
   /// Waits until bytes, the end or an error can be read; -1 waits without end.

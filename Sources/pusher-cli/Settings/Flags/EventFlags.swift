@@ -4,10 +4,9 @@ extension Flag {
   /// What `subscribe` and `sse` receive and print, and what `webhook listen` shares with them.
   static let receiving: [Flag] = [
     .channel, .private, .presence, .event, .excludeEvent, .untilEvent, .count, .timeout,
-    .idleTimeout,
-    .onReady, .readyFD, .exec,
-    .execJobs, .execTimeout, .execFail, .stats, .timestamps, .output, .raw, .format, .null,
-    .rawData, .lifecycle, .buffer, .maxEvent, .until, .maxMembers,
+    .idleTimeout, .onReady, .readyFD, .exec, .execJobs, .execTimeout, .execFail, .stats,
+    .timestamps, .output, .raw, .format, .null, .rawData, .lifecycle, .buffer, .maxEvent, .until,
+    .maxMembers,
   ]
 
   static let channel = Flag(
