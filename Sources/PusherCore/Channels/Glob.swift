@@ -25,7 +25,7 @@ package struct Glob: Sendable, Equatable {
     let scalars = Array(text.unicodeScalars)
     var elements: [Element] = []
     var index = 0
-    // Behind a bracket that nothing closes no other is closed, so that one search is enough.
+    // After one bracket without an end, no later bracket has an end either.
     var mayClose = true
     while index < scalars.count {
       switch scalars[index] {

@@ -94,7 +94,7 @@ extension PusherConnection {
     if isNeeded { post(.disconnect) }
   }
 
-  /// Ends the sequences of events: the client makes no further attempt to connect by itself.
+  /// Ends the sequences of events, because the client will not connect again by itself.
   private func endSequences() {
     bindings.endSequences()
     for channel in state.withLock({ $0.channels.elements }) { channel.bindings.endSequences() }

@@ -39,7 +39,7 @@ public final class PusherConnection: Sendable {
     weak var delegate: (any PusherDelegate)?
     weak var asyncDelegate: (any PusherAsyncDelegate)?
 
-    /// Whether the end of the attempt `generation` is one that nobody asked for.
+    /// Whether the attempt `generation` ends without a call of `disconnect()`.
     func gaveUp(_ generation: Int) -> Bool {
       switch connectionState {
       case .disconnected, .disconnecting: false

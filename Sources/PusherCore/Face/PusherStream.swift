@@ -110,7 +110,8 @@ public struct PusherBuffering: Sendable, Equatable {
 ///
 /// Each sequence has a buffer of its own, and ``PusherBuffering`` says what happens when it is full. It ends when its
 /// client is disconnected or makes no further attempt, when its source is closed, when its channel is unsubscribed, when
-/// `unbindAll()` drops it, and when its client is gone; what was buffered is still read then. Cancelling the task that reads ends it at once. One that is released with its iterators,
+/// `unbindAll()` drops it, and when its client is gone; what was buffered is still read then. Cancelling the task that
+/// reads ends it at once. One that is released with its iterators,
 /// as by leaving a loop over it, costs nothing from then on; one that is kept unread goes on to buffer, and
 /// with ``PusherBuffering/suspending`` holds its client, so release or ``cancel()`` it.
 ///

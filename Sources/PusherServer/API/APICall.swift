@@ -215,13 +215,15 @@ extension APICall {
     }
   }
 
-  /// Adds the channels to the list, a part in each turn of the loop so that others are served meanwhile, and answers.
+  /// Adds the channels to the list, 1,000 in each turn of the loop, and answers.
+  ///
+  /// Other clients are served between turns.
   private func list(
     _ names: ArraySlice<String>, _ info: ChannelInfo, _ list: ChannelList,
     _ answer: @escaping Answer
   ) {
     facts(of: Array(names.prefix(ChannelList.portion)), answer) { facts in
-      // Channels that were left since the names were asked for are no part of the list.
+      // Skips channels that became empty after the names were read.
       for channel in facts where channel.subscriptions > 0 {
         let attributes =
           dialect.answers.listed(channel) ?? self.attributes(of: channel, info)
@@ -313,7 +315,7 @@ extension APICall {
   }
 }
 
-/// A list of channels that is made in parts.
+/// A list of channels that is built over several turns of the loop.
 private final class ChannelList {
   /// How many channels are looked at in one turn of the loop.
   static let portion = 1000

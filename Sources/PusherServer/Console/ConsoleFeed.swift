@@ -23,7 +23,7 @@ package final class ConsoleFeed: Sendable {
 
   private struct FeedRecord {
     var readers: [Int: Reader] = [:]
-    /// Number of readers of a recording, who take nothing from here.
+    /// Number of readers of a recording, which read no entries from the feed.
     var otherReaders = 0
     var nextReader = 0
     var lastEntry = 0
@@ -67,7 +67,7 @@ package final class ConsoleFeed: Sendable {
     }
   }
 
-  /// Counts one who reads a recording in place of the feed; false when too many look on.
+  /// Counts a reader of a recording; false if the maximum number of readers is reached.
   func openRecording() -> Bool {
     state.withLock { state in
       guard state.hasRoom else { return false }

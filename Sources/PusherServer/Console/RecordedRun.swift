@@ -2,12 +2,13 @@ internal import PusherCore
 
 /// The file of a past run, as `--record` has written it.
 ///
-/// A thread reads a portion when the one before is sent, so that a file of any size will do, and no disk holds the server up.
+/// Another thread reads one portion at a time, after the earlier portion is sent. So the file may have any size, and a slow
+/// disk does not delay the server.
 final class RecordedRun: ConsoleSource {
   private let feed: ConsoleFeed
   private let wakeUp: WakeUp
   private let reader: Locked<RecordingReader>
-  /// What the thread has read, until it is taken.
+  /// The portion that the thread has read.
   private let answer = Locked<RecordingReader.Portion?>(nil)
   private var portion = RecordingReader.Portion()
   private var next = 0
@@ -15,7 +16,9 @@ final class RecordedRun: ConsoleSource {
   private var isOver = false
   private var isClosed = false
 
-  /// `nil` when the file cannot be opened, or too many look on; the console counts it among the readers of `feed`.
+  /// Fails if the file cannot be opened, or if `feed` has its maximum number of readers.
+  ///
+  /// The run counts as one of them.
   init?(_ path: String, _ feed: ConsoleFeed, wakeUp: WakeUp) {
     guard let file = try? FileReader(path), feed.openRecording() else { return nil }
     (self.feed, self.wakeUp) = (feed, wakeUp)
@@ -42,7 +45,7 @@ final class RecordedRun: ConsoleSource {
     return true
   }
 
-  /// Takes what the thread has read; false while it reads.
+  /// Takes the portion that the thread has read; false while the thread reads.
   private func takePortion() -> Bool {
     let taken = answer.withLock { answer in
       defer { answer = nil }
@@ -53,7 +56,7 @@ final class RecordedRun: ConsoleSource {
     return true
   }
 
-  /// Has a thread read the next portion; false when there can be none.
+  /// Starts a thread that reads the next portion; false if no thread can be started.
   private func readOn() -> Bool {
     guard !isReading else { return true }
     isReading = DetachedThread.start(name: "pusher-record") { [reader, answer, wakeUp] in

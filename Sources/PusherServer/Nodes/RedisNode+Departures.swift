@@ -1,13 +1,13 @@
 #if Redis
   internal import PusherCore
 
-  /// How a change is told, as ``RedisScripts`` return it.
+  /// Result of a change, as ``RedisScripts`` return it.
   enum RedisChange: Int64 {
     /// Nothing has changed.
     case none = 0
-    /// Everybody is told.
+    /// The change is reported to clients and webhooks.
     case told = 1
-    /// A departure that webhooks do not tell yet, or an arrival that takes such a departure back.
+    /// The webhook of a departure is delayed, or an arrival cancels a delayed departure.
     case held = 2
 
     init(_ reply: RedisReply) {
@@ -23,7 +23,7 @@
     }
   }
 
-  /// A departure that webhooks do not tell yet.
+  /// A departure whose webhook is delayed.
   struct RedisHeldDeparture {
     let channel: String
     /// `nil` for the last subscriber of a channel.
@@ -31,32 +31,32 @@
     let due: Instant
   }
 
-  // Departures that are held back for webhooks.
+  // Departures whose webhooks are delayed.
   //
-  // They stand in Redis for all nodes of the app. An arrival on any node takes them out in the same step that counts it in; what is
-  // due is taken out by one node, which tells it. So a receiver is told of arrivals and departures by turns.
+  // Redis holds them for all nodes of the app. An arrival on any node removes its departure in the step that counts the
+  // arrival. One node removes a departure that is due, and reports it. So webhooks report arrivals and departures by turns.
   extension RedisNode {
-    /// How long a departure is held back, in milliseconds; empty for an app that is told at once, or never.
+    /// Delay of a departure in milliseconds, as text; empty for an app without webhooks or without a delay.
     var delayText: String {
       guard !setup.application.webhooks.isEmpty, webhookDelay > .zero else { return "" }
       return "\(max(webhookDelay.wholeNanoseconds / 1_000_000, 1))"
     }
 
-    /// When a departure of this node is due.
+    /// When the first delayed departure of this node is due.
     var departureDue: Instant? { isReady ? held.first?.due : nil }
 
     func tellDueDepartures(at now: Instant) {
       if let departureDue, departureDue <= now { tellDepartures() }
     }
 
-    /// Tells what is due, also what a node held back that is gone.
+    /// Reports all departures that are due, those of dead nodes too.
     func tellDepartures() {
       if isReady { takeDepartures(all: false) }
     }
 
-    /// Takes departures out of Redis and tells them.
+    /// Removes departures from Redis and reports them.
     ///
-    /// - Parameter all: Whether to tell what is not due yet, since nobody is left to tell it later.
+    /// - Parameter all: Whether to report departures that are not due yet, because this is the last node.
     func takeDepartures(all: Bool) {
       guard !delayText.isEmpty else { return }
       let (generation, now) = (generation, loop.now)
@@ -84,7 +84,7 @@
       note(notice)
     }
 
-    /// Holds back once more what an emptied Redis has forgotten, unless the user, or anybody, is there.
+    /// Stores the delayed departures again after Redis was emptied, except where the user or a subscriber is back.
     func holdAgain() {
       let generation = generation
       for departure in held {

@@ -1,13 +1,13 @@
 #if Redis
   internal import PusherCore
 
-  // What Redis refuses. A node whose place among the others depends on it takes no part until a new registration succeeds.
+  // Refusals of Redis. After a refusal that affects its registration, a node serves nothing until it has registered again.
   extension RedisNode {
-    /// Checks an answer that the node depends on: a refusal ends the registration.
+    /// Ends the registration if the answer is a refusal.
     ///
     /// - Parameters:
-    ///   - what: What was asked, without names that change with each registration: a reason is told once in a row.
-    ///   - generation: The registration in which it was asked; a later one does not depend on it.
+    ///   - what: The command, without names that change with each registration, so that repeated reasons are logged once.
+    ///   - generation: The registration that sent the command; an answer for an earlier registration is ignored.
     func check(
       _ result: Result<RedisReply, RedisFailure>, to what: @autoclosure () -> String,
       since generation: Int
@@ -16,12 +16,12 @@
       refuse(RedisRefusal.words(what(), error: words), since: generation)
     }
 
-    /// Checks the answer to a subscription likewise.
+    /// Does the same for the answer to a subscription.
     func checkSubscription(_ result: Result<Void, RedisFailure>, since generation: Int) {
       check(result.map { RedisReply.null }, to: "SUBSCRIBE", since: generation)
     }
 
-    /// The number that answers a question; another answer is a refusal.
+    /// Returns the number in the answer; any other answer is a refusal.
     func number(
       _ result: Result<RedisReply, RedisFailure>, of what: String, since generation: Int
     ) -> Int64? {
@@ -34,7 +34,9 @@
       return nil
     }
 
-    /// Checks the answer to a call: where the user lacks a right, all calls fail; else this call alone.
+    /// Checks the answer to an API call.
+    ///
+    /// A missing right ends the registration; any other error fails this call alone.
     func checkCall(_ result: Result<RedisReply, RedisFailure>, to what: @autoclosure () -> String) {
       guard let words = link.refusal(in: result) else { return }
       let reason = RedisRefusal.words(what(), error: words)
@@ -45,7 +47,7 @@
       }
     }
 
-    /// Tells of an error that concerns one call, or a node that is gone.
+    /// Logs an error that affects one call, or the entries of a dead node.
     func tell(_ reason: String) {
       if isNews(reason) { log(.busError(reason: reason)) }
     }
@@ -65,7 +67,7 @@
       onRefusal(isNews(reason) ? reason : nil)
     }
 
-    /// Tries what the node will do, so that everything that its user lacks is told at once.
+    /// Tries every command that the node needs, so that all missing rights are logged together.
     func probe() {
       let generation = generation
       link.run(
@@ -93,10 +95,10 @@
       ) { [weak self] in self?.check($0, to: "the count of events", since: generation) }
     }
 
-    /// Names under which something may stand in Redis before it must be cleaned up first.
+    /// Maximum number of former IDs; above it they are removed before another registration.
     static let formerLimit = 16
 
-    /// Cleans up what failed registrations have left, before another one adds to it.
+    /// Removes the entries of failed registrations before another registration adds more.
     func cleanUpFirst() {
       for former in formerIDs { cleanUp(after: former, on: channels.names) }
       refuse("the removal of earlier registrations", since: generation)

@@ -29,9 +29,9 @@
     var id: String
     /// When its lease ends unless it is renewed, in milliseconds by Redis' clock.
     var leaseEnd: Int64 = 0
-    /// The last name under which everything that it has was put into Redis.
+    /// The last ID under which all subscriptions and users were stored in Redis.
     var registeredID: String?
-    /// Whether something may stand in Redis under its name.
+    /// Whether Redis may hold entries under the present ID.
     var hasBegun = false
     /// Former names under which something may stand in Redis.
     var formerIDs: [String] = []
@@ -43,23 +43,23 @@
     var gathering: RedisGathering?
     /// How many nodes there were when it last looked, this one among them.
     var nodeCount = 1
-    /// What Redis refuses, since it took part last; `nil` while Redis refuses nothing.
+    /// The last refusal of Redis; `nil` after a successful registration.
     var refusal: String?
-    /// Whether it must register again because Redis has refused something.
+    /// Whether the node must register again because Redis refused a command.
     var wantsRetry = false
-    /// Whether nothing of earlier connections can come to Redis any more.
+    /// Whether commands of earlier connections can no longer reach Redis.
     var isFenced = false
-    /// Whether it has taken leave for good.
+    /// Whether the node has left the cluster for good.
     var hasLeft = false
-    /// The last error of Redis that was told.
+    /// The last error of Redis that was logged.
     var lastTold: String?
-    /// Departures of this node that webhooks do not tell yet.
+    /// Departures on this node whose webhooks are delayed.
     var held: [RedisHeldDeparture] = []
-    /// How long webhooks hold a departure back.
+    /// Delay of the webhooks for departures.
     let webhookDelay: Duration
-    /// Called when Redis refuses something, with the reason where it was not told yet.
+    /// Called when Redis refuses a command; `news` is the reason if it was not logged yet.
     var onRefusal: (_ news: String?) -> Void = { _ in }
-    /// Called when a departure is held back, so that ``tellDepartures(at:)`` is called in time.
+    /// Called when a departure is delayed, so that the owner sets its timer.
     var onHeld: () -> Void = {}
     /// Called when it begins to wait for others, so that ``gather(at:)`` is called soon.
     var onGathering: () -> Void = {}

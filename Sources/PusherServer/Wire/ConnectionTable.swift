@@ -1,12 +1,12 @@
 internal import PusherCore
 
-/// What a connection waits for from its client.
+/// How long, and for what, a connection has waited for its client.
 struct ClientWait: Comparable {
-  /// Whether the client would miss the connection: it is new, or has sent a part of a request.
+  /// Whether the client still needs the connection: the connection is new, or a request has begun.
   let isOwed: Bool
   let since: Instant
 
-  /// The lesser one is closed first: clients that have all that they asked for, then the longest wait.
+  /// The lesser wait is closed first: idle connections before needed ones, then the longest wait.
   static func < (left: ClientWait, right: ClientWait) -> Bool {
     (left.isOwed ? 1 : 0, left.since) < (right.isOwed ? 1 : 0, right.since)
   }
@@ -37,14 +37,14 @@ final class ConnectionTable {
 
   var connections: [ServerConnection] { Array(all.values) }
 
-  /// Gives a new connection a place; false when there is none.
+  /// Gives a new connection a place; false if all places are in use.
   func take(_ connection: ServerConnection, at now: Instant) -> Bool {
     guard all.count < limit || makePlace(at: now) else { return false }
     all[ObjectIdentifier(connection)] = connection
     return true
   }
 
-  /// Makes a connection a caller; false when all others are in use.
+  /// Makes a connection a caller; false if every other caller is in use.
   func admit(caller connection: ServerConnection, at now: Instant) -> Bool {
     guard callers[ObjectIdentifier(connection)] == nil else { return true }
     if callers.count >= callerLimit {
@@ -69,14 +69,14 @@ final class ConnectionTable {
 
   // MARK: Making room
 
-  /// Closes the connection that has waited longest; false when all are in use.
+  /// Closes the connection that has waited longest; false if all are in use.
   private func makePlace(at now: Instant) -> Bool {
     if closeNext(at: now) { return true }
     waiting = Self.waiting(of: all).sorted { $0.wait > $1.wait }.suffix(Self.searchLimit)
     return closeNext(at: now)
   }
 
-  /// Closes the first of those that were found and still wait.
+  /// Closes the first connection of the last search that still waits.
   private func closeNext(at now: Instant) -> Bool {
     while let (connection, wait) = waiting.popLast() {
       guard connection.clientWait == wait else { continue }
@@ -94,6 +94,6 @@ final class ConnectionTable {
     }
   }
 
-  /// Frees what the last search has found.
+  /// Frees the result of the last search.
   func forgetWaiting() { waiting = [] }
 }

@@ -7,7 +7,7 @@ protocol ConnectionSocket: AnyObject {
   var output: ByteBuffer { get }
   /// Whether the connection ends once all is sent.
   var isFinished: Bool { get }
-  /// Whether the client is still served, and does not just have to take its leave.
+  /// Whether the client is still served; false once only the goodbye is left.
   var isServed: Bool { get }
   /// When to call ``tick(at:)``.
   var deadline: Instant? { get }
@@ -54,7 +54,7 @@ final class ServerConnection: SocketStreamDelegate {
   private unowned let reception: Reception
   let peer: SocketAddress?
   private var phase: Phase {
-    // Requests wait for their turn, and nothing else does: all that a socket's client sends, and its end, is read.
+    // Only requests wait for their turn. A socket is always read, so that its end is noticed.
     didSet { if !phase.isHTTP { stream?.wantsRead = true } }
   }
   /// The input, until it belongs to a WebSocket.
@@ -70,7 +70,7 @@ final class ServerConnection: SocketStreamDelegate {
   private var hasAsked = false
   /// The request whose answer comes later.
   private var unanswered: HTTPRequestReader.Request?
-  /// Since when the connection waits for what its client sends next.
+  /// Start of the wait for the client's next bytes.
   private var waitsSince: Instant
 
   init(
@@ -174,8 +174,9 @@ final class ServerConnection: SocketStreamDelegate {
     }
   }
 
-  /// Whether the connection has a place for a request, which has come or whose body is still to come; a handshake
-  /// needs none.
+  /// Whether the connection has a caller's place.
+  ///
+  /// A request needs one as soon as its head has come; a handshake does not.
   private func isAdmitted(
     _ request: HTTPRequestReader.Request?, _ reader: HTTPRequestReader, at now: Instant
   ) -> Bool {
@@ -333,7 +334,7 @@ final class ServerConnection: SocketStreamDelegate {
 
   // MARK: Places
 
-  /// What the connection waits for from its client; `nil` while it is in use.
+  /// The wait for the client; `nil` while the connection is in use.
   var clientWait: ClientWait? {
     guard stream != nil, unanswered == nil else { return nil }
     switch phase {
@@ -346,7 +347,7 @@ final class ServerConnection: SocketStreamDelegate {
     }
   }
 
-  /// Leaves its place to another connection.
+  /// Closes the connection to free its place.
   func giveWay(at now: Instant) {
     let isOwed = clientWait?.isOwed ?? true
     ended(isOwed ? "too many connections, and this one waited longest" : nil, at: now)

@@ -26,7 +26,7 @@ struct CheckFailure: Error {
   var isMismatch = false
   /// Whether a proxy was not reached, or did not connect.
   var isOfProxy = false
-  /// What was not reached, where that is this machine, so that no network is between; `nil` for another machine.
+  /// The part on this machine that was not reached, in words; `nil` if it is on another machine.
   var neighbour: String?
   /// What else was tried because of it, and what came of that; what to do.
   var advice: [String] = []

@@ -302,8 +302,9 @@ extension CheckFailure {
 }
 
 extension ConnectionSettings {
-  /// What cannot be reached though it is on this machine, the server or else the proxy before it; `nil` where there is a
-  /// network between.
+  /// The part on this machine that cannot be reached, in words: the proxy or the server.
+  ///
+  /// `nil` if it is on another machine.
   fileprivate func neighbour(isProxy: Bool) -> String? {
     let proxy = proxy(to: host)
     if isProxy { return proxy.map { Loopback.contains($0.host) } == true ? "the proxy" : nil }

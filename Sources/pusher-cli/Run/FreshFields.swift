@@ -9,7 +9,7 @@ final class FreshFields: FieldSource {
   private let diagnostics: Diagnostics
   /// The files with the fields of the last connection.
   private var known: [FieldFile]
-  /// The files whose former fields count, which was said.
+  /// The files for which a warning said that their former fields are sent.
   private var doubted: Set<String> = []
   private var process: ChildProcess?
   /// The answer to the open question waits for the loop.
@@ -45,7 +45,9 @@ final class FreshFields: FieldSource {
     }
   }
 
-  /// Takes what the file holds now; a pipe in its place, or a file that has lost all fields, changes nothing.
+  /// Reads the file again.
+  ///
+  /// A pipe in its place, or a file without fields, changes nothing.
   private func read(_ file: inout FieldFile) throws(FieldSourceError) {
     switch files.contents(file.path, SettingsReader.headerLimit) {
     case .success(let bytes):

@@ -16,7 +16,7 @@ final class GapRepair {
   private(set) var results = ResultCounts<HookResult>()
   /// Called for each event that the command has printed; answers whether more are wanted.
   var onEvent: ((Envelope) -> Bool)?
-  /// Called when the command has ended, and everything that it printed was handed on.
+  /// Called after the command has ended and its output is handed on.
   var onEnd: (() -> Void)?
   private var hasSaidFull = false
 

@@ -1,10 +1,10 @@
 internal import PusherCore
 
-/// What happens on a feed while events cannot be handed on, in its order.
+/// A queue of a feed's events and reports, for the time in which they cannot be handed on.
 ///
-/// The feed goes on meanwhile: it answers pings and notices a lost connection.
+/// The feed still answers pings and notices a lost connection.
 struct HeldEvents {
-  /// One happening.
+  /// An event or a report.
   enum Happening {
     /// An event's message, and what ``Envelope/init(_:isDecrypted:)`` needs beside it; with the name that differs from
     /// the message's own.
@@ -12,7 +12,7 @@ struct HeldEvents {
     case session(SessionEvent)
     case connection(ConnectionEvent)
 
-    /// Bytes that it takes, about.
+    /// Approximate size in memory, in bytes.
     fileprivate var cost: Int {
       guard case .event(let bytes, _, _) = self else { return 512 }
       return bytes.count + 128
@@ -21,7 +21,7 @@ struct HeldEvents {
 
   private var happenings: [Happening] = []
   private var first = 0
-  /// Bytes that wait.
+  /// Approximate size of the queue, in bytes.
   private(set) var cost = 0
 
   var isEmpty: Bool { first == happenings.count }

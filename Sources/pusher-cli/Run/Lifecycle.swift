@@ -26,7 +26,7 @@ class Lifecycle {
   private var reconnects = 0
   /// Whether there was a connection before, so that the route is right.
   final var hasBeenOpen = false
-  /// Whether the connection that ends next was open.
+  /// Whether the present connection was established.
   final var isOpen = false
 
   init(

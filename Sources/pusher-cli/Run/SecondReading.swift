@@ -2,7 +2,7 @@ internal import PusherCore
 
 /// Reads files of settings again on a thread of its own, so that a slow disk holds up no event, no pong and no signal.
 ///
-/// It belongs to the loop's thread. A wish during a reading makes the next reading begin after it.
+/// It belongs to the loop's thread. A request during a reading starts another reading afterwards.
 final class SecondReading<Settings: Sendable> {
   typealias Answer = Result<Settings, UsageError>
 
@@ -22,9 +22,9 @@ final class SecondReading<Settings: Sendable> {
     (self.loop, self.read, self.completion) = (loop, read, completion)
   }
 
-  /// Begins a reading, now or after the one that goes on.
+  /// Starts a reading now, or after the present reading.
   ///
-  /// - Returns: False when one goes on.
+  /// - Returns: False if the reading starts later.
   func begin() -> Bool {
     guard open == nil else {
       isWanted = true
@@ -52,7 +52,7 @@ final class SecondReading<Settings: Sendable> {
   }
 }
 
-/// What the loop keeps while a thread reads.
+/// Keeps its place on the loop while a thread reads.
 private final class OpenReading<Settings: Sendable>: LoopSource {
   let completion: (SecondReading<Settings>.Answer) -> Void
 

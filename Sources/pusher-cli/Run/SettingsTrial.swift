@@ -1,6 +1,8 @@
 internal import PusherCore
 
-/// A feed with new settings, beside the one that the run has: the run changes over once everything is subscribed there.
+/// A second feed with new settings.
+///
+/// The run changes over to it once every channel is subscribed there.
 ///
 /// A connection that is lost, or cannot be made for now, is tried again. A refusal ends the trial.
 final class SettingsTrial {
@@ -10,7 +12,7 @@ final class SettingsTrial {
   private let diagnostics: Diagnostics
   private var missing: NameSet
   private var isSignedIn: Bool
-  /// What came already, in its order, the confirmations among it.
+  /// Events and reports since the connection was made, in order.
   private(set) var held = HeldEvents()
   private let limit: Int
   private var isOver = false

@@ -7,7 +7,9 @@ internal import PusherCore
 /// lines; each then ends with LF. `${NAME}` and `${NAME:-DEFAULT}` are replaced, except in single quotes, and in double
 /// quotes after a backslash.
 struct DotEnv: Sendable {
-  /// The largest size of all values together, in bytes, after replacement: each `${NAME}` may double it.
+  /// Maximum size of all values together after expansion, in bytes.
+  ///
+  /// Each `${NAME}` may double the size.
   static let expandedLimit = 1 << 20
 
   /// The values of the file are larger than ``DotEnv/expandedLimit``.
@@ -62,7 +64,7 @@ private struct DotEnvValue {
   ) throws(DotEnv.TooLarge) -> [UInt8] {
     var result: [UInt8] = []
     var index = 0
-    // Behind a reference that nothing closes no other is closed, so that one search is enough.
+    // After one reference without an end, no later reference has an end either.
     var mayClose = true
     while index < bytes.count {
       var replacement = bytes[index...index]
