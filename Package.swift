@@ -70,10 +70,15 @@ let package = Package(
     ),
     .target(
       name: "PusherServer",
-      dependencies: [
-        "PusherCore", .target(name: "CSystemHiredis", condition: .when(traits: ["Redis"])),
-      ],
+      dependencies: ["PusherCore"],
       resources: [.embedInCode("Console/Page")],
+      swiftSettings: strict
+    ),
+    // Servers of several processes that meet in Redis; built with the trait alone.
+    .target(
+      name: "PusherCluster",
+      dependencies: ["CSystemHiredis", "PusherCore", "PusherServer"],
+      resources: [.embedInCode("Lua")],
       swiftSettings: strict
     ),
     // The local server in process, for the tests of programs that use the library.
@@ -84,7 +89,10 @@ let package = Package(
     .target(name: "CArguments"),
     .executableTarget(
       name: "pusher-cli",
-      dependencies: ["CArguments", "PusherCore", "PusherServer"],
+      dependencies: [
+        "CArguments", "PusherCore", "PusherServer",
+        .target(name: "PusherCluster", condition: .when(traits: ["Redis"])),
+      ],
       swiftSettings: strict
     ),
     // The client under test of `make conformance`; built, never installed.
@@ -112,10 +120,16 @@ let package = Package(
       name: "TestSupport", dependencies: ["PusherCore"], path: "Tests/TestSupport",
       swiftSettings: [.treatAllWarnings(as: .error)]
     ),
+    // Redis and servers without I/O, whose messages a test delivers.
+    .target(
+      name: "SimulationModel", dependencies: ["PusherCluster", "PusherCore", "PusherServer"],
+      path: "Tests/Simulation/Model", swiftSettings: [.treatAllWarnings(as: .error)]
+    ),
     .testTarget(
       name: "PusherCoreTests",
       dependencies: [
-        "CSystemVectors", "PusherCore", "PusherServer", "PusherTesting", "TestSupport",
+        "CSystemVectors", "PusherCluster", "PusherCore", "PusherServer", "PusherTesting",
+        "SimulationModel", "TestSupport",
       ],
       swiftSettings: [.treatAllWarnings(as: .error)]
     ),

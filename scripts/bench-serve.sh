@@ -2,7 +2,7 @@
 # Measures what fan-out and idle connections cost `pusher-cli serve`, a floor and a server of another library, and what a
 # second thread and the console bring, and prints the tables. A part of `make bench`, which sets everything that it needs:
 #
-#   bench-serve.sh PROGRAM PYTHON WORK-FOLDER ROUNDS SCALE TABLE...     the tables: serve, threads, console
+#   bench-serve.sh PROGRAM PYTHON WORK-FOLDER ROUNDS SCALE TABLE...     the tables: serve, console
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -13,11 +13,9 @@ rounds=$4
 scale=$5
 shift 5
 tables=$*
-processors=$(getconf _NPROCESSORS_ONLN)
 
 (umask 077 && printf 'bench\n' >"$work/secret")
 : >"$work/results-serve"
-: >"$work/results-threads"
 : >"$work/results-console"
 server=''
 reader=''
@@ -64,31 +62,6 @@ row() {
   esac
   server=$!
   measure "$work/results-serve" "$1" "$publishing" "$2" "$idle"
-}
-
-# on PROCESSORS WORD...: a command on those processors, on all without any.
-on() {
-  where=$1
-  shift
-  if [ -n "$where" ]; then exec taskset -c "$where" "$@"; else exec "$@"; fi
-}
-
-# threads_row NUMBER SUBSCRIBERS EVENTS: a line in the results of threads. Each subscriber is read a hundred events at a time,
-# so that the load generator leaves the server the machine; where there are processors enough it has one for itself.
-threads_row() {
-  count_events "$3"
-  printf 'bench: serve on threads: %s, %s subscribers, %s events\n' "$1" "$2" "$events" >&2
-  rm -f "$work/port"
-  servers=''
-  generators=''
-  if [ "$processors" -gt 2 ] && taskset -c 0 true 2>/dev/null; then
-    servers=0-$((processors - 2))
-    generators=$((processors - 1))
-  fi
-  on "$servers" "$program" serve -q --threads "$1" --listen 127.0.0.1:0 --key bench --app-id 1 \
-    --secret-file "$work/secret" --port-file "$work/port" &
-  server=$!
-  measure "$work/results-threads" "$1" api "$2" 0 100
 }
 
 # console_row NAME SUBSCRIBERS EVENTS: a line in the results of the console: `none` serves without one, `closed` with one that
@@ -159,20 +132,7 @@ if wants serve; then
   awk -F '\t' -v base=websockets -f Benchmarks/grouped.awk -f Benchmarks/fan-out.awk "$work/results-serve"
 fi
 
-# A pair each time, one after the other, so that other work meets both; three pairs a round.
-round=0
-while wants threads && [ "$round" -lt $((3 * rounds)) ]; do
-  round=$((round + 1))
-  threads_row 1 1000 2500
-  threads_row 2 1000 2500
-done
-if wants threads; then
-  printf '\nThe local server on several threads, 1000 subscribers:\n\n'
-  awk -F '\t' -v processors="$processors" -f Benchmarks/grouped.awk -f Benchmarks/median.awk \
-    -f Benchmarks/threads.awk "$work/results-threads"
-fi
-
-# The same: a run without a console, one with a console that nobody looks at, and one with a reader.
+# One after the other, so that other work meets all: a run without a console, one with a console that nobody looks at, and one with a reader.
 round=0
 while wants console && [ "$round" -lt $((3 * rounds)) ]; do
   round=$((round + 1))

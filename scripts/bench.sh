@@ -2,13 +2,13 @@
 # Measures events per second, CPU time and memory of pusher-cli next to a floor and two Python clients, all
 # against the same source on the loopback interface, and prints one table; then the same of event streams, next to
 # curl and another Python client; what many channels and members cost; and what `serve` does, next to a floor and another
-# Python server, on two threads, and with other servers over Redis; and last how far the program is from the limit.
+# Python server, and with other servers over Redis; and last how far the program is from the limit.
 # docs/benchmarks.md tells what is measured and how.
 #
 #   PUSHER_CLI=PATH   the program to measure; without it, dist/pusher-cli is built
 #   BENCH_RUNS=N      rounds over all rows, of which each row's median is shown (3, and 7 for limit)
 #   BENCH_SCALE=N     percent of the events that each row gets (100)
-#   BENCH_TABLES=...  which tables: channels, sse, many, library, serve, threads, console, redis, limit (all)
+#   BENCH_TABLES=...  which tables: channels, sse, many, library, serve, console, redis, limit (all)
 #   BENCH_BEFORE=PATH an older program, which fills the column "before" of the table limit
 set -eu
 cd "$(dirname "$0")/.."
@@ -17,7 +17,7 @@ work=.build-bench
 runs=${BENCH_RUNS:-3}
 limit_runs=${BENCH_RUNS:-7}
 scale=${BENCH_SCALE:-100}
-tables=${BENCH_TABLES:-channels sse many library serve threads console redis limit}
+tables=${BENCH_TABLES:-channels sse many library serve console redis limit}
 
 if [ -n "${PUSHER_CLI:-}" ]; then
   if [ ! -x "$PUSHER_CLI" ]; then
@@ -260,7 +260,7 @@ if wants library; then
   printf '\nMany clients of the library, many calls at once, and what they add to a process:\n\n'
   scripts/bench-library.sh "$figures" "$python" "$work" "$runs"
 fi
-if wants serve || wants threads || wants console; then
+if wants serve || wants console; then
   if wants serve; then printf '\nFan-out of the local server, and connections that do nothing:\n\n'; fi
   # shellcheck disable=SC2086
   scripts/bench-serve.sh "$PUSHER_CLI" "$python" "$work" "$runs" "$scale" $tables

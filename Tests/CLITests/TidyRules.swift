@@ -79,12 +79,13 @@ enum TidyRules {
     switch source.target {
     case "pusher-cli":
       let system: Set = ["Glibc", "Musl", "Darwin", "Synchronization"]
-      let ours: Set = ["PusherCore", "PusherServer"]
+      let ours: Set = ["PusherCluster", "PusherCore", "PusherServer"]
       return system.union(ours).union(source.room == "Run" ? ["CArguments"] : [])
     case "PusherTesting": return ["PusherCore", "PusherServer"]
-    case "PusherServer":
+    case "PusherServer": return ["PusherCore", "Synchronization"]
+    case "PusherCluster":
       let fence: Set<String> = source.room == "Redis" ? ["CSystemHiredis"] : []
-      return fence.union(["PusherCore", "Synchronization"])
+      return fence.union(["PusherCore", "PusherServer"])
     case "PusherCore": break
     default: return []
     }

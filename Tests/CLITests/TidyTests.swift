@@ -36,6 +36,8 @@ struct TidyCallTests {
     ("Sources/PusherCore/Face/A.swift", "#if canImport(Glibc)\ninternal import Glibc\n#endif"),
     ("Sources/PusherServer/A.swift", "import struct Darwin.timespec"),
     ("Sources/PusherServer/Hub/A.swift", "internal import CSystemHiredis"),
+    ("Sources/PusherServer/Hub/A.swift", "internal import PusherCluster"),
+    ("Sources/PusherCluster/Member/A.swift", "internal import CSystemHiredis"),
     ("Sources/PusherCore/API/A.swift", "import PusherServer"),
   ])
   func `an import outside its fence is refused`(path: String, text: String) {
@@ -52,7 +54,7 @@ struct TidyCallTests {
     ("Sources/pusher-cli/A.swift", "internal import Glibc\ninternal import PusherCore"),
     ("Sources/pusher-cli/Run/A.swift", "internal import CArguments"),
     ("Sources/PusherServer/A.swift", "internal import PusherCore"),
-    ("Sources/PusherServer/Redis/A.swift", "internal import CSystemHiredis"),
+    ("Sources/PusherCluster/Redis/A.swift", "internal import CSystemHiredis"),
   ])
   func `an import inside its fence is fine`(path: String, text: String) {
     #expect(TidyRules.imports(TidySource(path, text)).isEmpty)

@@ -10,29 +10,30 @@ package struct APIRouter {
     self.applications = applications
   }
 
-  /// Answers a request once, now or later; `seconds` is the time since 1970.
-  package func answer(
-    _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant,
-    _ answer: @escaping (HTTPAnswer) -> Void
-  ) {
+  /// Begins the call of a request.
+  ///
+  /// - Parameters:
+  ///   - seconds: The time since 1970.
+  ///   - isHeld: Whether an authentic call pauses before it has an effect.
+  package func begin(
+    _ request: HTTPRequestReader.Request, seconds: Int64, isHeld: Bool = false, at now: Instant
+  ) -> CallBeginning {
     do throws(HTTPAnswer) {
-      try perform(request, seconds: seconds, at: now) { result in
-        switch result {
-        case .success(let value): answer(dialect.answers.worded(.json(value)))
-        case .failure(let refusal): answer(dialect.answers.worded(refusal))
-        }
-      }
+      var call = try call(request, seconds: seconds, at: now)
+      if isHeld { return .call(call, .pauses) }
+      let progress = call.goOn(at: now)
+      if case .answer(let answer) = progress { return .answer(answer) }
+      return .call(call, progress)
     } catch {
-      answer(dialect.answers.worded(error))
+      return .answer(dialect.answers.worded(error))
     }
   }
 
   private var dialect: Dialect { applications.dialect }
 
-  private func perform(
-    _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant,
-    _ answer: @escaping APICall.Answer
-  ) throws(HTTPAnswer) {
+  private func call(
+    _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
+  ) throws(HTTPAnswer) -> APICall {
     let head = request.head
     guard let target = RequestTarget(head.target, prefix: applications.pathPrefix) else {
       throw .refusal(400, "the path or the query is not percent-encoded UTF-8")
@@ -50,18 +51,9 @@ package struct APIRouter {
       throw refusal
     }
     guard hub.application.isEnabled else { throw .refusal(403, "The app is disabled") }
-    var call = APICall(
-      path: place.call, target: target, body: request.body, hub: hub, dialect: dialect, now: now,
-      nextTurn: applications.nextTurn)
-    guard let whenSettled = applications.whenSettled else { return try perform(call)(answer) }
-    whenSettled { now in
-      call.now = now
-      do throws(HTTPAnswer) {
-        try perform(call)(answer)
-      } catch {
-        answer(.failure(error))
-      }
-    }
+    return APICall(
+      path: place.call, target: target, body: request.body, hub: hub, dialect: dialect, at: now,
+      perform)
   }
 
   /// The app that a path names, and its parts after that.
@@ -82,20 +74,17 @@ package struct APIRouter {
   }
 
   /// The function of a call below `/apps/ID`, and its method.
-  private func route(
-    _ path: [String]
-  ) -> (
-    method: String, perform: (APICall) -> (@escaping APICall.Answer) throws(HTTPAnswer) -> Void
-  )? {
+  private func route(_ path: [String]) -> (method: String, perform: APICall.Perform)? {
     switch (path.first, path.count, path.last) {
-    case ("events", 1, _): ("POST", APICall.event)
-    case ("batch_events", 1, _): ("POST", APICall.batch)
-    case ("users", 3, "events"): ("POST", APICall.userEvent)
-    case ("users", 3, "terminate_connections"): ("POST", APICall.terminate)
-    case ("channels", 1, _): ("GET", APICall.channels)
-    case ("channels", 2, _): ("GET", APICall.channel)
-    case ("channels", 3, "users"): ("GET", APICall.users)
-    case ("connections", 1, _) where dialect.has(.countsConnections): ("GET", APICall.connections)
+    case ("events", 1, _): ("POST", { (call) throws(HTTPAnswer) in try call.event() })
+    case ("batch_events", 1, _): ("POST", { (call) throws(HTTPAnswer) in try call.batch() })
+    case ("users", 3, "events"): ("POST", { (call) throws(HTTPAnswer) in try call.userEvent() })
+    case ("users", 3, "terminate_connections"): ("POST", { $0.terminate() })
+    case ("channels", 1, _): ("GET", { (call) throws(HTTPAnswer) in try call.channels() })
+    case ("channels", 2, _): ("GET", { (call) throws(HTTPAnswer) in try call.channel() })
+    case ("channels", 3, "users"): ("GET", { (call) throws(HTTPAnswer) in try call.users() })
+    case ("connections", 1, _) where dialect.has(.countsConnections):
+      ("GET", { $0.connections() })
     default: nil
     }
   }

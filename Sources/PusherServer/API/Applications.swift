@@ -6,6 +6,8 @@ package final class Applications {
   package private(set) var hubs: [Hub] = []
   /// Those of apps that are not served any more, until all sockets have left.
   private(set) var leaving: [Hub] = []
+  /// The hubs, those that leave last.
+  var all: [Hub] { hubs + leaving }
   package let limits: ServerLimits
   /// "" or a path that begins with a slash, before `/app` and `/apps`.
   let pathPrefix: String
@@ -13,20 +15,9 @@ package final class Applications {
   let dialect: Dialect
   private var hubsByKey = NameTable<Hub>()
   private var hubsByID = NameTable<Hub>()
-  /// The places of all hubs among the nodes of this process.
-  private var nodes: [LocalNode] = []
-  private var flush: () -> Void = {}
-  /// How many sockets other nodes of this process have that its own do not know of, told how many there are here.
-  var countOthers: (Int) -> Int = { _ in 0 }
-  /// Calls back, now or later, once it is known whether the nodes of other processes can be reached; `nil` without such.
-  package var whenSettled: ((@escaping (Instant) -> Void) -> Void)?
-  /// Has a piece of work done in a later turn of the loop, and tells it the time.
-  package typealias NextTurn = (@escaping (Instant) -> Void) -> Void
-  /// `nil` without a loop.
-  package var nextTurn: NextTurn?
   private var random: any RandomNumberGenerator
 
-  /// Apps with distinct ids and keys, on the only node of each; of two alike the first counts.
+  /// Apps with distinct ids and keys, each on one node; of two alike the first counts.
   ///
   /// - Parameter random: Draws the socket ids.
   package convenience init(
@@ -40,7 +31,7 @@ package final class Applications {
     let setups = applications.map {
       AppSetup($0, limits: limits, service: service, dialect: dialect)
     }
-    renew(setups) { LocalNode(LocalApp($0)) }
+    renew(setups)
   }
 
   /// No apps yet.
@@ -57,13 +48,15 @@ package final class Applications {
 
   /// Serves these apps from now on; answers the hubs of those that are gone.
   ///
-  /// - Parameter place: The place of a new app's hub among its nodes. An app that is there already keeps its hub.
+  /// An app that is there already keeps its hub.
+  ///
+  /// - Parameter cluster: Where new hubs meet those of other processes; `nil` for none.
   @discardableResult
-  func renew(_ setups: [AppSetup], place: (AppSetup) -> any HubNode) -> [Hub] {
+  package func renew(_ setups: [AppSetup], in cluster: (any Cluster)? = nil) -> [Hub] {
     let former = hubs
     hubs = setups.map { setup in
       guard let hub = former.first(where: { $0.application.id.isSame(as: setup.application.id) })
-      else { return Hub(setup, node: place(setup)) }
+      else { return Hub(setup, member: cluster?.place(for: setup) ?? SoloMember(setup)) }
       hub.adopt(setup)
       return hub
     }
@@ -74,7 +67,6 @@ package final class Applications {
       hubsByKey[hub.application.key] = hub
       hubsByID[hub.application.id] = hub
     }
-    findNodes()
     return gone
   }
 
@@ -83,34 +75,16 @@ package final class Applications {
     let deserted = leaving.filter(\.isDeserted)
     guard !deserted.isEmpty else { return [] }
     leaving.removeAll { hub in deserted.contains { $0 === hub } }
-    findNodes()
     return deserted
-  }
-
-  private func findNodes() {
-    nodes = (hubs + leaving).compactMap { $0.node as? LocalNode }
-    for node in nodes { node.flush = flush }
   }
 
   package func hub(key: String) -> Hub? { hubsByKey[key] }
 
   package func hub(id: String) -> Hub? { hubsByID[id] }
 
-  /// Hands on what other nodes have brought for the hubs.
-  package func deliverWaiting(at now: Instant) {
-    for node in nodes { node.deliverWaiting(at: now) }
-  }
-
-  /// Has `flush` called between portions of what other nodes have brought.
-  package func flushPortions(by flush: @escaping () -> Void) {
-    self.flush = flush
-    findNodes()
-  }
-
-  /// How many sockets all apps have together, on all nodes of this process.
+  /// How many sockets all apps have together on this server.
   package var connectionCount: Int {
-    let own = hubs.reduce(0) { $0 + $1.node.ownConnectionCount }
-    return own + countOthers(own)
+    hubs.reduce(0) { $0 + $1.member.ownConnectionCount }
   }
 
   /// An id that no socket of any app has: two numbers of at most nine digits.

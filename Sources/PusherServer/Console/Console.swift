@@ -65,7 +65,7 @@ final class Console {
   private var hello: JSONValue {
     [
       "version": .string(options.version), "started": .string(started),
-      "service": .string(host.applications.dialect.name), "nodes": .integer(host.nodeCount),
+      "service": .string(host.applications.dialect.name),
       "shared": .bool(host.isShared),
       "recording": options.recording.map { .string(Self.lastPart($0)) } ?? .null,
       "apps": .array(host.applications.hubs.map { Self.facts(of: $0.application) }),
@@ -87,19 +87,17 @@ final class Console {
 
   // MARK: Requests
 
-  /// Answers a request for the console once, now or later.
-  func answer(
-    _ request: HTTPRequestReader.Request, at now: Instant, _ answer: @escaping (HTTPAnswer) -> Void
-  ) {
+  /// Begins to answer a request for the console.
+  func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallBeginning {
     let isPage = RequestTarget.path(of: request.head.target).isSame(as: Self.path)
     if let refusal = access.refusal(request.head) {
-      answer(isPage ? refusal : Self.closed(refusal.asFailure))
-    } else if isPage {
-      answer(page(request.head))
-    } else {
-      let call = ConsoleCall(request, host: host, isRecording: options.recording != nil, at: now)
-      call.perform { answer(Self.closed($0)) }
+      return .answer(isPage ? refusal : refusal.asFailure.closed)
     }
+    if isPage { return .answer(page(request.head)) }
+    var call = ConsoleCall(request, host: host, isRecording: options.recording != nil, at: now)
+    let progress = call.begin()
+    if case .answer(let answer) = progress { return .answer(answer) }
+    return .call(call, progress)
   }
 
   private func page(_ head: HTTPRequestHead) -> HTTPAnswer {
@@ -107,13 +105,5 @@ final class Console {
       return .refusal(head.method, allow: "GET, HEAD")
     }
     return head.takesGzip ? ConsolePage.compressed : ConsolePage.answer
-  }
-
-  /// Keeps an answer from being kept, and from being taken for anything but data.
-  private static func closed(_ answer: HTTPAnswer) -> HTTPAnswer {
-    var answer = answer
-    answer.headers.append("Cache-Control", "no-store")
-    answer.headers.append("X-Content-Type-Options", "nosniff")
-    return answer
   }
 }

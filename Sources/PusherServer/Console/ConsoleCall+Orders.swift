@@ -3,23 +3,17 @@ internal import PusherCore
 // What the console may order: events, ends of connections, faults, webhooks.
 extension ConsoleCall {
   /// `POST /console/trigger`: an event, as a call of the HTTP API sends it, without the signature.
-  func trigger(_ answer: @escaping Answer) throws(HTTPAnswer) {
+  mutating func trigger() throws(HTTPAnswer) -> CallProgress {
     let order = try order()
     let hub = try hub(order["app"]?.text)
     let event = try event(order, hub.application)
-    let call = APICall(
+    var call = APICall(
       path: ["events"], target: RequestTarget.none, body: event, hub: hub,
-      dialect: host.applications.dialect, now: now)
-    do throws(HTTPAnswer) {
-      try call.event { result in
-        switch result {
-        case .success: answer(.done)
-        case .failure(let refusal): answer(.failure(refusal.status, refusal.body))
-        }
-      }
-    } catch {
-      throw .failure(error.status, error.body)
-    }
+      dialect: host.applications.dialect, at: now
+    ) { (call) throws(HTTPAnswer) in try call.event() }
+    call.isWorded = false
+    let progress = call.goOn(at: now)
+    return sent(call, progress)
   }
 
   /// The body of the API's call; encrypted where the channel is.
@@ -48,14 +42,14 @@ extension ConsoleCall {
   }
 
   /// `POST /console/disconnect`: closes one socket for good.
-  func disconnect(_ answer: @escaping Answer) throws(HTTPAnswer) {
+  func disconnect() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let hub = try hub(order["app"]?.text)
     let socketID = try text("socket_id", in: order)
-    host.disconnect(socketID, ofApp: hub.application.id) { wasThere in
-      answer(
-        wasThere ? .done : .failure(404, "socket \(socketID) is not connected to this server"))
+    guard host.disconnect(socketID, ofApp: hub.application.id) else {
+      throw .failure(404, "socket \(socketID) is not connected to this server")
     }
+    return .done
   }
 
   /// `POST /console/terminate`: ends all connections of a user, on all servers.
@@ -97,15 +91,14 @@ extension ConsoleCall {
   // MARK: Webhooks
 
   /// `POST /console/webhook`: sends a body to the app's receivers, signed anew.
-  func sendWebhook(_ answer: @escaping Answer) throws(HTTPAnswer) {
+  func sendWebhook() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let hub = try hub(order["app"]?.text)
     let body = try text("body", in: order)
     let name = (try? JSONParser.parse(body))?["events"]?.elements?.first?["name"]?.text
-    host.sendWebhook(name ?? "webhook", Array(body.utf8), ofApp: hub.application.id) { isSent in
-      answer(
-        isSent
-          ? .done : .failure(400, "app '\(hub.application.id)' has no receivers of webhooks"))
+    guard host.sendWebhook(name ?? "webhook", Array(body.utf8), ofApp: hub.application.id) else {
+      throw .failure(400, "app '\(hub.application.id)' has no receivers of webhooks")
     }
+    return .done
   }
 }

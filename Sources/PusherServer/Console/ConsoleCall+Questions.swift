@@ -6,22 +6,20 @@ extension ConsoleCall {
   private static let pageLimit = 200
 
   /// `GET /console/channels`: the occupied channels whose names contain a text.
-  func channels(_ answer: @escaping Answer) throws(HTTPAnswer) {
+  mutating func channels() throws(HTTPAnswer) -> CallProgress {
     let hub = try askedHub()
-    let part = try part()
+    return ask(hub, .channels(prefix: ""), .names(hub, try part()))
+  }
+
+  mutating func list(_ names: [String], _ part: ListPart, _ hub: Hub) -> CallProgress {
     let wanted = Array((target?["filter"] ?? "").utf8)
-    hub.node.occupiedChannels(prefix: "") { names in
-      guard let names else { return answer(.unavailableToConsole) }
-      let found = names.filter { $0.holds(wanted) }
-      let shown = Array(found.dropFirst(part.offset).prefix(part.limit))
-      hub.node.facts(of: shown, at: now) { facts in
-        guard let facts else { return answer(.unavailableToConsole) }
-        answer(
-          .json([
-            "total": .integer(found.count), "channels": .array(facts.map { summary($0, hub) }),
-          ]))
-      }
-    }
+    let found = names.filter { $0.holds(wanted) }
+    let shown = Array(found.dropFirst(part.offset).prefix(part.limit))
+    return ask(hub, .facts(shown), .summaries(hub, total: found.count))
+  }
+
+  func summaries(_ facts: [ChannelFacts], _ total: Int, _ hub: Hub) -> HTTPAnswer {
+    .json(["total": .integer(total), "channels": .array(facts.map { summary($0, hub) })])
   }
 
   private func summary(_ channel: ChannelFacts, _ hub: Hub) -> JSONValue {
@@ -34,19 +32,15 @@ extension ConsoleCall {
   }
 
   /// `GET /console/channel`: members, cached event and sockets of one channel.
-  func channel(_ answer: @escaping Answer) throws(HTTPAnswer) {
+  mutating func channel() throws(HTTPAnswer) -> CallProgress {
     let hub = try askedHub()
     guard let name = target?["channel"] else { throw .failure(400, "the call names no channel") }
-    hub.node.facts(of: [name], at: now) { facts in
-      guard let channel = facts?.first else { return answer(.unavailableToConsole) }
-      host.connections(ofApp: hub.application.id) { connections in
-        let sockets = connections.filter { $0.channels.contains(name) }.map(\.socketID).sorted()
-        answer(.json(details(channel, sockets, hub)))
-      }
-    }
+    return ask(hub, .facts([name]), .details(hub, channel: name))
   }
 
-  private func details(_ channel: ChannelFacts, _ sockets: [String], _ hub: Hub) -> JSONValue {
+  func details(_ channel: ChannelFacts, _ hub: Hub) -> HTTPAnswer {
+    let sockets = host.connections(ofApp: hub.application.id)
+      .filter { $0.channels.contains(channel.name) }.map(\.socketID).sorted()
     let members = channel.members.members
     let listed = members.prefix(Self.pageLimit).map { member in
       JSONValue.object(present: ["user_id": .string(member.userID), "user_info": member.info])
@@ -58,28 +52,27 @@ extension ConsoleCall {
       .init("sockets", .array(sockets.prefix(Self.pageLimit).map(JSONValue.string))),
       .init("more_sockets", .integer(max(sockets.count - Self.pageLimit, 0))),
     ]
-    return .object((summary(channel, hub).members ?? []).filter { $0.name != "cached" } + details)
+    return .json(
+      .object((summary(channel, hub).members ?? []).filter { $0.name != "cached" } + details))
   }
 
   /// `GET /console/connections`: the sockets of this server of which something contains a text.
-  func connections(_ answer: @escaping Answer) throws(HTTPAnswer) {
+  func connections() throws(HTTPAnswer) -> HTTPAnswer {
     let hub = try askedHub()
     let part = try part()
     let wanted = Array((target?["filter"] ?? "").utf8)
     let wall = SystemClock.wall()
-    host.connections(ofApp: hub.application.id) { connections in
-      let found = connections.filter { $0.holds(wanted) }.sorted { $0.age > $1.age }
-      let shown = found.dropFirst(part.offset).prefix(part.limit)
-      answer(
-        .json([
-          "total": .integer(found.count),
-          "connections": .array(shown.map { $0.description(at: wall) }),
-        ]))
-    }
+    let found = host.connections(ofApp: hub.application.id).filter { $0.holds(wanted) }
+      .sorted { $0.age > $1.age }
+    let shown = found.dropFirst(part.offset).prefix(part.limit)
+    return .json([
+      "total": .integer(found.count),
+      "connections": .array(shown.map { $0.description(at: wall) }),
+    ])
   }
 
   /// Which part of a long list is asked for.
-  private func part() throws(HTTPAnswer) -> (offset: Int, limit: Int) {
+  private func part() throws(HTTPAnswer) -> ListPart {
     func number(_ name: String, _ usual: Int, _ range: ClosedRange<Int>) throws(HTTPAnswer) -> Int {
       guard let text = target?[name] else { return usual }
       guard let number = Int(text), range.contains(number) else {
@@ -88,11 +81,16 @@ extension ConsoleCall {
       }
       return number
     }
-    return (
-      try number("offset", 0, 0...1_000_000_000),
-      try number("limit", Self.pageLimit, 1...Self.pageLimit)
-    )
+    return ListPart(
+      offset: try number("offset", 0, 0...1_000_000_000),
+      limit: try number("limit", Self.pageLimit, 1...Self.pageLimit))
   }
+}
+
+/// The part of a long list that is shown.
+struct ListPart {
+  let offset: Int
+  let limit: Int
 }
 
 extension ConnectionFacts {
@@ -119,10 +117,4 @@ extension ConnectionFacts {
       "queued_bytes": .integer(queuedBytes),
     ])
   }
-}
-
-extension HTTPAnswer {
-  /// 503: what connects the nodes is not there.
-  fileprivate static let unavailableToConsole = HTTPAnswer.failure(
-    503, "the server cannot reach its other nodes")
 }

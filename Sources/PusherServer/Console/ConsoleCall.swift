@@ -4,16 +4,15 @@ internal import PusherCore
 ///
 /// Questions are GET requests with a query, orders POST requests with a JSON object. A failure is answered with a
 /// status from 400 and `{"error":"…"}`.
-struct ConsoleCall {
-  typealias Answer = (HTTPAnswer) -> Void
-
+struct ConsoleCall: ServerCall {
   let host: any ConsoleHost
   let target: RequestTarget?
   /// What stands in the path after `/console/`, as it was sent.
   private let name: String
   let method: String
   let body: [UInt8]
-  let now: Instant
+  var now: Instant
+  private var step = Step.beginning
   /// Whether a past run is shown, of which nothing can be asked.
   private let isRecording: Bool
 
@@ -34,7 +33,19 @@ struct ConsoleCall {
     ("trigger", ["POST"]), ("webhook", ["POST"]), ("sign", ["POST"]), ("check", ["POST"]),
   ]
 
-  func perform(_ answer: @escaping Answer) {
+  /// What the call waits for.
+  enum Step {
+    case beginning
+    /// The names of the channels, of which a part is shown.
+    case names(Hub, ListPart)
+    /// The facts of the shown channels, of so many in all.
+    case summaries(Hub, total: Int)
+    case details(Hub, channel: String)
+    /// An event is published.
+    case event(APICall)
+  }
+
+  mutating func begin() -> CallProgress {
     do throws(HTTPAnswer) {
       guard let call = Self.calls.first(where: { $0.name.isSame(as: name) }) else {
         throw .failure(404, "the console has no such call")
@@ -46,14 +57,57 @@ struct ConsoleCall {
       guard target != nil else {
         throw .failure(400, "the query is not percent-encoded UTF-8")
       }
-      try performKnown(answer)
+      return try perform()
     } catch {
-      answer(error)
+      return failed(error)
     }
   }
 
+  func done(_ answer: HTTPAnswer) -> CallProgress { .answer(answer.closed) }
+
+  func failed(_ failure: HTTPAnswer) -> CallProgress { .answer(failure.closed) }
+
+  // MARK: Steps
+
+  mutating func ask(_ hub: Hub, _ question: ClusterQuestion, _ step: Step) -> CallProgress {
+    self.step = step
+    switch hub.ask(question, at: now) {
+    case .answered(let answer): return take(answer, at: now)
+    case .later(let number): return .waits(hub, number)
+    }
+  }
+
+  mutating func take(_ answer: ClusterAnswer, at now: Instant) -> CallProgress {
+    self.now = now
+    switch (step, answer) {
+    case (.names(let hub, let part), .channels(let names)):
+      guard let names else { return failed(.unavailableToConsole) }
+      return list(names, part, hub)
+    case (.summaries(let hub, let total), .facts(let facts)):
+      guard let facts else { return failed(.unavailableToConsole) }
+      return done(summaries(facts, total, hub))
+    case (.details(let hub, let channel), .facts(let facts)):
+      guard let facts else { return failed(.unavailableToConsole) }
+      return done(details(facts.first ?? ChannelFacts(name: channel), hub))
+    case (.event(var call), _):
+      let progress = call.take(answer, at: now)
+      return sent(call, progress)
+    default: preconditionFailure("an answer of another kind than the question")
+    }
+  }
+
+  /// No call of the console pauses.
+  mutating func goOn(at now: Instant) -> CallProgress { failed(.unavailableToConsole) }
+
+  /// Follows the call that publishes an event.
+  mutating func sent(_ call: APICall, _ progress: CallProgress) -> CallProgress {
+    step = .event(call)
+    guard case .answer(let answer) = progress else { return progress }
+    return done(answer.status < 300 ? .done : .failure(answer.status, answer.body))
+  }
+
   /// Performs a call that exists with this method.
-  private func performKnown(_ answer: @escaping Answer) throws(HTTPAnswer) {
+  private mutating func perform() throws(HTTPAnswer) -> CallProgress {
     if name.isSame(as: "events") {
       throw .failure(
         503, "\(ConsoleFeed.readerLimit) readers look on already, or the recording is gone")
@@ -62,17 +116,17 @@ struct ConsoleCall {
       throw .failure(409, "a past run is shown; nothing can be asked of it")
     }
     switch (method, name) {
-    case ("GET", "channels"): try channels(answer)
-    case ("GET", "channel"): try channel(answer)
-    case ("GET", "connections"): try connections(answer)
-    case ("GET", "faults"): answer(stagedFaults)
-    case ("POST", "faults"): answer(try stageFaults())
-    case ("POST", "disconnect"): try disconnect(answer)
-    case ("POST", "terminate"): answer(try terminate())
-    case ("POST", "trigger"): try trigger(answer)
-    case ("POST", "webhook"): try sendWebhook(answer)
-    case ("POST", "sign"): answer(try signed())
-    case ("POST", "check"): answer(try checked())
+    case ("GET", "channels"): return try channels()
+    case ("GET", "channel"): return try channel()
+    case ("GET", "connections"): return done(try connections())
+    case ("GET", "faults"): return done(stagedFaults)
+    case ("POST", "faults"): return done(try stageFaults())
+    case ("POST", "disconnect"): return done(try disconnect())
+    case ("POST", "terminate"): return done(try terminate())
+    case ("POST", "trigger"): return try trigger()
+    case ("POST", "webhook"): return done(try sendWebhook())
+    case ("POST", "sign"): return done(try signed())
+    case ("POST", "check"): return done(try checked())
     default: throw .failure(404, "the console has no such call")
     }
   }
@@ -123,4 +177,15 @@ extension HTTPAnswer {
 
   /// A call that was done.
   static let done = HTTPAnswer.json([:])
+
+  /// 503: what connects the nodes is not there.
+  static let unavailableToConsole = failure(503, "the server cannot reach its other nodes")
+
+  /// The answer, which nobody stores and nobody takes for anything but data.
+  var closed: HTTPAnswer {
+    var answer = self
+    answer.headers.append("Cache-Control", "no-store")
+    answer.headers.append("X-Content-Type-Options", "nosniff")
+    return answer
+  }
 }

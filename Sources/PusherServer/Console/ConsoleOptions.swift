@@ -29,18 +29,15 @@ protocol ConsoleHost: AnyObject {
   var applications: Applications { get }
   var feed: ConsoleFeed { get }
   var faults: FaultScript { get }
-  /// How many nodes this process has.
-  var nodeCount: Int { get }
   /// Whether nodes of other processes share the channels.
   var isShared: Bool { get }
 
-  /// The sockets of an app on all nodes of this process.
-  func connections(ofApp id: String, _ answer: @escaping ([ConnectionFacts]) -> Void)
-  /// Ends a socket of an app; answers whether there was one.
-  func disconnect(_ socketID: String, ofApp id: String, _ answer: @escaping (Bool) -> Void)
-  /// Sends a webhook of an app, signed now; answers whether the app has receivers.
-  func sendWebhook(
-    _ name: String, _ body: [UInt8], ofApp id: String, _ answer: @escaping (Bool) -> Void)
+  /// The sockets of an app on this server.
+  func connections(ofApp id: String) -> [ConnectionFacts]
+  /// Ends a socket of an app. Returns whether there was one.
+  func disconnect(_ socketID: String, ofApp id: String) -> Bool
+  /// Sends a webhook of an app, signed now. Returns whether the app has receivers.
+  func sendWebhook(_ name: String, _ body: [UInt8], ofApp id: String) -> Bool
   /// Lets the faults that end connections have those that are there.
   func stageGreetings()
 }

@@ -150,13 +150,13 @@ extension Hub {
     service: PusherService = .pusher, dialect: Dialect = .pusher
   ) {
     let setup = AppSetup(application, limits: limits, service: service, dialect: dialect)
-    self.init(setup, node: LocalNode(LocalApp(setup)))
+    self.init(setup, member: SoloMember(setup))
   }
 }
 
 extension AppSetup {
   /// An app on servers of a dialect.
-  init(
+  package init(
     _ application: Application, limits: ServerLimits, service: PusherService, dialect: Dialect,
     watch: Watch? = nil
   ) {

@@ -21,7 +21,7 @@ package struct AppLimits: Sendable, Equatable {
   package init() {}
 
   /// Why an app may not send more now: too many events, or too many bytes.
-  func refusal(ofEvents isOfEvents: Bool) -> String {
+  package func refusal(ofEvents isOfEvents: Bool) -> String {
     isOfEvents
       ? "over quota: the app may send \(eventsPerSecond ?? 0) events a second"
       : "over quota: the app may send \(bytesPerSecond ?? 0) bytes of data a second"

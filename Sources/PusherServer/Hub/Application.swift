@@ -63,9 +63,9 @@ package enum PusherCode: Int, Sendable {
 }
 
 /// Why a subscription or a sign-in is not accepted.
-struct SubscriptionRefusal: Error, Equatable {
+package struct SubscriptionRefusal: Error, Equatable {
   /// The part that is wrong, for servers that tell it.
-  enum Cause {
+  package enum Cause {
     /// The app has not allowed it.
     case unauthorized
     case longName

@@ -1,14 +1,18 @@
-internal import PusherCore
+package import PusherCore
 
 /// The last event of each cache channel.
-struct CachedEvents {
+package struct CachedEvents {
   /// An event of the API, as it was published.
-  struct Event: Equatable {
-    let name: String
+  package struct Event: Equatable, Sendable {
+    package let name: String
     /// A string, or another value of the publisher's.
-    let data: JSONValue
+    package let data: JSONValue
     /// When it is forgotten; `nil` for never.
     let expiry: Instant?
+
+    package init(name: String, data: JSONValue, expiry: Instant?) {
+      (self.name, self.data, self.expiry) = (name, data, expiry)
+    }
   }
 
   /// How many channels are kept.
@@ -45,16 +49,18 @@ struct CachedEvents {
 }
 
 /// Decides when subscription counts are sent: at once for few subscribers, else every few seconds.
-struct SubscriptionCounts {
+package struct SubscriptionCounts {
   /// With more subscribers the count is sent every ``interval``.
   static let prompt = 100
-  static let interval = Duration.seconds(5)
+  package static let interval = Duration.seconds(5)
 
   private var late = NameSet()
   private var lastTime: Instant?
 
+  package init() {}
+
   /// Notes a change; true when the count must be sent at once.
-  mutating func note(_ channel: String, count: Int) -> Bool {
+  package mutating func note(_ channel: String, count: Int) -> Bool {
     if count <= Self.prompt {
       late.remove(channel)
       return true
@@ -64,7 +70,7 @@ struct SubscriptionCounts {
   }
 
   /// The channels whose count must be sent now.
-  mutating func takeDue(at now: Instant) -> [String] {
+  package mutating func takeDue(at now: Instant) -> [String] {
     guard !late.isEmpty else { return [] }
     if let lastTime, lastTime.duration(to: now) < Self.interval { return [] }
     lastTime = now

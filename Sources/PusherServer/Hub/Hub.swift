@@ -2,129 +2,85 @@ package import PusherCore
 
 /// One app's sockets on one node: they take part in the channels of all nodes, and get what is for them.
 ///
-/// It has no socket and no clock: sessions take its messages, ``takeLog()`` returns what happened. It belongs to one
-/// thread.
+/// It is pure: sessions bring messages and the time, ``handleNews(at:)`` takes what the other nodes have brought. Frames
+/// go into the queues of sessions, which never call back; answers, log and notices wait until the driver takes them. It
+/// belongs to one thread.
 package final class Hub {
-  package private(set) var application: Application
-  /// Those of the app where it has its own.
-  private(set) var limits: ServerLimits
-  private(set) var text: MessageText
+  /// A socket that waits for its answer.
+  enum Waiter {
+    case join(JoinRequest, any HubSession)
+    case signIn(SignedInUser, SignInProof, any HubSession)
+  }
+
+  private var setup: AppSetup
   /// Who is where on all nodes, and the way to them.
-  let node: any HubNode
-  private var naming: any ChannelNaming
-  private var sessions = NameTable<any HubSession>()
-  private var channels = NameTable<HubChannel>()
+  let member: any ClusterMember
+  var sessions = NameTable<any HubSession>()
+  var channels = NameTable<HubChannel>()
   var users = SignedInUsers()
+  /// The sockets that wait, by the numbers of their questions.
+  var waiters: [Int: Waiter] = [:]
+  private var answers: [(number: Int, answer: ClusterAnswer)] = []
   private var events: [ServerLogEvent] = []
   /// Whether it was told that no more channels fit.
   private var hasToldFullChannels = false
 
+  package var application: Application { setup.application }
+  /// Those of the app where it has its own.
+  var limits: ServerLimits { setup.limits }
+  var text: MessageText { setup.text }
+
+  /// Whether new subscribers get a channel's last event.
+  func isCache(_ channel: String) -> Bool { setup.naming.isCache(channel) }
+
   /// A hub of an app, with a place among its nodes, which serves this hub alone.
-  init(_ setup: AppSetup, node: any HubNode) {
-    (application, limits) = (setup.application, setup.limits)
-    (text, naming) = (setup.text, setup.naming)
-    self.node = node
-    node.receiver = self
+  package init(_ setup: AppSetup, member: any ClusterMember) {
+    (self.setup, self.member) = (setup, member)
   }
 
   /// The app has other settings from now on; its sockets stay.
   func adopt(_ setup: AppSetup) {
-    (application, limits) = (setup.application, setup.limits)
-    (text, naming) = (setup.text, setup.naming)
-    node.adopt(setup)
+    self.setup = setup
+    member.adopt(setup)
   }
 
-  /// Whether all its sockets have left, and on all nodes of this process.
-  var isDeserted: Bool { sessions.isEmpty && node.isDeserted }
+  /// Whether all its sockets have left, and everything that they caused is done.
+  var isDeserted: Bool { sessions.isEmpty && member.isDeserted }
 
   /// How many sockets all nodes have.
-  package var connectionCount: Int { node.connectionCount }
+  package var connectionCount: Int { member.connectionCount }
 
   /// How many channels somebody is subscribed to, on any node.
-  var channelCount: Int { node.channelCount }
+  var channelCount: Int { member.channelCount }
 
   /// Whether any node has the socket.
-  package func hasSocket(_ socketID: String) -> Bool { node.hasSocket(socketID) }
+  package func hasSocket(_ socketID: String) -> Bool { member.hasSocket(socketID) }
+
+  /// Whether events can be sent to other nodes now.
+  var isAvailable: Bool { member.isAvailable }
 
   // MARK: Sockets
 
   /// Takes in a socket after its handshake; its id must be new.
-  func connect(_ session: any HubSession) {
+  package func connect(_ session: any HubSession) {
     sessions[session.socketID] = session
-    node.connect(session.socketID)
+    member.connect(session.socketID)
     log(.connected(socketID: session.socketID))
   }
 
   /// Removes a socket, which leaves all its channels.
-  func disconnect(_ session: any HubSession, at now: Instant) {
+  package func disconnect(_ session: any HubSession, at now: Instant) {
     guard sessions.removeValue(of: session.socketID) != nil else { return }
-    for channel in session.subscriptions.sorted { leave(session, channel, at: now) }
+    for channel in session.subscriptions.sorted { end(session, channel, at: now) }
     signOut(session, at: now)
-    node.disconnect(session.socketID)
-  }
-
-  // MARK: Subscriptions
-
-  /// Subscribes an authorised socket: it gets the answer, the others learn of a new member.
-  ///
-  /// One that is subscribed already gets the answer again, and may have a new user id from now on.
-  func subscribe(
-    _ session: any HubSession, to name: String, as member: Member?, at now: Instant
-  ) {
-    var request = JoinRequest(channel: name, socketID: session.socketID, member: member)
-    if let former = channels[name]?.place(of: session) {
-      (request.isSecond, request.formerUserID) = (true, former.userID)
-    }
-    node.join(request, at: now) { [weak self] answer, now in
-      self?.answered(request, session, answer, at: now)
-    }
-  }
-
-  private func answered(
-    _ request: JoinRequest, _ session: any HubSession, _ answer: JoinAnswer, at now: Instant
-  ) {
-    let name = request.channel
-    switch answer {
-    case .full(let keepsFormer):
-      if !keepsFormer { _ = remove(session, from: name) }
-      session.refuse(
-        name,
-        SubscriptionRefusal(
-          reason: "a presence channel has at most \(limits.presenceMembers) members",
-          code: .overQuota, cause: .fullChannel), at: now)
-    case .joined(let joined):
-      let isWanted =
-        sessions[session.socketID] === session && session.subscriptions.contains(name)
-      guard isWanted else {
-        // It has left while the answer was on its way.
-        if !request.isSecond { node.leave(name, userID: request.member?.userID, at: now) }
-        return
-      }
-      subscribed(request, session, joined, at: now)
-    }
-  }
-
-  private func subscribed(
-    _ request: JoinRequest, _ session: any HubSession, _ joined: Joined, at now: Instant
-  ) {
-    let (name, userID) = (request.channel, request.member?.userID)
-    let channel = channels[name] ?? HubChannel()
-    let former = channel.place(of: session)
-    channels[name] = channel
-    channel.put(session, userID: userID, memberID: joined.memberID)
-    // It has left and come again while the first answer was on its way.
-    if let former, !request.isSecond { node.leave(name, userID: former.userID, at: now) }
-    session.send(text.subscriptionSucceeded(channel: name, members: joined.members), at: now)
-    if naming.isCache(name) { replay(joined.cached, on: name, to: session, at: now) }
-    if former == nil || !(former?.userID).isSame(as: userID) {
-      log(.subscribed(socketID: session.socketID, channel: name, userID: userID))
-    }
+    member.disconnect(session.socketID)
+    handleNews(at: now)
   }
 
   /// Whether a subscription fits within the limit of occupied channels; the first refusal is logged.
   func hasRoom(for channel: String) -> Bool {
     let hasRoom =
-      channels[channel] != nil || node.hasRoom(for: channel, limit: limits.channels)
+      channels[channel] != nil || member.hasRoom(for: channel, limit: limits.channels)
     if !hasRoom, !hasToldFullChannels {
       hasToldFullChannels = true
       log(.channelsFull(app: application.id, limit: limits.channels))
@@ -132,57 +88,42 @@ package final class Hub {
     return hasRoom
   }
 
-  func isSubscribed(_ session: any HubSession, to channel: String) -> Bool {
-    channels[channel]?.place(of: session) != nil
-  }
-
   /// Ends a subscription; the others learn when a user has left with its last connection.
-  func leave(_ session: any HubSession, _ name: String, at now: Instant) {
-    guard let place = remove(session, from: name) else { return }
-    node.leave(name, userID: place.userID, at: now)
+  package func leave(_ session: any HubSession, _ name: String, at now: Instant) {
+    end(session, name, at: now)
+    handleNews(at: now)
   }
 
-  private func remove(_ session: any HubSession, from name: String) -> HubChannel.Place? {
+  private func end(_ session: any HubSession, _ name: String, at now: Instant) {
+    guard let place = remove(session, from: name) else { return }
+    member.leave(name, userID: place.userID, at: now)
+  }
+
+  func remove(_ session: any HubSession, from name: String) -> HubChannel.Place? {
     guard let channel = channels[name], let place = channel.remove(session) else { return nil }
     if channel.subscribers.isEmpty { channels[name] = nil }
     return place
   }
 
-  /// Whether events can be sent to other nodes now.
-  var isAvailable: Bool { node.isAvailable }
-
-  /// The message for a new subscriber of a cache channel: the last event, or a cache miss.
-  private func replay(
-    _ event: CachedEvents.Event?, on name: String, to session: any HubSession, at now: Instant
-  ) {
-    guard let event else {
-      session.send(text.cacheMiss(channel: name), at: now)
-      note(.init(.cacheMiss, name))
-      return
-    }
-    session.send(text.event(name: event.name, channel: name, data: event.data), at: now)
-  }
-
-  /// Sends the counts of large channels, which change too often to send each time.
+  /// Looks at the time: counts of large channels change too often to be sent each time.
   package func tick(at now: Instant) {
-    node.tick(at: now)
+    member.tick(at: now)
+    handleNews(at: now)
   }
 
   // MARK: Events
 
   /// Sends an event of the API to a channel's subscribers, but not to the socket `excluded`.
   ///
-  /// Answers to how many it went.
+  /// Returns the number of recipients; `nil` where other nodes may have some.
   @discardableResult
   package func publish(
     name: String, channel: String, data: JSONValue, except excluded: String? = nil,
     at now: Instant
   ) -> Int? {
-    let count = node.publish(
-      ChannelEvent(
-        name: name, channel: channel, data: data, excluded: excluded,
-        isKept: naming.isCache(channel)),
-      at: now)
+    let event = ChannelEvent(
+      name: name, channel: channel, data: data, excluded: excluded, isKept: isCache(channel))
+    let count = publish(event, at: now)
     log(.event(name: name, channel: channel, data: data, recipients: count))
     return count
   }
@@ -195,7 +136,7 @@ package final class Hub {
     let event = ChannelEvent(
       name: name, channel: channel, data: data, userID: place.memberID,
       excluded: session.socketID, isFromClient: true)
-    let count = node.publish(event, at: now)
+    let count = publish(event, at: now)
     log(
       .clientEvent(
         socketID: session.socketID, name: name, channel: channel, message: text.event(event),
@@ -210,7 +151,61 @@ package final class Hub {
         ].compactMap(\.self)))
   }
 
+  private func publish(_ event: ChannelEvent, at now: Instant) -> Int? {
+    switch member.publish(event, at: now) {
+    case .here(let message): message.map { deliver($0, at: now) } ?? 0
+    case .everywhere: nil
+    }
+  }
+
+  /// Closes all connections of a user, on all nodes.
+  package func terminateConnections(userID: String, at now: Instant) {
+    member.terminate(userID: userID, at: now)
+    handleNews(at: now)
+  }
+
   // MARK: For the driver
+
+  /// Asks something about all nodes; an answer that comes later is among ``takeAnswers()``.
+  package func ask(_ question: ClusterQuestion, at now: Instant) -> ClusterReply {
+    member.ask(question, at: now)
+  }
+
+  /// Handles what the member has for this hub. Returns whether there was anything.
+  @discardableResult
+  package func handleNews(at now: Instant) -> Bool {
+    var hasNews = false
+    while case let news = member.takeNews(), !news.isEmpty {
+      hasNews = true
+      for item in news { handle(item, at: now) }
+    }
+    return hasNews
+  }
+
+  private func handle(_ news: ClusterNews, at now: Instant) {
+    switch news {
+    case .answer(let number, let answer):
+      if let waiter = waiters.removeValue(forKey: number) {
+        take(answer, waiter, at: now)
+      } else {
+        answers.append((number, answer))
+      }
+    case .message(let message): deliver(message, at: now)
+    case .event(let message, let channel, let isFromClient):
+      let count = deliver(message, at: now)
+      guard count > 0 else { return }
+      log(.delivered(channel: channel, isFromClient: isFromClient, recipients: count))
+    case .log(let event): log(event)
+    case .dropped(let number): waiters[number] = nil
+    }
+  }
+
+  /// The answers to calls of ``ask(_:at:)`` since the last call.
+  package func takeAnswers() -> [(number: Int, answer: ClusterAnswer)] {
+    guard !answers.isEmpty else { return [] }
+    defer { answers.removeAll(keepingCapacity: true) }
+    return answers
+  }
 
   /// The log since the last call.
   package func takeLog() -> [ServerLogEvent] {
@@ -219,12 +214,12 @@ package final class Hub {
     return events
   }
 
-  /// The webhook notices of all nodes since the last call, on the node that sends them.
-  package func takeNotices() -> [WebhookNotice] { node.takeNotices() }
+  /// The webhook notices of this node since the last call.
+  package func takeNotices() -> [WebhookNotice] { member.takeNotices() }
 
   /// Notes something for the app's webhooks.
-  private func note(_ notice: @autoclosure () -> WebhookNotice) {
-    if !application.webhooks.isEmpty { node.note(notice()) }
+  func note(_ notice: @autoclosure () -> WebhookNotice) {
+    if !application.webhooks.isEmpty { member.note(notice()) }
   }
 
   func log(_ event: ServerLogEvent) {
@@ -232,8 +227,11 @@ package final class Hub {
   }
 }
 
-extension Hub: BusReceiver {
-  func deliver(_ message: BusMessage, at now: Instant) -> Int {
+// Messages for sockets here.
+extension Hub {
+  /// Hands a message to the sockets. Returns the number of recipients.
+  @discardableResult
+  private func deliver(_ message: BusMessage, at now: Instant) -> Int {
     switch message {
     case .channel(let name, let frame, let excluded):
       guard let channel = channels[name] else { return 0 }

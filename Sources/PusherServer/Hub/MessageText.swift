@@ -84,7 +84,7 @@ package struct MessageText: Sendable {
     message(name, channel: channel, data: data, userID: userID)
   }
 
-  func event(_ event: ChannelEvent) -> String {
+  package func event(_ event: ChannelEvent) -> String {
     self.event(name: event.name, channel: event.channel, data: event.data, userID: event.userID)
   }
 

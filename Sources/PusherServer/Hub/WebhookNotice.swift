@@ -31,12 +31,12 @@ package struct WebhookNotice: Sendable, Equatable {
   }
 
   package let kind: Kind
-  let channel: String
-  let userID: String?
+  package let channel: String
+  package let userID: String?
   /// What the user who has come told of themselves; no webhook has it.
   let userInfo: JSONValue?
   /// Who is told.
-  var audience = Audience.everybody
+  package var audience = Audience.everybody
   /// The members of this kind only.
   private let details: [JSONValue.Member]
 

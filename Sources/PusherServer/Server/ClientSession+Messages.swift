@@ -1,4 +1,4 @@
-internal import PusherCore
+package import PusherCore
 
 // Handles a client's messages.
 extension ClientSession {
@@ -51,7 +51,7 @@ extension ClientSession {
     do throws(SubscriptionRefusal) {
       let user = try hub.application.user(
         auth, socketID: socketID, userData: userData, limits: hub.limits)
-      hub.signIn(self, as: user, userData: userData, auth: auth, at: now)
+      hub.signIn(self, as: user, SignInProof(auth: auth, userData: userData), at: now)
     } catch {
       hub.log(.signInRefused(socketID: socketID, reason: error.reason))
       send(hub.text.error(code: error.code, message: error.reason), at: now)
@@ -73,9 +73,10 @@ extension ClientSession {
     }
   }
 
-  /// A subscription that was there before stays.
-  func refuse(_ channel: String, _ refusal: SubscriptionRefusal, at now: Instant) {
-    if !hub.isSubscribed(self, to: channel) { subscriptions.remove(channel) }
+  package func refuse(
+    _ channel: String, _ refusal: SubscriptionRefusal, isSubscribed: Bool, at now: Instant
+  ) {
+    if !isSubscribed { subscriptions.remove(channel) }
     tell(refusal, channel, at: now)
   }
 

@@ -29,7 +29,9 @@ struct Traffic: Sendable {
 /// One client's socket as the protocol sees it: greeting, subscriptions, events, signs of life, the end.
 ///
 /// Bytes come in through the connection's input, then ``receive(at:)``; they go out through its output. Time comes in
-/// through ``tick(at:)`` at the ``deadline``. When ``isFinished``, what waits is sent and the socket closed.
+/// through ``tick(at:)`` at the ``deadline``. When ``isFinished``, what waits is sent and the socket closed. One that
+/// has ended leaves the hub with ``settle(at:)``, which the driver calls after each of these and for each session that the
+/// ledger names.
 package final class ClientSession: HubSession, ConnectionSocket {
   private enum State {
     case open
@@ -47,9 +49,9 @@ package final class ClientSession: HubSession, ConnectionSocket {
   let hub: Hub
   let context: SessionContext
   /// The channels it is subscribed to.
-  var subscriptions = NameSet()
+  package var subscriptions = NameSet()
   /// The user that is signed in on it.
-  var user: SignedInUser?
+  package var user: SignedInUser?
   /// Whether the ledger has it on its list of those with something to send.
   var isTouched = false
   var clientEvents: RateWindow
@@ -65,6 +67,8 @@ package final class ClientSession: HubSession, ConnectionSocket {
   private var noted = 0
   /// The state of staged faults on this connection.
   var faults = FaultLine()
+  /// How it ended, until it leaves the hub.
+  private var ending: (code: Int?, reason: String)?
 
   /// Joins the hub after the connection's handshake, and greets the client; `socketID` must be new there.
   package init(
@@ -202,14 +206,14 @@ package final class ClientSession: HubSession, ConnectionSocket {
   /// Sends one message to this client alone.
   ///
   /// Nothing is compressed for one alone: that would cost each connection a quarter of a megabyte for a greeting.
-  func send(_ text: String, at now: Instant) {
+  package func send(_ text: String, at now: Instant) {
     let frame = SharedFrame(text)
     guard hasRoom(for: frame.view.count, at: now) else { return }
     write(frame.view, at: now)
   }
 
   /// Sends a message that others get too; false when the client can get no more messages.
-  func deliver(_ frame: SharedFrame, at now: Instant) -> Bool {
+  package func deliver(_ frame: SharedFrame, at now: Instant) -> Bool {
     if let channel = frame.channel, !context.faults.isEmpty {
       return deliverStaged(frame, on: channel, at: now)
     }
@@ -264,7 +268,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
   }
 
   /// Ends the connection because the app wants its user gone.
-  func terminate(at now: Instant) {
+  package func terminate(at now: Instant) {
     close(.unauthorized, reason: "the app has ended the user's connections", at: now)
   }
 
@@ -272,7 +276,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     guard isOpen else { return }
     connection.close(code, reason: reason)
     state = .closing(until: now.advanced(by: hub.limits.closeTimeout))
-    leaveAll(code: Int(code.rawValue), reason: reason, at: now)
+    ended(code: Int(code.rawValue), reason: reason)
   }
 
   /// Ends the connection without a close frame of ours, once what waits is sent.
@@ -280,12 +284,19 @@ package final class ClientSession: HubSession, ConnectionSocket {
     let wasOpen = isOpen
     guard !isFinished else { return }
     state = .finished
-    if wasOpen { leaveAll(code: code, reason: reason, at: now) }
+    if wasOpen { ended(code: code, reason: reason) }
     context.ledger.touch(self)
   }
 
-  private func leaveAll(code: Int?, reason: String, at now: Instant) {
+  private func ended(code: Int?, reason: String) {
     context.ledger.touch(self)
+    ending = (code, reason)
+  }
+
+  /// Leaves the hub, if the session has ended.
+  package func settle(at now: Instant) {
+    guard let (code, reason) = ending else { return }
+    ending = nil
     hub.log(.disconnected(socketID: socketID, code: code, reason: reason))
     hub.disconnect(self, at: now)
     subscriptions.removeAll()

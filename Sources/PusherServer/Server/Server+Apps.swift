@@ -1,20 +1,31 @@
-internal import PusherCore
+package import PusherCore
 
-// The apps of a node: at the start, and when they change while it serves.
+// The apps of a server: at the start, and when they change while it serves.
 extension Server {
-  /// The place of an app's hub, among nodes of other processes or of this one.
-  func place(for setup: AppSetup, in apps: ServedApps) -> any HubNode {
-    link?.place(for: setup) ?? apps.place(for: setup, node: index)
+  /// Serves these apps from now on.
+  ///
+  /// An app that has changed keeps its sockets, unless it is not enabled any more (4003). The sockets of one that is gone
+  /// are closed (4001).
+  ///
+  /// - Throws: ``TLSError`` when the webhooks cannot be sent over TLS; then nothing has changed.
+  package func renew(_ apps: [Application]) throws(TLSError) -> AppChanges {
+    try WebhookDesk.check(apps, options.webhooks)
+    let changes = AppChanges(from: served, to: apps)
+    served = apps
+    if !isStopping { take(setups(of: apps), at: loop.now) }
+    return changes
   }
 
-  /// Whether this node sends webhooks.
-  var sendsWebhooks: Bool { index == LocalApp.webhookNode || link != nil }
+  func setups(of apps: [Application]) -> [AppSetup] {
+    apps.map {
+      AppSetup(
+        $0, limits: options.limits, service: options.service, dialect: options.dialect,
+        watch: feed.watch)
+    }
+  }
 
-  /// Serves these apps from now on.
-  func take(_ apps: ServedApps) {
-    guard !isStopping else { return }
-    let now = loop.now
-    let gone = applications.renew(apps.setups) { place(for: $0, in: apps) }
+  private func take(_ setups: [AppSetup], at now: Instant) {
+    let gone = applications.renew(setups, in: cluster)
     renewWebhooks()
     console?.appsChanged()
     for session in clients {
@@ -31,19 +42,27 @@ extension Server {
   func forgetDeserted() {
     let deserted = applications.forgetDeserted()
     guard !deserted.isEmpty else { return }
-    for hub in deserted where !applications.hubs.contains(where: { $0.node === hub.node }) {
-      link?.giveUp(hub.node)
+    for hub in deserted where !applications.hubs.contains(where: { $0.member === hub.member }) {
+      cluster?.giveUp(hub.member)
     }
     renewWebhooks()
   }
 
   private func renewWebhooks() {
-    guard sendsWebhooks else { return }
     do throws(TLSError) {
-      try webhooks.renew(applications.hubs + applications.leaving)
+      try webhooks.renew(applications.all)
     } catch {
       // Before any node got the apps it was seen that certificates can be checked: the trust has gone since.
       report(.dropped(reason: "webhooks over TLS: \(error)"))
     }
+  }
+}
+
+extension ServerOptions {
+  /// The certificate for accepted connections; `nil` for plain ones.
+  func incomingTLS() throws(TLSError) -> TLSContext? {
+    guard let certificateFile else { return nil }
+    return try TLSContext.server(
+      certificateFile: certificateFile, keyFile: keyFile ?? certificateFile)
   }
 }

@@ -2,10 +2,8 @@ internal import PusherCore
 
 // What the console is told, and what it may ask and order.
 extension Server: ConsoleHost {
-  package var feed: ConsoleFeed { share.feed }
   var faults: FaultScript { context.faults }
-  var nodeCount: Int { share.group.count }
-  var isShared: Bool { link != nil }
+  var isShared: Bool { cluster != nil }
 
   func noteForConsole(_ event: ServerLogEvent, app: String?) {
     feed.note(
@@ -27,42 +25,28 @@ extension Server: ConsoleHost {
 
   // MARK: Questions
 
-  func connections(ofApp id: String, _ answer: @escaping ([ConnectionFacts]) -> Void) {
-    share.askAll(from: loop) { server in
-      let now = server.loop.now
-      return server.clients.filter { $0.isOpen && $0.hub.application.id.isSame(as: id) }.map {
-        ConnectionFacts($0, age: $0.traffic.since.duration(to: now))
-      }
-    } _: {
-      answer($0.flatMap(\.self))
+  func connections(ofApp id: String) -> [ConnectionFacts] {
+    sessions(ofApp: id).map {
+      ConnectionFacts($0, age: $0.traffic.since.duration(to: loop.now))
     }
+  }
+
+  private func sessions(ofApp id: String) -> [ClientSession] {
+    clients.filter { $0.isOpen && $0.hub.application.id.isSame(as: id) }
   }
 
   // MARK: Orders
 
-  func disconnect(_ socketID: String, ofApp id: String, _ answer: @escaping (Bool) -> Void) {
-    share.askAll(from: loop) { server in
-      let session = server.clients.first {
-        $0.socketID.isSame(as: socketID) && $0.isOpen && $0.hub.application.id.isSame(as: id)
-      }
-      session?.close(
-        .unauthorized, reason: "disconnected by the server's operator", at: server.loop.now)
-      return session != nil
-    } _: {
-      answer($0.contains(true))
-    }
+  func disconnect(_ socketID: String, ofApp id: String) -> Bool {
+    let session = sessions(ofApp: id).first { $0.socketID.isSame(as: socketID) }
+    session?.close(.unauthorized, reason: "disconnected by the server's operator", at: loop.now)
+    return session != nil
   }
 
-  func stageGreetings() { share.stageGreetings() }
+  func stageGreetings() { stageGreetings(at: loop.now) }
 
-  func sendWebhook(
-    _ name: String, _ body: [UInt8], ofApp id: String, _ answer: @escaping (Bool) -> Void
-  ) {
-    share.askAll(from: loop) { server in
-      server.index == 0 && server.webhooks.send(name, body, ofApp: id)
-    } _: {
-      answer($0.contains(true))
-    }
+  func sendWebhook(_ name: String, _ body: [UInt8], ofApp id: String) -> Bool {
+    webhooks.send(name, body, ofApp: id)
   }
 }
 

@@ -13,17 +13,26 @@ extension Server: ReceptionOwner {
         return .socket(stream)
       }
     }
-    return connection.answer(isLast: route == .socket) { give in
-      let take = { [weak self] (answer: HTTPAnswer) in
-        self?.report(request.head, answer.status, answer.status < 300 ? "" : answer.body)
-        give(answer)
-      }
-      if let refusal {
-        take(refusal.answer)
-      } else {
-        self.answer(request, for: route, at: now, take)
-      }
+    let caller = Caller(head: request.head, connection: connection)
+    if let refusal {
+      report(refusal.answer, to: request.head)
+      return .answer(refusal.answer, isLast: route == .socket)
     }
+    guard let answer = begin(request, for: route, caller, at: now) else { return .later }
+    report(answer, to: request.head)
+    return .answer(answer, isLast: false)
+  }
+
+  /// Gives callers their answers.
+  func finish(_ done: [(caller: Caller, answer: HTTPAnswer)]) {
+    for (caller, answer) in done {
+      report(answer, to: caller.head)
+      caller.connection.answerNow(answer, at: loop.now)
+    }
+  }
+
+  private func report(_ answer: HTTPAnswer, to head: HTTPRequestHead) {
+    report(head, answer.status, answer.status < 300 ? "" : answer.body)
   }
 
   private func report(_ head: HTTPRequestHead, _ status: Int, _ reason: String) {
@@ -44,45 +53,58 @@ extension Server: ReceptionOwner {
       refusal = .remote(part: route.name, sign: sign.description)
     }
     guard let refusal else { return nil }
-    if let isLast = share.refusals.withLock({ $0.note(refusal) }) {
+    if let isLast = refusals.note(refusal) {
       report(.accessRefused(refusal, isLast: isLast))
     }
     return refusal
   }
 
-  /// Answers a request that is not an upgrade.
-  private func answer(
-    _ request: HTTPRequestReader.Request, for route: ServerRoute, at now: Instant,
-    _ answer: @escaping (HTTPAnswer) -> Void
-  ) {
-    let faults = context.faults
+  /// Begins to answer a request that is not an upgrade; `nil` for an answer that comes later.
+  private func begin(
+    _ request: HTTPRequestReader.Request, for route: ServerRoute, _ caller: Caller, at now: Instant
+  ) -> HTTPAnswer? {
     switch route {
-    case .console: if let console { return console.answer(request, at: now, answer) }
-    case .faults:
-      let count = faults.faults.count
-      answer(FaultControl(script: faults).answer(request))
-      // Those that were added may end connections now.
-      if faults.faults.count > count { share.stageGreetings() }
-      return
+    case .console: if let console { return keep(console.begin(request, at: now), caller) }
+    case .faults: return answerFaults(request, at: now)
     case .authorization:
-      let endpoint = AuthEndpoint(applications, refusal: faults.endpointFailure)
-      if let authorized = endpoint.answer(request) { return answer(authorized) }
+      let endpoint = AuthEndpoint(applications, refusal: context.faults.endpointFailure)
+      if let authorized = endpoint.answer(request) { return authorized }
     case .socket, .api: break
     }
     let seconds = SystemClock.wall().secondsSince1970
-    APIRouter(applications).answer(request, seconds: seconds, at: now, answer)
+    let isHeld = unsettled != nil
+    let beginning = APIRouter(applications).begin(
+      request, seconds: seconds, isHeld: isHeld, at: now)
+    guard isHeld, case .call(let call, _) = beginning else { return keep(beginning, caller) }
+    unsettled?.calls.append((call, caller))
+    return nil
   }
 
-  /// Calls `work` in the loop's next turn.
-  func onNextTurn(_ work: @escaping (Instant) -> Void) {
-    var timer: LoopTimer?
-    timer = LoopTimer(deadline: LoopInterest.immediately) { [weak self] in
-      guard let self, let own = timer else { return }
-      timer = nil
-      loop.remove(own)
-      work(loop.now)
+  private func keep(_ beginning: CallBeginning, _ caller: Caller) -> HTTPAnswer? {
+    switch beginning {
+    case .answer(let answer): answer
+    case .call(let call, let progress): calls.keep(call, progress, for: caller)
     }
-    timer.map(loop.add)
+  }
+
+  private func answerFaults(_ request: HTTPRequestReader.Request, at now: Instant) -> HTTPAnswer {
+    let count = context.faults.faults.count
+    let answer = FaultControl(script: context.faults).answer(request)
+    // Those that were added may end connections now.
+    if context.faults.faults.count > count { stageGreetings(at: now) }
+    return answer
+  }
+
+  /// It is known whether the others can be reached: calls get their answers.
+  func settle(at now: Instant) {
+    guard let waiting = unsettled else { return }
+    unsettled = nil
+    if !isStopping { waiting.done() }
+    for (call, caller) in waiting.calls {
+      var call = call
+      let progress = call.goOn(at: now)
+      if let answer = calls.keep(call, progress, for: caller) { finish([(caller, answer)]) }
+    }
   }
 
   private func upgrade(

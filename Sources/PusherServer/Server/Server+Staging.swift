@@ -36,35 +36,39 @@ extension Server {
   package var hubs: [Hub] { applications.hubs }
 }
 
-// For those who own a hub whose nodes are all in this process: the answers are there at once.
+// For those who own a hub that is its app's only node: the answers are there at once.
 extension Hub {
   /// The names of the channels that somebody is subscribed to, sorted.
   package var occupiedChannels: [String] {
-    var names: [String] = []
-    node.occupiedChannels(prefix: "") { names = $0 ?? [] }
+    guard case .answered(.channels(let names?)) = ask(.channels(prefix: ""), at: .beginning) else {
+      return []
+    }
     return names
   }
 
   /// How many sockets are subscribed to a channel.
   package func subscriptionCount(_ channel: String) -> Int {
-    facts(of: channel, at: Instant(nanoseconds: 0)).subscriptions
+    facts(of: channel, at: .beginning).subscriptions
   }
 
   /// The members of a presence channel.
   package func members(of channel: String) -> MemberList {
-    facts(of: channel, at: Instant(nanoseconds: 0)).members
+    facts(of: channel, at: .beginning).members
   }
 
   /// The last event of a cache channel, and how long it will still be kept; `nil` without a limit.
-  package func cached(
-    _ channel: String, at now: Instant
-  ) -> CachedFacts? {
+  package func cached(_ channel: String, at now: Instant) -> CachedFacts? {
     facts(of: channel, at: now).cached
   }
 
   private func facts(of channel: String, at now: Instant) -> ChannelFacts {
-    var facts = ChannelFacts(name: channel)
-    node.facts(of: [channel], at: now) { facts = $0?.first ?? facts }
-    return facts
+    guard case .answered(.facts(let facts?)) = ask(.facts([channel]), at: now) else {
+      return ChannelFacts(name: channel)
+    }
+    return facts.first ?? ChannelFacts(name: channel)
   }
+}
+
+extension Instant {
+  fileprivate static let beginning = Instant(nanoseconds: 0)
 }

@@ -1,6 +1,6 @@
 package import PusherCore
 
-/// One node of a Pusher: sockets at `/app/KEY` and the HTTP API at `/apps/ID`, at one port.
+/// A Pusher: sockets at `/app/KEY` and the HTTP API at `/apps/ID`, at one port.
 ///
 /// It lives on its loop's thread: asked and stopped there.
 package final class Server {
@@ -9,98 +9,94 @@ package final class Server {
   let reception: Reception
   package let context: SessionContext
   let applications: Applications
-  package private(set) var isStopping = false
-  /// What it has in common with the other nodes of this process.
-  let share: ServerShare
-  /// Which of them it is; the first sends the webhooks.
-  let index: Int
-  /// Whether webhooks of others may still come, so that their end must be awaited.
-  private var awaitsOthers: Bool
-  /// What connects it with nodes of other processes.
-  let link: (any NodeLink)?
+  /// What happens, for those who look on.
+  package let feed = ConsoleFeed()
+  /// What connects it with servers of other processes.
+  let cluster: (any Cluster)?
+  /// The apps as the options or the file have them.
+  var served: [Application]
   var access: AccessGate
-  /// Whether it has taken leave of them, and whether that is done.
-  private var resignation: (hasBegun: Bool, isDone: Bool) = (false, false)
-  /// Whether it is known for all nodes of this process whether others can be reached, and who waits to know.
-  private var isSettled: Bool
-  private var onSettled: (() -> Void)?
+  var refusals = RefusalReport()
+  var calls = CallTable<Caller>()
+  /// Those who wait to know whether the others can be reached.
+  var unsettled: Unsettled?
+  private(set) var ending: Ending?
   private var hasToldFullQueues = false
   private let log: (ServerLogEvent) -> Void
-  private var whenStopped: (() -> Void)?
-  /// Ends the wait for clients, then for the receivers of webhooks, when the server stops.
-  private var stopTimer: LoopTimer?
-  private var isFinishingWebhooks = false
   /// The page that shows what happens; `nil` for none.
   private(set) lazy var console = options.console.map { Console($0, host: self) }
-  /// Sends the webhooks; on the first node alone, or on each where nodes of other processes are.
+  /// Sends the webhooks.
   private(set) lazy var webhooks = WebhookDesk(
-    loop: loop, policy: link == nil ? options.webhooks : options.webhooks.withoutDelay,
+    loop: loop, policy: cluster == nil ? options.webhooks : options.webhooks.withoutDelay,
     report: { [weak self] in self?.report($0) },
     onIdle: { [weak self] in self?.checkStopped() })
 
-  /// The only node; it listens from now on, and connections are served while the loop runs.
-  ///
-  /// `random` draws the socket ids. `log` is told what happens. Throws when the address cannot be had, and
-  /// ``TransportError/tls(_:)`` for a certificate or key that cannot be used.
-  package convenience init(
-    options: ServerOptions, random: any RandomNumberGenerator, loop: EventLoop,
-    log: @escaping (ServerLogEvent) -> Void = { _ in }
-  ) throws(TransportError) {
-    try self.init(
-      share: ServerShare(options, nodes: 1), port: options.port, reusesPort: options.reusesPort,
-      random: random, loop: loop, log: log)
+  /// Gets the answer of a call.
+  struct Caller {
+    let head: HTTPRequestHead
+    let connection: ServerConnection
   }
 
-  /// One of several nodes at the same port.
-  init(
-    share: ServerShare, index: Int = 0, port: UInt16, reusesPort: Bool = false,
-    random: any RandomNumberGenerator, loop: EventLoop, log: @escaping (ServerLogEvent) -> Void
+  /// What waits until it is known whether the others can be reached.
+  struct Unsettled {
+    var done: () -> Void = {}
+    /// Calls of the HTTP API.
+    var calls: [(any ServerCall, Caller)] = []
+  }
+
+  /// The end of a server.
+  struct Ending {
+    let whenDone: () -> Void
+    /// Ends the wait for clients, then for the others and for the receivers of webhooks.
+    var timer: LoopTimer?
+    var isFinishingWebhooks = false
+    var hasBegunToResign = false
+    var isOver = false
+  }
+
+  /// Listens from now on; connections are served while the loop runs.
+  ///
+  /// - Parameters:
+  ///   - cluster: What connects it with servers of other processes; `nil` for none.
+  ///   - random: Draws the socket ids.
+  ///   - log: Told what happens.
+  /// - Throws: ``TransportError`` when the address cannot be had, and ``TransportError/tls(_:)`` for a certificate or key
+  ///   that cannot be used.
+  package init(
+    options: ServerOptions, cluster: (any Cluster)? = nil, random: any RandomNumberGenerator,
+    loop: EventLoop, log: @escaping (ServerLogEvent) -> Void = { _ in }
   ) throws(TransportError) {
-    let options = share.options
-    (self.options, self.share, self.index) = (options, share, index)
+    (self.options, self.loop, self.log, self.cluster) = (options, loop, log, cluster)
     access = AccessGate(options.access)
-    self.loop = loop
-    self.log = log
-    awaitsOthers = index == 0 && share.group.count > 1
-    link = share.link(loop: loop, log: log)
-    isSettled = link == nil
+    served = options.applications
+    unsettled = cluster == nil ? nil : Unsettled()
     applications = Applications(
       limits: options.limits, pathPrefix: options.pathPrefix, dialect: options.dialect,
       text: MessageText(service: options.service, dialect: options.dialect), random: random)
-    context = SessionContext(
-      dialect: options.dialect, faults: share.faults,
-      outputLimit: options.limits.allOutput / share.group.count)
+    context = SessionContext(dialect: options.dialect, outputLimit: options.limits.allOutput)
+    context.faults.add(options.faults)
+    let certificate: TLSContext?
+    do throws(TLSError) { certificate = try options.incomingTLS() } catch { throw .tls(error) }
     reception = try Reception(
-      loop: loop, host: options.host, port: port, reusesPort: reusesPort,
-      handed: index == 0 ? options.handedSocket : options.handedSocket?.copy(),
-      tls: share.certificate, sockets: options.limits.connections, limits: options.limits)
-    if link != nil {
-      let group = share.group
-      applications.countOthers = { group.connections(besides: index, own: $0) }
-    }
-    let apps = share.apps.withLock { $0 }
-    applications.renew(apps.setups) { place(for: $0, in: apps) }
+      loop: loop, host: options.host, port: options.port, reusesPort: options.reusesPort,
+      handed: options.handedSocket, tls: certificate, sockets: options.limits.connections,
+      limits: options.limits)
+    applications.renew(setups(of: served), in: cluster)
     do throws(TLSError) {
-      if sendsWebhooks { try webhooks.renew(applications.hubs) }
+      try webhooks.renew(applications.hubs)
     } catch {
       throw .tls(error)
     }
     reception.owner = self
-    share.group.begin(index, loop.wakeUp)
-    share.add(self)
-    if let link {
-      applications.whenSettled = { done in link.whenSettled { done(loop.now) } }
-      link.whenSettled { share.noteSettled() }
-    }
     context.ledger.relieve = { [weak self] in self?.relieve() }
-    applications.nextTurn = { [weak self] in self?.onNextTurn($0) }
-    applications.flushPortions { [weak self] in self?.flushTouched() }
     loop.beforeWait { [weak self] in self?.deliver() }
   }
 
-  /// Has new connections get the certificate that ``ServerShare/renewCertificate()`` has read.
-  func takeCertificate() {
-    reception.tls = share.certificate
+  /// Reads the certificate and its key again, for new connections; those that are there go on.
+  ///
+  /// - Throws: ``TLSError`` when they cannot be used; then nothing has changed.
+  package func renewCertificate() throws(TLSError) {
+    reception.tls = try options.incomingTLS()
   }
 
   /// Where it listens, with the port that the system picked.
@@ -111,6 +107,8 @@ package final class Server {
   /// How many sockets are connected.
   package var connectionCount: Int { applications.connectionCount }
 
+  package var isStopping: Bool { ending != nil }
+
   /// How many sockets and occupied channels each app has.
   package var occupancy: [(app: String, connections: Int, channels: Int)] {
     applications.hubs.map { ($0.application.id, $0.connectionCount, $0.channelCount) }
@@ -118,29 +116,17 @@ package final class Server {
 
   /// Why events cannot come from everywhere; `nil` while they can.
   package var ailment: String? {
-    isStopping ? "ending" : link?.failure.map { "redis: \($0)" }
+    isStopping ? "ending" : cluster?.failure.map { "redis: \($0)" }
   }
 
-  /// Bytes that wait for all clients together, on all nodes.
-  package var queuedBytes: Int {
-    share.group.count == 1 ? context.ledger.total : share.group.queuedBytes
-  }
-
-  // MARK: The beginning
+  /// Bytes that wait for all clients together.
+  package var queuedBytes: Int { context.ledger.total }
 
   /// Calls `done` once events can come from everywhere, or it is known why they cannot.
   ///
   /// Where there are no nodes of other processes that is now. A server that is stopped before calls it never.
   package func whenSettled(_ done: @escaping () -> Void) {
-    if isSettled { done() } else { onSettled = done }
-  }
-
-  /// All nodes of this process know whether those of others can be reached.
-  func othersHaveSettled() {
-    isSettled = true
-    let done = onSettled
-    onSettled = nil
-    if !isStopping { done?() }
+    if unsettled == nil { done() } else { unsettled?.done = done }
   }
 
   // MARK: The end
@@ -155,8 +141,7 @@ package final class Server {
     whenDone: @escaping () -> Void = {}
   ) {
     guard !isStopping else { return }
-    isStopping = true
-    whenStopped = whenDone
+    ending = Ending(whenDone: whenDone)
     let now = loop.now
     reception.close(at: now)
     let wave = ClosingWave(
@@ -177,9 +162,9 @@ package final class Server {
   }
 
   private func setStopTimer(_ deadline: Instant, _ action: @escaping () -> Void) {
-    stopTimer.map(loop.remove)
+    ending?.timer.map(loop.remove)
     let timer = LoopTimer(deadline: deadline, action: action)
-    stopTimer = timer
+    ending?.timer = timer
     loop.add(timer)
   }
 
@@ -188,18 +173,10 @@ package final class Server {
     for connection in reception.connections { connection.cut(at: now) }
   }
 
-  /// The other nodes have ended.
-  func othersHaveEnded() {
-    awaitsOthers = false
-    checkStopped()
-  }
-
   func checkStopped() {
-    guard isStopping, reception.isEmpty, !awaitsOthers, whenStopped != nil, hasResigned() else {
-      return
-    }
-    if !isFinishingWebhooks {
-      isFinishingWebhooks = true
+    guard let ending, !ending.isOver, reception.isEmpty, hasResigned() else { return }
+    if !ending.isFinishingWebhooks {
+      self.ending?.isFinishingWebhooks = true
       takeNotices(at: loop.now)
       setStopTimer(loop.now.advanced(by: options.webhooks.grace)) { [weak self] in self?.end() }
       webhooks.finish()
@@ -207,29 +184,28 @@ package final class Server {
     if webhooks.isIdle { end() }
   }
 
-  /// Whether the nodes of other processes know of the end, or there are none; else begins to tell them.
+  /// Whether the servers of other processes know of the end, or there are none; else begins to tell them.
   private func hasResigned() -> Bool {
-    guard let link, !resignation.isDone else { return true }
-    guard !resignation.hasBegun else { return false }
-    resignation.hasBegun = true
+    guard let cluster, !cluster.hasResigned else { return true }
+    guard ending?.hasBegunToResign == false else { return false }
+    ending?.hasBegunToResign = true
+    // What the last sockets have caused comes first.
+    deliver()
     setStopTimer(loop.now.advanced(by: options.webhooks.grace)) { [weak self] in self?.end() }
-    link.resign { [weak self] in
-      self?.resignation.isDone = true
-      self?.checkStopped()
-    }
-    return resignation.isDone
+    cluster.resign(at: loop.now)
+    cluster.flush(at: loop.now)
+    return cluster.hasResigned
   }
 
   private func end() {
-    guard let whenStopped else { return }
-    self.whenStopped = nil
-    stopTimer.map(loop.remove)
+    guard let ending, !ending.isOver else { return }
+    self.ending?.isOver = true
+    ending.timer.map(loop.remove)
     reception.end()
     webhooks.close()
     takeLog()
-    link?.close()
-    share.group.end(index)
-    whenStopped()
+    cluster?.close()
+    ending.whenDone()
   }
 
   // MARK: Output
@@ -237,21 +213,19 @@ package final class Server {
   /// Logs something, after the earlier notes of the hubs.
   func report(_ event: ServerLogEvent) {
     takeLog()
-    noteForConsole(event, app: nil)
+    tell(event, app: nil)
+  }
+
+  private func tell(_ event: ServerLogEvent, app: String?) {
+    noteForConsole(event, app: app)
     log(event)
   }
 
-  private func tell(_ events: [ServerLogEvent], of hub: Hub) {
-    for event in events {
-      noteForConsole(event, app: hub.application.id)
-      log(event)
-    }
-  }
-
   private func takeLog() {
-    for hub in applications.hubs { tell(hub.takeLog(), of: hub) }
-    for hub in applications.leaving { tell(hub.takeLog(), of: hub) }
-    if index == 0 { share.group.takeLog().forEach(log) }
+    for hub in applications.all {
+      for event in hub.takeLog() { tell(event, app: hub.application.id) }
+    }
+    for event in cluster?.takeLog() ?? [] { tell(event, app: nil) }
   }
 
   /// Tells the first time that clients were dropped since all queues together were full.
@@ -262,45 +236,40 @@ package final class Server {
   }
 
   /// Sends the output of the last round, and what other nodes have brought.
+  ///
+  /// An ended client may cause messages to others, so it repeats until nothing is left.
   private func deliver() {
-    defer { console?.flush(at: loop.now) }
-    handOn()
-    while share.group.isFull(besides: index) {
-      loop.pause()
-      handOn()
-    }
-    guard share.group.count > 1 else { return }
-    share.group.note(queuedBytes: context.ledger.total, of: index)
-    // So that the others know how many sockets are here.
-    if link != nil { _ = applications.connectionCount }
-  }
-
-  /// Hands on what waits; an ended client may cause messages to others, so it repeats until nothing is left.
-  private func handOn() {
     let now = loop.now
+    finish(calls.takeTurns(at: now))
+    if cluster?.isSettled == true, unsettled != nil { settle(at: now) }
     while true {
-      applications.deliverWaiting(at: now)
-      let hasSent = flushTouched()
+      for hub in applications.all where hub.handleNews(at: now) {
+        finish(calls.take(from: hub, at: now))
+      }
+      let hasSent = flushTouched(at: now)
       takeLog()
       if !hasSent { break }
     }
     takeNotices(at: now)
+    cluster?.flush(at: now)
+    console?.flush(at: now)
+    if calls.hasTurn { loop.wakeUp.signal() }
+    if ending?.hasBegunToResign == true, cluster?.hasResigned == true { checkStopped() }
   }
 
   /// Lets the sockets that were handed something take it; answers whether there were any.
-  @discardableResult
-  private func flushTouched() -> Bool {
-    let now = loop.now
+  private func flushTouched(at now: Instant) -> Bool {
     let touched = context.ledger.takeTouched()
-    for session in touched { session.carrier?.flush(at: now) }
+    for session in touched {
+      session.carrier?.flush(at: now)
+      session.settle(at: now)
+    }
     return !touched.isEmpty
   }
 
   private func takeNotices(at now: Instant) {
-    if sendsWebhooks {
-      webhooks.takeNotices(at: now, noteForConsole)
-      if share.feed.isOpen { takeUnsentNotices() }
-    }
+    webhooks.takeNotices(at: now, noteForConsole)
+    if feed.isOpen { takeUnsentNotices() }
     // What the last sockets have caused is told first.
     if !applications.leaving.isEmpty { forgetDeserted() }
   }

@@ -27,10 +27,6 @@ package struct ServerOptions: Sendable, Equatable {
   package var authEndpoints = Reach.nobody
   /// The staged faults at the start.
   package var faults: [StagedFault] = []
-  #if Redis
-    /// Where it meets other servers; `nil` for a server that is alone.
-    package var redis: RedisSettings?
-  #endif
   /// The page that shows what happens; `nil` for none.
   package var console: ConsoleOptions?
   /// The dialect of its answers.

@@ -23,14 +23,14 @@ package final class WebhookReceiver {
   package struct Handler {
     /// Why no webhook is taken now; `nil` while they are.
     package let obstacle: () -> String?
-    /// Takes the events of a webhook, and calls back once, now or later, with what became of them.
-    package let take: ([WebhookInbox.Event], @escaping (Receipt) -> Void) -> Void
+    /// Takes the events of a webhook. Returns what became of them; `nil` if ``answer(_:_:)`` tells it later by the number.
+    package let take: (_ events: [WebhookInbox.Event], _ number: Int) -> Receipt?
     /// A request is refused with a status and a reason, though not because of an obstacle.
     package let noteRefusal: (Int, String) -> Void
 
     package init(
       obstacle: @escaping () -> String?,
-      take: @escaping ([WebhookInbox.Event], @escaping (Receipt) -> Void) -> Void,
+      take: @escaping (_ events: [WebhookInbox.Event], _ number: Int) -> Receipt?,
       noteRefusal: @escaping (Int, String) -> Void
     ) {
       (self.obstacle, self.take, self.noteRefusal) = (obstacle, take, noteRefusal)
@@ -40,6 +40,9 @@ package final class WebhookReceiver {
   private let reception: Reception
   private let inbox: WebhookInbox
   private let handler: Handler
+  /// The connections that wait for an answer, by the numbers of their webhooks.
+  private var waiting: [Int: ServerConnection] = [:]
+  private var lastNumber = 0
 
   /// Listens from now on.
   package init(
@@ -58,6 +61,11 @@ package final class WebhookReceiver {
 
   /// Where it listens, with the port that the system picked.
   package var port: UInt16 { reception.address.port }
+
+  /// Answers a webhook that waits.
+  package func answer(_ number: Int, _ receipt: Receipt) {
+    waiting.removeValue(forKey: number)?.answerNow(Self.answer(receipt), at: reception.loop.now)
+  }
 }
 
 extension WebhookReceiver: ReceptionOwner {
@@ -67,9 +75,12 @@ extension WebhookReceiver: ReceptionOwner {
     if let obstacle = handler.obstacle() { return .answer(.busy(obstacle), isLast: false) }
     switch inbox.take(request) {
     case .accepted(let events):
-      return connection.answer { give in
-        handler.take(events) { give(Self.answer($0)) }
+      lastNumber += 1
+      if let receipt = handler.take(events, lastNumber) {
+        return .answer(Self.answer(receipt), isLast: false)
       }
+      waiting[lastNumber] = connection
+      return .later
     case .refused(let status, let reason):
       handler.noteRefusal(status, reason)
       return .answer(Self.answer(.refused(status, reason)), isLast: false)

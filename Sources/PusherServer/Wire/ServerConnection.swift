@@ -22,6 +22,12 @@ protocol ConnectionSocket: AnyObject {
   func stop(at now: Instant)
   /// The connection has ended; nothing can be sent.
   func lost(reason: String, at now: Instant)
+  /// Tells others of the end, if there was one.
+  func settle(at now: Instant)
+}
+
+extension ConnectionSocket {
+  func settle(at now: Instant) {}
 }
 
 /// The answer to a request.
@@ -112,6 +118,7 @@ final class ServerConnection: SocketStreamDelegate {
     }
     scratch.removeAll()
     flush(at: now)
+    socket?.settle(at: now)
   }
 
   func streamWritable(_ stream: SocketStream, at now: Instant) {
@@ -119,10 +126,12 @@ final class ServerConnection: SocketStreamDelegate {
     // A ping may have waited for room.
     if let socket { socket.receive(at: now) } else { takeTurn(at: now) }
     flush(at: now)
+    socket?.settle(at: now)
   }
 
   func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
     ended(error.description, at: now)
+    socket?.settle(at: now)
   }
 
   private func received(_ bytes: ByteBuffer, at now: Instant) {
@@ -213,24 +222,7 @@ final class ServerConnection: SocketStreamDelegate {
       to: answers, keepsAlive: !closesWhenSent, withoutBody: request.head.method == "HEAD")
   }
 
-  /// Lets `body` give the answer, now or later.
-  func answer(
-    isLast: Bool = false, by body: (_ give: @escaping (HTTPAnswer) -> Void) -> Void
-  ) -> ConnectionAnswer {
-    var answered: HTTPAnswer?
-    var isLate = false
-    body { [weak self] answer in
-      guard isLate else {
-        answered = answer
-        return
-      }
-      if let self, stream != nil { answerNow(answer, at: reception.loop.now) }
-    }
-    isLate = true
-    return answered.map { .answer($0, isLast: isLast) } ?? .later
-  }
-
-  /// Brings the answer that was to come later; the next request has its turn then.
+  /// Brings the answer that was to come later, if the client is still there; the next request has its turn then.
   func answerNow(_ answer: HTTPAnswer, at now: Instant) {
     guard let request = unanswered, stream != nil else { return }
     unanswered = nil
@@ -312,6 +304,7 @@ final class ServerConnection: SocketStreamDelegate {
       flush(at: now)
       // A client that reads nothing is not waited for.
       if socket.isFinished { ended(nil, at: now) }
+      socket.settle(at: now)
     case .http, .lingering: ended(nil, at: now)
     }
   }

@@ -1,6 +1,10 @@
 internal import PusherCore
 internal import PusherServer
 
+#if Redis
+  internal import PusherCluster
+#endif
+
 /// Runs `serve`: the local server, until a signal ends it.
 enum ServeCommand {
   /// Serves until a signal comes; the status tells why it could not begin.
@@ -67,14 +71,13 @@ private final class ServeRun {
   private let origin: SettingsOrigin
   private let diagnostics: Diagnostics
   private let loop: EventLoop
-  private let group: ServerGroup
+  private let server: Server
   private let log: EventLog?
   private let record: RunRecord?
   private let monitor: ServerMonitor?
   private let progress: ServerProgress
   private let readiness: Readiness
   private let startedAt: Instant
-  private var server: Server { group.first }
   private lazy var reading = SecondReading(loop: loop) {
     [origin] () throws(UsageError) in
     try origin.servedApps()
@@ -105,8 +108,8 @@ private final class ServeRun {
     self.monitor = monitor
     let progress = ServerProgress(readiness.manager, loop: loop)
     self.progress = progress
-    group = try ServerGroup(
-      options: settings.server, threads: settings.threads, random: SecureRandom.generator,
+    server = try Server(
+      options: settings.server, cluster: settings.cluster(loop), random: SecureRandom.generator,
       loop: loop
     ) { event in
       monitor?.note(event)
@@ -118,10 +121,10 @@ private final class ServeRun {
         diagnostics.info(Redaction.redact("\(event)"))
       }
     }
-    monitor?.server = group.first
-    record = try settings.console.record.map { [group] path in
+    monitor?.server = server
+    record = try settings.console.record.map { [server] path in
       do throws(FileFault) {
-        return try RunRecord(path, of: group, loop: loop, diagnostics: diagnostics)
+        return try RunRecord(path, of: server, loop: loop, diagnostics: diagnostics)
       } catch {
         throw UsageError("--record: cannot write to '\(path)': \(error.reason)")
       }
@@ -184,7 +187,7 @@ private final class ServeRun {
 
   private func renewCertificate(_ certificate: String) {
     do throws(TLSError) {
-      try group.renewCertificate()
+      try server.renewCertificate()
       diagnostics.notice("read \(certificate) again: new connections get it")
     } catch {
       diagnostics.warning("SIGHUP: \(error); the former certificate is kept")
@@ -200,7 +203,7 @@ private final class ServeRun {
   private func takeApps(_ result: SecondReading<[Application]>.Answer) {
     guard !server.isStopping else { return }
     do {
-      let changes = try group.renew(try result.get())
+      let changes = try server.renew(try result.get())
       diagnostics.notice("read \(origin.appsFile ?? "") again: \(changes)")
     } catch let error as UsageError {
       keepApps(error.message)
@@ -217,7 +220,7 @@ private final class ServeRun {
     readiness.manager.stopping()
     readiness.cut()
     if settings.monitor?.listen.reusesPort == true { monitor?.close(at: loop.now) }
-    group.stop(patience: Self.closeTime, over: settings.drain ?? .zero) { [unowned self] in
+    server.stop(patience: Self.closeTime, over: settings.drain ?? .zero) { [unowned self] in
       hasStopped = true
       stopIfDone()
     }
@@ -285,6 +288,18 @@ extension ServerLogEvent {
 }
 
 extension ServeSettings {
+  /// What connects the server with others; `nil` where it is alone.
+  fileprivate func cluster(_ loop: EventLoop) -> (any Cluster)? {
+    #if Redis
+      redis.map {
+        RedisCluster(
+          $0, trust: server.webhooks.trust, webhookDelay: server.webhooks.delay, loop: loop)
+      }
+    #else
+      nil
+    #endif
+  }
+
   /// Lines for a `.env` file that lead an application here, under the names that Laravel and this program read.
   ///
   /// A block for each app; of several, each has its id as a comment above it.

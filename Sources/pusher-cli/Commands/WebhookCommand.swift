@@ -26,7 +26,7 @@ private final class WebhookRun {
   private let startedAt: Instant
   private let isTerminal: Bool
   /// Webhooks that are answered when the output is written up to a place, in the order of their places.
-  private var unanswered: [(end: Int, answer: (WebhookReceiver.Receipt) -> Void)] = []
+  private var unanswered: [(end: Int, number: Int)] = []
   private var hasSaidFull = false
 
   /// Maximum size of the lines that wait when a webhook comes, in bytes.
@@ -52,7 +52,7 @@ private final class WebhookRun {
       loop: loop, host: settings.listen.host, port: settings.listen.port, inbox: inbox,
       handler: WebhookReceiver.Handler(
         obstacle: { [unowned self] in obstacle() },
-        take: { [unowned self] events, answer in take(events, answer) },
+        take: { [unowned self] in take($0, $1) },
         noteRefusal: { [unowned self] status, reason in noteRefusal(status, reason) }))
   }
 
@@ -145,22 +145,18 @@ private final class WebhookRun {
     diagnostics.warning("refused a request with HTTP \(status): \(reason)")
   }
 
-  /// Prints the events, and has the webhook answered once they are written.
-  private func take(
-    _ events: [WebhookInbox.Event], _ answer: @escaping (WebhookReceiver.Receipt) -> Void
-  ) {
+  /// Prints the events; the webhook is answered once they are written.
+  private func take(_ events: [WebhookInbox.Event], _ number: Int) -> WebhookReceiver.Receipt? {
     let wanted = events.prefix(settings.count.map { $0 - count } ?? .max)
     guard print(wanted) else {
       let reason = "its lines are longer than \(Self.webhookLimit >> 20) MiB"
       noteRefusal(413, reason)
-      return answer(.refused(413, reason))
+      return .refused(413, reason)
     }
     count += wanted.count
     if count == settings.count { status = .success }
-    unanswered.append((output.end, answer))
-    // Most readers take the lines at once.
-    output.flush()
-    answerWritten()
+    unanswered.append((output.end, number))
+    return nil
   }
 
   /// Adds the lines of a webhook to the output, all or none of them; false when they are too long.
@@ -184,7 +180,7 @@ private final class WebhookRun {
       output.hasFailed ? .refused(503, "the lines cannot be written") : .kept
     while let first = unanswered.first, output.hasFailed || first.end <= output.written {
       unanswered.removeFirst()
-      first.answer(receipt)
+      receiver?.answer(first.number, receipt)
     }
     if output.buffer.isEmpty { hasSaidFull = false }
   }

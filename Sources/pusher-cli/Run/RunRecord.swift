@@ -5,7 +5,7 @@ internal import PusherServer
 ///
 /// A disk that is slow does not hold up the server: what does not fit into the queue is left out, and that is said.
 final class RunRecord {
-  private let group: ServerGroup
+  private let server: Server
   private let output: OutputQueue
   private let path: String
   private let diagnostics: Diagnostics
@@ -18,12 +18,12 @@ final class RunRecord {
   ///
   /// - Throws: ``FileFault`` when it cannot be written.
   init(
-    _ path: String, of group: ServerGroup, loop: EventLoop, diagnostics: Diagnostics
+    _ path: String, of server: Server, loop: EventLoop, diagnostics: Diagnostics
   ) throws(FileFault) {
-    (self.path, self.group, self.diagnostics, self.loop) = (path, group, diagnostics, loop)
+    (self.path, self.server, self.diagnostics, self.loop) = (path, server, diagnostics, loop)
     let file = try OutputFile(path, terminator: 0x0A) { diagnostics.warning("--record: \($0)") }
     output = OutputQueue(descriptor: OutputDescriptor(file), limit: ConsoleFeed.queueLimit)
-    guard let reader = group.feed.open(loop.wakeUp) else {
+    guard let reader = server.feed.open(loop.wakeUp) else {
       throw FileFault(reason: "too many look on")
     }
     self.reader = reader
@@ -36,7 +36,7 @@ final class RunRecord {
   func flush() {
     guard failure == nil else { return }
     if output.buffer.count < ConsoleFeed.queueLimit {
-      for line in group.feed.take(reader) { add(line) }
+      for line in server.feed.take(reader) { add(line) }
     }
     output.flush()
   }

@@ -1,6 +1,10 @@
 internal import PusherCore
 internal import PusherServer
 
+#if Redis
+  internal import PusherCluster
+#endif
+
 /// The checked settings of `serve`.
 struct ServeSettings: CommandSettings {
   var listen: ListenSettings
@@ -8,8 +12,10 @@ struct ServeSettings: CommandSettings {
   var server: ServerOptions
   /// Which of app id, key and secret nobody gave, and what they are; to be announced.
   var defaulted: [String]
-  /// How many threads serve; 0 for one for each core.
-  var threads: Int
+  #if Redis
+    /// Where it meets other servers; `nil` for a server that is alone.
+    var redis: RedisSettings?
+  #endif
   /// Over how long sockets are closed at the end; `nil` for at once.
   var drain: Duration?
   /// Where the server tells how it is.
@@ -49,8 +55,7 @@ extension ServeSettings {
     server.authEndpoints = reader.authEndpoints(server.access.hosts)
     server.acceptsCompression = typed.isOn(.compression)
     monitor = try reader.monitoring(handed)
-    threads = typed.number(.threads)
-    try reader.share(&server)
+    try reader.share(&self)
     drain = typed.duration(.drain)
     (logsEvents, printsEnvironment) = (typed.isOn(.logEvents), typed.isOn(.printEnv))
     hasTimestamps = typed.isOn(.timestamps)
@@ -235,12 +240,17 @@ extension SettingsReader {
     return (try readable(.tlsCert), try readable(.tlsKey))
   }
 
-  /// Has the server share its apps with others through the Redis that is named.
-  fileprivate func share(_ server: inout ServerOptions) throws(UsageError) {
+  /// The option or the variable that names a Redis, and its value.
+  private var redisURL: (source: String, text: String)? {
     let variable = "PUSHER_CLI_REDIS_URL"
-    let flag = typed.text(.redis)
-    guard let text = flag ?? environment[variable], !text.isEmpty else { return }
-    let source = flag == nil ? variable : "--redis"
+    if let text = typed.text(.redis) { return text.isEmpty ? nil : ("--redis", text) }
+    guard let text = environment[variable], !text.isEmpty else { return nil }
+    return (variable, text)
+  }
+
+  /// Has the server share its apps with others through the Redis that is named.
+  fileprivate func share(_ settings: inout ServeSettings) throws(UsageError) {
+    guard let (source, text) = redisURL else { return }
     #if Redis
       let redis: RedisSettings
       do throws(RedisURLError) {
@@ -248,11 +258,13 @@ extension SettingsReader {
       } catch {
         throw UsageError("\(source): \(error)")
       }
-      guard flag == nil || redis.password == nil else {
-        throw UsageError("--redis: a password would show in ps; give the URL in \(variable)")
+      guard typed.text(.redis) == nil || redis.password == nil else {
+        throw UsageError(
+          "--redis: a password would show in ps; give the URL in PUSHER_CLI_REDIS_URL")
       }
-      server.redis = redis
+      settings.redis = redis
     #else
+      _ = text
       throw UsageError("\(source): this build cannot use Redis: build it with the trait Redis")
     #endif
   }

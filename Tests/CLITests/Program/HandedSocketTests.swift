@@ -87,13 +87,9 @@ struct HandedSocketTests {
         + "\(mistake.rawValue); serve takes ListenStream=ADDRESS:PORT with Accept=no\n")
   }
 
-  @Test(arguments: [1, 3])
-  func `no connection is refused or lost while one server ends and the next begins`(threads: Int)
-    throws
-  {
-    let options = ["--threads", "\(threads)"]
+  @Test func `no connection is refused or lost while one server ends and the next begins`() throws {
     let (socket, port) = try Self.listener()
-    let old = try PusherCLI.serve(handed: [socket.number], options)
+    let old = try PusherCLI.serve(handed: [socket.number])
     let requests = RepeatedRequest(port)
     try requests.wait(for: 20)
     old.send(SIGTERM)
@@ -101,7 +97,7 @@ struct HandedSocketTests {
     // They wait in the socket.
     let waiting = try (0..<50).map { _ in try PlainRequest(port) }
     for request in waiting { #expect(try request.send()) }
-    let new = try PusherCLI.serve(handed: [socket.number], options)
+    let new = try PusherCLI.serve(handed: [socket.number])
     for request in waiting { #expect(try request.outcome() == .answered(status: 404)) }
     try requests.wait(for: 20)
     #expect(Set(try requests.stop().map(String.init(describing:))) == ["answered(status: 404)"])

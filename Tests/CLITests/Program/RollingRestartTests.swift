@@ -22,8 +22,7 @@ struct RollingRestartTests {
 
   @Test(arguments: [(true, false), (false, true), (false, false)])
   func `a port that one of them does not share is an error`(first: Bool, second: Bool) throws {
-    // Several threads share a port in any case.
-    let holder = try LocalServer(options: ["--threads", "1"] + (first ? ["--reuse-port"] : []))
+    let holder = try LocalServer(options: first ? ["--reuse-port"] : [])
     let refused = try PusherCLI.start(
       ["serve", "--listen", "127.0.0.1:\(holder.port)"] + (second ? ["--reuse-port"] : [])
     ).result()
@@ -33,17 +32,14 @@ struct RollingRestartTests {
     #expect(refused.errorText == "pusher-cli: \(text)\(advice)\n")
   }
 
-  @Test(arguments: [1, 3])
-  func `all clients come to the new server, and no connection is refused meanwhile`(
-    threads: Int
-  ) throws {
-    let old = try Self.sharing("0", "--drain", "1s", "--threads", "\(threads)")
+  @Test func `all clients come to the new server, and no connection is refused meanwhile`() throws {
+    let old = try Self.sharing("0", "--drain", "1s")
     let clients = try (0..<5).map { _ in
       try old.subscribe(["news"], "-L", "--retry-max-delay", "100ms")
     }
     let requests = RepeatedRequest(try #require(UInt16(old.port)))
     try requests.wait(for: 20)
-    let new = try Self.sharing(old.port, "--threads", "\(threads)")
+    let new = try Self.sharing(old.port)
     try requests.wait(for: 20)
     #expect(try old.stop().ending == .signalled(SIGTERM))
     for client in clients {
@@ -56,8 +52,8 @@ struct RollingRestartTests {
     }
     let outcomes = try requests.stop()
     #expect(!outcomes.contains(.refused))
-    // Between the last look at those who wait and the end of a thread's socket one may come, and there is one at a time.
-    #expect(outcomes.count { $0 != .answered(status: 404) } <= threads)
+    // Between the last look at those who wait and the end of the socket one may come, and there is one at a time.
+    #expect(outcomes.count { $0 != .answered(status: 404) } <= 1)
   }
 
   @Test func `those who wait to be accepted when a server ends are still answered`() throws {

@@ -116,9 +116,8 @@ struct ServeConsoleTests {
     #expect(try stream.outputLine(containing: #""hello""#).contains("key-two"))
   }
 
-  @Test(arguments: [["--threads", "2"], []])
-  func `sockets of all threads are listed, and each can be ended`(options: [String]) throws {
-    let server = try LocalServer(options: ["--console"] + options)
+  @Test func `all sockets are listed, and each can be ended`() throws {
+    let server = try LocalServer(options: ["--console"])
     let token = try address(server).token
     let subscribers = try (0..<6).map { _ in
       try server.subscribe(["private-a"], "-L", "--reconnect", "never")

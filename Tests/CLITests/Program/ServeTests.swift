@@ -189,7 +189,7 @@ struct ServeTLSTests {
     let file = TemporaryFolder.shared.file("port")
     let server = try PusherCLI.start(
       [
-        "serve", "--listen", "127.0.0.1:0", "--port-file", file, "--drain", "40s", "--threads", "1",
+        "serve", "--listen", "127.0.0.1:0", "--port-file", file, "--drain", "40s",
       ],
       environment: clock.environment())
     let port = try server.port(in: file)

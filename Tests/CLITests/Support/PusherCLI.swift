@@ -23,7 +23,7 @@ enum PusherCLI {
     ].merging(sanitizer) { $1 }
   }()
 
-  /// Options that every `serve` gets that has none of them, as `--threads 2`: so all its tests are run with them too.
+  /// Options that every `serve` gets that has none of them, as `--redis URL`: so all its tests are run with them too.
   static let serving = (ProcessInfo.processInfo.environment["PUSHER_CLI_TEST_SERVE"] ?? "")
     .split(separator: " ").map(String.init)
 

@@ -83,8 +83,8 @@ private final class Town: Walk {
     default: return
     }
     for client in clients { collect(client) }
+    for session in context.ledger.takeTouched() { session.settle(at: now) }
     for event in hub.takeLog() { check(event) }
-    _ = context.ledger.takeTouched()
   }
 
   /// Joins `CHANNEL` or `CHANNEL|CHANNEL_DATA` with a right signature.
@@ -138,10 +138,13 @@ private final class Town: Walk {
 
   private func answer(_ method: String, _ target: String, _ body: [UInt8]) {
     let head = HTTPRequestHead(method: method, target: target)
-    var answers: [HTTPAnswer] = []
-    router.answer(.init(head: head, body: body), seconds: 1, at: now) { answers.append($0) }
-    guard answers.count == 1, let answer = answers.first else {
-      finding("a call with \(answers.count) answers")
+    let answer: HTTPAnswer
+    switch router.begin(.init(head: head, body: body), seconds: 1, at: now) {
+    case .answer(let given): answer = given
+    case .call(var call, var progress):
+      while case .pauses = progress { progress = call.goOn(at: now) }
+      guard case .answer(let given) = progress else { finding("a call without an answer") }
+      answer = given
     }
     let output = ByteBuffer()
     answer.write(to: output, keepsAlive: true)
@@ -196,6 +199,7 @@ private final class Town: Walk {
   func finish() {
     for client in clients {
       client.session.inputEnded(at: now)
+      client.session.settle(at: now)
       require(client.session.isFinished && client.session.deadline == nil, "alive after the end")
     }
     // The ledger keeps those with something to send until somebody asks for them.

@@ -1,4 +1,5 @@
 #if Redis
+  import PusherCluster
   import PusherCore
   import PusherServer
   import Testing
@@ -85,6 +86,14 @@
     func run(_ script: RedisScript, _ key: String, _ argument: String) throws -> RedisReply {
       var result: Result<RedisReply, RedisFailure>?
       link.run(script, keys: [Array(key.utf8)], arguments: [Array(argument.utf8)]) { result = $0 }
+      try #require(run { result != nil })
+      return try #require(result).get()
+    }
+
+    /// What an operation of the cluster answers.
+    func run(_ call: ClusterCall) throws -> RedisReply {
+      var result: Result<RedisReply, RedisFailure>?
+      link.run(call) { result = $0 }
       try #require(run { result != nil })
       return try #require(result).get()
     }

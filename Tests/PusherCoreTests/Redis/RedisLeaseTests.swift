@@ -1,6 +1,8 @@
 #if Redis
+  import PusherCluster
   import PusherCore
   import PusherServer
+  import SimulationModel
   import TestSupport
   import Testing
 
@@ -13,16 +15,22 @@
       ["nodes", "users", "members", "connections", "event", "order"].map { "{c}:\($0)" }
       + ["departed"]
 
-    /// What a script answers.
-    private func run(
-      _ script: RedisScript, _ keys: [String], _ arguments: [String], _ test: LinkHarness
-    ) throws -> RedisReply {
-      var answer: Result<RedisReply, RedisFailure>?
-      test.link.run(
-        script, keys: keys.map { Array($0.utf8) }, arguments: arguments.map { Array($0.utf8) }
-      ) { answer = $0 }
-      try #require(test.run { answer != nil })
-      return try #require(answer).get()
+    private func begin(_ test: LinkHarness) throws -> Int64 {
+      try integer(
+        test.run(
+          ClusterCall(
+            "begin", keys: ["lease", "nodes"],
+            ["content": "7", "milliseconds": "60000", "node": "node"])))
+    }
+
+    private func beat(_ test: LinkHarness, milliseconds: Int = 60_000, leaseEnd: Int64) throws
+      -> Int64
+    {
+      try integer(
+        test.run(
+          ClusterCall(
+            "beat", keys: ["lease"],
+            ["content": "8", "milliseconds": "\(milliseconds)", "leaseEnd": "\(leaseEnd)"])))
     }
 
     private func integer(_ reply: RedisReply) throws -> Int64 {
@@ -34,44 +42,47 @@
     private func join(_ test: LinkHarness, leaseEnd: Int64, connections: Int = 1) throws
       -> RedisReply
     {
-      try run(
-        RedisScripts.join, Self.keys,
-        [
-          "node", "answers", "1", "bus", "c", "1.1", "1", "ann", "{}", "added", "removed", "100",
-          "", "", "\(connections)", "0", "\(leaseEnd)",
-        ], test)
+      try test.run(
+        ClusterCall(
+          "join", keys: Self.keys,
+          [
+            "node": "node", "answers": "answers", "request": "1", "bus": "bus", "channel": "c",
+            "socket": "1.1", "isMember": "1", "user": "ann", "member": "{}", "came": "added",
+            "left": "removed", "limit": "100", "before": "", "after": "",
+            "connections": "\(connections)", "has": "0", "leaseEnd": "\(leaseEnd)",
+          ]))
     }
 
     private func leave(_ test: LinkHarness, leaseEnd: Int64) throws -> RedisReply {
-      try run(
-        RedisScripts.leave, Self.keys,
-        ["node", "bus", "c", "1", "ann", "", "", "\(leaseEnd)", ""], test)
+      try test.run(
+        ClusterCall(
+          "leave", keys: Self.keys,
+          [
+            "node": "node", "bus": "bus", "channel": "c", "isMember": "1", "user": "ann",
+            "before": "", "after": "", "leaseEnd": "\(leaseEnd)", "delay": "",
+          ]))
     }
 
     @Test func `a lease ends when Redis' clock says so, unless it is renewed before`() throws {
       let server = try RedisServer()
       let test = try LinkHarness(to: server)
       try test.comeUp()
-      let end = try integer(
-        run(RedisScripts.begin, ["lease", "nodes"], ["7", "60000", "node"], test))
+      let end = try begin(test)
       #expect(try server.cli("GET", "lease") == "7\n")
-      let later = try integer(
-        run(RedisScripts.beat, ["lease"], ["8", "60000", "\(end)"], test))
+      let later = try beat(test, leaseEnd: end)
       #expect(later >= end)
       #expect(try server.cli("GET", "lease") == "8\n")
-      #expect(try run(RedisScripts.beat, ["lease"], ["8", "60000", "1"], test) == .integer(0))
+      #expect(try beat(test, leaseEnd: 1) == 0)
       try server.cli("DEL", "lease")
-      #expect(
-        try run(RedisScripts.beat, ["lease"], ["8", "60000", "\(later)"], test) == .integer(0))
+      #expect(try beat(test, leaseEnd: later) == 0)
     }
 
     @Test func `a long lease is not made shorter by its renewal`() throws {
       let server = try RedisServer()
       let test = try LinkHarness(to: server)
       try test.comeUp()
-      let end = try integer(
-        run(RedisScripts.begin, ["lease", "nodes"], ["7", "60000", "node"], test))
-      let later = try integer(run(RedisScripts.beat, ["lease"], ["8", "6000", "\(end)"], test))
+      let end = try begin(test)
+      let later = try beat(test, milliseconds: 6000, leaseEnd: end)
       #expect(later > end - 10_000)
     }
 
@@ -82,8 +93,7 @@
       #expect(
         try join(test, leaseEnd: 1) == .array([.integer(0), .integer(0), .integer(1)]))
       #expect(try server.cli("DBSIZE") == "0\n")
-      let end = try integer(
-        run(RedisScripts.begin, ["lease", "nodes"], ["7", "60000", "node"], test))
+      let end = try begin(test)
       #expect(
         try join(test, leaseEnd: end) == .array([.integer(1), .integer(1), .integer(0)]))
       #expect(try server.cli("HGET", "{c}:nodes", "node") == "1\n")
@@ -95,8 +105,7 @@
       let test = try LinkHarness(to: server)
       try test.comeUp()
       let unknown = RedisReply.array([.integer(0), .integer(0), .integer(-1)])
-      let end = try integer(
-        run(RedisScripts.begin, ["lease", "nodes"], ["7", "60000", "node"], test))
+      let end = try begin(test)
       #expect(try leave(test, leaseEnd: end) == unknown)
       #expect(try server.cli("EXISTS", "{c}:nodes") == "0\n")
       _ = try join(test, leaseEnd: end)
@@ -111,15 +120,21 @@
       let server = try RedisServer()
       let test = try LinkHarness(to: server)
       try test.comeUp()
-      let end = try integer(
-        run(RedisScripts.begin, ["lease", "nodes"], ["7", "60000", "node"], test))
+      let end = try begin(test)
       func signIn(_ end: Int64) throws -> RedisReply {
-        try run(
-          RedisScripts.signIn, ["users", "own"],
-          ["answers", "1", "bus", "ann", "1.1", "online", "1", "\(end)"], test)
+        try test.run(
+          ClusterCall(
+            "signIn", keys: ["users", "own"],
+            [
+              "answers": "answers", "request": "1", "bus": "bus", "user": "ann", "socket": "1.1",
+              "came": "online", "connections": "1", "leaseEnd": "\(end)",
+            ]))
       }
       func signOut(_ end: String) throws -> RedisReply {
-        try run(RedisScripts.signOut, ["users", "own"], ["bus", "ann", "offline", "1", end], test)
+        try test.run(
+          ClusterCall(
+            "signOut", keys: ["users", "own"],
+            ["bus": "bus", "user": "ann", "left": "offline", "connections": "1", "leaseEnd": end]))
       }
       #expect(try signIn(1) == .integer(-1))
       #expect(try server.cli("EXISTS", "users") == "0\n")
@@ -134,25 +149,47 @@
 
     // MARK: Former connections
 
-    /// Raises the fence, and answers what it says.
-    private func raise(_ fence: RedisFence, _ test: LinkHarness) throws -> Bool {
-      var said: Bool?
-      fence.raise { said = $0 }
-      try #require(test.run { said != nil })
-      return said ?? false
+    /// A fence over a link.
+    private final class FenceDriver {
+      private var fence = Fence()
+      private let test: LinkHarness
+      private var said: Bool?
+
+      init(_ test: LinkHarness) { self.test = test }
+
+      /// Raises the fence, and returns whether the former connections are over.
+      func raise() throws -> Bool {
+        said = nil
+        send(fence.raise())
+        try #require(test.run { self.said != nil })
+        return said ?? false
+      }
+
+      private func send(_ orders: [([[UInt8]], Fence.Step)]) {
+        let link = fence.link
+        for (words, step) in orders {
+          test.link.send(RedisCommand(words)) { [unowned self] result in
+            switch fence.receive(result, for: step, ofLink: link) {
+            case .nothing: break
+            case .orders(let orders): send(orders)
+            case .raised(let isFenced): said = isFenced
+            }
+          }
+        }
+      }
     }
 
     @Test func `a connection that is given up is ended at Redis`() throws {
       let server = try RedisServer()
       let test = try LinkHarness(to: server)
-      let fence = RedisFence(test.link)
+      let fence = FenceDriver(test)
       try test.comeUp()
-      #expect(try raise(fence, test))
+      #expect(try fence.raise())
       #expect(try !server.cli("INFO", "commandstats").contains("cmdstat_client|kill"))
       try server.cli("CLIENT", "KILL", "TYPE", "normal")
       _ = try test.loss()
       try test.comeUp()
-      #expect(try raise(fence, test))
+      #expect(try fence.raise())
       // The one of this test, and the fence's.
       #expect(try server.cli("INFO", "commandstats").contains("cmdstat_client|kill:calls=2"))
     }
@@ -161,27 +198,27 @@
       let server = try RedisServer("user low on >p ~* &* +@all -@admin -@dangerous +role")
       let url = "redis://low:p@127.0.0.1:\(server.port)"
       let test = try LinkHarness(RedisSettings(parsing: url))
-      let fence = RedisFence(test.link)
+      let fence = FenceDriver(test)
       try test.comeUp()
       // Nothing came before.
-      #expect(try raise(fence, test))
+      #expect(try fence.raise())
       try server.cli("CLIENT", "KILL", "TYPE", "normal")
       _ = try test.loss()
       try test.comeUp()
-      #expect(try !raise(fence, test))
+      #expect(try !fence.raise())
     }
 
     @Test func `another process has nothing of the former one`() throws {
       let server = try RedisServer()
       let test = try LinkHarness(to: server)
-      let fence = RedisFence(test.link)
+      let fence = FenceDriver(test)
       try test.comeUp()
-      #expect(try raise(fence, test))
+      #expect(try fence.raise())
       server.stop()
       _ = try test.loss()
       #expect(try server.start())
       try test.comeUp()
-      #expect(try raise(fence, test))
+      #expect(try fence.raise())
       #expect(try !server.cli("INFO", "commandstats").contains("cmdstat_client|kill"))
     }
   }

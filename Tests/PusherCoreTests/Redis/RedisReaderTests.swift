@@ -1,4 +1,5 @@
 #if Redis
+  import PusherCluster
   import PusherCore
   import PusherServer
   import TestSupport

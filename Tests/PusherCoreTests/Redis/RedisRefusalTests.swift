@@ -1,4 +1,5 @@
 #if Redis
+  import PusherCluster
   import PusherCore
   import PusherServer
   import TestSupport
@@ -21,10 +22,12 @@
         application.limits.eventsPerSecond = 1000
         var options = ServerOptions(applications: [application])
         options.port = 0
-        options.redis = redis.settings
+        let cluster = RedisCluster(
+          redis.settings, trust: options.webhooks.trust, webhookDelay: options.webhooks.delay,
+          loop: harness.loop)
         let log = TestLog()
         server = try Server(
-          options: options, random: SeededGenerator(seed: 5), loop: harness.loop
+          options: options, cluster: cluster, random: SeededGenerator(seed: 5), loop: harness.loop
         ) { log.note($0) }
         log.node = self
       }

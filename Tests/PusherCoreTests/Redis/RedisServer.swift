@@ -1,5 +1,6 @@
 #if Redis
   import Foundation
+  import PusherCluster
   import PusherCore
   import PusherServer
 

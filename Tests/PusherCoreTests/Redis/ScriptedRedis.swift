@@ -1,4 +1,5 @@
 #if Redis
+  import PusherCluster
   import PusherCore
   import PusherServer
   import TestSupport
@@ -91,11 +92,23 @@
       guard command.count > 1 else { return ":0" }
       let script = RedisScript(command[1])
       let sha1 = command[0].uppercased() == "EVAL" ? script.sha1 : command[1]
-      switch sha1 {
-      case RedisScripts.begin.sha1, RedisScripts.beat.sha1: return ":9000000000000"
-      case RedisScripts.probe.sha1: return "*0"
-      case RedisScripts.join.sha1, RedisScripts.leave.sha1: return "*3\r\n:0\r\n:0\r\n:0"
-      default: return ":0"
+      if sha1 == ClusterScript.script.sha1 { return usualResult(ofOperation: operation(command)) }
+      return ":0"
+    }
+
+    /// The operation that a command calls.
+    private func operation(_ command: [String]) -> String {
+      guard command.count > 2, let keys = Int(command[2]), command.indices.contains(3 + keys)
+      else { return "" }
+      return command[3 + keys]
+    }
+
+    private func usualResult(ofOperation operation: String) -> String {
+      switch operation {
+      case "begin", "beat": ":9000000000000"
+      case "probe": "*0"
+      case "join", "leave": "*3\r\n:0\r\n:0\r\n:0"
+      default: ":0"
       }
     }
 

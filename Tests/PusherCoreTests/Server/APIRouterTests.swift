@@ -76,19 +76,24 @@ struct APIRouterTests {
   }
 
   @Test func `a call waits until it is known whether the other nodes can be reached`() {
-    var waiting: [(Instant) -> Void] = []
-    applications.whenSettled = { waiting.append($0) }
     let client = client("1.1", "c")
-    var answers: [Int] = []
+    var held: [any ServerCall] = []
     for body in [#"{"name":"e","channels":["c"],"data":"1"}"#, "{"] {
-      APIRouter(applications).answer(
-        request("POST", "/apps/3/events", body: body), seconds: Self.now,
-        at: Instant(nanoseconds: 0)
-      ) { answers.append($0.status) }
+      let request = request("POST", "/apps/3/events", body: body)
+      let beginning = APIRouter(applications).begin(
+        request, seconds: Self.now, isHeld: true, at: Instant(nanoseconds: 0))
+      if case .call(let call, .pauses) = beginning { held.append(call) }
     }
-    #expect(trigger("{}", secret: "wrong").status == 401, "who may not call does not wait")
-    #expect(answers.isEmpty && client.texts().isEmpty)
-    for goOn in waiting { goOn(Instant(nanoseconds: 0)) }
+    let forged = APIRouter(applications).begin(
+      request("POST", "/apps/3/events", body: "{}", secret: "wrong"), seconds: Self.now,
+      isHeld: true, at: Instant(nanoseconds: 0))
+    if case .answer(let answer) = forged { #expect(answer.status == 401) } else { Issue.record() }
+    #expect(held.count == 2 && client.texts().isEmpty)
+    let answers = held.compactMap { call -> Int? in
+      var call = call
+      if case .answer(let answer) = call.goOn(at: Instant(nanoseconds: 0)) { return answer.status }
+      return nil
+    }
     #expect(answers == [200, 400])
     #expect(client.texts() == [#"{"event":"e","channel":"c","data":"1"}"#])
   }

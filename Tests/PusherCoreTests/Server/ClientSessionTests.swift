@@ -148,6 +148,7 @@ struct ClientSessionTests {
       fast.session.outputSent(at: fast.now)
       slow.session.outputSent(at: slow.now)
     }
+    slow.session.settle(at: slow.now)
     #expect(delivered == 10)
     #expect(hub.subscriptionCount("news") == 1)
     #expect(slow.session.connection.output.count < 80_000)
@@ -163,6 +164,7 @@ struct ClientSessionTests {
     let data = String(repeating: "x", count: 10_000)
     for _ in 0..<1000 { hub.publish(name: "e", channel: "news", data: .string(data)) }
     #expect(client.session.connection.output.count <= (4 << 20) + 200)
+    client.session.settle(at: client.now)
     #expect(hub.connectionCount == 0)
   }
 }

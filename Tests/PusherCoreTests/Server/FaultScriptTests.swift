@@ -34,6 +34,7 @@ import Testing
     #expect(Self.names(client) == ["e1", "e2"])
     #expect(client.session.isFinished)
     #expect(client.wire.closeReceived == nil)
+    client.settle()
     #expect(hub.connectionCount == 0)
   }
 

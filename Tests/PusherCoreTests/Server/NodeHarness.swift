@@ -1,33 +1,30 @@
+import PusherCluster
 import PusherCore
 import PusherServer
+import SimulationModel
 import TestSupport
 
-/// Several nodes of one process with one app, without sockets and threads.
+/// Several servers with one app that meet in a model of Redis, without sockets.
 final class NodeHarness {
-  let nodes: [Applications]
+  let servers: [SimulatedServer]
+  private var redis = RedisModel()
   private(set) var clients: [HubClient] = []
   private var count = 0
-  private let group: NodeGroup
 
   init(_ nodes: Int, _ change: (inout Application) -> Void = { _ in }) {
     var application = Application.forTests()
     change(&application)
-    group = NodeGroup(count: nodes)
-    self.nodes = (0..<nodes).map { index in
-      Applications(
-        limits: ServerLimits(), pathPrefix: "", dialect: .pusher,
-        text: MessageText(dialect: .pusher), random: SeededGenerator(seed: UInt64(index)))
+    servers = (0..<nodes).map { SimulatedServer(random: SeededGenerator(seed: UInt64($0))) }
+    let setup = AppSetup(
+      application, limits: ServerLimits(), service: .pusher, dialect: .pusher)
+    for server in servers {
+      server.linkUp(&redis)
+      server.applications.renew([setup], in: server)
     }
-    renew([application])
+    settle()
   }
 
-  /// Serves these apps on all nodes; answers the hubs that leave, on each node.
-  @discardableResult
-  func renew(_ applications: [Application]) -> [[Hub]] {
-    let apps = ServedApps(
-      applications, limits: ServerLimits(), service: .pusher, dialect: .pusher, group: group)
-    return nodes.enumerated().map { index, node in node.renew(apps, node: index) }
-  }
+  var nodes: [Applications] { servers.map(\.applications) }
 
   func hub(_ node: Int) -> Hub { nodes[node].hubs[0] }
 
@@ -41,9 +38,48 @@ final class NodeHarness {
     return client
   }
 
-  /// Hands on what waits on every node.
+  /// Goes on until nothing is on its way.
   func settle() {
-    for node in nodes { node.deliverWaiting(at: Instant(nanoseconds: 0)) }
+    while servers.reduce(false, { advance($1) || $0 }) {}
+  }
+
+  /// Goes one step with everything that a server and Redis have for each other. Returns whether there was anything.
+  @discardableResult
+  func advance(_ server: SimulatedServer) -> Bool {
+    server.handOn()
+    var hasMoved = false
+    while server.sendCommand(&redis) || server.sendSubscription(&redis) { hasMoved = true }
+    for (channel, payload) in redis.takePublished().map({ ($0.channel, $0.payload) }) {
+      let receivers = redis.receivers(of: channel)
+      for other in servers where receivers.contains(other.connections?.messages ?? 0) {
+        other.publish(channel, payload)
+      }
+    }
+    while server.takeMessage() || server.takeReply() { hasMoved = true }
+    server.handOn()
+    return hasMoved
+  }
+
+  /// The facts about a channel, as a node learns them.
+  func facts(_ node: Int, of channel: String) -> ChannelFacts? {
+    guard case .later(let number) = hub(node).ask(.facts([channel]), at: servers[node].now) else {
+      return nil
+    }
+    settle()
+    let answers = hub(node).takeAnswers()
+    guard case .facts(let facts)? = answers.first(where: { $0.number == number })?.answer else {
+      return nil
+    }
+    return facts?.first
+  }
+
+  /// Each node gives a sign of life, and looks at the others.
+  func beat() {
+    for server in servers {
+      server.now = server.now.advanced(by: RedisMember.beat)
+      server.tick()
+    }
+    settle()
   }
 
   /// A signed call of the HTTP API, on a node.
@@ -58,11 +94,23 @@ final class NodeHarness {
     let signed = request.signed(
       key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8", timestamp: 1)
     let head = HTTPRequestHead(method: method, target: signed.target, headers: signed.headers)
-    let answer = APIRouter(nodes[node]).answer(
+    var calls = CallTable<Void>()
+    let beginning = APIRouter(nodes[node]).begin(
       HTTPRequestReader.Request(head: head, body: signed.body ?? []), seconds: 1,
       at: Instant(nanoseconds: 0))
+    guard case .call(let call, let progress) = beginning else {
+      settle()
+      if case .answer(let answer) = beginning { return answer }
+      return .refusal(500, "no answer")
+    }
+    var answer = calls.keep(call, progress, for: ())
+    // Each question of a call is answered in a round of its own.
+    for _ in 0..<5 where answer == nil {
+      settle()
+      answer = calls.take(from: hub(node), at: Instant(nanoseconds: 0)).first?.1
+    }
     settle()
-    return answer
+    return answer ?? .refusal(500, "no answer")
   }
 }
 

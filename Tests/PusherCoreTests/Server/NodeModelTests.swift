@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Random clients on several nodes, and what each of them must have been told.
-@Suite("Nodes of one process, against a model")
+@Suite("Nodes that meet in Redis, against a model of their clients")
 struct NodeModelTests {
   /// A client, what it must get, and what it knows.
   private final class Player {
@@ -45,18 +45,23 @@ struct NodeModelTests {
         players.append(Player(HubClient(nodes.hub(node), "2.\(number)"), node))
       case 3 where !players.isEmpty:
         players.remove(at: Int.random(in: 0..<players.count, using: &random)).client.lose()
-      case 4..<9: players.randomElement(using: &random).map { subscribe($0, &random) }
-      case 9..<12: players.randomElement(using: &random).map { unsubscribe($0, &random) }
+        nodes.settle()
+      case 4..<9:
+        players.randomElement(using: &random).map { subscribe($0, &random) }
+        nodes.settle()
+      case 9..<12:
+        players.randomElement(using: &random).map { unsubscribe($0, &random) }
+        nodes.settle()
       case 12..<17:
         let channel = Self.channels.randomElement(using: &random) ?? "a"
         let node = Int.random(in: 0..<count, using: &random)
         for player in players where player.isOwed(channel) { player.owed.append("\(step)") }
         nodes.hub(node).publish(name: "e", channel: channel, data: .string("\(step)"))
       case 17:
-        nodes.nodes[Int.random(in: 0..<count, using: &random)]
-          .deliverWaiting(at: Instant(nanoseconds: 0))
+        nodes.advance(nodes.servers[Int.random(in: 0..<count, using: &random)])
       default:
         nodes.settle()
+        nodes.beat()
         for player in players { try check(player, players, step) }
         try checkCounts(nodes, players, step)
       }
@@ -127,11 +132,11 @@ struct NodeModelTests {
 
   private func checkCounts(_ nodes: NodeHarness, _ players: [Player], _ step: Int) throws {
     for index in nodes.nodes.indices {
-      let hub = nodes.hub(index)
-      try #require(hub.connectionCount == players.count, "step \(step)")
+      try #require(nodes.hub(index).connectionCount == players.count, "step \(step)")
       for channel in Self.channels {
         let subscribed = players.filter { $0.channels[channel] != nil }.count
-        try #require(hub.subscriptionCount(channel) == subscribed, "step \(step), \(channel)")
+        let facts = try #require(nodes.facts(index, of: channel))
+        try #require(facts.subscriptions == subscribed, "step \(step), \(channel)")
       }
     }
   }

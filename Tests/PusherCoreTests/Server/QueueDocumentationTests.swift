@@ -1,4 +1,5 @@
 import Foundation
+import PusherCluster
 import PusherCore
 import PusherServer
 import Testing
@@ -14,7 +15,8 @@ struct QueueDocumentationTests {
 
   /// The rooms whose state lives as long as a connection or longer.
   private static let rooms = [
-    "PusherServer", "PusherCore/WebSocket", "PusherCore/EventStream", "PusherCore/Channels",
+    "PusherServer", "PusherCluster", "PusherCore/WebSocket", "PusherCore/EventStream",
+    "PusherCore/Channels",
     "PusherCore/Transport", "PusherCore/Feed", "PusherCore/Signing", "PusherCore/Face",
     "PusherCore/TLS", "PusherCore/HTTP",
     "PusherCore/Compression", "PusherCore/API", "PusherCore/JSON", "pusher-cli/Lines",
@@ -124,15 +126,14 @@ struct QueueDocumentationTests {
       "SigningQueue.width": SigningQueue.width,
       "PusherChannel.clientEventLimit": PusherChannel.clientEventLimit,
       "RedirectTrail.limit": RedirectTrail.limit,
-      "NodeGroup.queueLimit": NodeGroup.queueLimit, "NodeGroup.logLimit": NodeGroup.logLimit,
     ]
-    #if Redis
+    do {
       let redis = RedisPolicy()
       limits["RedisPolicy.queuedBytes"] = redis.queuedBytes
       limits["RedisPolicy.outstanding"] = redis.outstanding
       limits["RedisReader.Limits.bytes"] = redis.replies.bytes
       limits["RedisReader.Limits.elements"] = redis.replies.elements
-    #endif
+    }
     return limits
   }()
 

@@ -70,7 +70,7 @@ struct SocketAdmissionTests {
     #expect(refusal("small") == nil)
     let client = HubClient(applications.hubs[0], "1.1")
     #expect(refusal("small") == 4004 && refusal("other") == nil)
-    client.session.lost(reason: "gone", at: client.now)
+    client.lose()
     #expect(refusal("small") == nil)
   }
 

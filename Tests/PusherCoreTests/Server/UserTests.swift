@@ -142,6 +142,7 @@ struct UserTests {
         return
       }
       #expect(code == 4009)
+      client.settle()
     }
     #expect(hub.connectionCount == 1)
     hub.terminateConnections(userID: "7", at: Instant(nanoseconds: 0))

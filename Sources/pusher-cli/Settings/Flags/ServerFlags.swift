@@ -3,7 +3,7 @@ internal import PusherServer
 extension Flag {
   /// Where `serve` and `webhook listen` listen, and how `serve` answers.
   static let serving: [Flag] = [
-    .listen, .webhookListen, .reusePort, .threads, .redis, .portFile, .serveOnReady, .serveTLSCert,
+    .listen, .webhookListen, .reusePort, .redis, .portFile, .serveOnReady, .serveTLSCert,
     .serveTLSKey, .clientEvents, .subscriptionCounts, .serveCompression, .drain, .fault, .dialect,
   ]
 
@@ -28,17 +28,8 @@ extension Flag {
     manual: """
       Listen also where other servers of this user listen, if all of them were started with this option: a new one can
       begin before the old one ends; see `REPLACING A SERVER`. While both run the system gives each of them some of the
-      new connections. The port of --metrics is shared likewise. Without the option a port that is taken is an error. A
-      server with several --threads shares its port with a new one that has this option in any case.
-      """)
-
-  static let threads = Flag(
-    "threads", .integer(0...256), of: [.serve], in: .serve, default: "1",
-    summary: "serve on N threads; 0: one for each core",
-    manual: """
-      Serve on N threads, {default} unless given, and with 0 on as many as there are cores. Each has connections of its
-      own, which the system shares out; to clients and to the HTTP API all together are one server. What
-      `--max-queued` allows is shared out evenly.
+      new connections. The port of --metrics is shared likewise. Without the option a port that is taken is an error. Several
+      servers that share a port and a Redis use several cores; see --redis.
       """)
 
   static let redis = Flag(

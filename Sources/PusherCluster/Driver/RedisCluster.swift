@@ -1,0 +1,82 @@
+package import PusherCore
+package import PusherServer
+
+/// The way of a server's apps to those of other processes: moves orders and answers between a ``RedisMeeting`` and a
+/// ``RedisLink``.
+///
+/// It belongs to its loop's thread.
+package final class RedisCluster: Cluster {
+  private var meeting: RedisMeeting
+  private let link: RedisLink
+  private let loop: EventLoop
+  private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.tick() }
+
+  /// Dials from now on.
+  ///
+  /// - Parameters:
+  ///   - trust: Where certificates are found.
+  ///   - webhookDelay: Delay of the webhooks for departures.
+  package init(
+    _ settings: RedisSettings, trust: TLSEnvironment, webhookDelay: Duration, loop: EventLoop
+  ) {
+    var policy = RedisPolicy()
+    policy.trust = trust
+    self.loop = loop
+    link = RedisLink(settings: settings, policy: policy, loop: loop)
+    meeting = RedisMeeting(
+      database: settings.database, secret: settings.password, webhookDelay: webhookDelay,
+      random: SecureRandom.generator, at: loop.now)
+    link.onMessage = { [weak self] channel, payload in
+      guard let self else { return }
+      meeting.take(channel, payload, at: self.loop.now)
+    }
+    link.onChange = { [weak self] in self?.changed($0) }
+    loop.add(timer)
+    timer.deadline = meeting.deadline
+    link.start()
+  }
+
+  private func changed(_ state: RedisLink.State) {
+    switch state {
+    case .up: meeting.linkUp(at: loop.now)
+    case .down(let reason, _): meeting.linkLost("\(reason)", at: loop.now)
+    }
+  }
+
+  private func tick() { meeting.tick(at: loop.now) }
+
+  package func flush(at now: Instant) {
+    while let order = meeting.nextOrder() { send(order) }
+    link.flush()
+    timer.deadline = meeting.deadline
+  }
+
+  private func send(_ order: RedisMeeting.Order) {
+    let take = { [weak self] (result: Result<RedisReply, RedisFailure>) in
+      guard let self else { return }
+      meeting.receive(result, for: order, at: loop.now)
+    }
+    switch order.action {
+    case .call(let call): link.run(call, take)
+    case .command(let words): link.send(RedisCommand(words), take)
+    case .subscribe(let channel): link.subscribe(channel) { take($0.map { RedisReply.null }) }
+    case .unsubscribe(let channel): link.unsubscribe(channel)
+    }
+  }
+
+  package func place(for setup: AppSetup) -> any ClusterMember {
+    meeting.place(for: setup, at: loop.now)
+  }
+
+  package func giveUp(_ place: any ClusterMember) { meeting.giveUp(place, at: loop.now) }
+  package var failure: String? { meeting.failure }
+  package var isSettled: Bool { meeting.isSettled }
+  package func takeLog() -> [ServerLogEvent] { meeting.takeLog() }
+  package func resign(at now: Instant) { meeting.resign(at: now) }
+  package var hasResigned: Bool { meeting.hasResigned }
+
+  package func close() {
+    loop.remove(timer)
+    link.close()
+  }
+}

@@ -1,0 +1,380 @@
+-- Changes of an app's state in Redis. Each operation is one step, and any server of the app may call it:
+--
+--   redis-cli --eval cluster.lua KEY... , OPERATION ARGUMENT...
+--
+-- Keys of a channel:
+--   counts    connections by node
+--   users     connections by user
+--   members   each user as the clients see it: its place in the order of arrival, the member, the text of its departure
+--   byNode    connections by node and user
+--   event     last event of a cache channel
+--   order     place of the latest user in the order of arrival
+-- Keys of the app:
+--   departed  departures whose webhooks are delayed, by due time; each is a row: channel, `m` or `v`, user
+--   users     connections by signed-in user (operations signIn, signOut and probe)
+--   own       connections of one node by signed-in user
+--
+-- A message is a row of fields. A field is its length, a colon and its bytes. An operation publishes the answer to the
+-- calling node in the same step, so a node hears everything about a channel in the order of the changes.
+--
+-- `leaseEnd` is the end of the node's lease in milliseconds of Redis' clock. After that time the operation changes
+-- nothing, because another node may have removed all entries of this node. An empty `leaseEnd` always counts as valid.
+-- `isMember` is 1 or 0. `before` and `after` are the text around a count; without them no count is published.
+-- `delay` is the delay of a departure's webhook in milliseconds; empty for none.
+-- A change is 0 for no change, 1 for a change to report, 2 for a delayed departure or for an arrival that cancels one.
+
+-- Keys and arguments of each operation, in their order. Dots stand for any number of further arguments.
+local operations = {
+  join = [[counts users members byNode event order departed :
+    node answers request bus channel socket isMember user member came left limit before after connections has leaseEnd]],
+  leave = [[counts users members byNode event order departed :
+    node bus channel isMember user before after leaseEnd delay]],
+  reap = [[counts users members byNode event order departed : node bus channel before after delay]],
+  facts = [[counts users members byNode event order departed :]],
+  keep = [[event : event milliseconds bus message]],
+  tellCount = [[counts mark : bus channel before after milliseconds]],
+  signIn = [[users own : answers request bus user socket came connections leaseEnd ...]],
+  signOut = [[users own : bus user left connections leaseEnd]],
+  begin = [[lease nodes : content milliseconds node]],
+  beat = [[lease : content milliseconds leaseEnd]],
+  admit = [[events bytes : events bytes eventLimit byteLimit]],
+  takeDepartures = [[departed : which]],
+  holdAgain = [[counts users members byNode event order departed : channel isMember user delay]],
+  probe = [[probe nodes enrolled users departed : bus]],
+}
+
+local operation = ARGV[1]
+if not operations[operation] then return redis.error_reply('ERR cluster.lua: unknown operation') end
+
+-- The keys and the arguments of this call, by name; `last` is the index of the last named argument.
+local k, a, last, isOpen = {}, {}, 0, false
+local to, from = k, KEYS
+for name in string.gmatch(operations[operation], '%S+') do
+  if name == '...' then
+    isOpen = true
+  elseif name == ':' then
+    if last ~= #KEYS then return redis.error_reply('ERR cluster.lua: wrong number of keys for ' .. operation) end
+    to, from, last = a, ARGV, 1
+  else
+    last = last + 1
+    to[name] = from[last]
+  end
+end
+if #ARGV < last or #ARGV > last and not isOpen then
+  return redis.error_reply('ERR cluster.lua: wrong number of arguments for ' .. operation)
+end
+
+local call = redis.call
+
+-- Returns a field of a message.
+local function f(x)
+  x = tostring(x)
+  return #x .. ':' .. x
+end
+
+-- Returns Redis' time in milliseconds.
+local function clock()
+  local t = call('TIME')
+  return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+end
+
+local function isLate() return a.leaseEnd ~= '' and clock() >= tonumber(a.leaseEnd) end
+
+-- Returns the channel's connections on all nodes.
+local function total()
+  local n = 0
+  for _, v in ipairs(call('HVALS', k.counts)) do
+    local count = tonumber(v)
+    -- Ignores a number that no server writes.
+    if count and count > 0 and count <= 1e9 then n = n + count end
+  end
+  return math.min(math.floor(n), 1e15)
+end
+
+-- Returns the departure of the user, or of the channel's last subscriber.
+local function departure(user) return f(a.channel) .. f(user and 'm' or 'v') .. f(user or '') end
+
+-- Delays the webhook of a departure, and returns the change. Above 10,000 departures the webhook is sent at once.
+local function hold(user)
+  if a.delay == '' or call('ZCARD', k.departed) >= 10000 then return 1 end
+  call('ZADD', k.departed, clock() + tonumber(a.delay), departure(user))
+  return 2
+end
+
+-- Removes the delayed departure of who is back, and returns the change.
+local function arrive(user) return 1 + call('ZREM', k.departed, departure(user)) end
+
+-- Publishes the count of a small channel. The nodes publish the count of a larger one at intervals: see tellCount.
+local function tell(n)
+  if a.before ~= '' and n > 0 and n <= 100 then
+    call('PUBLISH', a.bus, f('m') .. f(a.channel) .. f('0') .. f('') .. f(a.before .. n .. a.after))
+  end
+end
+
+-- Removes connections of a user. Publishes the departure and returns true when the user has no connection left.
+local function drop(user, amount)
+  if call('HINCRBY', k.users, user, -amount) > 0 then return false end
+  local value = call('HGET', k.members, user)
+  call('HDEL', k.users, user)
+  call('HDEL', k.members, user)
+  if not value then return false end
+  local left, position = '', 1
+  for _ = 1, 3 do
+    local colon = string.find(value, ':', position, true)
+    local stop = colon + tonumber(string.sub(value, position, colon - 1))
+    left, position = string.sub(value, colon + 1, stop), stop + 1
+  end
+  call('PUBLISH', a.bus, f('r') .. f(a.channel) .. f(user) .. f(left))
+  return true
+end
+
+local function forgetChannel() call('DEL', k.counts, k.users, k.members, k.byNode, k.order) end
+
+-- Adds connections, and publishes the answer to `answers`. A `limit` of 0 is no limit of users. `has` is the number of
+-- connections that the node has on the channel already.
+--
+-- Returns the changes of the channel and of the user, and 1 when the node must register again: its lease is over,
+-- or Redis knows fewer connections than the node has.
+if operation == 'join' then
+  local had = call('HGET', k.counts, a.node) or '0'
+  if isLate() or (tonumber(had) or 0) < tonumber(a.has) then return {0, 0, 1} end
+  local amount, limit, isMember = tonumber(a.connections), tonumber(a.limit), a.isMember == '1'
+  local n = total()
+  local head = f('j') .. f(a.request) .. f(a.channel)
+  if isMember and amount > 0 and limit > 0 and call('HEXISTS', k.users, a.user) == 0
+    and call('HLEN', k.users) >= limit then
+    call('PUBLISH', a.answers, head .. f('full'))
+    return {0, 0, 0}
+  end
+  local first, new = 0, 0
+  if amount > 0 then
+    if n == 0 then first = arrive() end
+    n = n + amount
+    call('HINCRBY', k.counts, a.node, amount)
+    if isMember then
+      call('HINCRBY', k.byNode, a.node .. '|' .. a.user, amount)
+      if call('HINCRBY', k.users, a.user, amount) == amount then
+        new = arrive(a.user)
+        call('HSET', k.members, a.user, f(call('INCR', k.order)) .. f(a.member) .. f(a.left))
+      end
+    end
+  end
+  local answer = head .. f('ok') .. f(first) .. f(new) .. f(n) .. f(call('GET', k.event) or '')
+  if isMember then
+    for _, x in ipairs(call('HGETALL', k.members)) do answer = answer .. f(x) end
+  end
+  call('PUBLISH', a.answers, answer)
+  if amount > 0 then tell(n) end
+  if new > 0 then call('PUBLISH', a.bus, f('a') .. f(a.channel) .. f(a.socket) .. f(a.user) .. f(a.came)) end
+  return {first, new, 0}
+end
+
+-- Removes a connection.
+--
+-- Returns the changes of the channel and of the user, and the number of connections that are left; -1 when the lease is
+-- over, or Redis knows no connection of the node.
+if operation == 'leave' then
+  if isLate() or call('HEXISTS', k.counts, a.node) == 0 then return {0, 0, -1} end
+  if call('HINCRBY', k.counts, a.node, -1) <= 0 then call('HDEL', k.counts, a.node) end
+  local gone = 0
+  if a.isMember == '1' then
+    local field = a.node .. '|' .. a.user
+    if call('HINCRBY', k.byNode, field, -1) <= 0 then call('HDEL', k.byNode, field) end
+    if drop(a.user, 1) then gone = hold(a.user) end
+  end
+  local n = total()
+  tell(n)
+  if n > 0 then return {0, gone, n} end
+  forgetChannel()
+  return {hold(), gone, 0}
+end
+
+-- Removes all connections of a node that is gone.
+--
+-- Returns the change of the channel, then the name and the change of each user that is gone.
+if operation == 'reap' then
+  local had = call('HDEL', k.counts, a.node)
+  local prefix = a.node .. '|'
+  local all = call('HGETALL', k.byNode)
+  local out = {0}
+  for i = 1, #all, 2 do
+    if string.sub(all[i], 1, #prefix) == prefix then
+      call('HDEL', k.byNode, all[i])
+      local user = string.sub(all[i], #prefix + 1)
+      if drop(user, tonumber(all[i + 1]) or 0) then
+        out[#out + 1] = user
+        out[#out + 1] = hold(user)
+      end
+    end
+  end
+  if had == 0 then return out end
+  local n = total()
+  tell(n)
+  if n == 0 then
+    out[1] = hold()
+    forgetChannel()
+  end
+  return out
+end
+
+-- Returns the number of connections, the last event, its time to live in milliseconds, and the members.
+if operation == 'facts' then
+  local out = {total(), call('GET', k.event) or '', call('PTTL', k.event)}
+  for _, x in ipairs(call('HGETALL', k.members)) do out[#out + 1] = x end
+  return out
+end
+
+-- Stores an event of a cache channel and publishes the message. Empty `milliseconds` store the event for ever.
+if operation == 'keep' then
+  if a.milliseconds == '' then
+    call('SET', k.event, a.event)
+  else
+    call('SET', k.event, a.event, 'PX', a.milliseconds)
+  end
+  return call('PUBLISH', a.bus, a.message)
+end
+
+-- Publishes the count of a large channel, at most once in `milliseconds` for all nodes.
+--
+-- Returns the count to the node that published it, and 0 to the others.
+if operation == 'tellCount' then
+  if not call('SET', k.mark, '1', 'NX', 'PX', a.milliseconds) then return 0 end
+  local n = total()
+  call('PUBLISH', a.bus, f('m') .. f(a.channel) .. f('0') .. f('') .. f(a.before .. n .. a.after))
+  return n
+end
+
+-- Adds connections of a signed-in user, and publishes to `answers` which of the watched users are there. The further
+-- arguments are the watched users.
+--
+-- Returns -1 when the lease is over.
+if operation == 'signIn' then
+  if isLate() then return -1 end
+  local amount = tonumber(a.connections)
+  call('HINCRBY', k.own, a.user, amount)
+  local isNew = call('HINCRBY', k.users, a.user, amount) == amount
+  local answer = f('s') .. f(a.request)
+  for i = last + 1, #ARGV do
+    if call('HEXISTS', k.users, ARGV[i]) == 1 then answer = answer .. f(ARGV[i]) end
+  end
+  call('PUBLISH', a.answers, answer)
+  if isNew and a.came ~= '' then call('PUBLISH', a.bus, f('w') .. f(a.user) .. f(a.socket) .. f(a.came)) end
+  return 1
+end
+
+-- Removes connections of a signed-in user. `leaseEnd` is empty for a node that is gone.
+--
+-- Returns 1 when the user has no connection left, else 0; -1 when the lease is over, or Redis knows no connection of the
+-- user on the node.
+if operation == 'signOut' then
+  local amount = tonumber(a.connections)
+  if isLate() or call('HEXISTS', k.own, a.user) == 0 then return -1 end
+  if call('HINCRBY', k.own, a.user, -amount) <= 0 then call('HDEL', k.own, a.user) end
+  if call('HINCRBY', k.users, a.user, -amount) > 0 then return 0 end
+  call('HDEL', k.users, a.user)
+  call('PUBLISH', a.bus, f('w') .. f(a.user) .. f('') .. f(a.left))
+  return 1
+end
+
+-- Begins the lease of a node, and returns the lease's end.
+if operation == 'begin' then
+  call('SADD', k.nodes, a.node)
+  call('SET', k.lease, a.content, 'PX', a.milliseconds)
+  return clock() + tonumber(a.milliseconds)
+end
+
+-- Renews a lease, and returns its new end; 0 when it is over. A longer lease is not shortened.
+if operation == 'beat' then
+  if isLate() or call('EXISTS', k.lease) == 0 then return 0 end
+  local left = call('PTTL', k.lease)
+  if left > tonumber(a.milliseconds) then return clock() + left end
+  call('SET', k.lease, a.content, 'PX', a.milliseconds)
+  return clock() + tonumber(a.milliseconds)
+end
+
+-- Counts the events and bytes that an app sends in this second, unless they are above a limit. An empty limit is none.
+--
+-- Returns 1 when the events are above their limit, 2 when the bytes are, else 0.
+if operation == 'admit' then
+  local second = call('TIME')[1]
+  local quotas = {{k.events, a.events, a.eventLimit}, {k.bytes, a.bytes, a.byteLimit}}
+  for i, quota in ipairs(quotas) do
+    local key, amount, limit = unpack(quota)
+    if call('HGET', key, 's') ~= second then call('DEL', key) end
+    local used = tonumber(call('HGET', key, 'n') or '0')
+    if limit ~= '' and tonumber(amount) > tonumber(limit) - used then return i end
+  end
+  for _, quota in ipairs(quotas) do
+    call('HSET', quota[1], 's', second)
+    call('HINCRBY', quota[1], 'n', quota[2])
+    call('PEXPIRE', quota[1], 2000)
+  end
+  return 0
+end
+
+-- Removes and returns the departures that are due, at most 100; all departures when `which` is `all`.
+if operation == 'takeDepartures' then
+  local limit, count = clock(), 100
+  if a.which == 'all' then limit, count = '+inf', -1 end
+  local due = call('ZRANGEBYSCORE', k.departed, '-inf', limit, 'LIMIT', 0, count)
+  for _, x in ipairs(due) do call('ZREM', k.departed, x) end
+  return due
+end
+
+-- Delays a departure again, and returns the change; 0 when the user, or a subscriber of the channel, is there.
+if operation == 'holdAgain' then
+  if a.isMember == '1' then
+    if call('HEXISTS', k.users, a.user) == 1 then return 0 end
+    return hold(a.user)
+  end
+  if total() > 0 then return 0 end
+  return hold()
+end
+
+-- Tries each command that the nodes and the other operations use. Publishes a message without meaning.
+--
+-- Returns the name of each refused command, with the error.
+if operation == 'probe' then
+  local refused = {}
+  local function try(...)
+    local answer = redis.pcall(...)
+    if type(answer) == 'table' and answer.err then
+      refused[#refused + 1] = select(1, ...) .. ' ' .. answer.err
+    end
+  end
+  local key = k.probe
+  try('DEL', key)
+  try('HSET', key, 'a', '1')
+  try('HGET', key, 'a')
+  try('HINCRBY', key, 'a', '1')
+  try('HEXISTS', key, 'a')
+  try('HLEN', key)
+  try('HVALS', key)
+  try('HGETALL', key)
+  try('HDEL', key, 'a')
+  try('DEL', key)
+  try('SET', key, '1', 'NX', 'PX', '1000')
+  try('GET', key)
+  try('INCR', key)
+  try('MGET', key)
+  try('EXISTS', key)
+  try('PTTL', key)
+  try('PEXPIRE', key, '1000')
+  try('DEL', key)
+  try('SADD', key, 'a')
+  try('SMEMBERS', key)
+  try('SUNION', key)
+  try('SREM', key, 'a')
+  try('DEL', key)
+  try('ZADD', key, '1', 'a')
+  try('ZRANGEBYSCORE', key, '-inf', '1', 'LIMIT', '0', '1')
+  try('ZREM', key, 'a')
+  try('DEL', key)
+  try('TIME')
+  try('SCARD', k.nodes)
+  try('SISMEMBER', k.enrolled, 'a')
+  try('HLEN', k.users)
+  try('ZCARD', k.departed)
+  try('PUBLISH', a.bus, '1:p')
+  return refused
+end

@@ -1,0 +1,48 @@
+internal import PusherCore
+
+/// The Lua script of the cluster: each change of an app's state in Redis is an operation of `Lua/cluster.lua`.
+package enum ClusterScript {
+  package static let script = RedisScript(
+    String(decoding: PackageResources.cluster_lua, as: UTF8.self))
+}
+
+/// A call of an operation of ``ClusterScript``.
+package struct ClusterCall: Sendable, Equatable {
+  package let operation: String
+  package let keys: [[UInt8]]
+  /// Names of the arguments, in the order of the script's table.
+  package let names: [String]
+  /// The script's arguments: the operation, the named arguments, then the further ones.
+  package let words: [[UInt8]]
+
+  /// - Parameter further: The arguments without names, for an operation that takes them.
+  package init(
+    _ operation: String, keys: [[UInt8]], _ arguments: KeyValuePairs<String, [UInt8]> = [:],
+    and further: [[UInt8]] = []
+  ) {
+    self.init(
+      operation, keys: keys, names: arguments.map(\.key), arguments.map(\.value) + further)
+  }
+
+  /// - Parameter values: The named arguments, then the further ones.
+  package init(_ operation: String, keys: [[UInt8]], names: [String], _ values: [[UInt8]]) {
+    (self.operation, self.keys, self.names) = (operation, keys, names)
+    words = [Array(operation.utf8)] + values
+  }
+
+  /// Returns the command that runs the operation.
+  ///
+  /// - Parameter byName: Whether Redis knows the script already.
+  package func command(byName: Bool) -> RedisCommand {
+    ClusterScript.script.command(keys: keys, arguments: words, byName: byName)
+  }
+}
+
+extension RedisLink {
+  /// Runs an operation of the cluster, and hands its result on as ``run(_:keys:arguments:_:)`` does.
+  package func run(
+    _ call: ClusterCall, _ reply: @escaping (Result<RedisReply, RedisFailure>) -> Void
+  ) {
+    run(ClusterScript.script, keys: call.keys, arguments: call.words, reply)
+  }
+}

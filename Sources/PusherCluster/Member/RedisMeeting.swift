@@ -1,0 +1,231 @@
+package import PusherCore
+package import PusherServer
+
+/// The members of a server's apps, over one link to Redis.
+///
+/// It is pure, as they are: what the link brings and the time come in; orders, the log and a deadline go out.
+package struct RedisMeeting {
+  /// An order, and who gets its answer.
+  package struct Order {
+    package let action: ClusterOrder.Action
+    fileprivate let recipient: Recipient
+  }
+
+  fileprivate enum Recipient {
+    case member(RedisMember, ClusterOrder)
+    case fence(Fence.Step, link: Int)
+    /// The last order of a server that leaves.
+    case farewell
+  }
+
+  private var members: [RedisMember] = []
+  /// Those of apps that are not served any more, until they have left.
+  private var leaving: [RedisMember] = []
+  private var fence = Fence()
+  private var orders = RedisQueue<Order>()
+  private var log: [ServerLogEvent] = []
+  private var link = Link()
+  private var resignation = Resignation.none
+  private var nextSign: Instant
+  private let random: any RandomNumberGenerator
+  private let database: Int
+  private let secret: RedisPassword?
+  private let webhookDelay: Duration
+
+  /// What is known of the way to Redis.
+  private struct Link {
+    /// Why there is none; `nil` while there is one.
+    var loss: String? = "not connected yet"
+    var hasToldLoss = false
+    /// Whether the way is open, as was logged last.
+    var isWell = false
+    var isSettled = false
+  }
+
+  private enum Resignation {
+    case none
+    case begun
+    /// The members have left, and Redis is asked whether it has heard so.
+    case asked
+    case done
+  }
+
+  package init(
+    database: Int, secret: RedisPassword?, webhookDelay: Duration,
+    random: any RandomNumberGenerator, at now: Instant
+  ) {
+    (self.database, self.secret, self.webhookDelay) = (database, secret, webhookDelay)
+    self.random = random
+    nextSign = now.advanced(by: RedisMember.beat)
+  }
+
+  // MARK: Members
+
+  package mutating func place(for setup: AppSetup, at now: Instant) -> RedisMember {
+    let id = setup.application.id
+    if let member = members.first(where: { $0.setup.application.id.isSame(as: id) }) {
+      member.adopt(setup)
+      return member
+    }
+    let member = RedisMember(
+      setup, database: database, secret: secret, webhookDelay: webhookDelay,
+      random: random, at: now)
+    members.append(member)
+    if link.loss == nil, fence.isRaised { member.register(isFenced: true, at: now) }
+    return member
+  }
+
+  package mutating func giveUp(_ place: any ClusterMember, at now: Instant) {
+    for member in members where member === place {
+      member.resign(at: now)
+      // Others count who listens there.
+      member.order(.unsubscribe(member.keys.usersBus), .nothing)
+      member.order(.unsubscribe(member.keys.answers(member.identity.id)), .nothing)
+      leaving.append(member)
+    }
+    members.removeAll { $0 === place }
+  }
+
+  /// Why the others cannot be reached; `nil` while they can.
+  package var failure: String? {
+    if let reason = link.loss ?? members.lazy.compactMap(\.trouble.refusal).first { return reason }
+    if members.contains(where: \.isGathering) { return "waiting for the other servers" }
+    return members.allSatisfy(\.isActive) ? nil : "registering"
+  }
+
+  /// Whether it is known if the others can be reached.
+  package var isSettled: Bool { link.isSettled }
+
+  // MARK: The link
+
+  package mutating func linkUp(at now: Instant) {
+    (link.loss, link.hasToldLoss) = (nil, false)
+    add(fence.raise())
+    checkWell()
+  }
+
+  package mutating func linkLost(_ reason: String, at now: Instant) {
+    link.isWell = false
+    link.loss = reason
+    fence.lower()
+    for member in members + leaving { member.lose(at: now) }
+    if !link.hasToldLoss { log.append(.busLost(reason: reason)) }
+    link.hasToldLoss = true
+    link.isSettled = true
+  }
+
+  package mutating func take(_ channel: [UInt8], _ payload: [UInt8], at now: Instant) {
+    guard let member = members.first(where: { $0.keys.has(channel) }) else { return }
+    member.take(payload, from: channel, at: now)
+    check(member)
+  }
+
+  /// Takes Redis' answer to an order, or why there is none.
+  package mutating func receive(
+    _ result: Result<RedisReply, RedisFailure>, for order: Order, at now: Instant
+  ) {
+    switch order.recipient {
+    case .member(let member, let order):
+      member.receive(result, for: order, at: now)
+      check(member)
+    case .fence(let step, let link):
+      switch fence.receive(result, for: step, ofLink: link) {
+      case .nothing: break
+      case .orders(let orders): add(orders)
+      case .raised(let isFenced):
+        for member in members { member.register(isFenced: isFenced, at: now) }
+      }
+    case .farewell: resignation = .done
+    }
+  }
+
+  private mutating func add(_ commands: [([[UInt8]], Fence.Step)]) {
+    for (words, step) in commands {
+      orders.append(Order(action: .command(words), recipient: .fence(step, link: fence.link)))
+    }
+  }
+
+  /// Notes what has become of a member.
+  private mutating func check(_ member: RedisMember) {
+    for reason in member.outbox.takeRefusals() {
+      link.isWell = false
+      if let reason { log.append(.busRefused(reason: reason)) }
+      link.isSettled = true
+    }
+    checkWell()
+    if case .begun = resignation { sayFarewell() }
+  }
+
+  private mutating func checkWell() {
+    guard !link.isWell, link.loss == nil, members.allSatisfy(\.isActive) else { return }
+    log.append(.busBack)
+    link.isWell = true
+    link.isSettled = true
+  }
+
+  // MARK: Out
+
+  /// The next order for Redis; a member's orders come in their order.
+  package mutating func nextOrder() -> Order? {
+    if let order = orders.popFirst() { return order }
+    for member in members + leaving {
+      if let order = member.nextOrder() {
+        return Order(action: order.action, recipient: .member(member, order))
+      }
+    }
+    leaving.removeAll { $0.hasLeft && $0.departures.unanswered == 0 }
+    return nil
+  }
+
+  package mutating func takeLog() -> [ServerLogEvent] {
+    guard !log.isEmpty else { return [] }
+    defer { log = [] }
+    return log
+  }
+
+  /// When to call ``tick(at:)``.
+  package var deadline: Instant {
+    members.lazy.compactMap(\.deadline).reduce(nextSign, min)
+  }
+
+  package mutating func tick(at now: Instant) {
+    if nextSign <= now {
+      nextSign = now.advanced(by: RedisMember.beat)
+      for member in members { member.beat(at: now) }
+    }
+    for member in members {
+      member.look(at: now)
+      check(member)
+    }
+  }
+
+  // MARK: The end
+
+  /// Begins to leave the others.
+  package mutating func resign(at now: Instant) {
+    guard case .none = resignation else { return }
+    resignation = .begun
+    for member in members { member.resign(at: now) }
+    sayFarewell()
+  }
+
+  /// Whether the others know that this server has left, or nobody can be told.
+  package var hasResigned: Bool { if case .done = resignation { true } else { false } }
+
+  private mutating func sayFarewell() {
+    guard members.allSatisfy(\.hasLeft) else { return }
+    resignation = .asked
+    // Its answer comes after those to the members' last orders, so it has to be sent after them.
+    while let order = nextMemberOrder() { orders.append(order) }
+    orders.append(Order(action: .command([Array("PING".utf8)]), recipient: .farewell))
+  }
+
+  private func nextMemberOrder() -> Order? {
+    for member in members {
+      if let order = member.nextOrder() {
+        return Order(action: order.action, recipient: .member(member, order))
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,148 @@
+internal import PusherCore
+internal import PusherServer
+
+/// The removals of nodes' entries that are under way, each of several steps.
+struct Cleanings {
+  struct Cleaning {
+    let node: String
+    /// Channels that it may have had beside those that Redis knows of.
+    let names: [String]
+    /// Number of steps without an answer.
+    var missing = 0
+    var isRefused = false
+  }
+
+  private var lastNumber = 0
+  private var cleanings: [Int: Cleaning] = [:]
+
+  mutating func begin(_ node: String, _ names: [String]) -> Int {
+    lastNumber += 1
+    cleanings[lastNumber] = Cleaning(node: node, names: names)
+    return lastNumber
+  }
+
+  subscript(number: Int) -> Cleaning? { cleanings[number] }
+
+  mutating func addStep(_ number: Int) { cleanings[number]?.missing += 1 }
+
+  /// Notes an answer. Returns the node after the last one, unless a step was refused or the link was lost.
+  mutating func noteAnswer(_ number: Int, isTaken: Bool) -> String? {
+    guard var cleaning = cleanings[number] else { return nil }
+    cleaning.missing -= 1
+    cleaning.isRefused = cleaning.isRefused || !isTaken
+    cleanings[number] = cleaning.missing == 0 ? nil : cleaning
+    return cleaning.missing == 0 && !cleaning.isRefused ? cleaning.node : nil
+  }
+}
+
+// Removal of the entries of dead nodes.
+extension RedisMember {
+  /// Removes the entries of a node that gives no signs; of several that see it mostly one does.
+  func reap(_ node: String) {
+    command(
+      "SET", keys.reaping(node), identity.id, "NX", "PX",
+      Int(Self.beat.components.seconds * 1000), for: .reap(node: node))
+  }
+
+  /// The answer, unless it is an error, which is logged; the node's entries are then removed later.
+  func taken(_ result: Result<RedisReply, RedisFailure>) -> RedisReply? {
+    guard case .success(let reply) = result else { return nil }
+    guard case .error = reply else { return reply }
+    log(RedisRefusal.words("to clean up after a server", error: words(of: reply)))
+    return nil
+  }
+
+  /// Counts out everything that a node had, also this one under a former name, whether or not the lease still runs.
+  ///
+  /// Each step changes nothing where another node has come first. The node is forgotten last of all, so that another node
+  /// begins again where this one was stopped, or was refused something.
+  ///
+  /// - Parameter names: Channels that it may have had beside those that Redis knows of.
+  func cleanUp(after node: String, on names: [String] = []) {
+    let number = cleanings.begin(node, names)
+    cleanings.addStep(number)
+    // Comes first: a node that returns learns from this key that its members were reported as gone.
+    command(
+      "SET", keys.gone(node), identity.id, "PX", Self.memory.wholeNanoseconds / 1_000_000,
+      for: .cleaning(number, .mark))
+  }
+
+  func cleaned(
+    _ number: Int, _ step: ClusterOrder.CleaningStep, _ result: Result<RedisReply, RedisFailure>
+  ) {
+    let isTaken = taken(result).map { go(number, step, $0) } ?? false
+    if let node = cleanings.noteAnswer(number, isTaken: isTaken) { forget(node) }
+  }
+
+  /// Handles the answer to a step. Returns whether it succeeded.
+  private func go(_ number: Int, _ step: ClusterOrder.CleaningStep, _ reply: RedisReply) -> Bool {
+    guard let cleaning = cleanings[number] else { return false }
+    let node = cleaning.node
+    switch step {
+    case .step: return true
+    case .mark:
+      add(number)
+      command("DEL", keys.lease(node), for: .cleaning(number, .step))
+      for name in cleaning.names { reap(node, on: name, number) }
+      add(number)
+      command("SMEMBERS", keys.channels(of: node), for: .cleaning(number, .channels))
+      add(number)
+      command("HGETALL", keys.users(of: node), for: .cleaning(number, .users))
+      return true
+    case .channels, .users, .channel:
+      guard case .array(let values) = reply else { return false }
+      take(values, number, step, of: node)
+      return true
+    }
+  }
+
+  private func add(_ number: Int) { cleanings.addStep(number) }
+
+  private func take(
+    _ values: [RedisReply], _ number: Int, _ step: ClusterOrder.CleaningStep, of node: String
+  ) {
+    let texts = values.map { $0.content.map { String(decoding: $0, as: UTF8.self) } }
+    switch step {
+    case .channels: for name in texts.compactMap(\.self) { reap(node, on: name, number) }
+    case .users:
+      for index in stride(from: 0, to: texts.count - 1, by: 2) {
+        // Our nodes write numbers only.
+        guard let userID = texts[index], let connections = texts[index + 1].flatMap(Int32.init)
+        else { continue }
+        add(number)
+        signOut(
+          userID, connections: Int(connections), of: node, leaseEnd: "",
+          for: .cleaning(number, .step))
+      }
+    case .channel(let name):
+      for index in stride(from: 1, to: texts.count - 1, by: 2) {
+        guard let userID = texts[index] else { continue }
+        noteDeparture(
+          .init(.memberRemoved, name, userID: userID), RedisChange(values[index + 1]))
+      }
+      if let vacated = values.first {
+        noteDeparture(.init(.channelVacated, name), RedisChange(vacated))
+      }
+    case .mark, .step: break
+    }
+  }
+
+  private func reap(_ node: String, on name: String, _ number: Int) {
+    let (before, after) = countText(name)
+    add(number)
+    call(
+      "reap", keys.channel(name),
+      [
+        "node": node, "bus": keys.bus(name), "channel": name, "before": before, "after": after,
+        "delay": delayText,
+      ], for: .cleaning(number, .channel(name)))
+  }
+
+  /// Removes a node's name after all of its entries are gone.
+  private func forget(_ node: String) {
+    send("DEL", keys.channels(of: node), keys.users(of: node))
+    send("SREM", keys.enrolled, node)
+    send("SREM", keys.nodes, node)
+    identity.formerIDs.removeAll { $0.isSame(as: node) }
+  }
+}

@@ -1,0 +1,161 @@
+internal import PusherCore
+package import PusherServer
+
+/// Result of a change, as ``ClusterScript`` returns it.
+enum RedisChange: Int64 {
+  /// Nothing has changed.
+  case none = 0
+  /// The change is reported to clients and webhooks.
+  case told = 1
+  /// The webhook of a departure is delayed, or an arrival cancels a delayed departure.
+  case held = 2
+
+  init(_ reply: RedisReply) {
+    guard case .integer(let number) = reply else {
+      self = .none
+      return
+    }
+    self = RedisChange(rawValue: number) ?? .none
+  }
+
+  init(_ field: String) {
+    self = Int64(field).flatMap(RedisChange.init(rawValue:)) ?? .none
+  }
+}
+
+// Departures whose webhooks are delayed.
+//
+// Redis holds them for all nodes of the app. An arrival on any node removes its departure in the step that counts the
+// arrival. One node removes a departure that is due, and reports it. So webhooks report arrivals and departures by turns.
+extension RedisMember {
+  /// Maximum number of departures that the script returns, unless it is to return all.
+  static let departurePortion = 100
+
+  /// Delay of a departure in milliseconds, as text; empty for an app without webhooks or without a delay.
+  var delayText: String {
+    guard !setup.application.webhooks.isEmpty, webhookDelay > .zero else { return "" }
+    return "\(max(webhookDelay.wholeNanoseconds / 1_000_000, 1))"
+  }
+
+  /// Reports all departures that are due, those of dead nodes too.
+  func tellDepartures() {
+    if isActive { takeDepartures(all: false) }
+  }
+
+  /// Removes departures from Redis and reports them.
+  ///
+  /// - Parameter all: Whether to report departures that are not due yet, because this is the last node.
+  func takeDepartures(all: Bool) {
+    guard !delayText.isEmpty else { return }
+    departures.held.removeAll { $0.due <= now }
+    call(
+      "takeDepartures", [keys.departed], ["which": all ? "all" : ""], for: .departures(all: all))
+  }
+
+  func took(_ result: Result<RedisReply, RedisFailure>, all: Bool, since registration: Int) {
+    guard case .success(.array(let values)) = result else {
+      return check(result, to: "the list of departures", since: registration)
+    }
+    for value in values { report(departure: value.content ?? []) }
+    if !all, values.count >= Self.departurePortion { tellDepartures() }
+  }
+
+  private func report(departure bytes: [UInt8]) {
+    guard let fields = RedisFields.decode(bytes), fields.count == 3 else { return }
+    var notice =
+      fields[1] == "m"
+      ? WebhookNotice(.memberRemoved, fields[0], userID: fields[2])
+      : WebhookNotice(.channelVacated, fields[0])
+    notice.audience = .webhooks
+    note(notice)
+  }
+
+  /// Stores the delayed departures again after Redis was emptied, except where the user or a subscriber is back.
+  func holdAgain() {
+    for departure in departures.held {
+      call(
+        "holdAgain", keys.channel(departure.channel),
+        [
+          "channel": departure.channel, "isMember": departure.userID == nil ? "0" : "1",
+          "user": departure.userID ?? "", "delay": delayText,
+        ], for: .check("the list of departures"))
+    }
+  }
+
+  /// Notes a departure; a delayed one is remembered until it is reported.
+  func noteDeparture(_ notice: WebhookNotice, _ change: RedisChange) {
+    note(notice, change)
+    guard change == .held else { return }
+    departures.held.append(
+      Departures.Held(
+        channel: notice.channel, userID: notice.userID, due: now.advanced(by: webhookDelay)))
+  }
+
+  func noteJoined(_ name: String, as member: Member?, isFirst: RedisChange, isNew: RedisChange) {
+    note(.init(.channelOccupied, name), isFirst)
+    if let member {
+      note(.init(.memberAdded, name, userID: member.userID, userInfo: member.info), isNew)
+    }
+  }
+
+  private func note(_ notice: WebhookNotice, _ change: RedisChange) {
+    switch change {
+    case .none: return
+    case .told: note(notice)
+    case .held:
+      var notice = notice
+      notice.audience = .console
+      note(notice)
+    }
+  }
+
+  package func note(_ notice: WebhookNotice) {
+    if setup.notes(notice) { outbox.add(notice) }
+  }
+}
+
+// Counts of subscribers.
+extension RedisMember {
+  /// The message with a channel's count, cut at the number; empty where counts are not sent.
+  func countText(_ name: String) -> (before: String, after: String) {
+    guard setup.tellsCount(of: name) else { return ("", "") }
+    let mark = 987_654_321_987
+    let text = Array(setup.text.subscriptionCount(channel: name, count: mark).utf8)
+    let digits = Array("\(mark)".utf8)
+    // The last one, since a channel may have any digits in its name.
+    let place = text.indices.last { text[$0...].starts(with: digits) } ?? 0
+    return (
+      String(decoding: text[..<place], as: UTF8.self),
+      String(decoding: text[(place + digits.count)...], as: UTF8.self)
+    )
+  }
+
+  /// The count of a channel has changed; the script sends small counts at once.
+  func noteCount(_ name: String, _ count: Int) {
+    guard setup.tellsCount(of: name), count > 0 else { return }
+    if roster.counts.note(name, count: count) { noteTold(count, name) }
+  }
+
+  private func noteTold(_ count: Int, _ name: String) {
+    note(.init(.subscriptionCount, name, details: [.init("subscription_count", .integer(count))]))
+  }
+
+  func tellDueCounts() {
+    for name in roster.counts.takeDue(at: now) where isActive {
+      let (before, after) = countText(name)
+      call(
+        "tellCount", [keys.channel(name)[0], keys.counted(name)],
+        [
+          "bus": keys.bus(name), "channel": name, "before": before, "after": after,
+          "milliseconds": Int(SubscriptionCounts.interval.components.seconds * 900),
+        ], for: .count(name))
+    }
+  }
+
+  func counted(
+    _ name: String, _ result: Result<RedisReply, RedisFailure>, since registration: Int
+  ) {
+    check(result, to: "the count of \(name)", since: registration)
+    if case .success(.integer(let count)) = result, count > 0 { noteTold(Int(count), name) }
+  }
+}

@@ -1,0 +1,199 @@
+package import PusherCore
+package import PusherServer
+
+// Questions of calls and of the hub, and events.
+extension RedisMember {
+  package func ask(_ question: ClusterQuestion, at now: Instant) -> ClusterReply {
+    self.now = now
+    switch question {
+    case .join(let request):
+      if request.isSecond, !request.isAgain {
+        leave(request.channel, userID: request.formerUserID, at: now)
+      }
+      return .later(ask(.join(request)))
+    case .signIn(let user, let socketID):
+      roster.users[user.id, default: 0] += 1
+      return .later(ask(.signIn(user, socketID: socketID)))
+    case .admit(let events, let bytes): return admit(events: events, bytes: bytes)
+    case .published: return calls.waitForEvents().map { .later($0) } ?? .answered(.published(true))
+    case .facts(let names):
+      guard isActive else { return .answered(.facts(nil)) }
+      guard !names.isEmpty else { return .answered(.facts([])) }
+      let number = calls.nextNumber()
+      askFacts(names, number, wantsNames: false)
+      return .later(number)
+    case .channels(let prefix):
+      guard isActive else { return .answered(.channels(nil)) }
+      let number = calls.nextNumber()
+      command("SMEMBERS", keys.nodes, for: .question(number, .nodes(prefix: prefix)))
+      return .later(number)
+    }
+  }
+
+  private func admit(events: Int, bytes: Int) -> ClusterReply {
+    guard isActive else { return .answered(.admission(.unavailable)) }
+    guard hasQuota else { return .answered(.admission(.admitted)) }
+    let number = calls.nextNumber()
+    countEvents(events, bytes: bytes, for: .question(number, .admission))
+    return .later(number)
+  }
+
+  var hasQuota: Bool {
+    let limits = setup.application.limits
+    return limits.eventsPerSecond != nil || limits.bytesPerSecond != nil
+  }
+
+  /// Counts events against the app's limits for a second.
+  func countEvents(
+    _ events: Int, bytes: Int, isTrial: Bool = false, for purpose: ClusterOrder.Purpose
+  ) {
+    let limits = setup.application.limits
+    func text(_ limit: Int?) -> String { isTrial ? "" : limit.map { "\($0)" } ?? "" }
+    call(
+      "admit", keys.quotas,
+      [
+        "events": events, "bytes": bytes, "eventLimit": text(limits.eventsPerSecond),
+        "byteLimit": text(limits.bytesPerSecond),
+      ], for: purpose)
+  }
+
+  private func askFacts(_ names: [String], _ number: Int, wantsNames: Bool) {
+    calls.facts[number] = WaitingCalls.Facts(missing: names.count, wantsNames: wantsNames)
+    for name in names {
+      call("facts", keys.channel(name), [:], for: .question(number, .facts(name)))
+    }
+  }
+
+  // MARK: Answers
+
+  func answered(
+    _ number: Int, _ step: ClusterOrder.QuestionStep, _ result: Result<RedisReply, RedisFailure>,
+    since registration: Int
+  ) {
+    switch step {
+    case .admission:
+      check(result, to: "the count of events", since: registration)
+      outbox.add(.answer(number, .admission(admission(result))))
+    case .facts(let name): add(ChannelFacts(name: name, result), of: name, result, to: number)
+    case .nodes(let prefix):
+      guard case .success(.array(let nodes)) = result, !nodes.isEmpty else {
+        return noNames(result, to: "SMEMBERS", number)
+      }
+      let sets = nodes.compactMap(\.content).map {
+        keys.channels(of: String(decoding: $0, as: UTF8.self))
+      }
+      order(.command([Array("SUNION".utf8)] + sets), .question(number, .names(prefix: prefix)))
+    case .names(let prefix):
+      guard case .success(.array(let values)) = result else {
+        return noNames(result, to: "SUNION", number)
+      }
+      let names = values.compactMap(\.content).map { String(decoding: $0, as: UTF8.self) }
+        .filter { $0.begins(with: prefix) }.sorted()
+      // A node may have listed a channel that nobody is subscribed to any more, or not yet.
+      if isActive, !names.isEmpty { return askFacts(names, number, wantsNames: true) }
+      outbox.add(.answer(number, .channels(isActive ? [] : nil)))
+    }
+  }
+
+  private func admission(_ result: Result<RedisReply, RedisFailure>) -> Admission {
+    let limits = setup.application.limits
+    switch result {
+    case .success(.integer(1)): return .overQuota(limits.refusal(ofEvents: true))
+    case .success(.integer(2)): return .overQuota(limits.refusal(ofEvents: false))
+    case .success(.integer): return .admitted
+    default: return .unavailable
+    }
+  }
+
+  private func noNames(
+    _ result: Result<RedisReply, RedisFailure>, to what: String, _ number: Int
+  ) {
+    checkCall(result, to: what)
+    outbox.add(.answer(number, .channels(nil)))
+  }
+
+  /// Adds the facts about a channel; answers come in the order of the orders.
+  private func add(
+    _ facts: ChannelFacts?, of name: String, _ result: Result<RedisReply, RedisFailure>,
+    to number: Int
+  ) {
+    checkCall(result, to: "the facts of \(name)")
+    guard var waiting = calls.facts[number] else { return }
+    waiting.missing -= 1
+    waiting.isKnown = waiting.isKnown && facts != nil
+    waiting.known.append(facts ?? ChannelFacts(name: name))
+    guard waiting.missing == 0 else {
+      calls.facts[number] = waiting
+      return
+    }
+    calls.facts[number] = nil
+    let known = waiting.isKnown ? waiting.known : nil
+    outbox.add(
+      .answer(
+        number,
+        waiting.wantsNames
+          ? .channels(known?.filter { $0.subscriptions > 0 }.map(\.name)) : .facts(known)))
+  }
+
+  // MARK: Events
+
+  package func publish(_ event: ChannelEvent, at now: Instant) -> Publication {
+    self.now = now
+    guard isActive else { return .everywhere }
+    calls.notePublished()
+    let message = RedisFields.encode([
+      "m", event.channel, event.isFromClient ? "2" : "1", event.excluded ?? "",
+      setup.text.event(event),
+    ])
+    guard event.isKept else {
+      command("PUBLISH", keys.bus(event.channel), message, for: .publish)
+      return .everywhere
+    }
+    let kept = CachedEvents.Event(name: event.name, data: event.data ?? .null, expiry: nil)
+    call(
+      "keep", [keys.event(event.channel)],
+      [
+        "event": kept.stored,
+        "milliseconds": setup.limits.cacheLifetime.map { "\($0.wholeNanoseconds / 1_000_000)" }
+          ?? "",
+        "bus": keys.bus(event.channel), "message": message,
+      ], for: .publish)
+    return .everywhere
+  }
+
+  package func terminate(userID: String, at now: Instant) {
+    self.now = now
+    guard isActive else { return }
+    calls.notePublished()
+    command("PUBLISH", keys.usersBus, RedisFields.encode(["t", userID]), for: .publish)
+  }
+
+  func published(_ result: Result<RedisReply, RedisFailure>, since registration: Int) {
+    // A command too many fails alone.
+    if case .success = result { check(result, to: "PUBLISH", since: registration) }
+    var isTaken = false
+    if case .success(let reply) = result { isTaken = reply.errorCode == nil }
+    for (number, isTaken) in calls.noteAnswer(isTaken: isTaken) {
+      outbox.add(.answer(number, .published(isTaken)))
+    }
+  }
+}
+
+extension ChannelFacts {
+  /// Reads what the script returns.
+  fileprivate init?(name: String, _ result: Result<RedisReply, RedisFailure>) {
+    guard case .success(.array(let values)) = result, values.count >= 3,
+      case .integer(let count) = values[0], case .integer(let timeLeft) = values[2]
+    else { return nil }
+    self.init(name: name)
+    subscriptions = Int(count)
+    let texts = values.map { String(decoding: $0.content ?? [], as: UTF8.self) }
+    if let event = CachedEvents.Event(stored: texts[1]) {
+      cached = CachedFacts(
+        name: event.name, data: event.data.text ?? JSONWriter.text(event.data),
+        timeLeft: timeLeft > 0 ? .milliseconds(timeLeft) : nil)
+    }
+    members = MemberList(
+      stored: stride(from: 3, to: texts.count - 1, by: 2).map { (texts[$0], texts[$0 + 1]) })
+  }
+}

@@ -1,0 +1,61 @@
+internal import CSystemHiredis
+package import PusherCore
+
+/// A command for Redis: words of bytes, written to the wire by hiredis.
+package struct RedisCommand: Sendable, Equatable {
+  /// All words, one after the other.
+  private var bytes: [UInt8] = []
+  private var lengths: [Int] = []
+
+  /// A command of these words, the command's name first.
+  package init(_ words: [[UInt8]]) {
+    bytes.reserveCapacity(words.reduce(0) { $0 + $1.count })
+    lengths.reserveCapacity(words.count)
+    for word in words { append(word) }
+  }
+
+  /// A command of these words, the command's name first.
+  package init(_ words: String...) {
+    for word in words { append(Array(word.utf8)) }
+  }
+
+  /// Adds a word.
+  package mutating func append(_ word: [UInt8]) {
+    bytes += word
+    lengths.append(word.count)
+  }
+
+  package var wordCount: Int { lengths.count }
+
+  /// The most bytes that it takes on the wire: each word has its length before it, and ends of lines.
+  package var size: Int { bytes.count + (lengths.count + 1) * 24 }
+
+  /// Appends the wire form; stops the program for a command without a word, or one of 2 GiB.
+  ///
+  /// The owner checks ``size`` first.
+  package func write(to output: ByteBuffer) {
+    precondition(!lengths.isEmpty && size < Int(Int32.max), "no such command")
+    // An empty array has no address.
+    let padded = bytes.isEmpty ? [0] : bytes
+    unsafe padded.withUnsafeBytes { all in
+      var offset = 0
+      var words: [UnsafePointer<CChar>?] = unsafe []
+      unsafe words.reserveCapacity(lengths.count)
+      for length in lengths {
+        let place = unsafe all.bindMemory(to: CChar.self).baseAddress
+        unsafe words.append(place.map { unsafe $0 + min(offset, all.count - 1) })
+        offset += length
+      }
+      var wire: UnsafeMutablePointer<CChar>?
+      let count = unsafe Int(
+        redisFormatCommandArgv(&wire, Int32(words.count), &words, lengths))
+      guard count >= 0, let wire = unsafe wire else {
+        preconditionFailure("hiredis found no memory")
+      }
+      output.reserve(count)
+      unsafe UnsafeMutableRawPointer(output.tail).copyMemory(from: wire, byteCount: count)
+      output.commit(count)
+      unsafe redisFreeCommand(wire)
+    }
+  }
+}

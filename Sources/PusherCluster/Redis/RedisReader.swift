@@ -1,0 +1,240 @@
+internal import CSystemHiredis
+package import PusherCore
+
+/// Bytes of a Redis connection in, replies out: hiredis's reader with limits of our own.
+///
+/// Replies are made in Swift while hiredis walks the bytes, so that it allocates nothing but its buffer. Safe although
+/// it holds pointers: only this object owns them, and frees them in `deinit`; hiredis calls back only from inside a
+/// call of this object.
+@safe package final class RedisReader {
+  /// Why the bytes cannot be read; nothing more can be.
+  package enum Failure: Error, Equatable {
+    /// The bytes break the protocol.
+    case violation(String)
+    /// A reply is larger than is allowed; the text names the limit.
+    case limit(String)
+  }
+
+  /// The most that one reply may take.
+  package struct Limits: Sendable, Equatable {
+    /// Bytes of one bulk string, and of all of one reply together.
+    package var bytes = 64 << 20
+    /// Elements of all arrays of one reply together.
+    package var elements = 1_000_000
+    /// Bytes of a line: a simple string, an error, a length.
+    package var line = 64 << 10
+    /// Arrays inside arrays; hiredis reads no more than that.
+    package static let depth = 7
+
+    package init() {}
+  }
+
+  private let reader: UnsafeMutablePointer<redisReader>
+  private let functions: UnsafeMutablePointer<redisReplyObjectFunctions>
+  private let builder: RedisReplyBuilder
+  private let limits: Limits
+  private var failure: Failure?
+
+  package init(limits: Limits = Limits()) {
+    self.limits = limits
+    builder = RedisReplyBuilder(limits)
+    unsafe functions = .allocate(capacity: 1)
+    unsafe functions.initialize(to: RedisReplyBuilder.functions)
+    guard let reader = unsafe redisReaderCreateWithFunctions(functions) else {
+      preconditionFailure("hiredis found no memory")
+    }
+    unsafe self.reader = reader
+    unsafe reader.pointee.privdata = Unmanaged.passUnretained(builder).toOpaque()
+  }
+
+  deinit {
+    unsafe redisReaderFree(reader)
+    unsafe functions.deinitialize(count: 1)
+    unsafe functions.deallocate()
+  }
+
+  /// How many bytes may be fed at once: hiredis moves what is left to the front of its buffer again and again.
+  package static let portion = 16 << 10
+
+  /// Takes bytes, ``portion`` at most; ask ``next()`` for all replies before the next call.
+  package func feed(_ bytes: ByteView) {
+    guard failure == nil, !bytes.isEmpty else { return }
+    precondition(bytes.count <= Self.portion, "fed more than a portion")
+    let text = unsafe UnsafeRawPointer(bytes.base).assumingMemoryBound(to: CChar.self)
+    let result = unsafe redisReaderFeed(reader, text, bytes.count)
+    if result != REDIS_OK { failure = .limit("no memory is left for a reply") }
+  }
+
+  /// The next whole reply; `nil` when more bytes are needed.
+  package func next() throws(Failure) -> RedisReply? {
+    if let failure { throw failure }
+    do throws(Failure) {
+      var object: UnsafeMutableRawPointer?
+      let result = unsafe redisReaderGetReply(reader, &object)
+      if let failure = builder.failure { throw failure }
+      guard result == REDIS_OK else { throw .violation(words) }
+      guard unsafe object != nil else {
+        try checkWaiting()
+        return nil
+      }
+      guard let reply = builder.take() else {
+        throw .violation("it answered in a kind that version 2 of the protocol does not have")
+      }
+      return reply
+    } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  /// hiredis's words for what is wrong, which quote one byte at most.
+  private var words: String {
+    let text = unsafe withUnsafeBytes(of: reader.pointee.errstr) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    return String(text.unicodeScalars.filter { $0.isASCII && $0.value >= 0x20 })
+  }
+
+  /// Looks at what waits for more bytes: it begins with a line, and a whole one is the length of a bulk string.
+  private func checkWaiting() throws(Failure) {
+    let count = unsafe Int(reader.pointee.len) - Int(reader.pointee.pos)
+    guard count > 0, let buffer = unsafe reader.pointee.buf else { return }
+    let start = unsafe UnsafeRawPointer(buffer) + Int(reader.pointee.pos)
+    let head = unsafe UnsafeRawBufferPointer(start: start, count: min(count, limits.line))
+    guard let end = unsafe Self.endOfLine(head) else {
+      guard count < limits.line else {
+        throw .limit("a line of a reply is longer than \(limits.line >> 10) KiB")
+      }
+      return
+    }
+    let digits = unsafe String(decoding: head[..<end], as: UTF8.self)
+    if let length = Int(digits) { try builder.check(bytes: length) }
+  }
+
+  /// Where the first CR LF stands; a CR alone ends no line.
+  private static func endOfLine(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    var start = 0
+    while let place = unsafe bytes[start...].firstIndex(of: UInt8(ascii: "\r")) {
+      guard place + 1 < bytes.count else { return nil }
+      if unsafe bytes[place + 1] == UInt8(ascii: "\n") { return place }
+      start = place + 1
+    }
+    return nil
+  }
+}
+
+/// Puts a reply together from the parts that hiredis finds, and refuses those that are too large before they take
+/// memory.
+final class RedisReplyBuilder {
+  private struct OpenArray {
+    var missing: Int
+    var elements: [RedisReply] = []
+  }
+
+  private let limits: RedisReader.Limits
+  /// The arrays that are open, the innermost last.
+  private var open: [OpenArray] = []
+  private var done: RedisReply?
+  private var bytes = 0
+  private var elements = 0
+  private(set) var failure: RedisReader.Failure?
+
+  init(_ limits: RedisReader.Limits) {
+    self.limits = limits
+  }
+
+  /// The reply, if it is whole.
+  func take() -> RedisReply? {
+    defer {
+      open = []
+      done = nil
+      bytes = 0
+      elements = 0
+    }
+    return open.isEmpty ? done : nil
+  }
+
+  /// Throws when so many bytes more would be too many for the reply.
+  func check(bytes more: Int) throws(RedisReader.Failure) {
+    guard more <= limits.bytes - bytes else {
+      throw .limit("a reply is larger than \(limits.bytes >> 20) MiB")
+    }
+  }
+
+  /// False when the part is refused.
+  private func add(_ reply: RedisReply) -> Bool {
+    var reply = reply
+    while let last = open.indices.last {
+      open[last].elements.append(reply)
+      open[last].missing -= 1
+      if open[last].missing > 0 { return true }
+      reply = .array(open.removeLast().elements)
+    }
+    done = reply
+    return true
+  }
+
+  private func add(_ text: UnsafeRawBufferPointer, type: Int32) -> Bool {
+    do throws(RedisReader.Failure) {
+      try check(bytes: text.count)
+    } catch {
+      failure = error
+      return false
+    }
+    bytes += text.count
+    switch type {
+    case REDIS_REPLY_STATUS: return add(.status(unsafe String(decoding: text, as: UTF8.self)))
+    case REDIS_REPLY_ERROR: return add(.error(unsafe String(decoding: text, as: UTF8.self)))
+    default: return add(.bytes(unsafe [UInt8](text)))
+    }
+  }
+
+  private func open(count: Int) -> Bool {
+    guard count <= limits.elements - elements else {
+      failure = .limit("a reply has more than \(limits.elements) elements")
+      return false
+    }
+    elements += count
+    if count == 0 { return add(.array([])) }
+    open.append(OpenArray(missing: count))
+    return true
+  }
+
+  // MARK: hiredis's side
+
+  /// What hiredis takes for the object that was made; never looked at.
+  private static func object(_ isMade: Bool) -> UnsafeMutableRawPointer? {
+    unsafe isMade ? UnsafeMutableRawPointer(bitPattern: 1) : nil
+  }
+
+  /// The builder that a part belongs to.
+  private static func of(_ task: UnsafePointer<redisReadTask>?) -> RedisReplyBuilder? {
+    guard let owner = unsafe task?.pointee.privdata else { return nil }
+    return unsafe Unmanaged<RedisReplyBuilder>.fromOpaque(owner).takeUnretainedValue()
+  }
+
+  /// The functions by which hiredis makes replies; without memory for a part it ends.
+  static var functions: redisReplyObjectFunctions {
+    var functions = redisReplyObjectFunctions()
+    unsafe functions.createString = { task, text, count in
+      let bytes = unsafe UnsafeRawBufferPointer(start: text, count: Int(count))
+      let type = unsafe task?.pointee.type ?? 0
+      let isMade = unsafe RedisReplyBuilder.of(task)?.add(bytes, type: type) ?? false
+      return unsafe RedisReplyBuilder.object(isMade)
+    }
+    // The number's type differs between versions of hiredis.
+    unsafe functions.createArray = { task, count in
+      let isMade = unsafe RedisReplyBuilder.of(task)?.open(count: Int(count)) ?? false
+      return unsafe RedisReplyBuilder.object(isMade)
+    }
+    unsafe functions.createInteger = { task, number in
+      unsafe RedisReplyBuilder.object(
+        RedisReplyBuilder.of(task)?.add(.integer(Int64(number))) ?? false)
+    }
+    unsafe functions.createNil = { task in
+      unsafe RedisReplyBuilder.object(RedisReplyBuilder.of(task)?.add(.null) ?? false)
+    }
+    unsafe functions.freeObject = { _ in }
+    return functions
+  }
+}

@@ -1,0 +1,42 @@
+internal import PusherCore
+
+/// One answer of Redis, or what it pushes to a subscriber, in the kinds of its protocol of version 2.
+///
+/// Source: Redis's page "RESP protocol specification".
+package enum RedisReply: Sendable, Equatable {
+  /// A simple string, such as `OK`.
+  case status(String)
+  /// An error, such as `WRONGTYPE Operation against a key …`; its first word is the ``errorCode``.
+  case error(String)
+  case integer(Int64)
+  /// A bulk string.
+  case bytes([UInt8])
+  /// A null bulk string or a null array.
+  case null
+  case array([RedisReply])
+
+  /// The bytes of a bulk string or a simple string.
+  package var content: [UInt8]? {
+    switch self {
+    case .bytes(let bytes): bytes
+    case .status(let text): Array(text.utf8)
+    case .error, .integer, .null, .array: nil
+    }
+  }
+
+  /// The first word of an error, such as `NOAUTH`; `nil` for everything else.
+  package var errorCode: String? {
+    guard case .error(let text) = self else { return nil }
+    let word = text.utf8.prefix { $0 != UInt8(ascii: " ") }
+    return String(decoding: word.prefix(40), as: UTF8.self)
+  }
+
+  /// Whether the server is a replica that takes no writes; older ones say so inside the error of a script.
+  var saysReadOnly: Bool {
+    guard case .error(let text) = self else { return false }
+    return isError("READONLY") || isError("ERR") && text.holds("-READONLY ")
+  }
+
+  /// Whether this is an error of that code.
+  func isError(_ code: String) -> Bool { errorCode?.isSame(as: code) ?? false }
+}

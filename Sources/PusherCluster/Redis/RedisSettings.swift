@@ -1,0 +1,75 @@
+internal import PusherCore
+
+/// A server's name or address, an IPv6 one without brackets, and its port.
+package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
+  package var host: String
+  package var port: UInt16
+
+  package init(host: String, port: UInt16) {
+    self.host = host
+    self.port = port
+  }
+
+  /// `host:port`, an IPv6 address in brackets.
+  package var description: String {
+    host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
+  }
+}
+
+/// A password that no text shows.
+package struct RedisPassword: Sendable, CustomStringConvertible, CustomReflectable {
+  let text: String
+
+  package init(_ text: String) {
+    self.text = text
+  }
+
+  package var description: String { "<password>" }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension RedisPassword: Equatable {
+  /// Whether both are the same, compared in constant time.
+  package static func == (left: RedisPassword, right: RedisPassword) -> Bool {
+    Digest.equalInConstantTime(Array(left.text.utf8), Array(right.text.utf8))
+  }
+}
+
+/// Which Redis is used, and by which user.
+package struct RedisSettings: Sendable, Equatable {
+  /// The one server, or where ``primaryName`` is given, the Sentinels.
+  package var endpoints: [RedisEndpoint]
+  /// Whether every connection has TLS.
+  package var isSecure: Bool
+  /// The user of an access control list; `nil` for the default user.
+  package var user: String?
+  package var password: RedisPassword?
+  package var database: Int
+  /// The name under which Sentinels watch the primary; `nil` without Sentinel.
+  package var primaryName: String?
+
+  package init(
+    endpoints: [RedisEndpoint], isSecure: Bool = false, user: String? = nil,
+    password: RedisPassword? = nil, database: Int = 0, primaryName: String? = nil
+  ) {
+    self.endpoints = endpoints
+    self.isSecure = isSecure
+    self.user = user
+    self.password = password
+    self.database = database
+    self.primaryName = primaryName
+  }
+}
+
+extension RedisSettings: CustomStringConvertible, CustomReflectable {
+  /// The URL without user and password.
+  package var description: String {
+    let scheme = isSecure ? "rediss" : "redis"
+    let places = endpoints.map(\.description).joined(separator: ",")
+    guard let primaryName else { return "\(scheme)://\(places)/\(database)" }
+    let name = PercentEncoding.encode(primaryName)
+    return "\(scheme)+sentinel://\(places)/\(name)/\(database)"
+  }
+
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,126 @@
+internal import PusherCore
+
+/// Asks Sentinels, one after the other, where the primary is.
+///
+/// A Sentinel gets the password only if it asks for one. Source: Redis's page "Guidelines for Redis clients with support
+/// for Redis Sentinel".
+final class SentinelSearch {
+  typealias Outcome = Result<(primary: RedisEndpoint, sentinel: RedisEndpoint), RedisFailure>
+
+  private let settings: RedisSettings
+  private let policy: RedisPolicy
+  private let tls: TLSContext?
+  private let loop: EventLoop
+  private let name: String
+  private let completion: (Outcome, Instant) -> Void
+  /// Those that are still to be asked, the next one last.
+  private var remaining: [RedisEndpoint]
+  private var current: RedisEndpoint?
+  private var connection: RedisConnection?
+  private var identifies = false
+  private var lastReason = "none was asked"
+
+  /// Begins at once; `completion` comes from inside the loop, once, and never after ``close()``.
+  init(
+    for name: String, settings: RedisSettings, policy: RedisPolicy, tls: TLSContext?,
+    loop: EventLoop, completion: @escaping (Outcome, Instant) -> Void
+  ) {
+    self.name = name
+    self.settings = settings
+    self.policy = policy
+    self.tls = tls
+    self.loop = loop
+    self.completion = completion
+    remaining = settings.endpoints.reversed()
+    askNext()
+  }
+
+  deinit {
+    connection?.close()
+  }
+
+  func close() {
+    connection?.close()
+    connection = nil
+  }
+
+  /// Writes what was ordered.
+  func flush() {
+    connection?.flush()
+  }
+
+  /// False when all were asked.
+  @discardableResult
+  private func askNext() -> Bool {
+    guard let next = remaining.popLast() else { return false }
+    current = next
+    ask(next, identifies: false)
+    return true
+  }
+
+  private func ask(_ sentinel: RedisEndpoint, identifies: Bool) {
+    self.identifies = identifies
+    connection = RedisConnection(
+      .sentinel, to: sentinel, settings: settings, policy: policy, identifies: identifies,
+      tls: tls, loop: loop, owner: self)
+  }
+
+  private func goOn(_ reason: String, at now: Instant) {
+    close()
+    lastReason = reason
+    if !askNext() { completion(.failure(.noPrimary(name, reason: lastReason)), now) }
+  }
+
+  /// The place that a Sentinel names; `nil` for any other answer.
+  private static func place(_ reply: RedisReply) -> RedisEndpoint? {
+    guard case .array(let parts) = reply, parts.count == 2, let host = parts[0].content,
+      let digits = parts[1].content, digits.count <= 5,
+      let port = UInt16(String(decoding: digits, as: UTF8.self)), port > 0
+    else { return nil }
+    let name = String(decoding: host, as: UTF8.self)
+    let authority = host.contains(UInt8(ascii: ":")) ? "[\(name)]" : name
+    guard let (host, nothing) = try? HTTPURL.hostAndPort(authority[...]), nothing == nil else {
+      return nil
+    }
+    return RedisEndpoint(host: host, port: port)
+  }
+}
+
+extension SentinelSearch: RedisConnectionOwner {
+  func connection(
+    _ connection: RedisConnection, got event: RedisConversation.Event, at now: Instant
+  ) {
+    switch event {
+    case .ready:
+      do throws(RedisFailure) {
+        try connection.conversation?.send(
+          RedisCommand("SENTINEL", "get-master-addr-by-name", name), at: now)
+      } catch {
+        goOn(error.description, at: now)
+      }
+    case .reply(let reply):
+      let place = current?.description ?? ""
+      if let primary = Self.place(reply), let current {
+        close()
+        completion(.success((primary, current)), now)
+      } else if reply == .null {
+        goOn("the Sentinel at \(place) does not know the name", at: now)
+      } else {
+        goOn(
+          "the Sentinel at \(place) answered: \(reply.words(without: settings.password))", at: now
+        )
+      }
+    case .subscribed, .refused, .message: break
+    }
+  }
+
+  func connection(_ connection: RedisConnection, failed failure: RedisFailure, at now: Instant) {
+    if case .credentials(_, code: "NOAUTH") = failure, !identifies, settings.password != nil,
+      let current
+    {
+      ask(current, identifies: true)
+      return
+    }
+    goOn(failure.description, at: now)
+  }
+}

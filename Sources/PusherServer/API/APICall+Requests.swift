@@ -1,0 +1,180 @@
+internal import PusherCore
+
+/// An event of the API.
+struct APIEvent {
+  let name: String
+  let channels: [String]
+  /// A string, or another value that the dialect allows.
+  let data: JSONValue
+  /// Of the data.
+  let bytes: Int
+  let socketID: String?
+  let info: ChannelInfo
+}
+
+// The calls that send events: `POST /apps/ID/events` and `/apps/ID/batch_events`.
+extension APICall {
+  /// One event for up to a hundred channels.
+  mutating func event() throws(HTTPAnswer) -> CallProgress {
+    let value = try object()
+    if let refusal = dialect.answers.refusal(ofEvent: value) { throw refusal }
+    return publish([try checkedEvent(value)], .event)
+  }
+
+  /// Up to ten events, each for one channel; the answer has an entry for each when one asked for information.
+  mutating func batch() throws(HTTPAnswer) -> CallProgress {
+    let value = try object()
+    if let refusal = dialect.answers.refusal(ofBatch: value) { throw refusal }
+    guard let elements = value["batch"]?.elements else {
+      throw .refusal(400, "the body has no array called batch")
+    }
+    guard elements.count <= hub.limits.batch else {
+      throw .refusal(
+        400, "a batch has at most \(hub.limits.batch) events, this one \(elements.count)")
+    }
+    var events: [APIEvent] = []
+    for (index, element) in elements.enumerated() {
+      do throws(HTTPAnswer) {
+        events.append(try checkedEvent(element))
+      } catch {
+        throw .refusal(error.status, "event \(index + 1): \(error.body)")
+      }
+    }
+    return publish(events, .batch)
+  }
+
+  /// An event for all connections of one user.
+  mutating func userEvent() throws(HTTPAnswer) -> CallProgress {
+    let members = try object().members ?? []
+    let channel = JSONValue.Member("channel", .string(UserChannel.name(userID: path[1])))
+    let others = members.filter { $0.name != "channels" && $0.name != "channel" }
+    return publish([try checkedEvent(.object(others + [channel]))], .user)
+  }
+
+  /// Ends all connections of one user.
+  mutating func terminate() -> CallProgress {
+    hub.terminateConnections(userID: path[1], at: now)
+    return done(dialect.done)
+  }
+
+  private func object() throws(HTTPAnswer) -> JSONValue {
+    let text = try HTTPAnswer.text(ofBody: body)
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONParser.parse(text)
+    } catch {
+      throw .refusal(400, "the body is \(error)")
+    }
+    guard case .object = value else { throw .refusal(400, "the body is not a JSON object") }
+    return value
+  }
+
+  private func checkedEvent(_ value: JSONValue) throws(HTTPAnswer) -> APIEvent {
+    guard let name = value["name"]?.text else {
+      throw .refusal(400, "the event has no name that is a string")
+    }
+    if let problem = dialect.answers.problem(inEvent: name) {
+      throw .refusal(400, problem)
+    }
+    let (data, bytes) = try checkedData(value["data"])
+    return APIEvent(
+      name: name, channels: try checkedChannels(value), data: data, bytes: bytes,
+      socketID: try checkedSocketID(value["socket_id"]), info: ChannelInfo(value["info"]?.text))
+  }
+
+  private func checkedSocketID(_ value: JSONValue?) throws(HTTPAnswer) -> String? {
+    guard let value, value != .null, dialect.has(.checksExcludedSocket) else { return value?.text }
+    guard let id = value.text, SocketID.isValid(id) else {
+      throw .refusal(400, "Invalid socket_id: it is two numbers with a dot")
+    }
+    return id
+  }
+
+  private func checkedData(
+    _ data: JSONValue?
+  ) throws(HTTPAnswer) -> (data: JSONValue, bytes: Int) {
+    if let refusal = dialect.answers.refusal(ofData: data) { throw refusal }
+    guard let data, data.text != nil || dialect.has(.acceptsEveryData) else {
+      throw .refusal(400, "data must be a string; an object is sent as the string of its JSON")
+    }
+    let count = data.text?.utf8.count ?? JSONWriter.text(data).utf8.count
+    guard count <= hub.limits.eventData else {
+      throw .refusal(
+        413,
+        "The data content of this event has \(count) bytes and exceeds "
+          + "the allowed maximum (\(hub.limits.eventData) bytes)")
+    }
+    return (data, count)
+  }
+
+  private func checkedChannels(_ value: JSONValue) throws(HTTPAnswer) -> [String] {
+    let elements = value["channels"]?.elements ?? value["channel"].map { [$0] } ?? []
+    let limit = hub.limits.channelsOfEvent
+    guard !elements.isEmpty else {
+      throw .refusal(400, "the event names no channel")
+    }
+    guard elements.count <= limit else {
+      throw .refusal(
+        400, "an event goes to at most \(limit) channels, this one to \(elements.count)")
+    }
+    var channels: [String] = []
+    for element in elements {
+      guard let name = element.text else {
+        throw .refusal(400, "a channel's name is not a string")
+      }
+      if let problem = dialect.answers.problem(inChannel: name) {
+        throw .refusal(400, "Invalid channel '\(name)': \(problem)")
+      }
+      guard !name.begins(with: "#") || UserChannel.userID(channelName: name) != nil else {
+        throw .refusal(400, "Invalid channel '\(name)': a user's is \(UserChannel.prefix)ID")
+      }
+      channels.append(name)
+    }
+    let isEncrypted = channels.contains { dialect.answers.kind(of: $0) == .encrypted }
+    guard !isEncrypted || channels.count == 1 else {
+      throw .refusal(400, "an event for an encrypted channel can have no other channel")
+    }
+    return channels
+  }
+}
+
+// The calls that read channels and users.
+extension APICall {
+  /// `GET /apps/ID/channels`: the occupied channels, those with a prefix if one is named.
+  mutating func channels() throws(HTTPAnswer) -> CallProgress {
+    let prefix = target["filter_by_prefix"] ?? ""
+    let info = ChannelInfo(target["info"])
+    let isMixed = info.asks(for: "user_count") && !prefix.begins(with: "presence-")
+    guard !isMixed || !dialect.has(.refusesMissingCounts) else {
+      throw .refusal(400, "user_count needs a filter_by_prefix that begins with presence-")
+    }
+    return ask(.channels(prefix: prefix), .names(info))
+  }
+
+  /// `GET /apps/ID/channels/NAME`.
+  mutating func channel() throws(HTTPAnswer) -> CallProgress {
+    let name = try checkedName()
+    let info = ChannelInfo(target["info"])
+    let isMissing = info.asks(for: "user_count") && dialect.answers.kind(of: name) != .presence
+    guard !isMissing || !dialect.has(.refusesMissingCounts) else {
+      throw .refusal(400, "user_count is only known of presence channels")
+    }
+    return ask(.facts([name]), .facts(.channel(info)))
+  }
+
+  /// `GET /apps/ID/channels/NAME/users`.
+  mutating func users() throws(HTTPAnswer) -> CallProgress {
+    ask(.facts([try checkedName()]), .facts(.users))
+  }
+
+  /// `GET /apps/ID/connections`: how many there are.
+  func connections() -> CallProgress {
+    done(["connections": .integer(hub.connectionCount)])
+  }
+
+  /// The channel in the path.
+  private func checkedName() throws(HTTPAnswer) -> String {
+    guard let problem = dialect.answers.problem(inChannel: path[1]) else { return path[1] }
+    throw .refusal(400, "Invalid channel: \(problem)")
+  }
+}

@@ -1,0 +1,204 @@
+import PusherCluster
+
+// The operations on a channel, by the rules of cluster.lua.
+extension RedisModel {
+  mutating func join(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
+    let (counts, users) = (call.key("counts"), call.key("users"))
+    let had = data.field(call.name("node"), of: counts)?.number ?? 0
+    let has = try call.number("has")
+    if try isLate(call) || had < has { return .numbers(0, 0, 1) }
+    let (amount, limit) = (try call.number("connections"), try call.number("limit"))
+    let (isMember, user) = (call.isMember, call.name("user"))
+    var row = RedisRow(.kind("j"), call["request"], call["channel"])
+    if isMember, amount > 0, limit > 0, data.field(user, of: users) == nil,
+      data.entries(of: users).count >= limit
+    {
+      row.append(Array("full".utf8))
+      publish(row.bytes, on: call["answers"])
+      return .numbers(0, 0, 0)
+    }
+    let before = total(call)
+    var (first, new): (Int64, Int64) = (0, 0)
+    if amount > 0 {
+      if before == 0 { first = arrive(nil, call) }
+      _ = data.increment(call.name("node"), of: counts, by: amount)
+      if isMember { new = admit(user, amount, call) }
+    }
+    let count = before + max(amount, 0)
+    row.append(Array("ok".utf8))
+    for number in [first, new, count] { row.append(number) }
+    row.append(data.strings[call.key("event")] ?? [])
+    if isMember {
+      for (user, value) in data.entries(of: call.key("members")) {
+        row.append(user.bytes)
+        row.append(value.bytes)
+      }
+    }
+    publish(row.bytes, on: call["answers"])
+    if amount > 0 { tell(count, call) }
+    if new > 0 {
+      let arrival = RedisRow(
+        .kind("a"), call["channel"], call["socket"], user.bytes, call["came"])
+      publish(arrival.bytes, on: call["bus"])
+    }
+    return .numbers(first, new, 0)
+  }
+
+  /// Adds connections of a user, and returns the change.
+  private mutating func admit(_ user: RedisName, _ amount: Int64, _ call: RedisModelCall) -> Int64 {
+    _ = data.increment(field(of: user, call), of: call.key("byNode"), by: amount)
+    guard data.increment(user, of: call.key("users"), by: amount) == amount else { return 0 }
+    let change = arrive(user, call)
+    var value = RedisRow()
+    value.append(data.increment(call.key("order")))
+    value.append(call["member"])
+    value.append(call["left"])
+    data.setField(user, of: call.key("members"), to: .text(value.bytes))
+    return change
+  }
+
+  mutating func leave(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
+    let (node, counts) = (call.name("node"), call.key("counts"))
+    let delay = try call.optionalNumber("delay")
+    if try isLate(call) || data.field(node, of: counts) == nil { return .numbers(0, 0, -1) }
+    remove(1, from: node, of: counts)
+    var gone: Int64 = 0
+    if call.isMember {
+      let user = call.name("user")
+      remove(1, from: field(of: user, call), of: call.key("byNode"))
+      if drop(user, 1, call) { gone = hold(user, delay, call) }
+    }
+    let count = total(call)
+    tell(count, call)
+    if count > 0 { return .numbers(0, gone, count) }
+    forgetChannel(call)
+    return .numbers(hold(nil, delay, call), gone, 0)
+  }
+
+  mutating func reap(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
+    let delay = try call.optionalNumber("delay")
+    let had = data.removeField(call.name("node"), of: call.key("counts"))
+    let (prefix, byNode) = (call["node"] + [UInt8(ascii: "|")], call.key("byNode"))
+    var out: [RedisReply] = []
+    for (field, value) in data.entries(of: byNode) where field.bytes.starts(with: prefix) {
+      data.removeField(field, of: byNode)
+      let user = RedisName(Array(field.bytes[prefix.count...]))
+      guard drop(user, value.number, call) else { continue }
+      out += [.bytes(user.bytes), .integer(hold(user, delay, call))]
+    }
+    let count = had ? total(call) : 1
+    if had { tell(count, call) }
+    guard count == 0 else { return .array([.integer(0)] + out) }
+    forgetChannel(call)
+    return .array([.integer(hold(nil, delay, call))] + out)
+  }
+
+  func facts(_ call: RedisModelCall) -> RedisReply {
+    let event = call.key("event")
+    var out: [RedisReply] = [
+      .integer(total(call)), .bytes(data.strings[event] ?? []),
+      .integer(data.timeLeft(of: event, at: now)),
+    ]
+    for (user, value) in data.entries(of: call.key("members")) {
+      out += [.bytes(user.bytes), .bytes(value.bytes)]
+    }
+    return .array(out)
+  }
+
+  mutating func keep(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
+    let time = try call.optionalNumber("milliseconds")
+    data.set(call.key("event"), to: call["event"], until: time.map { now + $0 })
+    return .integer(publish(call["message"], on: call["bus"]))
+  }
+
+  mutating func tellCount(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
+    let mark = call.key("mark")
+    let time = try call.number("milliseconds")
+    guard !data.has(mark) else { return .integer(0) }
+    data.set(mark, to: [UInt8(ascii: "1")], until: now + time)
+    let count = total(call)
+    publishCount(count, call)
+    return .integer(count)
+  }
+
+  // MARK: Departures
+
+  mutating func takeDepartures(_ call: RedisModelCall) -> RedisReply {
+    let departed = call.key("departed")
+    let isAll = call["which"] == Array("all".utf8)
+    var due = data.ranked(departed)
+    if !isAll { due = Array(due.prefix { $0.score <= now }.prefix(100)) }
+    for (_, departure) in due { data.removeRanked(departure, of: departed) }
+    return .array(due.map { .bytes($0.member.bytes) })
+  }
+
+  mutating func holdAgain(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
+    let delay = try call.optionalNumber("delay")
+    let user = call.isMember ? call.name("user") : nil
+    let isThere = user.map { data.field($0, of: call.key("users")) != nil } ?? (total(call) > 0)
+    return .integer(isThere ? 0 : hold(user, delay, call))
+  }
+
+  // MARK: Steps
+
+  private func total(_ call: RedisModelCall) -> Int64 {
+    data.entries(of: call.key("counts")).reduce(0) {
+      let number = $1.value.number
+      return (1...1_000_000_000).contains(number) ? $0 + number : $0
+    }
+  }
+
+  private func departure(_ user: RedisName?, _ call: RedisModelCall) -> RedisName {
+    RedisName(
+      RedisRow(call["channel"], .kind(user == nil ? "v" : "m"), user?.bytes ?? []).bytes)
+  }
+
+  private mutating func hold(_ user: RedisName?, _ delay: Int64?, _ call: RedisModelCall) -> Int64 {
+    let departed = call.key("departed")
+    guard let delay, data.ranked(departed).count < 10_000 else { return 1 }
+    data.rank(departure(user, call), of: departed, at: now + delay)
+    return 2
+  }
+
+  private mutating func arrive(_ user: RedisName?, _ call: RedisModelCall) -> Int64 {
+    data.removeRanked(departure(user, call), of: call.key("departed")) ? 2 : 1
+  }
+
+  private mutating func tell(_ count: Int64, _ call: RedisModelCall) {
+    if !call["before"].isEmpty, (1...100).contains(count) { publishCount(count, call) }
+  }
+
+  private mutating func publishCount(_ count: Int64, _ call: RedisModelCall) {
+    let text = call["before"] + Array(String(count).utf8) + call["after"]
+    publish(RedisRow(.kind("m"), call["channel"], .kind("0"), [], text).bytes, on: call["bus"])
+  }
+
+  private mutating func drop(_ user: RedisName, _ amount: Int64, _ call: RedisModelCall) -> Bool {
+    let (users, members) = (call.key("users"), call.key("members"))
+    guard data.increment(user, of: users, by: -amount) <= 0 else { return false }
+    let value = data.field(user, of: members)
+    data.removeField(user, of: users)
+    data.removeField(user, of: members)
+    guard let value else { return false }
+    let left = RedisRow.field(2, of: value.bytes)
+    publish(RedisRow(.kind("r"), call["channel"], user.bytes, left).bytes, on: call["bus"])
+    return true
+  }
+
+  /// Subtracts from a field, and removes it with its last connection.
+  private mutating func remove(_ amount: Int64, from field: RedisName, of key: RedisName) {
+    if data.increment(field, of: key, by: -amount) <= 0 { data.removeField(field, of: key) }
+  }
+
+  private func field(of user: RedisName, _ call: RedisModelCall) -> RedisName {
+    RedisName(call["node"] + [UInt8(ascii: "|")] + user.bytes)
+  }
+
+  private mutating func forgetChannel(_ call: RedisModelCall) {
+    for name in ["counts", "users", "members", "byNode", "order"] { data.remove(call.key(name)) }
+  }
+}
+
+extension RedisReply {
+  static func numbers(_ numbers: Int64...) -> RedisReply { .array(numbers.map { .integer($0) }) }
+}

@@ -1,0 +1,151 @@
+import PusherCluster
+
+/// A message as Redis published it.
+package struct RedisPublication: Sendable, Equatable {
+  package let channel: [UInt8]
+  package let payload: [UInt8]
+
+  package init(channel: [UInt8], payload: [UInt8]) {
+    (self.channel, self.payload) = (channel, payload)
+  }
+}
+
+/// Redis without I/O, as the nodes of a cluster use it: the operations of ``ClusterScript`` by the same rules, and the
+/// commands that nodes send.
+///
+/// The time is an argument, in milliseconds of Redis' clock. A key has one kind, since the nodes use each so: an error
+/// `WRONGTYPE` never occurs. The order of a hash is the order in which its fields were set, that of a set is by bytes.
+package struct RedisModel: Sendable {
+  /// Identifies the process, as `INFO server` tells.
+  package private(set) var runID = ""
+  private var processes = 0
+  var data = RedisData()
+  /// The channels of each subscriber connection.
+  private var subscriptions: [RedisName: Set<Int64>] = [:]
+  private var connections: Set<Int64> = []
+  private var lastConnection: Int64 = 0
+  private var published: [RedisPublication] = []
+  /// Redis' time during a call.
+  var now: Int64 = 0
+
+  package init() {
+    replace()
+  }
+
+  // MARK: Faults
+
+  /// Removes all data; connections stay.
+  package mutating func flushAll() {
+    data = RedisData()
+  }
+
+  /// Puts another, empty process in its place; all connections are lost.
+  package mutating func replace() {
+    processes += 1
+    let number = String(processes, radix: 16)
+    runID = String(repeating: "0", count: 40 - number.utf8.count) + number
+    flushAll()
+    (subscriptions, connections) = ([:], [])
+  }
+
+  // MARK: Connections
+
+  /// Opens a connection, and returns its ID.
+  package mutating func connect() -> Int64 {
+    lastConnection += 1
+    connections.insert(lastConnection)
+    return lastConnection
+  }
+
+  package func isOpen(_ connection: Int64) -> Bool { connections.contains(connection) }
+
+  /// Closes a connection; returns false if it was closed.
+  @discardableResult
+  package mutating func close(_ connection: Int64) -> Bool {
+    for (channel, receivers) in subscriptions where receivers.contains(connection) {
+      unsubscribe(connection, from: channel)
+    }
+    return connections.remove(connection) != nil
+  }
+
+  package mutating func subscribe(_ connection: Int64, to channel: RedisName) {
+    subscriptions[channel, default: []].insert(connection)
+  }
+
+  package mutating func unsubscribe(_ connection: Int64, from channel: RedisName) {
+    subscriptions[channel]?.remove(connection)
+    if subscriptions[channel]?.isEmpty == true { subscriptions[channel] = nil }
+  }
+
+  /// Returns the connections that are subscribed to the channel, in the order in which they were opened.
+  package func receivers(of channel: [UInt8]) -> [Int64] {
+    (subscriptions[RedisName(channel)] ?? []).sorted()
+  }
+
+  func receiverCount(of channel: RedisName) -> Int64 {
+    Int64(subscriptions[channel]?.count ?? 0)
+  }
+
+  // MARK: Messages
+
+  /// Publishes a message, and returns the number of receivers.
+  @discardableResult
+  mutating func publish(_ payload: [UInt8], on channel: [UInt8]) -> Int64 {
+    published.append(RedisPublication(channel: channel, payload: payload))
+    return receiverCount(of: RedisName(channel))
+  }
+
+  /// Returns the messages since the last call, in the order in which they were published.
+  package mutating func takePublished() -> [RedisPublication] {
+    defer { published = [] }
+    return published
+  }
+
+  // MARK: Calls
+
+  /// Runs an operation of the cluster.
+  ///
+  /// Returns an error for a call whose names are not those of the script's table, for one that is no integer, and for an
+  /// unknown operation.
+  package mutating func run(_ call: ClusterCall, at milliseconds: Int64) -> RedisReply {
+    guard call.fitsSignature, let signature = ClusterScript.signature(of: call.operation) else {
+      return .error("ERR the keys or arguments of \(call.operation) are not those of cluster.lua")
+    }
+    begin(at: milliseconds)
+    do throws(RedisModelError) {
+      return try run(RedisModelCall(call: call, keyNames: signature.keys))
+    } catch {
+      return .error(error.text)
+    }
+  }
+
+  /// Sets the time, and removes what has expired.
+  mutating func begin(at milliseconds: Int64) {
+    now = milliseconds
+    data.expire(at: milliseconds)
+  }
+
+  private mutating func run(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
+    switch call.operation {
+    case "join": try join(call)
+    case "leave": try leave(call)
+    case "reap": try reap(call)
+    case "facts": facts(call)
+    case "keep": try keep(call)
+    case "tellCount": try tellCount(call)
+    case "signIn": try signIn(call)
+    case "signOut": try signOut(call)
+    case "begin": try begin(call)
+    case "beat": try beat(call)
+    case "admit": try admit(call)
+    case "takeDepartures": takeDepartures(call)
+    case "holdAgain": try holdAgain(call)
+    case "probe": probe(call)
+    default: .error("ERR the model lacks \(call.operation)")
+    }
+  }
+}
+
+struct RedisModelError: Error {
+  let text: String
+}

@@ -1,0 +1,81 @@
+import PusherCluster
+
+/// A call of an operation, with its keys and arguments by name.
+struct RedisModelCall {
+  let call: ClusterCall
+  let keyNames: [String]
+
+  var operation: String { call.operation }
+
+  /// Returns a key; the name is one of the script's table.
+  func key(_ name: String) -> RedisName {
+    for index in keyNames.indices where keyNames[index] == name {
+      return RedisName(call.keys[index])
+    }
+    preconditionFailure("\(operation) has no key \(name)")
+  }
+
+  /// The argument; the name is one of the script's table.
+  subscript(name: String) -> [UInt8] {
+    for index in call.names.indices where call.names[index] == name {
+      return call.words[index + 1]
+    }
+    preconditionFailure("\(operation) has no argument \(name)")
+  }
+
+  func name(_ name: String) -> RedisName { RedisName(self[name]) }
+
+  var further: ArraySlice<[UInt8]> { call.words[(1 + call.names.count)...] }
+
+  var isMember: Bool { self["isMember"] == [UInt8(ascii: "1")] }
+
+  func number(_ name: String) throws(RedisModelError) -> Int64 {
+    guard let number = Int64(decimal: self[name]) else {
+      throw RedisModelError(text: "ERR \(name) of \(operation) is no integer")
+    }
+    return number
+  }
+
+  /// `nil` for an empty argument.
+  func optionalNumber(_ name: String) throws(RedisModelError) -> Int64? {
+    self[name].isEmpty ? nil : try number(name)
+  }
+}
+
+/// A row of fields, each its length, a colon and its bytes.
+struct RedisRow {
+  private(set) var bytes: [UInt8] = []
+
+  init(_ fields: [UInt8]...) {
+    for field in fields { append(field) }
+  }
+
+  mutating func append(_ field: [UInt8]) {
+    bytes += Array(String(field.count).utf8)
+    bytes.append(UInt8(ascii: ":"))
+    bytes += field
+  }
+
+  mutating func append(_ number: Int64) { append(Array(String(number).utf8)) }
+
+  /// Returns the field of this number, of a row that the model wrote.
+  static func field(_ number: Int, of row: [UInt8]) -> [UInt8] {
+    var place = 0
+    for left in (0...number).reversed() {
+      var length = 0
+      while place < row.count, row[place] != UInt8(ascii: ":") {
+        length = length * 10 + Int(row[place] - UInt8(ascii: "0"))
+        place += 1
+      }
+      let start = place + 1
+      place = start + length
+      if left == 0, place <= row.count { return Array(row[start..<place]) }
+    }
+    return []
+  }
+}
+
+extension [UInt8] {
+  /// The kind of a message.
+  static func kind(_ letter: Unicode.Scalar) -> [UInt8] { [UInt8(ascii: letter)] }
+}

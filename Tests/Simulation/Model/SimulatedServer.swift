@@ -1,0 +1,156 @@
+import PusherCluster
+import PusherCore
+import PusherServer
+
+/// A server without sockets, and its two connections to a ``RedisModel``, whose deliveries the caller decides.
+package final class SimulatedServer: Cluster {
+  package let applications: Applications
+  package private(set) var meeting: RedisMeeting
+  /// Orders that Redis has not got yet, in their order: on the connection for commands, and on that for messages.
+  package private(set) var commands: [RedisMeeting.Order] = []
+  package private(set) var subscriptions: [RedisMeeting.Order] = []
+  /// What Redis has sent and the server has not got yet, on each of them.
+  package private(set) var replies: [(order: RedisMeeting.Order, reply: RedisReply)] = []
+  package private(set) var messages: [Message] = []
+  /// The numbers of the connections; `nil` while there are none.
+  package private(set) var connections: (commands: Int64, messages: Int64)?
+  package var now = Instant(nanoseconds: 0)
+
+  /// What comes on the connection for messages.
+  package enum Message {
+    case confirmation(RedisMeeting.Order)
+    case published([UInt8], [UInt8])
+  }
+
+  package init(
+    webhookDelay: Duration = .zero, limits: ServerLimits = ServerLimits(),
+    random: any RandomNumberGenerator
+  ) {
+    meeting = RedisMeeting(
+      database: 0, secret: nil, webhookDelay: webhookDelay, random: random, at: now)
+    applications = Applications(
+      limits: limits, pathPrefix: "", dialect: .pusher, text: MessageText(dialect: .pusher),
+      random: random)
+  }
+
+  package var hub: Hub { applications.hubs[0] }
+
+  // MARK: The link
+
+  package func linkUp(_ redis: inout RedisModel) {
+    connections = (redis.connect(), redis.connect())
+    meeting.linkUp(at: now)
+  }
+
+  /// The link is lost: what is on its way from Redis never comes; of the commands on their way `arriving` still do.
+  package func lose(_ reason: String) -> [RedisMeeting.Order] {
+    let (lost, unanswered) = (commands, replies.map(\.order) + commands + subscriptions)
+    let waiting = messages.compactMap {
+      if case .confirmation(let order) = $0 { order } else { nil }
+    }
+    (commands, subscriptions, replies, messages) = ([], [], [], [])
+    connections = nil
+    for order in unanswered + waiting {
+      meeting.receive(.failure(.ended("redis")), for: order, at: now)
+    }
+    meeting.linkLost(reason, at: now)
+    return lost
+  }
+
+  // MARK: Deliveries
+
+  /// Brings the next command to Redis; false where there is none.
+  package func sendCommand(_ redis: inout RedisModel) -> Bool {
+    guard let connections, !commands.isEmpty else { return false }
+    let order = commands.removeFirst()
+    replies.append((order, redis.run(order.action, at: milliseconds, from: connections.commands)))
+    return true
+  }
+
+  /// Brings the next subscription to Redis; false where there is none.
+  package func sendSubscription(_ redis: inout RedisModel) -> Bool {
+    guard let connections, !subscriptions.isEmpty else { return false }
+    let order = subscriptions.removeFirst()
+    _ = redis.run(order.action, at: milliseconds, from: connections.messages)
+    if case .subscribe = order.action { messages.append(.confirmation(order)) }
+    return true
+  }
+
+  /// Redis sends what was published to this server's connection.
+  package func publish(_ channel: [UInt8], _ payload: [UInt8]) {
+    messages.append(.published(channel, payload))
+  }
+
+  /// Brings the next reply to the server; false where there is none.
+  package func takeReply() -> Bool {
+    guard !replies.isEmpty else { return false }
+    let (order, reply) = replies.removeFirst()
+    meeting.receive(.success(reply), for: order, at: now)
+    return true
+  }
+
+  /// Brings the next message to the server; false where there is none.
+  package func takeMessage() -> Bool {
+    guard !messages.isEmpty else { return false }
+    switch messages.removeFirst() {
+    case .confirmation(let order): meeting.receive(.success(.null), for: order, at: now)
+    case .published(let channel, let payload): meeting.take(channel, payload, at: now)
+    }
+    return true
+  }
+
+  /// Redis' clock.
+  package var milliseconds: Int64 { now.nanoseconds / 1_000_000 }
+
+  /// Puts the orders on their way, and hands what has come to the hubs.
+  package func handOn() {
+    repeat {
+      while let order = meeting.nextOrder() {
+        switch order.action {
+        case .call, .command: commands.append(order)
+        case .subscribe, .unsubscribe: subscriptions.append(order)
+        }
+      }
+      guard connections == nil else { continue }
+      for order in commands + subscriptions {
+        meeting.receive(.failure(.down), for: order, at: now)
+      }
+      (commands, subscriptions) = ([], [])
+    } while applications.hubs.contains { $0.handleNews(at: now) }
+  }
+
+  package func tick() {
+    if meeting.deadline <= now { meeting.tick(at: now) }
+    for hub in applications.hubs { hub.tick(at: now) }
+  }
+
+  // MARK: Cluster
+
+  package func place(for setup: AppSetup) -> any ClusterMember {
+    meeting.place(for: setup, at: now)
+  }
+  package func giveUp(_ place: any ClusterMember) { meeting.giveUp(place, at: now) }
+  package var failure: String? { meeting.failure }
+  package var isSettled: Bool { meeting.isSettled }
+  package func flush(at now: Instant) { handOn() }
+  package func takeLog() -> [ServerLogEvent] { meeting.takeLog() }
+  package func resign(at now: Instant) { meeting.resign(at: now) }
+  package var hasResigned: Bool { meeting.hasResigned }
+  package func close() {}
+}
+
+extension RedisModel {
+  /// Runs an order, and returns the answer.
+  package mutating func run(
+    _ action: ClusterOrder.Action, at milliseconds: Int64, from connection: Int64
+  ) -> RedisReply {
+    switch action {
+    case .call(let call): run(call, at: milliseconds)
+    case .command(let words): run(words, at: milliseconds, from: connection)
+    case .subscribe(let channel):
+      run([Array("SUBSCRIBE".utf8), channel], at: milliseconds, from: connection)
+    case .unsubscribe(let channel):
+      run([Array("UNSUBSCRIBE".utf8), channel], at: milliseconds, from: connection)
+    }
+  }
+}
