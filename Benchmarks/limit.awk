@@ -37,7 +37,6 @@ BEGIN {
   row("program, stripped", "size", "value", "", "6 MB", "bytes", "")
   row("rate of the library's handler ÷ program", "handler", "rate", "program", "0.85", "ns", "program")
   row("encrypted ÷ libsodium alone", "encrypted", "ratio", "libsodium", "1.3", "ns", "libsodium")
-  row("`-o pretty` ÷ plain printing", "pretty", "ratio", "plain", "1.5", "ns", "plain")
   row("`-F` ÷ plain printing", "format", "ratio", "plain", "1.3", "ns", "plain")
   row("`-t` ÷ plain printing", "timestamps", "ratio", "plain", "1.05", "ns", "plain")
   row("`-e` ÷ plain printing", "filter", "ratio", "plain", "1.05", "ns", "plain")

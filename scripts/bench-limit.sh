@@ -157,21 +157,19 @@ printings() {
   scaled 800000
   # shellcheck disable=SC2086
   take timestamps "$3" "$events" "$events 200" "$1" $plain -c bench -n "$events"
-  for key in filter format pretty; do note "$key" "$3" "$spent" "$events"; done
-  printed timestamps 800000 1 -t
-  printed filter 800000 1 -e 'price.*'
-  printed format 800000 1 -F '%c %e %d'
-  printed pretty 400000 8 -o pretty
+  for key in filter format; do note "$key" "$3" "$spent" "$events"; done
+  printed timestamps 800000 -t
+  printed filter 800000 -e 'price.*'
+  printed format 800000 -F '%c %e %d'
 }
 
-# printed KEY EVENTS LINES WORD...: one way to print; an event has so many lines.
+# printed KEY EVENTS WORD...: one way to print.
 printed() {
   key_printed=$1
   scaled "$2"
-  lines_printed=$((events * $3))
-  shift 3
+  shift 2
   # shellcheck disable=SC2086
-  take "$key_printed" "$side_printing" "$lines_printed" "$events 200" \
+  take "$key_printed" "$side_printing" "$events" "$events 200" \
     "$program_printing" $plain -c bench -n "$events" "$@"
 }
 

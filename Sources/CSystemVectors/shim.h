@@ -42,34 +42,6 @@ PUSHER_INLINE uint32_t pusher_plain_line_ends_32(const uint8_t *bytes) {
   return mask;
 }
 
-// Where text ends that a terminal shows as it stands in JSON: quotes, backslashes, and all but printing ASCII.
-PUSHER_INLINE uint32_t pusher_plain_shown_ends_16(const uint8_t *bytes) {
-  uint32_t mask = 0;
-  for (int index = 0; index < 16; index++) {
-    uint8_t byte = bytes[index];
-    mask |= (uint32_t)(byte == 0x22 || byte == 0x5C || byte < 0x20 || byte >= 0x7F) << index;
-  }
-  return mask;
-}
-
-// Quotes and brackets, square or curly.
-PUSHER_INLINE uint32_t pusher_plain_nesting_16(const uint8_t *bytes) {
-  uint32_t mask = 0;
-  for (int index = 0; index < 16; index++) {
-    uint8_t byte = bytes[index], curly = byte | 0x20;
-    mask |= (uint32_t)(byte == 0x22 || curly == 0x7B || curly == 0x7D) << index;
-  }
-  return mask;
-}
-
-// Commas and closing brackets, which end numbers and literals.
-PUSHER_INLINE uint32_t pusher_plain_value_ends_16(const uint8_t *bytes) {
-  uint32_t mask = 0;
-  for (int index = 0; index < 16; index++)
-    mask |= (uint32_t)(bytes[index] == 0x2C || (bytes[index] | 0x20) == 0x7D) << index;
-  return mask;
-}
-
 // Whether one of the bytes is 0x80 or above.
 PUSHER_INLINE int pusher_plain_has_high_64(const uint8_t *bytes) {
   uint8_t all = 0;
@@ -94,29 +66,6 @@ PUSHER_INLINE uint32_t pusher_digits_16(const uint8_t *bytes) {
   // The sum makes digits 0x76 to 0x7F, the greatest signed numbers.
   __m128i lifted = _mm_add_epi8(_mm_loadu_si128((const __m128i *)bytes), _mm_set1_epi8(0x46));
   return (uint32_t)_mm_movemask_epi8(_mm_cmpgt_epi8(lifted, _mm_set1_epi8(0x75)));
-}
-
-PUSHER_INLINE uint32_t pusher_shown_ends_16(const uint8_t *bytes) {
-  __m128i block = _mm_loadu_si128((const __m128i *)bytes);
-  __m128i signs =
-      _mm_or_si128(_mm_cmpeq_epi8(block, _mm_set1_epi8(0x22)), _mm_cmpeq_epi8(block, _mm_set1_epi8(0x5C)));
-  // As signed numbers, what is not ASCII is below zero.
-  __m128i others = _mm_or_si128(_mm_cmplt_epi8(block, _mm_set1_epi8(0x20)), _mm_cmpeq_epi8(block, _mm_set1_epi8(0x7F)));
-  return (uint32_t)_mm_movemask_epi8(_mm_or_si128(signs, others));
-}
-
-PUSHER_INLINE uint32_t pusher_nesting_16(const uint8_t *bytes) {
-  __m128i block = _mm_loadu_si128((const __m128i *)bytes);
-  __m128i curly = _mm_or_si128(block, _mm_set1_epi8(0x20));
-  __m128i brackets =
-      _mm_or_si128(_mm_cmpeq_epi8(curly, _mm_set1_epi8(0x7B)), _mm_cmpeq_epi8(curly, _mm_set1_epi8(0x7D)));
-  return (uint32_t)_mm_movemask_epi8(_mm_or_si128(brackets, _mm_cmpeq_epi8(block, _mm_set1_epi8(0x22))));
-}
-
-PUSHER_INLINE uint32_t pusher_value_ends_16(const uint8_t *bytes) {
-  __m128i block = _mm_loadu_si128((const __m128i *)bytes);
-  __m128i closing = _mm_cmpeq_epi8(_mm_or_si128(block, _mm_set1_epi8(0x20)), _mm_set1_epi8(0x7D));
-  return (uint32_t)_mm_movemask_epi8(_mm_or_si128(closing, _mm_cmpeq_epi8(block, _mm_set1_epi8(0x2C))));
 }
 
 PUSHER_INLINE uint32_t pusher_string_ends_32(const uint8_t *bytes) {
@@ -175,27 +124,6 @@ PUSHER_INLINE uint32_t pusher_string_ends_16(const uint8_t *bytes) {
   return pusher_lanes(pusher_string_end_lanes(vld1q_u8(bytes)), vdupq_n_u8(0));
 }
 
-PUSHER_INLINE uint32_t pusher_shown_ends_16(const uint8_t *bytes) {
-  uint8x16_t block = vld1q_u8(bytes);
-  uint8x16_t signs = vorrq_u8(vceqq_u8(block, vdupq_n_u8(0x22)), vceqq_u8(block, vdupq_n_u8(0x5C)));
-  // Without 0x20, printing ASCII is below 0x5F.
-  uint8x16_t others = vcgeq_u8(vsubq_u8(block, vdupq_n_u8(0x20)), vdupq_n_u8(0x5F));
-  return pusher_lanes(vorrq_u8(signs, others), vdupq_n_u8(0));
-}
-
-PUSHER_INLINE uint32_t pusher_nesting_16(const uint8_t *bytes) {
-  uint8x16_t block = vld1q_u8(bytes);
-  uint8x16_t curly = vorrq_u8(block, vdupq_n_u8(0x20));
-  uint8x16_t brackets = vorrq_u8(vceqq_u8(curly, vdupq_n_u8(0x7B)), vceqq_u8(curly, vdupq_n_u8(0x7D)));
-  return pusher_lanes(vorrq_u8(brackets, vceqq_u8(block, vdupq_n_u8(0x22))), vdupq_n_u8(0));
-}
-
-PUSHER_INLINE uint32_t pusher_value_ends_16(const uint8_t *bytes) {
-  uint8x16_t block = vld1q_u8(bytes);
-  uint8x16_t closing = vceqq_u8(vorrq_u8(block, vdupq_n_u8(0x20)), vdupq_n_u8(0x7D));
-  return pusher_lanes(vorrq_u8(closing, vceqq_u8(block, vdupq_n_u8(0x2C))), vdupq_n_u8(0));
-}
-
 PUSHER_INLINE uint32_t pusher_string_ends_32(const uint8_t *bytes) {
   return pusher_lanes(pusher_string_end_lanes(vld1q_u8(bytes)), pusher_string_end_lanes(vld1q_u8(bytes + 16)));
 }
@@ -231,9 +159,6 @@ PUSHER_INLINE uint32_t pusher_string_ends_16(const uint8_t *bytes) {
   return pusher_plain_string_ends_32(block) & 0xFFFF;
 }
 
-PUSHER_INLINE uint32_t pusher_shown_ends_16(const uint8_t *bytes) { return pusher_plain_shown_ends_16(bytes); }
-PUSHER_INLINE uint32_t pusher_nesting_16(const uint8_t *bytes) { return pusher_plain_nesting_16(bytes); }
-PUSHER_INLINE uint32_t pusher_value_ends_16(const uint8_t *bytes) { return pusher_plain_value_ends_16(bytes); }
 PUSHER_INLINE uint32_t pusher_string_ends_32(const uint8_t *bytes) { return pusher_plain_string_ends_32(bytes); }
 PUSHER_INLINE uint32_t pusher_digits_32(const uint8_t *bytes) { return pusher_plain_digits_32(bytes); }
 PUSHER_INLINE uint32_t pusher_matches_32(const uint8_t *bytes, uint8_t wanted) {
@@ -243,11 +168,5 @@ PUSHER_INLINE uint32_t pusher_line_ends_32(const uint8_t *bytes) { return pusher
 PUSHER_INLINE int pusher_has_high_64(const uint8_t *bytes) { return pusher_plain_has_high_64(bytes); }
 
 #endif
-
-PUSHER_INLINE uint64_t pusher_shown_ends_64(const uint8_t *bytes) {
-  uint64_t first = pusher_shown_ends_16(bytes) | pusher_shown_ends_16(bytes + 16) << 16;
-  uint64_t second = pusher_shown_ends_16(bytes + 32) | pusher_shown_ends_16(bytes + 48) << 16;
-  return first | second << 32;
-}
 
 #endif

@@ -10,7 +10,7 @@ final class EventLineWriter {
   private let parts: EventLineParts
   /// That of the parts: held here, it is counted for no line.
   private let leading: LeadingMembers
-  let transcoder: EventTranscoder
+  private let transcoder: EventTranscoder
   private let scratch = ByteBuffer()
   /// Whether the lines say that their events stand for missed ones.
   var marksRepaired = false

@@ -27,12 +27,9 @@ final class EventPrinter: Printer {
     writer = EventLineWriter(output: output, service: service, style: style)
     let template = settings.template.map { TemplateText($0, output: output, style: style) }
     plainTemplate = template?.plain
-    let hasFastWay =
-      settings.output == .pretty && template == nil
-      ? !settings.keepsRawData
-      : writer.hasFastWay && (template.map { $0.plain != nil } ?? (settings.output == .json))
     usesFastWay =
-      hasFastWay && receiver == nil && record == nil && !settings.printsSummary
+      writer.hasFastWay && (template.map { $0.plain != nil } ?? (settings.output == .json))
+      && receiver == nil && record == nil && !settings.printsSummary
     recorder = record.map {
       EventLineWriter(output: $0, service: service, style: .handed(settings))
     }
@@ -150,7 +147,8 @@ extension EventPrinter: FeedTap {
   /// Prints an application event of the usual shape by the fast path.
   func take(message: ByteView) -> TapVerdict {
     guard usesFastWay, !isHeld, !isDone else { return .declined }
-    switch writeFast(message) {
+    if showsTime { stamp() }
+    switch writer.writeFast(message, by: plainTemplate, number: count &+ 1, filter: fastFilter) {
     case .written:
       count &+= 1
       if let channelCounts, let channel = PlainEventReader.channel(ofTaken: message) {
@@ -167,28 +165,5 @@ extension EventPrinter: FeedTap {
       fallbacks &+= 1
       return .declined
     }
-  }
-}
-
-extension EventPrinter {
-  @inline(__always)
-  private func writeFast(_ message: ByteView) -> EventTranscoder.Outcome {
-    guard pretty != nil else {
-      if showsTime { stamp() }
-      return writer.writeFast(message, by: plainTemplate, number: count &+ 1, filter: fastFilter)
-    }
-    if burstTime != nil {
-      switch eventPage.append(message, writer.transcoder, filter: fastFilter) {
-      case .written: return .written
-      case .filtered: return .filtered
-      case .unusual: return .unusual
-      case .other: return pretty?.writeRead() == true ? .written : .unusual
-      }
-    }
-    let outcome = eventPage.read(message, writer.transcoder, filter: fastFilter)
-    guard case .written = outcome else { return outcome }
-    // Not before: a new day is told with the first event that is printed.
-    stamp()
-    return pretty?.writeRead() == true ? .written : .unusual
   }
 }

@@ -72,28 +72,6 @@ struct PrettyLayout {
     }
   }
 
-  /// Appends the lines of an event of the application that the fast path has read; it can write those like it alone then.
-  mutating func write(
-    _ parts: EventPage.Parts, at time: String, into output: ByteBuffer, by fast: EventPage
-  ) {
-    fast.width = page
-    let event = PrettyEvent(
-      time: time, channel: parts.channel.text, name: parts.event.text, body: .data(.null))
-    let before = output.count
-    let toldBefore = told
-    var writer = PageWriter(output: output, width: page, palette: palette)
-    let end = writeHead(event, &writer)
-    let nameEnd = writeName(event, after: end, &writer)
-    let head = output.view[before..<output.count]
-    fast.setHead(head, of: parts, column: writer.column, nameEnd: nameEnd)
-    if !fast.appendData(parts.data) {
-      let data = (try? JSONParser.parse(parts.data)) ?? .string(parts.data.text)
-      write(data, after: nameEnd, &writer)
-    }
-    // A long channel stands in full above this event, and not above the next one.
-    if told != toldBefore { fast.forgetHead() }
-  }
-
   // MARK: The columns
 
   /// Writes time and channel; answers where the column of channels ends.

@@ -9,15 +9,12 @@ final class PrettyText {
   private let style: EventLineStyle
   private var layout: PrettyLayout
   private var time = ""
-  /// Writes events like the last one without the layout.
-  private let fast: EventPage
   /// The date of the last event.
   private var day = ""
 
-  init(output: ByteBuffer, style: EventLineStyle, page: PageSettings, fast: EventPage) {
+  init(output: ByteBuffer, style: EventLineStyle, page: PageSettings) {
     self.output = output
     self.style = style
-    self.fast = fast
     layout = PrettyLayout(palette: style.palette, isUnicode: page.isUnicode)
   }
 
@@ -26,7 +23,6 @@ final class PrettyText {
     let text = time.localText
     self.time = String(text.dropFirst(11).prefix(12))
     layout.width = columns
-    fast.forgetHead()
     let today = String(text.prefix(10))
     if !day.isEmpty, day != today {
       layout.write(day: today, into: output)
@@ -51,14 +47,6 @@ final class PrettyText {
         body: .data(envelope.shownData(isRaw: style.rawData))))
   }
 
-  /// An event of the application that the fast path has read; answers `false` where it has not.
-  func writeRead() -> Bool {
-    guard let parts = fast.parts else { return false }
-    layout.write(parts, at: time, into: output, by: fast)
-    output.append(style.terminator)
-    return true
-  }
-
   /// An event of a stream.
   func write(event: String, data: JSONValue) {
     write(PrettyEvent(time: time, name: event, body: .data(data)))
@@ -80,8 +68,6 @@ final class PrettyText {
   }
 
   private func write(_ event: PrettyEvent) {
-    // It may change a column.
-    fast.forgetHead()
     layout.write(event, into: output)
     output.append(style.terminator)
   }

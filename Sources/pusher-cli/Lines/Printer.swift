@@ -15,8 +15,6 @@ class Printer {
   let fastFilter: FilterMemory?
   /// Prints for people; `nil` in every other form.
   let pretty: PrettyText?
-  /// The fast path of ``pretty``, which no other form uses.
-  let eventPage: EventPage
   let raw: RawText
   let style: EventLineStyle
   /// Prints what `--format` asks for, in place of the format.
@@ -81,10 +79,7 @@ class Printer {
     let isPretty = settings.output == .pretty && settings.template == nil
     showsTime =
       settings.hasTimestamps || isPretty || settings.template?.usesTime == true || receiver != nil
-    eventPage = EventPage(output: output, terminator: style.terminator)
-    pretty =
-      isPretty
-      ? PrettyText(output: output, style: style, page: settings.page, fast: eventPage) : nil
+    pretty = isPretty ? PrettyText(output: output, style: style, page: settings.page) : nil
     raw = RawText(output: output, style: style)
   }
 

@@ -191,9 +191,7 @@ import Testing
 
   @Test func `a new day is a rule across the page`() {
     let output = ByteBuffer()
-    let text = PrettyText(
-      output: output, style: EventLineStyle(), page: PageSettings(),
-      fast: EventPage(output: output, terminator: 0x0A))
+    let text = PrettyText(output: output, style: EventLineStyle(), page: PageSettings())
     let days: [Int64] = [20_000, 20_000, 20_001]
     for day in days {
       text.begin(at: WallTime(millisecondsSince1970: (day * 24 + 12) * 3_600_000), columns: 40)
