@@ -43,7 +43,7 @@ package struct Session {
   let openingRoom = OpeningRoom()
   private(set) var encryptedReader: PlainEventReader
   var recentKeys = RecentKeys()
-  private var outbox = Outbox<SessionOutput>()
+  private var outbox = Fifo<SessionOutput>()
 
   /// - Parameter random: Where back-off jitter comes from.
   package init(options: SessionOptions, random: any RandomNumberGenerator) {
@@ -56,7 +56,7 @@ package struct Session {
   }
 
   /// The next thing to do; `nil` when all is done.
-  package mutating func nextOutput() -> SessionOutput? { outbox.take() }
+  package mutating func nextOutput() -> SessionOutput? { outbox.popFirst() }
 
   mutating func emit(_ output: SessionOutput) {
     outbox.append(output)

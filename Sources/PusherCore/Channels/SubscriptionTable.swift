@@ -12,11 +12,9 @@ struct SubscriptionTable {
   private var subscribed = 0
   private var settled = 0
   /// Unanswered requests in the order in which they were made, which is that of their deadlines too.
-  private var requests: [Appointment] = []
-  private var firstRequest = 0
+  private var requests = Fifo<Appointment>()
   /// Channels that wait for the server's rate limit, in their order.
-  private var held: [String] = []
-  private var firstHeldPlace = 0
+  private var held = Fifo<String>()
   /// How many there are.
   private(set) var heldCount = 0
   /// Authorisations that will be asked for again: a heap with the earliest on top.
@@ -66,21 +64,13 @@ struct SubscriptionTable {
 
   /// Keeps the fronts of both queues valid.
   private mutating func dropStale() {
-    while firstRequest < requests.count, !isCurrent(requests[firstRequest]) {
+    while let first = requests.first, !isCurrent(first) {
       looks += 1
-      firstRequest += 1
+      _ = requests.popFirst()
     }
-    if firstRequest > 64, firstRequest * 2 > requests.count {
-      requests.removeFirst(firstRequest)
-      firstRequest = 0
-    }
-    while firstHeldPlace < held.count, table[held[firstHeldPlace]]?.state != .held {
+    while let first = held.first, table[first]?.state != .held {
       looks += 1
-      firstHeldPlace += 1
-    }
-    if firstHeldPlace > 64, firstHeldPlace * 2 > held.count {
-      held.removeFirst(firstHeldPlace)
-      firstHeldPlace = 0
+      _ = held.popFirst()
     }
     while let first = delays.first, !isCurrent(first) { popDelay() }
   }
@@ -96,42 +86,39 @@ struct SubscriptionTable {
 
   /// The earliest time at which a channel needs attention; answers are not late while nothing is read.
   func deadline(ignoringRequests: Bool) -> Instant? {
-    let request = firstRequest < requests.count ? requests[firstRequest].time : nil
-    return Instant.earliest(ignoringRequests ? nil : request, delays.first?.time)
+    Instant.earliest(ignoringRequests ? nil : requests.first?.time, delays.first?.time)
   }
 
   /// A channel whose time has come.
   func firstDue(at now: Instant, ignoringRequests: Bool) -> String? {
-    if !ignoringRequests, firstRequest < requests.count, requests[firstRequest].time <= now {
-      return requests[firstRequest].channel
-    }
+    if !ignoringRequests, let first = requests.first, first.time <= now { return first.channel }
     guard let delay = delays.first, delay.time <= now else { return nil }
     return delay.channel
   }
 
   /// Gives every unanswered request until `time`.
   mutating func renewRequests(until time: Instant) {
-    let unanswered = requests[firstRequest...].filter(isCurrent)
+    let unanswered = requests.filter(isCurrent)
     looks += unanswered.count
     for request in unanswered { self[request.channel]?.state = .requested(until: time) }
   }
 
   /// Takes every unanswered request back until the server's rate limit allows it.
   mutating func holdRequests() {
-    let unanswered = requests[firstRequest...].filter(isCurrent)
+    let unanswered = requests.filter(isCurrent)
     looks += unanswered.count
     for request in unanswered { self[request.channel]?.state = .held }
   }
 
   /// The channel that is asked for next under the server's rate limit.
-  var firstHeld: String? { firstHeldPlace < held.count ? held[firstHeldPlace] : nil }
+  var firstHeld: String? { held.first }
 
   /// Whether a channel waits for the server's rate limit.
   func isHeld(_ channel: String) -> Bool { table[channel]?.state == .held }
 
   /// The first unanswered request for a channel that needed a signature.
   var firstGuardedRequest: String? {
-    requests[firstRequest...].first { isCurrent($0) && isGuardedRequest($0.channel) }?.channel
+    requests.first { isCurrent($0) && isGuardedRequest($0.channel) }?.channel
   }
 
   /// Whether a channel that needed a signature still waits for its answer.
@@ -146,7 +133,7 @@ struct SubscriptionTable {
 
   /// The only channel that still waits for an answer, if there is only one.
   var onlyRequest: String? {
-    var unanswered = requests[firstRequest...].lazy.filter(isCurrent).map(\.channel).makeIterator()
+    var unanswered = requests.lazy.filter(isCurrent).map(\.channel).makeIterator()
     guard let only = unanswered.next(), unanswered.next() == nil else { return nil }
     return only
   }

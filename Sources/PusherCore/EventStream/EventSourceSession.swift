@@ -45,7 +45,7 @@ package struct EventSourceSession {
   private let options: EventSourceOptions
   private var random: any RandomNumberGenerator
   private(set) var phase = Phase.idle
-  private var outbox = Outbox<EventSourceOutput>()
+  private var outbox = Fifo<EventSourceOutput>()
   private var reconnector: Reconnector
   private var hasReceivedEvent = false
   private var lastActivity = Instant(nanoseconds: 0)
@@ -61,7 +61,7 @@ package struct EventSourceSession {
   }
 
   /// The next thing to do; `nil` when all is done.
-  package mutating func nextOutput() -> EventSourceOutput? { outbox.take() }
+  package mutating func nextOutput() -> EventSourceOutput? { outbox.popFirst() }
 
   /// The wait that the server has named last, else the option's.
   package var reconnectionTime: Duration { reconnector.namedWait ?? options.reconnectionTime }

@@ -6,9 +6,9 @@ struct EventBuffer<Value: Sendable>: Sendable {
   private static var gapLimit: Int { 16 }
 
   private let kind: PusherBuffering.Kind
-  /// Word of what is missing before everything in `ring`.
+  /// Losses and gaps before everything in `queue`.
   private var front: [Element] = []
-  private var ring = Ring<Element>()
+  private var queue = Fifo<Element>()
   private var eventCount = 0
   private var gapCount = 0
   /// How many events were dropped in all.
@@ -36,11 +36,11 @@ struct EventBuffer<Value: Sendable>: Sendable {
       guard eventCount < limit else { return dropNewest() }
     }
     eventCount += 1
-    ring.append(.event(event))
+    queue.append(.event(event))
   }
 
   private mutating func dropOldest() {
-    while let element = ring.popFirst() {
+    while let element = queue.popFirst() {
       guard case .event = element else {
         front.append(element)
         continue
@@ -58,21 +58,21 @@ struct EventBuffer<Value: Sendable>: Sendable {
 
   private mutating func dropNewest() {
     droppedCount += 1
-    if case .lost(let count)? = ring.last {
-      ring[ring.count - 1] = .lost(count + 1)
+    if case .lost(let count)? = queue.last {
+      queue[queue.count - 1] = .lost(count + 1)
     } else {
-      ring.append(.lost(1))
+      queue.append(.lost(1))
     }
   }
 
   mutating func add(_ gap: PusherGap) {
     guard gapCount >= Self.gapLimit else {
       gapCount += 1
-      return ring.append(.gap(gap))
+      return queue.append(.gap(gap))
     }
-    for index in stride(from: ring.count - 1, through: 0, by: -1) {
-      guard case .gap(let former) = ring[index] else { continue }
-      ring[index] = .gap(PusherGap(from: former.from, to: gap.to))
+    for index in queue.indices.reversed() {
+      guard case .gap(let former) = queue[index] else { continue }
+      queue[index] = .gap(PusherGap(from: former.from, to: gap.to))
       return
     }
     for index in front.indices.reversed() {
@@ -84,7 +84,7 @@ struct EventBuffer<Value: Sendable>: Sendable {
 
   /// The next element; `nil` when there is none.
   mutating func take() -> Element? {
-    let element = front.isEmpty ? ring.popFirst() : front.removeFirst()
+    let element = front.isEmpty ? queue.popFirst() : front.removeFirst()
     switch element {
     case .event: eventCount -= 1
     case .gap: gapCount -= 1
@@ -96,46 +96,7 @@ struct EventBuffer<Value: Sendable>: Sendable {
   /// Forgets what waits.
   mutating func removeAll() {
     front = []
-    ring = Ring()
+    queue = Fifo()
     (eventCount, gapCount) = (0, 0)
-  }
-}
-
-/// A queue on an array that grows to what it once held.
-struct Ring<Element: Sendable>: Sendable {
-  /// As many as a power of two, or none.
-  private var slots: [Element?] = []
-  private var head = 0
-  private(set) var count = 0
-
-  var last: Element? { count == 0 ? nil : slots[place(count - 1)] }
-
-  subscript(index: Int) -> Element? {
-    get { slots[place(index)] }
-    set { slots[place(index)] = newValue }
-  }
-
-  private func place(_ index: Int) -> Int { (head &+ index) & (slots.count &- 1) }
-
-  mutating func append(_ element: Element) {
-    if count == slots.count { grow() }
-    slots[place(count)] = element
-    count += 1
-  }
-
-  private mutating func grow() {
-    let former = (0..<count).map { slots[place($0)] }
-    slots = former + Array(repeating: nil, count: max(count, 8))
-    head = 0
-  }
-
-  mutating func popFirst() -> Element? {
-    guard count > 0 else { return nil }
-    defer {
-      slots[head] = nil
-      head = place(1)
-      count -= 1
-    }
-    return slots[head]
   }
 }

@@ -10,9 +10,7 @@ package final class SigningQueue: Signer {
   }
 
   private let signer: any Signer
-  private var waiting: [Question] = []
-  /// Where the next question stands in `waiting`.
-  private var next = 0
+  private var waiting = Fifo<Question>()
   private var open = 0
   private var isAsking = false
   /// Counts the cancellations; answers to questions before the last one do not count.
@@ -30,8 +28,7 @@ package final class SigningQueue: Signer {
 
   package func cancelAll() {
     generation += 1
-    waiting.removeAll()
-    next = 0
+    waiting = Fifo()
     open = 0
     signer.cancelAll()
   }
@@ -41,9 +38,7 @@ package final class SigningQueue: Signer {
     guard !isAsking else { return }
     isAsking = true
     defer { isAsking = false }
-    while open < Self.width, next < waiting.count {
-      let question = waiting[next]
-      next += 1
+    while open < Self.width, let question = waiting.popFirst() {
       open += 1
       let generation = generation
       signer.sign(question.request) { [unowned self] result in
@@ -51,10 +46,6 @@ package final class SigningQueue: Signer {
         question.completion(result)
         ask()
       }
-    }
-    if next == waiting.count {
-      waiting.removeAll()
-      next = 0
     }
   }
 }

@@ -26,7 +26,7 @@ private final class WebhookRun {
   private let startedAt: Instant
   private let isTerminal: Bool
   /// Webhooks that are answered when the output is written up to a place, in the order of their places.
-  private var unanswered: [(end: Int, number: Int)] = []
+  private var unanswered = Fifo<(end: Int, number: Int)>()
   private var hasSaidFull = false
 
   /// Maximum size of the lines that wait when a webhook comes, in bytes.
@@ -179,7 +179,7 @@ private final class WebhookRun {
     let receipt: WebhookReceiver.Receipt =
       output.hasFailed ? .refused(503, "the lines cannot be written") : .kept
     while let first = unanswered.first, output.hasFailed || first.end <= output.written {
-      unanswered.removeFirst()
+      _ = unanswered.popFirst()
       receiver?.answer(first.number, receipt)
     }
     if output.buffer.isEmpty { hasSaidFull = false }

@@ -19,12 +19,11 @@ struct HeldEvents {
     }
   }
 
-  private var happenings: [Happening] = []
-  private var first = 0
+  private var happenings = Fifo<Happening>()
   /// Approximate size of the queue, in bytes.
   private(set) var cost = 0
 
-  var isEmpty: Bool { first == happenings.count }
+  var isEmpty: Bool { happenings.isEmpty }
 
   mutating func add(_ happening: Happening) {
     happenings.append(happening)
@@ -38,16 +37,13 @@ struct HeldEvents {
 
   /// Takes the oldest.
   mutating func take() -> Happening? {
-    guard !isEmpty else { return nil }
-    let happening = happenings[first]
-    first += 1
-    cost -= happening.cost
-    if isEmpty { removeAll() }
+    let happening = happenings.popFirst()
+    cost -= happening?.cost ?? 0
     return happening
   }
 
   mutating func removeAll() {
-    (happenings, first, cost) = ([], 0, 0)
+    (happenings, cost) = (Fifo(), 0)
   }
 
   /// Hands on a message that was held.

@@ -211,9 +211,10 @@ enum GrowingProperties {
     guard declared.contains(" = ") || !rest.contains("{") else { return nil }
     let makesBuffer = declared.contains("ByteBuffer(")
     let isTable =
-      ["[", "Set<", "OrderedTable", "NameTable", "NameSet", "ByteBuffer"].contains {
-        declared.contains($0)
-      }
+      [
+        "[", "Set<", "OrderedTable", "NameTable", "NameSet", "ByteBuffer", "Fifo<", "LaneQueue<",
+        "Deliveries<",
+      ].contains { declared.contains($0) }
     guard makesBuffer || kind == "var" && isTable else { return nil }
     return String(word.prefix { $0 != ":" })
   }
@@ -243,6 +244,7 @@ struct GrowingPropertiesTests {
         var waiting: [Int] = []
         private(set) var table = OrderedTable<Int>()
         var names: Set<String>
+        var queue = Fifo<Int>()
         var early: ByteBuffer?
         var channels: [String: Int] = [:] {
           didSet { act() }
@@ -266,7 +268,8 @@ struct GrowingPropertiesTests {
       """
     #expect(
       GrowingProperties.of(source) == [
-        "Link.input", "Link.waiting", "Link.table", "Link.names", "Link.early", "Link.channels",
+        "Link.input", "Link.waiting", "Link.table", "Link.names", "Link.queue", "Link.early",
+        "Link.channels",
         "Entry.parts", "Link.last",
       ])
   }

@@ -1,0 +1,60 @@
+/// A queue: first in, first out.
+///
+/// Adding and removing take constant time on average, and a removed element is released at once.
+package struct Fifo<Element> {
+  /// The oldest elements, in reverse order.
+  private var front: [Element] = []
+  /// The elements after those.
+  private var back: [Element] = []
+
+  /// An empty array above this capacity is released, so that one burst does not occupy memory for good.
+  private static var keptCapacity: Int { 1024 }
+
+  package init() {}
+
+  package mutating func append(_ element: Element) {
+    back.append(element)
+  }
+
+  /// Puts an element before all others.
+  package mutating func prepend(_ element: Element) {
+    front.append(element)
+  }
+
+  /// Removes and returns the oldest element.
+  package mutating func popFirst() -> Element? {
+    if front.isEmpty {
+      guard back.count > 1 else { return back.popLast() }
+      front.append(contentsOf: back.reversed())
+      back.removeAll(keepingCapacity: back.count <= Self.keptCapacity)
+    }
+    defer { if front.isEmpty, front.capacity > Self.keptCapacity { front = [] } }
+    return front.popLast()
+  }
+
+  /// Removes and returns all elements, oldest first.
+  package mutating func takeAll() -> [Element] {
+    defer { self = Fifo() }
+    return Array(self)
+  }
+}
+
+extension Fifo: RandomAccessCollection, MutableCollection {
+  package var startIndex: Int { 0 }
+  package var endIndex: Int { front.count + back.count }
+
+  package subscript(place: Int) -> Element {
+    get {
+      place < front.count ? front[front.count - 1 - place] : back[place - front.count]
+    }
+    set {
+      if place < front.count {
+        front[front.count - 1 - place] = newValue
+      } else {
+        back[place - front.count] = newValue
+      }
+    }
+  }
+}
+
+extension Fifo: Sendable where Element: Sendable {}
