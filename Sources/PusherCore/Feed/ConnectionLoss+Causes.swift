@@ -37,7 +37,7 @@ extension ConnectionLoss {
     let isLost = RedirectTrail.isRedirect(head.status)
     self = .refused(
       status: head.status, reason: isLost ? "a redirect without a Location" : head.reason,
-      retryAfter: head.headers["Retry-After"].flatMap { RetryAfter.parse($0, now: now) })
+      retryAfter: head.retryAfter(at: now))
   }
 
   /// Maps an answer other than a proper 101; `now` is needed for a date in Retry-After.

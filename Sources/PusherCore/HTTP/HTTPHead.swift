@@ -11,10 +11,8 @@ package struct HTTPRequestHead: Sendable, Equatable {
   package init(
     method: String, target: String, headers: HTTPHeaders = HTTPHeaders(), minorVersion: Int = 1
   ) {
-    self.method = method
-    self.target = target
-    self.headers = headers
-    self.minorVersion = minorVersion
+    (self.method, self.target) = (method, target)
+    (self.headers, self.minorVersion) = (headers, minorVersion)
   }
 
   /// The head's bytes with the empty line at their end.
@@ -44,10 +42,16 @@ package struct HTTPResponseHead: Sendable, Equatable {
   package init(
     status: Int, reason: String, headers: HTTPHeaders = HTTPHeaders(), minorVersion: Int = 1
   ) {
-    self.status = status
-    self.reason = reason
-    self.headers = headers
-    self.minorVersion = minorVersion
+    (self.status, self.reason) = (status, reason)
+    (self.headers, self.minorVersion) = (headers, minorVersion)
+  }
+
+  /// Whether the status is 2xx.
+  package var isSuccess: Bool { 200..<300 ~= status }
+
+  /// The wait that the server asks for (RFC 9110 section 10.2.3).
+  package func retryAfter(at now: WallTime) -> Duration? {
+    headers["Retry-After"].flatMap { RetryAfter.parse($0, now: now) }
   }
 
   /// The head's bytes with the empty line at their end; throws as ``HTTPRequestHead/encode()`` does.

@@ -38,28 +38,21 @@ final class WebhookSender {
     let name: String
     let body: [UInt8]
     let signature: String
-    /// When it was sent first.
-    var begun: Instant?
-    var attempts = 0
   }
+
+  private typealias Delivery = Deliveries<Webhook>.Delivery
 
   private let loop: EventLoop
   private let url: HTTPURL
-  /// Where the webhooks go, without what may be secret in it.
-  private let place: String
-  private let app: String
-  private let key: String
-  private let secret: String
+  private let application: Application
   private let policy: WebhookPolicy
   private let report: (ServerLogEvent) -> Void
   private let onIdle: () -> Void
   private let connection: HTTPConnection
-  private var queue: [Webhook] = []
-  private var queuedBytes = 0
-  private var isBusy = false
+  private var deliveries: Deliveries<Webhook>
   private var isFinishing = false
   private var dropped = 0
-  private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.attempt() }
+  private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.sendDue() }
 
   /// The limit of an answer's body, which is not read.
   private static let answerLimit = 65_536
@@ -69,15 +62,11 @@ final class WebhookSender {
     policy: WebhookPolicy, report: @escaping (ServerLogEvent) -> Void,
     onIdle: @escaping () -> Void
   ) {
-    self.loop = loop
-    self.url = url
-    place = url.place
-    app = application.id
-    key = application.key
-    secret = application.secret
-    self.policy = policy
-    self.report = report
-    self.onIdle = onIdle
+    (self.loop, self.url, self.application, self.policy) = (loop, url, application, policy)
+    (self.report, self.onIdle) = (report, onIdle)
+    // The longest wait is always taken: the first one is twice the floor.
+    let backoff = Backoff(floor: policy.firstRetry / 2, ceiling: policy.patience)
+    deliveries = Deliveries(jobs: 1, backoff: backoff, patience: policy.patience)
     connection = HTTPConnection(
       loop: loop, tls: tls, timeout: policy.timeout, bodyLimit: Self.answerLimit)
     loop.add(timer)
@@ -92,29 +81,28 @@ final class WebhookSender {
   ///
   /// - Parameter name: The kind of its event, for the log.
   func send(_ name: String, _ body: [UInt8]) {
-    guard queue.count < policy.queue, queuedBytes + body.count <= policy.queuedBytes else {
+    guard deliveries.openCount < policy.queue,
+      deliveries.openCost + body.count <= policy.queuedBytes
+    else {
       dropped += 1
       // The first drop is logged at once, the total when there is room again.
-      if dropped == 1 { tellDropped(name, body, "\(queue.count) others wait") }
+      if dropped == 1 { tellDropped(name, body, "\(deliveries.openCount) others wait") }
       return
     }
     tellAllDropped()
-    queuedBytes += body.count
-    queue.append(
-      Webhook(
-        name: name, body: body,
-        signature: WebhookSignature.sign(body, secret: secret)))
-    attempt()
+    let signature = WebhookSignature.sign(body, secret: application.secret)
+    deliveries.add(Webhook(name: name, body: body, signature: signature), cost: body.count)
+    sendDue()
   }
 
   /// Whether nothing waits.
-  var isIdle: Bool { queue.isEmpty }
+  var isIdle: Bool { deliveries.isEmpty }
 
   /// Sends the queue without a pause; the first webhook that is not accepted ends that.
   func finish() {
     isFinishing = true
-    timer.deadline = nil
-    attempt()
+    deliveries.hasten(at: loop.now)
+    sendDue()
   }
 
   /// Drops the waiting webhooks, and answers their number.
@@ -126,11 +114,8 @@ final class WebhookSender {
 
   private func discard(_ reason: String) {
     tellAllDropped()
-    if !queue.isEmpty {
-      report(.webhooksDiscarded(url: place, count: queue.count, reason: reason))
-    }
-    queue = []
-    queuedBytes = 0
+    let count = deliveries.takeAll().count
+    if count > 0 { report(.webhooksDiscarded(url: url.place, count: count, reason: reason)) }
   }
 
   private func tellAllDropped() {
@@ -143,70 +128,63 @@ final class WebhookSender {
   }
 
   private func sent(_ name: String, _ body: [UInt8]) -> SentWebhook {
-    SentWebhook(app: app, url: place, event: name, body: body)
+    SentWebhook(app: application.id, url: url.place, event: name, body: body)
   }
 
-  private func attempt() {
-    guard !isBusy, timer.deadline == nil, var webhook = queue.first else { return }
-    webhook.begun = webhook.begun ?? loop.now
-    webhook.attempts += 1
-    queue[0] = webhook
+  private func sendDue() {
+    while let delivery = deliveries.next(at: loop.now) { attempt(delivery) }
+    timer.deadline = deliveries.deadline
+  }
+
+  private func attempt(_ delivery: Delivery) {
     let headers = HTTPHeaders([
-      ("Content-Type", "application/json"), (WebhookSignature.keyHeader, key),
-      (WebhookSignature.signatureHeader, webhook.signature),
+      ("Content-Type", "application/json"), (WebhookSignature.keyHeader, application.key),
+      (WebhookSignature.signatureHeader, delivery.item.signature),
     ])
-    isBusy = true
     do throws(HTTPError) {
       try connection.send(
-        HTTPExchange.Request(method: "POST", url: url, headers: headers, body: webhook.body)
-      ) { [weak self] result, now in self?.take(result, at: now) }
+        HTTPExchange.Request(method: "POST", url: url, headers: headers, body: delivery.item.body)
+      ) { [weak self] result, now in self?.take(result, of: delivery, at: now) }
     } catch {
-      isBusy = false
-      removeFirst()
-      tellDropped(webhook.name, webhook.body, error.description)
-      goOn()
+      drop(delivery, error.description)
     }
   }
 
-  private func removeFirst() {
-    queuedBytes -= queue.removeFirst().body.count
-  }
-
-  /// Takes the next one, if there is any.
-  private func goOn() {
-    queue.isEmpty ? onIdle() : attempt()
+  private func drop(_ delivery: Delivery, _ reason: String) {
+    deliveries.end(delivery.number)
+    tellDropped(delivery.item.name, delivery.item.body, reason)
+    if isIdle { onIdle() }
   }
 
   private func take(
-    _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>, at now: Instant
+    _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>, of delivery: Delivery,
+    at now: Instant
   ) {
-    isBusy = false
-    guard let webhook = queue.first else { return }
     switch result {
-    case .success(let answer) where 200..<300 ~= answer.head.status:
-      removeFirst()
-      report(.webhookSent(sent(webhook.name, webhook.body), status: answer.head.status))
-      goOn()
-    case .success(let answer): failed(webhook, "HTTP \(answer.head.status)", at: now)
-    case .failure(let failure): failed(webhook, failure.description, at: now)
+    case .success(let answer) where answer.head.isSuccess:
+      deliveries.end(delivery.number)
+      let webhook = sent(delivery.item.name, delivery.item.body)
+      report(.webhookSent(webhook, status: answer.head.status))
+      if isIdle { onIdle() }
+    case .success(let answer):
+      let wait = answer.head.retryAfter(at: SystemClock.wall())
+      failed(delivery, "HTTP \(answer.head.status)", retryAfter: wait, at: now)
+    case .failure(let failure): failed(delivery, failure.description, at: now)
     }
+    sendDue()
   }
 
-  private func failed(_ webhook: Webhook, _ reason: String, at now: Instant) {
+  private func failed(
+    _ delivery: Delivery, _ reason: String, retryAfter: Duration? = nil, at now: Instant
+  ) {
     guard !isFinishing else {
       discard(reason)
       return onIdle()
     }
-    let delay = policy.firstRetry * (1 << min(webhook.attempts - 1, 20))
-    let end = (webhook.begun ?? now).advanced(by: policy.patience)
-    let next = now.advanced(by: delay)
-    guard next <= end else {
-      removeFirst()
-      tellDropped(webhook.name, webhook.body, reason)
-      return goOn()
-    }
-    report(
-      .webhookFailed(sent(webhook.name, webhook.body), reason: reason, retryIn: delay))
-    timer.deadline = next
+    let wait = deliveries.failed(
+      delivery.number, reason, retryAfter: retryAfter, at: now, random: .max)
+    guard let wait else { return drop(delivery, reason) }
+    let webhook = sent(delivery.item.name, delivery.item.body)
+    report(.webhookFailed(webhook, reason: reason, retryIn: wait))
   }
 }

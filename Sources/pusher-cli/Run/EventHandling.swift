@@ -43,20 +43,23 @@ struct WaitingEvent {
   let hasOwnID: Bool
 }
 
-extension HookQueue<WaitingEvent> {
-  /// Adds an event whose line, where it is printed too, is written first.
-  mutating func add(_ event: HandedEvent, printedEnd: Int, hasOwnID: Bool = false) {
-    let names = [event.name, event.channel ?? "", event.userID ?? "", event.id ?? ""]
-    // The rest is what keeping an event costs beside its bytes.
-    let cost = names.reduce(event.line.count) { $0 + $1.utf8.count } + 512
-    add(
-      WaitingEvent(event: event, printedEnd: printedEnd, hasOwnID: hasOwnID), lane: event.lane,
-      cost: cost)
+extension HandedEvent {
+  /// Approximate size in memory, in bytes.
+  var cost: Int {
+    [name, channel ?? "", userID ?? "", id ?? ""].reduce(line.count + 512) { $0 + $1.utf8.count }
   }
+}
 
-  /// Whether an event may start, so many bytes of the output being written.
-  func mayStart(written: Int) -> Bool {
-    first.map { $0.event.printedEnd <= written } ?? false
+/// Says once that the socket is left unread.
+struct FullReport {
+  private var hasSaid = false
+
+  mutating func say(_ handler: String, in surroundings: HandlerSurroundings) {
+    guard !hasSaid else { return }
+    hasSaid = true
+    surroundings.diagnostics.warning(
+      "\(handler) is slow: \(Quantities.words(size: surroundings.limit)) of events wait for it; "
+        + "the socket is left unread until there is room (--buffer sets the limit)")
   }
 }
 

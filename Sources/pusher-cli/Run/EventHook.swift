@@ -5,21 +5,21 @@ internal import PusherCore
 /// Commands are started before the loop waits, once the event's own line is written. What waits has a limit, which the
 /// owner heeds by leaving the socket unread.
 final class EventHook: LoopSource {
-  private typealias Entry = HookQueue<WaitingEvent>.Entry
+  private typealias Entry = LaneQueue<WaitingEvent>.Entry
 
   private let settings: HookSettings
-  private let limit: Int
-  private let output: OutputQueue
-  private let loop: EventLoop
-  private let diagnostics: Diagnostics
-  private var queue: HookQueue<WaitingEvent>
+  private let surroundings: HandlerSurroundings
+  private var output: OutputQueue { surroundings.output }
+  private var loop: EventLoop { surroundings.loop }
+  private var diagnostics: Diagnostics { surroundings.diagnostics }
+  private var queue: LaneQueue<WaitingEvent>
   /// The commands that run, by the numbers of their events.
   private var processes: [Int: ChildProcess] = [:]
   /// Until when no command is started, because the system could start none.
   private var pauseEnds: Instant?
   private static let pause = Duration.seconds(1)
   private var hasSaidBusy = false
-  private var hasSaidFull = false
+  private var fullness = FullReport()
   private var isCut = false
   /// Whether nothing more is started, because a command has failed.
   private var hasStopped = false
@@ -33,27 +33,19 @@ final class EventHook: LoopSource {
   let failure = (status: ExitStatus.command, reason: "exec")
 
   init(_ settings: HookSettings, in surroundings: HandlerSurroundings) {
-    self.settings = settings
-    limit = surroundings.limit
-    output = surroundings.output
-    loop = surroundings.loop
-    diagnostics = surroundings.diagnostics
-    queue = HookQueue(jobs: settings.jobs)
+    (self.settings, self.surroundings) = (settings, surroundings)
+    queue = LaneQueue(jobs: settings.jobs)
     loop.add(self)
   }
 
-  var isFull: Bool { queue.cost >= limit }
+  var isFull: Bool { queue.cost >= surroundings.limit }
 
   var isIdle: Bool { queue.isEmpty }
 
   var waitingBytes: Int { queue.cost }
 
   func sayFull() {
-    guard isFull, !hasSaidFull else { return }
-    hasSaidFull = true
-    diagnostics.warning(
-      "the command of --exec is slow: \(Quantities.words(size: limit)) of events wait for it; "
-        + "the socket is left unread until there is room (--buffer sets the limit)")
+    if isFull { fullness.say("the command of --exec", in: surroundings) }
   }
 
   func startWaiting() {
@@ -83,11 +75,11 @@ final class EventHook: LoopSource {
   // MARK: One command
 
   private var mayStart: Bool {
-    pauseEnds == nil && queue.mayStart(written: output.written)
+    pauseEnds == nil && queue.first.map { $0.item.printedEnd <= output.written } ?? false
   }
 
   private func start(_ entry: Entry) {
-    let event = entry.event.event
+    let event = entry.item.event
     let command = ChildProcess.Command(
       line: settings.command, environment: Self.environment(of: event, number: entry.number),
       input: event.line, outlet: .ourOutput, timeout: settings.timeout)
@@ -136,7 +128,7 @@ final class EventHook: LoopSource {
       handled += 1
       return
     }
-    let event = entry.event.event
+    let event = entry.item.event
     let place = event.channel.map { " of \($0)" } ?? ""
     let text = "--exec: \(failure) (event \(event.name)\(place))"
     guard settings.onFailure == .stop else {
@@ -196,7 +188,10 @@ extension EventHook: EventHandling {
       queue.pass()
       return
     }
-    queue.add(event, printedEnd: settings.prints ? output.end : 0)
+    let printedEnd = settings.prints ? output.end : 0
+    queue.add(
+      WaitingEvent(event: event, printedEnd: printedEnd, hasOwnID: false), lane: event.lane,
+      cost: event.cost)
   }
 }
 

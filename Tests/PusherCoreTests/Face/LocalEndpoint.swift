@@ -20,15 +20,19 @@ final class LocalEndpoint: Sendable {
   let requests = Gathered<Request>()
   private let listener: LoopbackListener
 
-  /// - Parameter answer: The status and the body for a request.
-  init(_ answer: @escaping @Sendable (Request) -> (Int, String)) throws {
+  /// - Parameters:
+  ///   - field: A field of each answer, besides others.
+  ///   - answer: The status and the body for a request.
+  init(
+    field: String = "X-Was: here", _ answer: @escaping @Sendable (Request) -> (Int, String)
+  ) throws {
     listener = try LoopbackListener(backlog: 16) { [requests] peer in
       defer { close(peer) }
       guard let request = Self.read(peer) else { return }
       requests.add(request)
       let (status, body) = answer(request)
       let text =
-        "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\nX-Was: here\r\n"
+        "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\n\(field)\r\n"
         + "Connection: close\r\n\r\n\(body)"
       _ = send(peer, text, text.utf8.count, Int32(MSG_NOSIGNAL))
     }

@@ -98,6 +98,20 @@ struct WebhookSendingTests {
     #expect(delays == [.milliseconds(5), .milliseconds(10), .milliseconds(20)])
   }
 
+  @Test func `a receiver that asks for a longer wait gets it`() throws {
+    let receiver = try LocalEndpoint(field: "Retry-After: 7") { _ in (503, "") }
+    let test = try server(receiver)
+    let socket = try test.socket()
+    #expect(test.run { socket.isEstablished })
+    socket.subscribe("private-a")
+    #expect(
+      test.run {
+        test.events.contains {
+          if case .webhookFailed(_, "HTTP 503", .seconds(7)) = $0 { true } else { false }
+        }
+      })
+  }
+
   @Test func `after the patience a webhook is given up, and the next is tried`() throws {
     let receiver = try LocalEndpoint { $0.body.contains("private-a") ? (500, "") : (200, "") }
     let test = try server(receiver) { $0.patience = .milliseconds(20) }

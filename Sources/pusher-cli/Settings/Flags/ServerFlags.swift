@@ -140,8 +140,9 @@ extension Flag {
       Send webhooks to URL, signed with the app's secret as Pusher signs them: `channel_occupied`, `channel_vacated`,
       `member_added`, `member_removed`, `client_event`, `cache_miss` and, with --subscription-counts,
       `subscription_count`. Each holds one event. A webhook that is not answered with a status of 2xx is sent again
-      after 1, 2, 4 seconds and so on, for five minutes, before anything else goes to the same URL; a thousand, of 16
-      MiB in all, may wait there, and more are dropped. Messages report failures and drops. When the server ends,
+      after 1, 2, 4 seconds and so on, or later where the answer's `Retry-After` asks for that, for five minutes, before
+      anything else goes to the same URL; a thousand, of 16 MiB in all, may wait there, and more are dropped. Messages
+      report failures and drops. When the server ends,
       waiting webhooks and held-back departures are sent at once, until one is not accepted or two seconds have
       passed; a message says how many are discarded. Reverb has no webhooks; with `--dialect reverb` they are sent all
       the same, and a warning says so. May be repeated.

@@ -3,55 +3,13 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("When an event is sent again, and what is told of it")
-struct DeliveryTriesTests {
-  private let start = Instant(nanoseconds: 1_000_000_000)
-
-  private func tries(_ ceiling: Duration = .seconds(60), patience: Duration? = nil)
-    -> DeliveryTries
-  {
-    DeliveryTries(
-      backoff: Backoff(floor: .seconds(1), ceiling: ceiling), patience: patience, at: start)
-  }
-
-  @Test func `waits are drawn from a range that doubles, up to the longest`() {
-    var tries = tries()
-    for upper in [2, 4, 8, 16, 32, 60, 60] {
-      tries.begin()
-      #expect(tries.next(at: start, retryAfter: nil, random: 0) == start.advanced(by: .seconds(1)))
-      #expect(
-        tries.next(at: start, retryAfter: nil, random: .max) == start.advanced(by: .seconds(upper)))
-    }
-    #expect(tries.count == 7)
-  }
-
-  @Test func `a longer wait that the receiver asks for counts, up to the longest`() {
-    var tries = tries()
-    tries.begin()
-    func wait(_ seconds: Int) -> Duration {
-      tries.wait(retryAfter: .seconds(seconds), random: 0)
-    }
-    #expect(
-      [0, 1, 2, 59, 60, 61, 86_400].map(wait) == [1, 1, 2, 59, 60, 60, 60].map(Duration.seconds))
-  }
-
-  @Test func `a try that would begin at the deadline or later is none`() {
-    var tries = tries(patience: .seconds(10))
-    tries.begin()
-    let last = start.advanced(by: .nanoseconds(8_999_999_999))
-    #expect(tries.next(at: last, retryAfter: nil, random: 0) == last.advanced(by: .seconds(1)))
-    #expect(
-      tries.next(at: start.advanced(by: .seconds(9)), retryAfter: nil, random: 0) == nil)
-    #expect(tries.next(at: start, retryAfter: .seconds(10), random: 0) == nil)
-    #expect(tries.deadline == start.advanced(by: .seconds(10)))
-    #expect(self.tries().deadline == nil)
-  }
-
+@Suite("What is told of a receiver that fails")
+struct OutageReportTests {
   /// What happens to an event, and whether it is one whose failure was told.
   private enum Happening {
-    case fails
-    case delivered(wasTold: Bool)
-    case givenUp(wasTold: Bool)
+    case fails(Int)
+    case delivered(Int)
+    case givenUp(Int)
   }
 
   /// Which of these are told.
@@ -59,10 +17,10 @@ struct DeliveryTriesTests {
     var report = OutageReport()
     return happenings.map { happening in
       switch happening {
-      case .fails: return report.began()
-      case .delivered(let wasTold): return report.delivered(wasTold: wasTold)
-      case .givenUp(let wasTold):
-        report.gaveUp(wasTold: wasTold)
+      case .fails(let event): return report.began(event)
+      case .delivered(let event): return report.delivered(event)
+      case .givenUp(let event):
+        report.gaveUp(event)
         return true
       }
     }
@@ -72,23 +30,23 @@ struct DeliveryTriesTests {
     // Others that fail meanwhile are the same news.
     #expect(
       told(
-        .delivered(wasTold: false), .fails, .fails, .fails, .delivered(wasTold: false),
-        .delivered(wasTold: true), .delivered(wasTold: false), .fails)
+        .delivered(0), .fails(1), .fails(2), .fails(3), .delivered(4), .delivered(1),
+        .delivered(2), .fails(5))
         == [false, true, false, false, false, true, false, true])
   }
 
   @Test func `an event that alone is refused is told once, while others are delivered`() {
     #expect(
       told(
-        .fails, .delivered(wasTold: false), .delivered(wasTold: false), .givenUp(wasTold: true),
-        .delivered(wasTold: false)) == [true, false, false, true, false])
+        .fails(1), .delivered(2), .delivered(3), .givenUp(1), .delivered(4)) == [
+          true, false, false, true, false,
+        ])
   }
 
   @Test func `that a receiver works again is told also when the told event was given up`() {
     #expect(
       told(
-        .fails, .givenUp(wasTold: true), .fails, .givenUp(wasTold: false),
-        .delivered(wasTold: false), .delivered(wasTold: false))
+        .fails(1), .givenUp(1), .fails(2), .givenUp(2), .delivered(3), .delivered(4))
         == [true, true, false, true, true, false])
   }
 }

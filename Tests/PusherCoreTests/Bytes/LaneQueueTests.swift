@@ -2,19 +2,17 @@ import PusherCore
 import TestSupport
 import Testing
 
-@testable import pusher_cli
-
-@Suite("Which event may have its command now")
-struct HookQueueTests {
+@Suite("Which item may start now")
+struct LaneQueueTests {
   /// Events in lanes named by their first letters: `a1` in lane `a`.
-  private func queue(jobs: Int, _ events: String...) -> HookQueue<String> {
-    var queue = HookQueue<String>(jobs: jobs)
+  private func queue(jobs: Int, _ events: String...) -> LaneQueue<String> {
+    var queue = LaneQueue<String>(jobs: jobs)
     for event in events { queue.add(event, lane: String(event.prefix(1)), cost: 10) }
     return queue
   }
 
-  private func startAll(_ queue: inout HookQueue<String>) -> [HookQueue<String>.Entry] {
-    var started: [HookQueue<String>.Entry] = []
+  private func startAll(_ queue: inout LaneQueue<String>) -> [LaneQueue<String>.Entry] {
+    var started: [LaneQueue<String>.Entry] = []
     while let entry = queue.start() { started.append(entry) }
     return started
   }
@@ -23,7 +21,7 @@ struct HookQueueTests {
     var queue = queue(jobs: 1, "a1", "b2", "a3")
     var order: [String] = []
     while let entry = queue.start() {
-      order.append(entry.event)
+      order.append(entry.item)
       #expect(queue.first == nil && queue.start() == nil)
       queue.end(entry)
     }
@@ -40,19 +38,19 @@ struct HookQueueTests {
   @Test func `with several jobs lanes run beside each other, and a lane never beside itself`() {
     var queue = queue(jobs: 3, "a1", "a2", "b3", "c4", "d5")
     let started = startAll(&queue)
-    #expect(started.map(\.event) == ["a1", "b3", "c4"])
+    #expect(started.map(\.item) == ["a1", "b3", "c4"])
     queue.end(started[1])
-    #expect(startAll(&queue).map(\.event) == ["d5"])
+    #expect(startAll(&queue).map(\.item) == ["d5"])
     #expect(queue.first == nil)
     queue.end(started[0])
-    #expect(startAll(&queue).map(\.event) == ["a2"])
+    #expect(startAll(&queue).map(\.item) == ["a2"])
   }
 
   @Test func `names that Unicode calls equal are lanes of their own`() {
-    var queue = HookQueue<Int>(jobs: 2)
+    var queue = LaneQueue<Int>(jobs: 2)
     queue.add(1, lane: "\u{E9}", cost: 1)
     queue.add(2, lane: "e\u{301}", cost: 1)
-    #expect(queue.start()?.event == 1 && queue.start()?.event == 2)
+    #expect(queue.start()?.item == 1 && queue.start()?.item == 2)
   }
 
   @Test func `one that could not start is the first again`() {
@@ -60,7 +58,7 @@ struct HookQueueTests {
     let entry = queue.start()
     entry.map { queue.putBack($0) }
     #expect(queue.waiting == 3 && queue.running == 0 && queue.cost == 30)
-    #expect(startAll(&queue).map(\.event) == ["a1", "b3"])
+    #expect(startAll(&queue).map(\.item) == ["a1", "b3"])
   }
 
   @Test func `what waits is counted in events and bytes, and can be dropped`() {
@@ -76,7 +74,7 @@ struct HookQueueTests {
   @Test func `what waits can be taken out, in the order in which it came`() {
     var queue = queue(jobs: 2, "a1", "b2", "c3", "a4", "b5", "a6")
     let running = startAll(&queue)
-    #expect(queue.takeWaiting().map(\.event) == ["c3", "a4", "b5", "a6"])
+    #expect(queue.takeWaiting().map(\.item) == ["c3", "a4", "b5", "a6"])
     #expect(queue.running == 2 && queue.waiting == 0 && queue.cost == 0 && queue.first == nil)
     for entry in running { queue.end(entry) }
     #expect(queue.isEmpty)
@@ -85,8 +83,8 @@ struct HookQueueTests {
   @Test(arguments: [1, 2, 5, 64])
   func `whatever ends when, all events start once and each lane in its order`(jobs: Int) {
     var random = SeededGenerator(seed: UInt64(jobs))
-    var queue = HookQueue<Int>(jobs: jobs)
-    var running: [HookQueue<Int>.Entry] = []
+    var queue = LaneQueue<Int>(jobs: jobs)
+    var running: [LaneQueue<Int>.Entry] = []
     var started: [String: [Int]] = [:]
     var added: [String: [Int]] = [:]
     for number in 0..<2000 {
@@ -97,8 +95,8 @@ struct HookQueueTests {
         if Bool.random(using: &random), !running.isEmpty {
           queue.end(running.remove(at: Int.random(in: 0..<running.count, using: &random)))
         } else if let entry = queue.start() {
-          let name = added.first { $0.value.contains(entry.event) }?.key ?? ""
-          started[name, default: []].append(entry.event)
+          let name = added.first { $0.value.contains(entry.item) }?.key ?? ""
+          started[name, default: []].append(entry.item)
           running.append(entry)
           #expect(running.count <= jobs)
         }
@@ -107,14 +105,5 @@ struct HookQueueTests {
     }
     #expect(queue.isEmpty && queue.cost == 0)
     #expect(started == added)
-  }
-
-  @Test func `a peer's text is a variable when it has no NUL, and at most 4096 bytes of it`() {
-    #expect(EventHook.variable("order.created") == "order.created")
-    #expect(EventHook.variable(nil) == "")
-    #expect(EventHook.variable("order.created\0.not") == "")
-    #expect(EventHook.variable(String(repeating: "x", count: 4097)).utf8.count == 4096)
-    // Three bytes each: what does not fit whole is left out.
-    #expect(EventHook.variable(String(repeating: "€", count: 2000)).utf8.count == 4095)
   }
 }

@@ -1,0 +1,100 @@
+/// Items that wait for work, and the item that may start next.
+///
+/// Items of one lane start in their order, one at a time; lanes take turns. The queue is pure: its owner starts the
+/// work, and says when it has ended.
+package struct LaneQueue<Item> {
+  /// One item that waits or runs.
+  package struct Entry {
+    /// From 1, in the order of arrival.
+    package let number: Int
+    package let lane: String
+    /// Size of the item, in bytes.
+    package let cost: Int
+    package let item: Item
+  }
+
+  /// Maximum number of running items; with one job, all items share one lane.
+  package let jobs: Int
+  /// The waiting items of each lane that has any, or has a running one.
+  private var lanes = NameTable<Fifo<Entry>>()
+  /// Lanes whose first item may start.
+  private var turns = Fifo<String>()
+  /// Number of items that have come.
+  package private(set) var count = 0
+  package private(set) var waiting = 0
+  package private(set) var running = 0
+  /// Size of the waiting items, in bytes.
+  package private(set) var cost = 0
+
+  package init(jobs: Int) {
+    self.jobs = jobs
+  }
+
+  package var isEmpty: Bool { waiting == 0 && running == 0 }
+
+  /// The item that may start now.
+  package var first: Entry? {
+    guard running < jobs, let lane = turns.first else { return nil }
+    return lanes[lane]?.first
+  }
+
+  /// Adds an item at the end of its lane.
+  package mutating func add(_ item: Item, lane: String = "", cost: Int) {
+    count += 1
+    waiting += 1
+    self.cost += cost
+    let lane = jobs == 1 ? "" : lane
+    let entry = Entry(number: count, lane: lane, cost: cost, item: item)
+    if lanes[lane] == nil { turns.append(lane) }
+    lanes[lane, default: Fifo()].append(entry)
+  }
+
+  /// Counts an item that will never start, so that fewer items end than come.
+  package mutating func pass() {
+    count += 1
+  }
+
+  /// Takes ``first`` as running.
+  package mutating func start() -> Entry? {
+    guard running < jobs, let lane = turns.popFirst() else { return nil }
+    let entry = lanes[lane]?.popFirst()
+    running += 1
+    waiting -= 1
+    cost -= entry?.cost ?? 0
+    return entry
+  }
+
+  /// The work for a running item has ended.
+  package mutating func end(_ entry: Entry) {
+    running -= 1
+    if lanes[entry.lane]?.isEmpty != false {
+      lanes.removeValue(of: entry.lane)
+    } else {
+      turns.append(entry.lane)
+    }
+  }
+
+  /// The work for a running item could not start; the item is the first to start again.
+  package mutating func putBack(_ entry: Entry) {
+    running -= 1
+    waiting += 1
+    cost += entry.cost
+    lanes[entry.lane, default: Fifo()].prepend(entry)
+    turns.prepend(entry.lane)
+  }
+
+  /// Removes the waiting items and returns their number.
+  package mutating func drop() -> Int {
+    defer { (waiting, cost) = (0, 0) }
+    lanes.removeAll()
+    turns = Fifo()
+    return waiting
+  }
+
+  /// Removes and returns the waiting items in the order of arrival.
+  package mutating func takeWaiting() -> [Entry] {
+    let entries = lanes.elements.joined().sorted { $0.number < $1.number }
+    _ = drop()
+    return entries
+  }
+}
