@@ -64,62 +64,32 @@ final class HTTPCalls: Sendable {
   }
 
   let limits: Limits
-  private let thread: LoopThread
-  private let orders = Locked(ThreadOrders<Order>())
+  let desk: ThreadDesk<Order>
 
   /// - Parameter thread: What the calls run on; they join while there are any, and leave afterwards.
   init(on thread: LoopThread, limits: Limits = Limits()) {
-    self.thread = thread
+    desk = ThreadDesk(thread)
     self.limits = limits
   }
 
   /// Whether there are calls, or connections that are kept for others.
-  var isWorking: Bool { orders.withLock { $0.hasThread } }
+  var isWorking: Bool { desk.isWorking }
 
   /// The result of a call; ``HTTPCall/Failure/cancelled`` at once when the task is cancelled.
   func outcome(of call: HTTPCall) async -> HTTPCall.Outcome {
     await withTaskCancellationHandler {
-      await call.answer.value { post(.begin(call)) }
+      await call.answer.value { post(.begin(call), isFirst: true) }
     } onCancel: {
       call.answer.give(.failure(.cancelled))
-      post(.stop(call))
+      post(.stop(call), isFirst: false)
     }
   }
 
-  private func post(_ order: Order) {
-    let (wakeUp, needsThread) = orders.withLock { orders -> (WakeUp?, Bool) in
-      if case .stop = order, !orders.hasThread { return (nil, false) }
-      defer { orders.hasThread = true }
-      return (orders.post(order), !orders.hasThread)
+  private func post(_ order: Order, isFirst: Bool) {
+    desk.post(order, isFirst: isFirst) { [self] loop in
+      HTTPCallDriver(loop: loop, calls: self)
+    } failed: { reason, lost in
+      for case .begin(let call) in lost { call.answer.give(.failure(.unreachable(reason))) }
     }
-    wakeUp?.signal()
-    guard needsThread else { return }
-    thread.join { [self] loop in
-      orders.withLock { $0.wakeUp = loop.wakeUp }
-      return HTTPCallDriver(loop: loop, calls: self)
-    } failed: { [self] in
-      fail(.unreachable($0))
-    }
-  }
-
-  /// There is no thread: the calls made meanwhile fail.
-  private func fail(_ failure: HTTPCall.Failure) {
-    let lost = orders.withLock { orders in
-      defer { orders = ThreadOrders() }
-      return orders.take()
-    }
-    for case .begin(let call) in lost { call.answer.give(.failure(failure)) }
-  }
-
-  // MARK: From the loop's thread
-
-  /// Takes what was posted.
-  func takeOrders() -> [Order] { orders.withLock { $0.take() } }
-
-  /// Takes leave; false when orders came meanwhile.
-  func leave(_ driver: HTTPCallDriver, _ loop: EventLoop) -> Bool {
-    guard orders.withLock({ $0.leave() }) else { return false }
-    thread.leave(driver, loop)
-    return true
   }
 }

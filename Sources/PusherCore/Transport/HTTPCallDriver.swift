@@ -33,14 +33,8 @@ final class HTTPCallDriver: LoopMember {
   }
 
   func beginRound() {
-    while true {
-      let orders = calls.takeOrders()
-      for order in orders { carryOut(order) }
-      if !orders.isEmpty { continue }
-      guard lines.isEmpty, waiting.isEmpty else { return }
-      // With nothing under way the thread is for others; false when a call came just now.
-      if calls.leave(self, loop) { return }
-    }
+    calls.desk.serve(
+      self, on: loop, isIdle: { lines.isEmpty && waiting.isEmpty }, carryOut: carryOut)
   }
 
   func end() {

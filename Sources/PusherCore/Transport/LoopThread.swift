@@ -127,33 +127,3 @@ package final class LoopThread: Sendable {
     for body in membership.whenIdle { body() }
   }
 }
-
-/// Orders from any thread to the one that a loop runs on, in the order of calls; part of a state that a lock guards.
-struct ThreadOrders<Element: Sendable>: Sendable {
-  private var orders: [Element] = []
-  /// Whether the thread was asked for.
-  var hasThread = false
-  /// Set once the thread's loop runs.
-  var wakeUp: WakeUp?
-
-  var isEmpty: Bool { orders.isEmpty }
-
-  /// Adds one; answers what to signal once the lock is open, which is nothing where orders wait already.
-  mutating func post(_ order: Element) -> WakeUp? {
-    orders.append(order)
-    return orders.count == 1 ? wakeUp : nil
-  }
-
-  /// Takes what was posted.
-  mutating func take() -> [Element] {
-    defer { orders = [] }
-    return orders
-  }
-
-  /// Takes leave of the thread; false, and nothing happens, when orders came meanwhile.
-  mutating func leave() -> Bool {
-    guard orders.isEmpty else { return false }
-    self = ThreadOrders()
-    return true
-  }
-}

@@ -34,11 +34,10 @@ final class Deadlines: Sendable {
     case drop(End)
   }
 
-  private let thread = LoopThread(name: "pusher-limits")
-  private let orders = Locked(ThreadOrders<Order>())
+  fileprivate let desk = ThreadDesk<Order>(LoopThread(name: "pusher-limits"))
 
   /// Whether a task waits.
-  var isWorking: Bool { orders.withLock { $0.hasThread } }
+  var isWorking: Bool { desk.isWorking }
 
   /// Returns after `time`, and at once when there is no thread to wait on.
   ///
@@ -47,43 +46,20 @@ final class Deadlines: Sendable {
     let end = End()
     let deadline = SystemClock.now().advanced(by: time)
     let hasPassed = await withTaskCancellationHandler {
-      await end.value { post(.add(end, deadline)) }
+      await end.value { post(.add(end, deadline), isFirst: true) }
     } onCancel: {
       end.give(false)
-      post(.drop(end))
+      post(.drop(end), isFirst: false)
     }
     if !hasPassed { throw CancellationError() }
   }
 
-  private func post(_ order: Order) {
-    let (wakeUp, needsThread) = orders.withLock { orders -> (WakeUp?, Bool) in
-      if case .drop = order, !orders.hasThread { return (nil, false) }
-      defer { orders.hasThread = true }
-      return (orders.post(order), !orders.hasThread)
-    }
-    wakeUp?.signal()
-    guard needsThread else { return }
-    thread.join { [self] loop in
-      orders.withLock { $0.wakeUp = loop.wakeUp }
-      return DeadlineDriver(loop: loop, deadlines: self)
-    } failed: { [self] _ in
-      let lost = orders.withLock { orders in
-        defer { orders = ThreadOrders() }
-        return orders.take()
-      }
+  private func post(_ order: Order, isFirst: Bool) {
+    desk.post(order, isFirst: isFirst) { [self] loop in
+      DeadlineDriver(loop: loop, deadlines: self)
+    } failed: { _, lost in
       for case .add(let end, _) in lost { end.give(true) }
     }
-  }
-
-  // MARK: From the loop's thread
-
-  func takeOrders() -> [Order] { orders.withLock { $0.take() } }
-
-  /// Takes leave; false when orders came meanwhile.
-  func leave(_ driver: DeadlineDriver, _ loop: EventLoop) -> Bool {
-    guard orders.withLock({ $0.leave() }) else { return false }
-    thread.leave(driver, loop)
-    return true
   }
 }
 
@@ -99,12 +75,7 @@ final class DeadlineDriver: LoopMember {
   }
 
   func beginRound() {
-    while true {
-      let orders = deadlines.takeOrders()
-      for order in orders { carryOut(order) }
-      if !orders.isEmpty { continue }
-      if !timers.isEmpty || deadlines.leave(self, loop) { return }
-    }
+    deadlines.desk.serve(self, on: loop, isIdle: { timers.isEmpty }, carryOut: carryOut)
   }
 
   func end() {}

@@ -7,9 +7,8 @@ final class ServerDesk: Sendable {
   typealias Order = @Sendable (Server?) -> Void
 
   private struct Status {
-    var orders: [Order] = []
     /// Set while the server listens.
-    var wakeUp: WakeUp?
+    var orders: ThreadOrders<Order>?
     var observers: [Int: AsyncStream<PusherTestEvent>.Continuation] = [:]
     var observerCount = 0
   }
@@ -18,34 +17,30 @@ final class ServerDesk: Sendable {
 
   /// Calls `order` on the server's thread, or here where there is none.
   func post(_ order: @escaping Order) {
-    let wakeUp = status.withLock { status -> WakeUp? in
-      if status.wakeUp != nil { status.orders.append(order) }
-      return status.wakeUp
+    let (isOpen, wakeUp) = status.withLock { status in
+      (status.orders != nil, status.orders?.post(order))
     }
-    if let wakeUp { wakeUp.signal() } else { order(nil) }
+    if isOpen { wakeUp?.signal() } else { order(nil) }
   }
 
-  var isOpen: Bool { status.withLock { $0.wakeUp != nil } }
+  var isOpen: Bool { status.withLock { $0.orders != nil } }
 
   func open(_ wakeUp: WakeUp) {
-    status.withLock { $0.wakeUp = wakeUp }
+    status.withLock { status in
+      status.orders = ThreadOrders()
+      status.orders?.wakeUp = wakeUp
+    }
   }
 
   /// Takes no further orders; answers those that wait.
   func close() -> [Order] {
     status.withLock { status in
-      status.wakeUp = nil
-      defer { status.orders = [] }
-      return status.orders
+      defer { status.orders = nil }
+      return status.orders?.take() ?? []
     }
   }
 
-  func takeOrders() -> [Order] {
-    status.withLock { status in
-      defer { status.orders = [] }
-      return status.orders
-    }
-  }
+  func takeOrders() -> [Order] { status.withLock { $0.orders?.take() ?? [] } }
 
   // MARK: Observers
 
