@@ -20,7 +20,7 @@ import Testing
       if isStable { reconnector.noteStable() }
       return (0..<10).map { _ in
         let verdict = reconnector.lost(
-          .atOnce, isRefusal: false, retryAfter: nil, random: &random)
+          .atOnce, retryAfter: nil, random: &random)
         guard case .retry(let wait) = verdict else { return Duration.seconds(-1) }
         return wait
       }

@@ -132,10 +132,7 @@ extension PusherAPI {
 
     /// An event.
     public init(_ name: String, channel: String, data: String, socketID: String? = nil) {
-      self.name = name
-      self.channel = channel
-      self.data = data
-      self.socketID = socketID
+      (self.name, self.channel, self.data, self.socketID) = (name, channel, data, socketID)
     }
 
     /// An event with data of a type of yours, which is sent as JSON.
@@ -150,14 +147,11 @@ extension PusherAPI {
     }
   }
 
-  /// How many events one call of ``triggerBatch(_:)`` may have with Pusher; other servers may take more.
-  public static let batchLimit = BatchRequest.documentedCount
-
   /// Sends several events, each to one channel: `POST /apps/ID/batch_events`.
   ///
   /// Events of encrypted channels are encrypted with ``Options/encryptionMasterKey``.
   ///
-  /// - Parameter events: At least one; the server decides how many are allowed.
+  /// - Parameter events: At least one; the server decides how many are allowed, and Pusher allows ten.
   /// - Returns: The answer's JSON, mostly an empty object.
   /// - Throws: ``PusherAPIError``: ``PusherAPIError/invalid(_:)`` before anything is sent, else for the failure of the
   ///   call.

@@ -10,13 +10,13 @@ enum ClosePolicy {
   static func decide(_ loss: ConnectionLoss, lastError: Int?) -> ReconnectDecision {
     if let code = effectiveCode(loss, lastError: lastError) {
       return switch code {
-      case 4000..<4100: .stop
+      case 4000..<4100: .refused
       case 4200..<4300: .atOnce
       default: .backOff
       }
     }
     return switch loss {
-    case .refused(let status, _, _): HTTPStatus.isTemporary(status) ? .backOff : .stop
+    case .refused(let status, _, _): HTTPStatus.isTemporary(status) ? .backOff : .refused
     case .dropped, .handshakeTimeout: .backOff
     default: .atOnce
     }

@@ -104,18 +104,15 @@ package struct EventTranscoder: Sendable {
   private func transcode(
     _ message: ByteView, to tail: UnsafeMutablePointer<UInt8>, terminator: UInt8
   ) -> Line? {
-    // A NUL that stops every scan replaces the byte after the message; that byte is restored.
-    let end = unsafe message.base + message.count
-    let behind = unsafe end.pointee
-    unsafe end.pointee = 0
-    defer { unsafe end.pointee = behind }
-    var cursor = unsafe FusedCursor(input: message.base, output: tail)
-    guard let event = unsafe copyEvent(&cursor, from: tail), copyRest(&cursor, message) else {
-      return nil
+    unsafe message.withNUL { _ in
+      var cursor = unsafe FusedCursor(input: message.base, output: tail)
+      guard let event = unsafe copyEvent(&cursor, from: tail), copyRest(&cursor, message) else {
+        return nil
+      }
+      cursor.put(0x7D)
+      cursor.put(terminator)
+      return Line(count: unsafe cursor.output - tail, event: event)
     }
-    cursor.put(0x7D)
-    cursor.put(terminator)
-    return Line(count: unsafe cursor.output - tail, event: event)
   }
 
   /// Copies `{"event":"NAME"`.

@@ -70,20 +70,16 @@ package struct PlainEventReader: Sendable {
   }
 
   /// Gives `body` a cursor that reads the message and writes to the emptied buffer.
-  ///
-  /// A NUL that stops every scan replaces the byte after the message; that byte is restored.
   @inline(__always)
   private static func withEnd<Result>(
     of message: ByteView, _ buffer: ByteBuffer, _ body: (inout FusedCursor) -> Result?
   ) -> Result? {
     buffer.removeAll()
     buffer.reserve(message.count + 32)
-    let end = unsafe message.base + message.count
-    let behind = unsafe end.pointee
-    unsafe end.pointee = 0
-    defer { unsafe end.pointee = behind }
-    var cursor = unsafe FusedCursor(input: message.base, output: buffer.tail)
-    return body(&cursor)
+    return unsafe message.withNUL { _ in
+      var cursor = unsafe FusedCursor(input: message.base, output: buffer.tail)
+      return body(&cursor)
+    }
   }
 
   /// Whether the closing brace is next, and the message ends with it.

@@ -27,7 +27,7 @@ extension Session {
     case .channelNotice(let name): return .event(envelope, name: name)
     case .unknown(let name): return .event(envelope, name: name)
     case let message:
-      handle(message, bytes: envelope.message, at: now)
+      handle(message, envelope, at: now)
       return .handled
     }
   }
@@ -45,7 +45,7 @@ extension Session {
     }
   }
 
-  private mutating func handle(_ message: ServerMessage, bytes: ByteView, at now: Instant) {
+  private mutating func handle(_ message: ServerMessage, _ envelope: Envelope, at now: Instant) {
     switch message {
     case .connectionEstablished(let socketID, let timeout):
       established(socketID: socketID, activityTimeout: timeout, at: now)
@@ -67,7 +67,7 @@ extension Session {
       pings.received &+= 1
       emit(.answerPing(command.pong))
     case .pong: break
-    case .subscriptionSucceeded(let channel): succeeded(channel, bytes, at: now)
+    case .subscriptionSucceeded(let channel): succeeded(channel, envelope, at: now)
     case .subscriptionError(let channel, let type, let message, let status):
       let text = message.isEmpty ? Self.noReason : message
       fail(channel, SubscriptionFailure(type: type, message: text, status: status), at: now)
@@ -80,9 +80,9 @@ extension Session {
       }
     case .memberAdded(let channel, let member): memberAdded(channel, member)
     case .memberRemoved(let channel, let userID): memberRemoved(channel, userID)
-    case .malformed(let reason): report(.malformed(reason: reason, bytes: bytes.array))
+    case .malformed(let reason): report(.malformed(reason: reason, bytes: envelope.message.array))
     case .unknownInternal(let name):
-      report(.unknownInternalEvent(name: name, channel: try? Envelope(bytes).channelName))
+      report(.unknownInternalEvent(name: name, channel: envelope.channelName))
     case .application, .channelNotice, .unknown: break
     }
   }

@@ -105,8 +105,8 @@ extension Session {
     }
   }
 
-  /// The server confirmed a channel, with the members of a presence channel in `message`.
-  mutating func succeeded(_ channel: String, _ message: ByteView, at now: Instant) {
+  /// The server confirmed a channel, with the members of a presence channel in `envelope`.
+  mutating func succeeded(_ channel: String, _ envelope: Envelope, at now: Instant) {
     guard var subscription = subscriptions[channel] else { return }
     let isNews = subscription.state != .subscribed
     switch subscription.state {
@@ -120,10 +120,7 @@ extension Session {
     subscription.authorization = nil
     subscription.signatures.noteConfirmed()
     if subscription.kind == .presence {
-      let envelope = try? Envelope(message)
-      subscription.roster =
-        envelope.map { PresenceRoster($0, limits: options.presence) }
-        ?? PresenceRoster(limits: options.presence)
+      subscription.roster = PresenceRoster(envelope, limits: options.presence)
     }
     subscriptions[channel] = subscription
     if isNews { report(.subscribed(channel: channel, presence: subscription.roster)) }

@@ -183,8 +183,7 @@ package struct Session {
   private mutating func retry(
     after decision: ReconnectDecision, _ loss: ConnectionLoss, code: Int?, at now: Instant
   ) {
-    let verdict = reconnector.lost(
-      decision, isRefusal: true, retryAfter: loss.retryAfter, random: &random)
+    let verdict = reconnector.lost(decision, retryAfter: loss.retryAfter, random: &random)
     let attempts = reconnector.attempts
     var delay: Duration?
     if case .retry(let time) = verdict { delay = time }

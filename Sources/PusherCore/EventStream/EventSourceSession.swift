@@ -13,10 +13,8 @@ package struct EventSourceOptions: Sendable {
     reconnect: ReconnectPolicy = ReconnectPolicy(), reconnectionTime: Duration = .seconds(3),
     connectTimeout: Duration = .seconds(10), silenceTimeout: Duration? = nil
   ) {
-    self.reconnect = reconnect
-    self.reconnectionTime = reconnectionTime
-    self.connectTimeout = connectTimeout
-    self.silenceTimeout = silenceTimeout
+    (self.reconnect, self.reconnectionTime) = (reconnect, reconnectionTime)
+    (self.connectTimeout, self.silenceTimeout) = (connectTimeout, silenceTimeout)
   }
 }
 
@@ -171,11 +169,9 @@ package struct EventSourceSession {
     case .connecting: break
     case .idle, .waiting, .ended: return
     }
-    var isRefusal = false
-    if case .refused = loss { isRefusal = true }
-    let verdict = reconnector.lost(
-      loss.endsEventSource ? .stop : .backOff, isRefusal: isRefusal, retryAfter: loss.retryAfter,
-      random: &random)
+    var decision = loss.endsEventSource ? ReconnectDecision.stop : .backOff
+    if case .refused = loss, decision == .stop { decision = .refused }
+    let verdict = reconnector.lost(decision, retryAfter: loss.retryAfter, random: &random)
     var delay: Duration?
     if case .retry(let time) = verdict { delay = time }
     let attempts = reconnector.attempts

@@ -105,6 +105,18 @@ struct FusedCursor {
   }
 }
 
+extension ByteView {
+  /// Calls `body` while a NUL, which stops every scan, replaces the byte after the view.
+  @inline(__always)
+  func withNUL<Result>(_ body: (UnsafePointer<UInt8>) -> Result) -> Result {
+    let end = unsafe base + count
+    let byte = unsafe end.pointee
+    unsafe end.pointee = 0
+    defer { unsafe end.pointee = byte }
+    return unsafe body(UnsafePointer(end))
+  }
+}
+
 /// Members that stand first in each line, such as the time.
 ///
 /// It is a class whose bytes stay in one place, so that a line neither copies nor counts references.

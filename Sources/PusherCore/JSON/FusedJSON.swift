@@ -168,15 +168,19 @@ extension FusedCursor {
   }
 
   @inline(__always)
-  mutating func copyLiteral() -> Bool {
-    let word = word32()
-    if word == 0x6575_7274 || word == 0x6C6C_756E {
-      copyShort(4)
-      return true
+  private mutating func copyLiteral() -> Bool {
+    let count = literal
+    copyShort(count)
+    return count > 0
+  }
+
+  /// Length of the `true`, `false` or `null` at the reading position; 0 for anything else.
+  var literal: Int {
+    @inline(__always) get {
+      let word = word32()
+      if word == 0x6575_7274 || word == 0x6C6C_756E { return 4 }
+      return word == 0x736C_6166 && peek(4) == 0x65 ? 5 : 0
     }
-    guard word == 0x736C_6166, peek(4) == 0x65 else { return false }
-    copyShort(5)
-    return true
   }
 
   @inline(__always)

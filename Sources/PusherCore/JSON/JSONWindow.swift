@@ -146,14 +146,9 @@ extension WindowCursor {
   /// Copies `true`, `false` or `null`.
   @inline(__always)
   private mutating func copyLiteral() -> Bool {
-    let word = word32()
-    if word == 0x6575_7274 || word == 0x6C6C_756E {
-      copyShort(4)
-      return true
-    }
-    guard word == 0x736C_6166, peek(4) == 0x65 else { return false }
-    copyShort(5)
-    return true
+    let count = fused.literal
+    copyShort(UInt(bitPattern: count))
+    return count > 0
   }
 }
 

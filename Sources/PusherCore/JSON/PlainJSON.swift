@@ -55,15 +55,12 @@ extension FusedCursor {
     _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>,
     _ body: (inout FusedCursor) -> Bool
   ) -> Bool {
-    // A NUL that stops every scan replaces the byte after the text; that byte is restored.
-    let behind = unsafe text.base + text.count
-    let byte = unsafe behind.pointee
-    unsafe behind.pointee = 0
-    defer { unsafe behind.pointee = byte }
-    var cursor = unsafe FusedCursor(input: text.base, output: end)
-    guard body(&cursor), unsafe cursor.input == UnsafePointer(behind) else { return false }
-    unsafe end = cursor.output
-    return true
+    unsafe text.withNUL { behind in
+      var cursor = unsafe FusedCursor(input: text.base, output: end)
+      guard body(&cursor), unsafe cursor.input == behind else { return false }
+      unsafe end = cursor.output
+      return true
+    }
   }
 
   /// Copies a string after its opening quote.

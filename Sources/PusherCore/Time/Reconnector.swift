@@ -23,9 +23,7 @@ public struct ReconnectPolicy: Sendable, Equatable {
   public init(
     mode: Mode = .automatic, maximumAttempts: Int? = nil, backoff: Backoff = Backoff()
   ) {
-    self.mode = mode
-    self.maximumAttempts = maximumAttempts
-    self.backoff = backoff
+    (self.mode, self.maximumAttempts, self.backoff) = (mode, maximumAttempts, backoff)
   }
 }
 
@@ -33,6 +31,8 @@ public struct ReconnectPolicy: Sendable, Equatable {
 enum ReconnectDecision: Equatable {
   /// Trying again unchanged cannot help.
   case stop
+  /// The server refuses; trying again unchanged seldom helps.
+  case refused
   /// Wait first, longer each time.
   case backOff
   /// Try again at once if the lost connection was stable, else wait first.
@@ -104,15 +104,11 @@ struct Reconnector {
   }
 
   /// Takes a loss; `retryAfter` is the wait that the server asks for, `random` draws the jitter.
-  ///
-  /// - Parameter isRefusal: Whether the loss is a refusal.
   mutating func lost(
-    _ wanted: ReconnectDecision, isRefusal: Bool, retryAfter: Duration?,
-    random: inout any RandomNumberGenerator
+    _ wanted: ReconnectDecision, retryAfter: Duration?, random: inout any RandomNumberGenerator
   ) -> Verdict {
     defer { isProved = false }
-    let decision =
-      wanted == .stop && isRefusal && policy.retriesRefusals ? ReconnectDecision.backOff : wanted
+    let decision = wanted == .refused ? (policy.retriesRefusals ? .backOff : .stop) : wanted
     guard decision != .stop, policy.mode == .always || policy.mode == .automatic && wasEverOpen
     else { return .stop }
     guard attempts < policy.maximumAttempts ?? .max else { return .giveUp }

@@ -33,7 +33,6 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   package static let connectionRefused = SystemError(code: ECONNREFUSED)
   package static let badDescriptor = SystemError(code: EBADF)
   package static let addressInUse = SystemError(code: EADDRINUSE)
-  package static let noMemory = SystemError(code: ENOMEM)
   package static let invalid = SystemError(code: EINVAL)
 }
 

@@ -46,9 +46,7 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable, CustomStringConv
   /// Stands for a connection that ended without a close frame; never on the wire.
   package static let abnormal = CloseCode(rawValue: 1006)
   package static let invalidData = CloseCode(rawValue: 1007)
-  package static let policyViolation = CloseCode(rawValue: 1008)
   package static let messageTooBig = CloseCode(rawValue: 1009)
-  package static let mandatoryExtension = CloseCode(rawValue: 1010)
   package static let internalError = CloseCode(rawValue: 1011)
 
   /// Whether a close frame may carry it (section 7.4.2): a registered code, or one of 3000 to 4999.

@@ -58,10 +58,12 @@ struct Diagnostics: Sendable {
     let isJournal = StandardDescriptors.isJournal(environment["JOURNAL_STREAM"])
     let paint: MessagePaint =
       color.isOn(forTerminal: isTerminal) && !isJournal ? .colours : .plain
-    StandardError.shared.paint = paint
+    // It takes its descriptor now: later there may be none.
+    let errors = StandardError.shared
     self.init(
       threshold: Self.threshold(verbosity, isTerminal: isTerminal),
-      isJournal: isJournal, paint: paint, trace: trace, emit: StandardError.shared.write)
+      isJournal: isJournal, paint: paint, trace: trace,
+      emit: { errors.write($0, warning: paint.warning) })
   }
 
   func error(_ text: String) { say(.error, text, after: paint.error) }

@@ -11,8 +11,6 @@ final class StandardError: @unchecked Sendable {
 
   /// `nil` when it is closed: then messages are dropped.
   private let descriptor: OutputDescriptor?
-  /// How warnings begin.
-  var paint = MessagePaint.plain
   private var isStalled = false
   /// Whether the last line was cut, so that the next must begin anew.
   private var isCut = false
@@ -31,12 +29,14 @@ final class StandardError: @unchecked Sendable {
   /// Writes a whole line, or counts it among those that were left out.
   ///
   /// A failure ends the attempt, because it cannot be reported.
-  func write(_ line: [UInt8]) {
+  ///
+  /// - Parameter warning: How warnings begin.
+  func write(_ line: [UInt8], warning: StaticString = MessagePaint.plain.warning) {
     guard let descriptor else { return }
     var bytes = isCut ? [UInt8(ascii: "\n")] : []
     if leftOut > 0 {
       bytes +=
-        "pusher-cli: \(paint.warning)\(leftOut) messages were left out: nobody read them\n".utf8
+        "pusher-cli: \(warning)\(leftOut) messages were left out: nobody read them\n".utf8
     }
     // Whether a line was lost is known before it begins; of those before it, once they have been told.
     let told = bytes.count

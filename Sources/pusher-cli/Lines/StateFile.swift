@@ -159,7 +159,8 @@ final class StateFile {
 
   /// An id of one stream means something else, or nothing, to another.
   private func compare(_ warn: Voice) throws(UsageError) {
-    guard let held, let place = held.url else { return }
+    guard let held else { return }
+    let place = held.url
     let own = StateRecord(id: [], of: url)
     guard place == own.url else {
       throw UsageError(

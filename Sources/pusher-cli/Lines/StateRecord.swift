@@ -10,12 +10,11 @@ internal import PusherCore
 /// ```
 ///
 /// The URL is without user information and query, which may be secret; of the query, when there is one, the first
-/// 8 bytes of its SHA-256 are kept. One line alone is an id without a stream, as versions before 1 wrote it.
+/// 8 bytes of its SHA-256 are kept.
 struct StateRecord: Equatable {
   /// UTF-8 without line ends; empty before the first event that has one.
   var id: [UInt8]
-  /// `nil` when the file does not say.
-  var url: String?
+  var url: String
   /// `nil` for a URL without a query.
   var query: String?
 
@@ -27,7 +26,7 @@ struct StateRecord: Equatable {
 
   /// The file's bytes.
   var bytes: [UInt8] {
-    var text = "\(Self.title)1\nurl \(url ?? "")\n"
+    var text = "\(Self.title)1\nurl \(url)\n"
     if let query { text += "query \(query)\n" }
     return Array((text + "id ").utf8) + id + [UInt8(ascii: "\n")]
   }
@@ -53,27 +52,22 @@ struct StateRecord: Equatable {
     }
     var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     if lines.count > 1, lines.last?.isEmpty == true { lines.removeLast() }
-    let first = lines[0]
-    let record: StateRecord
-    if lines.count > 1, first.starts(with: title.utf8) {
-      record = try parse(versioned: lines)
-    } else {
-      guard lines.count == 1 else { throw FileFault(reason: "it has \(lines.count) lines") }
-      let isCRLF = first.last == UInt8(ascii: "\r")
-      record = StateRecord(id: Array(isCRLF ? first.dropLast() : first))
+    guard lines[0].starts(with: title.utf8) else {
+      throw FileFault(reason: "its first line is not '\(title)1'")
     }
-    guard let objection = objection(to: record.id) else { return record }
-    throw FileFault(reason: "of the id in it: \(objection)")
-  }
-
-  private static func parse(versioned lines: [ArraySlice<UInt8>]) throws(FileFault) -> StateRecord {
-    let version = lines[0].dropFirst(title.utf8.count)
+    let version = lines.removeFirst().dropFirst(title.utf8.count)
     guard version.elementsEqual("1".utf8) else {
       let text = String(decoding: version, as: UTF8.self)
       throw FileFault(reason: "it is of version \(text); this program knows version 1")
     }
+    let record = try parse(members: lines)
+    guard let objection = objection(to: record.id) else { return record }
+    throw FileFault(reason: "of the id in it: \(objection)")
+  }
+
+  private static func parse(members lines: [ArraySlice<UInt8>]) throws(FileFault) -> StateRecord {
     var members: [String: [UInt8]] = [:]
-    for line in lines.dropFirst() {
+    for line in lines {
       let name = line.prefix { $0 != UInt8(ascii: " ") }
       members[String(decoding: name, as: UTF8.self)] = Array(line.dropFirst(name.count + 1))
     }

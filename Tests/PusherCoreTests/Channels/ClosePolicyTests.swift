@@ -9,7 +9,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (4000, ReconnectDecision.stop), (4001, .stop), (4002, .stop), (4009, .stop), (4099, .stop),
+    (4000, ReconnectDecision.refused), (4001, .refused), (4002, .refused), (4009, .refused),
+    (4099, .refused),
     (4100, .backOff), (4101, .backOff), (4199, .backOff),
     (4200, .atOnce), (4201, .atOnce), (4202, .atOnce), (4299, .atOnce),
     (4300, .backOff), (4301, .backOff), (4999, .backOff),
@@ -27,8 +28,8 @@ import Testing
   func `the last error counts where no close frame brought a code of the protocol`(
     loss: ConnectionLoss
   ) {
-    #expect(decide(loss, lastError: 4001) == .stop)
-    #expect(decide(loss, lastError: 4099) == .stop)
+    #expect(decide(loss, lastError: 4001) == .refused)
+    #expect(decide(loss, lastError: 4099) == .refused)
     #expect(decide(loss, lastError: 4100) == .backOff)
     #expect(decide(loss, lastError: 4201) == .atOnce)
     #expect(ClosePolicy.effectiveCode(loss, lastError: 4004) == 4004)
@@ -54,11 +55,14 @@ import Testing
   }
 
   @Test(arguments: [
-    (200, ReconnectDecision.stop), (301, .stop), (400, .stop), (401, .stop), (403, .stop),
-    (404, .stop),
-    (407, .stop), (408, .backOff), (409, .stop), (425, .backOff), (426, .stop), (428, .stop),
+    (200, ReconnectDecision.refused), (301, .refused), (400, .refused), (401, .refused),
+    (403, .refused),
+    (404, .refused),
+    (407, .refused), (408, .backOff), (409, .refused), (425, .backOff), (426, .refused),
+    (428, .refused),
     (429, .backOff),
-    (430, .stop), (499, .stop), (500, .backOff), (502, .backOff), (503, .backOff), (599, .backOff),
+    (430, .refused), (499, .refused), (500, .backOff), (502, .backOff), (503, .backOff),
+    (599, .backOff),
   ])
   func `a refused upgrade is tried again when the status says that it may pass`(
     status: Int, decision: ReconnectDecision

@@ -11,7 +11,7 @@ import Testing
   private mutating func wait(
     _ reconnector: inout Reconnector, _ wanted: ReconnectDecision = .atOnce
   ) -> Duration? {
-    let verdict = reconnector.lost(wanted, isRefusal: false, retryAfter: nil, random: &random)
+    let verdict = reconnector.lost(wanted, retryAfter: nil, random: &random)
     guard case .retry(let delay) = verdict else { return nil }
     return delay
   }
