@@ -41,25 +41,11 @@ package struct Envelope {
     var cursor = JSONCursor(message)
     var event: ByteView?
     cursor.skipWhitespace()
-    try cursor.require(UInt8(ascii: "{"))
+    guard cursor.byte == UInt8(ascii: "{") else { throw cursor.failure }
     eventToken = message[0..<0]
-    var isFirst = true
-    while true {
-      cursor.skipWhitespace()
-      if cursor.byte == UInt8(ascii: "}") { break }
-      if !isFirst {
-        try cursor.require(UInt8(ascii: ","))
-        cursor.skipWhitespace()
-      }
-      isFirst = false
-      let name = message[try cursor.skipString()]
-      cursor.skipWhitespace()
-      try cursor.require(UInt8(ascii: ":"))
-      cursor.skipWhitespace()
-      let value = message[try JSONSkipper.skipValue(&cursor)]
-      store(value, name: name, event: &event)
+    try JSONSkipper.eachPart(&cursor) { name, value in
+      if let name { store(value, name: name, event: &event) }
     }
-    cursor.advance()
     try cursor.requireEnd()
     guard let event else { throw .missing(member: "event") }
     eventToken = event

@@ -184,38 +184,18 @@ extension PresenceRoster {
 
   /// Calls `body` with the name and value of every member of an object.
   private static func eachMember(of view: ByteView, _ body: (String, ByteView) -> Void) {
-    each(of: view, opening: UInt8(ascii: "{")) { (cursor: inout JSONCursor) throws(JSONError) in
-      let name = JSONString.decode(cursor.view[try cursor.skipString()])
-      cursor.skipWhitespace()
-      try cursor.require(UInt8(ascii: ":"))
-      cursor.skipWhitespace()
-      body(name, cursor.view[try JSONSkipper.skipValue(&cursor)])
-    }
+    each(of: view) { name, value in if let name { body(JSONString.decode(name), value) } }
   }
 
   /// Calls `body` with every element of an array.
   private static func eachElement(of view: ByteView, _ body: (ByteView) -> Void) {
-    each(of: view, opening: UInt8(ascii: "[")) { (cursor: inout JSONCursor) throws(JSONError) in
-      body(cursor.view[try JSONSkipper.skipValue(&cursor)])
-    }
+    each(of: view) { name, value in if name == nil { body(value) } }
   }
 
-  private static func each(
-    of view: ByteView, opening: UInt8, _ body: (inout JSONCursor) throws(JSONError) -> Void
-  ) {
+  /// Of a value that has no parts there is none.
+  private static func each(of view: ByteView, _ body: (ByteView?, ByteView) -> Void) {
     var cursor = JSONCursor(view)
     cursor.skipWhitespace()
-    guard cursor.byte == opening else { return }
-    cursor.advance()
-    cursor.skipWhitespace()
-    // `{` and `}`, `[` and `]` stand two apart.
-    while cursor.byte != opening + 2, !cursor.atEnd {
-      guard (try? body(&cursor)) != nil else { return }
-      cursor.skipWhitespace()
-      if cursor.byte == UInt8(ascii: ",") {
-        cursor.advance()
-        cursor.skipWhitespace()
-      }
-    }
+    try? JSONSkipper.eachPart(&cursor, body)
   }
 }

@@ -6,55 +6,109 @@ enum JSONSkipper {
 
   /// Checks the value at the cursor and answers where it stands.
   ///
-  /// It keeps one bit a level instead of recursing, so that hostile nesting cannot exhaust the stack.
+  /// It keeps the ends of open containers instead of recursing, so that hostile nesting cannot exhaust the stack.
   ///
-  /// - Throws: ``JSONError`` at the first byte that the grammar does not allow.
-  static func skipValue(_ cursor: inout JSONCursor) throws(JSONError) -> Range<Int> {
+  /// - Parameter token: Gets each token of the value, white space left out.
+  /// - Throws: ``JSONError`` at the first byte that the grammar does not allow, or the depth limit.
+  static func skipValue(
+    _ cursor: inout JSONCursor, depthLimit: Int = depthLimit,
+    token: (Range<Int>) -> Void = { _ in }
+  ) throws(JSONError) -> Range<Int> {
     let first = cursor.offset
-    try skipScalarOrOpening(&cursor)
-    let opener = cursor.view[first]
-    guard opener == UInt8(ascii: "{") || opener == UInt8(ascii: "[") else {
-      return first..<cursor.offset
-    }
-    var levels = [opener == UInt8(ascii: "{")]
-    var isFirst = true
-    while let isObject = levels.last {
+    var closings: [UInt8] = []
+    var isFirst = try skipToken(&cursor, &closings, depthLimit, token)
+    while let closing = closings.last {
       cursor.skipWhitespace()
-      if cursor.byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
-        cursor.advance()
-        levels.removeLast()
+      if cursor.byte == closing {
+        try skip(closing, &cursor, token)
+        closings.removeLast()
         isFirst = false
         continue
       }
       if !isFirst {
-        try cursor.require(UInt8(ascii: ","))
+        try skip(UInt8(ascii: ","), &cursor, token)
         cursor.skipWhitespace()
       }
-      if isObject { try skipName(&cursor) }
-      let byte = cursor.byte
-      try skipScalarOrOpening(&cursor)
-      isFirst = byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[")
-      if isFirst {
-        guard levels.count < depthLimit else { throw .tooDeep(limit: depthLimit) }
-        levels.append(byte == UInt8(ascii: "{"))
+      if closing == UInt8(ascii: "}") {
+        try skipString(&cursor, token)
+        cursor.skipWhitespace()
+        try skip(UInt8(ascii: ":"), &cursor, token)
+        cursor.skipWhitespace()
       }
+      isFirst = try skipToken(&cursor, &closings, depthLimit, token)
     }
     return first..<cursor.offset
   }
 
-  private static func skipName(_ cursor: inout JSONCursor) throws(JSONError) {
-    _ = try cursor.skipString()
-    cursor.skipWhitespace()
-    try cursor.require(UInt8(ascii: ":"))
-    cursor.skipWhitespace()
+  /// Calls `body` with each member of the object, or each element of the array, at the cursor.
+  ///
+  /// - Parameter body: Gets a member's name as it stands between its quotes, and the value.
+  /// - Throws: ``JSONError`` for anything else, and at the first byte that the grammar does not allow.
+  static func eachPart(
+    _ cursor: inout JSONCursor, _ body: (_ name: ByteView?, _ value: ByteView) -> Void
+  ) throws(JSONError) {
+    let isObject = cursor.byte == UInt8(ascii: "{")
+    if !isObject, cursor.byte != UInt8(ascii: "[") { throw cursor.failure }
+    let closing = cursor.byte + 2
+    cursor.advance()
+    var isFirst = true
+    while true {
+      cursor.skipWhitespace()
+      if cursor.byte == closing { return cursor.advance() }
+      if !isFirst {
+        try cursor.require(UInt8(ascii: ","))
+        cursor.skipWhitespace()
+      }
+      isFirst = false
+      var name: ByteView?
+      if isObject {
+        name = cursor.view[try cursor.skipString()]
+        cursor.skipWhitespace()
+        try cursor.require(UInt8(ascii: ":"))
+        cursor.skipWhitespace()
+      }
+      body(name, cursor.view[try skipValue(&cursor)])
+    }
   }
 
-  private static func skipScalarOrOpening(_ cursor: inout JSONCursor) throws(JSONError) {
-    switch cursor.byte {
-    case UInt8(ascii: "{"), UInt8(ascii: "["): cursor.advance()
-    case UInt8(ascii: "\""): _ = try cursor.skipString()
+  /// Steps over a scalar, or the opening of a container; true for the latter.
+  @inline(__always)
+  private static func skipToken(
+    _ cursor: inout JSONCursor, _ closings: inout [UInt8], _ depthLimit: Int,
+    _ token: (Range<Int>) -> Void
+  ) throws(JSONError) -> Bool {
+    let first = cursor.offset
+    let byte = cursor.byte
+    switch byte {
+    case UInt8(ascii: "{"), UInt8(ascii: "["):
+      guard closings.count < depthLimit else { throw .tooDeep(limit: depthLimit) }
+      closings.append(byte + 2)
+      try skip(byte, &cursor, token)
+      return true
+    case UInt8(ascii: "\""):
+      try skipString(&cursor, token)
+      return false
     case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"): try cursor.skipLiteral()
     default: try cursor.skipNumber()
     }
+    token(first..<cursor.offset)
+    return false
+  }
+
+  @inline(__always)
+  private static func skipString(
+    _ cursor: inout JSONCursor, _ token: (Range<Int>) -> Void
+  ) throws(JSONError) {
+    let body = try cursor.skipString()
+    token((body.lowerBound - 1)..<(body.upperBound + 1))
+  }
+
+  @inline(__always)
+  private static func skip(
+    _ byte: UInt8, _ cursor: inout JSONCursor, _ token: (Range<Int>) -> Void
+  ) throws(JSONError) {
+    let first = cursor.offset
+    try cursor.require(byte)
+    token(first..<cursor.offset)
   }
 }

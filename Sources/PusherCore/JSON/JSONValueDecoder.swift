@@ -11,9 +11,7 @@ final class JSONValueDecoder: Decoder {
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   init(_ value: JSONValue, in parent: JSONValueDecoder? = nil, at key: (any CodingKey)? = nil) {
-    self.value = value
-    self.parent = parent
-    self.key = key
+    (self.value, self.parent, self.key) = (value, parent, key)
   }
 
   var codingPath: [any CodingKey] {
@@ -54,23 +52,11 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
   func decode(_ type: Float.Type) throws -> Float {
     try JSONScalar.floating(value, type, codingPath)
   }
-  func decode(_ type: Int.Type) throws -> Int { try JSONScalar.whole(value, type, codingPath) }
-  func decode(_ type: Int8.Type) throws -> Int8 { try JSONScalar.whole(value, type, codingPath) }
-  func decode(_ type: Int16.Type) throws -> Int16 { try JSONScalar.whole(value, type, codingPath) }
-  func decode(_ type: Int32.Type) throws -> Int32 { try JSONScalar.whole(value, type, codingPath) }
-  func decode(_ type: Int64.Type) throws -> Int64 { try JSONScalar.whole(value, type, codingPath) }
+  func decode<Number: Decodable & FixedWidthInteger>(_ type: Number.Type) throws -> Number {
+    try JSONScalar.whole(value, type, codingPath)
+  }
+  // The protocol has defaults for these, which only throw.
   func decode(_ type: Int128.Type) throws -> Int128 {
-    try JSONScalar.whole(value, type, codingPath)
-  }
-  func decode(_ type: UInt.Type) throws -> UInt { try JSONScalar.whole(value, type, codingPath) }
-  func decode(_ type: UInt8.Type) throws -> UInt8 { try JSONScalar.whole(value, type, codingPath) }
-  func decode(_ type: UInt16.Type) throws -> UInt16 {
-    try JSONScalar.whole(value, type, codingPath)
-  }
-  func decode(_ type: UInt32.Type) throws -> UInt32 {
-    try JSONScalar.whole(value, type, codingPath)
-  }
-  func decode(_ type: UInt64.Type) throws -> UInt64 {
     try JSONScalar.whole(value, type, codingPath)
   }
   func decode(_ type: UInt128.Type) throws -> UInt128 {

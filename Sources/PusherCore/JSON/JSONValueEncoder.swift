@@ -96,17 +96,10 @@ private struct ValueWriter: SingleValueEncodingContainer {
   func encode(_ value: String) { encoder.set(.string(value)) }
   func encode(_ value: Double) throws { try encoder.set(value) }
   func encode(_ value: Float) throws { try encoder.set(value) }
-  func encode(_ value: Int) { encoder.set(.number("\(value)")) }
-  func encode(_ value: Int8) { encoder.set(.number("\(value)")) }
-  func encode(_ value: Int16) { encoder.set(.number("\(value)")) }
-  func encode(_ value: Int32) { encoder.set(.number("\(value)")) }
-  func encode(_ value: Int64) { encoder.set(.number("\(value)")) }
+  func encode<Number: Encodable & FixedWidthInteger>(_ value: Number) {
+    encoder.set(.number("\(value)"))
+  }
   func encode(_ value: Int128) { encoder.set(.number("\(value)")) }
-  func encode(_ value: UInt) { encoder.set(.number("\(value)")) }
-  func encode(_ value: UInt8) { encoder.set(.number("\(value)")) }
-  func encode(_ value: UInt16) { encoder.set(.number("\(value)")) }
-  func encode(_ value: UInt32) { encoder.set(.number("\(value)")) }
-  func encode(_ value: UInt64) { encoder.set(.number("\(value)")) }
   func encode(_ value: UInt128) { encoder.set(.number("\(value)")) }
   func encode(_ value: some Encodable) throws { try encoder.encode(value) }
 }
@@ -117,8 +110,6 @@ private struct ObjectWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let codingPath: [any CodingKey]
 
   func encodeNil(forKey key: Key) { part(key).set(.null) }
-  func encode(_ value: Bool, forKey key: Key) { part(key).set(.bool(value)) }
-  func encode(_ value: String, forKey key: Key) { part(key).set(.string(value)) }
   func encode(_ value: some Encodable, forKey key: Key) throws { try part(key).encode(value) }
 
   func nestedContainer<NestedKey: CodingKey>(
@@ -149,8 +140,6 @@ private struct ArrayWriter: UnkeyedEncodingContainer {
   var count: Int { array.parts.count }
 
   func encodeNil() { part().set(.null) }
-  func encode(_ value: Bool) { part().set(.bool(value)) }
-  func encode(_ value: String) { part().set(.string(value)) }
   func encode(_ value: some Encodable) throws { try part().encode(value) }
 
   func nestedContainer<NestedKey: CodingKey>(

@@ -26,28 +26,11 @@ struct ObjectReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func contains(_ key: Key) -> Bool { found(key) != nil }
   func decodeNil(forKey key: Key) throws -> Bool { try value(key).isNull }
 
-  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
-    try JSONScalar.bool(value(key), path(key))
+  // The protocol has defaults for these, which only throw.
+  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try part(key).decode(type) }
+  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
+    try part(key).decode(type)
   }
-
-  func decode(_ type: String.Type, forKey key: Key) throws -> String {
-    try JSONScalar.text(value(key), path(key))
-  }
-
-  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try floating(type, key) }
-  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try floating(type, key) }
-  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try whole(type, key) }
-  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try whole(type, key) }
-  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try whole(type, key) }
-  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try whole(type, key) }
-  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try whole(type, key) }
-  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try whole(type, key) }
-  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try whole(type, key) }
-  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try whole(type, key) }
-  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try whole(type, key) }
-  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try whole(type, key) }
-  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try whole(type, key) }
-  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try whole(type, key) }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
     try part(key).decode(type)
@@ -69,18 +52,6 @@ struct ObjectReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private func superDecoder(named key: any CodingKey) -> any Decoder {
     JSONValueDecoder(found(key) ?? .null, in: decoder, at: key)
   }
-
-  private func floating<Number: BinaryFloatingPoint & LosslessStringConvertible>(
-    _ type: Number.Type, _ key: Key
-  ) throws -> Number {
-    try JSONScalar.floating(value(key), type, path(key))
-  }
-
-  private func whole<Number: FixedWidthInteger>(_ type: Number.Type, _ key: Key) throws -> Number {
-    try JSONScalar.whole(value(key), type, path(key))
-  }
-
-  private func path(_ key: Key) -> [any CodingKey] { codingPath + [key] }
 
   private func part(_ key: Key) throws -> JSONValueDecoder {
     JSONValueDecoder(try value(key), in: decoder, at: key)

@@ -69,6 +69,14 @@ struct JSONValueCodingTests {
     #expect(try JSONValue(encoding: ["x": exact]).jsonText == #"{"x":{"a":1.10,"b":1e400}}"#)
     let large = "340282366920938463463374607431768211455"
     #expect(try JSONValue(parsing: large).decode(UInt128.self) == .max)
+    struct Large: Decodable {
+      let number: UInt128
+      let negative: Int128
+    }
+    let member = try JSONValue(parsing: #"{"number":\#(large),"negative":-1}"#).decode(Large.self)
+    #expect(member.number == .max && member.negative == -1)
+    #expect(try JSONValue(parsing: "[\(large)]").decode([UInt128].self) == [.max])
+    #expect(try JSONValue(encoding: UInt128.max).jsonText == large)
     #expect(try JSONValue(parsing: "18446744073709551615").decode(UInt64.self) == .max)
     #expect(throws: DecodingError.self) { try JSONValue(parsing: "1e400").decode(Double.self) }
     #expect(throws: DecodingError.self) { try JSONValue(parsing: "1e39").decode(Float.self) }
