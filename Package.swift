@@ -60,10 +60,12 @@ let package = Package(
     .systemLibrary(name: "CSystemEpoll"),
     // The processor's wide compares, which Swift cannot make bit masks of.
     .systemLibrary(name: "CSystemVectors"),
+    // The C library of the system, whichever it is.
+    .target(name: "PusherPlatform", swiftSettings: strict),
     .target(
       name: "PusherCore",
       dependencies: [
-        "CSystemEpoll", "CSystemOpenSSL", "CSystemVectors", "CSystemZlib",
+        "CSystemEpoll", "CSystemOpenSSL", "CSystemVectors", "CSystemZlib", "PusherPlatform",
         .target(name: "CSystemSodium", condition: .when(traits: ["Encryption"])),
       ],
       swiftSettings: strict
@@ -90,7 +92,7 @@ let package = Package(
     .executableTarget(
       name: "pusher-cli",
       dependencies: [
-        "CArguments", "PusherCore", "PusherServer",
+        "CArguments", "PusherCore", "PusherPlatform", "PusherServer",
         .target(name: "PusherCluster", condition: .when(traits: ["Redis"])),
       ],
       swiftSettings: strict

@@ -36,8 +36,10 @@ if [ ! -f "$work/PusherCore.o" ] || [ -n "$(find Sources/PusherCore Sources/CSys
   echo 'differential: compiling PusherCore' >&2
   # Word splitting is meant: no path of a source has a blank.
   # shellcheck disable=SC2046
-  compile -module-name PusherCore -emit-object -o "$work/PusherCore.o" \
-    -emit-module -emit-module-path "$work/PusherCore.swiftmodule" $(find Sources/PusherCore -name '*.swift')
+  for module in PusherPlatform PusherCore; do
+    compile -module-name "$module" -emit-object -o "$work/$module.o" \
+      -emit-module -emit-module-path "$work/$module.swiftmodule" $(find "Sources/$module" -name '*.swift')
+  done
 fi
 shared=''
 for file in GuardedBytes RandomJSON RandomMessage SeededGenerator; do
@@ -47,6 +49,7 @@ for file in EventLineStyle EventLine EventStreamLine ForeignEventName; do
   shared="$shared Sources/pusher-cli/Lines/$file.swift"
 done
 # shellcheck disable=SC2046,SC2086
-compile -module-name Differential -emit-executable Tests/Differential/Differential.swift $shared "$work/PusherCore.o" \
+compile -module-name Differential -emit-executable Tests/Differential/Differential.swift $shared "$work/PusherPlatform.o" \
+  "$work/PusherCore.o" \
   $(pkg-config --libs openssl zlib libsodium) -o "$work/differential"
 "$work/differential" "$count" "$seed"

@@ -70,7 +70,7 @@ if [ ! -f "$resources" ] || [ -n "$(find Sources/PusherServer/Console/Page -newe
 fi
 
 stale=false
-for module in PusherCore PusherServer; do
+for module in PusherPlatform PusherCore PusherServer; do
   if $stale || is_stale "$work/$module.o" "Sources/$module"; then
     echo "fuzz: compiling $module" >&2
     # Word splitting is meant: no path of a source has a blank.
@@ -96,7 +96,7 @@ for harness in "$@"; do
     # shellcheck disable=SC2046,SC2086
     compile -module-name FuzzHarness -emit-executable -emit-module-path "$work/FuzzHarness.swiftmodule" \
       Tests/Fuzzing/*.swift "Tests/Fuzzing/Harnesses/$harness.swift" \
-      $shared "$work/PusherCore.o" "$work/PusherServer.o" \
+      $shared "$work/PusherPlatform.o" "$work/PusherCore.o" "$work/PusherServer.o" \
       $(pkg-config --libs openssl zlib libsodium hiredis) -o "$work/bin/$harness" 2>"$work/link.log" || {
       cat "$work/link.log" >&2
       exit 1

@@ -78,9 +78,11 @@ enum TidyRules {
   static func allowedImports(_ source: TidySource) -> Set<String> {
     switch source.target {
     case "pusher-cli":
-      let system: Set = ["Glibc", "Musl", "Darwin", "Synchronization"]
-      let ours: Set = ["PusherCluster", "PusherCore", "PusherServer"]
-      return system.union(ours).union(source.room == "Run" ? ["CArguments"] : [])
+      let ours: Set = [
+        "PusherCluster", "PusherCore", "PusherPlatform", "PusherServer", "Synchronization",
+      ]
+      return ours.union(source.room == "Run" ? ["CArguments"] : [])
+    case "PusherPlatform": return ["Glibc", "Musl", "Darwin"]
     case "PusherTesting": return ["PusherCore", "PusherServer"]
     case "PusherServer": return ["PusherCore", "Synchronization"]
     case "PusherCluster":
@@ -93,9 +95,9 @@ enum TidyRules {
     case "Bytes", "JSON": return ["CSystemVectors"]
     case "Crypto": return ["CSystemOpenSSL", "CSystemSodium"]
     // The kind and size of a certificate file, before OpenSSL opens it.
-    case "TLS": return ["CSystemOpenSSL", "Glibc", "Musl", "Darwin"]
+    case "TLS": return ["CSystemOpenSSL", "PusherPlatform"]
     case "Compression": return ["CSystemZlib"]
-    case "Transport": return ["CSystemEpoll", "Glibc", "Musl", "Darwin", "Synchronization"]
+    case "Transport": return ["CSystemEpoll", "PusherPlatform", "Synchronization"]
     case "Feed", "Signing", "Face", "API": return ["Synchronization"]
     default: return []
     }

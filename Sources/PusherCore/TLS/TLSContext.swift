@@ -1,12 +1,5 @@
 internal import CSystemOpenSSL
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import PusherPlatform
 
 /// Shared by the connections of one role: trusted authorities, own certificate, lowest version (TLS 1.2).
 ///

@@ -1,12 +1,5 @@
 internal import CSystemEpoll
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import PusherPlatform
 
 /// The children of this process: those it started, and orphans.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import PusherPlatform
 
 /// Waits for many descriptors and deadlines on one thread, by `poll` and, where there is one, a ``ReadinessSet``.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import PusherPlatform
 
 /// State and group of a process, from `/proc/N/stat`: `N (name) S parent group …` (proc_pid_stat(5)).
 struct ProcessStatus: Equatable {

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import PusherPlatform
 
 /// Turns names into addresses by `getaddrinfo`, which knows the system's rules but may hang for a minute: each query
 /// has its own thread, so one that hangs does not delay others.

@@ -1,9 +1,5 @@
 // `environ` is a global variable of C, which nothing here changes.
-#if canImport(Glibc)
-  @unsafe @preconcurrency internal import Glibc
-#else
-  internal import Darwin
-#endif
+@unsafe @preconcurrency internal import PusherPlatform
 
 // The system calls on processes.
 extension Syscalls {

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import PusherPlatform
 
 /// A system call's `errno`; an open set.
 package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,12 +1,5 @@
 internal import PusherCore
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import PusherPlatform
 
 /// The file of `--forward-dead`: the lines of events that were not delivered, added to what stands there.
 ///

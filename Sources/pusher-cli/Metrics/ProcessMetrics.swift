@@ -1,12 +1,5 @@
 internal import PusherCore
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import PusherPlatform
 
 /// What the system knows of this process, under the names that all programs have for Prometheus.
 ///

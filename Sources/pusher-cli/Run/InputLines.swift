@@ -1,12 +1,5 @@
 internal import PusherCore
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import PusherPlatform
 
 /// Lines of standard input as they come, so that a signal is heard while none does.
 final class InputLines: LoopSource {

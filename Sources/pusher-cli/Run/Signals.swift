@@ -1,12 +1,5 @@
 internal import PusherCore
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import PusherPlatform
 
 /// Where the signal handler writes; a handler may use nothing but this number and `write(2)`.
 nonisolated(unsafe) private var signalPipe: Int32 = -1

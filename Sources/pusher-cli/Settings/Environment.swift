@@ -1,12 +1,5 @@
 internal import PusherCore
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import PusherPlatform
 
 /// A value and the option or variable it came from, for messages.
 struct Setting: Equatable, Sendable {
