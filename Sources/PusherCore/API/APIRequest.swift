@@ -22,10 +22,7 @@ package struct APIRequest: Sendable, Equatable {
   package init(
     method: String, path: String, parameters: [Parameter] = [], body: [UInt8]? = nil
   ) {
-    self.method = method
-    self.path = path
-    self.parameters = parameters
-    self.body = body
+    (self.method, self.path, self.parameters, self.body) = (method, path, parameters, body)
   }
 
   /// The call with the parameters that authenticate it.

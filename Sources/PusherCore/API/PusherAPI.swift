@@ -51,18 +51,12 @@ public struct PusherAPI: Sendable {
       tls: TLSConfiguration = TLSConfiguration(), headers: [String: String] = [:],
       runtime: PusherRuntime? = nil
     ) {
-      self.host = host
-      self.port = port
-      self.path = path
-      self.useTLS = useTLS
-      self.tls = tls
+      (self.host, self.port, self.path) = (host, port, path)
+      (self.useTLS, self.tls) = (useTLS, tls)
       if let caFile { self.tls.caFile = caFile }
-      self.headers = headers
-      self.timeout = timeout
-      self.maximumDataLength = maximumDataLength
-      self.service = service
-      self.encryptionMasterKey = encryptionMasterKey
-      self.network = network
+      (self.headers, self.timeout) = (headers, timeout)
+      (self.maximumDataLength, self.service) = (maximumDataLength, service)
+      (self.encryptionMasterKey, self.network) = (encryptionMasterKey, network)
       self.runtime = runtime
     }
 
@@ -81,10 +75,7 @@ public struct PusherAPI: Sendable {
   ///   - secret: The app's secret; it signs each call and is never sent or shown.
   ///   - options: Where the API is.
   public init(appID: String, key: String, secret: String, options: Options = Options()) {
-    self.appID = appID
-    self.key = key
-    self.secret = secret
-    self.options = options
+    (self.appID, self.key, self.secret, self.options) = (appID, key, secret, options)
   }
 
   /// Signs for clients.

@@ -17,11 +17,8 @@ package struct TriggerRequest: Sendable, Equatable {
   package init(
     name: String, channels: [String], data: String, socketID: String? = nil, info: [String] = []
   ) {
-    self.name = name
-    self.channels = channels
-    self.data = data
-    self.socketID = socketID
-    self.info = info
+    (self.name, self.channels, self.data) = (name, channels, data)
+    (self.socketID, self.info) = (socketID, info)
   }
 
   /// The call for the app with this id; `prefix` is "" or a path that begins with a slash.

@@ -13,9 +13,7 @@ package struct AuthorizationRequest: Sendable, Equatable {
   let generation: Int
 
   package init(_ subject: Subject, socketID: String, generation: Int) {
-    self.subject = subject
-    self.socketID = socketID
-    self.generation = generation
+    (self.subject, self.socketID, self.generation) = (subject, socketID, generation)
   }
 
   /// The channel to subscribe to; `nil` when the question is about the user.

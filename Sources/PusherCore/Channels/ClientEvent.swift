@@ -30,9 +30,7 @@ package struct ClientEvent: Sendable, Equatable {
     guard length <= Self.maximumDataLength else {
       throw .dataTooLong(bytes: length, limit: Self.maximumDataLength)
     }
-    self.channel = channel
-    self.name = name
-    self.data = data
+    (self.channel, self.name, self.data) = (channel, name, data)
   }
 }
 

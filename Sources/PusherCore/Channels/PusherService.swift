@@ -26,14 +26,10 @@ public struct PusherService: Sendable, Equatable {
     authorizationPath: String = "/pusher/auth",
     userAuthenticationPath: String = "/pusher/user-auth"
   ) {
-    self.eventPrefix = eventPrefix
-    self.internalPrefix = internalPrefix
-    self.clusterHost = clusterHost
-    self.clusterAPIHost = clusterAPIHost
-    self.defaultCluster = defaultCluster
-    self.protocolVersion = protocolVersion
-    self.defaultHost = defaultHost
-    self.authorizationPath = authorizationPath
+    (self.eventPrefix, self.internalPrefix) = (eventPrefix, internalPrefix)
+    (self.clusterHost, self.clusterAPIHost) = (clusterHost, clusterAPIHost)
+    (self.defaultCluster, self.protocolVersion) = (defaultCluster, protocolVersion)
+    (self.defaultHost, self.authorizationPath) = (defaultHost, authorizationPath)
     self.userAuthenticationPath = userAuthenticationPath
   }
 

@@ -54,11 +54,8 @@ public struct SubscriptionFailure: Error, Sendable, Equatable {
     type: String, message: String, status: Int? = nil, fault: Fault = .you,
     underlyingError: (any Error)? = nil
   ) {
-    self.type = type
-    self.message = message
-    self.status = status
-    self.fault = fault
-    self.underlyingError = underlyingError
+    (self.type, self.message, self.status) = (type, message, status)
+    (self.fault, self.underlyingError) = (fault, underlyingError)
   }
 
   /// Whether type, message, status and fault are the same.
@@ -117,10 +114,8 @@ package struct SessionOptions: Sendable {
     pongTimeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(10),
     reconnect: ReconnectPolicy = ReconnectPolicy()
   ) {
-    self.service = service
-    self.activityTimeout = activityTimeout
-    self.pongTimeout = pongTimeout
-    self.connectTimeout = connectTimeout
+    (self.service, self.activityTimeout) = (service, activityTimeout)
+    (self.pongTimeout, self.connectTimeout) = (pongTimeout, connectTimeout)
     self.reconnect = reconnect
   }
 }

@@ -9,9 +9,7 @@ public struct PusherAuth: Sendable, Equatable {
 
   /// The parts as the signer gave them.
   public init(auth: String, channelData: String? = nil, sharedSecret: String? = nil) {
-    self.auth = auth
-    self.channelData = channelData
-    self.sharedSecret = sharedSecret
+    (self.auth, self.channelData, self.sharedSecret) = (auth, channelData, sharedSecret)
   }
 }
 

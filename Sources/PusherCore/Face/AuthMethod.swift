@@ -89,10 +89,8 @@ public struct AuthRequest: Sendable, Equatable {
   public init(
     url: String, httpMethod: String = "POST", headers: [Field] = [], httpBody: String? = nil
   ) {
-    self.url = url
-    self.httpMethod = httpMethod
-    self.headers = headers
-    self.httpBody = httpBody
+    (self.url, self.httpMethod) = (url, httpMethod)
+    (self.headers, self.httpBody) = (headers, httpBody)
   }
 
   /// The first value of a field.

@@ -32,10 +32,7 @@ final class ClientDriver: LoopMember {
     var goodbye: LoopTimer?
 
     init(generation: Int, feed: ChannelsFeed, _ parts: Parts, user: UserState) {
-      self.generation = generation
-      self.feed = feed
-      self.parts = parts
-      self.user = user
+      (self.generation, self.feed, self.parts, self.user) = (generation, feed, parts, user)
     }
 
     /// The socket is gone, and everything the server had confirmed with it.

@@ -139,9 +139,7 @@ final class EventHandler: Sendable {
     _ binding: PusherBinding, call: @escaping @Sendable (PusherEvent) -> Void,
     isOwned: @escaping @Sendable () -> Bool = { true }
   ) {
-    self.binding = binding
-    self.call = call
-    self.isOwned = isOwned
+    (self.binding, self.call, self.isOwned) = (binding, call, isOwned)
     queue = nil
   }
 

@@ -36,9 +36,7 @@ final class EventSourceCore: Sendable {
   private let thread: LoopThread
 
   init(url: String, headers: [String: String], settings: EventSourceSettings) {
-    self.url = url
-    self.headers = headers
-    self.settings = settings
+    (self.url, self.headers, self.settings) = (url, headers, settings)
     thread = settings.runtime?.thread ?? LoopThread(name: "pusher-stream")
     let time = settings.reconnectionTime.wholeNanoseconds / 1_000_000
     state = Locked(Status(retryTime: Int(time)))

@@ -21,9 +21,7 @@ final class MethodSigner: Signer {
     loop: EventLoop, connection: PusherConnection, place: PusherConnection.Target,
     dispatcher: EventDispatcher, network: Destination
   ) {
-    self.connection = connection
-    self.place = place
-    self.dispatcher = dispatcher
+    (self.connection, self.place, self.dispatcher) = (connection, place, dispatcher)
     let timeout = place.options.connectTimeout
     var endpoints = network
     // What the service is shown, and its pinned keys, are not for other servers.

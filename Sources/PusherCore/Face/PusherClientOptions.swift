@@ -64,29 +64,17 @@ public struct PusherClientOptions: Sendable {
     retries: RetrySettings = .standard, logger: (any PusherLogger)? = nil,
     metrics: (any PusherMetrics)? = nil
   ) {
-    self.authMethod = authMethod
-    self.userAuthMethod = userAuthMethod
-    self.encryptionMasterKey = encryptionMasterKey
-    self.network = network
+    (self.authMethod, self.userAuthMethod) = (authMethod, userAuthMethod)
+    (self.encryptionMasterKey, self.network) = (encryptionMasterKey, network)
     self.attemptToReturnJSONObject = attemptToReturnJSONObject
-    self.autoReconnect = autoReconnect
-    self.host = host
-    self.port = port
-    self.path = path
-    self.useTLS = useTLS
-    self.activityTimeout = activityTimeout
-    self.service = service
-    self.tls = tls
+    (self.autoReconnect, self.host, self.port) = (autoReconnect, host, port)
+    (self.path, self.useTLS, self.activityTimeout) = (path, useTLS, activityTimeout)
+    (self.service, self.tls) = (service, tls)
     if let caFile { self.tls.caFile = caFile }
-    self.headers = headers
-    self.subprotocols = subprotocols
-    self.offersCompression = offersCompression
-    self.connectTimeout = connectTimeout
-    self.retriesFirstConnection = retriesFirstConnection
-    self.runtime = runtime
-    self.logger = logger
-    self.metrics = metrics
-    self.retries = retries
+    (self.headers, self.subprotocols) = (headers, subprotocols)
+    (self.offersCompression, self.connectTimeout) = (offersCompression, connectTimeout)
+    (self.retriesFirstConnection, self.runtime) = (retriesFirstConnection, runtime)
+    (self.logger, self.metrics, self.retries) = (logger, metrics, retries)
   }
 
   /// A PEM file with the only authorities to trust, the service's and the endpoints'; `nil` for the system's: that of

@@ -28,8 +28,7 @@ public struct PusherEvent: Sendable {
 
   /// An event of the usual shape, whose data follows.
   init(eventName: String, channelName: String, timeReceived: WallTime) {
-    self.eventName = eventName
-    self.channelName = channelName
+    (self.eventName, self.channelName) = (eventName, channelName)
     self.timeReceived = timeReceived
     original = nil
   }
@@ -58,10 +57,8 @@ public struct PusherEvent: Sendable {
     eventName: String, channelName: String? = nil, data: String? = nil, userId: String? = nil,
     timeReceived: WallTime = WallTime(millisecondsSince1970: 0)
   ) {
-    self.eventName = eventName
-    self.channelName = channelName
-    self.data = data
-    self.timeReceived = timeReceived
+    (self.eventName, self.channelName) = (eventName, channelName)
+    (self.data, self.timeReceived) = (data, timeReceived)
     let message = Self.message(eventName, channelName, data.map(JSONValue.string), userId)
     original = Original(text: message.jsonText, userId: userId)
   }

@@ -16,8 +16,7 @@ public struct RetrySettings: Sendable, Equatable {
     reconnectDelay: Duration = .seconds(1), maxReconnectGap: Duration? = .seconds(120),
     reconnectAttemptsMax: Int? = nil, pongResponseTimeout: Duration = .seconds(30)
   ) {
-    self.reconnectDelay = reconnectDelay
-    self.maxReconnectGap = maxReconnectGap
+    (self.reconnectDelay, self.maxReconnectGap) = (reconnectDelay, maxReconnectGap)
     self.reconnectAttemptsMax = reconnectAttemptsMax
     self.pongResponseTimeout = pongResponseTimeout
   }

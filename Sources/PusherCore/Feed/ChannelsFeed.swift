@@ -49,11 +49,8 @@ package final class ChannelsFeed: Feed {
     loop: EventLoop, destination: Destination, settings: WebSocketSettings = WebSocketSettings(),
     options: SessionOptions, signer: any Signer, tap: any FeedTap
   ) throws(TLSError) {
-    self.loop = loop
-    self.destination = destination
-    self.settings = settings
-    self.signer = signer
-    self.tap = tap
+    (self.loop, self.destination, self.settings) = (loop, destination, settings)
+    (self.signer, self.tap) = (signer, tap)
     tls = try destination.tlsContext(loop)
     session = Session(options: options, random: SecureRandom.generator)
   }
@@ -68,11 +65,8 @@ package final class ChannelsFeed: Feed {
     let tls = try destination.tlsContext(loop)
     self.signer.cancelAll()
     forgetFreshFields()
-    self.tls = tls
-    self.destination = destination
-    self.settings = settings
-    self.signer = signer
-    self.tap = tap
+    (self.tls, self.destination, self.settings) = (tls, destination, settings)
+    (self.signer, self.tap) = (signer, tap)
     perform { $0.move(to: options, reason: reason, at: $1) }
   }
 

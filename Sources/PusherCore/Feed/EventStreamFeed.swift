@@ -29,10 +29,8 @@ package final class EventStreamFeed: Feed {
     loop: EventLoop, destination: Destination, settings: EventStreamSettings,
     options: EventSourceOptions, lastEventID: String = "", tap: any FeedTap
   ) throws(TLSError) {
-    self.loop = loop
-    self.destination = destination
-    self.settings = settings
-    self.tap = tap
+    (self.loop, self.destination) = (loop, destination)
+    (self.settings, self.tap) = (settings, tap)
     // The field says where to begin; if every request sent it, the same events would come again.
     let first = lastEventID.isEmpty ? destination.headers["Last-Event-ID"] : lastEventID
     parser = EventStreamParser(limits: settings.limits, lastEventID: first ?? "")

@@ -52,14 +52,9 @@ package final class EventStreamFeedConnection: FeedConnection {
     parser: EventStreamParser, tap: any FeedTap, cookies: CookieJar? = nil,
     delegate: any EventStreamFeedConnectionDelegate
   ) {
-    self.cookies = cookies
-    self.loop = loop
-    self.destination = destination
-    self.settings = settings
-    self.tls = tls
-    self.parser = parser
-    self.tap = tap
-    self.delegate = delegate
+    (self.cookies, self.loop, self.destination) = (cookies, loop, destination)
+    (self.settings, self.tls, self.parser) = (settings, tls, parser)
+    (self.tap, self.delegate) = (tap, delegate)
   }
 
   package func start() {

@@ -14,11 +14,8 @@ package struct Destination: Sendable {
     url: HTTPURL, headers: HTTPHeaders = HTTPHeaders(), routing: Routing = Routing(),
     tls: TLSConfiguration = TLSConfiguration(), trust: TLSEnvironment = TLSEnvironment()
   ) {
-    self.url = url
-    self.headers = headers
-    self.routing = routing
-    self.tls = tls
-    self.trust = trust
+    (self.url, self.headers, self.routing) = (url, headers, routing)
+    (self.tls, self.trust) = (tls, trust)
   }
 
   /// The same with further fields, which replace others of their names.
@@ -49,8 +46,7 @@ package struct WebSocketSettings: Sendable {
     subprotocols: [String] = [], compressionOffer: String? = PerMessageDeflate.offer,
     limits: WebSocketLimits = WebSocketLimits()
   ) {
-    self.subprotocols = subprotocols
-    self.compressionOffer = compressionOffer
+    (self.subprotocols, self.compressionOffer) = (subprotocols, compressionOffer)
     self.limits = limits
   }
 }
@@ -70,11 +66,8 @@ package struct EventStreamSettings: Sendable {
     method: String = "GET", body: [UInt8] = [], acceptsCompression: Bool = false,
     acceptsAnyType: Bool = false, limits: EventStreamLimits = EventStreamLimits()
   ) {
-    self.method = method
-    self.body = body
-    self.acceptsCompression = acceptsCompression
-    self.acceptsAnyType = acceptsAnyType
-    self.limits = limits
+    (self.method, self.body, self.acceptsCompression) = (method, body, acceptsCompression)
+    (self.acceptsAnyType, self.limits) = (acceptsAnyType, limits)
   }
 
   /// The request for the stream after `lastEventID` (HTML section 9.2.3), to where the trail leads.

@@ -44,13 +44,9 @@ package final class Opening {
     loop: EventLoop, to destination: Destination, tls: TLSContext?, isUpgrade: Bool,
     isPaused: Bool, input: ByteBuffer, delegate: any OpeningDelegate
   ) {
-    self.loop = loop
-    self.destination = destination
-    self.tls = tls
-    self.isUpgrade = isUpgrade
-    self.isPaused = isPaused
-    self.input = input
-    self.delegate = delegate
+    (self.loop, self.destination, self.tls) = (loop, destination, tls)
+    (self.isUpgrade, self.isPaused) = (isUpgrade, isPaused)
+    (self.input, self.delegate) = (input, delegate)
     trail = RedirectTrail(url: destination.url)
   }
 

@@ -35,12 +35,8 @@ package final class WebSocketFeedConnection: FeedConnection {
     loop: EventLoop, destination: Destination, settings: WebSocketSettings, tls: TLSContext?,
     tap: (any FeedTap)?, delegate: any WebSocketFeedConnectionDelegate
   ) {
-    self.loop = loop
-    self.destination = destination
-    self.settings = settings
-    self.tls = tls
-    self.tap = tap
-    self.delegate = delegate
+    (self.loop, self.destination, self.settings) = (loop, destination, settings)
+    (self.tls, self.tap, self.delegate) = (tls, tap, delegate)
   }
 
   /// Dials; every report comes from inside the loop.

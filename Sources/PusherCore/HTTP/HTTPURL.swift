@@ -33,9 +33,7 @@ package struct HTTPURL: Sendable, Equatable {
     self.scheme = scheme
     self.host = host
     self.port = port ?? scheme.defaultPort
-    self.path = path
-    self.query = query
-    self.userInfo = userInfo
+    (self.path, self.query, self.userInfo) = (path, query, userInfo)
   }
 
   package var isSecure: Bool { scheme.isSecure }

@@ -24,10 +24,8 @@ package final class CommandSigner: Signer {
   ///   - command: A line for `/bin/sh -c`.
   ///   - timeout: How long it may take before it is ended.
   package init(loop: EventLoop, command: String, variables: Variables, timeout: Duration) {
-    self.loop = loop
-    self.command = command
-    self.variables = variables
-    self.timeout = timeout
+    (self.loop, self.command) = (loop, command)
+    (self.variables, self.timeout) = (variables, timeout)
   }
 
   package func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {

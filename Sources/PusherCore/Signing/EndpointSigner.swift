@@ -60,9 +60,7 @@ final class EndpointCalls {
 
   /// - Parameter network: Its routes and authorities count for every call, whatever server that goes to.
   init(loop: EventLoop, network: Destination, timeout: Duration) {
-    self.loop = loop
-    self.network = network
-    self.timeout = timeout
+    (self.loop, self.network, self.timeout) = (loop, network, timeout)
   }
 
   /// Sends `call`, which asks for `request`; `whenAnswered` sees an answer before its meaning goes to `completion`.

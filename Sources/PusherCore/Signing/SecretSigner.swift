@@ -27,10 +27,8 @@ package final class SecretSigner: Signer {
     signature: SubscriptionSignature, member: Member? = nil,
     masterKey: EncryptionMasterKey? = nil, userData: String? = nil
   ) {
-    self.signature = signature
-    self.member = member
-    self.masterKey = masterKey
-    self.userData = userData
+    (self.signature, self.member) = (signature, member)
+    (self.masterKey, self.userData) = (masterKey, userData)
   }
 
   package func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {

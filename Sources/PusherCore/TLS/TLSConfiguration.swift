@@ -18,11 +18,8 @@ public struct TLSConfiguration: Sendable, Equatable {
     caFile: String? = nil, insecure: Bool = false, certificateFile: String? = nil,
     keyFile: String? = nil, pins: Set<PublicKeyPin> = []
   ) {
-    self.caFile = caFile
-    self.insecure = insecure
-    self.certificateFile = certificateFile
-    self.keyFile = keyFile
-    self.pins = pins
+    (self.caFile, self.insecure, self.certificateFile) = (caFile, insecure, certificateFile)
+    (self.keyFile, self.pins) = (keyFile, pins)
   }
 
   /// The same for another server: its trust, without this server's client certificate and pins.

@@ -64,12 +64,8 @@ package final class ChildProcess: LoopSource {
       outputLimit: Int = 65_536, outlet: Outlet = .captured,
       timeout: Duration? = .seconds(10)
     ) {
-      self.line = line
-      self.environment = environment
-      self.input = input
-      self.outputLimit = outputLimit
-      self.outlet = outlet
-      self.timeout = timeout
+      (self.line, self.environment, self.input) = (line, environment, input)
+      (self.outputLimit, self.outlet, self.timeout) = (outputLimit, outlet, timeout)
     }
   }
 
@@ -103,9 +99,7 @@ package final class ChildProcess: LoopSource {
     loop: EventLoop, command: Command, at now: Instant,
     completion: @escaping (Result<Output, Failure>, Instant) -> Void
   ) throws(Failure) {
-    self.loop = loop
-    self.command = command
-    self.completion = completion
+    (self.loop, self.command, self.completion) = (loop, command, completion)
     do throws(SystemError) {
       try start()
     } catch {

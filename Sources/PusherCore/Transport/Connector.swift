@@ -19,10 +19,7 @@ final class Connector: LoopSource {
     loop: EventLoop, host: String, port: UInt16, families: AddressFamilies, at now: Instant,
     completion: @escaping (Outcome, Instant) -> Void
   ) {
-    self.loop = loop
-    self.host = host
-    self.port = port
-    self.families = families
+    (self.loop, self.host, self.port, self.families) = (loop, host, port, families)
     self.dialer = Dialer(host: host, families: families)
     self.completion = completion
     loop.add(self)
@@ -142,10 +139,8 @@ private final class Attempt: LoopSource {
   private var descriptor: Int32
 
   init(owner: Connector, loop: EventLoop, descriptor: Int32, address: SocketAddress) {
-    self.owner = owner
-    self.loop = loop
-    self.descriptor = descriptor
-    self.address = address
+    (self.owner, self.loop) = (owner, loop)
+    (self.descriptor, self.address) = (descriptor, address)
   }
 
   var interest: LoopInterest { LoopInterest(descriptor: descriptor, events: .write) }

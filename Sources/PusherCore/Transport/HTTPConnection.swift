@@ -24,11 +24,8 @@ package final class HTTPConnection {
     loop: EventLoop, routing: Routing = Routing(), tls: TLSContext?, timeout: Duration,
     bodyLimit: Int = 16 << 20
   ) {
-    self.loop = loop
-    self.routing = routing
-    self.tls = tls
-    self.timeout = timeout
-    self.bodyLimit = bodyLimit
+    (self.loop, self.routing, self.tls) = (loop, routing, tls)
+    (self.timeout, self.bodyLimit) = (timeout, bodyLimit)
   }
 
   /// Whether the connection waits for another request.

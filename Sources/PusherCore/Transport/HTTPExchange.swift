@@ -21,10 +21,7 @@ package final class HTTPExchange {
     package init(
       method: String, url: HTTPURL, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = []
     ) {
-      self.method = method
-      self.url = url
-      self.headers = headers
-      self.body = body
+      (self.method, self.url, self.headers, self.body) = (method, url, headers, body)
       isRepeatable = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"].contains(method)
     }
 
@@ -114,10 +111,8 @@ package final class HTTPExchange {
     completion: @escaping (Result<Response, Failure>, Instant) -> Void
   ) throws(HTTPError) {
     precondition(!request.url.isSecure || tls != nil, "a secure URL needs a TLS context")
-    self.request = request
-    self.bodyLimit = bodyLimit
-    self.loop = loop
-    self.completion = completion
+    (self.request, self.bodyLimit) = (request, bodyLimit)
+    (self.loop, self.completion) = (loop, completion)
     route = routing.route(to: request.url)
     output.append(try request.encode(over: route))
     let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [weak self, loop] in

@@ -24,9 +24,7 @@ package struct LoopInterest: Sendable, Equatable {
   package var deadline: Instant?
 
   package init(descriptor: Int32 = -1, events: PollEvents = [], deadline: Instant? = nil) {
-    self.descriptor = descriptor
-    self.events = events
-    self.deadline = deadline
+    (self.descriptor, self.events, self.deadline) = (descriptor, events, deadline)
   }
 
   /// A deadline that has always passed.

@@ -22,10 +22,7 @@ package struct Proxy: Sendable, Equatable {
   package init(
     kind: Kind, host: String, port: UInt16 = defaultPort, credentials: ProxyCredentials? = nil
   ) {
-    self.kind = kind
-    self.host = host
-    self.port = port
-    self.credentials = credentials
+    (self.kind, self.host, self.port, self.credentials) = (kind, host, port, credentials)
   }
 
   /// Parses `http://`, `socks5h://`, `socks5://` or nothing, then `[USER[:PASSWORD]@]HOST[:PORT][/]`; nothing means `http://`.

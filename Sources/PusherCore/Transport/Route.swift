@@ -14,10 +14,7 @@ package struct Route: Sendable, Equatable {
   package init(
     host: String, port: UInt16, proxy: Proxy? = nil, families: AddressFamilies = .any
   ) {
-    self.host = host
-    self.port = port
-    self.proxy = proxy
-    self.families = families
+    (self.host, self.port, self.proxy, self.families) = (host, port, proxy, families)
   }
 }
 
@@ -36,10 +33,8 @@ package struct Routing: Sendable, Equatable {
     secureProxy: Proxy? = nil, plainProxy: Proxy? = nil,
     exceptions: ProxyExceptions = ProxyExceptions(""), families: AddressFamilies = .any
   ) {
-    self.secureProxy = secureProxy
-    self.plainProxy = plainProxy
-    self.exceptions = exceptions
-    self.families = families
+    (self.secureProxy, self.plainProxy) = (secureProxy, plainProxy)
+    (self.exceptions, self.families) = (exceptions, families)
   }
 
   /// What an environment says: `HTTPS_PROXY` or `HTTP_PROXY` by the server's scheme, else `ALL_PROXY`, and `NO_PROXY`, each

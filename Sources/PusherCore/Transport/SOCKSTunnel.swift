@@ -30,10 +30,8 @@ package struct SOCKSTunnel {
   package init(
     host: String, port: UInt16, address: SocketAddress?, credentials: ProxyCredentials?
   ) {
-    self.host = host
-    self.port = port
-    self.address = address
-    self.credentials = credentials
+    (self.host, self.port) = (host, port)
+    (self.address, self.credentials) = (address, credentials)
   }
 
   /// The first bytes to send.

@@ -15,10 +15,7 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
   /// Stops the program when `octets` does not fit the family.
   package init(family: Family, octets: [UInt8], port: UInt16, scope: UInt32 = 0) {
     precondition(octets.count == (family == .ipv4 ? 4 : 16), "wrong number of octets")
-    self.family = family
-    self.octets = octets
-    self.port = port
-    self.scope = scope
+    (self.family, self.octets, self.port, self.scope) = (family, octets, port, scope)
   }
 
   /// `127.0.0.1:80` or `[::1]:80`.

@@ -96,10 +96,7 @@ package final class SocketStream {
   var openDeadline: Instant?
 
   private init(loop: EventLoop, state: State, tls: TLSContext?, serverName: String?) {
-    self.loop = loop
-    self.state = state
-    self.tls = tls
-    self.serverName = serverName
+    (self.loop, self.state, self.tls, self.serverName) = (loop, state, tls, serverName)
     loop.add(telling: self)
   }
 

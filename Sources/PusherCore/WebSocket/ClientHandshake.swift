@@ -23,11 +23,8 @@ package struct ClientHandshake: Sendable {
     deflate: Bool, offers: String = PerMessageDeflate.offer, key: [UInt8]
   ) {
     precondition(key.count == 16, "the key has 16 bytes")
-    self.url = url
-    self.extra = extra
-    self.subprotocols = subprotocols
-    self.deflate = deflate
-    self.offers = offers
+    (self.url, self.extra, self.subprotocols) = (url, extra, subprotocols)
+    (self.deflate, self.offers) = (deflate, offers)
     self.key = Base64.encode(key)
   }
 

@@ -19,9 +19,7 @@ struct FrameSender: ~Copyable {
     output: ByteBuffer, isClient: Bool, outgoing: PerMessageDeflateParameters.Direction?,
     random: any RandomNumberGenerator
   ) {
-    self.output = output
-    self.isClient = isClient
-    self.random = random
+    (self.output, self.isClient, self.random) = (output, isClient, random)
     // A direction held to a window that zlib cannot write stays uncompressed, as RFC 7692 section 6 permits.
     self.outgoing = outgoing.flatMap { Deflater.windowBits.contains($0.windowBits) ? $0 : nil }
   }
