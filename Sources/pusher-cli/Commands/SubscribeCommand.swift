@@ -116,7 +116,7 @@ final class SubscribeRun {
     discovery?.onFirstList = { [unowned self] in becomeReady() }
     discovery?.onLeave = { [unowned channels] in channels.left($0) }
     discovery?.onRefusal = { [unowned self] in
-      run.end(.status(ExitStatus($0), reason: "no list of channels"))
+      run.end(.refused(ExitStatus($0), reason: "no list of channels"))
     }
   }
 }
@@ -273,7 +273,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
     case .clientEventsDropped(let count, _): droppedEvents += count
     case .malformed, .decryptionFailed: run.monitor?.noteUnreadable()
     case .signInFailed(let failure):
-      run.end(.status(ExitStatus(Cause(failure)), reason: "sign-in refused"))
+      run.end(.refused(ExitStatus(Cause(failure)), reason: "sign-in refused"))
     default: break
     }
   }
@@ -283,7 +283,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
     members.refuse(channel)
     let goesOn = settings.feed.goesOnAfterRefusals && isAnythingLeft
     guard goesOn || !members.isTyped(channel) else {
-      return run.end(.status(ExitStatus(Cause(failure)), reason: "subscription refused"))
+      return run.end(.refused(ExitStatus(Cause(failure)), reason: "subscription refused"))
     }
     members.giveUp(channel)
     becomeReady()

@@ -2,13 +2,6 @@ internal import PusherCore
 
 /// One run of a command that prints events: the feed, the printer, the output and the clock on one loop.
 final class PrintingRun {
-  /// How the run will end, once it is known.
-  enum Ending: Equatable {
-    case status(ExitStatus, reason: String)
-    /// By this signal, as soon as possible.
-    case signal(Int32)
-  }
-
   let loop: EventLoop
   let output: OutputQueue
   /// Announces that the run is ready.
@@ -27,22 +20,18 @@ final class PrintingRun {
   private(set) var printer: Printer?
   /// Kept until the process ends; a weak reference would slow every use.
   private(set) var owner: (any PrintingRunOwner)?
-  private var timers: [LoopTimer] = []
-  private var idleTimer: LoopTimer?
-  private var ending: Ending?
-  private var hasPrintedExit = false
+  private var ending: RunEnd
+  /// Runs out at the next deadline of ``ending``.
+  private lazy var endTimer = LoopTimer(deadline: ending.deadline) { [unowned self] in
+    // Events of this round count.
+    noteEvents()
+    proceed()
+  }
   private var hasSaidFull = false
   private var countAtLastRound = 0
   private(set) var lastEventAt: Instant?
   private var statsTimer: LoopTimer?
   private var countAtLastStats = 0
-  /// Whether a run has had its time to end, which a signal or --timeout limits.
-  private var isOverdue = false
-
-  /// How long the goodbye to the server may take.
-  private static let closeTime: Duration = .milliseconds(200)
-  /// How long a stalled reader may hold up the end by --timeout; other ends wait for it.
-  private static let flushTime: Duration = .seconds(1)
 
   /// - Throws: What keeps events from being handled at all.
   init(
@@ -52,6 +41,7 @@ final class PrintingRun {
     settings = feed.printing
     self.diagnostics = diagnostics
     self.loop = loop
+    ending = RunEnd(timeout: settings.timeout, idleTimeout: settings.idleTimeout, at: loop.now)
     output = OutputQueue(descriptor: descriptor, limit: settings.bufferSize)
     record = try settings.recordFile.map {
       try EventRecord($0, loop: loop, diagnostics: diagnostics)
@@ -78,7 +68,7 @@ final class PrintingRun {
     self.printer = printer
     self.owner = owner
     monitor?.run = self
-    Signals.watch(loop) { [unowned self] in
+    Signals.watchEach(loop) { [unowned self] in
       owner.lifecycle.printStatus(status(since: 0), at: loop.now)
     } onHangUp: { [unowned self] in
       guard !isEnding else { return settings.outputFile != nil || record != nil }
@@ -90,11 +80,14 @@ final class PrintingRun {
     }
     loop.add(output)
     output.onFailure = { [unowned self] in outputFailed($0) }
-    record?.onFailure = { [unowned self] in end(.status($0, reason: "output")) }
+    record?.onFailure = { [unowned self] in end(.failed($0, reason: "output")) }
     loop.beforeWait { [unowned self] in finishRound() }
-    readiness.onEnd = { [unowned self] in readyCommandEnded(hasFailed: $0) }
+    readiness.onEnd = { [unowned self] hasFailed in
+      if hasFailed { end(.failed(.command, reason: "on-ready")) } else if isEnding { proceed() }
+    }
     handler?.onFailure = { [unowned self] in handlerFailed() }
-    startTimers()
+    loop.add(endTimer)
+    startStats()
     readiness.manager.follow(loop) { [unowned self] in progress }
     readiness.manager.watch(loop) { [unowned self] in self.feed?.heardAt }
     feed.connect()
@@ -109,24 +102,17 @@ final class PrintingRun {
   }
 
   /// Whether the end has begun, after which nothing more is printed.
-  var isEnding: Bool { ending != nil }
+  var isEnding: Bool { ending.ending != nil }
 
   private var count: Int { printer?.count ?? 0 }
 
-  private func startTimers() {
-    if let timeout = settings.timeout {
-      after(timeout) { run in
-        run.readiness.cut()
-        run.timeIsUp(timeout.inWords)
-        run.limitFlush()
-      }
+  private func startStats() {
+    guard let interval = settings.statsInterval else { return }
+    let timer = LoopTimer(deadline: loop.now.advanced(by: interval)) { [unowned self] in
+      tellStats(every: interval)
     }
-    if let interval = settings.statsInterval {
-      statsTimer = after(interval) { run in run.tellStats(every: interval) }
-    }
-    if let idle = settings.idleTimeout {
-      idleTimer = after(idle) { run in run.idled(for: idle) }
-    }
+    statsTimer = timer
+    loop.add(timer)
   }
 
   private func tellStats(every interval: Duration) {
@@ -143,19 +129,28 @@ final class PrintingRun {
       queued: output.buffer.count + (handler?.waitingBytes ?? 0), lastEventAt: lastEventAt)
   }
 
+  /// Says that a limit has passed, and decides how the run ends by it.
+  private func judge(_ limit: RunEnd.Limit) {
+    switch limit {
+    case .timeout: timeIsUp(settings.timeout?.inWords ?? "")
+    case .idle:
+      let time = settings.idleTimeout?.inWords ?? ""
+      timedOut("no event for \(time)\(othersCame)", "idle timeout")
+    }
+  }
+
   /// The end by --timeout: what was asked for, unless events were counted, or there never could be any.
   private func timeIsUp(_ time: String) {
-    guard ending == nil else { return }
     let obstacle = owner?.obstacle
     let reason = obstacle?.reason.map { ": \($0)" } ?? ""
     if let missing {
       let why = obstacle.map { " (\($0.what)\(reason))" } ?? othersCame
       return timedOut("\(missing) within \(time)\(why)", "timeout")
     }
-    guard let obstacle else { return end(.status(.success, reason: "timeout")) }
+    guard let obstacle else { return end(.timedOut(.success, reason: "timeout")) }
     diagnostics.error("timed out: \(obstacle.what) within \(time)\(reason)")
     let cause: Cause = obstacle.isRefusal ? .notAllowed : .unreachable
-    end(.status(cause.status, reason: "timeout"))
+    end(.timedOut(cause.status, reason: "timeout"))
   }
 
   /// The events that the run ends after and that have not come, in words; `nil` where none was named.
@@ -172,41 +167,9 @@ final class PrintingRun {
     return count == 0 ? owner?.silenceHint ?? "" : ""
   }
 
-  private func idled(for idle: Duration) {
-    guard !noteEvents() else { return }
-    timedOut("no event for \(idle.inWords)\(othersCame)", "idle timeout")
-  }
-
   private func timedOut(_ what: String, _ reason: String) {
-    guard ending == nil else { return }
     diagnostics.error("timed out: \(what)")
-    end(.status(.timedOut, reason: reason))
-  }
-
-  /// A time limit ends the run even when the output is not read; a reached count waits until all events are written,
-  /// but not for commands.
-  private func limitFlush() {
-    let isDone = printer?.isDone == true
-    guard handler != nil || !isDone else { return }
-    after(Self.flushTime) { run in
-      run.handler?.cut(passing: nil)
-      guard !isDone else { return }
-      run.isOverdue = true
-      guard run.isHandled else { return }
-      run.tellMissed()
-      run.stopIfDone()
-      run.loop.stop()
-    }
-  }
-
-  @discardableResult
-  private func after(_ time: Duration, _ action: @escaping (PrintingRun) -> Void) -> LoopTimer {
-    let timer = LoopTimer(deadline: loop.now.advanced(by: time)) { [unowned self] in
-      action(self)
-    }
-    timers.append(timer)
-    loop.add(timer)
-    return timer
+    end(.timedOut(.timedOut, reason: reason))
   }
 
   /// Goes on with the file that has the name of `--output-file` now; answers whether there is that option.
@@ -227,7 +190,7 @@ final class PrintingRun {
     handler?.startWaiting()
     health?.note(feed?.heardAt)
     owner?.roundEnded()
-    guard ending == nil else { return stopIfDone() }
+    if isEnding { return proceed() }
     adjustReading()
     monitor?.noteReading(isPaused: feed?.isPaused == true, at: loop.now)
   }
@@ -239,7 +202,8 @@ final class PrintingRun {
     countAtLastRound = count
     lastEventAt = loop.now
     readiness.manager.progressed(at: loop.now)
-    if let idle = settings.idleTimeout { idleTimer?.deadline = loop.now.advanced(by: idle) }
+    ending.noteEvents(at: loop.now)
+    endTimer.deadline = ending.deadline
     return true
   }
 
@@ -263,40 +227,58 @@ final class PrintingRun {
         + "the socket is left unread until there is room (--buffer sets the limit)")
   }
 
-  /// Begins the end: no more events, a close frame to the server, and printed lines are still written.
-  func end(_ reason: Ending) {
-    if case .signal = reason { ending = reason }
-    guard ending == nil || ending == reason else { return }
-    ending = reason
-    if succeeds, let failure = owner?.failure() {
-      ending = .status(failure.status, reason: failure.reason)
+  /// Takes a cause to end the run; the first decides.
+  func end(_ event: RunEnd.Event) {
+    ending.take(event, at: loop.now)
+    proceed()
+  }
+
+  /// Does what the end of the run needs now.
+  private func proceed() {
+    while true {
+      switch ending.next(waiting, at: loop.now) {
+      case .goOn, .drain:
+        endTimer.deadline = ending.deadline
+        return
+      case .judge(let limit): judge(limit)
+      case .close: close()
+      case .cutHandler(let signal): handler?.cut(passing: signal)
+      case .cutCommand: readiness.cut()
+      case .tellMissed: if handler?.tellMissed() == true { handlerFailed() }
+      case .tellExit(let ending): printExit(ending)
+      case .hangUp: feed?.abort()
+      case .finish: return loop.stop()
+      case .die(let number): Signals.die(of: number)
+      }
     }
-    if case .signal(let number) = reason {
-      handler?.cut(passing: number == Signals.brokenPipe ? nil : number)
-    } else if output.failure != nil {
-      handler?.cut(passing: nil)
+  }
+
+  /// What the end of the run waits for.
+  private var waiting: RunEnd.Waiting {
+    var waiting = RunEnd.Waiting()
+    if feed?.isClosed != true { waiting.insert(.feed) }
+    if !output.isSettled { waiting.insert(.output) }
+    if handler?.isIdle == false { waiting.insert(.handler) }
+    if !readiness.isOver(succeeds: true) { waiting.insert(.command) }
+    if owner?.isHolding == true { waiting.insert(.work) }
+    return waiting
+  }
+
+  /// Takes no more events, and sends a close frame to the server; printed lines are still written.
+  private func close() {
+    if ending.ending?.isSuccess == true, let failure = owner?.failure() {
+      ending.take(.failed(failure.status, reason: failure.reason), at: loop.now)
     }
-    if isHandled { tellMissed() }
-    // The command of --on-ready can still change the status of a successful run.
-    let isOver = readiness.isOver(succeeds: succeeds)
-    if isOver || !succeeds { printExit() }
     printer?.stop()
     readiness.manager.stopping()
     owner?.endBegins()
     feed?.isPaused = false
     feed?.disconnect()
-    after(Self.closeTime) { run in
-      run.feed?.abort()
-      guard case .signal = run.ending else { return }
-      run.isOverdue = true
-      run.stopIfDone()
-    }
   }
 
-  /// The last line, once, while there is a reader; commands of `--exec` print before it.
-  private func printExit() {
-    guard let ending, output.failure == nil, !hasPrintedExit, isHandled else { return }
-    hasPrintedExit = true
+  /// Prints the last line, if there is a reader.
+  private func printExit(_ ending: RunEnd.Ending) {
+    guard output.failure == nil else { return }
     switch ending {
     case .status(let status, let reason):
       owner?.lifecycle.printExit(status.rawValue, reason: reason, events: count)
@@ -305,47 +287,15 @@ final class PrintingRun {
     }
   }
 
-  /// Whether the end is the one that was asked for.
-  private var succeeds: Bool {
-    if case .status(.success, _) = ending { true } else { false }
-  }
-
-  private func readyCommandEnded(hasFailed: Bool) {
-    if hasFailed { fail(.command, "on-ready") }
-    if ending != nil { stopIfDone() }
-  }
-
   private func handlerFailed() {
-    if let failure = handler?.failure { fail(failure.status, failure.reason) }
-  }
-
-  private func tellMissed() {
-    if handler?.tellMissed() == true { handlerFailed() }
-  }
-
-  /// Whether every event that came has been handled.
-  private var isHandled: Bool { handler?.isIdle ?? true }
-
-  /// Ends the run with a failure, also when it was about to end with success.
-  private func fail(_ status: ExitStatus, _ reason: String) {
-    let failure = Ending.status(status, reason: reason)
-    guard ending != nil else { return end(failure) }
-    if succeeds { ending = failure }
-  }
-
-  private func stopIfDone() {
-    guard readiness.isOver(succeeds: succeeds), isHandled, owner?.isHolding != true else { return }
-    tellMissed()
-    printExit()
-    if feed?.isClosed == true && output.isSettled || isOverdue { loop.stop() }
+    if let failure = handler?.failure { end(.failed(failure.status, reason: failure.reason)) }
   }
 
   private func outputFailed(_ failure: OutputQueue.Failure) {
     switch failure {
-    case .readerGone: end(.signal(Signals.brokenPipe))
+    case .readerGone: end(.readerGone)
     case .system:
-      end(
-        .status(diagnostics.cannotPrint(failure.reason, to: settings.outputFile), reason: "output"))
+      end(.outputFailed(diagnostics.cannotPrint(failure.reason, to: settings.outputFile)))
     }
   }
 
@@ -355,7 +305,7 @@ final class PrintingRun {
     sync?.finish()
     owner?.outputEnded()
     for line in printer?.tally?.lines ?? [] { diagnostics.answer(line) }
-    switch ending {
+    switch ending.ending {
     case .status(let status, _):
       // A run has not succeeded when its last lines could not be written.
       if output.failure != nil || record?.hasFailed == true {
@@ -371,7 +321,7 @@ final class PrintingRun {
   private func unwritten(_ status: ExitStatus) -> ExitStatus {
     diagnostics.error(
       "\(output.buffer.count) bytes could not be written: the reader did not take them within "
-        + "\(Self.flushTime.inWords) of the time limit")
+        + "\(RunEnd.flushTime.inWords) of the time limit")
     return status == .success ? .output : status
   }
 
@@ -379,7 +329,7 @@ final class PrintingRun {
   func finishEvent() {
     guard let printer else { return }
     if printer.isDone {
-      return end(.status(.success, reason: printer.hasMetEnd ? "until" : "count"))
+      return end(.satisfied(reason: printer.hasMetEnd ? "until" : "count"))
     }
     if printer.hasFullBurst {
       output.flush()

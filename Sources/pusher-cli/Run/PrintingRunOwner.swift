@@ -60,7 +60,7 @@ extension PrintingRunOwner {
     run.monitor?.note(event)
     lifecycle.report(event, at: now)
     noted(event)
-    if case .ended(let end) = event { run.end(.status(status(of: end), reason: "connection")) }
+    if case .ended(let end) = event { run.end(.feedEnded(status(of: end))) }
   }
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {

@@ -8,7 +8,7 @@ nonisolated(unsafe) private var signalSource: Int32 = -1
 
 /// SIGINT, SIGTERM and SIGHUP as something the loop can wait for.
 ///
-/// The first one is passed on for a polite end; a second ends the process at once. Signals that were ignored when
+/// The first one is passed on for a polite end; a second ends the process at once, or is passed on too. Signals that were ignored when
 /// the program started (`nohup`, background jobs) stay ignored.
 final class Signals: LoopSource {
   private let descriptor: Int32
@@ -65,6 +65,19 @@ final class Signals: LoopSource {
   static func watch(
     _ loop: EventLoop, onQuestion: @escaping () -> Void,
     onHangUp: @escaping () -> Bool = { false }, onSignal: @escaping (Int32) -> Void
+  ) {
+    var hasCome = false
+    watchEach(loop, onQuestion: onQuestion, onHangUp: onHangUp) { number in
+      guard !hasCome else { die(of: number) }
+      hasCome = true
+      onSignal(number)
+    }
+  }
+
+  /// The same for a caller that decides about a second signal itself.
+  static func watchEach(
+    _ loop: EventLoop, onQuestion: @escaping () -> Void, onHangUp: @escaping () -> Bool,
+    onSignal: @escaping (Int32) -> Void
   ) {
     ignoreBrokenPipes()
     if let signals = Signals(onQuestion: onQuestion, onHangUp: onHangUp, onSignal) {
@@ -147,7 +160,6 @@ final class Signals: LoopSource {
       let isWish = number == SIGHUP && (!hadTerminal || Terminal.isThere)
       // A wish that comes during the end is none to end at once.
       if isWish, onHangUp() { continue }
-      guard !hasCome else { Self.die(of: number) }
       hasCome = true
       onSignal(number)
     }

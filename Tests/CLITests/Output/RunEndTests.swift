@@ -1,0 +1,329 @@
+import PusherCore
+import TestSupport
+import Testing
+
+@testable import pusher_cli
+
+/// A run whose parts the test sets, and whose steps it collects.
+private struct Rig {
+  var end: RunEnd
+  var now = start
+  var waiting: RunEnd.Waiting = [.feed]
+
+  static let start = Instant(nanoseconds: 1_000_000_000)
+
+  init(timeout: Duration? = nil, idle: Duration? = nil) {
+    end = RunEnd(timeout: timeout, idleTimeout: idle, at: Self.start)
+  }
+
+  /// The steps up to one that waits or ends.
+  mutating func steps() -> [RunEnd.Step] {
+    var steps: [RunEnd.Step] = []
+    while steps.count < 100 {
+      let step = end.next(waiting, at: now)
+      steps.append(step)
+      switch step {
+      case .goOn, .drain, .finish, .die: return steps
+      default: continue
+      }
+    }
+    return steps
+  }
+
+  mutating func take(_ event: RunEnd.Event) -> [RunEnd.Step] {
+    end.take(event, at: now)
+    return steps()
+  }
+
+  mutating func pass(_ time: Duration) -> [RunEnd.Step] {
+    now = now.advanced(by: time)
+    return steps()
+  }
+
+  /// The time until the machine has to be asked again.
+  var rest: Duration? { end.deadline.map { now.duration(to: $0) } }
+
+  /// How the run ends, once nothing is left to wait for.
+  mutating func outcome() -> RunEnd.Ending? {
+    waiting = []
+    if case .finish(let ending)? = steps().last { return ending }
+    return nil
+  }
+}
+
+@Suite("How a run ends")
+struct RunEndTests {
+  /// A cause and how a run ends that has no other.
+  private static let causes: [(RunEnd.Event, RunEnd.Ending)] = [
+    (.satisfied(reason: "count"), .status(.success, reason: "count")),
+    (.timedOut(.timedOut, reason: "timeout"), .status(.timedOut, reason: "timeout")),
+    (.refused(.unauthorized, reason: "refused"), .status(.unauthorized, reason: "refused")),
+    (.feedEnded(.network), .status(.network, reason: "connection")),
+    (.failed(.command, reason: "exec"), .status(.command, reason: "exec")),
+    (.outputFailed(.output), .status(.output, reason: "output")),
+    (.readerGone, .signal(13)),
+    (.signal(15), .signal(15)),
+  ]
+
+  @Test func `without a cause it goes on`() {
+    var rig = Rig()
+    #expect(rig.steps() == [.goOn])
+    #expect(rig.end.deadline == nil)
+    #expect(rig.pass(.seconds(86_400)) == [.goOn])
+  }
+
+  @Test func `each cause closes the feed once, and ends the run when all is over`() {
+    for (event, ending) in Self.causes {
+      var rig = Rig()
+      let steps = rig.take(event)
+      #expect(steps.filter { $0 == .close }.count == 1)
+      #expect(steps.contains(.tellExit(ending)))
+      #expect(steps.last == .drain(until: rig.now.advanced(by: RunEnd.goodbyeTime)))
+      #expect(rig.outcome() == ending)
+    }
+  }
+
+  @Test func `of two causes the first decides, but for signals and for a failure after success`() {
+    for (first, ending) in Self.causes {
+      for (second, other) in Self.causes where second != first {
+        var rig = Rig()
+        _ = rig.take(first)
+        _ = rig.take(second)
+        let replaces =
+          switch second {
+          case .signal, .readerGone: true
+          case .failed, .outputFailed: ending.isSuccess
+          default: false
+          }
+        #expect(rig.outcome() == (replaces ? other : ending), "\(first), then \(second)")
+      }
+    }
+  }
+
+  @Test func `the commands of handler and readiness are cut as their end demands`() {
+    var rig = Rig()
+    #expect(!rig.take(.satisfied(reason: "count")).contains(.cutCommand))
+    #expect(rig.take(.failed(.command, reason: "on-ready")).first == .cutCommand)
+    rig = Rig()
+    #expect(
+      rig.take(.signal(2)).prefix(3) == [.close, .cutHandler(passing: 2), .cutCommand])
+    rig = Rig()
+    #expect(rig.take(.readerGone).contains(.cutHandler(passing: nil)))
+    rig = Rig()
+    #expect(rig.take(.outputFailed(.output)).contains(.cutHandler(passing: nil)))
+    rig = Rig()
+    let steps = rig.take(.refused(.unauthorized, reason: "refused"))
+    #expect(steps.contains(.cutCommand) && !steps.contains(.cutHandler(passing: nil)))
+  }
+
+  @Test func `the last line is printed once, after what the handler still does`() {
+    var rig = Rig()
+    rig.waiting = [.feed, .handler]
+    let drain = RunEnd.Step.drain(until: rig.now.advanced(by: RunEnd.goodbyeTime))
+    #expect(rig.take(.feedEnded(.network)) == [.close, .cutCommand, drain])
+    rig.waiting = [.feed]
+    #expect(
+      rig.steps() == [.tellMissed, .tellExit(.status(.network, reason: "connection")), drain])
+    #expect(rig.steps() == [drain])
+  }
+
+  @Test func `a successful run waits for the command of --on-ready, which may make it fail`() {
+    var rig = Rig()
+    rig.waiting = [.feed, .command]
+    #expect(rig.take(.satisfied(reason: "until")).dropLast() == [.close, .tellMissed])
+    rig.waiting = [.command]
+    #expect(rig.pass(.seconds(3600)).last == .drain(until: nil))
+    rig.waiting = []
+    let failure = RunEnd.Ending.status(.command, reason: "on-ready")
+    #expect(
+      rig.take(.failed(.command, reason: "on-ready"))
+        == [.cutCommand, .tellExit(failure), .finish(failure)])
+  }
+
+  @Test
+  func `the socket is dropped when the goodbye takes 200 ms, and the output still waited for`() {
+    var rig = Rig()
+    rig.waiting = [.feed, .output]
+    _ = rig.take(.satisfied(reason: "count"))
+    #expect(!rig.pass(.milliseconds(199)).contains(.hangUp))
+    #expect(rig.pass(.milliseconds(1)) == [.hangUp, .drain(until: nil)])
+    rig.waiting = [.output]
+    #expect(rig.pass(.seconds(3600)) == [.drain(until: nil)])
+    #expect(rig.outcome() == .status(.success, reason: "count"))
+  }
+
+  @Test func `a signal gives the output 200 ms, and what runs until it has ended`() {
+    var rig = Rig()
+    rig.waiting = [.feed, .output, .command]
+    _ = rig.take(.signal(15))
+    #expect(
+      rig.pass(.milliseconds(199)).last == .drain(until: rig.now.advanced(by: .milliseconds(1))))
+    #expect(rig.pass(.milliseconds(1)) == [.hangUp, .drain(until: nil)])
+    rig.waiting = [.output, .work]
+    #expect(rig.steps() == [.drain(until: nil)])
+    rig.waiting = [.output, .handler]
+    #expect(rig.steps() == [.drain(until: nil)])
+    rig.waiting = [.feed, .output]
+    #expect(rig.steps() == [.finish(.signal(15))])
+  }
+
+  @Test func `a signal during the end has its own 200 ms`() {
+    var rig = Rig()
+    rig.waiting = [.feed, .output]
+    _ = rig.take(.satisfied(reason: "count"))
+    _ = rig.pass(.milliseconds(150))
+    _ = rig.take(.signal(2))
+    #expect(rig.rest == .milliseconds(200))
+    #expect(
+      rig.pass(.milliseconds(199)).last == .drain(until: rig.now.advanced(by: .milliseconds(1))))
+    #expect(rig.pass(.milliseconds(1)).last == .finish(.signal(2)))
+  }
+
+  @Test func `a second signal ends the process at once, whatever is open`() {
+    for first in [2, 15] as [Int32] {
+      var rig = Rig()
+      rig.waiting = [.feed, .output, .handler, .command, .work]
+      _ = rig.take(.signal(first))
+      #expect(rig.take(.signal(15)) == [.die(15)])
+    }
+    // The reader's end is no signal of the user.
+    var rig = Rig()
+    _ = rig.take(.readerGone)
+    #expect(rig.take(.signal(2)).last == .drain(until: rig.end.deadline))
+    #expect(rig.take(.signal(2)) == [.die(2)])
+  }
+
+  @Test func `--timeout is judged when its time has come, and not before`() {
+    var rig = Rig(timeout: .seconds(5))
+    #expect(rig.rest == .seconds(5))
+    #expect(rig.pass(.nanoseconds(4_999_999_999)) == [.goOn])
+    #expect(rig.pass(.nanoseconds(1)) == [.cutCommand, .judge(.timeout), .goOn])
+    #expect(rig.take(.timedOut(.success, reason: "timeout")).contains(.close))
+    #expect(rig.outcome() == .status(.success, reason: "timeout"))
+  }
+
+  @Test func `--idle-timeout begins again with each event, and ends with the run`() {
+    var rig = Rig(idle: .seconds(2))
+    #expect(rig.pass(.seconds(1)) == [.goOn])
+    rig.end.noteEvents(at: rig.now)
+    #expect(rig.pass(.nanoseconds(1_999_999_999)) == [.goOn])
+    #expect(rig.pass(.nanoseconds(1)) == [.judge(.idle), .goOn])
+    rig = Rig(idle: .seconds(2))
+    _ = rig.take(.feedEnded(.network))
+    rig.end.noteEvents(at: rig.now)
+    #expect(!rig.pass(.seconds(2)).contains(.judge(.idle)))
+  }
+
+  @Test func `of two limits at the same time --timeout is judged`() {
+    var rig = Rig(timeout: .seconds(2), idle: .seconds(2))
+    #expect(rig.pass(.seconds(2)).filter { $0 != .cutCommand } == [.judge(.timeout), .goOn])
+    #expect(rig.take(.timedOut(.timedOut, reason: "timeout")).first == .close)
+    #expect(rig.end.deadline.map { rig.now.duration(to: $0) } == RunEnd.goodbyeTime)
+  }
+
+  @Test func `a second after --timeout a stalled reader holds the end up no more`() {
+    var rig = Rig(timeout: .seconds(5))
+    rig.waiting = [.feed, .output, .handler]
+    _ = rig.pass(.seconds(5))
+    _ = rig.take(.timedOut(.timedOut, reason: "timeout"))
+    #expect(rig.pass(.milliseconds(200)).contains(.hangUp))
+    #expect(rig.pass(.milliseconds(799)) == [.drain(until: rig.now.advanced(by: .milliseconds(1)))])
+    #expect(rig.pass(.milliseconds(1)) == [.cutHandler(passing: nil), .drain(until: nil)])
+    rig.waiting = [.output, .command, .work]
+    let ending = RunEnd.Ending.status(.timedOut, reason: "timeout")
+    #expect(rig.steps() == [.tellMissed, .tellExit(ending), .finish(ending)])
+  }
+
+  @Test func `--timeout limits an end that has begun for another reason`() {
+    var rig = Rig(timeout: .seconds(5))
+    rig.waiting = [.output]
+    _ = rig.take(.feedEnded(.success))
+    #expect(!rig.pass(.seconds(5)).contains(.judge(.timeout)))
+    #expect(rig.pass(.seconds(1)).last == .finish(.status(.success, reason: "connection")))
+  }
+
+  @Test func `a reached count waits for the output beyond --timeout, but not for commands`() {
+    var rig = Rig(timeout: .seconds(5))
+    rig.waiting = [.output, .handler]
+    _ = rig.take(.satisfied(reason: "count"))
+    _ = rig.pass(.seconds(5))
+    #expect(rig.pass(.seconds(1)) == [.cutHandler(passing: nil), .drain(until: nil)])
+    rig.waiting = [.output]
+    #expect(rig.pass(.seconds(3600)).last == .drain(until: nil))
+    #expect(rig.outcome() == .status(.success, reason: "count"))
+  }
+
+  // MARK: Random runs
+
+  @Test(arguments: 0..<40)
+  func `no run forgets its ending, ends twice or waits for a time that has passed`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    for _ in 0..<50 { walk(&random) }
+  }
+
+  private func walk(_ random: inout SeededGenerator) {
+    var rig = Rig(
+      timeout: Bool.random(using: &random)
+        ? .milliseconds(Int.random(in: 0...3000, using: &random)) : nil,
+      idle: Bool.random(using: &random)
+        ? .milliseconds(Int.random(in: 0...900, using: &random)) : nil)
+    var all: [RunEnd.Step] = []
+    var signals = 0
+    for _ in 0..<40 {
+      let before = rig.end.ending
+      var steps: [RunEnd.Step]
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0:
+        let event = Self.causes[Int.random(in: 0..<Self.causes.count, using: &random)].0
+        if case .signal = event { signals += 1 }
+        steps = rig.take(event)
+      case 1:
+        rig.end.noteEvents(at: rig.now)
+        steps = rig.steps()
+      case 2:
+        rig.waiting = RunEnd.Waiting(rawValue: UInt8.random(in: 0..<32, using: &random))
+        steps = rig.steps()
+      default: steps = rig.pass(.milliseconds(Int.random(in: 0...400, using: &random)))
+      }
+      if steps.contains(where: { $0 == .judge(.timeout) || $0 == .judge(.idle) }) {
+        steps += rig.take(.timedOut(.timedOut, reason: "timeout"))
+      }
+      check(rig, before, steps, signals)
+      all += steps
+      guard case .goOn? = steps.last else {
+        guard case .drain? = steps.last else { break }
+        continue
+      }
+    }
+    #expect(all.filter { $0 == .close }.count <= 1)
+    #expect(all.filter { $0 == .cutCommand }.count <= 2)
+    #expect(all.filter(\.tellsExit).count <= 1)
+  }
+
+  private func check(
+    _ rig: Rig, _ before: RunEnd.Ending?, _ steps: [RunEnd.Step], _ signals: Int
+  ) {
+    #expect(steps.count < 100)
+    let ending = rig.end.ending
+    if let deadline = rig.end.deadline { #expect(deadline > rig.now) }
+    if let before, ending != before {
+      var isSignal = false
+      if case .signal = ending { isSignal = true }
+      #expect(isSignal || before.isSuccess)
+    }
+    switch steps.last {
+    case .goOn?: #expect(ending == nil)
+    case .finish(let last)?:
+      #expect(last == ending && !rig.waiting.contains(.handler))
+    case .die?: #expect(signals > 1)
+    default: #expect(ending != nil)
+    }
+    if steps.contains(where: \.tellsExit) { #expect(!rig.waiting.contains(.handler)) }
+  }
+}
+
+extension RunEnd.Step {
+  fileprivate var tellsExit: Bool {
+    if case .tellExit = self { true } else { false }
+  }
+}
