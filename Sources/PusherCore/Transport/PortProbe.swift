@@ -1,70 +1,53 @@
 /// Probes a port after a failure: whether it speaks TLS or plain HTTP.
 ///
-/// It has a loop of its own and blocks the thread; it is for the end of a run, to explain what went wrong. A byte at the
-/// descriptor `interruption`, which stays there, ends the look without a result.
+/// It belongs to the loop's thread and answers once, on the loop.
 package final class PortProbe {
+  /// What to find out about the server at the end of a route.
+  package enum Question: Sendable {
+    /// Whether it answers plain HTTP; the status 400, with which servers of TLS answer plain HTTP, counts if accepted.
+    case plainHTTP(acceptsBadRequest: Bool)
+    /// Whether it does its part of a TLS handshake.
+    case tls
+  }
+
+  private let question: Question
   private let loop: EventLoop
   private let input = ByteBuffer(capacity: 4096)
   private var stream: SocketStream?
-  private var isFound = false
-  private var acceptsBadRequest = false
+  private var timer: LoopTimer?
+  private var completion: ((Bool) -> Void)?
 
-  private init?() {
-    guard let loop = try? EventLoop() else { return nil }
-    self.loop = loop
-  }
-
-  /// Whether the server at the end of `route` answers plain HTTP.
-  ///
-  /// - Parameter acceptsBadRequest: Whether the status 400 counts, with which servers of TLS answer plain HTTP.
-  package static func speaksPlainHTTP(
-    _ route: Route, within time: Duration, acceptsBadRequest: Bool, interruption: Int32? = nil
-  ) -> Bool {
-    guard let probe = PortProbe() else { return false }
-    probe.acceptsBadRequest = acceptsBadRequest
-    return probe.look(route, tls: nil, time, interruption)
-  }
-
-  /// Whether the server at the end of `route` does its part of a TLS handshake.
-  package static func speaksTLS(
-    _ route: Route, within time: Duration, interruption: Int32? = nil
-  ) -> Bool {
-    guard let tls = try? TLSContext.client(TLSConfiguration(insecure: true)) else { return false }
-    return PortProbe()?.look(route, tls: tls, time, interruption) ?? false
-  }
-
-  private func look(
-    _ route: Route, tls: TLSContext?, _ time: Duration, _ interruption: Int32?
-  ) -> Bool {
-    if let interruption { loop.add(Interruption(interruption) { [loop] in loop.stop() }) }
-    let timer = LoopTimer(deadline: loop.now.advanced(by: time)) { [loop] in loop.stop() }
+  /// Dials; `completion` gets false if there is no answer within `time`.
+  package init(
+    _ question: Question, _ route: Route, within time: Duration, on loop: EventLoop,
+    completion: @escaping (Bool) -> Void
+  ) {
+    (self.question, self.loop, self.completion) = (question, loop, completion)
+    let timer = LoopTimer(deadline: loop.now.advanced(by: time)) { self.end(false) }
+    self.timer = timer
     loop.add(timer)
+    var tls: TLSContext?
+    if case .tls = question {
+      tls = try? TLSContext.client(TLSConfiguration(insecure: true))
+      guard tls != nil else {
+        timer.deadline = loop.now
+        return
+      }
+    }
     stream = SocketStream.connect(loop: loop, to: route, tls: tls, delegate: self)
-    loop.run()
-    stream?.close()
-    return isFound
   }
+
+  /// Ends the probe, which answers false.
+  package func cancel() { end(false) }
 
   private func end(_ isFound: Bool) {
-    self.isFound = isFound
-    loop.stop()
+    guard let completion else { return }
+    self.completion = nil
+    stream?.close()
+    if let timer { loop.remove(timer) }
+    timer = nil
+    completion(isFound)
   }
-}
-
-/// Watches a descriptor that somebody else reads.
-private final class Interruption: LoopSource {
-  private let descriptor: Int32
-  private let action: () -> Void
-
-  init(_ descriptor: Int32, _ action: @escaping () -> Void) {
-    (self.descriptor, self.action) = (descriptor, action)
-  }
-
-  var interest: LoopInterest { LoopInterest(descriptor: descriptor, events: .read) }
-
-  func ready(_ events: PollEvents, at now: Instant) { action() }
-
-  func expired(at now: Instant) {}
 }
 
 extension PortProbe: SocketStreamDelegate {
@@ -85,7 +68,9 @@ extension PortProbe: SocketStreamDelegate {
     // `HTTP/1.1 200`
     if input.count >= 12 {
       let isBadRequest = input.view[9..<12].equals("400")
-      end(input.view.begins(with: "HTTP/1.") && (acceptsBadRequest || !isBadRequest))
+      var accepts = !isBadRequest
+      if case .plainHTTP(acceptsBadRequest: true) = question { accepts = true }
+      end(input.view.begins(with: "HTTP/1.") && accepts)
     } else if result == nil || result == .end {
       end(false)
     }

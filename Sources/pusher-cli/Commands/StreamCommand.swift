@@ -4,7 +4,7 @@ internal import PusherCore
 enum StreamCommand {
   /// Prints events until the wanted end or a failure.
   static func run(_ settings: StreamSettings, diagnostics: Diagnostics) -> ExitStatus {
-    PrintingRun.start(diagnostics, settings.printing) { loop, descriptor in
+    RunDriver.start(diagnostics, settings.feed) { loop, descriptor in
       try StreamRun(
         settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics
       ).start()
@@ -17,6 +17,7 @@ final class StreamRun {
   private let settings: StreamSettings
   let run: PrintingRun
   let lifecycle: Lifecycle
+  private let stream: StreamWords
   private let feed: EventStreamFeed
   private let printer: StreamPrinter
   private let state: StateKeeper?
@@ -55,16 +56,16 @@ final class StreamRun {
       options: settings.options, lastEventID: lastEventID ?? "",
       tap: StreamTap(printer: printer, state: state, handler: run.handler))
     self.feed = feed
-    lifecycle = StreamLifecycle(
-      settings: settings, diagnostics: diagnostics, printer: printer, startedAt: loop.now,
-      lastEventID: { [unowned feed] in feed.lastEventID })
+    stream = StreamWords(settings) { [unowned feed] in feed.lastEventID }
+    lifecycle = Lifecycle(
+      settings.printing, printer: printer.core, loop: loop, diagnostics: diagnostics)
     if let state {
       loop.add(state)
-      if printer.printsEvents { completeLine(of: descriptor, diagnostics) }
+      if printer.core.printsEvents { completeLine(of: descriptor, diagnostics) }
     }
   }
 
-  func start() -> ExitStatus {
+  func start() throws -> ExitStatus {
     feed.delegate = self
     feed.fieldSource = FreshFields(
       settings.fields, timeout: settings.network.connectTimeout, loop: run.loop,
@@ -73,13 +74,13 @@ final class StreamRun {
     if settings.printsComments {
       feed.onComment { [unowned self] comment in
         guard !run.isEnding else { return }
-        printer.printLifecycle(
+        printer.core.printLifecycle(
           event: "pusher-cli:comment", channel: nil, data: .string(comment.text))
         run.finishEvent()
       }
     }
     run.readiness.manager.status("connecting to \(settings.url.place)")
-    return run.run(feed, printer, owner: self)
+    return try RunDriver(self, settings.feed).run(feed, printer.core)
   }
 
   /// Ends a line that an earlier run could not write to its end; its event comes again.
@@ -112,15 +113,19 @@ private final class StreamTap: FeedTap {
   }
 
   func take(event: EventStreamEvent) -> TapVerdict {
+    let core = printer.core
+    // Beyond the end, the last event's id stays that of the last one printed.
+    guard !core.isStopped else { return .declined }
     printer.print(event)
     state?.note(event.lastEventID)
-    let isFull = printer.isDone || printer.hasFullBurst || handler?.isFull == true
+    let isFull = core.isDone || core.hasFullBurst || handler?.isFull == true
     return isFull ? .takenAndFull : .taken
   }
 }
 
-extension StreamRun: PrintingRunOwner {
+extension StreamRun: RunPart {
   var command: Command { .sse }
+  var words: any FeedWords { stream }
 
   var interruption: String? {
     lifecycle.state == "connected" ? nil : "no stream (\(lifecycle.state))"
@@ -145,15 +150,13 @@ extension StreamRun: PrintingRunOwner {
     state?.conclude()
   }
 
-  func endBegins() {
-    // At once, so that the last event's id stays that of the last one printed.
-    feed.disconnect()
-  }
-
   func noted(_ event: ConnectionEvent) {
     switch event {
     case .opened:
       wasOpen = true
+      let (text, data) = stream.opened
+      run.diagnostics.info(text)
+      lifecycle.line("pusher-cli:connected", data)
       run.readiness.become("receiving events from \(settings.url.place)")
     case .disconnected(let loss, _, _, _):
       lastLoss = loss

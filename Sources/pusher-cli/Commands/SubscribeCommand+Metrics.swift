@@ -5,7 +5,7 @@ extension SubscribeRun {
   var command: Command { .subscribe }
 
   var interruption: String? {
-    guard feed.session.isConnected else { return "no connection (\(channels.state))" }
+    guard feed.session.isConnected else { return "no connection (\(lifecycle.state))" }
     guard isSignedIn else { return "not signed in" }
     guard discovery?.hasList ?? true else { return "no list of channels" }
     return members.areAllSettled ? nil : "not subscribed to every channel"
@@ -14,7 +14,7 @@ extension SubscribeRun {
   var metrics: [MetricFamily] {
     let pings = feed.session.pings
     let counts = members.counts(isConnected: feed.session.isConnected)
-    let events = printer.channelCounts?.counts ?? []
+    let events = printer.core.channelCounts?.counts ?? []
     return [
       MetricFamily(
         "pusher_cli_channels", .gauge, "Wanted channels, by the server's answer.",

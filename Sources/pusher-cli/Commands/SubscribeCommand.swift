@@ -6,8 +6,8 @@ enum SubscribeCommand {
   static func run(
     _ settings: SubscribeSettings, origin: SettingsOrigin, diagnostics: Diagnostics
   ) -> ExitStatus {
-    PrintingRun.start(diagnostics, settings.printing) { loop, descriptor in
-      let limits = [settings.printing.timeout, settings.printing.idleTimeout].compactMap(\.self)
+    RunDriver.start(diagnostics, settings.feed) { loop, descriptor in
+      let limits = [settings.run.timeout, settings.run.idleTimeout].compactMap(\.self)
       LocalServerWait.run(settings.connection, atMost: limits.min(), on: loop, diagnostics)
       return try SubscribeRun(
         settings, origin: origin, descriptor: descriptor, loop: loop, diagnostics: diagnostics
@@ -24,6 +24,7 @@ final class SubscribeRun {
   let run: PrintingRun
   var feed: ChannelsFeed { members.feed }
   let printer: EventPrinter
+  let lifecycle: Lifecycle
   let channels: ChannelsLifecycle
   let members: ChannelMembership
   var discovery: Discovery?
@@ -72,8 +73,10 @@ final class SubscribeRun {
         service: service, longestSilence: run.readiness.manager.longestSilence),
       signer: try settings.signer(loop: loop), tap: printer)
     members = ChannelMembership(settings.channels, feed: feed)
+    lifecycle = Lifecycle(
+      settings.printing, printer: printer.core, loop: loop, diagnostics: diagnostics)
     channels = ChannelsLifecycle(
-      settings: settings, diagnostics: diagnostics, printer: printer, startedAt: loop.now,
+      settings: settings, lifecycle: lifecycle, diagnostics: diagnostics, printer: printer,
       members: { [unowned members] in members.feed.session.roster(of: $0) })
     if diagnostics.showsMessages { printer.disableFastWay() }
     repair = settings.gapCommand.map {
@@ -89,7 +92,7 @@ final class SubscribeRun {
     }
   }
 
-  func start() -> ExitStatus {
+  func start() throws -> ExitStatus {
     feed.delegate = self
     feed.fieldSource = freshFields(settings)
     run.readiness.manager.status("connecting to \(settings.connection.host)")
@@ -102,7 +105,7 @@ final class SubscribeRun {
       return !run.isEnding
     }
     repair?.onEnd = { [unowned self] in catchUp() }
-    return run.run(feed, printer, owner: self)
+    return try RunDriver(self, settings.feed).run(feed, printer.core)
   }
 
   func freshFields(_ settings: SubscribeSettings) -> FreshFields? {
@@ -121,8 +124,8 @@ final class SubscribeRun {
   }
 }
 
-extension SubscribeRun: PrintingRunOwner {
-  var lifecycle: Lifecycle { channels }
+extension SubscribeRun: RunPart {
+  var words: any FeedWords { channels }
 
   var obstacle: Obstacle? {
     let hasList = discovery?.hasList ?? true
@@ -205,7 +208,7 @@ extension SubscribeRun: PrintingRunOwner {
   private func pauseIfFull() {
     guard isFull else { return }
     repair?.sayFull()
-    run.finishEvent()
+    feed.isPaused = true
   }
 
   func status(of end: ConnectionEnd) -> ExitStatus { ExitStatus(end) }
@@ -247,11 +250,11 @@ extension SubscribeRun: ChannelsFeedDelegate {
   private func take(_ event: SessionEvent) {
     guard !run.isEnding else { return }
     channels.report(event)
-    if printer.isDone { return run.finishEvent() }
+    if printer.core.isDone { return run.finishEvent() }
     switch event {
     case .connected:
       limit = nil
-      run.monitor?.noteGreeting()
+      run.counts.noteGreeting()
       wasConnected = true
       members.connected()
       run.readiness.manager.status("connected to \(settings.connection.host)")
@@ -271,7 +274,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
     case .subscriptionFailed(let channel, let failure): refused(channel, failure)
     case .rateLimited(let limit): self.limit = limit
     case .clientEventsDropped(let count, _): droppedEvents += count
-    case .malformed, .decryptionFailed: run.monitor?.noteUnreadable()
+    case .malformed, .decryptionFailed: run.counts.noteUnreadable()
     case .signInFailed(let failure):
       run.end(.refused(ExitStatus(Cause(failure)), reason: "sign-in refused"))
     default: break

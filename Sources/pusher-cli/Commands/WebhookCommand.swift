@@ -5,7 +5,7 @@ internal import PusherServer
 enum WebhookCommand {
   /// Prints until a signal comes, or until the end that was asked for.
   static func run(_ settings: WebhookSettings, diagnostics: Diagnostics) -> ExitStatus {
-    PrintingRun.start(diagnostics) { loop, descriptor in
+    RunDriver.start(diagnostics) { loop, descriptor in
       try WebhookRun(settings, descriptor, loop: loop, diagnostics).run()
     }
   }

@@ -4,7 +4,7 @@ internal import PusherCore
 ///
 /// One writer has one output and belongs to one thread. ``writeFast(_:filter:)`` and the general
 /// ``write(_:named:)`` give the same bytes for the same message.
-final class EventLineWriter {
+final class EventLineWriter: LineWriter {
   private let output: ByteBuffer
   private let style: EventLineStyle
   private let parts: EventLineParts

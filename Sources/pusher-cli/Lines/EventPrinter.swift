@@ -1,16 +1,15 @@
 internal import PusherCore
 
 /// Prints the events of channels as the settings ask: which, how many, in which shape.
-final class EventPrinter: Printer {
+final class EventPrinter {
+  let core: Printer
   private let writer: EventLineWriter
-  private lazy var handedWriter = EventLineWriter(
-    output: handedLine, service: service, style: .handed(settings))
+  private let handedWriter: EventLineWriter?
   /// Writes every event, printed or not, for `--record`.
   private let recorder: EventLineWriter?
   /// Prints from the line what `--format` asks for.
   private let plainTemplate: LineTemplate?
-  private let service: PusherService
-  private let settings: PrintSettings
+  private let keepsRawData: Bool
   private var usesFastWay: Bool
   /// Set while events are held: then every message goes the general path, whose end decides.
   var isHeld = false
@@ -24,19 +23,25 @@ final class EventPrinter: Printer {
     wallTime: @escaping () -> WallTime
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)
+    func handing(_ output: ByteBuffer) -> EventLineWriter {
+      EventLineWriter(output: output, service: service, style: .handed(settings))
+    }
+    let line = ByteBuffer(capacity: 64)
     writer = EventLineWriter(output: output, service: service, style: style)
+    handedWriter = receiver == nil ? nil : handing(line)
+    recorder = record.map(handing)
     let template = settings.template.map { TemplateText($0, output: output, style: style) }
     plainTemplate = template?.plain
     usesFastWay =
       writer.hasFastWay && (template.map { $0.plain != nil } ?? (settings.output == .json))
       && receiver == nil && record == nil && !settings.printsSummary
-    recorder = record.map {
-      EventLineWriter(output: $0, service: service, style: .handed(settings))
-    }
-    (self.service, self.settings) = (service, settings)
-    super.init(
-      settings: settings, style: style, template: template, output: output, receiver: receiver,
-      record: record, columns: columns, wallTime: wallTime)
+    keepsRawData = settings.keepsRawData
+    core = Printer(
+      settings: settings, style: style, template: template, output: output,
+      writers: Printer.Writers(
+        printed: writer, handed: handedWriter.map { ($0, line) },
+        recorded: recorder.flatMap { writer in record.map { (writer, $0) } }),
+      receiver: receiver, columns: columns, wallTime: wallTime)
   }
 
   /// Switches the fast path off, for runs that show every message anyway.
@@ -44,61 +49,41 @@ final class EventPrinter: Printer {
     usesFastWay = false
   }
 
-  /// Every message now goes the general path, where the end is seen.
-  override func stop() {
-    disableFastWay()
-  }
-
-  override func setReceivedAt(_ time: String) {
-    writer.setReceivedAt(time)
-    if receiver != nil { handedWriter.setReceivedAt(time) }
-  }
-
   /// Prints any message; with `name` under that event name, and never under one of our own.
   func print(_ envelope: Envelope, named given: String? = nil) {
     let name = given ?? ForeignEventName.marked(token: envelope.eventToken)
-    noteEnd(name ?? envelope.eventName)
-    if let recorder {
-      stampRecord(recorder.setReceivedAt)
-      recorder.write(envelope, named: name)
-    }
-    guard filter?.passes(name ?? envelope.eventName) ?? true else {
-      rejected &+= 1
-      return
-    }
-    count += 1
-    if let tally { tally.note(name ?? envelope.eventName, bytes: envelope.byteCount) }
-    if let channelCounts, let channel = envelope.channelName { channelCounts.note(channel) }
-    stamp()
-    if printsEvents { printCounted(envelope, named: name) }
-    handOver(
+    let isWanted = core.admit(
+      name ?? envelope.eventName, channel: envelope.channelName, bytes: envelope.byteCount,
+      record: { recorder?.write(envelope, named: name) },
+      passes: { $0.passes(name ?? envelope.eventName) })
+    guard isWanted else { return }
+    if core.printsEvents { printCounted(envelope, named: name) }
+    core.handOver(
       HandedEvent(
         name: name ?? envelope.eventName, channel: envelope.channelName,
         userID: envelope.userIDToken.map(JSONString.decode))
     ) {
-      handedWriter.write(envelope, named: name)
+      handedWriter?.write(envelope, named: name)
     }
   }
 
   /// Prints an event that stands for one which was missed, as its line says.
   func print(repaired event: Envelope) {
-    writer.marksRepaired = true
-    handedWriter.marksRepaired = true
-    recorder?.marksRepaired = true
+    let writers = [writer, handedWriter, recorder]
+    for writer in writers { writer?.marksRepaired = true }
     print(event)
-    writer.marksRepaired = false
-    handedWriter.marksRepaired = false
-    recorder?.marksRepaired = false
+    for writer in writers { writer?.marksRepaired = false }
   }
 
   private func printCounted(_ envelope: Envelope, named name: String?) {
-    if let template {
-      return write(template) { field in
+    if let template = core.template {
+      return core.write(template) { field in
         switch field {
         case .event: name ?? envelope.eventName
         case .channel: envelope.channelName
         case .userID: envelope.userIDToken.map(JSONString.decode)
-        case .data: Self.text(of: style.rawData ? .string(envelope.dataText ?? "") : envelope.data)
+        case .data:
+          Printer.text(of: keepsRawData ? .string(envelope.dataText ?? "") : envelope.data)
         case .wire: envelope.dataText ?? ""
         default: nil
         }
@@ -106,10 +91,10 @@ final class EventPrinter: Printer {
         writer.write(envelope, named: name)
       }
     }
-    switch format {
+    switch core.format {
     case .json: writer.write(envelope, named: name)
-    case .pretty: pretty?.write(envelope, named: name, isRepaired: writer.marksRepaired)
-    case .raw: raw.write(envelope)
+    case .pretty: core.pretty?.write(envelope, named: name, isRepaired: writer.marksRepaired)
+    case .raw: core.raw.write(envelope)
     }
   }
 
@@ -117,49 +102,42 @@ final class EventPrinter: Printer {
   ///
   /// - Parameter members: How many are in the channel now, where that is known.
   func print(event: String, channel: String?, data: JSONValue, members: Int? = nil) {
-    noteEnd(event)
-    if let recorder {
-      stampRecord(recorder.setReceivedAt)
-      recorder.write(event: event, channel: channel, data: data)
+    let isWanted = core.admit(
+      event, channel: channel, bytes: JSONWriter.text(data).utf8.count,
+      record: { recorder?.write(event: event, channel: channel, data: data) },
+      passes: { $0.passes(event) })
+    guard isWanted else { return }
+    if core.printsEvents {
+      core.printLifecycle(event: event, channel: channel, data: data, members: members)
     }
-    guard filter?.passes(event) ?? true else {
-      rejected &+= 1
-      return
+    core.handOver(HandedEvent(name: event, channel: channel)) {
+      handedWriter?.write(event: event, channel: channel, data: data)
     }
-    count += 1
-    if let tally { tally.note(event, bytes: JSONWriter.text(data).utf8.count) }
-    if let channelCounts, let channel { channelCounts.note(channel) }
-    stamp()
-    if printsEvents {
-      printLifecycle(event: event, channel: channel, data: data, members: members)
-    }
-    handOver(HandedEvent(name: event, channel: channel)) {
-      handedWriter.write(event: event, channel: channel, data: data)
-    }
-  }
-
-  override func writeLine(event: String, channel: String?, data: JSONValue) {
-    writer.write(event: event, channel: channel, data: data)
   }
 }
 
 extension EventPrinter: FeedTap {
   /// Prints an application event of the usual shape by the fast path.
   func take(message: ByteView) -> TapVerdict {
-    guard usesFastWay, !isHeld, !isDone else { return .declined }
-    if showsTime { stamp() }
-    switch writer.writeFast(message, by: plainTemplate, number: count &+ 1, filter: fastFilter) {
+    guard usesFastWay, !isHeld, !core.isStopped, !core.isDone else { return .declined }
+    if core.showsTime { core.stamp() }
+    let outcome = writer.writeFast(
+      message, by: plainTemplate, number: core.count &+ 1, filter: core.fastFilter)
+    switch outcome {
     case .written:
-      count &+= 1
-      if let channelCounts, let channel = PlainEventReader.channel(ofTaken: message) {
+      core.count &+= 1
+      if let channelCounts = core.channelCounts,
+        let channel = PlainEventReader.channel(ofTaken: message)
+      {
         channelCounts.note(channel)
       }
-      return count >= limit || output.count >= burstSize ? .takenAndFull : .taken
-    case .filtered where awaitsEvent:
+      return core.count >= core.limit || core.output.count >= core.burstSize
+        ? .takenAndFull : .taken
+    case .filtered where core.awaitsEvent:
       // Whether it ends the run, is printed or left out, the general path says.
       return .declined
     case .filtered:
-      rejected &+= 1
+      core.rejected &+= 1
       return .taken
     case .unusual:
       fallbacks &+= 1

@@ -4,7 +4,7 @@ internal import PusherCore
 ///
 /// `id` is the last event ID when there is one. `data` is embedded when it is JSON, else a string. One writer has one
 /// output and belongs to one thread.
-final class EventStreamLineWriter {
+final class EventStreamLineWriter: LineWriter {
   private let output: ByteBuffer
   private let style: EventLineStyle
   private let parts: EventLineParts
@@ -52,8 +52,8 @@ final class EventStreamLineWriter {
     parts.end()
   }
 
-  /// Writes an event of our own.
-  func write(event: String, data: JSONValue) {
+  /// Writes an event of our own; a stream has no channels.
+  func write(event: String, channel: String? = nil, data: JSONValue) {
     parts.begin()
     parts.writeEvent { JSONString.encode(event, into: $0, forTerminal: style.forTerminal) }
     parts.writeKey("data")

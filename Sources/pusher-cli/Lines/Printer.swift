@@ -1,10 +1,17 @@
 internal import PusherCore
 
+/// Writes the lines of one protocol.
+protocol LineWriter: AnyObject {
+  /// The time that the following lines carry, as RFC 3339 text; `nil` leaves it out.
+  func setReceivedAt(_ time: String?)
+  /// Writes an event of our own.
+  func write(event: String, channel: String?, data: JSONValue)
+}
+
 /// The common part of all printers: which events are wanted, how many, and how much may wait.
-class Printer {
+final class Printer {
   let output: ByteBuffer
-  /// Gets every event, printed or not.
-  private let record: ByteBuffer?
+  private let writers: Writers
   let format: OutputFormat
   let filter: FilterMemory?
   /// Passes the events of `--until-event`; `nil` without it.
@@ -26,8 +33,6 @@ class Printer {
   let receiver: (any EventReceiver)?
   /// Whether events stand in the output.
   let printsEvents: Bool
-  /// The line that is handed over next.
-  let handedLine = ByteBuffer(capacity: 64)
   /// Counts the events by name, if that is wanted.
   let tally: EventTally?
   /// Counts the events by channel, if that is wanted.
@@ -42,19 +47,28 @@ class Printer {
   private let columns: () -> Int?
   private let page: PageSettings
   /// The time that the events of one burst share; asked for when the first of them is printed.
-  private(set) final var burstTime: WallTime?
+  private(set) var burstTime: WallTime?
   /// Events printed, lifecycle lines not among them.
-  final var count = 0
+  var count = 0
   /// Events that the patterns kept out.
-  final var rejected = 0
+  var rejected = 0
+
+  /// The writers of the lines, and where they write.
+  struct Writers {
+    let printed: any LineWriter
+    /// Writes the line that is handed over next; `nil` where nobody takes events.
+    var handed: (any LineWriter, ByteBuffer)?
+    /// Writes every event, printed or not.
+    var recorded: (any LineWriter, ByteBuffer)?
+  }
 
   init(
     settings: PrintSettings, style: EventLineStyle, template: TemplateText?, output: ByteBuffer,
-    receiver: (any EventReceiver)?, record: ByteBuffer?, columns: @escaping () -> Int?,
+    writers: Writers, receiver: (any EventReceiver)?, columns: @escaping () -> Int?,
     wallTime: @escaping () -> WallTime
   ) {
     self.output = output
-    self.record = record
+    self.writers = writers
     self.wallTime = wallTime
     self.columns = columns
     page = settings.page
@@ -63,10 +77,10 @@ class Printer {
     self.template = template
     hasTimestamps = settings.hasTimestamps
     self.receiver = receiver
-    printsEvents = receiver == nil || settings.handler?.prints == true
+    printsEvents = receiver == nil || settings.printsEvents
     limit = settings.count ?? .max
     tally = settings.printsSummary ? EventTally() : nil
-    channelCounts = settings.monitor.map { ChannelCounts(limit: $0.channels) }
+    channelCounts = settings.countedChannels.map { ChannelCounts(limit: $0) }
     capacity = settings.bufferSize
     burstSize = min(settings.bufferSize, OutputQueue.softLimit)
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
@@ -83,76 +97,102 @@ class Printer {
     raw = RawText(output: output, style: style)
   }
 
+  /// Whether the run has ended, after which no event is printed.
+  private(set) var isStopped = false
+
+  /// The run ends: the printer prints nothing more.
+  func stop() { isStopped = true }
+
   /// Whether the event has come that ends the run.
-  final var hasMetEnd = false
+  var hasMetEnd = false
 
   /// Whether an event can end the run.
-  final var awaitsEvent: Bool { ending != nil }
-
-  /// Notes whether the run ends after an event of this name.
-  @inline(__always)
-  final func noteEnd(_ name: @autoclosure () -> String) {
-    if let ending, ending.passes(name()) { hasMetEnd = true }
-  }
+  var awaitsEvent: Bool { ending != nil }
 
   /// Whether as many events are printed as were asked for, or the last one has come.
-  final var isDone: Bool { count >= limit || hasMetEnd }
+  var isDone: Bool { count >= limit || hasMetEnd }
 
   /// Whether as many bytes wait to be written as may.
-  final var isFull: Bool { output.count >= capacity }
+  var isFull: Bool { output.count >= capacity }
 
   /// Whether enough waits to be written at once: more than that leaves the processor's caches before it goes, and what
   /// one read brings compressed can be forty times as long.
-  final var hasFullBurst: Bool {
-    output.count >= burstSize || (record?.count ?? 0) >= burstSize
+  var hasFullBurst: Bool {
+    output.count >= burstSize || (writers.recorded?.1.count ?? 0) >= burstSize
   }
 
   /// The next event begins a new burst, with a time of its own.
-  final func endBurst() {
+  func endBurst() {
     burstTime = nil
     hasRecordTime = false
   }
 
   /// Whether the recorded lines of this burst have their time.
-  private final var hasRecordTime = false
+  private var hasRecordTime = false
 
-  /// Gives the recorded lines of one burst their time.
-  final func stampRecord(_ set: (String?) -> Void) {
-    guard !hasRecordTime else { return }
-    hasRecordTime = true
-    set(wallTime().rfc3339)
+  /// Takes one event: it is recorded, and counted unless the patterns keep it out.
+  ///
+  /// - Parameters:
+  ///   - bytes: The size of its message or data.
+  ///   - record: Writes it for `--record`.
+  /// - Returns: Whether it is to be printed.
+  @inline(__always)
+  func admit(
+    _ name: @autoclosure () -> String, channel: @autoclosure () -> String?,
+    bytes: @autoclosure () -> Int, record: () -> Void, passes: (FilterMemory) -> Bool
+  ) -> Bool {
+    if let ending, ending.passes(name()) { hasMetEnd = true }
+    if let recorder = writers.recorded?.0 {
+      if !hasRecordTime {
+        hasRecordTime = true
+        recorder.setReceivedAt(wallTime().rfc3339)
+      }
+      record()
+    }
+    guard filter.map(passes) ?? true else {
+      rejected &+= 1
+      return false
+    }
+    count &+= 1
+    if let tally { tally.note(name(), bytes: bytes()) }
+    if let channelCounts, let channel = channel() { channelCounts.note(channel) }
+    stamp()
+    return true
   }
 
   /// Takes the time for the burst that begins, when somebody will see it.
-  final func stamp() {
+  func stamp() {
     guard showsTime, burstTime == nil else { return }
     let time = wallTime()
     burstTime = time
-    if hasTimestamps { setReceivedAt(time.rfc3339) }
+    if hasTimestamps {
+      writers.printed.setReceivedAt(time.rfc3339)
+      writers.handed?.0.setReceivedAt(time.rfc3339)
+    }
     template?.begin(at: time)
     pretty?.begin(at: time, columns: columns() ?? page.columns)
   }
 
-  /// Hands over the event that was counted last, if there is somebody; `writeLine` writes ``handedLine``.
+  /// Hands over the event that was counted last, if there is somebody; `writeLine` writes its line.
   @inline(__always)
-  final func handOver(
+  func handOver(
     _ event: @autoclosure () -> HandedEvent, writeLine: () -> Void
   ) {
-    if receiver != nil { handOverSlowly(event(), writeLine) }
+    if let line = writers.handed?.1 { handOver(event(), line, writeLine) }
   }
 
-  private func handOverSlowly(_ event: HandedEvent, _ writeLine: () -> Void) {
+  private func handOver(_ event: HandedEvent, _ line: ByteBuffer, _ writeLine: () -> Void) {
     var event = event
-    handedLine.removeAll()
+    line.removeAll()
     writeLine()
-    event.line = handedLine.array
+    event.line = line.array
     event.receivedAt = burstTime?.rfc3339 ?? ""
-    handedLine.removeAll()
+    line.removeAll()
     receiver?.take(event)
   }
 
   /// Prints one event by the template; `value` gives the fields that the protocol has, `nil` being none.
-  final func write(
+  func write(
     _ template: TemplateText, _ value: (FormatTemplate.Field) -> String?, line: () -> Void
   ) {
     template.write(number: count) { field in
@@ -165,7 +205,7 @@ class Printer {
   /// Prints a line about the connection or a channel; it does not count and is not filtered.
   ///
   /// - Parameter members: How many are in the channel now, where that is known.
-  final func printLifecycle(
+  func printLifecycle(
     event: String, channel: String?, data: JSONValue, members: Int? = nil
   ) {
     stamp()
@@ -178,18 +218,18 @@ class Printer {
         default: nil
         }
       } line: {
-        writeLine(event: event, channel: channel, data: data)
+        writers.printed.write(event: event, channel: channel, data: data)
       }
     }
     switch format {
-    case .json: writeLine(event: event, channel: channel, data: data)
+    case .json: writers.printed.write(event: event, channel: channel, data: data)
     case .pretty: pretty?.write(own: event, channel: channel, data: data, members: members)
     case .raw: raw.write(data)
     }
   }
 
   /// Prints that there was no connection for a while: people are always told, programs when they asked for it.
-  final func printGap(_ words: GapWords, event: String, data: JSONValue, isAsked: Bool) {
+  func printGap(_ words: GapWords, event: String, data: JSONValue, isAsked: Bool) {
     guard let pretty else {
       if isAsked { printLifecycle(event: event, channel: nil, data: data) }
       return
@@ -198,9 +238,6 @@ class Printer {
     stamp()
     pretty.write(gap: words)
   }
-
-  /// Writes a JSON line of our own.
-  func writeLine(event: String, channel: String?, data: JSONValue) {}
 
   /// Data as the template's `%d` shows it.
   static func text(of data: JSONValue) -> String {
@@ -222,12 +259,6 @@ class Printer {
     }
     return field
   }
-
-  /// The run ends: the printer prints nothing more.
-  func stop() {}
-
-  /// The time that lines carry from here on.
-  func setReceivedAt(_ time: String) {}
 }
 
 /// One event for somebody who takes events.

@@ -1,13 +1,13 @@
 internal import PusherCore
 
 /// Prints the events of an event stream as the settings ask: which, how many, in which shape.
-final class StreamPrinter: Printer {
+final class StreamPrinter {
+  let core: Printer
   private let writer: EventStreamLineWriter
-  private lazy var handedWriter = EventStreamLineWriter(
-    output: handedLine, style: .handed(settings))
+  private let handedWriter: EventStreamLineWriter?
   /// Writes every event, printed or not, for `--record`.
   private let recorder: EventStreamLineWriter?
-  private let settings: PrintSettings
+  private let keepsRawData: Bool
   private let until: DataPattern?
 
   init(
@@ -17,19 +17,23 @@ final class StreamPrinter: Printer {
     wallTime: @escaping () -> WallTime
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)
+    func handing(_ output: ByteBuffer) -> EventStreamLineWriter {
+      EventStreamLineWriter(output: output, style: .handed(settings))
+    }
+    let line = ByteBuffer(capacity: 64)
     writer = EventStreamLineWriter(output: output, style: style)
-    self.settings = settings
+    handedWriter = receiver == nil ? nil : handing(line)
+    recorder = record.map(handing)
+    keepsRawData = settings.keepsRawData
     self.until = until
-    recorder = record.map { EventStreamLineWriter(output: $0, style: .handed(settings)) }
-    let template = settings.template.map { TemplateText($0, output: output, style: style) }
-    super.init(
-      settings: settings, style: style, template: template, output: output, receiver: receiver,
-      record: record, columns: columns, wallTime: wallTime)
-  }
-
-  override func setReceivedAt(_ time: String) {
-    writer.setReceivedAt(time)
-    if receiver != nil { handedWriter.setReceivedAt(time) }
+    core = Printer(
+      settings: settings, style: style,
+      template: settings.template.map { TemplateText($0, output: output, style: style) },
+      output: output,
+      writers: Printer.Writers(
+        printed: writer, handed: handedWriter.map { ($0, line) },
+        recorded: recorder.flatMap { writer in record.map { (writer, $0) } }),
+      receiver: receiver, columns: columns, wallTime: wallTime)
   }
 
   /// Prints one event if it is wanted; a name like ours gets a mark.
@@ -44,36 +48,28 @@ final class StreamPrinter: Printer {
   @inline(__always)
   private func printNamed(_ event: EventStreamEvent) {
     if let until, until.matches(event.data.text) {
-      hasMetEnd = true
+      core.hasMetEnd = true
       return
     }
-    noteEnd(event.type.text)
-    if let recorder {
-      stampRecord(recorder.setReceivedAt)
-      recorder.write(event)
-    }
-    guard filter?.passes(event.type) ?? true else {
-      rejected &+= 1
-      return
-    }
-    count &+= 1
-    if let tally { tally.note(event.type.text, bytes: event.data.count) }
-    stamp()
-    if printsEvents { printCounted(event) }
-    handOver(HandedEvent(name: event.type.text, id: event.lastEventID.text)) {
-      handedWriter.write(event)
+    let isWanted = core.admit(
+      event.type.text, channel: nil, bytes: event.data.count, record: { recorder?.write(event) },
+      passes: { $0.passes(event.type) })
+    guard isWanted else { return }
+    if core.printsEvents { printCounted(event) }
+    core.handOver(HandedEvent(name: event.type.text, id: event.lastEventID.text)) {
+      handedWriter?.write(event)
     }
   }
 
   @inline(__always)
   private func printCounted(_ event: EventStreamEvent) {
-    if let template {
-      if let plain = template.plain, writer.write(event, by: plain, number: count) { return }
-      return write(template) { field in
+    if let template = core.template {
+      if let plain = template.plain, writer.write(event, by: plain, number: core.count) { return }
+      return core.write(template) { field in
         switch field {
         case .event: event.type.text
         case .id: event.lastEventID.text
-        case .data: Self.text(of: data(of: event))
+        case .data: Printer.text(of: data(of: event))
         case .wire: event.data.text
         default: nil
         }
@@ -81,19 +77,15 @@ final class StreamPrinter: Printer {
         writer.write(event)
       }
     }
-    switch format {
+    switch core.format {
     case .json: writer.write(event)
-    case .pretty: pretty?.write(event: event.type.text, data: data(of: event))
-    case .raw: raw.write(data(of: event))
+    case .pretty: core.pretty?.write(event: event.type.text, data: data(of: event))
+    case .raw: core.raw.write(data(of: event))
     }
   }
 
-  override func writeLine(event: String, channel: String?, data: JSONValue) {
-    writer.write(event: event, data: data)
-  }
-
   private func data(of event: EventStreamEvent) -> JSONValue {
-    guard !settings.keepsRawData, let value = try? JSONParser.parse(event.data) else {
+    guard !keepsRawData, let value = try? JSONParser.parse(event.data) else {
       return .string(event.data.text)
     }
     return value

@@ -36,10 +36,6 @@ final class APICaller {
   /// Runs the loop until it is stopped; a signal ends the program.
   func runLoop() {
     loop.run()
-    dieIfAsked()
-  }
-
-  private func dieIfAsked() {
     guard let signal else { return }
     http.close()
     Signals.die(of: signal)
@@ -99,9 +95,8 @@ final class APICaller {
       diagnostics.debug("< HTTP \(response.head.status)")
       return APIAnswer(status: response.head.status, body: response.body)
     case .failure(let failure):
-      let reason = Hints.explained(failure, access.connection)
-      dieIfAsked()
-      diagnostics.error(reason)
+      diagnostics.error(
+        Hints.explained(failure, access.connection, isFound: look(Hints.problem(failure))))
       throw Failure(status: ExitStatus(Cause(failure)))
     }
   }
@@ -141,10 +136,17 @@ final class APICaller {
     case .rejected(let status, let reason), .unavailable(let status, let reason),
       .unexpected(let status, let reason):
       let hint = remedy(status).map { " (\($0))" }
-      let advice = hint ?? Hints.apiHint(status: status, access.connection)
-      dieIfAsked()
+      let advice =
+        hint
+        ?? Hints.apiHint(
+          status: status, access.connection, isFound: look(Hints.problem(status: status)))
       throw fail(status, reason, about, advice)
     }
+  }
+
+  /// Looks at the port after a failure; answers whether the server speaks the other protocol.
+  private func look(_ problem: NetworkProblem?) -> Bool {
+    SecondLook(access.connection).find(problem, on: loop, run: runLoop)
   }
 
   private func fail(
@@ -158,7 +160,6 @@ final class APICaller {
     diagnostics.error("\(subject)the server answered HTTP \(status)\(reason)\(hint)\(proxy)")
     return Failure(status: ExitStatus(Cause(httpStatus: status)))
   }
-
 }
 
 extension APIAccess {

@@ -1,11 +1,13 @@
 internal import PusherCore
 
-/// Reports what happens to the connection of `subscribe` and to its channels.
-final class ChannelsLifecycle: Lifecycle {
-  private var settings: SubscribeSettings
+/// Reports what happens to the channels of `subscribe`, and has the words about its connection.
+final class ChannelsLifecycle {
+  private let lifecycle: Lifecycle
   private let printer: EventPrinter
+  private let diagnostics: Diagnostics
   /// Who is in a presence channel now.
   private let members: (String) -> PresenceRoster?
+  private var settings: SubscribeSettings
   /// A `pusher:error` without a visible effect yet; most are followed by one.
   private var pendingError: String?
   /// Client events that the rate limit dropped, and have not been told of; with the limit.
@@ -17,23 +19,18 @@ final class ChannelsLifecycle: Lifecycle {
   /// The events left out that the user has been told of; further names are told of with `-v` only.
   private var namesLeftOut: Set<String> = []
   private static let mostNames = 16
-  private var hints: Hints
   /// Whether the connection ends because the run goes elsewhere, which has been told.
   private var isMoving = false
   /// The server of the present connection; a redirect changes it.
   private var host: String
 
   init(
-    settings: SubscribeSettings, diagnostics: Diagnostics, printer: EventPrinter,
-    startedAt: Instant, members: @escaping (String) -> PresenceRoster?
+    settings: SubscribeSettings, lifecycle: Lifecycle, diagnostics: Diagnostics,
+    printer: EventPrinter, members: @escaping (String) -> PresenceRoster?
   ) {
-    self.settings = settings
-    self.members = members
-    self.printer = printer
-    hints = Hints(connection: settings.connection, subprotocols: settings.subprotocols)
+    (self.settings, self.lifecycle, self.members) = (settings, lifecycle, members)
+    (self.printer, self.diagnostics) = (printer, diagnostics)
     host = settings.connection.host
-    super.init(
-      settings.printing, diagnostics: diagnostics, printer: printer, startedAt: startedAt)
   }
 
   /// Tells what `body` does, which makes the run go on with other settings.
@@ -42,7 +39,6 @@ final class ChannelsLifecycle: Lifecycle {
     defer { isMoving = false }
     try body()
     self.settings = settings
-    hints = Hints(connection: settings.connection, subprotocols: settings.subprotocols)
     host = settings.connection.host
   }
 
@@ -57,7 +53,7 @@ final class ChannelsLifecycle: Lifecycle {
       diagnostics.info("subscribed to \(channel)\(members)")
       // The list is made only for those who want to see it.
       let list = settings.printing.printsLifecycle ? presence : nil
-      line(
+      lifecycle.line(
         name("subscription_succeeded"), of: channel, list.map { ["presence": $0.json] } ?? [:])
     case .subscriptionFailed(let channel, let failure): subscriptionFailed(channel, failure)
     case .authorizationDelayed(let channel, let reason, let delay):
@@ -65,7 +61,7 @@ final class ChannelsLifecycle: Lifecycle {
         "authorisation for \(channel) failed (\(reason)); asking again in \(delay.inWords)")
     case .signedIn(let userID, let userData):
       diagnostics.info("signed in as user \(userID)")
-      line(name("signin_success"), ["user_data": userData])
+      lifecycle.line(name("signin_success"), ["user_data": userData])
     case .signInFailed(let failure): signInFailed(failure)
     case .signInDelayed(let reason, let delay):
       diagnostics.warning(
@@ -99,11 +95,10 @@ final class ChannelsLifecycle: Lifecycle {
   private func connected(_ socketID: String, _ timeout: Duration) {
     lastError = nil
     hasToldLimit = false
-    (hasBeenOpen, isOpen) = (true, true)
-    state = "connected"
+    lifecycle.opened()
     let way = settings.connection.proxy(to: host).map { " through proxy \($0)" } ?? ""
     diagnostics.info("connected to \(host)\(way), socket \(socketID)")
-    line(
+    lifecycle.line(
       name("connection_established"),
       [
         "socket_id": .string(socketID),
@@ -113,7 +108,9 @@ final class ChannelsLifecycle: Lifecycle {
 
   /// How many are in a presence channel, for people; `nil` where that is not known.
   private func count(_ channel: String) -> Int? {
-    guard printer.pretty != nil, let roster = members(channel), !roster.isCut else { return nil }
+    guard printer.core.pretty != nil, let roster = members(channel), !roster.isCut else {
+      return nil
+    }
     return roster.count
   }
 
@@ -152,7 +149,7 @@ final class ChannelsLifecycle: Lifecycle {
     } else {
       diagnostics.error(text)
     }
-    line(
+    lifecycle.line(
       name(event), of: channel,
       [
         "type": .string(failure.type), "error": .string(message),
@@ -167,7 +164,7 @@ final class ChannelsLifecycle: Lifecycle {
 
   /// Says that a channel was left because nobody else is there.
   func left(_ channel: String) {
-    line("pusher-cli:left", of: channel, [:])
+    lifecycle.line("pusher-cli:left", of: channel, [:])
   }
 
   private func error(_ code: Int?, _ text: String) {
@@ -177,7 +174,7 @@ final class ChannelsLifecycle: Lifecycle {
     // One limit answers many messages.
     if code != RateLimit.code || !hasToldLimit { pendingError = said }
     if let code { lastError = (code, said) }
-    line(
+    lifecycle.line(
       name("error"),
       ["code": code.map(JSONValue.integer) ?? .null, "message": .string(message)])
   }
@@ -188,7 +185,7 @@ final class ChannelsLifecycle: Lifecycle {
     let requests = limit.waiting == 1 ? "1 request waits" : "\(limit.waiting) requests wait"
     diagnostics.warning(
       "\(Redaction.redact(limit.cause)): \(requests), asking again in \(limit.retryIn.inWords)")
-    line(
+    lifecycle.line(
       "pusher-cli:rate_limited",
       [
         "code": .integer(RateLimit.code), "message": .string(Redaction.redact(limit.message)),
@@ -215,48 +212,14 @@ final class ChannelsLifecycle: Lifecycle {
     diagnostics.warning(text)
   }
 
-  override func redirected(to place: String) {
-    host = (try? HTTPURL(parsing: place))?.host ?? host
-  }
-
-  override func retrying(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration) {
-    if isMoving { return }
-    let when = delay == .zero ? "now" : "in \(delay.inWords)"
-    let what = isOpen ? "connection lost" : "cannot connect"
-    diagnostics.warning("\(what) (\(words(loss, code))); retrying \(when)")
-  }
-
-  override func closed() {
-    // A loss has its own message, so an earlier error is dropped.
-    pendingError = nil
-    host = settings.connection.host
-  }
-
-  /// Why a connection ended: a socket that drops after an error says less than the error did.
-  override func words(_ loss: ConnectionLoss, _ code: Int?) -> String {
-    if case .closed(code, _) = loss { return "\(loss)" }
-    guard let code, let lastError, lastError.code == code else { return "\(loss)" }
-    return lastError.text
-  }
-
   private func undecrypted(_ channel: String, _ event: String, _ data: String?, _ reason: String) {
     diagnostics.warning("\(event) on \(channel) cannot be decrypted: \(Redaction.redact(reason))")
-    line(
+    lifecycle.line(
       "pusher-cli:decryption_failed", of: channel,
       [
         "event": .string(event), "reason": .string(Redaction.redact(reason)),
         "data": data.map(JSONValue.string) ?? .null,
       ])
-  }
-
-  override var consequenceOfGap: String {
-    settings.gapCommand == nil
-      ? super.consequenceOfGap : "--on-gap asks for what was missed"
-  }
-
-  override func back(after length: Duration) {
-    diagnostics.warning(
-      "back after \(length.inWords); events sent meanwhile are lost (the protocol has no replay)")
   }
 
   /// Says each name once, since it may come with every event for as long as this version is in use.
@@ -269,20 +232,72 @@ final class ChannelsLifecycle: Lifecycle {
 
   private func malformed(_ reason: String, _ bytes: [UInt8]) {
     diagnostics.warning("left out a message that is no Pusher event (\(reason))")
-    line(
+    lifecycle.line(
       "pusher-cli:bad_frame",
       ["reason": .string(reason), "base64": .string(Base64.encode(bytes))])
   }
+}
 
-  /// Why the last connection ended, and what to do; after an earlier success the route is right.
-  override func advise() {
-    diagnostics.info("try: pusher-cli check, with the same options and channels")
+extension ChannelsLifecycle: FeedWords {
+  private var hints: Hints {
+    Hints(connection: settings.connection, subprotocols: settings.subprotocols)
   }
 
-  override func explained(_ loss: ConnectionLoss, _ code: Int?) -> String {
-    let text = words(loss, code)
-    return hasBeenOpen
-      ? text + hints.hint(loss, code: code) : hints.explained(text, loss, code: code)
+  var look: SecondLook { SecondLook(settings.connection) }
+
+  func redirected(to place: String) {
+    host = (try? HTTPURL(parsing: place))?.host ?? host
+  }
+
+  func closed() {
+    // A loss has its own message, so an earlier error is dropped.
+    pendingError = nil
+    host = settings.connection.host
+  }
+
+  /// Why a connection ended: a socket that drops after an error says less than the error did.
+  func cause(_ loss: ConnectionLoss, _ code: Int?) -> String {
+    if case .closed(code, _) = loss { return "\(loss)" }
+    guard let code, let lastError, lastError.code == code else { return "\(loss)" }
+    return lastError.text
+  }
+
+  func number(_ loss: ConnectionLoss, _ code: Int?) -> Int? { code }
+
+  func retry(
+    _ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool
+  ) -> Remark? {
+    if isMoving { return nil }
+    let when = delay == .zero ? "now" : "in \(delay.inWords)"
+    let what = wasOpen ? "connection lost" : "cannot connect"
+    return .warning("\(what) (\(cause(loss, code))); retrying \(when)")
+  }
+
+  func back(after length: Duration) -> Remark {
+    .warning(
+      "back after \(length.inWords); events sent meanwhile are lost (the protocol has no replay)")
+  }
+
+  var consequenceOfGap: String {
+    settings.gapCommand == nil
+      ? "events of that time are lost" : "--on-gap asks for what was missed"
+  }
+
+  var advice: String? { "try: pusher-cli check, with the same options and channels" }
+
+  func isGoodEnd(_ loss: ConnectionLoss) -> Bool { false }
+
+  func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem? {
+    Hints.problem(loss, isFirst: isFirst)
+  }
+
+  func explanation(
+    _ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool
+  ) -> String {
+    let text = cause(loss, code)
+    return isFirst
+      ? hints.explained(text, loss, code: code, isFound: isFound)
+      : text + hints.hint(loss, code: code, isFound: isFound)
   }
 }
 

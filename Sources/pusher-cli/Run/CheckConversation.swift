@@ -142,7 +142,7 @@ final class CheckConversation {
       throw CheckFailure(
         expected: expected, came: "nothing within \(limit.inWords)", cause: .unreachable)
     }
-    throw CheckFailure(expected, loss, code: code, settings)
+    throw CheckFailure(expected, loss, code: code, settings, loop)
   }
 }
 

@@ -203,7 +203,7 @@ final class CheckRun {
   private func failure(
     _ expected: String, _ loss: ConnectionLoss, code: Int? = nil
   ) -> CheckFailure {
-    CheckFailure(expected, loss, code: code, settings.subscription)
+    CheckFailure(expected, loss, code: code, settings.subscription, loop)
   }
 
   // MARK: The HTTP API
@@ -238,7 +238,9 @@ final class CheckRun {
     switch result {
     case .failure(let failure)?:
       var problem = CheckFailure(
-        expected: expected, came: Hints.explained(failure, access.connection),
+        expected: expected,
+        came: Hints.explained(
+          failure, access.connection, isFound: look(Hints.problem(failure), access)),
         cause: Cause(failure))
       switch failure {
       case .transport(let error): problem.note(ConnectionLoss(error))
@@ -267,9 +269,15 @@ final class CheckRun {
     case .rejected(_, let reason), .unavailable(_, let reason), .unexpected(_, let reason):
       throw CheckFailure(
         expected: expected,
-        came: Hints.told(status, reason) + Hints.apiHint(status: status, access.connection),
+        came: Hints.told(status, reason)
+          + Hints.apiHint(
+            status: status, access.connection, isFound: look(Hints.problem(status: status), access)),
         cause: Cause(httpStatus: status))
     }
+  }
+
+  private func look(_ problem: NetworkProblem?, _ access: APIAccess) -> Bool {
+    SecondLook(access.connection).find(problem, on: loop, run: loop.run)
   }
 
   /// How far our clock and the server's are apart, from two seconds on: its Date has whole seconds.
@@ -285,11 +293,16 @@ final class CheckRun {
 }
 
 extension CheckFailure {
-  /// A connection that was lost or could not be made, with what a second look has found.
-  init(_ expected: String, _ loss: ConnectionLoss, code: Int?, _ settings: SubscribeSettings) {
+  /// A connection that was lost or could not be made, after a second look at the port on `loop`.
+  init(
+    _ expected: String, _ loss: ConnectionLoss, code: Int?, _ settings: SubscribeSettings,
+    _ loop: EventLoop
+  ) {
     let hints = Hints(connection: settings.connection, subprotocols: settings.subprotocols)
+    let isFound = SecondLook(settings.connection).find(
+      Hints.problem(loss), on: loop, run: loop.run)
     self.init(
-      expected: expected, came: hints.explained("\(loss)", loss, code: code),
+      expected: expected, came: hints.explained("\(loss)", loss, code: code, isFound: isFound),
       cause: Cause(loss, code: code))
     note(loss)
   }

@@ -133,7 +133,9 @@ final class Discovery {
           cause: Cause(httpStatus: status))
       case .rejected(let status, let reason), .unexpected(let status, let reason):
         fail(
-          "\(Hints.told(status, reason))\(hasList ? "" : Hints.apiHint(status: status, connection))",
+          // The socket stands: its scheme is right, and a look at the port is of no use.
+          "\(Hints.told(status, reason))"
+            + (hasList ? "" : Hints.apiHint(status: status, connection, isFound: false)),
           cause: Cause(httpStatus: status))
       }
     }

@@ -8,22 +8,32 @@ struct Hints {
 
   private var key: String { Diagnostics.shortened(key: connection.key) }
 
-  /// The message about a failed first connection: `words`, or the result of a second look, and what to do.
-  func explained(_ words: String, _ loss: ConnectionLoss, code: Int?) -> String {
-    var problem: NetworkProblem?
-    if case .network(_, let known) = loss { problem = known }
-    if case .handshakeTimeout(_, .securing?) = loss { problem = .handshakeSilent }
-    return SecondLook(connection).explained(words, problem) + hint(loss, code: code)
+  /// What a look at the port may explain about a loss.
+  ///
+  /// - Parameter isFirst: Whether there was no connection before.
+  static func problem(_ loss: ConnectionLoss, isFirst: Bool = true) -> NetworkProblem? {
+    switch loss {
+    case .network(_, let problem?) where isFirst: problem
+    case .handshakeTimeout(_, .securing?) where isFirst: .handshakeSilent
+    case .refused(let status, _, _): problem(status: status)
+    default: nil
+    }
   }
 
-  /// The hint that needs no look at the port.
-  func plainHint(_ loss: ConnectionLoss, code: Int?) -> String {
-    if code == nil, case .refused(let status, _, _) = loss { return hint(status: status) }
-    return hint(loss, code: code)
+  /// The same for the status of an answer: many servers answer plain HTTP so where they speak TLS.
+  static func problem(status: Int) -> NetworkProblem? { status == 400 ? .noAnswer : nil }
+
+  /// The message about a failed first connection: `words`, or the result of a second look, and what to do.
+  func explained(_ words: String, _ loss: ConnectionLoss, code: Int?, isFound: Bool) -> String {
+    let hint = hint(loss, code: code, isFound: isFound)
+    if case .refused = loss { return words + hint }
+    return SecondLook(connection).explained(words, Self.problem(loss), isFound: isFound) + hint
   }
 
   /// For a connection that is not tried again, with the 4xxx code that explains it.
-  func hint(_ loss: ConnectionLoss, code: Int?) -> String {
+  ///
+  /// - Parameter isFound: Whether a look has found the other protocol.
+  func hint(_ loss: ConnectionLoss, code: Int?, isFound: Bool = false) -> String {
     switch code {
     case 4000 where connection.isSecure:
       return
@@ -39,7 +49,7 @@ struct Hints {
     switch loss {
     case .untrusted(_, let problem): return Self.hint(problem)
     case .refused(let status, _, _):
-      return SecondLook(connection).hint(status: status) ?? hint(status: status)
+      return isFound ? SecondLook(connection).otherProtocol : hint(status: status)
     case .network(_, let problem?): return Self.hint(problem, connection)
     case .handshakeTimeout(_, .reachingProxy?), .handshakeTimeout(_, .tunnelling?):
       return Self.hint(.proxy, connection)
@@ -61,24 +71,28 @@ struct Hints {
     }
   }
 
+  /// What a look at the port may explain about a failed exchange with the HTTP API.
+  static func problem(_ failure: HTTPExchange.Failure) -> NetworkProblem? {
+    switch failure {
+    case .transport(.reset), .http(.endedEarly): .noAnswer
+    case .http(.foreign(.tls)): .onlyTLS
+    case .transport(let error): problem(ConnectionLoss(error))
+    case .timeout: .handshakeSilent
+    case .http: nil
+    }
+  }
+
   /// For a failed exchange with the HTTP API.
   static func explained(
-    _ failure: HTTPExchange.Failure, _ connection: ConnectionSettings
+    _ failure: HTTPExchange.Failure, _ connection: ConnectionSettings, isFound: Bool
   ) -> String {
-    let text = "\(failure)"
-    let look = SecondLook(connection)
-    switch failure {
-    case .transport(.reset), .http(.endedEarly): return look.explained(text, .noAnswer)
-    case .http(.foreign(.tls)): return look.explained(text, .onlyTLS)
-    case .transport(let error):
-      switch ConnectionLoss(error) {
-      case .untrusted(_, let problem): return text + hint(problem)
-      case .network(_, let problem?):
-        return look.explained(text, problem) + hint(problem, connection)
-      default: return text
-      }
-    case .timeout: return look.explained(text, .handshakeSilent)
-    case .http: return text
+    let text = SecondLook(connection).explained(
+      "\(failure)", problem(failure), isFound: isFound)
+    guard case .transport(let error) = failure else { return text }
+    switch ConnectionLoss(error) {
+    case .untrusted(_, let problem): return text + hint(problem)
+    case .network(_, let problem?): return text + hint(problem, connection)
+    default: return text
     }
   }
 
@@ -88,9 +102,9 @@ struct Hints {
   }
 
   /// For an answer of the HTTP API that refuses the call.
-  static func apiHint(status: Int, _ connection: ConnectionSettings) -> String {
-    if let hint = SecondLook(connection).hint(status: status) { return hint }
+  static func apiHint(status: Int, _ connection: ConnectionSettings, isFound: Bool) -> String {
     switch status {
+    case _ where isFound: return SecondLook(connection).otherProtocol
     case 404: return " (nothing there: are --host, --port, --path and the app id right?)"
     case 407: return " (a proxy on the way wants a user name and a password)"
     case 429: return " (too many calls; try again later)"

@@ -14,113 +14,82 @@ struct RunStatus {
 }
 
 /// Tells what happens to a feed's connection: to people on stderr, and with `-L` as lines on stdout.
-///
-/// The common part is here; each protocol adds its words.
-class Lifecycle {
-  let diagnostics: Diagnostics
+final class Lifecycle {
+  private let diagnostics: Diagnostics
   private let printer: Printer
   private let printsLines: Bool
+  private let loop: EventLoop
   private let startedAt: Instant
   /// The state of the connection, for the answer to a question.
-  final var state = "connecting"
+  private(set) var state = "connecting"
   private var reconnects = 0
   /// Whether there was a connection before, so that the route is right.
-  final var hasBeenOpen = false
+  private var hasBeenOpen = false
   /// Whether the present connection was established.
-  final var isOpen = false
+  private var isOpen = false
+  /// The second look at the port, while it is under way.
+  private var probe: PortProbe?
 
   init(
-    _ settings: PrintSettings, diagnostics: Diagnostics, printer: Printer, startedAt: Instant
+    _ settings: PrintSettings, printer: Printer, loop: EventLoop, diagnostics: Diagnostics
   ) {
     printsLines = settings.printsLifecycle
+    (self.printer, self.loop) = (printer, loop)
     self.diagnostics = diagnostics
-    self.printer = printer
-    self.startedAt = startedAt
+    startedAt = loop.now
   }
 
-  // MARK: The words of a protocol
-
-  /// There is a connection.
-  func opened() {}
-
-  /// The server sent the request elsewhere.
-  func redirected(to place: String) {}
-
-  /// The connection is gone; a new one begins at the first place again.
-  func closed() {}
-
-  /// Why a connection ended; `code` explains it where the protocol has codes.
-  func words(_ loss: ConnectionLoss, _ code: Int?) -> String { "\(loss)" }
-
-  /// Says that a new attempt follows.
-  func retrying(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration) {}
-
-  /// The number that explains a loss.
-  func number(_ loss: ConnectionLoss, _ code: Int?) -> Int? { code }
-
-  /// Says that events come again after so long.
-  func back(after length: Duration) {}
-
-  /// What has become of the events of that time.
-  var consequenceOfGap: String { "events of that time are lost" }
-
-  /// Why the last connection ended, and what to do.
-  func explained(_ loss: ConnectionLoss, _ code: Int?) -> String { "\(loss)" }
-
-  /// Says what to do after a first connection that did not come about.
-  func advise() {}
-
-  /// Whether the end of the connection is the end that was wanted.
-  func isGoodEnd(_ loss: ConnectionLoss) -> Bool { false }
-
-  // MARK: Every connection
-
-  /// Says and prints one happening.
-  final func report(_ event: ConnectionEvent, at now: Instant) {
+  /// Says and prints one happening in the words of its protocol.
+  func report(_ event: ConnectionEvent, in words: any FeedWords, at now: Instant) {
     switch event {
-    case .opened:
-      state = "connected"
-      hasBeenOpen = true
-      isOpen = true
-      opened()
+    case .opened: opened()
     case .redirected(let status, let place):
       diagnostics.info("redirected (\(status)) to \(place)")
-      redirected(to: place)
+      words.redirected(to: place)
     case .reconnectionTime(let time):
       diagnostics.debug("the stream asks to wait \(time.inWords) before a new attempt")
     case .disconnected(let loss, let code, let delay, let attempt):
-      disconnected(loss, code, delay, attempt)
-    case .gap(let from, let to): gap(from, to, at: now)
-    case .ended(let end): ended(end)
+      disconnected(loss, code, delay, attempt, words)
+    case .gap(let from, let to): gap(from, to, words, at: now)
+    case .ended(let end): ended(end, words)
     }
   }
 
+  /// There is a connection, in the sense of the protocol.
+  func opened() {
+    state = "connected"
+    (hasBeenOpen, isOpen) = (true, true)
+  }
+
   private func disconnected(
-    _ loss: ConnectionLoss, _ code: Int?, _ delay: Duration?, _ attempt: Int
+    _ loss: ConnectionLoss, _ code: Int?, _ delay: Duration?, _ attempt: Int,
+    _ words: any FeedWords
   ) {
     let again = hasBeenOpen ? "reconnecting" : "connecting"
     state = delay == nil ? "disconnected" : again
-    closed()
+    words.closed()
     if let delay {
       if hasBeenOpen { reconnects += 1 }
-      retrying(loss, code, in: delay)
+      words.retry(loss, code, in: delay, wasOpen: isOpen)?.say(by: diagnostics)
     }
     isOpen = false
     line(
       "pusher-cli:disconnected",
       [
-        "code": number(loss, code).map(JSONValue.integer) ?? .null,
-        "reason": .string(words(loss, code)),
+        "code": words.number(loss, code).map(JSONValue.integer) ?? .null,
+        "reason": .string(words.cause(loss, code)),
         "retry_in": delay.map { .number($0.secondsText) } ?? .null, "attempt": .integer(attempt),
       ])
   }
 
-  private func gap(_ from: Instant, _ to: Instant, at now: Instant) {
+  private func gap(
+    _ from: Instant, _ to: Instant, _ words: any FeedWords, at now: Instant
+  ) {
     let length = from.duration(to: to)
-    back(after: length)
+    words.back(after: length).say(by: diagnostics)
     printer.printGap(
       GapWords(
-        length: "\(length.inWords) without a connection", consequence: consequenceOfGap),
+        length: "\(length.inWords) without a connection", consequence: words.consequenceOfGap),
       event: "pusher-cli:gap", data: .object(Self.gap(from: from, to: to, at: now)),
       isAsked: printsLines)
   }
@@ -137,27 +106,51 @@ class Lifecycle {
     ]
   }
 
-  private func ended(_ end: ConnectionEnd) {
+  private func ended(_ end: ConnectionEnd, _ words: any FeedWords) {
     switch end {
     case .asked: break
     case .finished: diagnostics.info("the server has nothing more (HTTP 204)")
-    case .lost(let loss, _) where isGoodEnd(loss): diagnostics.info("\(loss)")
+    case .lost(let loss, _) where words.isGoodEnd(loss): diagnostics.info("\(loss)")
     case .lost(let loss, let code):
-      diagnostics.error(explained(loss, code))
-      if !hasBeenOpen { advise() }
+      explain(loss, code, words) { [diagnostics] text, isFirst in
+        diagnostics.error(text)
+        if isFirst, let advice = words.advice { diagnostics.info(advice) }
+      }
     case .retriesExhausted(let loss, let code, let attempts):
-      diagnostics.error("gave up after \(attempts) attempts: \(explained(loss, code))")
+      explain(loss, code, words) { [diagnostics] text, _ in
+        diagnostics.error("gave up after \(attempts) attempts: \(text)")
+      }
     }
   }
 
+  /// Makes the message about the last loss, now or after a second look at the port.
+  private func explain(
+    _ loss: ConnectionLoss, _ code: Int?, _ words: any FeedWords,
+    _ say: @escaping (String, _ isFirst: Bool) -> Void
+  ) {
+    let isFirst = !hasBeenOpen
+    let tell = { [unowned self] (isFound: Bool) in
+      probe = nil
+      say(words.explanation(loss, code, isFirst: isFirst, isFound: isFound), isFirst)
+    }
+    probe = words.look.begin(words.problem(loss, isFirst: isFirst), on: loop, completion: tell)
+    if probe == nil { tell(false) }
+  }
+
+  /// Whether a message waits for the second look at the port.
+  var isLooking: Bool { probe != nil }
+
+  /// Ends the second look at the port; its message comes without a result.
+  func cutLook() { probe?.cancel() }
+
   /// Prints a line of `-L`.
-  final func line(_ event: String, of channel: String? = nil, _ data: JSONValue) {
+  func line(_ event: String, of channel: String? = nil, _ data: JSONValue) {
     guard printsLines else { return }
     printer.printLifecycle(event: event, channel: channel, data: data)
   }
 
   /// Reports the state of the run, at any verbosity.
-  final func printStatus(_ status: RunStatus, at now: Instant) {
+  func printStatus(_ status: RunStatus, at now: Instant) {
     let up = startedAt.duration(to: now)
     let period = max(Int((status.period ?? up).wholeNanoseconds / 1_000_000), 1)
     let tenths = status.recent * 10_000 / period
@@ -168,7 +161,12 @@ class Lifecycle {
   }
 
   /// The last line of a run with `-L`.
-  final func printExit(_ status: Int32, reason: String, events: Int) {
+  func printExit(_ ending: RunEnd.Ending, events: Int) {
+    let (status, reason) =
+      switch ending {
+      case .status(let status, let reason): (status.rawValue, reason)
+      case .signal(let number): (128 + number, Signals.name(number))
+      }
     line(
       "pusher-cli:exit",
       [
@@ -177,7 +175,7 @@ class Lifecycle {
   }
 
   /// Shows what goes out or comes in, for `-vv`.
-  final func trace(_ text: @autoclosure () -> String, isSent: Bool) {
+  func trace(_ text: @autoclosure () -> String, isSent: Bool) {
     diagnostics.debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
   }
 }

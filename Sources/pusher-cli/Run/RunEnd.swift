@@ -64,8 +64,8 @@ struct RunEnd {
     case judge(Limit)
     /// Take no more events, and say goodbye to the server.
     case close
-    /// End the handler's work, and pass on the signal.
-    case cutHandler(passing: Int32?)
+    /// End the handler's work, which gets the signal, and a second look at the port.
+    case cut(passing: Int32?)
     /// End the command of `--on-ready`.
     case cutCommand
     /// Report the events that were not handled.
@@ -136,12 +136,12 @@ struct RunEnd {
     case .signal(let number):
       hadSignal = true
       begin(.signal(number), at: now)
-      steps.append(.cutHandler(passing: number))
+      steps.append(.cut(passing: number))
     case .readerGone:
       begin(.signal(Signals.brokenPipe), at: now)
-      steps.append(.cutHandler(passing: nil))
+      steps.append(.cut(passing: nil))
     case .outputFailed(let status):
-      if ending == nil { steps.append(.cutHandler(passing: nil)) }
+      if ending == nil { steps.append(.cut(passing: nil)) }
       fail(status, "output", at: now)
     case .failed(let status, let reason): fail(status, reason, at: now)
     case .satisfied(let reason):
@@ -215,7 +215,7 @@ struct RunEnd {
       if case .signal = ending { isOverdue = true }
     }
     if Self.passes(&deadlines.flush, at: now) {
-      steps.append(.cutHandler(passing: nil))
+      steps.append(.cut(passing: nil))
       // A reached count waits until every event is written, but not for commands.
       if !isSatisfied { isForced = true }
     }

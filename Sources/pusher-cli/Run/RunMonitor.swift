@@ -1,36 +1,13 @@
 internal import PusherCore
 internal import PusherServer
 
-/// Counts what happens to the connections of a run, and tells with `--metrics` how the run is.
-final class RunMonitor {
-  private let settings: MonitorSettings
-  private let startedAt = SystemClock.wall()
-  private var endpoint: MonitoringEndpoint?
-  private var connections = 0
-  private var reconnects = ResultCounts<LossReason>()
-  private var gaps = 0
-  private var gapTime = Duration.zero
-  private var unreadable = 0
-  /// Since when nothing is read.
-  private var pausedSince: Instant?
-  /// A pause that is shorter is how a flood is held back.
-  private static let longestPause = Duration.seconds(5)
-  /// The run that is asked; `nil` until it begins.
-  weak var run: PrintingRun?
-
-  /// Listens from now on.
-  ///
-  /// - Throws: ``TransportError`` when the address cannot be had.
-  init(_ settings: MonitorSettings, loop: EventLoop, diagnostics: Diagnostics) throws {
-    self.settings = settings
-    endpoint = try settings.endpoint(
-      loop: loop, diagnostics,
-      MonitoringEndpoint.Source(
-        metrics: { [weak self] in MetricFamily.text(of: self?.families ?? []) },
-        ailment: { [weak self] in self?.ailment }))
-  }
-
-  // MARK: What happens
+/// Counts what happens to the connections of a run.
+final class ConnectionCounts {
+  fileprivate var connections = 0
+  fileprivate var reconnects = ResultCounts<LossReason>()
+  fileprivate var gaps = 0
+  fileprivate var gapTime = Duration.zero
+  fileprivate var unreadable = 0
 
   func note(_ event: ConnectionEvent) {
     switch event {
@@ -48,6 +25,31 @@ final class RunMonitor {
 
   /// A message could not be read or decrypted.
   func noteUnreadable() { unreadable += 1 }
+}
+
+/// Tells with `--metrics` how a run is.
+final class RunMonitor {
+  private let part: any RunPart
+  private let run: PrintingRun
+  private let startedAt = SystemClock.wall()
+  private var endpoint: MonitoringEndpoint?
+  /// Since when nothing is read.
+  private var pausedSince: Instant?
+  /// A pause that is shorter is how a flood is held back.
+  private static let longestPause = Duration.seconds(5)
+
+  /// Listens from now on.
+  ///
+  /// - Throws: ``TransportError`` when the address cannot be had.
+  init(_ settings: MonitorSettings, of part: any RunPart) throws {
+    self.part = part
+    run = part.run
+    endpoint = try settings.endpoint(
+      loop: run.loop, run.diagnostics,
+      MonitoringEndpoint.Source(
+        metrics: { [weak self] in MetricFamily.text(of: self?.families ?? []) },
+        ailment: { [weak self] in self?.ailment }))
+  }
 
   /// A round is over in which the socket is read, or is not.
   func noteReading(isPaused: Bool, at now: Instant) {
@@ -57,51 +59,50 @@ final class RunMonitor {
   // MARK: What is told
 
   private var ailment: String? {
-    guard let run, let owner = run.owner else { return "starting" }
     if run.isEnding { return "ending" }
     let isStalled = pausedSince.map { $0.duration(to: run.loop.now) >= Self.longestPause } ?? false
-    return owner.interruption
+    return part.interruption
       ?? (isStalled ? "the output, or what handles the events, is slow; nothing is read" : nil)
   }
 
   private var families: [MetricFamily] {
-    guard let run, let owner = run.owner else { return [] }
-    return [MetricFamily.build(command: owner.command)] + connectionFamilies(run)
-      + outputFamilies(run) + (run.handler?.metrics ?? []) + owner.metrics
+    [MetricFamily.build(command: part.command)] + connectionFamilies
+      + outputFamilies + (run.handler?.metrics ?? []) + part.metrics
       + ProcessMetrics.families(startedAt: startedAt)
   }
 
-  private func connectionFamilies(_ run: PrintingRun) -> [MetricFamily] {
-    [
+  private var connectionFamilies: [MetricFamily] {
+    let counts = run.counts
+    return [
       MetricFamily(
         "pusher_cli_healthy", .gauge,
         "1 while events can come or clients are served, as /healthz tells.",
         ailment == nil ? 1 : 0),
       MetricFamily(
         "pusher_cli_connections_total", .counter, "Connections that were made and greeted.",
-        connections),
+        counts.connections),
       MetricFamily(
         "pusher_cli_reconnects_total", .counter,
         "Attempts to connect again, by what ended the connection or the attempt before.",
-        reconnects.samples("reason")),
+        counts.reconnects.samples("reason")),
       MetricFamily(
-        "pusher_cli_gaps_total", .counter, "Times in which events may have been lost.", gaps),
+        "pusher_cli_gaps_total", .counter, "Times in which events may have been lost.", counts.gaps),
       MetricFamily(
-        "pusher_cli_gap_seconds_total", .counter, "How long these times were together.", gapTime),
+        "pusher_cli_gap_seconds_total", .counter, "How long these times were together.",
+        counts.gapTime),
       MetricFamily(
         "pusher_cli_received_bytes_total", .counter, "Bytes from servers, once TLS is taken off.",
         run.feed?.receivedBytes ?? 0),
       MetricFamily(
         "pusher_cli_unreadable_messages_total", .counter,
-        "Messages that could not be read or decrypted.", unreadable),
+        "Messages that could not be read or decrypted.", counts.unreadable),
       time(
         "pusher_cli_last_heard_timestamp_seconds",
-        "When the server was heard last, in seconds since 1970; 0 before that.", run.feed?.heardAt,
-        run),
+        "When the server was heard last, in seconds since 1970; 0 before that.", run.feed?.heardAt),
     ]
   }
 
-  private func outputFamilies(_ run: PrintingRun) -> [MetricFamily] {
+  private var outputFamilies: [MetricFamily] {
     let printer = run.printer
     return [
       MetricFamily(
@@ -112,7 +113,7 @@ final class RunMonitor {
         printer?.rejected ?? 0),
       time(
         "pusher_cli_last_event_timestamp_seconds",
-        "When the last event came, in seconds since 1970; 0 before that.", run.lastEventAt, run),
+        "When the last event came, in seconds since 1970; 0 before that.", run.lastEventAt),
       MetricFamily(
         "pusher_cli_written_bytes_total", .counter, "Bytes that the output has taken.",
         run.output.written),
@@ -130,7 +131,7 @@ final class RunMonitor {
   }
 
   private func time(
-    _ name: StaticText, _ help: StaticText, _ instant: Instant?, _ run: PrintingRun
+    _ name: StaticText, _ help: StaticText, _ instant: Instant?
   ) -> MetricFamily {
     let now = run.loop.now
     let since = instant.map { SystemClock.wall().advanced(by: now.duration(to: $0)) }

@@ -1,6 +1,9 @@
 internal import PusherCore
 
-/// Probes the port after a failure, and says if TLS and plain HTTP were mixed up.
+/// Finds out after a failure whether TLS and plain HTTP were mixed up, and says so.
+///
+/// The texts are made of what a look at the port has found. A command that does nothing else looks by
+/// ``find(_:on:run:)``; a run begins a look of its own and goes round on its loop meanwhile.
 struct SecondLook {
   /// The route of the failed attempt.
   let route: Route
@@ -8,7 +11,8 @@ struct SecondLook {
   /// The option for the other protocol.
   let advice: (plain: String, secure: String)
 
-  private static let patience = Duration.seconds(1)
+  /// Maximum time of a look.
+  static let patience = Duration.seconds(1)
 
   /// For commands with `--scheme`.
   init(_ connection: ConnectionSettings) {
@@ -22,48 +26,61 @@ struct SecondLook {
     self.advice = advice
   }
 
-  private var place: String {
-    "\(route.host.contains(":") ? "[\(route.host)]" : route.host):\(route.port)"
+  /// What a look at the port can tell about a failure; `nil` where a look is of no use.
+  func question(_ problem: NetworkProblem?) -> PortProbe.Question? {
+    switch problem {
+    case .handshakeClosed where isSecure: .plainHTTP(acceptsBadRequest: false)
+    case .notTLS where isSecure, .handshakeSilent where isSecure:
+      .plainHTTP(acceptsBadRequest: true)
+    case .noAnswer where !isSecure: .tls
+    default: nil
+    }
   }
 
-  /// The message `text` about a failed connection, with the result of the look.
-  func explained(_ text: String, _ problem: NetworkProblem?) -> String {
+  /// Begins a look, which the caller keeps; `nil`, and no answer, where it is of no use.
+  func begin(
+    _ problem: NetworkProblem?, on loop: EventLoop, completion: @escaping (Bool) -> Void
+  ) -> PortProbe? {
+    question(problem).map {
+      PortProbe($0, route, within: Self.patience, on: loop, completion: completion)
+    }
+  }
+
+  /// Looks now, and answers whether the server speaks the other protocol.
+  ///
+  /// - Parameter run: Runs the loop until it is stopped.
+  func find(_ problem: NetworkProblem?, on loop: EventLoop, run: () -> Void) -> Bool {
+    var answer: Bool?
+    let probe = begin(problem, on: loop) {
+      answer = $0
+      loop.stop()
+    }
+    while probe != nil, answer == nil { run() }
+    return answer ?? false
+  }
+
+  /// The message `text` about a failed connection.
+  ///
+  /// - Parameter isFound: Whether a look has found the other protocol.
+  func explained(_ text: String, _ problem: NetworkProblem?, isFound: Bool) -> String {
+    let plain = isFound ? "it speaks plain HTTP:" : "if it speaks plain HTTP,"
     switch problem {
     case .handshakeClosed where isSecure:
-      if speaksPlainHTTP() {
-        return "\(place) closed the TLS handshake; it speaks plain HTTP: \(advice.plain)"
-      }
-      return "\(place) closed the TLS handshake; if it speaks plain HTTP, \(advice.plain)"
-    case .notTLS where isSecure:
-      let words =
-        speaksPlainHTTP(acceptsBadRequest: true)
-        ? "it speaks plain HTTP:" : "if it speaks plain HTTP,"
-      return "\(text) (\(words) \(advice.plain))"
-    case .handshakeSilent where isSecure && speaksPlainHTTP(acceptsBadRequest: true):
-      return "\(text) (it speaks plain HTTP: \(advice.plain))"
+      return "\(place) closed the TLS handshake; \(plain) \(advice.plain)"
+    case .notTLS where isSecure: return "\(text) (\(plain) \(advice.plain))"
+    case .handshakeSilent where isSecure && isFound:
+      return "\(text) (\(plain) \(advice.plain))"
     case .onlyTLS where !isSecure: return "\(text) (\(advice.secure))"
-    case .noAnswer where !isSecure && speaksTLS:
-      return "\(text) (it speaks TLS: \(advice.secure))"
+    case .noAnswer where isFound: return text + otherProtocol
     default: return text
     }
   }
 
-  /// The same for HTTP 400, as many servers answer plain HTTP where they speak TLS; nil for every other answer.
-  func hint(status: Int) -> String? {
-    status == 400 && !isSecure && speaksTLS ? " (it speaks TLS: \(advice.secure))" : nil
-  }
+  /// The parenthesis for a server that speaks TLS where plain HTTP was tried.
+  var otherProtocol: String { " (it speaks TLS: \(advice.secure))" }
 
-  private func speaksPlainHTTP(acceptsBadRequest: Bool = false) -> Bool {
-    Signals.interrupting {
-      PortProbe.speaksPlainHTTP(
-        route, within: Self.patience, acceptsBadRequest: acceptsBadRequest, interruption: $0)
-    } ?? false
-  }
-
-  private var speaksTLS: Bool {
-    Signals.interrupting {
-      PortProbe.speaksTLS(route, within: Self.patience, interruption: $0)
-    } ?? false
+  private var place: String {
+    "\(route.host.contains(":") ? "[\(route.host)]" : route.host):\(route.port)"
   }
 }
 

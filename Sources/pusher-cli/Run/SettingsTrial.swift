@@ -132,7 +132,7 @@ extension SettingsTrial: ChannelsFeedDelegate {
 
   private func words(_ loss: ConnectionLoss, _ code: Int?) -> String {
     let hints = Hints(connection: settings.connection, subprotocols: settings.subprotocols)
-    return Redaction.redact("\(loss)") + hints.plainHint(loss, code: code)
+    return Redaction.redact("\(loss)") + hints.hint(loss, code: code)
   }
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {

@@ -14,12 +14,9 @@ final class Signals: LoopSource {
   private let descriptor: Int32
   private let onSignal: (Int32) -> Void
   private let onHangUp: () -> Bool
-  private var hasCome = false
   /// Whether there was a terminal, which may be what hangs up.
   private let hadTerminal = Terminal.isThere
 
-  /// The instance that watches now, for waits outside its loop.
-  nonisolated(unsafe) private static weak var current: Signals?
   /// The signals that are handled; others were ignored at the start.
   nonisolated(unsafe) private static var handled: [Int32] = []
 
@@ -58,7 +55,6 @@ final class Signals: LoopSource {
       Children.collectOrphans()
     }
     for number in Self.asking { Self.watch(number) }
-    unsafe Self.current = self
   }
 
   /// Watches on `loop` from now on, when the system has a descriptor for it; broken pipes are ignored.
@@ -118,15 +114,6 @@ final class Signals: LoopSource {
     }
   }
 
-  /// Runs a wait on another loop, which ends when there is something to read at its argument, and then handles the
-  /// signals that came; `nil`, without the wait, once a signal has begun the end.
-  static func interrupting<Result>(_ wait: (Int32?) -> Result) -> Result? {
-    guard let current = unsafe current else { return wait(nil) }
-    guard !current.hasCome else { return nil }
-    defer { current.handlePending() }
-    return wait(current.descriptor)
-  }
-
   /// Runs a wait that blocks the thread, such as a write to a slow reader: a signal ends the program at once meanwhile.
   static func endingAtOnce<Result>(_ wait: () -> Result) -> Result {
     let handled = unsafe handled
@@ -142,9 +129,7 @@ final class Signals: LoopSource {
 
   var interest: LoopInterest { LoopInterest(descriptor: descriptor, events: .read) }
 
-  func ready(_ events: PollEvents, at now: Instant) { handlePending() }
-
-  private func handlePending() {
+  func ready(_ events: PollEvents, at now: Instant) {
     var byte: UInt8 = 0
     while unsafe read(descriptor, &byte, 1) == 1 {
       let number = Int32(byte)
@@ -160,7 +145,6 @@ final class Signals: LoopSource {
       let isWish = number == SIGHUP && (!hadTerminal || Terminal.isThere)
       // A wish that comes during the end is none to end at once.
       if isWish, onHangUp() { continue }
-      hasCome = true
       onSignal(number)
     }
   }

@@ -31,6 +31,7 @@ struct CommonSettings: Equatable, Sendable {
 
 /// What `subscribe` and `sse` share besides the network.
 struct FeedSettings: Equatable, Sendable {
+  var run: RunSettings
   var printing: PrintSettings
   var reconnect: ReconnectMode
   /// Retries in a row; nil means no limit.
@@ -103,8 +104,10 @@ extension SettingsReader {
   /// - Parameter isRepeatable: Whether what is asked may be asked again without being told so.
   mutating func feed(isRepeatable: Bool = true) throws(UsageError) -> FeedSettings {
     let isRepeated = isRepeatable || typed.text(.reconnect) != nil
+    let run = try run()
     return FeedSettings(
-      printing: try printing(), reconnect: isRepeated ? try choice(.reconnect) : .never,
+      run: run, printing: try printing(run),
+      reconnect: isRepeated ? try choice(.reconnect) : .never,
       maxRetries: typed.integer(.maxRetries), retryMaxDelay: typed.time(.retryMaxDelay),
       activityTimeout: typed.duration(.activityTimeout),
       goesOnAfterRefusals: typed.isOn(.keepGoing), common: common)

@@ -39,8 +39,8 @@ import Testing
     #expect(settings.printing.includedEvents == ["x*"])
     #expect(settings.printing.excludedEvents == ["y"])
     #expect(settings.printing.count == 3)
-    #expect(settings.printing.timeout == .seconds(60))
-    #expect(settings.printing.idleTimeout == .seconds(5))
+    #expect(settings.run.timeout == .seconds(60))
+    #expect(settings.run.idleTimeout == .seconds(5))
     #expect(
       settings.printing.hasTimestamps && settings.printing.keepsRawData
         && settings.printing.printsLifecycle)

@@ -56,7 +56,7 @@ import Testing
 
   private static func print(_ bytes: [UInt8], _ output: OutputFormat) {
     let settings = PrintSettings(
-      includedEvents: ["*a*b"], excludedEvents: [], count: nil, timeout: nil, idleTimeout: nil,
+      includedEvents: ["*a*b"], excludedEvents: [], count: nil,
       output: output, template: nil, terminator: 0x0A, hasTimestamps: false, keepsRawData: false,
       printsLifecycle: false, bufferSize: 16 << 20, color: .never)
     let printer = EventPrinter(

@@ -106,14 +106,14 @@ struct RunEndTests {
     #expect(rig.take(.failed(.command, reason: "on-ready")).first == .cutCommand)
     rig = Rig()
     #expect(
-      rig.take(.signal(2)).prefix(3) == [.close, .cutHandler(passing: 2), .cutCommand])
+      rig.take(.signal(2)).prefix(3) == [.close, .cut(passing: 2), .cutCommand])
     rig = Rig()
-    #expect(rig.take(.readerGone).contains(.cutHandler(passing: nil)))
+    #expect(rig.take(.readerGone).contains(.cut(passing: nil)))
     rig = Rig()
-    #expect(rig.take(.outputFailed(.output)).contains(.cutHandler(passing: nil)))
+    #expect(rig.take(.outputFailed(.output)).contains(.cut(passing: nil)))
     rig = Rig()
     let steps = rig.take(.refused(.unauthorized, reason: "refused"))
-    #expect(steps.contains(.cutCommand) && !steps.contains(.cutHandler(passing: nil)))
+    #expect(steps.contains(.cutCommand) && !steps.contains(.cut(passing: nil)))
   }
 
   @Test func `the last line is printed once, after what the handler still does`() {
@@ -228,7 +228,7 @@ struct RunEndTests {
     _ = rig.take(.timedOut(.timedOut, reason: "timeout"))
     #expect(rig.pass(.milliseconds(200)).contains(.hangUp))
     #expect(rig.pass(.milliseconds(799)) == [.drain(until: rig.now.advanced(by: .milliseconds(1)))])
-    #expect(rig.pass(.milliseconds(1)) == [.cutHandler(passing: nil), .drain(until: nil)])
+    #expect(rig.pass(.milliseconds(1)) == [.cut(passing: nil), .drain(until: nil)])
     rig.waiting = [.output, .command, .work]
     let ending = RunEnd.Ending.status(.timedOut, reason: "timeout")
     #expect(rig.steps() == [.tellMissed, .tellExit(ending), .finish(ending)])
@@ -247,7 +247,7 @@ struct RunEndTests {
     rig.waiting = [.output, .handler]
     _ = rig.take(.satisfied(reason: "count"))
     _ = rig.pass(.seconds(5))
-    #expect(rig.pass(.seconds(1)) == [.cutHandler(passing: nil), .drain(until: nil)])
+    #expect(rig.pass(.seconds(1)) == [.cut(passing: nil), .drain(until: nil)])
     rig.waiting = [.output]
     #expect(rig.pass(.seconds(3600)).last == .drain(until: nil))
     #expect(rig.outcome() == .status(.success, reason: "count"))

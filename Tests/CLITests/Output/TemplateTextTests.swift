@@ -11,7 +11,7 @@ struct TemplateTextTests {
 
   private static func settings(_ format: String, hasTimestamps: Bool) throws -> PrintSettings {
     PrintSettings(
-      includedEvents: [], excludedEvents: [], count: nil, timeout: nil, idleTimeout: nil,
+      includedEvents: [], excludedEvents: [], count: nil,
       output: .raw, template: try FormatTemplate(format), terminator: 0x0A,
       hasTimestamps: hasTimestamps, keepsRawData: false, printsLifecycle: false,
       bufferSize: 16 << 20, color: .never)

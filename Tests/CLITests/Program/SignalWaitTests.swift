@@ -47,6 +47,28 @@ struct SignalWaitTests {
     withExtendedLifetime(waiting.others) {}
   }
 
+  /// The port accepts each connection and never answers.
+  @Test(arguments: [Wait.secondLook, .streamSecondLook, .callSecondLook])
+  func `is not needed to end a second look, which has a limit of its own`(wait: Wait) throws {
+    let clock = try MovedClock(standsStill: true)
+    let waiting = try begin(wait, clock)
+    #expect(try clock.move(.seconds(1), untilEndOf: waiting.program) == .exited(4))
+    let errors = waiting.program.peekAtErrors()
+    #expect(errors.contains("if it speaks plain HTTP"), "\(errors)")
+    withExtendedLifetime(waiting.others) {}
+  }
+
+  @Test(arguments: [Wait.secondLook, .streamSecondLook])
+  func `that asks how the run is gets its answer during a second look`(wait: Wait) throws {
+    let clock = try MovedClock(standsStill: true)
+    let waiting = try begin(wait, clock)
+    waiting.program.send(SIGUSR1)
+    try waiting.program.errorLine(containing: "disconnected, up")
+    waiting.program.send(SIGTERM)
+    #expect(try waiting.program.wait() == .signalled(SIGTERM))
+    withExtendedLifetime(waiting.others) {}
+  }
+
   private func begin(_ wait: Wait, _ clock: MovedClock) throws -> Waiting {
     switch wait {
     case .lookUp, .dial, .proxy, .tls, .upgrade, .greeting, .subscription:

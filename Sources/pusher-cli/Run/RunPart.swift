@@ -11,10 +11,12 @@ struct Obstacle {
 }
 
 /// What a command adds to a run.
-protocol PrintingRunOwner: FeedDelegate {
+protocol RunPart: FeedDelegate {
   var run: PrintingRun { get }
   /// Tells people, and programs by `-L`, what happens.
   var lifecycle: Lifecycle { get }
+  /// The words of its protocol.
+  var words: any FeedWords { get }
   /// What has kept the run from getting any event from its beginning on; `nil` once nothing did.
   var obstacle: Obstacle? { get }
   /// What keeps events from coming now; `nil` while they can come.
@@ -45,7 +47,7 @@ protocol PrintingRunOwner: FeedDelegate {
   func endBegins()
 }
 
-extension PrintingRunOwner {
+extension RunPart {
   func feedTapIsFull() {
     run.finishEvent()
   }
@@ -57,8 +59,8 @@ extension PrintingRunOwner {
   /// Says and notes what happened to the connection.
   func tell(_ event: ConnectionEvent, at now: Instant) {
     guard !run.isEnding else { return }
-    run.monitor?.note(event)
-    lifecycle.report(event, at: now)
+    run.counts.note(event)
+    lifecycle.report(event, in: words, at: now)
     noted(event)
     if case .ended(let end) = event { run.end(.feedEnded(status(of: end))) }
   }

@@ -1,0 +1,283 @@
+internal import PusherCore
+
+/// Drives one run: the rounds of its loop, signals, limits and the end.
+///
+/// It knows the run and the command's part of it, and neither knows the driver.
+final class RunDriver {
+  private let part: any RunPart
+  private let run: PrintingRun
+  private let settings: FeedSettings
+  private let health: HealthFile?
+  private let sync: DiskSync?
+  /// Tells with `--metrics` how the run is.
+  private let monitor: RunMonitor?
+  private var hasSaidFull = false
+  private var statsTimer: LoopTimer?
+  private var countAtLastStats = 0
+
+  private var loop: EventLoop { run.loop }
+  private var diagnostics: Diagnostics { run.diagnostics }
+
+  /// - Throws: ``TransportError`` when the address of `--metrics` cannot be had.
+  init(_ part: any RunPart, _ settings: FeedSettings) throws {
+    self.part = part
+    self.settings = settings
+    let run = part.run
+    self.run = run
+    sync = settings.run.syncInterval.map { DiskSync(run.output, every: $0, on: run.loop) }
+    health = settings.run.healthFile.map { HealthFile($0, diagnostics: run.diagnostics) }
+    monitor = try settings.run.monitor.map { try RunMonitor($0, of: part) }
+  }
+
+  /// Prints what comes from `feed`, whose delegate the command's part is, until the end; answers how it went.
+  func run(_ feed: any Feed, _ printer: Printer) -> ExitStatus {
+    run.begin(feed, printer)
+    watchSignals()
+    loop.add(run.output)
+    run.output.onFailure = { [unowned self] in outputFailed($0) }
+    run.record?.onFailure = { [run] in run.end(.failed($0, reason: "output")) }
+    loop.beforeWait { [unowned self] in finishRound() }
+    run.readiness.onEnd = { [run] hasFailed in
+      if hasFailed { run.end(.failed(.command, reason: "on-ready")) }
+    }
+    run.handler?.onFailure = { [unowned self] in handlerFailed() }
+    startStats()
+    run.readiness.manager.follow(loop) { [run] in run.progress }
+    run.readiness.manager.watch(loop) { [run] in run.feed?.heardAt }
+    feed.connect()
+    loop.run()
+    return conclude()
+  }
+
+  private func watchSignals() {
+    Signals.watchEach(loop) { [part, run] in
+      part.lifecycle.printStatus(run.status(since: 0), at: run.loop.now)
+    } onHangUp: { [unowned self] in
+      guard !run.isEnding else { return settings.run.outputFile != nil || run.record != nil }
+      run.record?.reopen()
+      let isReopened = reopenOutput() || run.record != nil
+      return part.readSettingsAgain() || isReopened
+    } onSignal: { [run] number in
+      run.end(.signal(number))
+    }
+  }
+
+  /// Goes on with the file that has the name of `--output-file` now; answers whether there is that option.
+  private func reopenOutput() -> Bool {
+    guard let path = settings.run.outputFile else { return false }
+    sync?.finish()
+    run.output.reopen(path, diagnostics)
+    return true
+  }
+
+  private func startStats() {
+    guard let interval = settings.run.statsInterval else { return }
+    let timer = LoopTimer(deadline: loop.now.advanced(by: interval)) { [unowned self] in
+      let status = run.status(since: countAtLastStats, over: interval)
+      part.lifecycle.printStatus(status, at: loop.now)
+      countAtLastStats = run.count
+      statsTimer?.deadline = loop.now.advanced(by: interval)
+    }
+    statsTimer = timer
+    loop.add(timer)
+  }
+
+  // MARK: The rounds
+
+  /// Before every wait: writes the printed lines, and allows reading only while there is room to print.
+  private func finishRound() {
+    run.output.flush()
+    run.record?.flush()
+    sync?.note()
+    run.printer?.endBurst()
+    run.noteEvents()
+    run.handler?.startWaiting()
+    health?.note(run.feed?.heardAt)
+    part.roundEnded()
+    if !run.isEnding {
+      adjustReading()
+      monitor?.noteReading(isPaused: run.feed?.isPaused == true, at: loop.now)
+    }
+    proceed()
+  }
+
+  /// Whether something other than the output keeps events from being taken.
+  private var mustWait: Bool { run.handler?.isFull == true || part.isFull }
+
+  private func adjustReading() {
+    var pressure = run.output.pressure(at: loop.now)
+    run.feed?.isPaused = pressure != .none || mustWait
+    while pressure == .none, run.printer?.isFull == true {
+      // Bytes that were already read have filled the queue again.
+      run.output.flush()
+      pressure = run.output.pressure(at: loop.now)
+      run.feed?.isPaused = pressure != .none || mustWait
+    }
+    run.handler?.sayFull()
+    guard pressure == .full, !hasSaidFull else { return }
+    hasSaidFull = true
+    diagnostics.warning(
+      "the reader of standard output is slow: \(Quantities.words(size: settings.printing.bufferSize)) wait; "
+        + "the socket is left unread until there is room (--buffer sets the limit)")
+  }
+
+  // MARK: The end
+
+  /// Does what the end of the run needs now.
+  private func proceed() {
+    while true {
+      switch run.ending.next(waiting, at: loop.now) {
+      case .goOn, .drain:
+        run.alarm.deadline = run.ending.deadline
+        return
+      case .judge(let limit): judge(limit)
+      case .close: close()
+      case .cut(let signal):
+        run.handler?.cut(passing: signal)
+        part.lifecycle.cutLook()
+      case .cutCommand: run.readiness.cut()
+      case .tellMissed: if run.handler?.tellMissed() == true { handlerFailed() }
+      case .tellExit(let ending):
+        if run.output.failure == nil { part.lifecycle.printExit(ending, events: run.count) }
+      case .hangUp: run.feed?.abort()
+      case .finish: return loop.stop()
+      case .die(let number): Signals.die(of: number)
+      }
+    }
+  }
+
+  /// What the end of the run waits for.
+  private var waiting: RunEnd.Waiting {
+    var waiting = RunEnd.Waiting()
+    if run.feed?.isClosed != true { waiting.insert(.feed) }
+    if !run.output.isSettled { waiting.insert(.output) }
+    if run.handler?.isIdle == false { waiting.insert(.handler) }
+    if !run.readiness.isOver(succeeds: true) { waiting.insert(.command) }
+    if part.isHolding || part.lifecycle.isLooking { waiting.insert(.work) }
+    return waiting
+  }
+
+  /// Says that a limit has passed, and decides how the run ends by it.
+  private func judge(_ limit: RunEnd.Limit) {
+    switch limit {
+    case .timeout: timeIsUp(settings.run.timeout?.inWords ?? "")
+    case .idle:
+      let time = settings.run.idleTimeout?.inWords ?? ""
+      run.timedOut("no event for \(time)\(othersCame)", .timedOut, reason: "idle timeout")
+    }
+  }
+
+  /// The end by --timeout: what was asked for, unless events were counted, or there never could be any.
+  private func timeIsUp(_ time: String) {
+    let obstacle = part.obstacle
+    let reason = obstacle?.reason.map { ": \($0)" } ?? ""
+    if let missing {
+      let why = obstacle.map { " (\($0.what)\(reason))" } ?? othersCame
+      return run.timedOut("\(missing) within \(time)\(why)", .timedOut, reason: "timeout")
+    }
+    guard let obstacle else { return run.end(.timedOut(.success, reason: "timeout")) }
+    let cause: Cause = obstacle.isRefusal ? .notAllowed : .unreachable
+    run.timedOut("\(obstacle.what) within \(time)\(reason)", cause.status, reason: "timeout")
+  }
+
+  /// The events that the run ends after and that have not come, in words; `nil` where none was named.
+  private var missing: String? {
+    if let wanted = settings.printing.count { return "\(run.count) of \(wanted) events" }
+    let names = settings.printing.untilEvents.map { "'\($0)'" }.joined(separator: " or ")
+    return names.isEmpty ? nil : "no event \(names)"
+  }
+
+  /// In parentheses, why no wanted event may have come; empty when some did and no other.
+  private var othersCame: String {
+    guard let printer = run.printer else { return "" }
+    if printer.rejected > 0 { return Hints.rejection(printer, settings.printing) }
+    return run.count == 0 ? part.silenceHint : ""
+  }
+
+  /// Takes no more events, and sends a close frame to the server; printed lines are still written.
+  private func close() {
+    if run.ending.ending?.isSuccess == true, let failure = part.failure() {
+      run.end(.failed(failure.status, reason: failure.reason))
+    }
+    run.readiness.manager.stopping()
+    part.endBegins()
+    run.feed?.isPaused = false
+    run.feed?.disconnect()
+  }
+
+  private func handlerFailed() {
+    if let failure = run.handler?.failure {
+      run.end(.failed(failure.status, reason: failure.reason))
+    }
+  }
+
+  private func outputFailed(_ failure: OutputQueue.Failure) {
+    switch failure {
+    case .readerGone: run.end(.readerGone)
+    case .system:
+      run.end(.outputFailed(diagnostics.cannotPrint(failure.reason, to: settings.run.outputFile)))
+    }
+  }
+
+  private func conclude() -> ExitStatus {
+    run.output.flush()
+    run.record?.flush()
+    sync?.finish()
+    part.outputEnded()
+    for line in run.printer?.tally?.lines ?? [] { diagnostics.answer(line) }
+    switch run.ending.ending {
+    case .status(let status, _):
+      // A run has not succeeded when its last lines could not be written.
+      let hasFailed = run.output.failure != nil || run.record?.hasFailed == true
+      if !hasFailed, !run.output.isSettled { tellUnwritten() }
+      return status == .success && (hasFailed || !run.output.isSettled) ? .output : status
+    case .signal(let number): Signals.die(of: number)
+    case nil: return .internalError
+    }
+  }
+
+  /// Says that printed events never reached the reader, so that a cut recording does not pass for a whole one.
+  private func tellUnwritten() {
+    diagnostics.error(
+      "\(run.output.buffer.count) bytes could not be written: the reader did not take them within "
+        + "\(RunEnd.flushTime.inWords) of the time limit")
+  }
+}
+
+extension RunDriver {
+  /// Makes a command's run on a loop of its own and lets it go; answers how it went.
+  static func start(
+    _ diagnostics: Diagnostics, _ settings: FeedSettings? = nil,
+    _ body: (EventLoop, OutputDescriptor) throws -> ExitStatus
+  ) -> ExitStatus {
+    diagnostics.outcome {
+      switch try output(settings, diagnostics) {
+      case .success(let descriptor?): return try body(EventLoop(), descriptor)
+      case .success(nil):
+        diagnostics.error("standard output is closed; there is nowhere to print events")
+        return .output
+      case .failure(let fault):
+        return diagnostics.cannotPrint(fault.reason, to: settings?.run.outputFile)
+      }
+    }
+  }
+
+  /// Where to print: the file of `--output-file`, else standard output; `nil` when that is closed.
+  ///
+  /// A disk that takes nothing is nobody's mistake, and the failure here: a service manager may try again.
+  private static func output(
+    _ settings: FeedSettings?, _ diagnostics: Diagnostics
+  ) throws(UsageError) -> Result<OutputDescriptor?, FileFault> {
+    guard let settings, let path = settings.run.outputFile else {
+      return .success(OutputDescriptor())
+    }
+    do throws(FileFault) {
+      let file = try OutputFile(
+        path, terminator: settings.printing.terminator, warn: { diagnostics.warning($0) })
+      return .success(OutputDescriptor(file))
+    } catch {
+      guard !error.isOfDisk else { return .failure(error) }
+      throw UsageError("--output-file: cannot write '\(path)': \(error.reason)")
+    }
+  }
+}

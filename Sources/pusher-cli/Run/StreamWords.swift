@@ -1,0 +1,113 @@
+internal import PusherCore
+
+/// The words of `sse` about its event stream.
+final class StreamWords: FeedWords {
+  private let settings: StreamSettings
+  /// The URL of the present request; a redirect changes it.
+  private(set) var place: String
+  /// Where the stream stands: the ID of the last event that came; empty for none.
+  private let lastEventID: () -> String
+
+  init(_ settings: StreamSettings, lastEventID: @escaping () -> String) {
+    self.settings = settings
+    self.lastEventID = lastEventID
+    place = settings.url.place
+  }
+
+  /// The stream is open: the message, and the data of the line.
+  var opened: (text: String, data: JSONValue) {
+    let proxy = settings.network.routing.route(to: settings.url).proxy.map {
+      " through proxy \($0)"
+    }
+    let id = lastEventID()
+    return (
+      "connected to \(place)\(proxy ?? "")",
+      ["url": .string(place), "last_event_id": id.isEmpty ? .null : .string(id)]
+    )
+  }
+
+  var look: SecondLook {
+    SecondLook(
+      settings.url, settings.network.routing,
+      advice: ("begin the URL with http:", "begin the URL with https:"))
+  }
+
+  func redirected(to place: String) { self.place = place }
+
+  func closed() { place = settings.url.place }
+
+  func cause(_ loss: ConnectionLoss, _ code: Int?) -> String { "\(loss)" }
+
+  func number(_ loss: ConnectionLoss, _ code: Int?) -> Int? { loss.status }
+
+  func retry(
+    _ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool
+  ) -> Remark? {
+    let text = "\(loss); asking again in \(delay.inWords)"
+    // That a server ends a stream now and then is how the standard wants it.
+    return loss == .ended || loss == .endedUnmarked ? .info(text) : .warning(text)
+  }
+
+  func back(after length: Duration) -> Remark {
+    let id = lastEventID()
+    guard id.isEmpty else { return .info("back after \(length.inWords), after event \(id)") }
+    return .warning(
+      "back after \(length.inWords); events sent meanwhile are lost (they have no id to go on from)"
+    )
+  }
+
+  var consequenceOfGap: String {
+    let id = lastEventID()
+    return id.isEmpty ? "events of that time are lost" : "the stream goes on after event \(id)"
+  }
+
+  var advice: String? { nil }
+
+  func isGoodEnd(_ loss: ConnectionLoss) -> Bool {
+    loss == .ended && settings.feed.reconnect == .never
+  }
+
+  func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem? {
+    if case .handshakeTimeout = loss { return nil }
+    return isFirst ? Hints.problem(loss) : nil
+  }
+
+  func explanation(
+    _ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool
+  ) -> String {
+    let proxy = Hints.hint(
+      status: loss.status, on: settings.network.routing.route(to: settings.url))
+    switch loss {
+    case .network(_, let problem?) where isFirst:
+      return look.explained("\(loss)", problem, isFound: isFound)
+        + Hints.hint(problem, nil)
+    case .refused where isFound: return "\(loss)\(look.otherProtocol)\(proxy)"
+    default: return "\(loss)\(Self.hint(loss))\(proxy)"
+    }
+  }
+
+  /// What a user may do about a failure: a parenthesis after its message, or nothing.
+  private static func hint(_ error: ConnectionLoss) -> String {
+    switch error {
+    case .untrusted(_, let problem): Hints.hint(problem)
+    case .limit: " (--max-event SIZE raises the limit)"
+    case .handshakeTimeout(_, .asking?): " (--connect-timeout TIME waits longer)"
+    case .refused(401, _, _), .refused(403, _, _):
+      " (-H @FILE sends a token, --netrc-file FILE a password)"
+    case .refused(404, _, _): " (nothing there: is the URL right?)"
+    case .refused(405, _, _): " (-X METHOD asks in another way)"
+    case .refused(429, _, _): " (too many connections or attempts; try again later)"
+    case .refused(let status, _, _) where HTTPStatus.isTemporary(status):
+      " (the server has a problem; try again later)"
+    default: ""
+    }
+  }
+}
+
+extension ConnectionLoss {
+  /// The status of the server's answer, if it was the mistake.
+  fileprivate var status: Int? {
+    guard case .refused(let status, _, _) = self else { return nil }
+    return status
+  }
+}
