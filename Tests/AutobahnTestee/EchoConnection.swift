@@ -42,6 +42,7 @@ final class EchoConnection {
 }
 
 extension EchoConnection: WebSocketFeedConnectionDelegate {
+  func connectionUpgraded(at now: Instant) {}
   func connectionReceived(text: ByteView, at now: Instant) {
     if firstText == nil { firstText = text.text }
     connection?.send { $0.send(text: text) }

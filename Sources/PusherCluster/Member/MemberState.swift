@@ -170,6 +170,8 @@ struct Departures {
   /// Number of departures that Redis has not answered yet.
   var unanswered = 0
   var held: [Held] = []
+  /// When Redis was asked for those that are due, until it answers.
+  var askedAt: Instant?
   /// Whether the member leaves the others as soon as all departures are answered.
   var endsMembership = false
 

@@ -39,7 +39,7 @@ extension RedisMember {
 
   /// Reports all departures that are due, those of dead nodes too.
   func tellDepartures() {
-    if isActive { takeDepartures(all: false) }
+    if isActive, departures.askedAt == nil { takeDepartures(all: false) }
   }
 
   /// Removes departures from Redis and reports them.
@@ -47,17 +47,20 @@ extension RedisMember {
   /// - Parameter all: Whether to report departures that are not due yet, because this is the last node.
   func takeDepartures(all: Bool) {
     guard !delayText.isEmpty else { return }
-    departures.held.removeAll { $0.due <= now }
+    departures.askedAt = now
     call(
       "takeDepartures", [keys.departed], ["which": all ? "all" : ""], for: .departures(all: all))
   }
 
   func took(_ result: Result<RedisReply, RedisFailure>, all: Bool, since registration: Int) {
+    let asked = departures.askedAt
+    departures.askedAt = nil
     guard case .success(.array(let values)) = result else {
       return check(result, to: "the list of departures", since: registration)
     }
     for value in values { report(departure: value.content ?? []) }
-    if !all, values.count >= Self.departurePortion { tellDepartures() }
+    if !all, values.count >= Self.departurePortion { return tellDepartures() }
+    if let asked { departures.held.removeAll { $0.due <= asked } }
   }
 
   private func report(departure bytes: [UInt8]) {

@@ -78,7 +78,7 @@ package final class RedisMember: ClusterMember {
   /// When ``tick(at:)`` has something to do besides the sign of life.
   package var deadline: Instant? {
     if case .gathering(let gathering) = state { return gathering.nextLook }
-    return isActive ? departures.held.first?.due : nil
+    return isActive && departures.askedAt == nil ? departures.held.first?.due : nil
   }
 
   /// How often a node that waits for others looks for them.

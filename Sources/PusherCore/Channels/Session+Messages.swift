@@ -66,7 +66,7 @@ extension Session {
     case .ping:
       pings.received &+= 1
       emit(.answerPing(command.pong))
-    case .pong: break
+    case .pong: report(.pong)
     case .subscriptionSucceeded(let channel): succeeded(channel, envelope, at: now)
     case .subscriptionError(let channel, let type, let message, let status):
       let text = message.isEmpty ? Self.noReason : message

@@ -2,6 +2,8 @@
 package enum SessionEvent: Sendable, Equatable {
   /// The server greeted the socket.
   case connected(socketID: String, activityTimeout: Duration)
+  /// The server answered a ping of the protocol.
+  case pong
   /// The server confirmed a subscription; with the members on presence channels.
   case subscribed(channel: String, presence: PresenceRoster?)
   /// A subscription failed; it is not tried again on this connection.

@@ -65,7 +65,7 @@ extension ClientDriver: ChannelsFeedDelegate {
       let gap = PusherGap(from: start, to: end, at: now)
       missed(gap, run)
       tell(.gap(gap, length: start.duration(to: end)))
-    case .opened, .redirected, .reconnectionTime: break
+    case .opened, .upgraded, .redirected, .reconnectionTime: break
     }
   }
 

@@ -130,7 +130,7 @@ extension EventSourceDriver: FeedDelegate {
     case .ended(let end): ended(end, status: feed?.lastStatus)
     case .gap(let start, let end):
       core.missed(PusherGap(from: start, to: end, at: now), generation)
-    case .redirected, .disconnected: break
+    case .upgraded, .redirected, .disconnected: break
     }
   }
 

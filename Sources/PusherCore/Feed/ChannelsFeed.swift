@@ -172,6 +172,10 @@ package final class ChannelsFeed: Feed {
 }
 
 extension ChannelsFeed: WebSocketFeedConnectionDelegate {
+  package func connectionUpgraded(at now: Instant) {
+    report(.upgraded)
+  }
+
   package func connectionDelivered(at now: Instant) {
     session.noteDelivery(at: now)
   }

@@ -1,5 +1,7 @@
 /// The owner of a WebSocket connection.
 package protocol WebSocketFeedConnectionDelegate: FeedConnectionDelegate {
+  /// The server has agreed to the upgrade.
+  func connectionUpgraded(at now: Instant)
   /// A complete text message that the tap declined; the view lasts for this call.
   func connectionReceived(text: ByteView, at now: Instant)
   /// A binary message; the view lasts for this call.
@@ -111,6 +113,7 @@ package final class WebSocketFeedConnection: FeedConnection {
       socket = WebSocketConnection(
         role: .client, deflate: negotiated.deflate, limits: settings.limits,
         random: SecureRandom.generator, input: input)
+      delegate?.connectionUpgraded(at: now)
       drain(at: now)
     } catch {
       end(ConnectionLoss(upgradeFailure: error, at: SystemClock.wall()), at: now)

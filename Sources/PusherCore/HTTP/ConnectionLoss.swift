@@ -175,6 +175,8 @@ extension Duration {
 package enum ConnectionEvent: Equatable, Sendable {
   /// An event stream has begun; a channels' connection reports its socket instead.
   case opened
+  /// The server has agreed to the upgrade of a channels' connection; its greeting follows.
+  case upgraded
   /// The server redirected the request, which is sent there now; the URL has no query.
   case redirected(status: Int, to: String)
   /// An event stream named the wait before a new attempt.

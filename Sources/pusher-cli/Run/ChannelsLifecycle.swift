@@ -88,7 +88,7 @@ final class ChannelsLifecycle {
       undecrypted(channel, event, data, reason)
     case .unknownInternalEvent(let name, let channel): leftOut(name, channel)
     case .malformed(let reason, let bytes): malformed(reason, bytes)
-    case .connection: break
+    case .connection, .pong: break
     }
   }
 

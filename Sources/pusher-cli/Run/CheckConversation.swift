@@ -10,7 +10,7 @@ final class CheckConversation {
   private var greeting: (socketID: String, activityTimeout: Duration)?
   private var loss: (loss: ConnectionLoss, code: Int?)?
   private var limit: RateLimit?
-  private var pongs = 0
+  private var hasPong = false
   private var subscribed: [String: String] = [:]
   private var refused: [String: SubscriptionFailure] = [:]
 
@@ -34,13 +34,7 @@ final class CheckConversation {
     } catch {
       throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
     }
-    // The moment of the upgrade is not reported: the stage after it is.
-    loop.beforeWait { [weak self] in
-      guard let self, !isUpgraded, case .greeting? = feed?.connection?.stage else { return }
-      isUpgraded = true
-      loop.stop()
-    }
-    try wait(for: expected) { self.isUpgraded || self.greeting != nil || self.hasEndedLater }
+    try wait(for: expected) { self.isUpgraded && (self.loss == nil || self.hasEndedLater) }
     return "101, the server speaks WebSocket"
   }
 
@@ -75,7 +69,7 @@ final class CheckConversation {
   /// Sends a ping of the protocol and waits for the answer.
   func ping() throws(CheckFailure) -> String {
     feed?.connection?.send(ClientCommand(service: settings.connection.service).ping)
-    try wait(for: "a pong") { self.pongs > 0 }
+    try wait(for: "a pong") { self.hasPong }
     return "answered"
   }
 
@@ -152,6 +146,7 @@ extension CheckConversation: ChannelsFeedDelegate {
   func feed(reports event: SessionEvent, at now: Instant) {
     switch event {
     case .connected(let socketID, let activityTimeout): greeting = (socketID, activityTimeout)
+    case .pong: hasPong = true
     case .subscribed(let channel, let presence):
       limit = nil
       subscribed[channel] =
@@ -165,6 +160,7 @@ extension CheckConversation: ChannelsFeedDelegate {
 
   func feed(reports event: ConnectionEvent, at now: Instant) {
     switch event {
+    case .upgraded: isUpgraded = true
     case .ended(.lost(let loss, let code)), .ended(.retriesExhausted(let loss, let code, _)):
       self.loss = (loss, code)
     default: return
@@ -174,9 +170,6 @@ extension CheckConversation: ChannelsFeedDelegate {
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
     diagnostics.debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
-    guard !isSent, pongs == 0, greeting != nil, text().holds("pong\"") else { return }
-    pongs += 1
-    loop.stop()
   }
 
   func feedTapIsFull() {}

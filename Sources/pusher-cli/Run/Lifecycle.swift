@@ -43,6 +43,7 @@ final class Lifecycle {
   func report(_ event: ConnectionEvent, in words: any FeedWords, at now: Instant) {
     switch event {
     case .opened: opened()
+    case .upgraded: break
     case .redirected(let status, let place):
       diagnostics.info("redirected (\(status)) to \(place)")
       words.redirected(to: place)

@@ -16,7 +16,7 @@ final class ConnectionCounts {
     case .gap(let from, let to):
       gaps += 1
       gapTime += from.duration(to: to)
-    case .disconnected, .redirected, .reconnectionTime, .ended: break
+    case .upgraded, .disconnected, .redirected, .reconnectionTime, .ended: break
     }
   }
 

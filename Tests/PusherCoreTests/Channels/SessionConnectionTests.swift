@@ -109,7 +109,7 @@ import Testing
   @Test func `a pong, or any other byte, keeps the connection`() {
     var harness = SessionHarness.connected()
     #expect(harness.advance(.seconds(120)) == [SessionHarness.ping])
-    #expect(harness.receive(#"{"event":"pusher:pong"}"#) == [])
+    #expect(harness.receive(#"{"event":"pusher:pong"}"#) == [.report(.pong)])
     #expect(harness.advance(.seconds(120)) == [SessionHarness.ping])
     _ = harness.perform { $0.noteActivity(at: $1) }
     #expect(harness.advance(.seconds(119)) == [])

@@ -78,7 +78,7 @@
     .enabled(if: RedisServer.isInstalled))
   struct ClusterScriptServerTests {
     private static let file = URL(filePath: #filePath)
-      .appending(path: "../../../../Sources/PusherServer/Nodes/Lua/cluster.lua")
+      .appending(path: "../../../../Sources/PusherCluster/Lua/cluster.lua")
       .standardized.path
 
     private static let keys = [
