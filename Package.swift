@@ -127,6 +127,11 @@ let package = Package(
       name: "SimulationModel", dependencies: ["PusherCluster", "PusherCore", "PusherServer"],
       path: "Tests/Simulation/Model", swiftSettings: [.treatAllWarnings(as: .error)]
     ),
+    // Runs schedules of the simulation; built for that, never installed.
+    .executableTarget(
+      name: "simulation", dependencies: ["SimulationModel"], path: "Tests/Simulation/Main",
+      swiftSettings: [.treatAllWarnings(as: .error)]
+    ),
     .testTarget(
       name: "PusherCoreTests",
       dependencies: [

@@ -103,7 +103,7 @@ package struct ClusterOrder {
 
 /// What waits to be taken from a member.
 struct MemberOutbox {
-  private var orders = RedisQueue<ClusterOrder>()
+  private var orders = Fifo<ClusterOrder>()
   private var news: [ClusterNews] = []
   private var notices: [WebhookNotice] = []
   /// Refusals since the last call, each the reason where it was not told before.

@@ -98,7 +98,7 @@ struct WaitingSockets {
 
   var requests: [Int: Request] = [:]
   /// Joins that wait until their channels are listened to, in their order.
-  var line = RedisQueue<(channel: RedisChannel, number: Int)>()
+  var line = Fifo<(channel: RedisChannel, number: Int)>()
   /// Above this number of requests those of sockets that have left are dropped.
   var dropsAt = 1024
 }

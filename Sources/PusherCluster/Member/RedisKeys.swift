@@ -72,8 +72,8 @@ struct RedisKeys {
 }
 
 /// Messages between nodes, and values in Redis: a row of fields, each its length, a colon and its bytes.
-enum RedisFields {
-  static func encode(_ fields: [String]) -> [UInt8] {
+package enum RedisFields {
+  package static func encode(_ fields: [String]) -> [UInt8] {
     var bytes: [UInt8] = []
     for field in fields {
       bytes += Array("\(field.utf8.count):".utf8)
@@ -83,7 +83,7 @@ enum RedisFields {
   }
 
   /// The fields; `nil` for bytes that are none.
-  static func decode(_ bytes: [UInt8]) -> [String]? {
+  package static func decode(_ bytes: [UInt8]) -> [String]? {
     var fields: [String] = []
     var place = 0
     while place < bytes.count {

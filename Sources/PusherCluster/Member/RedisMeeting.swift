@@ -22,7 +22,7 @@ package struct RedisMeeting {
   /// Those of apps that are not served any more, until they have left.
   private var leaving: [RedisMember] = []
   private var fence = Fence()
-  private var orders = RedisQueue<Order>()
+  private var orders = Fifo<Order>()
   private var log: [ServerLogEvent] = []
   private var link = Link()
   private var resignation = Resignation.none

@@ -14,7 +14,7 @@ extension RedisMember {
   /// Ends the registration; answers to its orders are told apart from now on.
   func stop() {
     identity.registration += 1
-    sockets.line = RedisQueue()
+    sockets.line = Fifo()
     dropAbandoned()
     for channel in roster.channels.elements { channel.forgetLink() }
   }

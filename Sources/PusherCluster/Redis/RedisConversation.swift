@@ -46,7 +46,7 @@ package final class RedisConversation {
   private let reader: RedisReader
   private var isReady = false
   private var hasToldReady = false
-  private var due = RedisQueue<(what: Expectation, sent: Instant)>()
+  private var due = Fifo<(what: Expectation, sent: Instant)>()
   /// When something whole came last; at first when the connection was made.
   private var lastReply: Instant
 

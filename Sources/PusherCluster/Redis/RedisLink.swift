@@ -36,8 +36,8 @@ package final class RedisLink {
   private let loop: EventLoop
   private var random: any RandomNumberGenerator
   private var phase = Phase.waiting
-  private var replies = RedisQueue<Reply>()
-  private var confirmations = RedisQueue<Confirmation>()
+  private var replies = Fifo<Reply>()
+  private var confirmations = Fifo<Confirmation>()
   /// The scripts that this connection's server has been given.
   private var scripts = NameSet()
   /// Attempts that failed in a row.

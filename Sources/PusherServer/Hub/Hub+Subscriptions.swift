@@ -1,11 +1,11 @@
-internal import PusherCore
+package import PusherCore
 
 // Subscriptions and sign-ins, whose answers may come later.
 extension Hub {
   /// Subscribes an authorised socket: it gets the answer, the others learn of a new member.
   ///
   /// One that is subscribed already gets the answer again, and may have a new user id from now on.
-  func subscribe(
+  package func subscribe(
     _ session: any HubSession, to name: String, as member: Member?, at now: Instant
   ) {
     var request = JoinRequest(channel: name, socketID: session.socketID, member: member)
@@ -16,7 +16,7 @@ extension Hub {
   }
 
   /// Signs a connection in: it gets the answer and its watchlist, and the user's watchers learn of it.
-  func signIn(
+  package func signIn(
     _ session: any HubSession, as user: SignedInUser, _ proof: SignInProof, at now: Instant
   ) {
     session.user = user

@@ -81,7 +81,7 @@ package final class SharedFrame: @unchecked Sendable {
   }
 
   /// The message, if it is one frame.
-  var text: String {
+  package var text: String {
     guard let header = try? FrameHeader.decode(view) else { return "" }
     return view[header.size..<view.count].text
   }

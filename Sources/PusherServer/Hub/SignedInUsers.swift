@@ -14,9 +14,13 @@ package struct SignedInUser: Sendable, Equatable {
 }
 
 /// The signed text with which a client has signed in; it gets both back.
-struct SignInProof: Sendable {
+package struct SignInProof: Sendable {
   let auth: String
   let userData: String
+
+  package init(auth: String, userData: String) {
+    (self.auth, self.userData) = (auth, userData)
+  }
 }
 
 /// The signed-in users of one node, their connections and their watchers.

@@ -55,7 +55,6 @@ extension ServeSettings {
     server.authEndpoints = reader.authEndpoints(server.access.hosts)
     server.acceptsCompression = typed.isOn(.compression)
     monitor = try reader.monitoring(handed)
-    try reader.share(&self)
     drain = typed.duration(.drain)
     (logsEvents, printsEnvironment) = (typed.isOn(.logEvents), typed.isOn(.printEnv))
     hasTimestamps = typed.isOn(.timestamps)
@@ -79,6 +78,7 @@ extension ServeSettings {
       )
     }
     common = reader.common
+    try reader.share(&self)
   }
 
   /// Whether clients speak TLS with it.

@@ -47,8 +47,10 @@ final class NodeHarness {
   @discardableResult
   func advance(_ server: SimulatedServer) -> Bool {
     server.handOn()
+    let milliseconds = server.now.nanoseconds / 1_000_000
     var hasMoved = false
-    while server.sendCommand(&redis) || server.sendSubscription(&redis) { hasMoved = true }
+    while server.sendCommand(&redis, at: milliseconds)
+      || server.sendSubscription(&redis, at: milliseconds) { hasMoved = true }
     for (channel, payload) in redis.takePublished().map({ ($0.channel, $0.payload) }) {
       let receivers = redis.receivers(of: channel)
       for other in servers where receivers.contains(other.connections?.messages ?? 0) {

@@ -42,7 +42,7 @@ package final class SimulatedServer: Cluster {
     meeting.linkUp(at: now)
   }
 
-  /// The link is lost: what is on its way from Redis never comes; of the commands on their way `arriving` still do.
+  /// The link is lost: nothing comes from Redis any more. Returns the commands that may still reach it.
   package func lose(_ reason: String) -> [RedisMeeting.Order] {
     let (lost, unanswered) = (commands, replies.map(\.order) + commands + subscriptions)
     let waiting = messages.compactMap {
@@ -60,18 +60,20 @@ package final class SimulatedServer: Cluster {
   // MARK: Deliveries
 
   /// Brings the next command to Redis; false where there is none.
-  package func sendCommand(_ redis: inout RedisModel) -> Bool {
+  ///
+  /// - Parameter time: Redis' clock, in milliseconds.
+  package func sendCommand(_ redis: inout RedisModel, at time: Int64) -> Bool {
     guard let connections, !commands.isEmpty else { return false }
     let order = commands.removeFirst()
-    replies.append((order, redis.run(order.action, at: milliseconds, from: connections.commands)))
+    replies.append((order, redis.run(order.action, at: time, from: connections.commands)))
     return true
   }
 
   /// Brings the next subscription to Redis; false where there is none.
-  package func sendSubscription(_ redis: inout RedisModel) -> Bool {
+  package func sendSubscription(_ redis: inout RedisModel, at time: Int64) -> Bool {
     guard let connections, !subscriptions.isEmpty else { return false }
     let order = subscriptions.removeFirst()
-    _ = redis.run(order.action, at: milliseconds, from: connections.messages)
+    _ = redis.run(order.action, at: time, from: connections.messages)
     if case .subscribe = order.action { messages.append(.confirmation(order)) }
     return true
   }
@@ -98,9 +100,6 @@ package final class SimulatedServer: Cluster {
     }
     return true
   }
-
-  /// Redis' clock.
-  package var milliseconds: Int64 { now.nanoseconds / 1_000_000 }
 
   /// Puts the orders on their way, and hands what has come to the hubs.
   package func handOn() {

@@ -1,0 +1,134 @@
+import PusherCore
+
+/// What happens in a simulation, in its order.
+package struct Schedule: Sendable, CustomStringConvertible {
+  package enum Step: Sendable {
+    /// Time passes, in milliseconds.
+    case wait(Int)
+    /// So many things that are on their way arrive, drawn by the number.
+    case deliver(count: Int, draw: UInt64)
+    case connect(server: Int)
+    /// A client subscribes, on a presence channel as a user.
+    case subscribe(client: Int, channel: Int, user: Int)
+    case unsubscribe(client: Int, channel: Int)
+    case signIn(client: Int, user: Int)
+    case disconnect(client: Int)
+    case publish(server: Int, channel: Int)
+    /// A server's link to Redis breaks. Of what it has sent a part arrives at once, the rest later.
+    case cut(server: Int, arriving: Int)
+    case reconnect(server: Int)
+    /// Orders of broken links arrive at Redis.
+    case arrive(count: Int)
+    /// A server stops for a while, as a process that gets no time.
+    case stop(server: Int)
+    case go(server: Int)
+    /// A server ends without a word, and its clients with it.
+    case kill(server: Int)
+    /// A new server begins in the place of one that was killed.
+    case start(server: Int)
+    /// A server ends as it should.
+    case resign(server: Int)
+    /// Redis loses all its data.
+    case flush
+    /// Another, empty Redis takes its place.
+    case replace
+    /// Redis' clock jumps, in milliseconds.
+    case skew(Int)
+    /// All becomes well, and everything that must hold is checked.
+    case calm
+  }
+
+  package var steps: [Step]
+
+  package init(_ steps: [Step]) { self.steps = steps }
+
+  /// A schedule that follows from a seed.
+  package init(seed: UInt64) {
+    var random = Draw(seed: seed)
+    // Half of them have no faults: there everything must be exact.
+    let hasFaults = random.below(2) == 1
+    let length = 20 + random.below(60)
+    steps = (0..<2).map { .connect(server: $0) }
+    for _ in 0..<length { steps.append(Self.step(&random, hasFaults: hasFaults)) }
+    steps.append(.calm)
+  }
+
+  private static func step(_ random: inout Draw, hasFaults: Bool) -> Step {
+    let server = random.below(Simulation.serverCount)
+    let client = random.below(8)
+    let channel = random.below(Simulation.channels.count)
+    let user = random.below(3)
+    switch random.below(hasFaults ? 36 : 26) {
+    case 0, 1: return .connect(server: server)
+    case 2..<8: return .subscribe(client: client, channel: channel, user: user)
+    case 8..<11: return .unsubscribe(client: client, channel: channel)
+    case 11: return .signIn(client: client, user: user)
+    case 12: return .disconnect(client: client)
+    case 13..<16: return .publish(server: server, channel: channel)
+    case 16..<24: return .deliver(count: 1 + random.below(12), draw: random.next())
+    case 24: return .wait([1, 10, 200, 2100][random.below(4)])
+    case 25: return .wait(random.below(3000))
+    case 26, 27: return .cut(server: server, arriving: random.below(5))
+    case 28, 29: return .reconnect(server: server)
+    case 30: return .arrive(count: 1 + random.below(6))
+    case 31: return random.below(2) == 0 ? .stop(server: server) : .go(server: server)
+    case 32: return random.below(2) == 0 ? .kill(server: server) : .start(server: server)
+    case 33: return [.flush, .replace, .resign(server: server)][random.below(3)]
+    case 34: return .wait(3000 + random.below(6000))
+    default: return .skew(random.below(4000) - 2000)
+    }
+  }
+
+  package var hasFaults: Bool {
+    steps.contains {
+      switch $0 {
+      case .cut, .kill, .stop, .flush, .replace, .skew, .resign: true
+      default: false
+      }
+    }
+  }
+
+  package var description: String {
+    steps.map { "  \($0)" }.joined(separator: "\n")
+  }
+
+  /// The shortest schedule found that fails too.
+  package func shrunk() -> Schedule {
+    var best = self
+    var size = max(best.steps.count / 2, 1)
+    while true {
+      var place = 0
+      var hasShrunk = false
+      while place < best.steps.count {
+        var shorter = best
+        shorter.steps.removeSubrange(place..<min(place + size, best.steps.count))
+        if Simulation.run(shorter) != nil {
+          (best, hasShrunk) = (shorter, true)
+        } else {
+          place += size
+        }
+      }
+      if size == 1, !hasShrunk { return best }
+      size = max(size / 2, 1)
+    }
+  }
+}
+
+/// Numbers that follow from a seed (SplitMix64).
+package struct Draw: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  package init(seed: UInt64) { state = seed }
+
+  package mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var bits = state
+    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+    return bits ^ (bits >> 31)
+  }
+
+  package mutating func below(_ limit: Int) -> Int {
+    Int(truncatingIfNeeded: next() >> 33) % limit
+  }
+}

@@ -1,0 +1,453 @@
+import PusherCluster
+import PusherCore
+import PusherServer
+
+/// Servers that meet in a model of Redis, and their clients, through one schedule.
+///
+/// Time, delays and faults are the schedule's. A calm time ends it; then what docs/endurance.md promises must hold.
+package final class Simulation {
+  package static let serverCount = 3
+  static let channels = ["a", "cache-b", "presence-p", "presence-q"]
+  static let users = ["u", "v", "w"]
+
+  private enum Life { case running, stopped, killed, resigning }
+
+  /// Orders of a broken link that are on their way to Redis.
+  private struct StaleOrders {
+    let connection: Int64
+    var orders: [RedisMeeting.Order]
+  }
+
+  private var redis = RedisModel()
+  private var servers: [SimulatedServer] = []
+  private var lives: [Life] = []
+  private var clients: [SimulatedClient] = []
+  private var stale: [StaleOrders] = []
+  /// Since the beginning, in milliseconds; Redis' clock is some way off.
+  private var time: Int64 = 1000
+  private var skew: Int64 = 0
+  private var number = 0
+  /// Events of each channel, in the order in which Redis published them.
+  private var published: [String: [String]] = [:]
+  private let hasFaults: Bool
+  private var book = NoticeBook()
+
+  private init(_ schedule: Schedule) {
+    hasFaults = schedule.hasFaults
+    for index in 0..<Self.serverCount {
+      servers.append(server(index))
+      lives.append(.running)
+      servers[index].linkUp(&redis)
+    }
+    deliverAll()
+  }
+
+  /// Runs a schedule. Returns what was wrong; `nil` for nothing.
+  package static func run(_ schedule: Schedule) -> String? {
+    let simulation = Simulation(schedule)
+    for step in schedule.steps {
+      simulation.perform(step)
+      if let complaint = simulation.clients.lazy.compactMap(\.complaint).first { return complaint }
+      if case .calm = step, let violation = simulation.violation() { return violation }
+    }
+    return nil
+  }
+
+  private func server(_ index: Int) -> SimulatedServer {
+    number += 1
+    let server = SimulatedServer(
+      random: Draw(seed: UInt64(number * 7919 + index)))
+    server.now = now
+    var application = Application(id: "1", key: "k", secret: "s")
+    application.webhooks = [Self.receiver].compactMap(\.self)
+    server.applications.renew(
+      [
+        AppSetup(application, limits: ServerLimits(), service: .pusher, dialect: .pusher)
+      ], in: server)
+    return server
+  }
+
+  private static let receiver = try? HTTPURL(parsing: "http://127.0.0.1:1/")
+
+  private var now: Instant { Instant(nanoseconds: time * 1_000_000) }
+  private var redisTime: Int64 { time + skew + 1_000_000 }
+
+  private func isLive(_ index: Int) -> Bool {
+    switch lives[index] {
+    case .running, .resigning: true
+    case .stopped, .killed: false
+    }
+  }
+
+  // MARK: Steps
+
+  private func perform(_ step: Schedule.Step) {
+    switch step {
+    case .wait(let milliseconds): wait(Int64(milliseconds))
+    case .deliver(let count, let draw): deliver(count, draw)
+    case .connect(let server): connect(server)
+    case .subscribe(let client, let channel, let user): subscribe(client, channel, user)
+    case .unsubscribe(let client, let channel): unsubscribe(client, channel)
+    case .signIn(let client, let user): signIn(client, user)
+    case .disconnect(let client): at(client).map(disconnect)
+    case .publish(let server, let channel): publish(server, Self.channels[channel])
+    case .cut(let server, let arriving): cut(server, arriving: arriving)
+    case .reconnect(let server): reconnect(server)
+    case .arrive(let count): arrive(count)
+    case .stop(let server): if case .running = lives[server] { lives[server] = .stopped }
+    case .go(let server): if case .stopped = lives[server] { lives[server] = .running }
+    case .kill(let server): kill(server)
+    case .start(let server): start(server)
+    case .resign(let server): resign(server)
+    case .flush: redis.flushAll()
+    case .replace: replace()
+    case .skew(let milliseconds): skew += Int64(milliseconds)
+    case .calm: calm()
+    }
+    for index in servers.indices where isLive(index) { handOn(index) }
+  }
+
+  private func handOn(_ index: Int) {
+    servers[index].now = now
+    servers[index].handOn()
+    book.take(servers[index].hub.takeNotices())
+    for client in clients where client.server == index && !client.isOpen {
+      servers[index].hub.disconnect(client, at: now)
+    }
+    clients.removeAll { $0.server == index && !$0.isOpen }
+    servers[index].handOn()
+    _ = servers[index].hub.takeLog()
+  }
+
+  /// Time passes in steps that no deadline is longer than.
+  private func wait(_ milliseconds: Int64) {
+    let end = time + milliseconds
+    while time < end {
+      time = min(time + 200, end)
+      for index in servers.indices where isLive(index) {
+        servers[index].now = now
+        servers[index].tick()
+        handOn(index)
+      }
+    }
+  }
+
+  private func at(_ client: Int) -> SimulatedClient? {
+    guard !clients.isEmpty else { return nil }
+    let client = clients[client % clients.count]
+    return lives[client.server] == .running ? client : nil
+  }
+
+  private func connect(_ index: Int) {
+    guard lives[index] == .running, clients.count < 8 else { return }
+    number += 1
+    let client = SimulatedClient("1.\(number)", server: index)
+    clients.append(client)
+    servers[index].hub.connect(client)
+  }
+
+  private func subscribe(_ client: Int, _ channel: Int, _ user: Int) {
+    guard let client = at(client) else { return }
+    let (name, user) = (Self.channels[channel], Self.users[user])
+    guard !client.subscriptions.contains(name) else { return }
+    client.subscriptions.insert(name)
+    let isPresence = name.hasPrefix("presence-")
+    client.users[name] = isPresence ? user : nil
+    servers[client.server].hub.subscribe(
+      client, to: name, as: isPresence ? Member(userID: user) : nil, at: now)
+  }
+
+  private func unsubscribe(_ client: Int, _ channel: Int) {
+    guard let client = at(client), client.subscriptions.contains(Self.channels[channel]) else {
+      return
+    }
+    client.leave(Self.channels[channel])
+    servers[client.server].hub.leave(client, Self.channels[channel], at: now)
+  }
+
+  private func signIn(_ client: Int, _ user: Int) {
+    guard let client = at(client), client.user == nil else { return }
+    let user = SignedInUser(member: Member(userID: Self.users[user]), watchlist: Self.users)
+    servers[client.server].hub.signIn(
+      client, as: user, SignInProof(auth: "", userData: ""), at: now)
+  }
+
+  private func disconnect(_ client: SimulatedClient) {
+    client.end()
+    handOn(client.server)
+  }
+
+  private func publish(_ index: Int, _ channel: String) {
+    guard lives[index] == .running else { return }
+    number += 1
+    servers[index].hub.publish(name: "e", channel: channel, data: .string("\(number)"), at: now)
+  }
+
+  // MARK: Deliveries
+
+  private func deliver(_ count: Int, _ draw: UInt64) {
+    var random = Draw(seed: draw)
+    for _ in 0..<count {
+      _ = move(random.below(Self.serverCount), lane: random.below(4))
+    }
+  }
+
+  /// Brings the next thing of a lane to where it goes; false where there is nothing.
+  private func move(_ index: Int, lane: Int) -> Bool {
+    let server = servers[index]
+    var hasMoved = false
+    switch lane {
+    case 0: hasMoved = server.sendCommand(&redis, at: redisTime)
+    case 1: hasMoved = server.sendSubscription(&redis, at: redisTime)
+    case 2 where isLive(index): hasMoved = server.takeReply()
+    case 3 where isLive(index): hasMoved = server.takeMessage()
+    default: break
+    }
+    route()
+    if hasMoved, lane > 1 { handOn(index) }
+    return hasMoved
+  }
+
+  /// Sends what Redis has published to the servers that listen.
+  private func route() {
+    for message in redis.takePublished() {
+      note(message)
+      let receivers = redis.receivers(of: message.channel)
+      for server in servers where receivers.contains(server.connections?.messages ?? 0) {
+        server.publish(message.channel, message.payload)
+      }
+    }
+  }
+
+  private func note(_ message: RedisPublication) {
+    guard let fields = RedisFields.decode(message.payload), fields.count == 5, fields[0] == "m",
+      fields[2] != "0", let event = try? JSONParser.parse(fields[4])["data"]?.text
+    else { return }
+    published[fields[1], default: []].append(event)
+  }
+
+  private func deliverAll() {
+    for index in servers.indices where isLive(index) { handOn(index) }
+    var hasMoved = true
+    while hasMoved {
+      hasMoved = false
+      for index in servers.indices {
+        for lane in 0..<4 { while move(index, lane: lane) { hasMoved = true } }
+      }
+    }
+  }
+
+  // MARK: Faults
+
+  private func cut(_ index: Int, arriving: Int) {
+    let server = servers[index]
+    guard let connection = server.connections else { return }
+    redis.close(connection.messages)
+    server.now = now
+    stale.append(StaleOrders(connection: connection.commands, orders: server.lose("cut")))
+    arrive(arriving)
+  }
+
+  private func reconnect(_ index: Int) {
+    guard isLive(index), servers[index].connections == nil else { return }
+    servers[index].now = now
+    servers[index].linkUp(&redis)
+  }
+
+  /// Orders of broken links arrive, unless Redis has ended their connections.
+  private func arrive(_ count: Int) {
+    for _ in 0..<count {
+      guard !stale.isEmpty else { return }
+      let connection = stale[0].connection
+      if redis.isOpen(connection), !stale[0].orders.isEmpty {
+        let order = stale[0].orders.removeFirst()
+        _ = redis.run(order.action, at: redisTime, from: connection)
+        route()
+      } else {
+        redis.close(connection)
+        stale.removeFirst()
+      }
+    }
+  }
+
+  private func kill(_ index: Int) {
+    guard lives[index] == .running || lives[index] == .stopped else { return }
+    cut(index, arriving: 2)
+    lives[index] = .killed
+    for client in clients where client.server == index { client.end() }
+    clients.removeAll { $0.server == index }
+  }
+
+  private func start(_ index: Int) {
+    guard lives[index] == .killed else { return }
+    servers[index] = server(index)
+    lives[index] = .running
+    servers[index].linkUp(&redis)
+  }
+
+  private func resign(_ index: Int) {
+    guard lives[index] == .running else { return }
+    for client in clients where client.server == index { client.end() }
+    handOn(index)
+    servers[index].resign(at: now)
+    lives[index] = .resigning
+  }
+
+  private func replace() {
+    for index in servers.indices { cut(index, arriving: 0) }
+    stale = []
+    redis.replace()
+  }
+
+  // MARK: The end
+
+  /// Everything becomes well, and time passes until all must be right.
+  private func calm() {
+    while !stale.isEmpty { arrive(1) }
+    for index in servers.indices {
+      if lives[index] == .stopped { lives[index] = .running }
+      if servers[index].connections == nil { reconnect(index) }
+    }
+    // A node that is gone is noticed after its lease, and its entries are removed after a while.
+    for _ in 0..<40 {
+      deliverAll()
+      wait(500)
+    }
+    deliverAll()
+  }
+
+  private func violation() -> String? {
+    for index in servers.indices where lives[index] == .running {
+      if let reason = servers[index].failure { return "server \(index) is not well: \(reason)" }
+    }
+    let checks = [unconfirmed, wrongMembers, wrongOrder, wrongEvents]
+    for check in checks { if let wrong = check() { return wrong } }
+    for channel in Self.channels { if let wrong = wrongCounts(channel) { return wrong } }
+    let wrong = hasFaults ? nil : book.complaint(present: present)
+    return wrong ?? leftovers()
+  }
+
+  private func unconfirmed() -> String? {
+    for client in clients {
+      for channel in client.subscriptions.sorted where !client.confirmed.contains(channel) {
+        return "\(client.socketID) waits for \(channel)"
+      }
+    }
+    return nil
+  }
+
+  /// The users of a presence channel.
+  private func present(_ channel: String) -> Set<String> {
+    Set(clients.compactMap { $0.users[channel] })
+  }
+
+  private func wrongMembers() -> String? {
+    for client in clients {
+      for channel in client.users.keys.sorted() where client.members[channel] != present(channel) {
+        return "\(client.socketID) on server \(client.server) knows "
+          + "\((client.members[channel] ?? []).sorted()) of \(channel), there are "
+          + "\(present(channel).sorted())"
+      }
+    }
+    return nil
+  }
+
+  /// Events that a client got in another order than Redis published them.
+  private func wrongOrder() -> String? {
+    for client in clients {
+      for (channel, events) in client.events {
+        var rest = (published[channel] ?? [])[...]
+        // The last event of a cache channel may come once more, for a new subscription.
+        for event in events where !channel.hasPrefix("cache-") {
+          guard let place = rest.firstIndex(of: event) else {
+            return "\(client.socketID) got \(event) of \(channel) out of order, or nobody sent it"
+          }
+          rest = rest[(place + 1)...]
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Where nothing fails, clients that are subscribed at the same time get the same.
+  private func wrongEvents() -> String? {
+    guard !hasFaults else { return nil }
+    for channel in Self.channels {
+      number += 1
+      publish(0, channel)
+      let event = "\(number)"
+      deliverAll()
+      for client in clients where client.subscriptions.contains(channel) {
+        guard client.events[channel]?.last == event else {
+          return "\(client.socketID) did not get \(event) of \(channel)"
+        }
+      }
+    }
+    return nil
+  }
+
+  private func wrongCounts(_ channel: String) -> String? {
+    let subscribed = clients.filter { $0.subscriptions.contains(channel) }.count
+    for index in servers.indices where lives[index] == .running {
+      guard case .later(let number) = servers[index].hub.ask(.facts([channel]), at: now) else {
+        return "server \(index) cannot say how many \(channel) has"
+      }
+      deliverAll()
+      for (given, answer) in servers[index].hub.takeAnswers() where given == number {
+        guard case .facts(let facts?) = answer, facts.first?.subscriptions == subscribed else {
+          return "server \(index) says \(answer) of \(channel), which has \(subscribed)"
+        }
+      }
+      let count = servers[index].hub.connectionCount
+      if count != clients.count { return "server \(index) has \(count) of \(clients.count)" }
+    }
+    return nil
+  }
+
+  /// Nothing may stay in Redis once all have left.
+  private func leftovers() -> String? {
+    for index in servers.indices where lives[index] == .running { resign(index) }
+    for _ in 0..<3 {
+      deliverAll()
+      wait(500)
+    }
+    deliverAll()
+    for index in servers.indices where lives[index] == .resigning && !servers[index].hasResigned {
+      return "server \(index) does not end"
+    }
+    return nil
+  }
+}
+
+/// The webhooks' notices of all servers together.
+struct NoticeBook {
+  private var members: [String: Int] = [:]
+  private var channels: [String: Int] = [:]
+
+  mutating func take(_ notices: [WebhookNotice]) {
+    for notice in notices where notice.audience != .console {
+      let member = "\(notice.channel) \(notice.userID ?? "")"
+      switch notice.kind {
+      case .memberAdded: members[member, default: 0] += 1
+      case .memberRemoved: members[member, default: 0] -= 1
+      case .channelOccupied: channels[notice.channel, default: 0] += 1
+      case .channelVacated: channels[notice.channel, default: 0] -= 1
+      default: break
+      }
+    }
+  }
+
+  /// What was told otherwise than it is.
+  func complaint(present: (String) -> Set<String>) -> String? {
+    for channel in Simulation.channels where channel.hasPrefix("presence-") {
+      for user in Simulation.users {
+        let told = members["\(channel) \(user)"] ?? 0
+        let isThere = present(channel).contains(user)
+        if told != (isThere ? 1 : 0) {
+          return "webhooks: \(user) of \(channel) came \(told) times more than it left"
+        }
+      }
+    }
+    return nil
+  }
+}
