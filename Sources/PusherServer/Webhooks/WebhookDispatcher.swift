@@ -127,8 +127,6 @@ final class WebhookDispatcher {
   private func send(_ notices: [WebhookNotice]) {
     guard !notices.isEmpty else { return }
     let milliseconds = SystemClock.wall().millisecondsSince1970
-    for notice in notices {
-      for sender in senders { sender.send(notice, milliseconds: milliseconds) }
-    }
+    for notice in notices { send(notice.kind.rawValue, notice.body(milliseconds: milliseconds)) }
   }
 }

@@ -72,12 +72,7 @@ final class WebhookSender {
     loop.add(timer)
   }
 
-  /// Adds a webhook to the queue; when the queue is full it is dropped.
-  func send(_ notice: WebhookNotice, milliseconds: Int64) {
-    send(notice.kind.rawValue, notice.body(milliseconds: milliseconds))
-  }
-
-  /// Adds a webhook with this body, signed now.
+  /// Adds a webhook with this body, signed now; when the queue is full it is dropped.
   ///
   /// - Parameter name: The kind of its event, for the log.
   func send(_ name: String, _ body: [UInt8]) {

@@ -103,12 +103,6 @@ final class EventForwarder: LoopSource {
   /// The receiver as messages name it: what else the URL has may be a token.
   private var place: String { settings.url.authority }
 
-  /// The event as messages name it.
-  private func subject(_ delivery: Delivery) -> String {
-    let event = delivery.item.event
-    return "event \(event.name)" + (event.channel.map { " of \($0)" } ?? "")
-  }
-
   private func flight(of delivery: Delivery) -> Flight {
     let item = delivery.item
     return flights[delivery.number]
@@ -152,7 +146,7 @@ final class EventForwarder: LoopSource {
   private func delivered(_ delivery: Delivery) {
     counts.results.note(.delivered)
     if outage.delivered(delivery.number) {
-      diagnostics.notice("--forward: \(place) takes events again (\(subject(delivery)))")
+      diagnostics.notice("--forward: \(place) takes events again (\(delivery.item.event.subject))")
     }
     finish(delivery, isLost: false)
   }
@@ -166,7 +160,7 @@ final class EventForwarder: LoopSource {
     guard case .not = cut else { return }
     guard let wait else { return giveUp(delivery, because: reason, at: now) }
     let text =
-      "--forward: \(place): \(reason) (\(subject(delivery))); trying again in \(wait.inWords)"
+      "--forward: \(place): \(reason) (\(delivery.item.event.subject)); trying again in \(wait.inWords)"
     if delivery.tries == 1, outage.began(delivery.number) {
       diagnostics.warning(text)
     } else {
@@ -191,7 +185,8 @@ final class EventForwarder: LoopSource {
     let tries = delivery.tries == 1 ? "1 try" : "\(delivery.tries) tries"
     let end = dead.map { "; it stands in '\($0.path)'" } ?? ""
     diagnostics.error(
-      "--forward: \(place): given up after \(tries): \(reason) (\(subject(delivery)))\(end)")
+      "--forward: \(place): given up after \(tries): \(reason) (\(delivery.item.event.subject))\(end)"
+    )
     finish(delivery, isLost: dead == nil)
   }
 

@@ -44,6 +44,9 @@ struct WaitingEvent {
 }
 
 extension HandedEvent {
+  /// The event as messages name it.
+  var subject: String { "event \(name)" + (channel.map { " of \($0)" } ?? "") }
+
   /// Approximate size in memory, in bytes.
   var cost: Int {
     [name, channel ?? "", userID ?? "", id ?? ""].reduce(line.count + 512) { $0 + $1.utf8.count }

@@ -128,9 +128,7 @@ final class EventHook: LoopSource {
       handled += 1
       return
     }
-    let event = entry.item.event
-    let place = event.channel.map { " of \($0)" } ?? ""
-    let text = "--exec: \(failure) (event \(event.name)\(place))"
+    let text = "--exec: \(failure) (\(entry.item.event.subject))"
     guard settings.onFailure == .stop else {
       handled += 1
       return diagnostics.warning(text)
