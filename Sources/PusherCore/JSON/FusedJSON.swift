@@ -6,28 +6,25 @@ extension FusedCursor {
   /// Copies one value inside a JSON string; the reading position is then at the quote that ends that string.
   @inline(__always)
   mutating func copyEscapedValue() -> Bool {
-    copyValue(EscapedQuotes.self, WindowCursor.copyEscaped)
+    copyValue(EscapedQuotes.self)
   }
 
   /// Copies one value as it stands and the white space around it; the reading position is then at what follows.
   @inline(__always)
   mutating func copyPlainValue() -> Bool {
-    guard copyValue(PlainQuotes.self, WindowCursor.copyPlain) else { return false }
+    guard copyValue(PlainQuotes.self) else { return false }
     PlainQuotes.skipBlanks(&self)
     return true
   }
 
   @inline(__always)
-  private mutating func copyValue<Quotes: JSONQuotes>(
-    _ quotes: Quotes.Type,
-    _ copyFrequent: (WindowCursor, UInt64) -> (WindowCursor, UInt64, JSONPlace)
-  ) -> Bool {
+  private mutating func copyValue<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
     var window = WindowCursor(self)
     // One bit a level above a sentinel: 1 for an object, 0 for an array.
     var levels: UInt64 = 1
     while true {
       var place: JSONPlace
-      (window, levels, place) = copyFrequent(window, levels)
+      (window, levels, place) = WindowCursor.copyFrequent(quotes, window, levels)
       if place == .end { break }
       let next: FusedCursor?
       (next, levels, place) = Self.copyRare(quotes, window.fused, levels, place)

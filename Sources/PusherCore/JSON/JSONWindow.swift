@@ -5,23 +5,12 @@ extension WindowCursor {
   /// It stops short of anything else, with all before it copied, and refuses nothing. It calls nothing, so that all it
   /// needs stays in registers.
   @inline(never)
-  static func copyEscaped(_ start: WindowCursor, _ depth: UInt64) -> (
-    WindowCursor, UInt64, JSONPlace
-  ) {
+  static func copyFrequent<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ start: WindowCursor, _ depth: UInt64
+  ) -> (WindowCursor, UInt64, JSONPlace) {
     var cursor = start
     var levels = depth
-    let place = cursor.run(EscapedQuotes.self, &levels)
-    return (cursor, levels, place)
-  }
-
-  /// The same for JSON as it stands.
-  @inline(never)
-  static func copyPlain(_ start: WindowCursor, _ depth: UInt64) -> (
-    WindowCursor, UInt64, JSONPlace
-  ) {
-    var cursor = start
-    var levels = depth
-    let place = cursor.run(PlainQuotes.self, &levels)
+    let place = cursor.run(quotes, &levels)
     return (cursor, levels, place)
   }
 
