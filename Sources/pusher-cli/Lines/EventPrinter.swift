@@ -3,10 +3,7 @@ internal import PusherCore
 /// Prints the events of channels as the settings ask: which, how many, in which shape.
 final class EventPrinter {
   let core: Printer
-  private let writer: EventLineWriter
-  private let handedWriter: EventLineWriter?
-  /// Writes every event, printed or not, for `--record`.
-  private let recorder: EventLineWriter?
+  private let writers: LineWriters<EventLineWriter>
   /// Prints from the line what `--format` asks for.
   private let plainTemplate: LineTemplate?
   private let keepsRawData: Bool
@@ -23,25 +20,18 @@ final class EventPrinter {
     wallTime: @escaping () -> WallTime
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)
-    func handing(_ output: ByteBuffer) -> EventLineWriter {
-      EventLineWriter(output: output, service: service, style: .handed(settings))
-    }
-    let line = ByteBuffer(capacity: 64)
-    writer = EventLineWriter(output: output, service: service, style: style)
-    handedWriter = receiver == nil ? nil : handing(line)
-    recorder = record.map(handing)
-    let template = settings.template.map { TemplateText($0, output: output, style: style) }
+    writers = LineWriters(
+      settings, output: output, style: style, handsOver: receiver != nil, record: record
+    ) { EventLineWriter(output: $0, service: service, style: $1) }
+    core = Printer(
+      settings: settings, style: style, output: output, writers: writers, receiver: receiver,
+      record: record, columns: columns, wallTime: wallTime)
+    let template = core.template
     plainTemplate = template?.plain
     usesFastWay =
-      writer.hasFastWay && (template.map { $0.plain != nil } ?? (settings.output == .json))
+      writers.printed.hasFastWay && (template.map { $0.plain != nil } ?? (settings.output == .json))
       && receiver == nil && record == nil && !settings.printsSummary
     keepsRawData = settings.keepsRawData
-    core = Printer(
-      settings: settings, style: style, template: template, output: output,
-      writers: Printer.Writers(
-        printed: writer, handed: handedWriter.map { ($0, line) },
-        recorded: recorder.flatMap { writer in record.map { (writer, $0) } }),
-      receiver: receiver, columns: columns, wallTime: wallTime)
   }
 
   /// Switches the fast path off, for runs that show every message anyway.
@@ -54,7 +44,7 @@ final class EventPrinter {
     let name = given ?? ForeignEventName.marked(token: envelope.eventToken)
     let isWanted = core.admit(
       name ?? envelope.eventName, channel: envelope.channelName, bytes: envelope.byteCount,
-      record: { recorder?.write(envelope, named: name) },
+      record: { writers.recorder?.write(envelope, named: name) },
       passes: { $0.passes(name ?? envelope.eventName) })
     guard isWanted else { return }
     if core.printsEvents { printCounted(envelope, named: name) }
@@ -63,16 +53,16 @@ final class EventPrinter {
         name: name ?? envelope.eventName, channel: envelope.channelName,
         userID: envelope.userIDToken.map(JSONString.decode))
     ) {
-      handedWriter?.write(envelope, named: name)
+      writers.handed?.write(envelope, named: name)
     }
   }
 
   /// Prints an event that stands for one which was missed, as its line says.
   func print(repaired event: Envelope) {
-    let writers = [writer, handedWriter, recorder]
-    for writer in writers { writer?.marksRepaired = true }
+    let all = [writers.printed, writers.handed, writers.recorder]
+    for writer in all { writer?.marksRepaired = true }
     print(event)
-    for writer in writers { writer?.marksRepaired = false }
+    for writer in all { writer?.marksRepaired = false }
   }
 
   private func printCounted(_ envelope: Envelope, named name: String?) {
@@ -88,12 +78,13 @@ final class EventPrinter {
         default: nil
         }
       } line: {
-        writer.write(envelope, named: name)
+        writers.printed.write(envelope, named: name)
       }
     }
     switch core.format {
-    case .json: writer.write(envelope, named: name)
-    case .pretty: core.pretty?.write(envelope, named: name, isRepaired: writer.marksRepaired)
+    case .json: writers.printed.write(envelope, named: name)
+    case .pretty:
+      core.pretty?.write(envelope, named: name, isRepaired: writers.printed.marksRepaired)
     case .raw: core.raw.write(envelope)
     }
   }
@@ -104,14 +95,14 @@ final class EventPrinter {
   func print(event: String, channel: String?, data: JSONValue, members: Int? = nil) {
     let isWanted = core.admit(
       event, channel: channel, bytes: JSONWriter.text(data).utf8.count,
-      record: { recorder?.write(event: event, channel: channel, data: data) },
+      record: { writers.recorder?.write(event: event, channel: channel, data: data) },
       passes: { $0.passes(event) })
     guard isWanted else { return }
     if core.printsEvents {
       core.printLifecycle(event: event, channel: channel, data: data, members: members)
     }
     core.handOver(HandedEvent(name: event, channel: channel)) {
-      handedWriter?.write(event: event, channel: channel, data: data)
+      writers.handed?.write(event: event, channel: channel, data: data)
     }
   }
 }
@@ -121,7 +112,7 @@ extension EventPrinter: FeedTap {
   func take(message: ByteView) -> TapVerdict {
     guard usesFastWay, !isHeld, !core.isStopped, !core.isDone else { return .declined }
     if core.showsTime { core.stamp() }
-    let outcome = writer.writeFast(
+    let outcome = writers.printed.writeFast(
       message, by: plainTemplate, number: core.count &+ 1, filter: core.fastFilter)
     switch outcome {
     case .written:

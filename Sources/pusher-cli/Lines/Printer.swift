@@ -8,10 +8,33 @@ protocol LineWriter: AnyObject {
   func write(event: String, channel: String?, data: JSONValue)
 }
 
+/// The writers of a printer: all of one protocol.
+struct LineWriters<Writer: LineWriter> {
+  let printed: Writer
+  /// Writes the line that is handed over next; `nil` where nobody takes events.
+  let handed: Writer?
+  let handedLine = ByteBuffer(capacity: 64)
+  /// Writes every event, printed or not.
+  let recorder: Writer?
+
+  init(
+    _ settings: PrintSettings, output: ByteBuffer, style: EventLineStyle, handsOver: Bool,
+    record: ByteBuffer?, _ make: (ByteBuffer, EventLineStyle) -> Writer
+  ) {
+    printed = make(output, style)
+    handed = handsOver ? make(handedLine, .handed(settings)) : nil
+    recorder = record.map { make($0, .handed(settings)) }
+  }
+}
+
 /// The common part of all printers: which events are wanted, how many, and how much may wait.
 final class Printer {
   let output: ByteBuffer
-  private let writers: Writers
+  private let writer: any LineWriter
+  private let handedWriter: (any LineWriter)?
+  private let handedLine: ByteBuffer
+  private let recorder: (any LineWriter)?
+  private let record: ByteBuffer?
   let format: OutputFormat
   let filter: FilterMemory?
   /// Passes the events of `--until-event`; `nil` without it.
@@ -53,28 +76,19 @@ final class Printer {
   /// Events that the patterns kept out.
   var rejected = 0
 
-  /// The writers of the lines, and where they write.
-  struct Writers {
-    let printed: any LineWriter
-    /// Writes the line that is handed over next; `nil` where nobody takes events.
-    var handed: (any LineWriter, ByteBuffer)?
-    /// Writes every event, printed or not.
-    var recorded: (any LineWriter, ByteBuffer)?
-  }
-
   init(
-    settings: PrintSettings, style: EventLineStyle, template: TemplateText?, output: ByteBuffer,
-    writers: Writers, receiver: (any EventReceiver)?, columns: @escaping () -> Int?,
-    wallTime: @escaping () -> WallTime
+    settings: PrintSettings, style: EventLineStyle, output: ByteBuffer,
+    writers: LineWriters<some LineWriter>, receiver: (any EventReceiver)?, record: ByteBuffer?,
+    columns: @escaping () -> Int?, wallTime: @escaping () -> WallTime
   ) {
-    self.output = output
-    self.writers = writers
+    (self.output, self.record, handedLine) = (output, record, writers.handedLine)
+    (writer, handedWriter, recorder) = (writers.printed, writers.handed, writers.recorder)
     self.wallTime = wallTime
     self.columns = columns
     page = settings.page
     self.style = style
     format = settings.output
-    self.template = template
+    template = settings.template.map { TemplateText($0, output: output, style: style) }
     hasTimestamps = settings.hasTimestamps
     self.receiver = receiver
     printsEvents = receiver == nil || settings.printsEvents
@@ -118,7 +132,7 @@ final class Printer {
   /// Whether enough waits to be written at once: more than that leaves the processor's caches before it goes, and what
   /// one read brings compressed can be forty times as long.
   var hasFullBurst: Bool {
-    output.count >= burstSize || (writers.recorded?.1.count ?? 0) >= burstSize
+    output.count >= burstSize || (record?.count ?? 0) >= burstSize
   }
 
   /// The next event begins a new burst, with a time of its own.
@@ -142,7 +156,7 @@ final class Printer {
     bytes: @autoclosure () -> Int, record: () -> Void, passes: (FilterMemory) -> Bool
   ) -> Bool {
     if let ending, ending.passes(name()) { hasMetEnd = true }
-    if let recorder = writers.recorded?.0 {
+    if let recorder {
       if !hasRecordTime {
         hasRecordTime = true
         recorder.setReceivedAt(wallTime().rfc3339)
@@ -166,8 +180,8 @@ final class Printer {
     let time = wallTime()
     burstTime = time
     if hasTimestamps {
-      writers.printed.setReceivedAt(time.rfc3339)
-      writers.handed?.0.setReceivedAt(time.rfc3339)
+      writer.setReceivedAt(time.rfc3339)
+      handedWriter?.setReceivedAt(time.rfc3339)
     }
     template?.begin(at: time)
     pretty?.begin(at: time, columns: columns() ?? page.columns)
@@ -178,17 +192,19 @@ final class Printer {
   func handOver(
     _ event: @autoclosure () -> HandedEvent, writeLine: () -> Void
   ) {
-    if let line = writers.handed?.1 { handOver(event(), line, writeLine) }
+    if let receiver { handOver(event(), to: receiver, writeLine) }
   }
 
-  private func handOver(_ event: HandedEvent, _ line: ByteBuffer, _ writeLine: () -> Void) {
+  private func handOver(
+    _ event: HandedEvent, to receiver: any EventReceiver, _ writeLine: () -> Void
+  ) {
     var event = event
-    line.removeAll()
+    handedLine.removeAll()
     writeLine()
-    event.line = line.array
+    event.line = handedLine.array
     event.receivedAt = burstTime?.rfc3339 ?? ""
-    line.removeAll()
-    receiver?.take(event)
+    handedLine.removeAll()
+    receiver.take(event)
   }
 
   /// Prints one event by the template; `value` gives the fields that the protocol has, `nil` being none.
@@ -218,11 +234,11 @@ final class Printer {
         default: nil
         }
       } line: {
-        writers.printed.write(event: event, channel: channel, data: data)
+        writer.write(event: event, channel: channel, data: data)
       }
     }
     switch format {
-    case .json: writers.printed.write(event: event, channel: channel, data: data)
+    case .json: writer.write(event: event, channel: channel, data: data)
     case .pretty: pretty?.write(own: event, channel: channel, data: data, members: members)
     case .raw: raw.write(data)
     }

@@ -3,10 +3,7 @@ internal import PusherCore
 /// Prints the events of an event stream as the settings ask: which, how many, in which shape.
 final class StreamPrinter {
   let core: Printer
-  private let writer: EventStreamLineWriter
-  private let handedWriter: EventStreamLineWriter?
-  /// Writes every event, printed or not, for `--record`.
-  private let recorder: EventStreamLineWriter?
+  private let writers: LineWriters<EventStreamLineWriter>
   private let keepsRawData: Bool
   private let until: DataPattern?
 
@@ -17,23 +14,14 @@ final class StreamPrinter {
     wallTime: @escaping () -> WallTime
   ) {
     let style = EventLineStyle(settings, isTerminal: isTerminal)
-    func handing(_ output: ByteBuffer) -> EventStreamLineWriter {
-      EventStreamLineWriter(output: output, style: .handed(settings))
-    }
-    let line = ByteBuffer(capacity: 64)
-    writer = EventStreamLineWriter(output: output, style: style)
-    handedWriter = receiver == nil ? nil : handing(line)
-    recorder = record.map(handing)
+    writers = LineWriters(
+      settings, output: output, style: style, handsOver: receiver != nil, record: record
+    ) { EventStreamLineWriter(output: $0, style: $1) }
+    core = Printer(
+      settings: settings, style: style, output: output, writers: writers, receiver: receiver,
+      record: record, columns: columns, wallTime: wallTime)
     keepsRawData = settings.keepsRawData
     self.until = until
-    core = Printer(
-      settings: settings, style: style,
-      template: settings.template.map { TemplateText($0, output: output, style: style) },
-      output: output,
-      writers: Printer.Writers(
-        printed: writer, handed: handedWriter.map { ($0, line) },
-        recorded: recorder.flatMap { writer in record.map { (writer, $0) } }),
-      receiver: receiver, columns: columns, wallTime: wallTime)
   }
 
   /// Prints one event if it is wanted; a name like ours gets a mark.
@@ -52,19 +40,22 @@ final class StreamPrinter {
       return
     }
     let isWanted = core.admit(
-      event.type.text, channel: nil, bytes: event.data.count, record: { recorder?.write(event) },
+      event.type.text, channel: nil, bytes: event.data.count,
+      record: { writers.recorder?.write(event) },
       passes: { $0.passes(event.type) })
     guard isWanted else { return }
     if core.printsEvents { printCounted(event) }
     core.handOver(HandedEvent(name: event.type.text, id: event.lastEventID.text)) {
-      handedWriter?.write(event)
+      writers.handed?.write(event)
     }
   }
 
   @inline(__always)
   private func printCounted(_ event: EventStreamEvent) {
     if let template = core.template {
-      if let plain = template.plain, writer.write(event, by: plain, number: core.count) { return }
+      if let plain = template.plain, writers.printed.write(event, by: plain, number: core.count) {
+        return
+      }
       return core.write(template) { field in
         switch field {
         case .event: event.type.text
@@ -74,11 +65,11 @@ final class StreamPrinter {
         default: nil
         }
       } line: {
-        writer.write(event)
+        writers.printed.write(event)
       }
     }
     switch core.format {
-    case .json: writer.write(event)
+    case .json: writers.printed.write(event)
     case .pretty: core.pretty?.write(event: event.type.text, data: data(of: event))
     case .raw: core.raw.write(data(of: event))
     }

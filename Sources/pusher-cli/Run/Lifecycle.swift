@@ -1,18 +1,5 @@
 internal import PusherCore
 
-/// How far a run has come.
-struct RunStatus {
-  /// Events printed.
-  var events: Int
-  /// Those of the period.
-  var recent: Int
-  /// `nil` for the whole run.
-  var period: Duration?
-  /// Bytes that wait for the reader.
-  var queued: Int
-  var lastEventAt: Instant?
-}
-
 /// Tells what happens to a feed's connection: to people on stderr, and with `-L` as lines on stdout.
 final class Lifecycle {
   private let diagnostics: Diagnostics
@@ -151,14 +138,21 @@ final class Lifecycle {
   }
 
   /// Reports the state of the run, at any verbosity.
-  func printStatus(_ status: RunStatus, at now: Instant) {
+  ///
+  /// - Parameters:
+  ///   - earlier: The number of events before the period.
+  ///   - period: The time over which events are counted; `nil` for the whole run.
+  func printStatus(of run: PrintingRun, since earlier: Int = 0, over period: Duration? = nil) {
+    run.noteEvents()
+    let now = loop.now
     let up = startedAt.duration(to: now)
-    let period = max(Int((status.period ?? up).wholeNanoseconds / 1_000_000), 1)
-    let tenths = status.recent * 10_000 / period
-    let last = status.lastEventAt.map { ", last \($0.duration(to: now).inWords) ago" } ?? ""
+    let milliseconds = max(Int((period ?? up).wholeNanoseconds / 1_000_000), 1)
+    let tenths = (run.count - earlier) * 10_000 / milliseconds
+    let last = run.lastEventAt.map { ", last \($0.duration(to: now).inWords) ago" } ?? ""
+    let queued = run.output.buffer.count + (run.handler?.waitingBytes ?? 0)
     diagnostics.answer(
-      "\(state), up \(up.inWords), \(status.events) events (\(tenths / 10).\(tenths % 10)/s)\(last), "
-        + "\(reconnects) reconnects, \(status.queued) bytes queued")
+      "\(state), up \(up.inWords), \(run.count) events (\(tenths / 10).\(tenths % 10)/s)\(last), "
+        + "\(reconnects) reconnects, \(queued) bytes queued")
   }
 
   /// The last line of a run with `-L`.

@@ -108,11 +108,4 @@ final class PrintingRun {
   var progress: String {
     EventProgress(events: count, lastAt: lastEventAt).words(at: loop.now) ?? ""
   }
-
-  func status(since earlier: Int, over time: Duration? = nil) -> RunStatus {
-    noteEvents()
-    return RunStatus(
-      events: count, recent: count - earlier, period: time,
-      queued: output.buffer.count + (handler?.waitingBytes ?? 0), lastEventAt: lastEventAt)
-  }
 }

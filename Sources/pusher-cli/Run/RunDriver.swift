@@ -51,7 +51,7 @@ final class RunDriver {
 
   private func watchSignals() {
     Signals.watchEach(loop) { [part, run] in
-      part.lifecycle.printStatus(run.status(since: 0), at: run.loop.now)
+      part.lifecycle.printStatus(of: run)
     } onHangUp: { [unowned self] in
       guard !run.isEnding else { return settings.run.outputFile != nil || run.record != nil }
       run.record?.reopen()
@@ -73,8 +73,7 @@ final class RunDriver {
   private func startStats() {
     guard let interval = settings.run.statsInterval else { return }
     let timer = LoopTimer(deadline: loop.now.advanced(by: interval)) { [unowned self] in
-      let status = run.status(since: countAtLastStats, over: interval)
-      part.lifecycle.printStatus(status, at: loop.now)
+      part.lifecycle.printStatus(of: run, since: countAtLastStats, over: interval)
       countAtLastStats = run.count
       statsTimer?.deadline = loop.now.advanced(by: interval)
     }

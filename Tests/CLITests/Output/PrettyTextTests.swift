@@ -19,7 +19,7 @@ import Testing
     init(width: Int, filter: [String] = []) {
       around.width = width
       var settings = PrintSettings(
-        includedEvents: filter, excludedEvents: [], count: nil, timeout: nil, idleTimeout: nil,
+        includedEvents: filter, excludedEvents: [], count: nil,
         output: .pretty, template: nil, terminator: 0x0A, hasTimestamps: false,
         keepsRawData: false, printsLifecycle: false, bufferSize: 16 << 20, color: .never)
       settings.page.isUnicode = true
@@ -32,7 +32,7 @@ import Testing
     func beginBurst(after seconds: Int, width: Int? = nil) {
       around.time.millisecondsSince1970 += Int64(seconds) * 1000
       around.width = width ?? around.width
-      printer.endBurst()
+      printer.core.endBurst()
     }
 
     /// The lines of one message.
