@@ -97,7 +97,7 @@ let package = Package(
       ],
       swiftSettings: strict
     ),
-    // The client under test of `make conformance`; built, never installed.
+    // The client under test of `scripts/conformance.sh`; built, never installed.
     .executableTarget(
       name: "autobahn-testee",
       dependencies: ["PusherCore"],

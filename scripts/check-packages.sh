@@ -17,6 +17,7 @@ set -eu
 program=$(realpath "$1")
 release=${2:-}
 cd "$(dirname "$0")/.."
+scripts/install-packages.sh package
 . scripts/ending.sh
 export LC_ALL=C
 temporary=$(mktemp -d)

@@ -5,6 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+scripts/install-packages.sh build
 swift=${SWIFT:-swift}
 folder=.build-plain
 

@@ -26,7 +26,7 @@ struct DocumentedTable {
   }
 }
 
-/// docs/features.md, docs/peers.md and docs/conventions.md, held to the tests that they name.
+/// Tests/features.md, docs/peers.md and Tests/conventions.md, held to the tests that they name.
 @Suite struct `Tables that name the tests behind them` {
   private static func everyTest() throws -> String {
     var sources = ""
@@ -39,7 +39,7 @@ struct DocumentedTable {
   }
 
   @Test(
-    arguments: [("docs/features.md", 150), ("docs/peers.md", 25), ("docs/conventions.md", 117)])
+    arguments: [("Tests/features.md", 150), ("docs/peers.md", 25), ("Tests/conventions.md", 117)])
   func `every test that a row names exists, and no row names neither a test nor a decision`(
     page: String, moreThan count: Int
   ) throws {
@@ -66,10 +66,10 @@ struct DocumentedTable {
   }
 
   @Test
-  func `docs/features.md has the 142 rows of the seeds, and each sentence stands in its suite`()
+  func `Tests/features.md has the 142 rows of the seeds, and each sentence stands in its suite`()
     throws
   {
-    let rows = try DocumentedTable("docs/features.md").rows
+    let rows = try DocumentedTable("Tests/features.md").rows
     let numbered = rows.filter { Int($0[0]) != nil }
     #expect(numbered.map { $0[0] } == (1...142).map(String.init))
     #expect(numbered.allSatisfy { $0.count == 4 && !$0.contains("") })
@@ -91,10 +91,10 @@ struct DocumentedTable {
   }
 
   @Test
-  func `docs/conventions.md has 44 conventions, 59 complaints and 16 checks, each by its name`()
+  func `Tests/conventions.md has 44 conventions, 59 complaints and 16 checks, each by its name`()
     throws
   {
-    let parts = try DocumentedTable("docs/conventions.md").parts
+    let parts = try DocumentedTable("Tests/conventions.md").parts
     #expect(parts.map(\.title) == ["Conventions", "Complaints", "Acceptance"])
     #expect(parts.map(\.rows.count) == [44, 59, 16])
     for (title, rows) in parts {

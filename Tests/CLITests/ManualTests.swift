@@ -7,14 +7,14 @@ import Testing
 struct ManualTests {
   static let page = DocumentedTable.root.appending(path: "man/pusher-cli.1")
 
-  /// `make man` runs this test with `PUSHER_CLI_WRITE_MANUAL` set, and so writes the manual.
+  /// `scripts/manual.sh` runs this test with `PUSHER_CLI_WRITE_MANUAL` set, and so writes the manual.
   @Test func `the manual is what its template and the flag table make`() throws {
     let template = try String(contentsOf: Self.page.appendingPathExtension("in"), encoding: .utf8)
     let made = ManualPage(template: template).text
     if ProcessInfo.processInfo.environment["PUSHER_CLI_WRITE_MANUAL"] != nil {
       try made.write(to: Self.page, atomically: true, encoding: .utf8)
     }
-    #expect(try String(contentsOf: Self.page, encoding: .utf8) == made, "run 'make man'")
+    #expect(try String(contentsOf: Self.page, encoding: .utf8) == made, "run 'scripts/manual.sh'")
     #expect(!made.contains("@options") && !made.contains("{default}") && !made.contains("`"))
   }
 

@@ -2,12 +2,12 @@ import Foundation
 import PusherCore
 import Testing
 
-/// What the console's page costs a browser; `make console-figures` prints it.
+/// What the console's page costs a browser; `scripts/console-figures.sh` prints it.
 @Suite(
   "The console's page: figures", .serialized,
   .enabled(
     if: ProcessInfo.processInfo.environment["PUSHER_CLI_CONSOLE_FIGURES"] != nil
-      && Browser.path != nil, "make console-figures runs it"), .runsPrograms)
+      && Browser.path != nil, "scripts/console-figures.sh runs it"), .runsPrograms)
 struct ConsoleFigures {
   /// Keeps the longest task from before the page's own scripts.
   private static let watch = """

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("docs/recipes.md, run as it is printed", .runsPrograms)
 struct RecipePageTests {
-  /// The last part has engines of its own: `make recipes` runs its blocks, and fails when one of them is left out.
+  /// The last part has engines of its own: `scripts/recipes.sh` runs its blocks, and fails when one of them is left out.
   private static let engines = "\n## The engines that events go to\n"
   private static let page = (try? Documentation.text("docs/recipes.md")) ?? ""
   private static let all = Documentation.fenced(text: page)

@@ -4,7 +4,7 @@ import Testing
 
 /// Hours in minutes: reconnect after reconnect with traffic between them, and what that costs in the end.
 ///
-/// Runs by `make soak MINUTES=n`, which sets `PUSHER_CLI_SOAK_MINUTES`; figures go to standard output.
+/// Runs by `MINUTES=n scripts/soak.sh`, which sets `PUSHER_CLI_SOAK_MINUTES`; figures go to standard output.
 @Suite("Endurance", .runsPrograms)
 struct SoakTests {
   private static let minutes = ProcessInfo.processInfo.environment["PUSHER_CLI_SOAK_MINUTES"]

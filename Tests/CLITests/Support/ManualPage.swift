@@ -9,7 +9,7 @@ struct ManualPage {
   let text: String
 
   init(template: String) {
-    let notice = ".\\\" Written by 'make man' from man/pusher-cli.1.in and the flag table."
+    let notice = ".\\\" Written by 'scripts/manual.sh' from man/pusher-cli.1.in and the flag table."
     let lines = template.split(separator: "\n", omittingEmptySubsequences: false)
     text = ([notice] + lines.flatMap(Self.expanded)).joined(separator: "\n")
   }

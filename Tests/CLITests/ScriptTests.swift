@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+/// The scripts of `scripts/`: their list in CONTRIBUTING.md, and what `make test` prints.
+@Suite(.runsPrograms) struct `Scripts of developers` {
+  private static func scripts() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: Documentation.folder + "/scripts")
+      .filter { $0.hasSuffix(".sh") }
+  }
+
+  @Test func `every script begins with what it does`() throws {
+    for name in try Self.scripts() {
+      let lines = try Documentation.text("scripts/" + name).split(separator: "\n").prefix(2)
+      #expect(lines[1].hasPrefix("# ") && lines[1].count > 20, "\(name)")
+    }
+  }
+
+  @Test func `every script is in the list of CONTRIBUTING, or a part of a door or another script`()
+    throws
+  {
+    let listed = try Documentation.text("CONTRIBUTING.md").split(separator: "\n")
+      .filter { $0.hasPrefix("| `") }.joined().matches(of: /`([a-z-]+\.sh)/).map { String($0.1) }
+    #expect(Set(listed).count == listed.count && listed.count > 10)
+    let scripts = try Self.scripts()
+    #expect(Set(listed).isSubset(of: scripts))
+    var callers = try [
+      "Makefile": Documentation.text("Makefile"), ".ci/run": Documentation.text(".ci/run"),
+    ]
+    for name in scripts { callers[name] = try Documentation.text("scripts/" + name) }
+    for name in scripts where !listed.contains(name) {
+      let isPart = callers.contains { $0.key != name && $0.value.contains(name) }
+      #expect(isPart, "\(name)")
+    }
+  }
+
+  @Test func `a good run is told in few lines, with the reasons for skipped tests`() throws {
+    var log = (1...500).map { "[\($0)/500] Compiling pusher_cli File\($0).swift" }
+    for number in 1...100 {
+      log += ["◇ Test name\(number) started.", "✔ Test name\(number) passed after 0.1 seconds."]
+      log.append("➜ Test page\(number) skipped: \"no Chromium\"")
+    }
+    let end = "✔ Test run with 200 tests in 9 suites passed after 3.2 seconds."
+    let told = try summary(of: log + [end], status: 0)
+    #expect(told == ["test: 100 skipped: no Chromium", end])
+  }
+
+  @Test func `a failed run tells each failure with the lines behind it, and what never ended`()
+    throws
+  {
+    let end = "✘ Test run with 3 tests in 1 suite failed after 3.2 seconds with 1 issue."
+    let told = try summary(
+      of: [
+        "◇ Test `a fine one` started.", "◇ Test `a bad one` started.",
+        "◇ Test `a slow one` started.",
+        "✘ Test `a bad one` recorded an issue at Bad.swift:7:5: Expectation failed: 1 == 2",
+        "✔ Test `a fine one` passed after 0.1 seconds.", "↳ one is not two",
+        "✘ Test `a bad one` failed after 0.2 seconds with 1 issue.", end,
+      ], status: 1)
+    #expect(told.first == "test: status 1; what failed:" && told.last == end)
+    #expect(told.contains { $0.contains("Bad.swift:7:5: Expectation failed: 1 == 2") })
+    #expect(told.contains("↳ one is not two"))
+    #expect(
+      told.filter { $0.contains("never ended") || $0.contains("did not end") } == [
+        "test: began and did not end: `a slow one`"
+      ])
+    #expect(!told.contains { $0.contains("a fine one") })
+  }
+
+  @Test func `a build that fails tells the compiler's errors`() throws {
+    let told = try summary(
+      of: [
+        "[1/9] Compiling A.swift", "/src/A.swift:3:9: error: cannot find 'x' in scope", "  x",
+        "error: fatalError",
+      ],
+      status: 1)
+    #expect(told.contains("/src/A.swift:3:9: error: cannot find 'x' in scope"))
+    #expect(told.last == "error: fatalError")
+    #expect(!told.contains { $0.hasPrefix("[1/9]") })
+  }
+
+  private func summary(of log: [String], status: Int) throws -> [String] {
+    let file = TemporaryFolder.shared.file("log")
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    try Data((log.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: file))
+    let script = Documentation.folder + "/scripts/test-summary.sh"
+    let result = try PusherCLI.tool([script, file, String(status)])
+    #expect(result.ending == .exited(0))
+    return result.outputText.split(separator: "\n").map(String.init)
+  }
+}
