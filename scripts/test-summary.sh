@@ -13,7 +13,7 @@ sed -n 's/^➜ .* skipped: "\(.*\)"$/\1/p' "$log" | sort | uniq -c | sort -rn | 
   sed 's/^ *\([0-9]*\) /test: \1 skipped: /'
 if [ "$status" -ne 0 ]; then
   printf 'test: status %s; what failed:\n' "$status"
-  grep -A 8 'recorded an issue\|[Ff]atal error\|Crash\|\(^\| \)error: ' "$log" | grep -v '^[✔◇]' | cut -c 1-1000 | tail -n 120 || true
+  grep -a -A 8 'recorded an issue\|[Ff]atal error\|Crash\|\(^\| \)error: ' "$log" | grep -a -v -e '^✔' -e '^◇' | cut -c 1-1000 | tail -n 120 || true
   awk '
     /^◇ Test / && !/^◇ Test (case|run) / { sub(/^◇ Test /, ""); sub(/ started\.$/, ""); open[$0] = 1 }
     /^(✔|✘) Test / { sub(/^(✔|✘) Test /, ""); sub(/( with [0-9]+ test cases?)? (passed|failed) after .*$/, ""); delete open[$0] }
