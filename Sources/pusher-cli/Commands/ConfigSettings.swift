@@ -81,7 +81,7 @@ extension SettingsReader {
   /// The other options that were given or that have a default, and the variables that all programs heed.
   fileprivate func optionRows() throws(UsageError) -> [ConfigSettings.Row] {
     var rows: [ConfigSettings.Row] = []
-    for flag in Flags.of(typed.command) where !ConfigurationFile.isOfApp(flag) {
+    for flag in Flags.of(typed.command) where flag.role != .app {
       guard let value = shownValue(flag) else { continue }
       rows.append(.init(name: flag.name, value: value, origin: origin(of: flag)))
     }
@@ -101,19 +101,16 @@ extension SettingsReader {
     guard flag.takesValue else {
       return typed.choice(flag) == nil && !flag.isOnByDefault ? nil : String(typed.isOn(flag))
     }
-    let variable = Self.variables[flag.name].flatMap { environment[$0] }
-    if let variable, typed.text(flag) == nil || typed.isWeak(flag) { return variable }
+    let set = environment[flag].map(flag.disclosure.shown)
+    if let set, typed.text(flag) == nil || typed.isWeak(flag) { return set }
     let texts = typed.texts(flag)
     guard !texts.isEmpty else { return typed.value(flag) }
     return texts.map(flag.disclosure.shown).joined(separator: ", ")
   }
 
-  /// The variables that stand for options.
-  private static let variables = ["output": "PUSHER_CLI_OUTPUT", "color": "PUSHER_CLI_COLOR"]
-
   private func origin(of flag: Flag) -> String {
     if typed.isGiven(flag), !typed.isWeak(flag) { return typed.origin(flag) ?? flag.spelling }
-    if let variable = Self.variables[flag.name], environment[variable] != nil { return variable }
+    if let variable = flag.variable, environment[variable] != nil { return variable }
     return typed.origin(flag) ?? "default"
   }
 }

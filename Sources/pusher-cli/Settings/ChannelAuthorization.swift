@@ -37,12 +37,11 @@ extension SettingsReader {
   ///
   /// - Parameter mayGrow: Whether channels may be joined later, which a secret that is there will sign.
   ///
-  /// - Throws: ``UsageError`` for two ways at once, for a channel without any, and for a presence channel
-  ///   that would be signed without a user id.
+  /// - Throws: ``UsageError`` for a channel without any, and for a presence channel that would be signed without a user
+  ///   id.
   mutating func authorization(
     for channels: [String], mayGrow: Bool = false, _ source: CredentialSource
   ) throws(UsageError) -> ChannelAuthorization {
-    try refuseContradictions()
     if let url = typed.text(.authEndpoint) { return .endpoint(try endpoint(url)) }
     if let command = typed.text(.authCommand) { return .command(command) }
     let guarded = channels.first { ChannelKind(channelName: $0).needsAuthorization }
@@ -58,28 +57,8 @@ extension SettingsReader {
     return .secret(secret, member, try encryptionKey(for: encrypted, orIfThere: mayGrow))
   }
 
-  private func refuseContradictions() throws(UsageError) {
-    try typed.exclude(.authEndpoint, .authCommand, .secretFile)
-    for flag in [Flag.authHeader, .authParam] where typed.text(flag) != nil {
-      guard typed.text(.authEndpoint) ?? typed.text(.userAuthEndpoint) != nil else {
-        throw UsageError("\(flag.spelling) needs --auth-endpoint")
-      }
-    }
-    let answering = [Flag.authEndpoint, .authCommand].first { typed.text($0) != nil }
-    guard let answering else { return }
-    let answers: [(Flag, String)] = [
-      (.userID, "names the member itself"), (.userInfo, "names the member itself"),
-      (.encryptionKeyFile, "brings the keys itself"),
-    ]
-    for (flag, what) in answers where typed.text(flag) != nil {
-      throw UsageError(
-        "\(flag.spelling) is for signing with the secret; \(answering.spelling) \(what)")
-    }
-  }
-
   /// Who `--user-id` and `--user-info` say it is.
   mutating func member() throws(UsageError) -> PresenceMember? {
-    try typed.require(.userInfo, with: .userID)
     guard let userID = typed.text(.userID) else { return nil }
     return PresenceMember(userID: userID, userInfo: try userInfo())
   }

@@ -92,7 +92,7 @@ enum ReconnectMode: String, CaseIterable, Sendable {
 extension SettingsReader {
   /// What was typed for all commands, and the warnings so far.
   var common: CommonSettings {
-    let variable = typed.isWeak(.color) ? environment["PUSHER_CLI_COLOR"] : nil
+    let variable = typed.isWeak(.color) ? environment[.color] : nil
     return CommonSettings(
       verbosity: verbosity,
       color: .forMessages(typed: variable ?? typed.text(.color), in: environment),

@@ -34,16 +34,6 @@ struct ConfigurationFile: Equatable, Sendable {
   private(set) var profiles: [String: Section] = [:]
   private(set) var commands: [String: Section] = [:]
 
-  /// Options that say where settings come from, or that are said once.
-  private static let barred: Set = [
-    "config", "no-config", "profile", "env-file", "local", "url", "help", "help-all", "version",
-  ]
-
-  /// Whether a flag says which app and server it is; these come from one source only.
-  static func isOfApp(_ flag: Flag) -> Bool {
-    [.key, .secretFile, .appID, .cluster, .host, .port, .scheme, .path].contains(flag)
-  }
-
   /// Reads a whole file.
   ///
   /// - Parameters:
@@ -115,7 +105,9 @@ struct ConfigurationFile: Equatable, Sendable {
   private static func line(
     _ name: String, _ value: String, _ command: Command?, _ origin: String
   ) throws(UsageError) -> Line {
-    let known = (command.map(Flags.of) ?? Flags.all).filter { !barred.contains($0.name) }
+    let known = (command.map(Flags.of) ?? Flags.all).filter {
+      $0.role == .option || $0.role == .app
+    }
     guard let flag = known.first(where: { $0.name == name }) else {
       let clause = Suggestion.clause(for: name, in: known.map(\.name))
       throw UsageError("\(origin): unknown option '\(name)'\(clause)")
@@ -168,5 +160,5 @@ extension ConfigurationFile.Section {
   }
 
   /// The other options, in their order.
-  var options: [ConfigurationFile.Line] { lines.filter { !ConfigurationFile.isOfApp($0.flag) } }
+  var options: [ConfigurationFile.Line] { lines.filter { $0.flag.role != .app } }
 }

@@ -70,8 +70,6 @@ extension SettingsReader {
   private func server(
     _ face: Face, _ source: CredentialSource
   ) throws(UsageError) -> (host: String, port: Int?, scheme: String) {
-    try typed.exclude(.host, .cluster)
-    try typed.exclude(.local, .cluster)
     let apiHost = face == .api ? typed.setting(.apiHost) : nil
     let typedCluster = apiHost == nil ? typed.setting(.cluster) : nil
     let typedHost = apiHost ?? typed.setting(.host)

@@ -51,8 +51,18 @@ struct Environment: Sendable {
     variables[name].flatMap { $0.isEmpty ? nil : $0 }
   }
 
+  /// The program's own variable for a flag.
+  subscript(flag: Flag) -> String? { flag.variable.flatMap { self[$0] } }
+
+  /// The first of a flag's variables that is set and has this prefix.
+  func first(_ flag: Flag, of family: String = "PUSHER_") -> Setting? {
+    first(flag.variables.filter { $0.begins(with: family) })
+  }
+
   /// The first of the names that is set, without the quotes that `docker --env-file` leaves around a value.
-  func first(_ names: String...) -> Setting? {
+  func first(_ names: String...) -> Setting? { first(names) }
+
+  private func first(_ names: [String]) -> Setting? {
     for name in names {
       guard let value = self[name].map(Self.unquoted), !value.isEmpty else { continue }
       return Setting(origin: file.map { "\(name) in \($0)" } ?? name, value: value)
@@ -82,27 +92,24 @@ struct Environment: Sendable {
   }
 
   private var pusher: CredentialSource {
-    let file = first("PUSHER_APP_SECRET_FILE").map {
-      SecretOrigin.file(path: $0.value, origin: $0.origin)
-    }
+    let file = first(.secretFile).map { SecretOrigin.file(path: $0.value, origin: $0.origin) }
     return CredentialSource(
-      key: first("PUSHER_APP_KEY", "PUSHER_KEY"),
-      secret: secret("PUSHER_APP_SECRET", "PUSHER_SECRET") ?? file,
-      appID: first("PUSHER_APP_ID"), cluster: first("PUSHER_APP_CLUSTER", "PUSHER_CLUSTER"),
-      host: first("PUSHER_HOST"), port: first("PUSHER_PORT"), scheme: first("PUSHER_SCHEME"))
+      key: first(.key), secret: secret("PUSHER_APP_SECRET", "PUSHER_SECRET") ?? file,
+      appID: first(.appID), cluster: first(.cluster), host: first(.host), port: first(.port),
+      scheme: first(.scheme))
   }
 
   /// The HTTP API of a Reverb behind a proxy has an address of its own.
   private func reverb(isAPI: Bool) -> CredentialSource {
-    func either(_ member: String) -> Setting? {
-      (isAPI ? first("REVERB_INTERNAL_" + member) : nil) ?? first("REVERB_" + member)
+    func either(_ flag: Flag, _ internalName: String) -> Setting? {
+      (isAPI ? first(internalName) : nil) ?? first(flag, of: "REVERB_")
     }
     var source = CredentialSource(
-      key: first("REVERB_APP_KEY"), secret: secret("REVERB_APP_SECRET"),
-      appID: first("REVERB_APP_ID"), host: either("HOST"))
+      key: first(.key, of: "REVERB_"), secret: secret("REVERB_APP_SECRET"),
+      appID: first(.appID, of: "REVERB_"), host: either(.host, "REVERB_INTERNAL_HOST"))
     guard !source.isEmpty else { return source }
-    source.port = either("PORT")
-    source.scheme = either("SCHEME")
+    source.port = either(.port, "REVERB_INTERNAL_PORT")
+    source.scheme = either(.scheme, "REVERB_INTERNAL_SCHEME")
     source.requiredHost = "REVERB_HOST"
     return source
   }
@@ -110,18 +117,18 @@ struct Environment: Sendable {
   /// A soketi started from these variables listens on this machine, without TLS.
   private var soketi: CredentialSource {
     var source = CredentialSource(
-      key: first("SOKETI_DEFAULT_APP_KEY"), secret: secret("SOKETI_DEFAULT_APP_SECRET"),
-      appID: first("SOKETI_DEFAULT_APP_ID"))
+      key: first(.key, of: "SOKETI_"), secret: secret("SOKETI_DEFAULT_APP_SECRET"),
+      appID: first(.appID, of: "SOKETI_"))
     guard !source.isEmpty else { return source }
     source.host = Setting(origin: "SOKETI_DEFAULT_APP_KEY", value: "127.0.0.1")
-    source.port = first("SOKETI_PORT") ?? Setting(origin: "SOKETI_PORT", value: "6001")
+    source.port = first(.port, of: "SOKETI_") ?? Setting(origin: "SOKETI_PORT", value: "6001")
     source.scheme = Setting(origin: "SOKETI_DEFAULT_APP_KEY", value: "http")
     return source
   }
 
   /// `https://KEY:SECRET@api-CLUSTER.pusher.com/apps/ID`, as the Heroku add-on sets it.
   private func fromURL() throws(UsageError) -> CredentialSource {
-    guard let url = first("PUSHER_URL"), first("PUSHER_APP_KEY", "PUSHER_KEY") == nil else {
+    guard let url = first("PUSHER_URL"), first(.key) == nil else {
       return CredentialSource()
     }
     guard let source = CredentialSource(pusherURL: url) else {
@@ -187,23 +194,19 @@ extension CredentialSource {
 }
 
 extension Environment {
-  /// Every variable the program heeds; the help and the manual name the same.
-  static let names = [
-    "PUSHER_APP_KEY", "PUSHER_KEY", "PUSHER_APP_SECRET", "PUSHER_SECRET",
-    "PUSHER_APP_SECRET_FILE", "CREDENTIALS_DIRECTORY", "PUSHER_APP_ID", "PUSHER_APP_CLUSTER",
-    "PUSHER_CLUSTER", "PUSHER_HOST", "PUSHER_PORT", "PUSHER_SCHEME", "PUSHER_URL",
-    "PUSHER_ENCRYPTION_MASTER_KEY",
-    "REVERB_APP_KEY", "REVERB_APP_SECRET", "REVERB_APP_ID", "REVERB_HOST", "REVERB_PORT",
-    "REVERB_SCHEME", "REVERB_INTERNAL_HOST", "REVERB_INTERNAL_PORT", "REVERB_INTERNAL_SCHEME",
-    "SOKETI_DEFAULT_APP_KEY", "SOKETI_DEFAULT_APP_SECRET", "SOKETI_DEFAULT_APP_ID", "SOKETI_PORT",
-    "BROADCAST_CONNECTION", "BROADCAST_DRIVER", "PUSHER_CLI_ENV_FILE",
-    "PUSHER_CLI_CONFIG", "PUSHER_CLI_PROFILE", "XDG_CONFIG_HOME", "HOME", "PUSHER_CLI_OUTPUT",
-    "PUSHER_CLI_COLOR", "PUSHER_CLI_REDIS_URL",
-    "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS", "LC_ALL", "LC_CTYPE", "LANG",
-    "SSL_CERT_FILE", "SSL_CERT_DIR",
-    "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD", "JOURNAL_STREAM",
-    "NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
-  ]
+  /// Every variable the program heeds, those of flags from the table; the help and the manual name the same.
+  static let names =
+    Flags.all.flatMap(\.variables) + [
+      "PUSHER_APP_SECRET", "PUSHER_SECRET", "REVERB_APP_SECRET", "SOKETI_DEFAULT_APP_SECRET",
+      "PUSHER_URL", "PUSHER_ENCRYPTION_MASTER_KEY",
+      "REVERB_INTERNAL_HOST", "REVERB_INTERNAL_PORT", "REVERB_INTERNAL_SCHEME",
+      "BROADCAST_CONNECTION", "BROADCAST_DRIVER", "CREDENTIALS_DIRECTORY", "XDG_CONFIG_HOME",
+      "HOME",
+      "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS", "LC_ALL", "LC_CTYPE", "LANG",
+      "SSL_CERT_FILE", "SSL_CERT_DIR",
+      "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD", "JOURNAL_STREAM",
+      "NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
+    ]
 
   /// The same in lower case, where that is customary.
   static let lowerCaseNames = names.filter { $0.hasSuffix("_PROXY") }.map { $0.lowercased() }

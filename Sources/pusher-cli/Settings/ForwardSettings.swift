@@ -47,28 +47,13 @@ struct ForwardSettings: Equatable, Sendable {
 
 extension SettingsReader {
   /// The command of `--exec`, or the receiver of `--forward`.
-  ///
-  /// - Throws: ``UsageError`` for both, and for their options without them.
   mutating func handler() throws(UsageError) -> HandlerSettings? {
-    try typed.exclude(.exec, .forward)
-    for flag in [Flag.execJobs, .execTimeout, .execFail] {
-      try typed.require(flag, with: .exec)
-    }
-    for flag in [Flag.forwardJobs, .forwardTimeout, .forwardDead, .forwardHeader, .forwardKey] {
-      try typed.require(flag, with: .forward)
-    }
-    try typed.require(.forwardDead, with: .forwardTimeout)
-    if let command = typed.text(.exec) { return .command(hook(command)) }
     if let url = typed.text(.forward) { return .receiver(try receiver(url)) }
-    guard !typed.isGiven(.tee) else { throw UsageError("--tee needs --exec or --forward") }
-    return nil
-  }
-
-  private func hook(_ command: String) -> HookSettings {
-    HookSettings(
-      command: command, jobs: typed.number(.execJobs), timeout: typed.duration(.execTimeout),
-      onFailure: HookSettings.FailureRule(rawValue: typed.word(.execFail)) ?? .continue,
-      prints: typed.isOn(.tee))
+    guard let command = typed.text(.exec) else { return nil }
+    return .command(
+      HookSettings(
+        command: command, jobs: typed.number(.execJobs), timeout: typed.duration(.execTimeout),
+        onFailure: try choice(.execFail), prints: typed.isOn(.tee)))
   }
 
   private mutating func receiver(_ url: String) throws(UsageError) -> ForwardSettings {
@@ -82,7 +67,7 @@ extension SettingsReader {
     return ForwardSettings(
       url: try receiverURL(url), headers: headers, jobs: typed.number(.forwardJobs),
       patience: typed.duration(.forwardTimeout), deadFile: typed.text(.forwardDead),
-      keyRule: ForwardSettings.KeyRule(rawValue: typed.word(.forwardKey)) ?? .run,
+      keyRule: try choice(.forwardKey),
       prints: typed.isOn(.tee))
   }
 

@@ -8,7 +8,6 @@ struct MonitorSettings: Equatable, Sendable {
 extension SettingsReader {
   /// What was typed about metrics; `nil` where none are wanted.
   func monitoring() throws(UsageError) -> MonitorSettings? {
-    try typed.require(.metricsChannels, with: .metrics)
     guard let text = typed.text(.metrics) else { return nil }
     return MonitorSettings(
       listen: try ListenSettings(parsing: text, of: .metrics, example: 9464),

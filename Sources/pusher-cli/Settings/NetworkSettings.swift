@@ -15,8 +15,8 @@ struct NetworkSettings: Equatable, Sendable {
 extension SettingsReader {
   /// Reads certificates, proxies and addresses from options and environment.
   ///
-  /// - Throws: ``UsageError`` for a file that cannot be read, for an invalid proxy URL, for a password that would show
-  ///   in `ps`, and for options that exclude each other.
+  /// - Throws: ``UsageError`` for a file that cannot be read, for an invalid proxy URL, and for a password that would
+  ///   show in `ps`.
   mutating func network() throws(UsageError) -> NetworkSettings {
     NetworkSettings(
       tls: try tls(), trust: TLSEnvironment(environment.variables), routing: try routing(),
@@ -41,13 +41,11 @@ extension SettingsReader {
       tls.pins.insert(pin)
     }
     if tls.insecure {
-      try typed.exclude(.insecure, .cacert)
       warnAlways(
         tls.pins.isEmpty
           ? "--insecure: the server's certificate is not checked; anyone in between can read and alter events"
           : "--insecure: of the server's certificate nothing but the pinned key is checked")
     }
-    try typed.require(.tlsKey, with: .tlsCert)
     tls.certificateFile = try readable(.tlsCert)
     tls.keyFile = try readable(.tlsKey)
     return tls

@@ -50,7 +50,7 @@ enum OutputFormat: String, CaseIterable, Sendable {
 extension SettingsReader {
   /// What was typed about printing, for a run with these settings.
   mutating func printing(_ run: RunSettings) throws(UsageError) -> PrintSettings {
-    let output: OutputFormat = try choice(.output, "PUSHER_CLI_OUTPUT")
+    let output: OutputFormat = try choice(.output)
     let template = try template()
     return PrintSettings(
       includedEvents: typed.texts(.event), excludedEvents: typed.texts(.excludeEvent),
@@ -79,14 +79,8 @@ extension SettingsReader {
 
   /// The template of `--format`.
   ///
-  /// - Throws: ``UsageError`` for one that cannot be read, and beside another format.
+  /// - Throws: ``UsageError`` for one that cannot be read.
   private func template() throws(UsageError) -> FormatTemplate? {
-    guard let text = typed.text(.format) else { return nil }
-    try typed.exclude(.format, .output)
-    if typed.isOn(.timestamps) {
-      throw UsageError(
-        "--format says itself where the time stands: write %t, and leave out --timestamps")
-    }
-    return try FormatTemplate(text)
+    try typed.text(.format).map(FormatTemplate.init)
   }
 }

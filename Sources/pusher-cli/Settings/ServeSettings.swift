@@ -58,9 +58,6 @@ extension ServeSettings {
     drain = typed.duration(.drain)
     (logsEvents, printsEnvironment) = (typed.isOn(.logEvents), typed.isOn(.printEnv))
     hasTimestamps = typed.isOn(.timestamps)
-    if logsEvents, printsEnvironment {
-      throw UsageError("--log-events and --print-env both print on standard output; give one")
-    }
     server.faults = try Self.faults(typed)
     server.dialect = try reader.choice(.dialect)
     server.limits = Self.limits(typed, of: server.dialect)
@@ -197,8 +194,7 @@ extension SettingsReader {
 
   /// The apps of a file.
   fileprivate mutating func servedApps(_ path: String) throws(UsageError) -> [Application] {
-    for single in [Flag.key, .appID, .secretFile] { try typed.exclude(.apps, single) }
-    return try AppsFile(defaults: servedDefaults()).apps(in: confidentialText(in: path, "--apps"))
+    try AppsFile(defaults: servedDefaults()).apps(in: confidentialText(in: path, "--apps"))
   }
 
   /// The options for every app.
@@ -235,22 +231,14 @@ extension SettingsOrigin {
 extension SettingsReader {
   /// The files with the server's certificate and its key; both, or neither.
   fileprivate func certificate() throws(UsageError) -> (String?, String?) {
-    try typed.require(.tlsKey, with: .tlsCert)
-    try typed.require(.tlsCert, with: .tlsKey)
-    return (try readable(.tlsCert), try readable(.tlsKey))
-  }
-
-  /// The option or the variable that names a Redis, and its value.
-  private var redisURL: (source: String, text: String)? {
-    let variable = "PUSHER_CLI_REDIS_URL"
-    if let text = typed.text(.redis) { return text.isEmpty ? nil : ("--redis", text) }
-    guard let text = environment[variable], !text.isEmpty else { return nil }
-    return (variable, text)
+    (try readable(.tlsCert), try readable(.tlsKey))
   }
 
   /// Has the server share its apps with others through the Redis that is named.
   fileprivate func share(_ settings: inout ServeSettings) throws(UsageError) {
-    guard let (source, text) = redisURL else { return }
+    let flag = typed.text(.redis)
+    guard let text = flag ?? environment[.redis], !text.isEmpty else { return }
+    let source = flag == nil ? Flag.redis.variable ?? "" : Flag.redis.spelling
     #if Redis
       let redis: RedisSettings
       do throws(RedisURLError) {
@@ -258,7 +246,7 @@ extension SettingsReader {
       } catch {
         throw UsageError("\(source): \(error)")
       }
-      guard typed.text(.redis) == nil || redis.password == nil else {
+      guard flag == nil || redis.password == nil else {
         throw UsageError(
           "--redis: a password would show in ps; give the URL in PUSHER_CLI_REDIS_URL")
       }

@@ -34,12 +34,11 @@ struct SettingsReader {
     _ typed: TypedArguments, environment: [String: String], files: FileAccess
   ) throws(UsageError) {
     self.init(unread: typed, environment: environment, files: files)
+    try typed.refuseExclusions()
     try takeURL()
-    try typed.exclude(.local, .envFile)
-    try typed.exclude(.local, .profile)
     namedFile = try typed.setting(.envFile).map { path throws(UsageError) in try dotEnv(path) }
     let isUseful = Set<Command>.working.contains(typed.command) && namedFile == nil
-    if isUseful, !typed.isOn(.local), let path = self.environment.first(Self.envFileVariable) {
+    if isUseful, !typed.isOn(.local), let path = self.environment.first(.envFile) {
       fallbackFile = try dotEnv(path)
     }
     if Set<Command>.talking.contains(typed.command) { try takeConfiguration() }
@@ -47,6 +46,7 @@ struct SettingsReader {
       try self.typed.fill(
         [.init(flag: .listen, value: place.value, origin: place.origin)], isNamed: false)
     }
+    try self.typed.refuseLonely()
   }
 
   /// A reader that has looked at no file.
@@ -79,7 +79,7 @@ struct SettingsReader {
       namedProfile = section.source
       try typed.fill(section.options, isNamed: true)
     } else if !isLocal, namedFile == nil {
-      let name = environment.first("PUSHER_CLI_PROFILE")
+      let name = environment.first(.profile)
       let named = try name.map { name throws(UsageError) in try Self.profile(name, in: files) }
       let sections = named.map { [$0] } ?? files.compactMap { $0.profiles["default"] }
       fallbackProfiles = sections.map(\.source)
@@ -151,7 +151,9 @@ struct SettingsReader {
   }
 
   private mutating func readSecret(_ source: CredentialSource) throws(UsageError) -> Secret? {
-    let named = typed.text(.secretFile).map { SecretOrigin.file(path: $0, origin: "--secret-file") }
+    let named = typed.text(.secretFile).map {
+      SecretOrigin.file(path: $0, origin: Flag.secretFile.spelling)
+    }
     switch named ?? source.secret {
     case nil: return nil
     case .text(let secret, _): return secret
@@ -249,13 +251,13 @@ struct SettingsReader {
 
   /// A word from an option, else a variable, else the flag's row, checked against a closed list.
   func choice<Choice: RawRepresentable & CaseIterable>(
-    _ flag: Flag, _ variable: String? = nil
+    _ flag: Flag
   ) throws(UsageError) -> Choice where Choice.RawValue == String {
-    let set = variable.flatMap { environment[$0] }
+    let set = environment[flag]
     let text = (typed.isWeak(flag) ? set : nil) ?? typed.text(flag) ?? set ?? typed.word(flag)
     guard let choice = Choice(rawValue: text) else {
       let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-      throw UsageError("\(variable ?? flag.spelling): '\(text)' is not one of \(words)")
+      throw UsageError("\(flag.variable ?? flag.spelling): '\(text)' is not one of \(words)")
     }
     return choice
   }
@@ -278,7 +280,7 @@ struct SettingsReader {
   /// `auto` in the answer means: when that stream is a terminal. What forces colour in the environment counts where
   /// people read, for the form `pretty` in a pipe too; JSON in a pipe is for programs, and only the option colours it.
   func color(for output: OutputFormat) throws(UsageError) -> ColorChoice {
-    let asked: ColorChoice = try choice(.color, "PUSHER_CLI_COLOR")
+    let asked: ColorChoice = try choice(.color)
     let isOption = typed.text(.color) != nil
     let choice = asked.resolved(in: environment)
     return choice == .always && !isOption && output != .pretty ? .auto : choice
@@ -313,7 +315,7 @@ enum ColorChoice: String, CaseIterable, Sendable {
 
   /// Colour for messages to people: what was typed, else the environment's.
   static func forMessages(typed: String?, in environment: Environment) -> ColorChoice {
-    let asked = [typed, environment["PUSHER_CLI_COLOR"]].compactMap(\.self).first
+    let asked = typed ?? environment[.color]
     return (asked.flatMap(Self.init) ?? .auto).resolved(in: environment)
   }
 

@@ -2,8 +2,6 @@ internal import PusherCore
 
 /// Where an app and its server can be named besides by options: each source by itself, since sources do not mix.
 extension SettingsReader {
-  /// The variable that names a `.env` file.
-  static let envFileVariable = "PUSHER_CLI_ENV_FILE"
   /// The largest `.env` file that is read.
   private static let envFileLimit = 1 << 20
 
@@ -82,7 +80,7 @@ extension ConfigurationFile {
 
   /// The user's file: what PUSHER_CLI_CONFIG names, else the one under XDG_CONFIG_HOME or `~/.config`.
   static func path(_ environment: Environment) -> String {
-    if let named = environment["PUSHER_CLI_CONFIG"] { return named }
+    if let named = environment[.config] { return named }
     let home = environment["HOME"] ?? ""
     return (environment["XDG_CONFIG_HOME"] ?? home + "/.config") + "/pusher-cli/config"
   }
@@ -94,9 +92,8 @@ extension SettingsReader {
   ///
   /// - Throws: ``UsageError`` for a named one that cannot be read, and for any that is malformed.
   mutating func configurationFiles() throws(UsageError) -> [ConfigurationFile] {
-    try typed.exclude(.noConfig, .config)
     if typed.isOn(.noConfig) { return [] }
-    if let path = typed.setting(.config) ?? environment.first("PUSHER_CLI_CONFIG") {
+    if let path = typed.setting(.config) ?? environment.first(.config) {
       return [try configurationFile(path)]
     }
     let paths = [ConfigurationFile.path(environment), ConfigurationFile.systemPath]
@@ -149,7 +146,6 @@ extension TypedArguments {
   /// - Throws: ``UsageError`` for a malformed URL, one with a secret, and one beside an option that says the same.
   func partsOfURL() throws(UsageError) -> [(Flag, String)] {
     guard let text = text(.url) else { return [] }
-    for flag in [Flag.host, .port, .scheme, .path, .cluster, .local] { try exclude(.url, flag) }
     let url: HTTPURL
     do throws(HTTPError) {
       url = try HTTPURL(parsing: text)
@@ -169,7 +165,7 @@ extension TypedArguments {
     ]
     let words: [String: Flag] = ["app": .key, "apps": .appID]
     if let name = path.last, let flag = path.dropLast().last.flatMap({ words[$0] }) {
-      try exclude(.url, flag)
+      if isGiven(flag) { throw Flag.Exclusion(flag.name, nil).refusal(of: .url) }
       parts.append((flag, name))
       path.removeLast(2)
     }

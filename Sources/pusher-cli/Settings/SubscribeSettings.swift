@@ -47,7 +47,6 @@ extension SubscribeSettings {
     let source = try reader.source(.webSocket)
     gapCommand = typed.text(.onGap)
     gapTimeout = typed.time(.onGapTimeout)
-    try typed.require(.onGapTimeout, with: .onGap)
     connection = try reader.connection(.webSocket, source)
     fields = try reader.requestFields()
     if let own = fields.all.first(where: { ClientHandshake.owns($0.name) }) {

@@ -53,7 +53,6 @@ extension TriggerSettings {
     batchSize = typed.number(.batch)
     rate = try Self.rate(typed)
     speed = try Self.speed(typed)
-    try typed.exclude(.rate, .speed)
     isDryRun = typed.isOn(.dryRun)
     access = try reader.apiAccess()
     if readsLines {
@@ -89,7 +88,6 @@ extension TriggerSettings {
   /// The user that alone gets the event, on all signed-in connections.
   private static func user(_ typed: TypedArguments) throws(UsageError) -> String? {
     guard let user = typed.text(.toUser) else { return nil }
-    try typed.exclude(.toUser, .channel)
     if let problem = ChannelName.problem(in: UserChannel.name(userID: user)) {
       throw UsageError("--to-user: '\(user)' is not a user id: \(problem)")
     }

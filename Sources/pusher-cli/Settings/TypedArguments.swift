@@ -41,23 +41,18 @@ struct TypedArguments: Equatable, Sendable {
   /// Whether a flag's value comes from a file that no option named.
   func isWeak(_ flag: Flag) -> Bool { weak.contains(flag.name) }
 
-  /// Options that contradict each other: one that was typed takes back the others of a file.
-  private static let rivals: [Set<String>] = [
-    ["auth-endpoint", "auth-command", "secret-file"], ["insecure", "cacert"],
-    ["format", "output"], ["format", "timestamps"], ["user-auth-endpoint", "user-auth-command"],
-    ["quiet", "verbose"], ["ipv4", "ipv6"], ["exec", "forward"],
-  ]
-
   /// Takes the options of a file that this command has, except where one was given that says the same or the opposite.
   ///
   /// - Parameter isNamed: Whether an option named the file's section.
   mutating func fill(_ lines: [ConfigurationFile.Line], isNamed: Bool) throws(UsageError) {
     let given = Set(values.keys).union(toggles.keys).union(counters.keys)
+    let rivals = Set(given.flatMap { Flags.rivals(of: $0, for: command) })
+    var filled: [Flag] = []
     for line in lines {
       guard let flag = Flags.named(line.flag.name, for: command), flag.commands.contains(command),
-        !given.contains(flag.name),
-        !Self.rivals.contains(where: { $0.contains(flag.name) && !$0.isDisjoint(with: given) })
+        !given.contains(flag.name), !rivals.contains(flag.name)
       else { continue }
+      filled.append(flag)
       if flag.takesValue {
         try record(line.value, for: flag)
       } else {
@@ -66,6 +61,7 @@ struct TypedArguments: Equatable, Sendable {
       origins[flag.name] = line.origin
       if !isNamed { weak.insert(flag.name) }
     }
+    try refuseExclusions(among: filled)
   }
 
   /// All values given, in order.
@@ -104,20 +100,32 @@ struct TypedArguments: Equatable, Sendable {
   func count(_ flag: Flag) -> Int { counters[flag.name] ?? 0 }
 
   /// Whether it was typed at all.
-  func isGiven(_ flag: Flag) -> Bool { text(flag) != nil || choice(flag) == true }
+  func isGiven(_ flag: Flag) -> Bool { isGiven(flag.name) }
 
-  /// Refuses two of these together.
-  func exclude(_ flags: Flag...) throws(UsageError) {
-    let given = flags.filter(isGiven)
-    guard given.count > 1 else { return }
-    throw UsageError(
-      "\(given[0].spelling) and \(given[1].spelling) exclude each other; give one")
+  private func isGiven(_ name: String) -> Bool {
+    values[name]?.isEmpty == false || toggles[name] == true
   }
 
-  /// Refuses the first without the second.
-  func require(_ flag: Flag, with other: Flag) throws(UsageError) {
-    guard isGiven(flag), !isGiven(other) else { return }
-    throw UsageError("\(flag.spelling) needs \(other.spelling)")
+  /// Refuses flags that exclude each other, as their rows say; those of a list where there is one.
+  func refuseExclusions(among flags: [Flag]? = nil) throws(UsageError) {
+    for flag in flags ?? Flags.of(command) where isGiven(flag) {
+      for rival in flag.excludes where isGiven(rival.name) {
+        if let flags, !flags.contains(where: { $0.name == rival.name }) { continue }
+        throw rival.refusal(of: flag)
+      }
+    }
+  }
+
+  /// Refuses a flag without any of those that it needs.
+  func refuseLonely() throws(UsageError) {
+    for flag in Flags.of(command) where isGiven(flag) && !flag.needs.isEmpty {
+      guard !flag.needs.contains(where: isGiven) else { continue }
+      let known = flag.needs.filter {
+        Flags.named($0, for: command)?.commands.contains(command) == true
+      }
+      let list = known.map { "--" + $0 }.joined(separator: " or ")
+      throw UsageError("\(flag.spelling) needs \(list)")
+    }
   }
 
   private func row(of named: Flag) throws(UsageError) -> Flag {

@@ -18,19 +18,12 @@ extension SettingsReader {
 
   /// The way to sign in that options name, else the source's secret with `--user-id`.
   ///
-  /// - Throws: ``UsageError`` for two ways at once, and for `--sign-in` without any.
+  /// - Throws: ``UsageError`` for `--sign-in` without any.
   mutating func userSignIn(_ source: CredentialSource) throws(UsageError) -> UserSignIn {
-    try typed.exclude(.userAuthEndpoint, .userAuthCommand)
-    let way = [Flag.userAuthEndpoint, .userAuthCommand].first { typed.text($0) != nil }
-    if let way, typed.text(.watch) != nil {
-      throw UsageError(
-        "--watch is for signing with the secret; \(way.spelling) names the users itself")
-    }
     if let url = typed.text(.userAuthEndpoint) {
       return .endpoint(try endpoint(url, .userAuthEndpoint))
     }
     if let command = typed.text(.userAuthCommand) { return .command(command) }
-    try typed.require(.watch, with: .signIn)
     guard typed.isOn(.signIn) else { return .unwanted }
     guard let member = try member() else {
       throw UsageError(

@@ -56,6 +56,36 @@ import Testing
     }
   }
 
+  @Test func `what a row excludes or needs is another flag of its commands, said in one row`() {
+    for flag in Flags.all {
+      for name in flag.excludes.map(\.name) + flag.needs {
+        let others = Flags.all.filter {
+          $0.name == name && !$0.commands.isDisjoint(with: flag.commands)
+        }
+        #expect(!others.isEmpty && name != flag.name, "\(flag.name) and \(name)")
+        #expect(!others.contains { $0.excludes.contains { $0.name == flag.name } }, "\(name)")
+      }
+    }
+    #expect(
+      Flags.all.contains { $0.excludes.count > 2 } && Flags.all.contains { $0.needs.count > 1 })
+  }
+
+  @Test func `a flag takes back what it excludes, whichever row says so`() {
+    #expect(Set(Flags.rivals(of: "forward", for: .subscribe)) == ["exec"])
+    #expect(Set(Flags.rivals(of: "exec", for: .subscribe)) == ["forward"])
+    #expect(Set(Flags.rivals(of: "output", for: .sse)) == ["format"])
+    #expect(Set(Flags.rivals(of: "ipv4", for: .sse)) == ["ipv6"])
+    #expect(Flags.rivals(of: "rate", for: .subscribe).isEmpty)
+  }
+
+  @Test func `a variable stands for one flag`() {
+    let own = Set(Flags.all.map(\.name)).map { name in
+      Set(Flags.all.filter { $0.name == name }.flatMap(\.variables))
+    }
+    #expect(own.reduce(0) { $0 + $1.count } == Set(own.joined()).count)
+    #expect(Set(Environment.names).count == Environment.names.count)
+  }
+
   @Test func `one name begins with no-, and only four are the names of commands too`() {
     #expect(names.filter { $0.hasPrefix("no-") } == ["no-config"])
     let both = names.filter { Command(rawValue: $0) != nil }

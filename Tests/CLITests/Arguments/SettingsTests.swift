@@ -85,8 +85,14 @@ import Testing
       "--local a!b",
       "channel 'a!b': '!' cannot stand in a channel name (allowed: A-Z a-z 0-9 _ - = @ , . ;)"
     ),
-    ("--local private-a --auth-header X:1", "--auth-header needs --auth-endpoint"),
-    ("--local private-a --auth-param x=1", "--auth-param needs --auth-endpoint"),
+    (
+      "--local private-a --auth-header X:1",
+      "--auth-header needs --auth-endpoint or --user-auth-endpoint"
+    ),
+    (
+      "--local private-a --auth-param x=1",
+      "--auth-param needs --auth-endpoint or --user-auth-endpoint"
+    ),
     (
       "--local private-a --auth-endpoint http://h --auth-command x",
       "--auth-endpoint and --auth-command exclude each other; give one"

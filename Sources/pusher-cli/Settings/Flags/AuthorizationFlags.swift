@@ -5,8 +5,18 @@ extension Flag {
     .signIn, .userAuthEndpoint, .userAuthCommand, .watch,
   ]
 
+  /// The endpoint and the command that answer what a flag of the secret says.
+  private static func answered(
+    _ name: String, by ways: String = "auth-", _ answer: String
+  ) -> [Exclusion] {
+    [ways + "endpoint", ways + "command"].map {
+      Exclusion($0, "--\(name) is for signing with the secret; --\($0) \(answer)")
+    }
+  }
+
   static let authEndpoint = Flag(
-    "auth-endpoint", .text("URL"), shows: .place, of: .joining, in: .authorization,
+    "auth-endpoint", .text("URL"), shows: .place, excludes: ["auth-command", "secret-file"],
+    of: .joining, in: .authorization,
     summary: "ask the application, as pusher-js does",
     manual: """
       Ask the application for the authorisation of each channel, as pusher-js does: by a form with `socket_id` and
@@ -14,8 +24,9 @@ extension Flag {
       """)
 
   static let authHeader = Flag(
-    "auth-header", .text("HEADER"), isRepeatable: true, shows: .field, of: .joining,
-    in: .authorization,
+    "auth-header", .text("HEADER"), isRepeatable: true, shows: .field,
+    needs: ["auth-endpoint", "user-auth-endpoint"],
+    of: .joining, in: .authorization,
     summary: "'NAME: VALUE' for the endpoint, or @FILE of such",
     manual: """
       Send HEADER, written `name: value`, to the endpoint. `@FILE` takes such lines from a file, and so keeps a token
@@ -23,13 +34,15 @@ extension Flag {
       """)
 
   static let authParam = Flag(
-    "auth-param", .text("K=V"), isRepeatable: true, shows: .parameter, of: .joining,
-    in: .authorization,
+    "auth-param", .text("K=V"), isRepeatable: true, shows: .parameter,
+    needs: ["auth-endpoint", "user-auth-endpoint"],
+    of: .joining, in: .authorization,
     summary: "form field for the endpoint",
     manual: "Send one more form field to the endpoint. May be repeated.")
 
   static let authCommand = Flag(
-    "auth-command", .text("CMD"), shows: .program, of: .joining, in: .authorization,
+    "auth-command", .text("CMD"), shows: .program, excludes: ["secret-file"], of: .joining,
+    in: .authorization,
     summary: "shell command that prints the authorisation",
     manual: """
       Run CMD with sh(1) and take the authorisation it prints: the JSON an endpoint would answer. The command finds
@@ -37,7 +50,8 @@ extension Flag {
       """)
 
   static let userID = Flag(
-    "user-id", .text("ID"), of: .joining, in: .authorization,
+    "user-id", .text("ID"), excludes: answered("user-id", "names the member itself"), of: .joining,
+    in: .authorization,
     summary: "member on presence channels, and user of --sign-in",
     manual: """
       Appear as member ID on presence channels that are signed with the secret. Without it the connection is a member
@@ -45,12 +59,16 @@ extension Flag {
       """)
 
   static let userInfo = Flag(
-    "user-info", .text("JSON"), shows: .nothing, of: .joining, in: .authorization,
+    "user-info", .text("JSON"), shows: .nothing,
+    excludes: answered("user-info", "names the member itself"), needs: ["user-id"], of: .joining,
+    in: .authorization,
     summary: "information for other members; @FILE reads a file",
     manual: "The member's information, which other members see. `@FILE` reads a file.")
 
   static let encryptionKeyFile = Flag(
-    "encryption-key-file", .text("FILE"), of: [.subscribe, .trigger, .auth, .serve],
+    "encryption-key-file", .text("FILE"),
+    excludes: answered("encryption-key-file", "brings the keys itself"),
+    of: [.subscribe, .trigger, .auth, .serve],
     in: .authorization, summary: "base64 master key of encrypted channels",
     manual: """
       Read the app's master key, the base64 of 32 bytes, from FILE. It opens the events of `private-encrypted-`
@@ -69,7 +87,8 @@ extension Flag {
       """)
 
   static let userAuthEndpoint = Flag(
-    "user-auth-endpoint", .text("URL"), shows: .place, of: [.subscribe], in: .authorization,
+    "user-auth-endpoint", .text("URL"), shows: .place, excludes: ["user-auth-command"],
+    of: [.subscribe], in: .authorization,
     summary: "ask the application who the user is",
     manual: """
       Ask the application who the user is: the endpoint gets a form with `socket_id` and answers `auth` and
@@ -85,7 +104,9 @@ extension Flag {
       """)
 
   static let watch = Flag(
-    "watch", .text("ID"), isRepeatable: true, of: [.subscribe], in: .authorization,
+    "watch", .text("ID"), isRepeatable: true,
+    excludes: answered("watch", by: "user-auth-", "names the users itself"), needs: ["sign-in"],
+    of: [.subscribe], in: .authorization,
     summary: "tell when user ID comes online or goes offline",
     manual: "Tell when user ID comes online or goes offline, with --sign-in. May be repeated.")
 }

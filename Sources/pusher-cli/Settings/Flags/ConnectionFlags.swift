@@ -11,17 +11,22 @@ extension Flag {
   ]
 
   static let key = Flag(
-    "key", letter: "k", .text("KEY"), of: .working, in: .connection, isCommon: true,
+    "key", letter: "k", .text("KEY"), is: .app,
+    variables: ["PUSHER_APP_KEY", "PUSHER_KEY", "REVERB_APP_KEY", "SOKETI_DEFAULT_APP_KEY"],
+    of: .working, in: .connection, isCommon: true,
     summary: "app key (PUSHER_APP_KEY)",
     manual: "The app key. It is public; the secret is not.")
 
   static let appID = Flag(
-    "app-id", .text("ID"), of: .calling.union([.serve]), in: .connection, isCommon: true,
+    "app-id", .text("ID"), is: .app,
+    variables: ["PUSHER_APP_ID", "REVERB_APP_ID", "SOKETI_DEFAULT_APP_ID"],
+    of: .calling.union([.serve]), in: .connection, isCommon: true,
     summary: "app id (PUSHER_APP_ID)",
     manual: "The app id, for `trigger`, `channels`, `users`, `terminate`, `check` and `serve`.")
 
   static let secretFile = Flag(
-    "secret-file", .text("FILE"), of: .working, in: .connection, isCommon: true,
+    "secret-file", .text("FILE"), is: .app, variables: ["PUSHER_APP_SECRET_FILE"], of: .working,
+    in: .connection, isCommon: true,
     summary: "read the app secret from FILE, - is standard input",
     manual: """
       Read the app secret from FILE, without the last newline; `-` is standard input. There is no option that takes
@@ -29,7 +34,8 @@ extension Flag {
       """)
 
   static let envFile = Flag(
-    "env-file", .text("FILE"), of: .working, in: .connection, isCommon: true,
+    "env-file", .text("FILE"), is: .source, variables: ["PUSHER_CLI_ENV_FILE"], of: .working,
+    in: .connection, isCommon: true,
     summary: "read the app and its server from a .env file",
     manual: """
       Read the app and its server from FILE, a `.env` file as Laravel, Symfony and docker compose write it: the
@@ -39,7 +45,8 @@ extension Flag {
       """)
 
   static let profile = Flag(
-    "profile", letter: "P", .text("NAME"), of: .talking, in: .connection,
+    "profile", letter: "P", .text("NAME"), is: .source, variables: ["PUSHER_CLI_PROFILE"],
+    of: .talking, in: .connection,
     summary: "take app, server and options of a profile",
     manual: """
       Take the app, its server and further options of the profile NAME in the configuration file; see FILES. Options
@@ -47,40 +54,47 @@ extension Flag {
       """)
 
   static let config = Flag(
-    "config", .text("FILE"), of: .talking, in: .connection,
+    "config", .text("FILE"), is: .source, variables: ["PUSHER_CLI_CONFIG"], of: .talking,
+    in: .connection,
     summary: "read this configuration file only",
     manual: "Read FILE as the only configuration file; see FILES.")
 
   static let noConfig = Flag(
-    "no-config", of: .talking, in: .connection, summary: "read no configuration file")
+    "no-config", is: .source, excludes: ["config"], of: .talking, in: .connection,
+    summary: "read no configuration file")
 
   static let cluster = Flag(
-    "cluster", .text("NAME"), offers: PusherService.clusters, of: .client, in: .connection,
+    "cluster", .text("NAME"), offers: PusherService.clusters, is: .app,
+    variables: ["PUSHER_APP_CLUSTER", "PUSHER_CLUSTER"], of: .client, in: .connection,
     isCommon: true,
     default: PusherService.pusher.defaultCluster, summary: "cluster of pusher.com",
     manual: "A cluster of pusher.com, {default} unless given.")
 
   static let host = Flag(
-    "host", .text("HOST"), of: .client, in: .connection, isCommon: true,
+    "host", .text("HOST"), is: .app, variables: ["PUSHER_HOST", "REVERB_HOST"],
+    excludes: ["cluster"], of: .client, in: .connection, isCommon: true,
     summary: "your own server instead of pusher.com")
 
   static let port = Flag(
-    "port", letter: "p", .integer(1...65_535), of: .client, in: .connection,
+    "port", letter: "p", .integer(1...65_535), is: .app,
+    variables: ["PUSHER_PORT", "REVERB_PORT", "SOKETI_PORT"], of: .client, in: .connection,
     summary: "its port (443, or 80 for http)",
     manual: "The server's port, 443 unless given, or 80 with `--scheme http`.")
 
   static let scheme = Flag(
-    "scheme", .choice(["https", "http", "wss", "ws"], "SCHEME"), of: .client, in: .connection,
+    "scheme", .choice(["https", "http", "wss", "ws"], "SCHEME"), is: .app,
+    variables: ["PUSHER_SCHEME", "REVERB_SCHEME"], of: .client, in: .connection,
     default: "https", summary: "https or http; wss and ws mean the same",
     manual: "`https` or `http`; `wss` and `ws` mean the same. The default is `{default}`.")
 
   static let path = Flag(
-    "path", .text("PREFIX"), of: .client, in: .connection,
+    "path", .text("PREFIX"), is: .app, of: .client, in: .connection,
     summary: "path in front of /app and /apps",
     manual: "The path in front of `/app` and `/apps`, with its first slash or without.")
 
   static let url = Flag(
-    "url", .text("URL"), shows: .place, of: .client, in: .connection,
+    "url", .text("URL"), shows: .place, is: .source,
+    excludes: ["host", "port", "scheme", "path", "cluster", "local"], of: .client, in: .connection,
     summary: "server, app key or app id in one",
     manual: """
       The server and the app in one: `wss://HOST:PORT/app/KEY` or `https://HOST:PORT/apps/ID`; a prefix may stand before
@@ -99,7 +113,8 @@ extension Flag {
     manual: "The port of the HTTP API, where that is not --port.")
 
   static let local = Flag(
-    "local", of: .working.subtracting([.serve]), in: .connection, isCommon: true,
+    "local", is: .source, excludes: ["env-file", "profile", "cluster"],
+    of: .working.subtracting([.serve]), in: .connection, isCommon: true,
     summary: "the server that 'pusher-cli serve' starts",
     manual: """
       The server that `pusher-cli serve` starts: 127.0.0.1 port 6001 without TLS, with app id 1, and `local` as key
@@ -129,7 +144,7 @@ extension Flag {
       """)
 
   static let tlsKey = Flag(
-    "tls-key", .text("FILE"), of: .dialling, in: .connection,
+    "tls-key", .text("FILE"), needs: ["tls-cert"], of: .dialling, in: .connection,
     summary: "its private key, if not in the same file (PEM)",
     manual: """
       The certificate's private key, in PEM form; without this option it is read from the certificate's file.
@@ -145,7 +160,8 @@ extension Flag {
       """)
 
   static let insecure = Flag(
-    "insecure", of: .dialling, in: .connection, summary: "do not check the server's certificate",
+    "insecure", excludes: ["cacert"], of: .dialling, in: .connection,
+    summary: "do not check the server's certificate",
     manual: """
       Do not check the server's certificate. A warning says so on every run, with --quiet too.
       """)

@@ -91,7 +91,8 @@ extension Flag {
       """)
 
   static let exec = Flag(
-    "exec", .text("CMD"), shows: .program, of: .printing, in: .receive, isCommon: true,
+    "exec", .text("CMD"), shows: .program, excludes: ["forward"], of: .printing, in: .receive,
+    isCommon: true,
     summary: "run CMD for each event, its JSON line on stdin",
     manual: """
       Run CMD with sh(1) for each event that would be printed, in place of printing it. CMD reads the JSON line on
@@ -111,7 +112,7 @@ extension Flag {
       """)
 
   static let execJobs = Flag(
-    "exec-jobs", .integer(1...64), of: .printing, in: .receive, default: "1",
+    "exec-jobs", .integer(1...64), needs: ["exec"], of: .printing, in: .receive, default: "1",
     summary: "with --exec, run up to N commands at once",
     manual: """
       With --exec run up to N commands at once, {default} unless given. Events of one channel, with `sse` those of one
@@ -119,7 +120,7 @@ extension Flag {
       """)
 
   static let execTimeout = Flag(
-    "exec-timeout", .duration, of: .printing, in: .receive,
+    "exec-timeout", .duration, needs: ["exec"], of: .printing, in: .receive,
     summary: "with --exec, end a command after TIME",
     manual: """
       With --exec end a command, and all that it has started in its process group, after TIME by SIGTERM, 2 seconds
@@ -127,8 +128,9 @@ extension Flag {
       """)
 
   static let execFail = Flag(
-    "exec-fail", .choice(HookSettings.FailureRule.allCases.map(\.rawValue), "WHAT"), of: .printing,
-    in: .receive, default: HookSettings.FailureRule.continue.rawValue,
+    "exec-fail", .choice(HookSettings.FailureRule.allCases.map(\.rawValue), "WHAT"),
+    needs: ["exec"], of: .printing, in: .receive,
+    default: HookSettings.FailureRule.continue.rawValue,
     summary: "with --exec, what a failure does",
     manual: """
       What happens when a command of --exec fails, `{default}` unless given: `continue` warns and goes on, `stop` ends
@@ -151,6 +153,7 @@ extension Flag {
 
   static let output = Flag(
     "output", letter: "o", .choice(OutputFormat.allCases.map(\.rawValue), "FORMAT"),
+    variables: ["PUSHER_CLI_OUTPUT"],
     of: .printing.union([.check]), in: .print, default: OutputFormat.json.rawValue,
     summary: "json, pretty, or raw: the data only",
     manual: """
@@ -168,7 +171,13 @@ extension Flag {
     manual: "The same as `--output raw`.")
 
   static let format = Flag(
-    "format", letter: "F", .text("TEXT"), of: .printing, in: .print,
+    "format", letter: "F", .text("TEXT"),
+    excludes: [
+      "output",
+      Exclusion(
+        "timestamps",
+        "--format says itself where the time stands: write %t, and leave out --timestamps"),
+    ], of: .printing, in: .print,
     summary: "print TEXT; %e is the event, %d the data; see man",
     manual: """
       Print TEXT for each event, in which `%e` is the event, `%c` the channel, `%i` the id, `%u` the user id, `%d` the

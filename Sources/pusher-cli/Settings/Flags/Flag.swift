@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// One row of the flag table: what parser, help, manual and completions know of a flag, and the key by which its value
 /// is read.
 ///
@@ -16,6 +18,32 @@ struct Flag: Equatable, Sendable {
     /// Bytes, with k, M or G as powers of 1024.
     case size(ClosedRange<Int>)
     case choice([String], String)
+  }
+
+  /// The part that a flag plays among the sources of settings.
+  enum Role: Sendable {
+    case option
+    /// Names the app or its server; all of these come from one source.
+    case app
+    /// Says where settings come from, so that no configuration file holds it.
+    case source
+    /// Is done instead of the command.
+    case action
+  }
+
+  /// A flag that contradicts another.
+  struct Exclusion: ExpressibleByStringLiteral, Sendable {
+    let name: String
+    /// The refusal, where there is more to say than that only one can be given.
+    let reason: String?
+
+    init(stringLiteral name: String) { self.init(name, nil) }
+
+    init(_ name: String, _ reason: String?) { (self.name, self.reason) = (name, reason) }
+
+    func refusal(of flag: Flag) -> UsageError {
+      UsageError(reason ?? "\(flag.spelling) and --\(name) exclude each other; give one")
+    }
   }
 
   /// The groups of flags, in the order of the help.
@@ -52,6 +80,13 @@ struct Flag: Equatable, Sendable {
   let allowsEmpty: Bool
   /// What may be shown of its value.
   let disclosure: Disclosure
+  let role: Role
+  /// Environment variables that say the same, the first one preferred.
+  let variables: [String]
+  /// Flags that contradict it; the row of one of the two says so.
+  let excludes: [Exclusion]
+  /// Flags without which it means nothing: one of them must be given.
+  let needs: [String]
   let commands: Set<Command>
   let group: Group
   /// Whether the short help shows it; `--help-all` shows every flag.
@@ -73,7 +108,8 @@ struct Flag: Equatable, Sendable {
   init(
     _ name: String, letter: Character? = nil, _ value: Value = .toggle, offers: [String] = [],
     isRepeatable: Bool = false, isOnByDefault: Bool = false, allowsEmpty: Bool = false,
-    shows disclosure: Disclosure = .whole,
+    shows disclosure: Disclosure = .whole, is role: Role = .option,
+    variables: [String] = [], excludes: [Exclusion] = [], needs: [String] = [],
     of commands: Set<Command>, in group: Group, isCommon: Bool = false,
     default standard: String? = nil,
     standsFor: (name: String, value: String)? = nil, cancels: String? = nil,
@@ -82,6 +118,7 @@ struct Flag: Equatable, Sendable {
     (self.name, self.letter, self.value, self.offers) = (name, letter, value, offers)
     (self.isRepeatable, self.isOnByDefault) = (isRepeatable, isOnByDefault)
     (self.allowsEmpty, self.isCommon, self.disclosure) = (allowsEmpty, isCommon, disclosure)
+    (self.role, self.variables, self.excludes, self.needs) = (role, variables, excludes, needs)
     (self.commands, self.group, self.standard) = (commands, group, standard)
     (self.standsFor, self.cancels) = (standsFor, cancels)
     self.summary = summary
@@ -103,9 +140,10 @@ struct Flag: Equatable, Sendable {
   var takesValue: Bool { !metavariable.isEmpty }
 
   /// Whether `--no-NAME` means something.
-  var canBeNegated: Bool {
-    !takesValue && ![Flag.help, .helpAll, .version].contains(self)
-  }
+  var canBeNegated: Bool { !takesValue && role != .action }
+
+  /// The program's own variable, which stands for the flag wherever it is not typed.
+  var variable: String? { variables.first { $0.begins(with: "PUSHER_CLI_") } }
 
   /// Whether one set of options that names an app and its server may hold it, whatever the command makes of it.
   var isOfConnection: Bool { group == .connection || self == .connectTimeout }

@@ -37,6 +37,14 @@ enum Flags {
     return "\(command.rawValue) has no option \(written) (\(name) belongs to \(list))"
   }
 
+  /// The names of the flags that a flag contradicts or takes back, whichever row says so.
+  static func rivals(of name: String, for command: Command) -> [String] {
+    of(command).flatMap { row in
+      let others = row.excludes.map(\.name) + [row.cancels].compactMap { $0 }
+      return row.name == name ? others : others.contains(name) ? [row.name] : []
+    }
+  }
+
   private static func first(for command: Command?, where fits: (Flag) -> Bool) -> Flag? {
     let rows = all.filter(fits)
     return rows.first { row in command.map(row.commands.contains) ?? true } ?? rows.first

@@ -32,8 +32,8 @@ extension Flag {
       """)
 
   static let forwardHeader = Flag(
-    "forward-header", .text("HEADER"), isRepeatable: true, shows: .field, of: .printing,
-    in: .receive,
+    "forward-header", .text("HEADER"), isRepeatable: true, shows: .field, needs: ["forward"],
+    of: .printing, in: .receive,
     summary: "'NAME: VALUE' for --forward, or @FILE of such",
     manual: """
       Send HEADER, written `name: value`, with each event of --forward. `@FILE` takes such lines from a file, and so
@@ -41,7 +41,7 @@ extension Flag {
       """)
 
   static let forwardJobs = Flag(
-    "forward-jobs", .integer(1...64), of: .printing, in: .receive, default: "1",
+    "forward-jobs", .integer(1...64), needs: ["forward"], of: .printing, in: .receive, default: "1",
     summary: "with --forward, send up to N events at once",
     manual: """
       With --forward send up to N events at once, {default} unless given, each on a connection of its own. Events of one
@@ -49,7 +49,7 @@ extension Flag {
       """)
 
   static let forwardTimeout = Flag(
-    "forward-timeout", .duration, of: .printing, in: .receive,
+    "forward-timeout", .duration, needs: ["forward"], of: .printing, in: .receive,
     summary: "with --forward, give an event up after TIME",
     manual: """
       With --forward give an event up that is not delivered TIME after its first try; without it an event is sent again
@@ -57,7 +57,7 @@ extension Flag {
       """)
 
   static let forwardDead = Flag(
-    "forward-dead", .text("FILE"), of: .printing, in: .receive,
+    "forward-dead", .text("FILE"), needs: ["forward-timeout"], of: .printing, in: .receive,
     summary: "add events that were given up to FILE",
     manual: """
       Add the JSON line of each event that --forward gave up, or that was left at the end, to FILE, which only its owner
@@ -65,8 +65,8 @@ extension Flag {
       """)
 
   static let forwardKey = Flag(
-    "forward-key", .choice(ForwardSettings.KeyRule.allCases.map(\.rawValue), "KIND"), of: .printing,
-    in: .receive, default: ForwardSettings.KeyRule.run.rawValue,
+    "forward-key", .choice(ForwardSettings.KeyRule.allCases.map(\.rawValue), "KIND"),
+    needs: ["forward"], of: .printing, in: .receive, default: ForwardSettings.KeyRule.run.rawValue,
     summary: "make the Idempotency-Key of run or content",
     manual: """
       What --forward makes the `Idempotency-Key` of an event of, which stays the same however often the event is sent. `run` is
@@ -78,7 +78,8 @@ extension Flag {
       """)
 
   static let tee = Flag(
-    "tee", of: .printing, in: .receive, summary: "with --exec or --forward, print events too",
+    "tee", needs: ["exec", "forward"], of: .printing, in: .receive,
+    summary: "with --exec or --forward, print events too",
     manual: """
       With --exec or --forward print each event too, as --output says, and before its command begins or it is sent.
       """)

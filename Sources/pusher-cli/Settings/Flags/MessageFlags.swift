@@ -111,7 +111,8 @@ extension Flag {
       """)
 
   static let color = Flag(
-    "color", .choice(ColorChoice.allCases.map(\.rawValue), "WHEN"), of: .talking, in: .voice,
+    "color", .choice(ColorChoice.allCases.map(\.rawValue), "WHEN"),
+    variables: ["PUSHER_CLI_COLOR"], of: .talking, in: .voice,
     default: ColorChoice.auto.rawValue, summary: "auto, always or never",
     manual: """
       Colour the events that `subscribe` and `sse` print, and the words `error:` and `warning:` of every command's
@@ -120,12 +121,15 @@ extension Flag {
       """)
 
   static let help = Flag(
-    "help", letter: "h", of: .every, in: .voice, isCommon: true, summary: "show help and end",
+    "help", letter: "h", is: .action, of: .every, in: .voice, isCommon: true,
+    summary: "show help and end",
     manual: "Show the help of the command and end with status 0, whatever else is given.")
 
   static let helpAll = Flag(
-    "help-all", of: .every, in: .voice, isCommon: true, summary: "show every option and end")
+    "help-all", is: .action, of: .every, in: .voice, isCommon: true,
+    summary: "show every option and end")
 
   static let version = Flag(
-    "version", letter: "V", of: .every, in: .voice, summary: "show the version and end")
+    "version", letter: "V", is: .action, of: .every, in: .voice, summary: "show the version and end"
+  )
 }

@@ -122,7 +122,7 @@ extension Flag {
       """)
 
   static let toUser = Flag(
-    "to-user", .text("ID"), of: [.trigger], in: .send, isCommon: true,
+    "to-user", .text("ID"), excludes: ["channel"], of: [.trigger], in: .send, isCommon: true,
     summary: "send to this user, who has signed in, alone",
     manual: "Send to this user alone, on every connection on which the user has signed in.")
 
@@ -147,7 +147,8 @@ extension Flag {
       """)
 
   static let rate = Flag(
-    "rate", .text("N"), of: [.trigger], in: .send, summary: "with -: at most N events a second",
+    "rate", .text("N"), excludes: ["speed"], of: [.trigger], in: .send,
+    summary: "with -: at most N events a second",
     manual: "With `-`: send at most N events a second, such as `50` or `0.5`.")
 
   static let speed = Flag(

@@ -33,7 +33,8 @@ extension Flag {
       """)
 
   static let redis = Flag(
-    "redis", .text("URL"), allowsEmpty: true, shows: .place, of: [.serve], in: .serve,
+    "redis", .text("URL"), allowsEmpty: true, shows: .place,
+    variables: ["PUSHER_CLI_REDIS_URL"], of: [.serve], in: .serve,
     summary: "share channels with other servers through Redis",
     manual: """
       Share channels, members and events with all other servers that have the same URL: to clients and to the HTTP API they
@@ -53,7 +54,7 @@ extension Flag {
     summary: "run CMD once connections are taken", manual: "")
 
   static let serveTLSCert = Flag(
-    "tls-cert", .text("FILE"), of: [.serve], in: .serve, isCommon: true,
+    "tls-cert", .text("FILE"), needs: ["tls-key"], of: [.serve], in: .serve, isCommon: true,
     summary: "serve wss and https with this certificate (PEM)",
     manual: """
       Serve wss and https with the certificate in FILE, in PEM form. SIGHUP then does not end the server: it reads the
@@ -61,7 +62,7 @@ extension Flag {
       """)
 
   static let serveTLSKey = Flag(
-    "tls-key", .text("FILE"), of: [.serve], in: .serve, isCommon: true,
+    "tls-key", .text("FILE"), needs: ["tls-cert"], of: [.serve], in: .serve, isCommon: true,
     summary: "the certificate's private key (PEM)")
 
   static let clientEvents = Flag(
@@ -117,7 +118,8 @@ extension Flag {
   ]
 
   static let apps = Flag(
-    "apps", .text("FILE"), of: [.serve], in: .serve, isCommon: true,
+    "apps", .text("FILE"), excludes: ["key", "app-id", "secret-file"], of: [.serve], in: .serve,
+    isCommon: true,
     summary: "serve all apps of FILE (JSON); see man",
     manual: """
       Serve all apps of FILE at once, in place of the one that options or the environment name. It holds a JSON array
@@ -219,7 +221,11 @@ extension Flag {
       """)
 
   static let logEvents = Flag(
-    "log-events", of: [.serve], in: .serve, isCommon: true,
+    "log-events",
+    excludes: [
+      Exclusion(
+        "print-env", "--log-events and --print-env both print on standard output; give one")
+    ], of: [.serve], in: .serve, isCommon: true,
     summary: "print each event that is sent as one JSON line",
     manual: """
       Print each event that comes through the HTTP API or from a client as one JSON line, as `subscribe` prints it.

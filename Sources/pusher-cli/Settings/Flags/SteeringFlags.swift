@@ -50,7 +50,7 @@ extension Flag {
       """)
 
   static let onGapTimeout = Flag(
-    "on-gap-timeout", .duration, of: [.subscribe], in: .receive, default: "1m",
+    "on-gap-timeout", .duration, needs: ["on-gap"], of: [.subscribe], in: .receive, default: "1m",
     summary: "end the command of --on-gap after TIME",
     manual: """
       How long the command of --on-gap may take, {default} unless given. Then it is ended, and what it has printed is
@@ -84,7 +84,7 @@ extension Flag {
       """)
 
   static let sync = Flag(
-    "sync", .duration, of: .printing, in: .print,
+    "sync", .duration, needs: ["output-file"], of: .printing, in: .print,
     summary: "with --output-file, be on disk after TIME at most",
     manual: """
       With --output-file bring what was written to the disk after TIME at most, and at the end, so that a power cut costs no
@@ -111,7 +111,8 @@ extension Flag {
       """)
 
   static let metricsChannels = Flag(
-    "metrics-channels", .integer(0...10_000), of: [.subscribe], in: .voice, default: "100",
+    "metrics-channels", .integer(0...10_000), needs: ["metrics"], of: [.subscribe], in: .voice,
+    default: "100",
     summary: "with --metrics, count N channels by name",
     manual: """
       With --metrics count the events of N channels at most under their names, {default} unless given; those of all others

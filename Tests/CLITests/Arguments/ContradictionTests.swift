@@ -1,0 +1,109 @@
+import Foundation
+import Testing
+
+@testable import pusher_cli
+
+/// Flags that contradict each other, and flags that mean nothing alone; the table says which, and the program refuses them.
+@Suite(.runsPrograms) struct `Flags that do not go together` {
+  /// A command, a flag, and the other flag.
+  struct Pair: CustomTestStringConvertible, Sendable {
+    let command: Command
+    let flag: Flag
+    let other: Flag
+
+    var testDescription: String { "\(command.rawValue) \(flag.spelling) \(other.spelling)" }
+  }
+
+  private static func pairs(_ names: (Flag) -> [String]) -> [Pair] {
+    Command.allCases.flatMap { command in
+      Flags.of(command).flatMap { flag in
+        names(flag).compactMap { name in
+          Flags.of(command).first { $0.name == name }.map {
+            Pair(command: command, flag: flag, other: $0)
+          }
+        }
+      }
+    }
+  }
+
+  private static let exclusions = pairs { $0.excludes.map(\.name) }
+  private static let needs = pairs(\.needs)
+
+  /// A flag with a value of its kind.
+  private static func words(_ flag: Flag) -> [String] {
+    switch flag.value {
+    case .toggle, .counter: [flag.spelling]
+    case .text: [flag.spelling, "x"]
+    case .integer(let range, _): [flag.spelling, "\(range.lowerBound)"]
+    case .duration: [flag.spelling, "1s"]
+    case .size(let range): [flag.spelling, "\(range.lowerBound)"]
+    case .choice(let choices, _): [flag.spelling, choices[0]]
+    }
+  }
+
+  private func ended(_ command: Command, _ flags: [Flag]) throws -> String {
+    let result = try PusherCLI.start([command.rawValue] + flags.flatMap(Self.words))
+      .result(within: patience)
+    #expect(result.ending == .exited(2) && result.output.isEmpty)
+    return result.errorText
+  }
+
+  @Test(arguments: exclusions)
+  func `two that exclude each other end with 2, and both are named, in either order`(pair: Pair)
+    throws
+  {
+    for flags in [[pair.flag, pair.other], [pair.other, pair.flag]] {
+      let text = try ended(pair.command, flags)
+      #expect(text.contains(pair.flag.spelling) && text.contains(pair.other.spelling), "\(text)")
+    }
+  }
+
+  @Test(arguments: needs)
+  func `one without the flag that it needs ends with 2, and both are named`(pair: Pair) throws {
+    let text = try ended(pair.command, [pair.flag])
+    #expect(text.contains("\(pair.flag.spelling) needs --"), "\(text)")
+    #expect(text.contains(pair.other.spelling), "\(text)")
+  }
+
+  @Test func `an option that was typed takes back what it excludes in a file`() throws {
+    let files = PretendFiles(contents: ["c": "[trigger]\nspeed = 2\n[subscribe]\nformat = %e\n"])
+    let line = "trigger --local --config c --rate 5 -e x -c a -"
+    let trigger = try TriggerSettings(arguments(line), environment: [:], files: files.access)
+    #expect(trigger.rate == 5 && trigger.speed == nil)
+    let subscribe = try SubscribeSettings(
+      arguments("subscribe --local --config c -o raw a"), environment: [:], files: files.access)
+    #expect(subscribe.printing.output == .raw && subscribe.printing.template == nil)
+  }
+
+  @Test func `two that exclude each other in one part of a file are refused`() {
+    let files = PretendFiles(contents: ["c": "[trigger]\nspeed = 2\nrate = 5\n"])
+    #expect(
+      refusal {
+        _ = try TriggerSettings(
+          arguments("trigger --local --config c -"), environment: [:], files: files.access)
+      } == "--rate and --speed exclude each other; give one")
+  }
+
+  @Test func `all of the table is tried`() {
+    #expect(Self.exclusions.count > 40 && Self.needs.count > 30)
+  }
+
+  @Test func `no source beside the table lists names of flags`() throws {
+    let names = Set(Flags.all.map(\.name))
+    let folder = Documentation.folder + "/Sources/pusher-cli/"
+    let files = try FileManager.default.subpathsOfDirectory(atPath: folder)
+      .filter { $0.hasSuffix(".swift") && !$0.contains("/Flags/") }
+    #expect(files.count > 50)
+    for path in files {
+      for line in try String(contentsOfFile: folder + path, encoding: .utf8).split(separator: "\n")
+      {
+        let literals = line.split(separator: "\"").map(String.init)
+        let isList = literals.indices.dropFirst().dropLast().contains {
+          literals[$0] == ", " && names.contains(literals[$0 - 1])
+            && names.contains(literals[$0 + 1])
+        }
+        #expect(!isList, "\(path): \(line)")
+      }
+    }
+  }
+}
