@@ -29,18 +29,32 @@ struct Main {
       case .config(let typed, let isJSON):
         return try run(
           { ConfigCommand.run($0, isJSON: isJSON, diagnostics: $1) }, typed, environment)
-      case .subscribe(let typed): return try run(SubscribeCommand.run, typed, environment)
-      case .sse(let typed): return try run(StreamCommand.run, typed, environment)
-      case .serve(let typed): return try run(ServeCommand.run, typed, environment)
-      case .trigger(let typed): return try run(TriggerCommand.run, typed, environment)
-      case .inspect(let typed): return try run(InspectCommand.run, typed, environment)
-      case .sign(let typed): return try run(SignCommand.run, typed, environment)
-      case .webhook(let typed): return try run(WebhookCommand.run, typed, environment)
-      case .check(let typed): return try run(CheckCommand.run, typed, environment)
+      case .command(let typed): return try run(typed, environment)
       }
     } catch {
       early.usage(error)
       return .usage
+    }
+  }
+
+  private static func run(
+    _ typed: TypedArguments, _ environment: [String: String]
+  ) throws(UsageError) -> ExitStatus {
+    switch typed.command {
+    case .subscribe: try run(SubscribeCommand.run, typed, environment)
+    case .sse: try run(StreamCommand.run, typed, environment)
+    case .serve: try run(ServeCommand.run, typed, environment)
+    case .trigger: try run(TriggerCommand.run, typed, environment)
+    case .channels, .users, .terminate: try run(InspectCommand.run, typed, environment)
+    case .auth, .sign, .verify: try run(SignCommand.run, typed, environment)
+    case .webhook: try run(WebhookCommand.run, typed, environment)
+    case .check:
+      try run(
+        { settings, diagnostics in
+          diagnostics.outcome { try CheckRun(settings, diagnostics: diagnostics).run() }
+        }, typed, environment)
+    case .config, .completion, .help, .version:
+      preconditionFailure("these have no settings of their own")
     }
   }
 

@@ -3,16 +3,8 @@ enum Invocation: Equatable {
   /// A page for standard output, and the status to end with.
   case page(HelpPage, ExitStatus)
   case version
-  case subscribe(TypedArguments)
-  case sse(TypedArguments)
-  case serve(TypedArguments)
-  case trigger(TypedArguments)
-  /// `channels`, `users` or `terminate`.
-  case inspect(TypedArguments)
-  /// `auth`, `sign` or `verify`.
-  case sign(TypedArguments)
-  case webhook(TypedArguments)
-  case check(TypedArguments)
+  /// A command that has settings.
+  case command(TypedArguments)
   /// The settings of the command that was typed, or their place on the disk.
   case config(TypedArguments, isJSON: Bool)
   case configPath
@@ -68,18 +60,10 @@ enum Invocation: Equatable {
     }
     let typed = try TypedArguments(command, rest)
     switch command {
-    case .subscribe: self = .subscribe(typed)
-    case .sse: self = .sse(typed)
-    case .serve: self = .serve(typed)
-    case .trigger: self = .trigger(typed)
-    case .channels, .users, .terminate: self = .inspect(typed)
-    case .auth, .sign, .verify: self = .sign(typed)
-    case .webhook: self = .webhook(typed)
-    case .check: self = .check(typed)
-    case .config: preconditionFailure("its arguments are another command's")
     case .completion: self = .completion(try Self.script(typed.operands))
     case .help: self = .page(try HelpPage(named: typed.operands), .success)
     case .version: self = .version
+    default: self = .command(typed)
     }
     if command == .serve || command == .version, let extra = typed.operands.first {
       throw UsageError(

@@ -11,11 +11,7 @@ func arguments(_ line: String) throws -> TypedArguments {
 /// Reads the words of a command line that names a working command.
 func arguments(_ words: [String]) throws -> TypedArguments {
   switch try Invocation(words) {
-  case .subscribe(let typed), .sse(let typed), .serve(let typed), .trigger(let typed),
-    .inspect(let typed),
-    .sign(let typed), .webhook(let typed), .check(let typed):
-    return typed
-  case .config(let typed, _), .configProfiles(let typed): return typed
+  case .command(let typed), .config(let typed, _), .configProfiles(let typed): return typed
   case .page, .version, .completion, .configPath: throw NoCommand()
   }
 }
