@@ -53,14 +53,6 @@ enum SystemCalls {
     #endif
   }
 
-  /// Gives a file the present time, and makes it where there is none.
-  static func touch(_ path: String) -> SystemError? {
-    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { return SystemError(code: errno) }
-    defer { close(descriptor) }
-    return futimens(descriptor, nil) == 0 ? nil : SystemError(code: errno)
-  }
-
   /// Lets a millisecond pass, unless a signal comes.
   static func pause() { _ = poll(nil, 0, 1) }
 }

@@ -7,7 +7,6 @@ final class RunDriver {
   private let part: any RunPart
   private let run: PrintingRun
   private let settings: FeedSettings
-  private let health: HealthFile?
   private let sync: DiskSync?
   /// Tells with `--metrics` how the run is.
   private let monitor: RunMonitor?
@@ -25,7 +24,6 @@ final class RunDriver {
     let run = part.run
     self.run = run
     sync = settings.run.syncInterval.map { DiskSync(run.output, every: $0, on: run.loop) }
-    health = settings.run.healthFile.map { HealthFile($0, diagnostics: run.diagnostics) }
     monitor = try settings.run.monitor.map { try RunMonitor($0, of: part) }
   }
 
@@ -91,7 +89,6 @@ final class RunDriver {
     run.printer?.endBurst()
     run.noteEvents()
     run.handler?.startWaiting()
-    health?.note(run.feed?.heardAt)
     part.roundEnded()
     if !run.isEnding {
       adjustReading()

@@ -93,7 +93,7 @@ final class StreamWords: FeedWords {
     case .limit: " (--max-event SIZE raises the limit)"
     case .handshakeTimeout(_, .asking?): " (--connect-timeout TIME waits longer)"
     case .refused(401, _, _), .refused(403, _, _):
-      " (-H @FILE sends a token, --netrc-file FILE a password)"
+      " (-H @FILE sends a token, a URL in @FILE a password)"
     case .refused(404, _, _): " (nothing there: is the URL right?)"
     case .refused(405, _, _): " (-X METHOD asks in another way)"
     case .refused(429, _, _): " (too many connections or attempts; try again later)"

@@ -149,6 +149,7 @@ struct ArgumentLexer {
       return mistake(
         "--\(typed) would show in ps; use --secret-file or PUSHER_APP_SECRET")
     }
+    if let gone = Flags.refusal(ofRemoved: typed) { return UsageError(gone) }
     let flags = command.map(Flags.of) ?? Flags.all
     let names =
       flags.map(\.name)

@@ -16,8 +16,6 @@ struct RunSettings: Equatable, Sendable {
   var recordFile: String?
   /// How long what was written to it may stay in the system's memory at most.
   var syncInterval: Duration?
-  /// A file that is touched while the server is heard.
-  var healthFile: String?
   /// Where the run tells how it is.
   var monitor: MonitorSettings?
   /// What gets the events besides the output, or in its place.
@@ -52,14 +50,13 @@ extension SettingsReader {
       onReady: typed.text(.onReady), readyDescriptor: try readyDescriptor(),
       statsInterval: typed.duration(.stats), outputFile: outputFile,
       recordFile: try recordFile(outputFile), syncInterval: typed.duration(.sync),
-      healthFile: typed.text(.healthFile), monitor: try monitoring(), handler: handler)
+      monitor: try monitoring(), handler: handler)
   }
 
   /// The file of `--output-file`.
   ///
-  /// - Throws: ``UsageError`` where no event would reach it, and for `--sync` without it.
+  /// - Throws: ``UsageError`` where no event would reach it.
   private mutating func outputFile(_ handler: HandlerSettings?) throws(UsageError) -> String? {
-    try typed.require(.sync, with: .outputFile)
     guard let path = typed.text(.outputFile) else { return nil }
     if let handler, !handler.prints {
       throw UsageError("--output-file gets no event beside --exec or --forward: add --tee")

@@ -78,7 +78,7 @@ extension StreamSettings {
     maxEvent = typed.bytes(.maxEvent)
     until = typed.text(.until).map(DataPattern.init)
     acceptsAnyType = typed.isOn(.acceptAnyType)
-    retryDelay = typed.time(.retryDelay)
+    retryDelay = typed.time(.reconnectDelay)
     printsComments = typed.isOn(.comments)
     keepsCookies = typed.isOn(.cookies)
   }
@@ -110,7 +110,7 @@ extension SettingsReader {
         scheme == "ws" || scheme == "wss" ? "; 'pusher-cli subscribe --url' takes ws and wss" : ""
       throw UsageError("the URL does not begin with http:// or https://\(clause)")
     }
-    var url: HTTPURL
+    let url: HTTPURL
     do throws(HTTPError) {
       url = try HTTPURL(parsing: text)
     } catch {
@@ -119,12 +119,7 @@ extension SettingsReader {
     }
     if !isFile, url.userInfo?.contains(":") == true {
       throw UsageError(
-        "a password in the URL would show in ps; put the URL into a file and give @FILE, "
-          + "or use --netrc-file")
-    }
-    if let path = typed.text(.netrcFile) {
-      let netrc = try self.text(of: path, "--netrc-file", limit: 1 << 20)
-      if let found = Netrc.userInfo(for: url, in: netrc) { url.userInfo = found }
+        "a password in the URL would show in ps; put the URL into a file and give @FILE")
     }
     return url
   }

@@ -31,9 +31,7 @@ struct SubscribeSettings: FeedCommandSettings {
 extension SubscribeSettings {
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
-    let names =
-      typed.operands + typed.texts(.channel) + typed.texts(.private).map { "private-" + $0 }
-      + typed.texts(.presence).map { "presence-" + $0 }
+    let names = typed.operands + typed.texts(.channel)
     let signsIn = [Flag.userAuthEndpoint, .userAuthCommand].contains { typed.text($0) != nil }
     readsInput = typed.isOn(.stdin)
     let isOpenEnded = readsInput || typed.command == .check

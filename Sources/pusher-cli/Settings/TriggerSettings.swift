@@ -41,7 +41,6 @@ extension TriggerSettings {
     let typed = reader.typed
     let readsLines = typed.operands == ["-"] && typed.text(.data) == nil
     channels = try reader.channels(typed.texts(.channel), toUsers: true)
-    if let user = try Self.user(typed) { channels.append(UserChannel.name(userID: user)) }
     guard !channels.isEmpty || readsLines else { throw UsageError("no channel: give --channel") }
     let event = try Self.event(typed)
     guard event != nil || readsLines else { throw UsageError("no event name: give --event") }
@@ -83,15 +82,6 @@ extension TriggerSettings {
   static func clientEventWarning(_ event: String) -> String {
     "'\(event)' is sent as an event of the server; client events, Laravel's whispers, come from clients: "
       + "'pusher-cli subscribe --stdin' sends them"
-  }
-
-  /// The user that alone gets the event, on all signed-in connections.
-  private static func user(_ typed: TypedArguments) throws(UsageError) -> String? {
-    guard let user = typed.text(.toUser) else { return nil }
-    if let problem = ChannelName.problem(in: UserChannel.name(userID: user)) {
-      throw UsageError("--to-user: '\(user)' is not a user id: \(problem)")
-    }
-    return user
   }
 
   /// `N` or `N/s`.

@@ -76,7 +76,6 @@ import Testing
     ("-c a -e x d --rate 5", "--rate is for lines on standard input: give - as the data"),
     ("- --rate 0", "--rate: '0' is not a number of events a second, such as 50 or 0.5"),
     ("- --rate 5/m", "--rate: '5/m' is not a number of events a second, such as 50 or 0.5"),
-    ("-c a --to-user b -e x d", "--to-user and --channel exclude each other; give one"),
   ])
   func `what trigger cannot do at once`(typed: String, message: String) {
     #expect(refusal { _ = try trigger("--local " + typed) } == message)
@@ -86,7 +85,7 @@ import Testing
     let lines = try trigger("--local - --rate 2.5/s --batch 3 -e x")
     #expect(lines.payload == .lines(event: "x"))
     #expect(lines.rate == 2.5 && lines.batchSize == 3 && lines.channels == [])
-    #expect(try trigger("--local --to-user 7 -e x d").channels == ["#server-to-user-7"])
+    #expect(try trigger("--local -c #server-to-user-7 -e x d").channels == ["#server-to-user-7"])
     #expect(
       try inspect("channels --local --prefix presence-").call == .channels(filter: "presence-"))
     #expect(try inspect("terminate --local 7").call == .terminate(user: "7"))

@@ -55,29 +55,6 @@ struct StreamSettingsTests {
     #expect(try sse("@place", files: files).url.userInfo == "me:secret")
   }
 
-  @Test func `a netrc file gives name and password`() throws {
-    let netrc = """
-      # comment
-      machine other.test login a password b
-      macdef init
-      machine example.com login wrong password wrong
-
-      machine EXAMPLE.com
-        login "me too" password "p@ss \\"word\\""
-      machine example.com login second password two account x
-      default login anonymous password guest
-      """
-    let files = PretendFiles(contents: ["netrc": netrc])
-    func user(_ url: String) throws -> String? {
-      try sse("\(url) --netrc-file netrc", files: files).url.userInfo
-    }
-    #expect(try user("https://example.com/") == "me%20too:p%40ss%20%22word%22")
-    #expect(try user("https://second@example.com/") == "second:two")
-    #expect(try user("http://other.test/") == "a:b")
-    #expect(try user("http://third.test/") == "anonymous:guest")
-    #expect(try user("http://nobody@third.test/") == "nobody")
-  }
-
   @Test func `the last event comes from the option, else it is left to the state file`() throws {
     #expect(try sse("\(Self.url) --state-file state").lastEventID == nil)
     #expect(try sse("\(Self.url) --state-file state --last-event-id 7").lastEventID == "7")
@@ -109,7 +86,6 @@ struct StreamSettingsTests {
     ("https://a/ -X post", "is not a method"), ("https://a/ --cacert none", "--cacert"),
     ("https://a/ -c x", "sse has no option -c (--channel belongs to subscribe and trigger)"),
     ("@none", "cannot read 'none'"),
-    ("https://a/ --netrc-file none", "cannot read 'none'"),
     ("https://a/ --state-file -", "--state-file needs a file of its own"),
   ])
   func `what cannot be is refused`(line: String, message: String) {

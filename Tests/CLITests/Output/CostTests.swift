@@ -121,7 +121,6 @@ import Testing
         }
       }
     ),
-    ("a file of logins", { _ = Netrc.userInfo(for: HTTPURL(scheme: .http, host: "h"), in: $0) }),
     ("an unknown option", { _ = try? Invocation(["subscribe", "--" + $0]) }),
     ("what is shown of a value", { text in _ = Flags.all.map { $0.disclosure.shown(text) } }),
   ]

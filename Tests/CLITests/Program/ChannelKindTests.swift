@@ -20,18 +20,6 @@ struct ChannelKindTests {
         == #"{"event":"price","channel":"cache-price","data":{"eur":1.10}}"# + "\n")
   }
 
-  @Test func `--private and --presence put the prefix before the name`() throws {
-    let server = try LocalServer()
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address
-        + ["--private", "a", "--presence", "b", "--user-id", "7", "private-a", "-L"],
-      environment: LocalServer.environment("local-secret"))
-    let joined = try program.lines(3).dropFirst().compactMap {
-      try JSONParser.parse($0)["channel"]?.text
-    }
-    #expect(Set(joined) == ["private-a", "presence-b"])
-  }
-
   @Test func `a server that is asked to tells how many are subscribed`() throws {
     let server = try LocalServer(options: ["--subscription-counts"])
     let program = try server.subscribe(["news"], "-n", "1", joins: false)

@@ -198,7 +198,7 @@ struct GapRepairTests {
   }
 }
 
-@Suite("--summary and --health-file", .runsPrograms)
+@Suite("--summary", .runsPrograms)
 struct SummaryTests {
   @Test(arguments: [[], ["-q"], ["-o", "raw"]])
   func `the table of names stands at the end on standard error, the most bytes first`(
@@ -236,24 +236,5 @@ struct SummaryTests {
     let result = try PusherCLI.start(["sse", server.url, "-n", "2", "--summary"]).result()
     #expect(result.errorText.contains("     1      5  message\n"))
     #expect(result.errorText.contains("     2      6  (all)\n"))
-  }
-
-  @Test func `a file is touched when the server is heard, and a wrong one is told once`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "e", data: "1")
-      try connection.stay()
-    }
-    let file = TemporaryFolder.shared.file("health")
-    let program = try PusherCLI.subscribe(to: server, "news", "--health-file", file)
-    _ = try program.line()
-    try waitUntil("the file is there") { FileManager.default.fileExists(atPath: file) }
-    let wrong = try PusherCLI.subscribe(to: server, "news", "-n", "1", "--health-file", "/no/such")
-      .result()
-    #expect(
-      wrong.errorText
-        == "pusher-cli: warning: --health-file: cannot touch '/no/such': no such file or directory\n"
-    )
-    #expect(wrong.ending == .exited(0))
   }
 }

@@ -61,7 +61,7 @@ struct PipedSettingsTests {
   /// Every option of which a run needs the file at its start.
   @Test(arguments: [
     "subscribe --host 127.0.0.1 --key k a -H @FILE", "sse http://127.0.0.1:1/ -H @FILE",
-    "sse @FILE", "sse http://127.0.0.1:1/ --netrc-file FILE", "sse http://127.0.0.1:1/ -d @FILE",
+    "sse @FILE", "sse http://127.0.0.1:1/ -d @FILE",
     "sse http://127.0.0.1:1/ --forward @FILE",
     "sse http://127.0.0.1:1/ --forward http://127.0.0.1:1/ --forward-header @FILE",
     "subscribe --local private-a --secret-file FILE", "subscribe a --env-file FILE",

@@ -48,14 +48,14 @@ struct StreamEndingTests {
     #expect(taken.outputText == #"{"event":"message","data":1}"# + "\n")
   }
 
-  @Test func `--retry-delay is the first wait`() throws {
+  @Test func `--reconnect-delay is the first wait`() throws {
     let server = try ScriptedServer { connection in
       _ = try connection.request()
       try connection.send(
         stream: "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
     }
     let program = try PusherCLI.start([
-      "sse", "http://127.0.0.1:\(server.port)/", "-n", "2", "-v", "--retry-delay", "200ms",
+      "sse", "http://127.0.0.1:\(server.port)/", "-n", "2", "-v", "--reconnect-delay", "200ms",
     ])
     #expect(try program.errorLine(containing: "asking again in ").contains("0.2 s"))
     #expect(try program.wait() == .exited(0))

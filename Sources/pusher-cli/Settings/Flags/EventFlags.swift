@@ -3,7 +3,7 @@ internal import PusherCore
 extension Flag {
   /// What `subscribe` and `sse` receive and print, and what `webhook listen` shares with them.
   static let receiving: [Flag] = [
-    .channel, .private, .presence, .event, .excludeEvent, .untilEvent, .count, .timeout,
+    .channel, .event, .excludeEvent, .untilEvent, .count, .timeout,
     .idleTimeout, .onReady, .readyFD, .exec, .execJobs, .execTimeout, .execFail, .stats,
     .timestamps, .output, .raw, .format, .null, .rawData, .lifecycle, .buffer, .maxEvent, .until,
     .maxMembers,
@@ -15,16 +15,6 @@ extension Flag {
     manual: """
       Subscribe to channel NAME. May be repeated; bare arguments are channels too, for `subscribe`.
       """)
-
-  static let `private` = Flag(
-    "private", .text("NAME"), isRepeatable: true, of: .joining, in: .receive,
-    summary: "the channel private-NAME",
-    manual: "Subscribe to the channel `private-NAME`. May be repeated.")
-
-  static let presence = Flag(
-    "presence", .text("NAME"), isRepeatable: true, of: .joining, in: .receive,
-    summary: "the channel presence-NAME",
-    manual: "Subscribe to the channel `presence-NAME`. May be repeated.")
 
   static let event = Flag(
     "event", letter: "e", .text("GLOB"), isRepeatable: true, of: .printing, in: .receive,

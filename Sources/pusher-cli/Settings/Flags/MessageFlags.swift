@@ -1,7 +1,7 @@
 extension Flag {
   /// How long to try.
   static let waiting: [Flag] = [
-    .connectTimeout, .reconnect, .keepGoing, .maxRetries, .retryDelay, .reconnectDelay,
+    .connectTimeout, .reconnect, .keepGoing, .maxRetries, .reconnectDelay, .sseReconnectDelay,
     .retryMaxDelay,
     .activityTimeout,
     .sseActivityTimeout, .pongTimeout,
@@ -42,20 +42,20 @@ extension Flag {
     summary: "end with 4 after N retries in a row (no limit)",
     manual: "End with status 4 after N retries in a row; there is no limit unless given.")
 
-  static let retryDelay = Flag(
-    "retry-delay", .duration, of: [.sse], in: .patience, default: "3s",
-    summary: "first wait until the stream names one",
-    manual: """
-      How long `sse` waits before it asks for a lost stream again, {default} unless given, until the stream names a wait of
-      its own by `retry:`. Further attempts without an event wait longer.
-      """)
-
   static let reconnectDelay = Flag(
     "reconnect-delay", .duration, of: .joining, in: .patience, default: "1s",
     summary: "shortest wait between retries",
     manual: """
       The shortest wait of `subscribe` before a lost connection is made anew, {default} unless given, from which the longer
       waits grow; 10 ms at least. `RECONNECTING SUBSCRIBE` has the times of all attempts.
+      """)
+
+  static let sseReconnectDelay = Flag(
+    "reconnect-delay", .duration, of: [.sse], in: .patience, default: "3s",
+    summary: "first wait until the stream names one",
+    manual: """
+      How long `sse` waits before it asks for a lost stream again, {default} unless given, until the stream names a wait of
+      its own by `retry:`. Further attempts without an event wait longer.
       """)
 
   static let retryMaxDelay = Flag(

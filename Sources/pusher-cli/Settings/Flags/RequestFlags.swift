@@ -3,7 +3,7 @@ internal import PusherCore
 extension Flag {
   /// How `sse` asks for its stream.
   static let requesting: [Flag] = [
-    .header, .headerCommand, .method, .data, .lastEventID, .stateFile, .netrcFile, .acceptAnyType,
+    .header, .headerCommand, .method, .data, .lastEventID, .stateFile, .acceptAnyType,
     .comments, .cookies, .unbuffered,
   ]
 
@@ -82,11 +82,6 @@ extension Flag {
       disk leaves it, that line is ended first, and a message says so.
       """)
 
-  static let netrcFile = Flag(
-    "netrc-file", .text("FILE"), of: [.sse], in: .request,
-    summary: "user name and password of the server (netrc)",
-    manual: "Take user name and password of the server from a netrc file.")
-
   static let acceptAnyType = Flag(
     "accept-any-type", of: [.sse], in: .request,
     summary: "read a stream whatever its Content-Type",
@@ -97,7 +92,7 @@ extension Flag {
 
   /// What `trigger` sends.
   static let sending: [Flag] = [
-    .triggerChannel, .triggerEvent, .triggerData, .toUser, .triggerSocketID, .triggerInfo, .batch,
+    .triggerChannel, .triggerEvent, .triggerData, .triggerSocketID, .triggerInfo, .batch,
     .rate, .speed, .dryRun,
   ]
 
@@ -120,11 +115,6 @@ extension Flag {
       The event's data, if it is not given as an argument. In both places `@FILE` takes what a file holds and `@-`
       what standard input holds, without the last newline.
       """)
-
-  static let toUser = Flag(
-    "to-user", .text("ID"), excludes: ["channel"], of: [.trigger], in: .send, isCommon: true,
-    summary: "send to this user, who has signed in, alone",
-    manual: "Send to this user alone, on every connection on which the user has signed in.")
 
   static let triggerSocketID = Flag(
     "socket-id", .text("ID"), of: [.trigger], in: .send, isCommon: true,

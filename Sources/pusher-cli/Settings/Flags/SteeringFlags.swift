@@ -3,7 +3,7 @@ internal import PusherCore
 extension Flag {
   /// What changes the channels of a run that goes on, and what happens beside its events.
   static let steering: [Flag] = [
-    .discover, .maxChannels, .stdin, .onGap, .onGapTimeout, .summary, .healthFile, .metrics,
+    .discover, .maxChannels, .stdin, .onGap, .onGapTimeout, .summary, .metrics,
     .metricsChannels, .outputFile, .recordEvents, .sync,
   ]
 
@@ -89,15 +89,6 @@ extension Flag {
     manual: """
       With --output-file bring what was written to the disk after TIME at most, and at the end, so that a power cut costs no
       more. Without it the system decides, which is usually half a minute.
-      """)
-
-  static let healthFile = Flag(
-    "health-file", .text("FILE"), of: .printing, in: .voice,
-    summary: "touch FILE while the server is heard",
-    manual: """
-      Give FILE the present time when the server sends something, once a second at most, and make it where there is
-      none. So a check can ask how old it is: `find FILE -mmin -3`. A silent channels server is pinged, and its answer
-      counts.
       """)
 
   static let metrics = Flag(

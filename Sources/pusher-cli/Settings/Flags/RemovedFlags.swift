@@ -1,0 +1,16 @@
+extension Flags {
+  /// Flags of earlier versions, and what to use instead.
+  static let removed = [
+    "health-file": "use /healthz of --metrics",
+    "netrc-file": "put the URL with user and password into a file and give @FILE",
+    "presence": "use --channel presence-NAME",
+    "private": "use --channel private-NAME",
+    "retry-delay": "use --reconnect-delay",
+    "to-user": "use --channel '#server-to-user-ID'",
+  ]
+
+  /// The refusal of a flag that is gone; `nil` for any other name.
+  static func refusal(ofRemoved name: String) -> String? {
+    removed[name].map { "there is no option --\(name) any more: \($0)" }
+  }
+}
