@@ -12,6 +12,7 @@
 -- Keys of the app:
 --   departed  departures whose webhooks are delayed, by due time; each is a row: channel, `m` or `v`, user
 --   users     connections by signed-in user (operations signIn, signOut and probe)
+--   nodes     names of all nodes whose entries somebody must remove
 --   own       connections of one node by signed-in user
 --
 -- A message is a row of fields. A field is its length, a colon and its bytes. An operation publishes the answer to the
@@ -25,7 +26,7 @@
 
 -- Keys and arguments of each operation, in their order. Dots stand for any number of further arguments.
 local operations = {
-  join = [[counts users members byNode event order departed :
+  join = [[counts users members byNode event order departed nodes :
     node answers request bus channel socket isMember user member came left limit before after connections has leaseEnd]],
   leave = [[counts users members byNode event order departed :
     node bus channel isMember user before after leaseEnd delay]],
@@ -33,7 +34,7 @@ local operations = {
   facts = [[counts users members byNode event order departed :]],
   keep = [[event : event milliseconds bus message]],
   tellCount = [[counts mark : bus channel before after milliseconds]],
-  signIn = [[users own : answers request bus user socket came connections leaseEnd ...]],
+  signIn = [[users own nodes : node answers request bus user socket came connections leaseEnd ...]],
   signOut = [[users own : bus user left connections leaseEnd]],
   begin = [[lease nodes : content milliseconds node]],
   beat = [[lease : content milliseconds leaseEnd]],
@@ -79,6 +80,9 @@ local function clock()
 end
 
 local function isLate() return a.leaseEnd ~= '' and clock() >= tonumber(a.leaseEnd) end
+
+-- Returns whether Redis was emptied since the node began: nobody would remove its entries.
+local function isUnknown() return call('SISMEMBER', k.nodes, a.node) == 0 end
 
 -- Returns the channel's connections on all nodes.
 local function total()
@@ -137,7 +141,7 @@ local function forgetChannel() call('DEL', k.counts, k.users, k.members, k.byNod
 -- or Redis knows fewer connections than the node has.
 if operation == 'join' then
   local had = call('HGET', k.counts, a.node) or '0'
-  if isLate() or (tonumber(had) or 0) < tonumber(a.has) then return {0, 0, 1} end
+  if isLate() or isUnknown() or (tonumber(had) or 0) < tonumber(a.has) then return {0, 0, 1} end
   local amount, limit, isMember = tonumber(a.connections), tonumber(a.limit), a.isMember == '1'
   local n = total()
   local head = f('j') .. f(a.request) .. f(a.channel)
@@ -249,7 +253,7 @@ end
 --
 -- Returns -1 when the lease is over.
 if operation == 'signIn' then
-  if isLate() then return -1 end
+  if isLate() or isUnknown() then return -1 end
   local amount = tonumber(a.connections)
   call('HINCRBY', k.own, a.user, amount)
   local isNew = call('HINCRBY', k.users, a.user, amount) == amount

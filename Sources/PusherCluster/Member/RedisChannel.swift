@@ -11,6 +11,8 @@ final class RedisChannel {
   private(set) var members = NameTable<(member: Member, connections: Int)>()
   /// The members as the sockets here were told.
   var known: NameSet?
+  /// A new member that only its own socket knows, by the answer to its join, until the message to all has come.
+  var unannounced: (userID: String, socketID: String)?
   /// Whether Redis has confirmed that the node listens to it.
   var isFollowed = false
   private var isAsked = false

@@ -75,7 +75,7 @@ extension RedisMember {
     let (before, after) = countText(name)
     let text = setup.text
     call(
-      "join", keys.channel(name),
+      "join", keys.channel(name) + [keys.nodes],
       [
         "node": identity.id, "answers": keys.answers(identity.id), "request": request,
         "bus": keys.bus(name), "channel": name, "socket": socketID,
@@ -98,9 +98,9 @@ extension RedisMember {
     _ user: SignedInUser, socketID: String, request: Int, connections: Int, isNews: Bool = true
   ) {
     call(
-      "signIn", [keys.users, keys.users(of: identity.id)],
+      "signIn", [keys.users, keys.users(of: identity.id), keys.nodes],
       [
-        "answers": keys.answers(identity.id), "request": request, "bus": keys.usersBus,
+        "node": identity.id, "answers": keys.answers(identity.id), "request": request, "bus": keys.usersBus,
         "user": user.id, "socket": socketID,
         "came": isNews ? setup.text.watchlist(online: [user.id]) : "",
         "connections": connections, "leaseEnd": identity.leaseEnd,

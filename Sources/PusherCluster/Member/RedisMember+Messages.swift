@@ -39,8 +39,9 @@ extension RedisMember {
 
   /// A user has come, unless the sockets here know of it from before Redis was lost.
   private func added(_ fields: [String]) {
-    guard let channel = roster.channels[fields[1]], channel.known?.insert(fields[3]) != false
-    else { return }
+    guard let channel = roster.channels[fields[1]] else { return }
+    channel.unannounced = nil
+    guard channel.known?.insert(fields[3]) != false else { return }
     tell(.channel(fields[1], SharedFrame(fields[4]), except: Self.socket(fields[2])))
   }
 
@@ -69,6 +70,9 @@ extension RedisMember {
     guard fields.count >= 7 else { return }
     let members = wish.member == nil ? nil : Self.members(fields)
     if !wish.isAgain { channel.add(wish.member) }
+    if let member = wish.member, RedisChange(fields[4]) != .none {
+      channel.unannounced = (member.userID, wish.socketID)
+    }
     // Sockets that were here before learn of this one by the message that follows.
     channel.known = channel.known ?? members.map { NameSet($0.members.map(\.userID)) }
     noteJoined(
@@ -104,8 +108,10 @@ extension RedisMember {
     for member in present.members where !known.contains(member.userID) {
       channel.known?.insert(member.userID)
       let text = setup.text.memberAdded(channel: name, member: member)
-      tell(.channel(name, SharedFrame(text), except: nil))
+      let own = channel.unannounced.flatMap { $0.userID.isSame(as: member.userID) ? $0 : nil }
+      tell(.channel(name, SharedFrame(text), except: own?.socketID))
     }
+    channel.unannounced = nil
     for userID in known.sorted where present[userID] == nil {
       removed(
         userID, from: name,

@@ -48,8 +48,8 @@
 
     @Test func `a row names keys, arguments, and whether more may follow`() {
       let signIn = ClusterScript.signature(of: "signIn")
-      #expect(signIn?.keys == ["users", "own"])
-      #expect(signIn?.arguments.first == "answers")
+      #expect(signIn?.keys == ["users", "own", "nodes"])
+      #expect(signIn?.arguments.first == "node")
       #expect(signIn?.arguments.last == "leaseEnd")
       #expect(signIn?.isOpen == true)
       #expect(ClusterScript.signature(of: "facts")?.arguments == [])
@@ -99,7 +99,7 @@
         (["dance"], "unknown operation"), ([], "unknown operation"),
         (["facts", "more"], "wrong number of arguments for facts"),
         (["holdAgain", "c", "0", ""], "wrong number of arguments for holdAgain"),
-        (["signIn", "answers", "1", "bus", "ann", "1.1", "on", "1"], "number of keys for signIn"),
+        (["signIn", "node", "answers", "1", "bus", "ann", "1.1", "on", "1"], "number of keys for signIn"),
       ])
     func `a call that the table does not know is an error and changes nothing`(
       words: [String], reason: String

@@ -86,7 +86,8 @@
     private mutating func channelCall(
       _ operation: String, _ name: String = "c", _ arguments: KeyValuePairs<String, String> = [:]
     ) -> ClusterCall {
-      ClusterCall(operation, keys: channel(name), arguments)
+      let nodes = operation == "join" ? ["nodes"] : []
+      return ClusterCall(operation, keys: channel(name) + nodes, arguments)
     }
 
     private mutating func join() -> ClusterStep {
@@ -174,10 +175,10 @@
       let watched = (0..<random.below(4)).map { _ in one(of: Self.users) }
       return .operation(
         ClusterCall(
-          "signIn", keys: ["signed", "\(node):signed"],
+          "signIn", keys: ["signed", "\(node):signed", "nodes"],
           [
-            "answers": "\(node):answers", "request": "\(requests)", "bus": "users:bus",
-            "user": one(of: Self.users), "socket": one(of: ["", "1.1"]),
+            "node": node, "answers": "\(node):answers", "request": "\(requests)",
+            "bus": "users:bus", "user": one(of: Self.users), "socket": one(of: ["", "1.1"]),
             "came": one(of: ["", "online"]), "connections": one(of: ["1", "2"]),
             "leaseEnd": leaseEnd(of: node),
           ], and: watched))

@@ -44,7 +44,7 @@
     {
       try test.run(
         ClusterCall(
-          "join", keys: Self.keys,
+          "join", keys: Self.keys + ["nodes"],
           [
             "node": "node", "answers": "answers", "request": "1", "bus": "bus", "channel": "c",
             "socket": "1.1", "isMember": "1", "user": "ann", "member": "{}", "came": "added",
@@ -124,9 +124,9 @@
       func signIn(_ end: Int64) throws -> RedisReply {
         try test.run(
           ClusterCall(
-            "signIn", keys: ["users", "own"],
+            "signIn", keys: ["users", "own", "nodes"],
             [
-              "answers": "answers", "request": "1", "bus": "bus", "user": "ann", "socket": "1.1",
+              "node": "node", "answers": "answers", "request": "1", "bus": "bus", "user": "ann", "socket": "1.1",
               "came": "online", "connections": "1", "leaseEnd": "\(end)",
             ]))
       }

@@ -6,7 +6,7 @@ extension RedisModel {
     let (counts, users) = (call.key("counts"), call.key("users"))
     let had = data.field(call.name("node"), of: counts)?.number ?? 0
     let has = try call.number("has")
-    if try isLate(call) || had < has { return .numbers(0, 0, 1) }
+    if try isLate(call) || isUnknown(call) || had < has { return .numbers(0, 0, 1) }
     let (amount, limit) = (try call.number("connections"), try call.number("limit"))
     let (isMember, user) = (call.isMember, call.name("user"))
     var row = RedisRow(.kind("j"), call["request"], call["channel"])

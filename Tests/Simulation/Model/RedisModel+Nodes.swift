@@ -8,6 +8,11 @@ extension RedisModel {
     return now >= end
   }
 
+  /// Whether Redis was emptied since the node began.
+  func isUnknown(_ call: RedisModelCall) -> Bool {
+    data.sets[call.key("nodes")]?.contains(call.name("node")) != true
+  }
+
   mutating func begin(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
     let end = now + (try call.number("milliseconds"))
     _ = data.add(call.name("node"), to: call.key("nodes"))
@@ -29,7 +34,7 @@ extension RedisModel {
 
   mutating func signIn(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
     let amount = try call.number("connections")
-    if try isLate(call) { return .integer(-1) }
+    if try isLate(call) || isUnknown(call) { return .integer(-1) }
     let (user, users) = (call.name("user"), call.key("users"))
     _ = data.increment(user, of: call.key("own"), by: amount)
     let isNew = data.increment(user, of: users, by: amount) == amount

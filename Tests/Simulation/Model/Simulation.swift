@@ -119,7 +119,7 @@ package final class Simulation {
     _ = servers[index].hub.takeLog()
   }
 
-  /// Time passes in steps that no deadline is longer than.
+  /// Time passes in steps that no deadline is longer than; where nothing fails, everything arrives meanwhile.
   private func wait(_ milliseconds: Int64) {
     let end = time + milliseconds
     while time < end {
@@ -129,6 +129,7 @@ package final class Simulation {
         servers[index].tick()
         handOn(index)
       }
+      if !hasFaults { deliverAll() }
     }
   }
 

@@ -6,6 +6,7 @@ extension Flags {
     "presence": "use --channel presence-NAME",
     "private": "use --channel private-NAME",
     "retry-delay": "use --reconnect-delay",
+    "threads": "use several servers with --reuse-port and one --redis, as docs/cluster.md says",
     "to-user": "use --channel '#server-to-user-ID'",
   ]
 
