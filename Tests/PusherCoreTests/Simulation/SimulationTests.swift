@@ -1,0 +1,31 @@
+import SimulationModel
+import Testing
+
+/// Servers over a model of Redis: what docs/endurance.md promises holds after any schedule of messages, delays and faults.
+@Suite("Simulation of servers that meet in Redis", .timeLimit(.minutes(5)))
+struct SimulationTests {
+  @Test(arguments: 0..<8)
+  func `after a calm time all is right, whatever happened before`(part: UInt64) {
+    for seed in (part * 250 + 1)...(part * 250 + 250) {
+      let schedule = Schedule(seed: seed)
+      guard let violation = Simulation.run(schedule) else { continue }
+      let short = schedule.shrunk()
+      Issue.record(
+        "seed \(seed): \(violation)\nshortest: \(Simulation.run(short) ?? "none")\n\(short)")
+      return
+    }
+  }
+
+  @Test func `a seed draws the same schedule each time, and it begins with clients`() {
+    let steps = Schedule(seed: 7).steps.map { "\($0)" }
+    #expect(steps == Schedule(seed: 7).steps.map { "\($0)" })
+    #expect(steps != Schedule(seed: 8).steps.map { "\($0)" })
+    #expect(steps.prefix(2) == ["connect(server: 0)", "connect(server: 1)"])
+    #expect(steps.last == "calm")
+  }
+
+  @Test func `a schedule that ends well is not shrunk to one that does not`() {
+    #expect(Simulation.run(Schedule([.connect(server: 0), .calm])) == nil)
+    #expect(Simulation.run(Schedule([.calm])) == nil)
+  }
+}
