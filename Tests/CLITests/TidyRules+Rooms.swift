@@ -3,7 +3,9 @@ import Testing
 /// The rooms of the targets, and the rules on who may use which.
 extension TidyRules {
   /// The targets with Swift sources, each before those that import it.
-  static let targets = ["PusherCore", "PusherServer", "PusherCluster", "PusherTesting", "pusher-cli"]
+  static let targets = [
+    "PusherCore", "PusherServer", "PusherCluster", "PusherTesting", "pusher-cli",
+  ]
 
   /// Each target's rooms from the ground up; a target that is not here is not checked yet.
   ///

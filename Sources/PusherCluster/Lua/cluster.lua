@@ -228,7 +228,7 @@ if operation == 'facts' then
   return out
 end
 
--- Stores an event of a cache channel and publishes the message. Empty `milliseconds` store the event for ever.
+-- Stores an event of a cache channel and publishes the message. With empty `milliseconds` the event does not expire.
 if operation == 'keep' then
   if a.milliseconds == '' then
     call('SET', k.event, a.event)

@@ -40,7 +40,7 @@ package struct ClusterOrder {
 
   /// What the answer is for.
   enum Purpose {
-    /// Nothing but that it is no refusal of what is named here.
+    /// Only a refusal matters; the text names the command.
     case check(String)
     case registration(RegistrationStep)
     case lease(LeaseStep)

@@ -129,7 +129,9 @@ struct WaitingCalls {
 
   mutating func notePublished() { sent += 1 }
 
-  /// Notes an answer of Redis. Returns those who need not wait any more, and whether their events were taken.
+  /// Notes an answer of Redis.
+  ///
+  /// Returns those who need not wait any more, and whether their events were taken.
   mutating func noteAnswer(isTaken: Bool) -> [(number: Int, isTaken: Bool)] {
     answered += 1
     if !isTaken { for index in waiting.indices { waiting[index].isTaken = false } }
@@ -138,7 +140,9 @@ struct WaitingCalls {
     return over.map { ($0.number, $0.isTaken) }
   }
 
-  /// Has a call wait for the events that are on their way. Returns its number; `nil` where there are none.
+  /// Has a call wait for the events that are on their way.
+  ///
+  /// Returns its number; `nil` where there are none.
   mutating func waitForEvents() -> Int? {
     guard sent > answered else { return nil }
     let number = nextNumber()

@@ -25,7 +25,9 @@ struct Cleanings {
 
   mutating func addStep(_ number: Int) { cleanings[number]?.missing += 1 }
 
-  /// Notes an answer. Returns the node after the last one, unless a step was refused or the link was lost.
+  /// Notes an answer.
+  ///
+  /// Returns the node after the last one, unless a step was refused or the link was lost.
   mutating func noteAnswer(_ number: Int, isTaken: Bool) -> String? {
     guard var cleaning = cleanings[number] else { return nil }
     cleaning.missing -= 1
@@ -74,7 +76,9 @@ extension RedisMember {
     if let node = cleanings.noteAnswer(number, isTaken: isTaken) { forget(node) }
   }
 
-  /// Handles the answer to a step. Returns whether it succeeded.
+  /// Handles the answer to a step.
+  ///
+  /// Returns whether it succeeded.
   private func go(_ number: Int, _ step: ClusterOrder.CleaningStep, _ reply: RedisReply) -> Bool {
     guard let cleaning = cleanings[number] else { return false }
     let node = cleaning.node

@@ -100,7 +100,8 @@ extension RedisMember {
     call(
       "signIn", [keys.users, keys.users(of: identity.id), keys.nodes],
       [
-        "node": identity.id, "answers": keys.answers(identity.id), "request": request, "bus": keys.usersBus,
+        "node": identity.id, "answers": keys.answers(identity.id), "request": request,
+        "bus": keys.usersBus,
         "user": user.id, "socket": socketID,
         "came": isNews ? setup.text.watchlist(online: [user.id]) : "",
         "connections": connections, "leaseEnd": identity.leaseEnd,

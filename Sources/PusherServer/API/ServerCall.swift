@@ -23,7 +23,7 @@ package protocol ServerCall {
   mutating func goOn(at now: Instant) -> CallProgress
 }
 
-/// The calls that wait, each with whoever gets its answer.
+/// The calls that wait, each with the recipient of its answer.
 package struct CallTable<Asker> {
   private struct Key: Hashable {
     let hub: ObjectIdentifier
@@ -38,7 +38,9 @@ package struct CallTable<Asker> {
   /// Whether a call has a turn now.
   package var hasTurn: Bool { !paused.isEmpty }
 
-  /// Keeps a call until it goes on. Returns its answer, if it is there already.
+  /// Keeps a call until it goes on.
+  ///
+  /// Returns its answer, if it is there already.
   package mutating func keep(
     _ call: any ServerCall, _ progress: CallProgress, for caller: Asker
   ) -> HTTPAnswer? {
@@ -51,7 +53,9 @@ package struct CallTable<Asker> {
     return nil
   }
 
-  /// Gives calls the answers of a hub. Returns the answers of the calls that are done.
+  /// Gives calls the answers of a hub.
+  ///
+  /// Returns the answers of the calls that are done.
   package mutating func take(from hub: Hub, at now: Instant) -> [(Asker, HTTPAnswer)] {
     var done: [(Asker, HTTPAnswer)] = []
     for (number, answer) in hub.takeAnswers() {
@@ -64,7 +68,9 @@ package struct CallTable<Asker> {
     return done
   }
 
-  /// Gives each paused call a turn. Returns the answers of the calls that are done.
+  /// Gives each paused call a turn.
+  ///
+  /// Returns the answers of the calls that are done.
   package mutating func takeTurns(at now: Instant) -> [(Asker, HTTPAnswer)] {
     let due = paused
     paused = []

@@ -171,7 +171,9 @@ package final class Hub {
     member.ask(question, at: now)
   }
 
-  /// Handles what the member has for this hub. Returns whether there was anything.
+  /// Handles what the member has for this hub.
+  ///
+  /// Returns whether there was anything.
   @discardableResult
   package func handleNews(at now: Instant) -> Bool {
     var hasNews = false
@@ -229,7 +231,9 @@ package final class Hub {
 
 // Messages for sockets here.
 extension Hub {
-  /// Hands a message to the sockets. Returns the number of recipients.
+  /// Hands a message to the sockets.
+  ///
+  /// Returns the number of recipients.
   @discardableResult
   private func deliver(_ message: BusMessage, at now: Instant) -> Int {
     switch message {

@@ -23,7 +23,9 @@ package final class WebhookReceiver {
   package struct Handler {
     /// Why no webhook is taken now; `nil` while they are.
     package let obstacle: () -> String?
-    /// Takes the events of a webhook. Returns what became of them; `nil` if ``answer(_:_:)`` tells it later by the number.
+    /// Takes the events of a webhook.
+    ///
+    /// Returns what became of them; `nil` if ``answer(_:_:)`` tells it later by the number.
     package let take: (_ events: [WebhookInbox.Event], _ number: Int) -> Receipt?
     /// A request is refused with a status and a reason, though not because of an obstacle.
     package let noteRefusal: (Int, String) -> Void

@@ -99,7 +99,10 @@
         (["dance"], "unknown operation"), ([], "unknown operation"),
         (["facts", "more"], "wrong number of arguments for facts"),
         (["holdAgain", "c", "0", ""], "wrong number of arguments for holdAgain"),
-        (["signIn", "node", "answers", "1", "bus", "ann", "1.1", "on", "1"], "number of keys for signIn"),
+        (
+          ["signIn", "node", "answers", "1", "bus", "ann", "1.1", "on", "1"],
+          "number of keys for signIn"
+        ),
       ])
     func `a call that the table does not know is an error and changes nothing`(
       words: [String], reason: String

@@ -126,7 +126,8 @@
           ClusterCall(
             "signIn", keys: ["users", "own", "nodes"],
             [
-              "node": "node", "answers": "answers", "request": "1", "bus": "bus", "user": "ann", "socket": "1.1",
+              "node": "node", "answers": "answers", "request": "1", "bus": "bus", "user": "ann",
+              "socket": "1.1",
               "came": "online", "connections": "1", "leaseEnd": "\(end)",
             ]))
       }

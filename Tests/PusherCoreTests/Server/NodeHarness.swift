@@ -43,14 +43,17 @@ final class NodeHarness {
     while servers.reduce(false, { advance($1) || $0 }) {}
   }
 
-  /// Goes one step with everything that a server and Redis have for each other. Returns whether there was anything.
+  /// Goes one step with everything that a server and Redis have for each other.
+  ///
+  /// Returns whether there was anything.
   @discardableResult
   func advance(_ server: SimulatedServer) -> Bool {
     server.handOn()
     let milliseconds = server.now.nanoseconds / 1_000_000
     var hasMoved = false
     while server.sendCommand(&redis, at: milliseconds)
-      || server.sendSubscription(&redis, at: milliseconds) { hasMoved = true }
+      || server.sendSubscription(&redis, at: milliseconds)
+    { hasMoved = true }
     for (channel, payload) in redis.takePublished().map({ ($0.channel, $0.payload) }) {
       let receivers = redis.receivers(of: channel)
       for other in servers where receivers.contains(other.connections?.messages ?? 0) {

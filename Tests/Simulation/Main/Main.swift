@@ -1,9 +1,10 @@
+import SimulationModel
+
 #if canImport(Glibc)
   import Glibc
 #else
   import Darwin
 #endif
-import SimulationModel
 
 /// Runs schedules from a seed on: `simulation COUNT [SEED]`.
 @main

@@ -42,7 +42,9 @@ package final class SimulatedServer: Cluster {
     meeting.linkUp(at: now)
   }
 
-  /// The link is lost: nothing comes from Redis any more. Returns the commands that may still reach it.
+  /// The link is lost: nothing comes from Redis any more.
+  ///
+  /// Returns the commands that may still reach it.
   package func lose(_ reason: String) -> [RedisMeeting.Order] {
     let (lost, unanswered) = (commands, replies.map(\.order) + commands + subscriptions)
     let waiting = messages.compactMap {

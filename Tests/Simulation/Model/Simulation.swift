@@ -42,7 +42,9 @@ package final class Simulation {
     deliverAll()
   }
 
-  /// Runs a schedule. Returns what was wrong; `nil` for nothing.
+  /// Runs a schedule.
+  ///
+  /// Returns what was wrong; `nil` for nothing.
   package static func run(_ schedule: Schedule) -> String? {
     let simulation = Simulation(schedule)
     for step in schedule.steps {
