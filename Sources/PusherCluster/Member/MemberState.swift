@@ -64,6 +64,15 @@ struct Identity {
   var isFenced = false
   /// Counts the registrations, so that answers to an earlier one are told apart.
   var registration = 0
+  private var random: any RandomNumberGenerator
+
+  /// - Parameter random: Draws the names.
+  init(random: any RandomNumberGenerator) { self.random = random }
+
+  /// Draws another name.
+  mutating func renew() {
+    id = String(random.next(), radix: 16) + String(random.next(), radix: 16)
+  }
 }
 
 /// What a member knows of its own sockets.

@@ -29,6 +29,13 @@ final class RedisChannel {
     members[userID] = entry.connections == 1 ? nil : (entry.member, entry.connections - 1)
   }
 
+  /// Returns the socket that knows a member already; all learn of it now.
+  func announce(_ userID: String) -> String? {
+    guard let own = unannounced, own.userID.isSame(as: userID) else { return nil }
+    unannounced = nil
+    return own.socketID
+  }
+
   /// Whether Redis must be asked now to send what is published.
   func beginFollowing() -> Bool {
     defer { isAsked = true }

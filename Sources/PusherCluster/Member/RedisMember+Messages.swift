@@ -40,9 +40,9 @@ extension RedisMember {
   /// A user has come, unless the sockets here know of it from before Redis was lost.
   private func added(_ fields: [String]) {
     guard let channel = roster.channels[fields[1]] else { return }
-    channel.unannounced = nil
+    let own = channel.announce(fields[3])
     guard channel.known?.insert(fields[3]) != false else { return }
-    tell(.channel(fields[1], SharedFrame(fields[4]), except: Self.socket(fields[2])))
+    tell(.channel(fields[1], SharedFrame(fields[4]), except: Self.socket(fields[2]) ?? own))
   }
 
   func removed(_ userID: String, from name: String, _ text: String) {
@@ -108,10 +108,8 @@ extension RedisMember {
     for member in present.members where !known.contains(member.userID) {
       channel.known?.insert(member.userID)
       let text = setup.text.memberAdded(channel: name, member: member)
-      let own = channel.unannounced.flatMap { $0.userID.isSame(as: member.userID) ? $0 : nil }
-      tell(.channel(name, SharedFrame(text), except: own?.socketID))
+      tell(.channel(name, SharedFrame(text), except: channel.announce(member.userID)))
     }
-    channel.unannounced = nil
     for userID in known.sorted where present[userID] == nil {
       removed(
         userID, from: name,

@@ -33,7 +33,7 @@ extension RedisMember {
     order(.unsubscribe(keys.answers(identity.id)), .nothing)
     if identity.hasBegun { identity.formerIDs.append(identity.id) }
     identity.hasBegun = false
-    identity.id = newID()
+    identity.renew()
     let names = roster.channels.names
     state = .registering(.listening(missing: names.count + 2))
     // The users' channel comes last, since others count the nodes that listen to it.

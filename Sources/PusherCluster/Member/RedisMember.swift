@@ -16,7 +16,7 @@ package final class RedisMember: ClusterMember {
   let secret: RedisPassword?
   var now: Instant
   var state = MemberState.connecting
-  var identity = Identity()
+  var identity: Identity
   var roster = Roster()
   var sockets = WaitingSockets()
   var calls = WaitingCalls()
@@ -26,7 +26,6 @@ package final class RedisMember: ClusterMember {
   /// The removals of other nodes' entries that are under way.
   var cleanings = Cleanings()
   var outbox = MemberOutbox()
-  private var random: any RandomNumberGenerator
 
   /// How long a node counts as alive without a sign of it.
   package static let lease = Duration.seconds(6)
@@ -44,16 +43,13 @@ package final class RedisMember: ClusterMember {
     random: any RandomNumberGenerator, at now: Instant
   ) {
     (self.setup, self.secret, self.webhookDelay) = (setup, secret, webhookDelay)
-    (self.random, self.now) = (random, now)
+    self.now = now
     keys = RedisKeys(app: setup.application.id, database: database)
-    identity.id = newID()
+    identity = Identity(random: random)
+    identity.renew()
   }
 
   package func adopt(_ setup: AppSetup) { self.setup = setup }
-
-  func newID() -> String {
-    String(random.next(), radix: 16) + String(random.next(), radix: 16)
-  }
 
   // MARK: Where it stands
 

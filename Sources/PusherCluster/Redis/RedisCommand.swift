@@ -25,8 +25,6 @@ package struct RedisCommand: Sendable, Equatable {
     lengths.append(word.count)
   }
 
-  package var wordCount: Int { lengths.count }
-
   /// The most bytes that it takes on the wire: each word has its length before it, and ends of lines.
   package var size: Int { bytes.count + (lengths.count + 1) * 24 }
 

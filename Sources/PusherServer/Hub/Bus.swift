@@ -25,6 +25,14 @@ package struct ChannelEvent {
   /// Whether a cache channel keeps it: events of the API are kept, those of clients not.
   package var isKept = false
 
+  package init(
+    name: String, channel: String, data: JSONValue?, userID: JSONValue? = nil,
+    excluded: String? = nil, isFromClient: Bool = false, isKept: Bool = false
+  ) {
+    (self.name, self.channel, self.data, self.userID) = (name, channel, data, userID)
+    (self.excluded, self.isFromClient, self.isKept) = (excluded, isFromClient, isKept)
+  }
+
   /// The message for the subscribers, encoded once.
   func message(_ text: MessageText) -> BusMessage {
     .channel(channel, SharedFrame(text.event(self), channel: channel), except: excluded)

@@ -10,6 +10,10 @@ package struct JoinRequest: Sendable {
   package var isSecond = false
   /// As which user it is subscribed already.
   package var formerUserID: String?
+
+  package init(channel: String, socketID: String, member: Member?) {
+    (self.channel, self.socketID, self.member) = (channel, socketID, member)
+  }
 }
 
 /// The answer to a socket that subscribes.

@@ -7,6 +7,8 @@ package struct Schedule: Sendable, CustomStringConvertible {
     case wait(Int)
     /// So many things that are on their way arrive, drawn by the number.
     case deliver(count: Int, draw: UInt64)
+    /// Everything that is on its way arrives.
+    case settle
     case connect(server: Int)
     /// A client subscribes, on a presence channel as a user.
     case subscribe(client: Int, channel: Int, user: Int)
@@ -49,8 +51,18 @@ package struct Schedule: Sendable, CustomStringConvertible {
     let hasFaults = random.below(2) == 1
     let length = 20 + random.below(60)
     steps = (0..<2).map { .connect(server: $0) }
+    // Half of them begin with clients that know each other.
+    if random.below(2) == 1 { steps += Self.acquaintance(&random) }
     for _ in 0..<length { steps.append(Self.step(&random, hasFaults: hasFaults)) }
     steps.append(.calm)
+  }
+
+  private static func acquaintance(_ random: inout Draw) -> [Step] {
+    var steps: [Step] = (0..<4).map { .connect(server: $0 % Simulation.serverCount) }
+    for client in 0..<6 {
+      steps.append(.subscribe(client: client, channel: 2, user: random.below(3)))
+    }
+    return steps + [.settle]
   }
 
   private static func step(_ random: inout Draw, hasFaults: Bool) -> Step {
@@ -58,7 +70,7 @@ package struct Schedule: Sendable, CustomStringConvertible {
     let client = random.below(8)
     let channel = random.below(Simulation.channels.count)
     let user = random.below(3)
-    switch random.below(hasFaults ? 36 : 26) {
+    switch random.below(hasFaults ? 38 : 26) {
     case 0, 1: return .connect(server: server)
     case 2..<8: return .subscribe(client: client, channel: channel, user: user)
     case 8..<11: return .unsubscribe(client: client, channel: channel)
@@ -66,7 +78,7 @@ package struct Schedule: Sendable, CustomStringConvertible {
     case 12: return .disconnect(client: client)
     case 13..<16: return .publish(server: server, channel: channel)
     case 16..<24: return .deliver(count: 1 + random.below(12), draw: random.next())
-    case 24: return .wait([1, 10, 200, 2100][random.below(4)])
+    case 24: return random.below(3) == 0 ? .settle : .wait([1, 10, 200, 2100][random.below(4)])
     case 25: return .wait(random.below(3000))
     case 26, 27: return .cut(server: server, arriving: random.below(5))
     case 28, 29: return .reconnect(server: server)
@@ -75,6 +87,7 @@ package struct Schedule: Sendable, CustomStringConvertible {
     case 32: return random.below(2) == 0 ? .kill(server: server) : .start(server: server)
     case 33: return [.flush, .replace, .resign(server: server)][random.below(3)]
     case 34: return .wait(3000 + random.below(6000))
+    case 35, 36: return .settle
     default: return .skew(random.below(4000) - 2000)
     }
   }

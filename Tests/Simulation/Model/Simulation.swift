@@ -87,6 +87,7 @@ package final class Simulation {
     switch step {
     case .wait(let milliseconds): wait(Int64(milliseconds))
     case .deliver(let count, let draw): deliver(count, draw)
+    case .settle: deliverAll()
     case .connect(let server): connect(server)
     case .subscribe(let client, let channel, let user): subscribe(client, channel, user)
     case .unsubscribe(let client, let channel): unsubscribe(client, channel)

@@ -1,0 +1,256 @@
+import PusherCluster
+import PusherCore
+import PusherServer
+import SimulationModel
+import TestSupport
+import Testing
+
+/// A hub's place among nodes that meet in Redis: orders go out, Redis' answers come in.
+@Suite("Redis member")
+struct RedisMemberTests {
+  /// A member and the model of Redis that answers it, one order at a time.
+  private final class Rig {
+    let member: RedisMember
+    var redis = RedisModel()
+    private let connection: Int64
+    var now = Instant(nanoseconds: 1_000_000_000)
+
+    init(webhooks: Bool = false) throws {
+      var application = Application.forTests()
+      if webhooks { application.webhooks = [try HTTPURL(parsing: "http://127.0.0.1:1/")] }
+      member = RedisMember(
+        AppSetup(application, limits: ServerLimits(), service: .pusher, dialect: .pusher),
+        database: 0, webhookDelay: .zero, random: SeededGenerator(seed: 1), at: now)
+      connection = redis.connect()
+    }
+
+    /// The words of the next order.
+    static func words(_ order: ClusterOrder) -> String {
+      switch order.action {
+      case .call(let call): call.operation
+      case .command(let words): String(decoding: words[0], as: UTF8.self)
+      case .subscribe: "SUBSCRIBE"
+      case .unsubscribe: "UNSUBSCRIBE"
+      }
+    }
+
+    /// Takes the orders that wait.
+    func orders() -> [ClusterOrder] {
+      var orders: [ClusterOrder] = []
+      while let order = member.nextOrder() { orders.append(order) }
+      return orders
+    }
+
+    /// Redis answers an order, and what it published comes.
+    func answer(_ order: ClusterOrder) {
+      if case .unsubscribe = order.action { return }
+      let reply = redis.run(order.action, at: now.nanoseconds / 1_000_000, from: connection)
+      let isSubscription = if case .subscribe = order.action { true } else { false }
+      member.receive(.success(isSubscription ? .null : reply), for: order, at: now)
+      for message in redis.takePublished() {
+        guard redis.receivers(of: message.channel).contains(connection) else { continue }
+        member.take(message.payload, from: message.channel, at: now)
+      }
+    }
+
+    /// Answers until the member wants nothing. Returns the words of all orders.
+    @discardableResult
+    func answerAll() -> [String] {
+      var told: [String] = []
+      while let order = member.nextOrder() {
+        told.append(Self.words(order))
+        answer(order)
+      }
+      return told
+    }
+
+    /// Answers until the next order has these words.
+    func answer(until words: String) -> ClusterOrder? {
+      while let order = member.nextOrder() {
+        if Self.words(order) == words { return order }
+        answer(order)
+      }
+      return nil
+    }
+
+    func register() {
+      member.register(isFenced: true, at: now)
+      answerAll()
+    }
+  }
+
+  private static func join(_ channel: String = "c", _ socketID: String = "1.1") -> ClusterQuestion {
+    .join(JoinRequest(channel: channel, socketID: socketID, member: nil))
+  }
+
+  private static func isJoined(_ news: [ClusterNews]) -> Bool {
+    news.contains { if case .answer(_, .joined(.joined)) = $0 { true } else { false } }
+  }
+
+  // MARK: Registration
+
+  @Test func `it listens first, then looks what Redis has, begins a lease, and tells the others`()
+    throws
+  {
+    let rig = try Rig()
+    rig.member.register(isFenced: true, at: rig.now)
+    #expect(!rig.member.isActive)
+    #expect(
+      rig.answerAll().prefix(6) == [
+        "UNSUBSCRIBE", "SUBSCRIBE", "SUBSCRIBE", "probe", "begin", "SADD",
+      ])
+    #expect(rig.member.isActive)
+    #expect(rig.redis.run([Array("PING".utf8)], at: 1) == .status("PONG"))
+  }
+
+  @Test func `what sockets ask before it takes part is asked when it does`() throws {
+    let rig = try Rig()
+    rig.member.connect("1.1")
+    guard case .later = rig.member.ask(Self.join(), at: rig.now) else {
+      Issue.record("answered")
+      return
+    }
+    #expect(rig.orders().isEmpty)
+    rig.register()
+    #expect(Self.isJoined(rig.member.takeNews()))
+  }
+
+  @Test func `what a socket asked that has left meanwhile is dropped, and that is told`() throws {
+    let rig = try Rig()
+    rig.member.connect("1.1")
+    guard case .later(let number) = rig.member.ask(Self.join(), at: rig.now) else {
+      Issue.record("answered")
+      return
+    }
+    rig.member.disconnect("1.1")
+    rig.register()
+    let dropped = rig.member.takeNews().compactMap { news -> Int? in
+      if case .dropped(let number) = news { number } else { nil }
+    }
+    #expect(dropped == [number])
+  }
+
+  @Test func `an answer to an earlier registration changes nothing`() throws {
+    let rig = try Rig()
+    rig.member.register(isFenced: true, at: rig.now)
+    let early = rig.orders()
+    rig.member.register(isFenced: true, at: rig.now)
+    let count = rig.orders().count
+    for order in early { rig.answer(order) }
+    #expect(rig.orders().isEmpty && count == early.count)
+    #expect(!rig.member.isActive)
+  }
+
+  @Test func `a refusal stops it, and the next sign of life tries again`() throws {
+    let rig = try Rig()
+    rig.register()
+    rig.member.beat(at: rig.now)
+    let order = try #require(rig.member.nextOrder())
+    rig.member.receive(.success(.error("OOM command not allowed")), for: order, at: rig.now)
+    #expect(!rig.member.isActive)
+    rig.answerAll()
+    #expect(!rig.member.isActive, "it waits")
+    rig.member.beat(at: rig.now)
+    rig.answerAll()
+    rig.now = rig.now.advanced(by: RedisMember.lease)
+    rig.member.look(at: rig.now)
+    rig.answerAll()
+    #expect(rig.member.isActive)
+  }
+
+  @Test func `an emptied Redis is noticed by the next join, which is then answered`() throws {
+    let rig = try Rig()
+    rig.register()
+    rig.member.connect("1.1")
+    rig.redis.flushAll()
+    _ = rig.member.ask(Self.join(), at: rig.now)
+    rig.answerAll()
+    // It waits whether others come back, and looks again.
+    rig.now = rig.now.advanced(by: RedisMember.lease)
+    rig.member.look(at: rig.now)
+    rig.answerAll()
+    #expect(rig.member.isActive && Self.isJoined(rig.member.takeNews()))
+  }
+
+  // MARK: Joins
+
+  @Test func `a join waits until its channel is listened to`() throws {
+    let rig = try Rig()
+    rig.register()
+    rig.member.connect("1.1")
+    _ = rig.member.ask(Self.join(), at: rig.now)
+    #expect(rig.orders().map(Rig.words) == ["SADD", "SUBSCRIBE"])
+  }
+
+  @Test func `joins are sent in the order in which sockets asked`() throws {
+    let rig = try Rig()
+    rig.register()
+    rig.member.connect("1.1")
+    _ = rig.member.ask(Self.join("a"), at: rig.now)
+    _ = rig.member.ask(Self.join("b"), at: rig.now)
+    let orders = rig.orders()
+    // The second channel is confirmed first.
+    rig.answer(orders[3])
+    #expect(rig.orders().isEmpty)
+    rig.answer(orders[1])
+    #expect(rig.orders().map(Rig.words) == ["join", "join"])
+  }
+
+  // MARK: Calls
+
+  @Test func `before it takes part nothing is known, and nothing is admitted`() throws {
+    let rig = try Rig()
+    guard case .answered(.facts(nil)) = rig.member.ask(.facts(["c"]), at: rig.now),
+      case .answered(.channels(nil)) = rig.member.ask(.channels(prefix: ""), at: rig.now),
+      case .answered(.admission(.unavailable)) = rig.member.ask(
+        .admit(events: 1, bytes: 1), at: rig.now)
+    else {
+      Issue.record("known")
+      return
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `a call waits for the events that are on their way, and learns if they were taken`(
+    isTaken: Bool
+  ) throws {
+    let rig = try Rig()
+    rig.register()
+    guard case .answered(.published(true)) = rig.member.ask(.published, at: rig.now) else {
+      Issue.record("nothing is on its way")
+      return
+    }
+    let event = ChannelEvent(name: "e", channel: "c", data: .string("1"))
+    guard case .everywhere = rig.member.publish(event, at: rig.now),
+      case .later(let number) = rig.member.ask(.published, at: rig.now)
+    else {
+      Issue.record("answered")
+      return
+    }
+    let order = try #require(rig.member.nextOrder())
+    rig.member.receive(
+      isTaken ? .success(.integer(0)) : .failure(.down), for: order, at: rig.now)
+    guard case .answer(number, .published(isTaken))? = rig.member.takeNews().last else {
+      Issue.record("no answer")
+      return
+    }
+  }
+
+  // MARK: The end
+
+  @Test func `it leaves the others once Redis has heard of all departures`() throws {
+    let rig = try Rig()
+    rig.register()
+    rig.member.connect("1.1")
+    _ = rig.member.ask(Self.join(), at: rig.now)
+    rig.answerAll()
+    rig.member.leave("c", userID: nil, at: rig.now)
+    rig.member.disconnect("1.1")
+    let departure = try #require(rig.answer(until: "leave"))
+    rig.member.resign(at: rig.now)
+    #expect(rig.orders().map(Rig.words) == ["UNSUBSCRIBE"])
+    rig.answer(departure)
+    #expect(rig.answerAll() == ["SREM", "DEL", "SREM", "SREM"])
+    #expect(!rig.member.isActive)
+  }
+}

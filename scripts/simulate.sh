@@ -1,0 +1,11 @@
+#!/bin/sh
+# Runs schedules of the simulation: servers that meet in a model of Redis, with delays, lost links, kills and an emptied Redis.
+#
+#   scripts/simulate.sh [COUNT [SEED]]     10,000 schedules from seed 1 unless given
+#
+# A schedule that breaks a promise of docs/endurance.md is printed, cut down to the steps that are needed; the status is then 1.
+set -eu
+cd "$(dirname "$0")/.."
+
+"${SWIFT:-swift}" build -c release --product simulation --scratch-path .build-simulation >&2 </dev/null
+exec .build-simulation/release/simulation "${1:-10000}" "${2:-1}"
