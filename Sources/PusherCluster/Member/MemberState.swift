@@ -182,6 +182,10 @@ struct Departures {
   var users: [String] = []
   /// Number of departures that Redis has not answered yet.
   var unanswered = 0
+  /// The same for each channel.
+  var unansweredOn = NameTable<Int>()
+  /// Channels from which somebody may not be counted out, since the last registration.
+  var doubtful = NameSet()
   var held: [Held] = []
   /// When Redis was asked for those that are due, until it answers.
   var askedAt: Instant?

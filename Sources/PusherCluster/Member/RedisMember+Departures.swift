@@ -19,6 +19,7 @@ extension RedisMember {
     let userID = departure.member?.userID
     let (before, after) = countText(name)
     departures.unanswered += 1
+    departures.unansweredOn[name, default: 0] += 1
     call(
       "leave", keys.channel(name),
       [
@@ -34,12 +35,16 @@ extension RedisMember {
   ) {
     defer { departureAnswered() }
     let name = departure.channel
+    let count = departures.unansweredOn[name] ?? 1
+    departures.unansweredOn[name] = count == 1 ? nil : count - 1
     guard case .success(.array(let values)) = result, values.count == 3 else {
+      departures.doubtful.insert(name)
       check(result, to: "the departure from \(name)", since: registration)
       // Nobody knows whether it was counted; where it was not, the former entries are removed.
       return departures.subscriptions.append(departure)
     }
     if values[2] == .integer(-1) {
+      departures.doubtful.insert(name)
       departures.subscriptions.append(departure)
       return noticeLoss(since: registration)
     }

@@ -119,9 +119,12 @@ extension RedisMember {
 
   /// Tells Redis that nothing is counted on a channel that nobody here is subscribed to.
   ///
-  /// It does so once Redis has answered that all are counted out. Before, it could take effect where that did not.
+  /// It does so once Redis has answered that all are counted out. Before, it could take effect where that did not, and
+  /// nobody would look there when this node is gone.
   func noteCountedOut(_ name: String) {
-    guard isRegistered, roster.channels[name] == nil else { return }
+    guard isRegistered, roster.channels[name] == nil, departures.unansweredOn[name] == nil,
+      !departures.doubtful.contains(name)
+    else { return }
     send("SREM", keys.channels(of: identity.id), name)
   }
 }

@@ -30,6 +30,7 @@ extension RedisMember {
     guard !hasLeft else { return }
     stop()
     identity.isFenced = isFenced
+    departures.doubtful.removeAll()
     order(.unsubscribe(keys.answers(identity.id)), .nothing)
     if identity.hasBegun { identity.formerIDs.append(identity.id) }
     identity.hasBegun = false
