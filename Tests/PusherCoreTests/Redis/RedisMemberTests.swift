@@ -53,7 +53,9 @@ struct RedisMemberTests {
       }
     }
 
-    /// Answers until the member wants nothing. Returns the words of all orders.
+    /// Answers until the member wants nothing.
+    ///
+    /// Returns the words of all orders.
     @discardableResult
     func answerAll() -> [String] {
       var told: [String] = []
