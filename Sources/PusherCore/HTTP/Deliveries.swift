@@ -11,7 +11,9 @@ package struct Deliveries<Item> {
     package fileprivate(set) var tries = 1
     /// Why the last try failed.
     package fileprivate(set) var reason = ""
-    /// The end of the owner's patience; `nil` for never.
+    /// The end of the owner's patience: no try begins from then on; `nil` for never.
+    fileprivate let patienceEnds: Instant?
+    /// The time at which the item is given up even during a try; `nil` for never.
     fileprivate var deadline: Instant?
     /// Start of the next try; `nil` during a try.
     fileprivate var nextTry: Instant?
@@ -76,7 +78,8 @@ package struct Deliveries<Item> {
     guard let first = queue.first, mayStart(first.item), let entry = queue.start() else {
       return nil
     }
-    let delivery = Delivery(entry: entry, deadline: patience.map(now.advanced))
+    let end = patience.map(now.advanced)
+    let delivery = Delivery(entry: entry, patienceEnds: end, deadline: end)
     open[entry.number] = delivery
     return delivery
   }
@@ -91,9 +94,7 @@ package struct Deliveries<Item> {
   ) -> Duration? {
     open[number]?.reason = reason
     let wait = wait(number, retryAfter, at: now, random)
-    guard let deadline = open[number]?.deadline, now.advanced(by: wait) >= deadline else {
-      return wait
-    }
+    guard let end = open[number]?.patienceEnds, now.advanced(by: wait) >= end else { return wait }
     return nil
   }
 
@@ -112,7 +113,9 @@ package struct Deliveries<Item> {
     open.values.first { delivery in delivery.deadline.map { $0 <= now } ?? false }
   }
 
-  /// Tries an item on without a limit, because it could not be kept elsewhere.
+  /// Tries an item again although it is to be given up, because it could not be kept elsewhere.
+  ///
+  /// The next failure gives it up again.
   package mutating func keep(_ number: Int, at now: Instant, random: UInt64) {
     open[number]?.deadline = nil
     _ = wait(number, nil, at: now, random)

@@ -170,7 +170,7 @@ final class EventForwarder: LoopSource {
 
   private func giveUp(_ delivery: Delivery, because reason: String, at now: Instant) {
     if let problem = dead?.add(delivery.item.event.line) {
-      // Nothing is lost: it is tried on, as if there were no limit.
+      // Nothing is lost: it is tried again, and the file after that.
       deliveries.keep(delivery.number, at: now, random: random.next())
       if !hasSaidUnwritable {
         diagnostics.error("--forward-dead: \(problem); events are not given up until it can")

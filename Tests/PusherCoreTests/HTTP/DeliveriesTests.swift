@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func `an item that cannot be kept elsewhere is tried on without a limit`() {
+  @Test func `an item that cannot be kept elsewhere is tried again, and its next failure gives it up`() {
     var deliveries = deliveries("a1", patience: .seconds(10), cutsTries: true)
     _ = deliveries.next(at: start)
     #expect(deliveries.failed(1, "gone", at: after(9.5), random: 0) == nil)
@@ -137,7 +137,9 @@ import Testing
     #expect(deliveries.overdue(at: after(100)) == nil && deliveries.deadline == after(10.5))
     let delivery = deliveries.next(at: after(10.5))
     #expect(delivery?.tries == 2 && delivery?.reason == "gone")
-    #expect(deliveries.failed(1, "", at: after(500), random: 0) == .seconds(1))
+    #expect(deliveries.failed(1, "", at: after(500), random: 0) == nil)
+    deliveries.keep(1, at: after(500), random: 0)
+    #expect(deliveries.next(at: after(501))?.tries == 3)
   }
 
   // MARK: The end
