@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func `an item that cannot be kept elsewhere is tried again, and its next failure gives it up`() {
+  @Test func `an item that cannot be kept elsewhere is tried again until its next failure`() {
     var deliveries = deliveries("a1", patience: .seconds(10), cutsTries: true)
     _ = deliveries.next(at: start)
     #expect(deliveries.failed(1, "gone", at: after(9.5), random: 0) == nil)
