@@ -1,6 +1,6 @@
 #!/bin/sh
-# Measures what fan-out and idle connections cost `pusher-cli serve`, a floor and a server of another library, and what a
-# second thread and the console bring, and prints the tables. A part of `make bench`, which sets everything that it needs:
+# Measures what fan-out and idle connections cost `pusher-cli serve`, a floor and a server of another library, and what
+# the console brings, and prints the tables. A part of `make bench`, which sets everything that it needs:
 #
 #   bench-serve.sh PROGRAM PYTHON WORK-FOLDER ROUNDS SCALE TABLE...     the tables: serve, console
 set -eu
@@ -98,7 +98,7 @@ await_port() {
 # measure RESULTS NAME PUBLISHING SUBSCRIBERS IDLE [TOGETHER]: has the server, which has just been started, measured and ends it.
 measure() {
   await_port
-  if taken=$(on "${generators:-}" "$work/fan-out" "$3" "$(cat "$work/port")" "$server" "$4" "$events" "$5" "${6:-0}"); then
+  if taken=$("$work/fan-out" "$3" "$(cat "$work/port")" "$server" "$4" "$events" "$5" "${6:-0}"); then
     printf '%s\t%s\t%s\t%s\t%s\n' "$2" "$4" "$events" "$(echo "$taken" | tr ' ' '\t')" "$5" >>"$1"
   else
     echo "bench: the row $2 with $4 subscribers failed" >&2
