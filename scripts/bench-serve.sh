@@ -107,7 +107,6 @@ measure() {
   kill "$server"
   wait "$server" 2>/dev/null || true
   server=''
-  generators=''
 }
 
 round=0
