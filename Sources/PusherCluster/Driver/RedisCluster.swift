@@ -9,6 +9,7 @@ package final class RedisCluster: Cluster {
   private var meeting: RedisMeeting
   private let link: RedisLink
   private let loop: EventLoop
+  private var isFlushing = false
   private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.tick() }
 
   /// Dials from now on.
@@ -46,7 +47,9 @@ package final class RedisCluster: Cluster {
   private func tick() { meeting.tick(at: loop.now) }
 
   package func flush(at now: Instant) {
+    isFlushing = true
     while let order = meeting.nextOrder() { send(order) }
+    isFlushing = false
     link.flush()
     timer.deadline = meeting.deadline
   }
@@ -55,6 +58,8 @@ package final class RedisCluster: Cluster {
     let take = { [weak self] (result: Result<RedisReply, RedisFailure>) in
       guard let self else { return }
       meeting.receive(result, for: order, at: loop.now)
+      // A failure that comes at once makes news after the hubs had their turn.
+      if isFlushing { loop.wakeUp.signal() }
     }
     switch order.action {
     case .call(let call): link.run(call, take)

@@ -243,7 +243,9 @@ package final class Server {
     finish(calls.takeTurns(at: now))
     if cluster?.isSettled == true, unsettled != nil { settle(at: now) }
     while true {
-      for hub in applications.all where hub.handleNews(at: now) {
+      for hub in applications.all {
+        hub.handleNews(at: now)
+        // A client's message may have brought the hub to the news first.
         finish(calls.take(from: hub, at: now))
       }
       let hasSent = flushTouched(at: now)

@@ -15,7 +15,9 @@ final class ServerHarness {
   }
   private let logged: Log
 
-  init(_ change: (inout ServerOptions) -> Void = { _ in }) throws {
+  init(
+    cluster: (any Cluster)? = nil, _ change: (inout ServerOptions) -> Void = { _ in }
+  ) throws {
     harness = try LoopHarness()
     var options = ServerOptions(applications: [.forTests()])
     options.port = 0
@@ -23,7 +25,7 @@ final class ServerHarness {
     let logged = Log()
     self.logged = logged
     server = try Server(
-      options: options, random: SeededGenerator(seed: 5), loop: harness.loop
+      options: options, cluster: cluster, random: SeededGenerator(seed: 5), loop: harness.loop
     ) { logged.events.append($0) }
     harness.loop.beforeWait { [unowned self] in
       if condition() { harness.loop.stop() }
