@@ -15,26 +15,10 @@ package struct ClusterCall: Sendable, Equatable {
   /// The script's arguments: the operation, the named arguments, then the further ones.
   package let words: [[UInt8]]
 
-  /// - Parameter further: The arguments without names, for an operation that takes them.
-  package init(
-    _ operation: String, keys: [[UInt8]], _ arguments: KeyValuePairs<String, [UInt8]> = [:],
-    and further: [[UInt8]] = []
-  ) {
-    self.init(
-      operation, keys: keys, names: arguments.map(\.key), arguments.map(\.value) + further)
-  }
-
   /// - Parameter values: The named arguments, then the further ones.
   package init(_ operation: String, keys: [[UInt8]], names: [String], _ values: [[UInt8]]) {
     (self.operation, self.keys, self.names) = (operation, keys, names)
     words = [Array(operation.utf8)] + values
-  }
-
-  /// Returns the command that runs the operation.
-  ///
-  /// - Parameter byName: Whether Redis knows the script already.
-  package func command(byName: Bool) -> RedisCommand {
-    ClusterScript.script.command(keys: keys, arguments: words, byName: byName)
   }
 }
 

@@ -167,14 +167,23 @@ package struct RedisMeeting {
 
   /// The next order for Redis; a member's orders come in their order.
   package mutating func nextOrder() -> Order? {
-    if let order = orders.popFirst() { return order }
-    for member in members + leaving {
-      if let order = member.nextOrder() {
-        return Order(action: order.action, recipient: .member(member, order))
+    if orders.isEmpty { gatherOrders() }
+    return orders.popFirst()
+  }
+
+  private mutating func gatherOrders() {
+    gatherOrders(of: members)
+    guard !leaving.isEmpty else { return }
+    gatherOrders(of: leaving)
+    leaving.removeAll { $0.hasLeft && $0.departures.unanswered == 0 }
+  }
+
+  private mutating func gatherOrders(of members: [RedisMember]) {
+    for member in members {
+      while let order = member.nextOrder() {
+        orders.append(Order(action: order.action, recipient: .member(member, order)))
       }
     }
-    leaving.removeAll { $0.hasLeft && $0.departures.unanswered == 0 }
-    return nil
   }
 
   package mutating func takeLog() -> [ServerLogEvent] {
@@ -216,16 +225,7 @@ package struct RedisMeeting {
     guard members.allSatisfy(\.hasLeft) else { return }
     resignation = .asked
     // Its answer comes after those to the members' last orders, so it has to be sent after them.
-    while let order = nextMemberOrder() { orders.append(order) }
+    gatherOrders(of: members)
     orders.append(Order(action: .command([Array("PING".utf8)]), recipient: .farewell))
-  }
-
-  private func nextMemberOrder() -> Order? {
-    for member in members {
-      if let order = member.nextOrder() {
-        return Order(action: order.action, recipient: .member(member, order))
-      }
-    }
-    return nil
   }
 }

@@ -135,18 +135,6 @@ package final class RedisLink {
     }
   }
 
-  /// The words of a refusal; `nil` for other answers, and where the link is lost.
-  func refusal(in result: Result<RedisReply, RedisFailure>) -> String? {
-    switch result {
-    case .success(let reply): reply.errorCode == nil ? nil : words(of: reply)
-    case .failure(.refused(_, _, let words)), .failure(.overloaded(let words)): words
-    case .failure: nil
-    }
-  }
-
-  /// The words of an error, without the password.
-  func words(of reply: RedisReply) -> String { reply.words(without: settings.password) }
-
   /// Whether the server has this script from us; from now on it has.
   func noteUse(of script: RedisScript) -> Bool {
     isUp && !scripts.insert(script.sha1)

@@ -56,10 +56,7 @@ struct APICall: ServerCall {
 
   mutating func ask(_ question: ClusterQuestion, _ step: Step) -> CallProgress {
     self.step = step
-    switch hub.ask(question, at: now) {
-    case .answered(let answer): return take(answer, at: now)
-    case .later(let number): return .waits(hub, number)
-    }
+    return ask(hub, question, at: now)
   }
 
   mutating func take(_ answer: ClusterAnswer, at now: Instant) -> CallProgress {

@@ -7,7 +7,7 @@ package final class Applications {
   /// Those of apps that are not served any more, until all sockets have left.
   private(set) var leaving: [Hub] = []
   /// The hubs, those that leave last.
-  var all: [Hub] { hubs + leaving }
+  var all: [Hub] { leaving.isEmpty ? hubs : hubs + leaving }
   package let limits: ServerLimits
   /// "" or a path that begins with a slash, before `/app` and `/apps`.
   let pathPrefix: String

@@ -23,6 +23,16 @@ package protocol ServerCall {
   mutating func goOn(at now: Instant) -> CallProgress
 }
 
+extension ServerCall {
+  /// Asks a hub something, and goes on with the answer if it is there.
+  mutating func ask(_ hub: Hub, _ question: ClusterQuestion, at now: Instant) -> CallProgress {
+    switch hub.ask(question, at: now) {
+    case .answered(let answer): take(answer, at: now)
+    case .later(let number): .waits(hub, number)
+    }
+  }
+}
+
 /// The calls that wait, each with the recipient of its answer.
 package struct CallTable<Asker> {
   private struct Key: Hashable {

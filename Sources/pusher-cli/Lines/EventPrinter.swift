@@ -112,9 +112,9 @@ extension EventPrinter: FeedTap {
   func take(message: ByteView) -> TapVerdict {
     guard usesFastWay, !isHeld, !core.isStopped, !core.isDone else { return .declined }
     if core.showsTime { core.stamp() }
-    let outcome = writers.printed.writeFast(
+    switch writers.printed.writeFast(
       message, by: plainTemplate, number: core.count &+ 1, filter: core.fastFilter)
-    switch outcome {
+    {
     case .written:
       core.count &+= 1
       if let channelCounts = core.channelCounts,
