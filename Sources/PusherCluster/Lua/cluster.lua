@@ -81,7 +81,7 @@ end
 
 local function isLate() return a.leaseEnd ~= '' and clock() >= tonumber(a.leaseEnd) end
 
--- Returns whether Redis was emptied since the node began: nobody would remove its entries.
+-- Returns whether Redis was emptied after the node began. No server would remove the entries of such a node.
 local function isUnknown() return call('SISMEMBER', k.nodes, a.node) == 0 end
 
 -- Returns the channel's connections on all nodes.

@@ -19,7 +19,7 @@ extension RedisMember {
   ///
   /// - Parameters:
   ///   - what: The command, without names that change with each registration, so that repeated reasons are logged once.
-  ///   - registration: The one that gave the order; an answer for an earlier one is ignored.
+  ///   - registration: The registration that gave the order. Answers for an earlier registration are ignored.
   func check(
     _ result: Result<RedisReply, RedisFailure>, to what: @autoclosure () -> String,
     since registration: Int

@@ -212,7 +212,7 @@ extension RedisMember {
     }
     if remains == .lost { holdAgain() }
     if isFirst { return takePart() }
-    // Where Redis was emptied, only this node knows how many there were.
+    // After Redis was emptied, only this node knows how many nodes there were.
     state = .gathering(
       Gathering(
         end: now.advanced(by: Self.lease), wanted: remains == .lost ? others.count : nil,

@@ -53,7 +53,7 @@ package final class RedisMember: ClusterMember {
 
   // MARK: Where it stands
 
-  /// Whether its entries are in Redis, or on their way.
+  /// Whether the member's entries are in Redis or on their way.
   var isRegistered: Bool {
     switch state {
     case .registering(.entering), .gathering, .active: true

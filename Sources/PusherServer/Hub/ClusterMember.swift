@@ -46,7 +46,7 @@ package enum Admission: Sendable {
   case unavailable
 }
 
-/// What the HTTP API may ask of a channel.
+/// A channel's state on all nodes, as the HTTP API reports it.
 package struct ChannelFacts: Sendable {
   package let name: String
   /// How many sockets are subscribed.
@@ -58,7 +58,7 @@ package struct ChannelFacts: Sendable {
   package init(name: String) { self.name = name }
 }
 
-/// What the HTTP API may ask of the last event of a cache channel.
+/// The last event of a cache channel, as the HTTP API reports it.
 package struct CachedFacts: Sendable {
   package let name: String
   package let data: String
@@ -143,7 +143,7 @@ package protocol ClusterMember: AnyObject {
   var connectionCount: Int { get }
   /// Number of sockets on this node.
   var ownConnectionCount: Int { get }
-  /// Whether everything that sockets of this node have caused is done.
+  /// Whether all departures from this node are counted and told.
   var isDeserted: Bool { get }
   /// Number of occupied channels that this node knows of.
   var channelCount: Int { get }

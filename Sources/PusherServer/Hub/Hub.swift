@@ -44,7 +44,7 @@ package final class Hub {
     member.adopt(setup)
   }
 
-  /// Whether all its sockets have left, and everything that they caused is done.
+  /// Whether all sockets have left and the member has finished their departures.
   var isDeserted: Bool { sessions.isEmpty && member.isDeserted }
 
   /// How many sockets all nodes have.

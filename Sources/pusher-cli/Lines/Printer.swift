@@ -61,9 +61,9 @@ final class Printer {
   /// Counts the events by channel, if that is wanted.
   let channelCounts: ChannelCounts?
   let limit: Int
-  /// As many bytes may wait to be written.
+  /// Maximum size of output that waits, in bytes.
   let capacity: Int
-  /// As many bytes are written without waiting for the burst's end.
+  /// Size above which output is written before the burst ends, in bytes.
   let burstSize: Int
   private let wallTime: () -> WallTime
   /// The columns of the page, asked for with every burst: a terminal may change its size.
@@ -126,7 +126,7 @@ final class Printer {
   /// Whether as many events are printed as were asked for, or the last one has come.
   var isDone: Bool { count >= limit || hasMetEnd }
 
-  /// Whether as many bytes wait to be written as may.
+  /// Whether the output has its maximum size.
   var isFull: Bool { output.count >= capacity }
 
   /// Whether enough waits to be written at once: more than that leaves the processor's caches before it goes, and what

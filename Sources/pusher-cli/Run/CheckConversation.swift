@@ -184,7 +184,7 @@ enum ClusterSearch {
   /// How long one cluster may take.
   private static let patience = Duration.seconds(2)
 
-  /// What the search has found, as advice; empty when the server is none of a cluster.
+  /// Advice from the search; empty for a server that belongs to no cluster.
   static func advice(
     _ settings: SubscribeSettings, loop: EventLoop, diagnostics: Diagnostics
   ) -> [String] {

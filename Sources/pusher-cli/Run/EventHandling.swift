@@ -69,7 +69,7 @@ struct FullReport {
 /// What a handler needs of its run.
 struct HandlerSurroundings {
   let output: OutputQueue
-  /// As many bytes of events may wait.
+  /// Maximum size of waiting events, in bytes.
   let limit: Int
   let loop: EventLoop
   let diagnostics: Diagnostics

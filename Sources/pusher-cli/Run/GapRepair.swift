@@ -6,7 +6,7 @@ internal import PusherCore
 final class GapRepair {
   private let command: String
   private let timeout: Duration
-  /// As many bytes may the command print.
+  /// Maximum output of the command, in bytes.
   private let limit: Int
   private let loop: EventLoop
   private let diagnostics: Diagnostics

@@ -5,7 +5,7 @@ final class StreamWords: FeedWords {
   private let settings: StreamSettings
   /// The URL of the present request; a redirect changes it.
   private(set) var place: String
-  /// Where the stream stands: the ID of the last event that came; empty for none.
+  /// ID of the last event; empty for none.
   private let lastEventID: () -> String
 
   init(_ settings: StreamSettings, lastEventID: @escaping () -> String) {

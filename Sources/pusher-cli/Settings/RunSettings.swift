@@ -1,20 +1,20 @@
 internal import PusherCore
 
-/// What a run of a command that prints events does beside printing, and until when.
+/// Settings of a run beside printing: its limits, files, handler and monitor.
 struct RunSettings: Equatable, Sendable {
   var timeout: Duration?
   var idleTimeout: Duration?
   /// A command to run once the run is ready.
   var onReady: String?
-  /// A descriptor that is told so.
+  /// A descriptor that gets a line when the run is ready.
   var readyDescriptor: Int32?
-  /// How often the state of the run is told.
+  /// Interval between two reports of the run's state.
   var statsInterval: Duration?
   /// A file that takes the place of standard output.
   var outputFile: String?
   /// A file that gets every event, printed or not.
   var recordFile: String?
-  /// How long what was written to it may stay in the system's memory at most.
+  /// Maximum time that written events stay in the system's memory.
   var syncInterval: Duration?
   /// Where the run tells how it is.
   var monitor: MonitorSettings?
