@@ -69,7 +69,7 @@ struct ChannelKindTests {
     let server = try LocalServer()
     let names = (0..<10_000).map { "c\($0)" }
     let program = try PusherCLI.start(
-      ["subscribe"] + server.address + ["-v", "-n", "3"] + names,
+      ["subscribe"] + server.address + ["-v", "-n", "3", "--connect-timeout", "2m"] + names,
       environment: ["PUSHER_APP_KEY": LocalServer.key])
     _ = try program.errorLine(containing: "subscribed to c9999")
     for name in ["c0", "c5000", "c9999"] {

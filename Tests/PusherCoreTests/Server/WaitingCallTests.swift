@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Calls of the HTTP API whose answers come from other nodes, when these come.
-@Suite("HTTP API, answers that come later", .ownThread, .timeLimit(.minutes(1)))
+@Suite("HTTP API, answers that come later", .ownThread, .timeLimit(.minutes(5)))
 struct WaitingCallTests {
   /// A member that answers a call only when a socket subscribes.
   private final class LateMember: ClusterMember {
