@@ -64,12 +64,4 @@ struct ReadmeTests {
     }
     #expect(checked >= 14)
   }
-
-  @Test func `the table of statuses lists those of the program`() throws {
-    let rows = try Self.text().split(separator: "\n").compactMap { line in
-      line.wholeMatch(of: /\| (\d+) \| .* \|/).flatMap { Int32($0.1) }
-    }
-    let statuses = ExitStatus.allCases.filter { $0 != .internalError }.map(\.rawValue)
-    #expect(rows == statuses)
-  }
 }

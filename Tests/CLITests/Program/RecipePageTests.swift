@@ -125,7 +125,7 @@ final class LaravelPlay {
 
   init(_ page: RecipePage) throws {
     self.page = page
-    scene = try RecipeScene(leads: false)
+    scene = try RecipeScene(leads: .never)
     try scene.stage.write("project/.env", Self.settings(port: scene.server.port))
   }
 

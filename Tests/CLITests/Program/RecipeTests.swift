@@ -6,37 +6,19 @@ import Testing
 
 @Suite("What README, help and manual show, run as it is printed", .runsPrograms)
 struct RecipeTests {
-  /// A session: the commands without their prompts, and what is shown to come.
-  private static func parts(of session: String) -> (commands: String, shown: [String]) {
-    var commands: [String] = []
-    var shown: [String] = []
-    var isContinued = false
-    for line in session.components(separatedBy: "\n") {
-      let begins = line.hasPrefix("$ ")
-      if begins || isContinued {
-        commands.append(begins ? String(line.dropFirst(2)) : line)
-        isContinued = line.hasSuffix("\\")
-      } else {
-        shown.append(line)
-      }
-    }
-    return (commands.joined(separator: "\n"), shown)
-  }
-
   @Test func `the session at the top prints what it shows, twenty times in a row`() throws {
-    let session = try #require(try Documentation.readme("console").first)
-    let (commands, shown) = Self.parts(of: session)
-    #expect(commands.contains("pusher-cli serve &") && shown.count == 3)
+    let session = ShownSession(try #require(try Documentation.readme("console").first))
+    #expect(session.commands.contains("pusher-cli serve &") && session.shown.count == 3)
     for run in 1...20 {
       let port = String(try Loopback.closedPort())
       let stage = try RecipeStage(port: port)
-      let program = try stage.start(commands, merges: true)
-      let lines = try program.lines(shown.count)
+      let program = try stage.start(session.commands, merges: true)
+      let lines = try program.lines(session.shown.count)
       // On another port than the one of --local, serve says which.
       let onUsualPort = lines.map {
         $0.replacing(":\(port)", with: ":6001").replacing(" --port \(port)", with: "")
       }
-      #expect(onUsualPort == shown, "run \(run)")
+      #expect(onUsualPort == session.shown, "run \(run)")
       #expect(try program.wait() == .exited(0))
       stage.end("serve")
       #expect(try program.result().outputText == "", "run \(run)")
@@ -47,7 +29,7 @@ struct RecipeTests {
     let blocks =
       try Documentation.readme("sh") + Documentation.manual()
       + Documentation.recipes(HelpPage.recipes.text)
-    #expect(blocks.count == 21)
+    #expect(blocks.count == 20)
     for block in blocks {
       #expect(Shown.allCases.filter { block.contains($0.rawValue) }.count == 1, "\(block)")
     }
@@ -70,13 +52,11 @@ struct RecipeTests {
 /// The blocks that are shown, by a part that no other has.
 enum Shown: String, CaseIterable {
   case make = "make demo"
-  case install = "sudo make install"
   case pusher = "PUSHER_APP_CLUSTER=eu"
-  case reverb = "REVERB_APP_KEY"
-  case soketi = "--key app-key private-orders"
   case job = "start-build.sh"
-  case calls = "pusher-cli verify webhook"
-  case table = "--env-file .env"
+  case laravel = "--env-file .env private-orders"
+  case forward = "--forward https"
+  case table = "--env-file .env -c"
   case deploys = "deploy.requested"
   case presence = "--user-id monitor"
   case record = "tee -a orders.jsonl"
@@ -103,14 +83,14 @@ private final class RecipePlay {
 
   func play(_ shown: Shown) throws {
     switch shown {
-    case .make, .install: try expectEnd(stage.start(block))
+    case .make: try expectEnd(stage.start(block))
     case .pusher: try expect(["7"], after: ("private-orders", "order.created", "7"))
-    case .reverb, .soketi: try printsOrder(RecipeScene.app)
+    case .laravel: try laravel()
+    case .forward: try forward()
     case .endpoint:
       try stage.write("token", "Authorization: Bearer token\n")
       try printsOrder(RecipeScene.key, [:])
     case .job: try job()
-    case .calls: try calls()
     case .table: try table(RecipeScene.app, file: ".env")
     case .secret: try table(RecipeScene.key, file: "secret")
     case .deploys: try deploys(RecipeScene.app, "private-deploys", "deploy.requested")
@@ -177,26 +157,21 @@ private final class RecipePlay {
     #expect(try stage.start(brief, environment).result().ending == .exited(124))
   }
 
-  private func calls() throws {
-    let lobby = try PusherCLI.start(
-      ["subscribe"] + server.address + ["presence-lobby", "--user-id", "7", "-L"],
-      environment: RecipeScene.app)
-    _ = try lobby.lines(2)
-    try stage.write("body", "{}")
-    try stage.write(
-      "recording.jsonl", #"{"event":"e","channel":"presence-lobby","data":1}"# + "\n")
-    let signed = try PusherCLI.start(
-      ["sign", "webhook", "--data", "{}"], environment: RecipeScene.app
-    ).result().outputText
-    let signature = try #require(signed.firstMatch(of: /"signature":"([0-9a-f]+)"/)?.1)
+  private func laravel() throws {
+    try stage.write(".env", RecipeScene.app.map { "\($0.key)=\($0.value)\n" }.joined())
+    try printsOrder(RecipeScene.app, [:])
+  }
+
+  private func forward() throws {
+    // The receiver is a program of Python's, as in the tests of --forward.
+    guard PythonPeer.isWanted else { return }
+    let receiver = try ForwardReceiver("200")
     let program = try stage.start(
-      block, RecipeScene.app.merging(["signature": String(signature)]) { $1 })
-    let result = try program.result()
-    #expect(result.ending == .exited(0), "\(result.errorText)")
-    let lines = result.outputText.split(separator: "\n")
-    #expect(lines.prefix(2) == [#"{"channel":"presence-lobby","user_count":1}"#, "7"])
-    #expect(lines.last?.hasPrefix(#"{"valid":true"#) == true)
-    #expect(try lobby.line().contains(#""event":"e""#))
+      block.replacing("https://shop.example/hook", with: receiver.url), RecipeScene.app)
+    try scene.send("private-orders", "order.created", "7", to: program)
+    let line = #"{"event":"order.created","channel":"private-orders","data":7}"#
+    #expect(try receiver.requests(1).map(\.body).first?.hasPrefix(line) == true)
+    program.endWithChildren()
   }
 
   private func table(_ app: [String: String], file: String) throws {

@@ -63,7 +63,7 @@ final class OperatorPlay {
 
   init(_ page: RecipePage) throws {
     self.page = page
-    scene = try RecipeScene(leads: false)
+    scene = try RecipeScene(leads: .never)
     try page.install(on: scene.stage)
     try scene.stage.write("page-someone.sh", "#!/bin/sh\necho \"$1\" >>paged\ncat >>read\n")
   }
@@ -203,7 +203,7 @@ final class MistakePlay {
 
   init(_ page: RecipePage) throws {
     self.page = page
-    scene = try RecipeScene(leads: false)
+    scene = try RecipeScene(leads: .never)
     try scene.stage.write(
       ".env", LaravelPlay.settings(port: scene.server.port, scheme: "https"))
   }

@@ -19,7 +19,7 @@ final class RecipeScene {
   ]
 
   /// With `leads` the blocks are led to the server, whatever they say.
-  init(leads: Bool = true) throws {
+  init(leads: RecipeStage.Lead = .always) throws {
     let apps = try TemporaryFolder.shared.file("apps", holding: RecipeStage.apps)
     server = try LocalServer(options: ["--apps", apps])
     stage = try RecipeStage(port: server.port, leads: leads)

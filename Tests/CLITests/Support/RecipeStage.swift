@@ -18,10 +18,11 @@ final class RecipeStage {
 
   private static let program = """
     #!/bin/sh
-    skip=
+    skip= leads=$STAGE_LEADS
     for word do
       shift
       case $word in
+        --listen | --port) [ "$leads" != unnamed ] || leads=never ;;
         --cluster) skip=1; continue ;;
         https://example.com/*) word=http://127.0.0.1:$STREAM_PORT/${word#https://example.com/} ;;
         https://shop.example/*) word=http://127.0.0.1:$STAGE_PORT/${word#https://shop.example/} ;;
@@ -30,24 +31,30 @@ final class RecipeStage {
       skip=
     done
     echo $$ >"$STAGE/$1.pid"
-    case $1$STAGE_LEADS in
-      serveyes) exec "$PROGRAM" "$@" --listen "127.0.0.1:$STAGE_PORT" ;;
-      subscribeyes | triggeryes | channelsyes | usersyes)
+    [ "$leads" != never ] || exec "$PROGRAM" "$@"
+    case $1 in
+      serve) exec "$PROGRAM" "$@" --listen "127.0.0.1:$STAGE_PORT" ;;
+      subscribe | trigger | channels | users)
         exec "$PROGRAM" "$@" --host 127.0.0.1 --port "$STAGE_PORT" --scheme http ;;
       *) exec "$PROGRAM" "$@" ;;
     esac
 
     """
 
+  /// Which calls the stage sends to its server; the others find theirs as they would elsewhere, such as in a `.env`.
+  enum Lead: String {
+    case always, never
+    /// Calls without `--port` or `--listen`.
+    case unnamed
+  }
+
   /// A stage whose server listens on `port`, its event stream on `streamPort`.
-  ///
-  /// Without `leads` the program finds its server as it would elsewhere, such as in a `.env`.
-  init(port: String, streamPort: String = "1", leads: Bool = true) throws {
+  init(port: String, streamPort: String = "1", leads: Lead = .always) throws {
     folder = TemporaryFolder.shared.file("stage")
     variables = [
       "PATH": "\(folder)/bin:\(PusherCLI.environment["PATH"] ?? "")", "STAGE": folder,
       "PROGRAM": PusherCLI.path, "STAGE_PORT": port, "STREAM_PORT": streamPort,
-      "ROOT": Documentation.folder, "STAGE_LEADS": leads ? "yes" : "",
+      "ROOT": Documentation.folder, "STAGE_LEADS": leads.rawValue,
     ]
     try FileManager.default.createDirectory(
       atPath: folder + "/bin", withIntermediateDirectories: true)

@@ -1,0 +1,99 @@
+import Foundation
+import PusherCore
+import Testing
+
+@testable import pusher_cli
+
+@Suite("docs/guide.md, run from the top to the end", .runsPrograms)
+struct GuideTests {
+  private static func page() throws -> String { try Documentation.text("docs/guide.md") }
+
+  @Test func `every session prints what it shows`() throws {
+    let streams = try ScriptedServer { connection in
+      try connection.beginStream()
+      try connection.send(
+        stream: "id: 7\nevent: price\ndata: {\"eur\":3}\n\n"
+          + "id: 8\nevent: price\ndata: {\"eur\":4}\n\n")
+      try connection.remain()
+    }
+    let ports = try ["6001", "6003", "6004"].map { ($0, String(try Loopback.closedPort())) }
+    let stage = try RecipeStage(port: ports[0].1, streamPort: "\(streams.port)", leads: .unnamed)
+    // Programs in the background write to the standard output of their session.
+    var sessions: [ChildProgram] = []
+    defer { for session in sessions { session.endWithChildren() } }
+    for (kind, text) in try Documentation.fenced(text: Self.page()) {
+      #expect(kind == "console", "\(text)")
+      let session = ShownSession(ports.reduce(text) { $0.replacing($1.0, with: $1.1) })
+      let program = try stage.start(session.commands, merges: true)
+      sessions.append(program)
+      let lines = try program.lines(session.shown.count).map {
+        $0.replacing(" --port \(ports[0].1) of subscribe", with: " of subscribe")
+          .replacing("--local --port \(ports[0].1)", with: "--local")
+      }
+      #expect(lines == session.shown, "\(text)")
+      #expect(try program.wait() == .exited(0), "\(text)")
+    }
+    #expect(sessions.count > 20)
+  }
+
+  @Test func `the list at the top names every section, in order`() throws {
+    let page = try Self.page()
+    let listed = page.split(separator: "\n").compactMap {
+      $0.wholeMatch(of: /- \[(.*)\]\(#(.*)\)/).map { (String($0.1), String($0.2)) }
+    }
+    let sections = page.split(separator: "\n").filter { $0.hasPrefix("## ") }
+    #expect(listed.map { "## \($0.0)" } == sections.map(String.init))
+    for (title, anchor) in listed {
+      #expect(anchor == title.lowercased().replacing(" ", with: "-"))
+    }
+  }
+
+  @Test func `the table of statuses lists those of the program`() throws {
+    let rows = try Self.page().split(separator: "\n").compactMap { line in
+      line.wholeMatch(of: /\| (\d+) \| .* \|/).flatMap { Int32($0.1) }
+    }
+    let statuses = ExitStatus.allCases.filter { $0 != .internalError }.map(\.rawValue)
+    #expect(rows == statuses)
+  }
+
+  @Test func `every page of docs is in its index, and every link leads somewhere`() throws {
+    let index = try Documentation.text("docs/README.md")
+    let pages = try FileManager.default.contentsOfDirectory(atPath: Documentation.folder + "/docs")
+    for page in pages where page.hasSuffix(".md") && page != "README.md" {
+      #expect(index.contains("](\(page))"), "\(page)")
+    }
+    for (place, text) in [
+      ("docs", index), ("docs", try Self.page()), (".", try Documentation.text("README.md")),
+    ] {
+      for link in text.matches(of: /\]\(([^)#]+)(#[^)]*)?\)/) {
+        let path = "\(Documentation.folder)/\(place)/\(link.1)"
+        #expect(FileManager.default.fileExists(atPath: path), "\(link.1)")
+      }
+    }
+  }
+}
+
+/// A fenced session of a page: commands behind `$ `, and the lines that they print.
+struct ShownSession {
+  private(set) var commands = ""
+  private(set) var shown: [String] = []
+
+  init(_ text: String) {
+    var isContinued = false
+    var ending: Substring?
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      guard line.hasPrefix("$ ") || isContinued || ending != nil else {
+        shown.append(String(line))
+        continue
+      }
+      let command = line.hasPrefix("$ ") ? line.dropFirst(2) : line
+      commands += command + "\n"
+      if line == ending {
+        ending = nil
+      } else if ending == nil {
+        ending = command.firstMatch(of: /<<'(\w+)'/).map { $0.1 }
+        isContinued = line.hasSuffix("\\") || line.hasSuffix("|")
+      }
+    }
+  }
+}
