@@ -1,27 +1,23 @@
 internal import PusherCore
 
-/// An event of the API.
 struct APIEvent {
   let name: String
   let channels: [String]
-  /// A string, or another value that the dialect allows.
+  /// A string, or any other value if the dialect allows it.
   let data: JSONValue
-  /// Of the data.
   let bytes: Int
   let socketID: String?
   let info: ChannelInfo
 }
 
-// The calls that send events: `POST /apps/ID/events` and `/apps/ID/batch_events`.
 extension APICall {
-  /// One event for up to a hundred channels.
   mutating func event() throws(HTTPAnswer) -> CallProgress {
     let value = try object()
     if let refusal = dialect.answers.refusal(ofEvent: value) { throw refusal }
     return publish([try checkedEvent(value)], .event)
   }
 
-  /// Up to ten events, each for one channel; the answer has an entry for each when one asked for information.
+  /// The answer has an entry for each event if any event asks for information.
   mutating func batch() throws(HTTPAnswer) -> CallProgress {
     let value = try object()
     if let refusal = dialect.answers.refusal(ofBatch: value) { throw refusal }
@@ -43,7 +39,6 @@ extension APICall {
     return publish(events, .batch)
   }
 
-  /// An event for all connections of one user.
   mutating func userEvent() throws(HTTPAnswer) -> CallProgress {
     let members = try object().members ?? []
     let channel = JSONValue.Member("channel", .string(UserChannel.name(userID: path[1])))
@@ -51,7 +46,6 @@ extension APICall {
     return publish([try checkedEvent(.object(others + [channel]))], .user)
   }
 
-  /// Ends all connections of one user.
   mutating func terminate() -> CallProgress {
     hub.terminateConnections(userID: path[1], at: now)
     return done(dialect.done)
@@ -138,9 +132,8 @@ extension APICall {
   }
 }
 
-// The calls that read channels and users.
 extension APICall {
-  /// `GET /apps/ID/channels`: the occupied channels, those with a prefix if one is named.
+  /// Returns the occupied channels, filtered by prefix if the call names one.
   mutating func channels() throws(HTTPAnswer) -> CallProgress {
     let prefix = target["filter_by_prefix"] ?? ""
     let info = ChannelInfo(target["info"])
@@ -151,7 +144,6 @@ extension APICall {
     return ask(.channels(prefix: prefix), .names(info))
   }
 
-  /// `GET /apps/ID/channels/NAME`.
   mutating func channel() throws(HTTPAnswer) -> CallProgress {
     let name = try checkedName()
     let info = ChannelInfo(target["info"])
@@ -162,17 +154,14 @@ extension APICall {
     return ask(.facts([name]), .facts(.channel(info)))
   }
 
-  /// `GET /apps/ID/channels/NAME/users`.
   mutating func users() throws(HTTPAnswer) -> CallProgress {
     ask(.facts([try checkedName()]), .facts(.users))
   }
 
-  /// `GET /apps/ID/connections`: how many there are.
   func connections() -> CallProgress {
     done(["connections": .integer(hub.connectionCount)])
   }
 
-  /// The channel in the path.
   private func checkedName() throws(HTTPAnswer) -> String {
     guard let problem = dialect.answers.problem(inChannel: path[1]) else { return path[1] }
     throw .refusal(400, "Invalid channel: \(problem)")

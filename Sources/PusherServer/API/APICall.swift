@@ -1,24 +1,23 @@
 internal import PusherCore
 
-/// An authentic call of the HTTP API; it is checked completely before it has an effect.
+/// An authentic call of the HTTP API.
 ///
-/// It asks the hub one thing after the other. Each answer may be there at once, or come later.
+/// All checks come before the first effect. The call asks the hub one question at a time. An answer
+/// may come at once or later.
 struct APICall: ServerCall {
-  /// The parts of the path after the app.
+  /// Parts of the path after the app.
   let path: [String]
   let target: RequestTarget
   let body: [UInt8]
   let hub: Hub
   let dialect: Dialect
   var now: Instant
-  /// Whether answers have the dialect's words.
   var isWorded = true
   private var step = Step.beginning
   private let perform: Perform
 
   typealias Perform = (inout APICall) throws(HTTPAnswer) -> CallProgress
 
-  /// - Parameter perform: The function of the call.
   init(
     path: [String], target: RequestTarget, body: [UInt8], hub: Hub, dialect: Dialect,
     at now: Instant, _ perform: @escaping Perform
@@ -27,24 +26,18 @@ struct APICall: ServerCall {
     (self.hub, self.dialect, self.now, self.perform) = (hub, dialect, now, perform)
   }
 
-  /// What the call waits for.
   enum Step {
     case beginning
-    /// Whether the app may send these events now.
     case admission([APIEvent], Reason)
-    /// Whether the events are on their way.
     case publication([APIEvent], Reason)
     case names(ChannelInfo)
     case facts(Question)
-    /// The facts of the next part of the list.
     case list(ChannelList)
     case pause(ChannelList)
   }
 
-  /// Which call has sent events.
   enum Reason { case event, batch, user }
 
-  /// Why facts are asked for.
   enum Question {
     case event(ChannelInfo)
     case batch([APIEvent])
@@ -97,7 +90,7 @@ struct APICall: ServerCall {
 
   // MARK: Events
 
-  /// Publishes all of them, or none where the app has sent too much, which is answered then.
+  /// Publishes all events, or none if the app is over its quota.
   mutating func publish(_ events: [APIEvent], _ reason: Reason) -> CallProgress {
     let count = events.reduce(0) { $0 + $1.channels.count }
     let bytes = events.reduce(0) { $0 + $1.channels.count * $1.bytes }
@@ -161,7 +154,6 @@ struct APICall: ServerCall {
     return done(["users": .array(users)])
   }
 
-  /// The requested information about a channel.
   private func attributes(of channel: ChannelFacts, _ info: ChannelInfo) -> [JSONValue.Member] {
     var members: [JSONValue.Member] = []
     let isCounted = dialect.has(.countsEmptyChannels) || channel.subscriptions > 0
@@ -182,7 +174,7 @@ struct APICall: ServerCall {
 
   // MARK: The list of channels
 
-  /// Adds the next 1,000 channels to the list, in each turn of the loop.
+  /// Adds the next 1,000 channels; each portion has its own turn of the loop.
   private mutating func list(_ list: ChannelList) -> CallProgress {
     ask(.facts(Array(list.names.prefix(ChannelList.portion))), .list(list))
   }
@@ -200,9 +192,8 @@ struct APICall: ServerCall {
   }
 }
 
-/// A list of channels that is built over several turns of the loop.
 final class ChannelList {
-  /// Number of channels in one turn of the loop.
+  /// Maximum number of channels per turn of the loop.
   static let portion = 1000
 
   let info: ChannelInfo
@@ -212,11 +203,10 @@ final class ChannelList {
   init(_ names: [String], _ info: ChannelInfo) { (self.names, self.info) = (names[...], info) }
 }
 
-/// The `info` parameter of a call.
 struct ChannelInfo {
   private let names: [String]
 
-  /// Names with commas between; unknown ones are ignored.
+  /// Reads names separated by commas; ignores unknown names.
   init(_ list: String?) {
     names = (list ?? "").split(separator: ",").map { String($0.filter { $0 != " " }) }
   }

@@ -10,11 +10,9 @@ package struct APIRouter {
     self.applications = applications
   }
 
-  /// Begins the call of a request.
-  ///
   /// - Parameters:
-  ///   - seconds: The time since 1970.
-  ///   - isHeld: Whether an authentic call pauses before it has an effect.
+  ///   - seconds: Time since 1970.
+  ///   - isHeld: Makes an authentic call pause before it has an effect.
   package func begin(
     _ request: HTTPRequestReader.Request, seconds: Int64, isHeld: Bool = false, at now: Instant
   ) -> CallBeginning {
@@ -56,9 +54,8 @@ package struct APIRouter {
       perform)
   }
 
-  /// The app that a path names, and its parts after that.
-  ///
-  /// The official Python library ends a user's connections at `/users/ID/terminate_connections`: its key names the app.
+  /// Finds the app by its key for the official Python library, which closes a user's connections at
+  /// `/users/ID/terminate_connections`.
   private func place(of target: RequestTarget) -> (app: String, hub: Hub?, call: [String])? {
     guard let segments = target.segments, segments.count >= 3 else { return nil }
     if segments[0] == "apps" {
@@ -73,7 +70,6 @@ package struct APIRouter {
     return ("with key '\(key)'", applications.hub(key: key), segments)
   }
 
-  /// The function of a call below `/apps/ID`, and its method.
   private func route(_ path: [String]) -> (method: String, perform: APICall.Perform)? {
     switch (path.first, path.count, path.last) {
     case ("events", 1, _): ("POST", { (call) throws(HTTPAnswer) in try call.event() })
@@ -90,9 +86,8 @@ package struct APIRouter {
   }
 }
 
-// The authentication of a call.
 extension APIRouter {
-  /// The refusal; `nil` when the call is authentic.
+  /// Returns `nil` if the call is authentic.
   private func refusal(
     _ request: HTTPRequestReader.Request, _ target: RequestTarget, for application: Application,
     seconds: Int64
@@ -110,7 +105,7 @@ extension APIRouter {
       return refusal
     }
     let pathPrefix = applications.pathPrefix
-    // With a prefix, some libraries sign the path as they send it, others the path without the prefix.
+    // Some libraries sign the full path, others the path without the prefix.
     let paths =
       pathPrefix.isEmpty
       ? [target.path] : [target.path, target.path.dropping(prefix: pathPrefix) ?? target.path]

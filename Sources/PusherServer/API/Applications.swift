@@ -1,12 +1,10 @@
 package import PusherCore
 
-/// The apps of a server, found by key for sockets and by id for API calls.
+/// Apps of a server; sockets find their app by key, API calls by ID.
 package final class Applications {
-  /// One hub an app.
   package private(set) var hubs: [Hub] = []
-  /// Those of apps that are not served any more, until all sockets have left.
+  /// Hubs of removed apps that still have sockets.
   private(set) var leaving: [Hub] = []
-  /// The hubs, those that leave last.
   var all: [Hub] { leaving.isEmpty ? hubs : hubs + leaving }
   package let limits: ServerLimits
   /// "" or a path that begins with a slash, before `/app` and `/apps`.
@@ -17,9 +15,9 @@ package final class Applications {
   private var hubsByID = NameTable<Hub>()
   private var random: any RandomNumberGenerator
 
-  /// Apps with distinct ids and keys, each on one node; of two alike the first counts.
+  /// Creates apps that exist on one node only.
   ///
-  /// - Parameter random: Draws the socket ids.
+  /// The first of two apps with the same ID or key counts.
   package convenience init(
     _ applications: [Application], limits: ServerLimits = ServerLimits(), pathPrefix: String = "",
     service: PusherService = .pusher, dialect: Dialect = .pusher,
@@ -34,7 +32,6 @@ package final class Applications {
     renew(setups)
   }
 
-  /// No apps yet.
   package init(
     limits: ServerLimits, pathPrefix: String, dialect: Dialect, text: MessageText,
     random: any RandomNumberGenerator
@@ -46,11 +43,7 @@ package final class Applications {
     self.text = text
   }
 
-  /// Serves these apps from now on; answers the hubs of those that are gone.
-  ///
-  /// An app that is there already keeps its hub.
-  ///
-  /// - Parameter cluster: Where new hubs meet those of other processes; `nil` for none.
+  /// Replaces the apps and returns the hubs of removed apps; apps that stay keep their hub.
   @discardableResult
   package func renew(_ setups: [AppSetup], in cluster: (any Cluster)? = nil) -> [Hub] {
     let former = hubs
@@ -70,7 +63,7 @@ package final class Applications {
     return gone
   }
 
-  /// Forgets the hubs of apps that are gone and have no sockets any more; answers them.
+  /// Removes and returns the hubs of removed apps that have no sockets left.
   func forgetDeserted() -> [Hub] {
     let deserted = leaving.filter(\.isDeserted)
     guard !deserted.isEmpty else { return [] }
@@ -82,12 +75,11 @@ package final class Applications {
 
   package func hub(id: String) -> Hub? { hubsByID[id] }
 
-  /// How many sockets all apps have together on this server.
   package var connectionCount: Int {
     hubs.reduce(0) { $0 + $1.member.ownConnectionCount }
   }
 
-  /// An id that no socket of any app has: two numbers of at most nine digits.
+  /// Returns a socket ID that no app uses: two numbers of at most nine digits.
   package func newSocketID() -> String {
     while true {
       let bits = random.next()

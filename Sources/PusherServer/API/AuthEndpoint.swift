@@ -1,20 +1,20 @@
 internal import PusherCore
 
-/// An application's endpoints: `/pusher/auth` and `/pusher/user-auth`, and Laravel's `/broadcasting/auth` and
-/// `/broadcasting/user-auth`.
+/// The endpoints of an application: `/pusher/auth` and `/pusher/user-auth`, and Laravel's
+/// `/broadcasting/auth` and `/broadcasting/user-auth`.
 ///
-/// It is for development: a socket that is connected here may subscribe to every channel as any user. It signs for no
-/// other sockets, since a signature is valid on every server with the app's secret. Bodies are forms or JSON objects
-/// with `socket_id`, `channel_name`, and for the user `user_id`, `user_info` and `watchlist`; without a `user_id` the
-/// socket's id is the user's. Source: Pusher's page "Authorizing users"; the Fetch standard for CORS.
+/// For development only: any connected socket may subscribe to any channel as any user. The
+/// endpoint signs only for sockets that are connected here, because a signature is valid on every
+/// server with the app's secret. Bodies are forms or JSON objects with `socket_id`, `channel_name`,
+/// and for the user `user_id`, `user_info` and `watchlist`. The default `user_id` is the socket ID.
+/// Source: Pusher's page "Authorizing users"; the Fetch standard for CORS.
 package struct AuthEndpoint {
   private let applications: Applications
-  /// The status of a staged refusal for a correct question, by the name of its channel, if it has one.
+  /// Returns the status of a staged refusal; the argument is the channel name, if there is one.
   private let refusal: (String?) -> Int?
 
   private static let channelPaths = ["/pusher/auth", "/broadcasting/auth"]
   private static let userPaths = ["/pusher/user-auth", "/broadcasting/user-auth"]
-  /// The paths of all endpoints.
   static let paths = channelPaths + userPaths
 
   package init(_ applications: Applications, refusal: @escaping (String?) -> Int? = { _ in nil }) {
@@ -22,7 +22,7 @@ package struct AuthEndpoint {
     self.refusal = refusal
   }
 
-  /// Answers a request; `nil` when its path is not an endpoint.
+  /// Answers a request; `nil` if its path is not an endpoint.
   package func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer? {
     let head = request.head
     let path = RequestTarget.path(of: head.target)
@@ -49,12 +49,13 @@ package struct AuthEndpoint {
     return answer
   }
 
-  /// Whether a path is an endpoint.
   static func isOwn(_ path: String) -> Bool {
     paths.contains { $0.isSame(as: path) }
   }
 
-  /// Lets a page of another origin read the answer, with or without credentials; ``OriginPolicy`` has let it in.
+  /// Lets a page of another origin read the answer, with or without credentials.
+  ///
+  /// ``OriginPolicy`` has already allowed the origin.
   private static func crossOrigin(_ head: HTTPRequestHead) -> HTTPHeaders {
     guard let origin = head.headers["Origin"] else { return HTTPHeaders() }
     var headers = HTTPHeaders([
@@ -72,7 +73,6 @@ package struct AuthEndpoint {
     return headers
   }
 
-  /// The app of the socket; if the request names an app, it must be this one.
   private func hub(for question: Question) throws(HTTPAnswer) -> Hub {
     guard let hub = applications.hubs.first(where: { $0.hasSocket(question.socketID) }) else {
       throw .refusal(
@@ -124,10 +124,10 @@ package struct AuthEndpoint {
   }
 }
 
-/// A client's question: the fields of a form, or the members of a JSON object.
+/// Fields of a form, or members of a JSON object.
 private struct Question {
   let socketID: String
-  /// In a form, values with JSON objects or arrays are parsed; all others are strings.
+  /// Form values that look like JSON objects or arrays are parsed; all others are strings.
   let fields: JSONValue
 
   init(_ request: HTTPRequestReader.Request) throws(HTTPAnswer) {
@@ -145,7 +145,7 @@ private struct Question {
     return id
   }
 
-  /// The user's id, a number if it was given as one: applications with numeric ids sign numbers.
+  /// Keeps a numeric ID a number: applications with numeric IDs sign numbers.
   var member: JSONValue {
     guard case .number = fields["user_id"], let id = fields["user_id"] else {
       return .string(userID)
@@ -161,7 +161,6 @@ private struct Question {
   }
 
   private static func form(_ body: String) throws(HTTPAnswer) -> JSONValue {
-    // A form is encoded like a query.
     guard let form = RequestTarget("/?" + body, prefix: "") else {
       throw .refusal(400, "the form is not percent-encoded UTF-8")
     }

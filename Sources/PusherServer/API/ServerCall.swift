@@ -1,30 +1,25 @@
 package import PusherCore
 
-/// How far a call of the server has come.
 package enum CallProgress {
   case answer(HTTPAnswer)
-  /// Until the hub has an answer with this number.
+  /// The call waits for the hub's answer with this number.
   case waits(Hub, Int)
-  /// Until the loop's next turn, so that others are served.
+  /// The call continues in the loop's next turn, so that other connections are served.
   case pauses
 }
 
-/// What comes of a request at first: its answer, or the call that waits.
 package enum CallBeginning {
   case answer(HTTPAnswer)
   case call(any ServerCall, CallProgress)
 }
 
-/// A call whose answer may come later.
 package protocol ServerCall {
-  /// Takes the answer that the call has waited for.
   mutating func take(_ answer: ClusterAnswer, at now: Instant) -> CallProgress
-  /// Goes on after a pause.
   mutating func goOn(at now: Instant) -> CallProgress
 }
 
 extension ServerCall {
-  /// Asks a hub something, and goes on with the answer if it is there.
+  /// Asks a hub a question, and continues if the answer is available at once.
   mutating func ask(_ hub: Hub, _ question: ClusterQuestion, at now: Instant) -> CallProgress {
     switch hub.ask(question, at: now) {
     case .answered(let answer): take(answer, at: now)
@@ -33,7 +28,6 @@ extension ServerCall {
   }
 }
 
-/// The calls that wait, each with the recipient of its answer.
 package struct CallTable<Asker> {
   private struct Key: Hashable {
     let hub: ObjectIdentifier
@@ -45,12 +39,9 @@ package struct CallTable<Asker> {
 
   package init() {}
 
-  /// Whether a call has a turn now.
   package var hasTurn: Bool { !paused.isEmpty }
 
-  /// Keeps a call until it goes on.
-  ///
-  /// Returns its answer, if it is there already.
+  /// Stores a call until it can continue; returns its answer if there is one already.
   package mutating func keep(
     _ call: any ServerCall, _ progress: CallProgress, for caller: Asker
   ) -> HTTPAnswer? {
@@ -63,9 +54,7 @@ package struct CallTable<Asker> {
     return nil
   }
 
-  /// Gives calls the answers of a hub.
-  ///
-  /// Returns the answers of the calls that are done.
+  /// Passes answers of a hub to their calls; returns the answers of finished calls.
   package mutating func take(from hub: Hub, at now: Instant) -> [(Asker, HTTPAnswer)] {
     var done: [(Asker, HTTPAnswer)] = []
     for (number, answer) in hub.takeAnswers() {
@@ -78,9 +67,7 @@ package struct CallTable<Asker> {
     return done
   }
 
-  /// Gives each paused call a turn.
-  ///
-  /// Returns the answers of the calls that are done.
+  /// Gives each paused call a turn; returns the answers of finished calls.
   package mutating func takeTurns(at now: Instant) -> [(Asker, HTTPAnswer)] {
     let due = paused
     paused = []
