@@ -1,19 +1,15 @@
 internal import PusherCore
 
-/// What an app's endpoint has answered to a socket that wants to subscribe, to be looked at by its developer.
+/// An authorisation that an app's endpoint gave to a socket, to be checked for its developer.
 struct AuthorizationClaim {
   let key: String
   let socketID: String
   let channel: String
-  /// `KEY:HEX`, or the signature alone.
+  /// `KEY:HEX`, or only the signature.
   let auth: String
   let channelData: String?
 
-  /// What is wrong with it, a sentence each; empty when a server would accept it.
-  ///
-  /// - Parameters:
-  ///   - apps: Those whose secrets are known.
-  ///   - kind: Of the channel.
+  /// Returns the problems, one sentence each; empty if a server would accept the authorisation.
   func findings(apps: [Application], kind: ChannelKind) -> [String] {
     var findings = problems(kind)
     guard let app = apps.first(where: { $0.key.isSame(as: key) }) else {
@@ -32,7 +28,6 @@ struct AuthorizationClaim {
     return findings + [reason(app, others: apps)]
   }
 
-  /// What can be seen without the secret.
   private func problems(_ kind: ChannelKind) -> [String] {
     var problems: [String] = []
     if !SocketID.isValid(socketID) {
@@ -68,7 +63,6 @@ struct AuthorizationClaim {
 
   // MARK: The signature
 
-  /// The text that its signature should be of.
   var stringToSign: String {
     SubscriptionSignature.stringToSign(
       socketID: socketID, channel: channel, channelData: channelData)
@@ -96,7 +90,7 @@ struct AuthorizationClaim {
       Array(hex.lowercased().utf8), Array((right ?? "").utf8))
   }
 
-  /// Why the signature is another one, as far as that can be found out by trying the usual mistakes.
+  /// Tries common mistakes to explain why the signature differs.
   private func reason(_ app: Application, others: [Application]) -> String {
     if channelData != nil, isSignature(app, socketID, channel, nil) {
       return "the signature leaves out channel_data; sign 'SOCKET_ID:CHANNEL:CHANNEL_DATA'"
@@ -126,7 +120,7 @@ struct AuthorizationClaim {
       + "secret: one of them is another one where it was signed"
   }
 
-  /// The channel under names for which it is easily taken.
+  /// Other channel names that are easily signed by mistake.
   private var otherSpellings: [String] {
     var names = ["private-", "presence-", "private-encrypted-"].map { $0 + channel }
     for prefix in ["private-encrypted-", "private-", "presence-"] {

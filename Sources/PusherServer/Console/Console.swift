@@ -1,11 +1,10 @@
 internal import PusherCore
 
-/// The console of a node: a page that shows what happens, its stream, and its calls.
+/// The console of a node: its page, its event stream and its calls.
 ///
-/// Everything is below `/console`; docs/console.md describes it. It belongs to its loop's thread.
+/// All paths begin with `/console`; see docs/console.md. Only the loop's thread may use it.
 final class Console {
   static let path = "/console"
-  /// The page, and all calls.
   static let paths = [path] + ConsoleCall.calls.map { "\(path)/\($0.name)" }
 
   private unowned let host: any ConsoleHost
@@ -19,14 +18,12 @@ final class Console {
     access = ConsoleAccess(token: options.token)
   }
 
-  /// Whether a path is the console's.
   static func isOwn(_ path: String) -> Bool {
     path.isSame(as: Self.path) || path.begins(with: Self.path + "/")
   }
 
   // MARK: Streams
 
-  /// The stream that a request asks for; `nil` for every other request.
   func stream(
     for request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> ConsoleStream? {
@@ -48,7 +45,6 @@ final class Console {
     return RecordedRun(recording, host.feed, wakeUp: host.loop.wakeUp)
   }
 
-  /// Sends to the streams what has come.
   func flush(at now: Instant) {
     guard !streams.isEmpty else { return }
     var hasMore = false
@@ -56,7 +52,6 @@ final class Console {
     if hasMore { host.loop.wakeUp.signal() }
   }
 
-  /// The server serves other apps from now on.
   func appsChanged() {
     for stream in streams where options.recording == nil { stream.greet(hello) }
     if !streams.isEmpty { host.loop.wakeUp.signal() }
@@ -80,14 +75,13 @@ final class Console {
     ]
   }
 
-  /// A file's name without the folders, which are nobody's business.
+  /// Folders stay private.
   private static func lastPart(_ path: String) -> String {
     path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? path
   }
 
   // MARK: Requests
 
-  /// Begins to answer a request for the console.
   func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallBeginning {
     let isPage = RequestTarget.path(of: request.head.target).isSame(as: Self.path)
     if let refusal = access.refusal(request.head) {

@@ -1,9 +1,9 @@
 internal import PusherCore
 
-/// Who may use the console: a request with the token of the run, of a program or of the console's own page.
+/// Access to the console: a request needs the token of the run.
 ///
-/// A page of another origin has no token, and could not read an answer: nothing here lets other origins in. Should it learn
-/// the token all the same, its `Origin` gives it away.
+/// Pages of other origins have no token and cannot read an answer: the console sends no CORS
+/// fields. The `Origin` field still betrays a page that learned the token.
 struct ConsoleAccess {
   private let token: [UInt8]
 
@@ -11,7 +11,6 @@ struct ConsoleAccess {
     self.token = Array(token.utf8)
   }
 
-  /// Why a request is refused; `nil` when it is allowed.
   func refusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
     guard isOwn(head) else {
       return .refusal(403, "the console answers its own page only")
@@ -25,7 +24,7 @@ struct ConsoleAccess {
     return nil
   }
 
-  /// The token in the `Authorization` field; where nothing is changed also the one in the query.
+  /// Reads the `Authorization` field, or the query if the method changes nothing.
   private func token(in head: HTTPRequestHead) -> String? {
     if let field = head.headers["Authorization"] {
       let words = field.utf8.split(separator: 0x20, omittingEmptySubsequences: true)
@@ -38,13 +37,14 @@ struct ConsoleAccess {
     return RequestTarget(head.target, prefix: "")?["token"]
   }
 
-  /// Whether no page of another origin asks (the Fetch standard; Fetch Metadata, section "Sec-Fetch-Site").
+  /// Excludes pages of other origins (the Fetch standard; Fetch Metadata, section
+  /// "Sec-Fetch-Site").
   private func isOwn(_ head: HTTPRequestHead) -> Bool {
     let sites = head.headers.all("Sec-Fetch-Site")
     guard sites.allSatisfy({ ["same-origin", "none"].contains($0) }) else { return false }
     let origins = head.headers.all("Origin")
     guard let host = head.headers["Host"] else { return origins.isEmpty }
-    // A proxy before this server may speak TLS, so the scheme may be either.
+    // A proxy in front of this server may use TLS, so both schemes are valid.
     return origins.allSatisfy {
       $0.lowercased() == "http://\(host.lowercased())"
         || $0.lowercased() == "https://\(host.lowercased())"

@@ -1,8 +1,7 @@
 internal import PusherCore
 
-// What the console may order: events, ends of connections, faults, webhooks.
 extension ConsoleCall {
-  /// `POST /console/trigger`: an event, as a call of the HTTP API sends it, without the signature.
+  /// Sends an event as an API call does, without a signature.
   mutating func trigger() throws(HTTPAnswer) -> CallProgress {
     let order = try order()
     let hub = try hub(order["app"]?.text)
@@ -16,7 +15,6 @@ extension ConsoleCall {
     return sent(call, progress)
   }
 
-  /// The body of the API's call; encrypted where the channel is.
   private func event(_ order: JSONValue, _ app: Application) throws(HTTPAnswer) -> [UInt8] {
     var event = TriggerRequest(
       name: try text("event", in: order), channels: [try text("channel", in: order)],
@@ -41,7 +39,6 @@ extension ConsoleCall {
     return Array(JSONWriter.text(body).utf8)
   }
 
-  /// `POST /console/disconnect`: closes one socket for good.
   func disconnect() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let hub = try hub(order["app"]?.text)
@@ -52,7 +49,6 @@ extension ConsoleCall {
     return .done
   }
 
-  /// `POST /console/terminate`: ends all connections of a user, on all servers.
   func terminate() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let hub = try hub(order["app"]?.text)
@@ -62,12 +58,11 @@ extension ConsoleCall {
 
   // MARK: Faults
 
-  /// `GET /console/faults`.
   var stagedFaults: HTTPAnswer {
     .faults(of: host.faults)
   }
 
-  /// `POST /console/faults`: adds one, or lifts all.
+  /// Adds one fault, or lifts all.
   func stageFaults() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     if order["clear"] == true {
@@ -83,14 +78,12 @@ extension ConsoleCall {
     } catch {
       throw .failure(400, error.description)
     }
-    // A new one may end connections now.
     host.stageGreetings()
     return stagedFaults
   }
 
   // MARK: Webhooks
 
-  /// `POST /console/webhook`: sends a body to the app's receivers, signed anew.
   func sendWebhook() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let hub = try hub(order["app"]?.text)

@@ -1,11 +1,10 @@
 internal import PusherCore
 
-// What the console may ask: who is where.
 extension ConsoleCall {
-  /// Entries of one answer at most.
+  /// Maximum number of entries per answer.
   private static let pageLimit = 200
 
-  /// `GET /console/channels`: the occupied channels whose names contain a text.
+  /// Returns the occupied channels whose names contain a text.
   mutating func channels() throws(HTTPAnswer) -> CallProgress {
     let hub = try askedHub()
     return ask(hub, .channels(prefix: ""), .names(hub, try part()))
@@ -31,7 +30,6 @@ extension ConsoleCall {
     ])
   }
 
-  /// `GET /console/channel`: members, cached event and sockets of one channel.
   mutating func channel() throws(HTTPAnswer) -> CallProgress {
     let hub = try askedHub()
     guard let name = target?["channel"] else { throw .failure(400, "the call names no channel") }
@@ -56,7 +54,7 @@ extension ConsoleCall {
       .object((summary(channel, hub).members ?? []).filter { $0.name != "cached" } + details))
   }
 
-  /// `GET /console/connections`: the sockets of this server of which something contains a text.
+  /// Returns the sockets with a property that contains a text.
   func connections() throws(HTTPAnswer) -> HTTPAnswer {
     let hub = try askedHub()
     let part = try part()
@@ -71,7 +69,6 @@ extension ConsoleCall {
     ])
   }
 
-  /// Which part of a long list is asked for.
   private func part() throws(HTTPAnswer) -> ListPart {
     func number(_ name: String, _ usual: Int, _ range: ClosedRange<Int>) throws(HTTPAnswer) -> Int {
       guard let text = target?[name] else { return usual }
@@ -87,7 +84,6 @@ extension ConsoleCall {
   }
 }
 
-/// The part of a long list that is shown.
 struct ListPart {
   let offset: Int
   let limit: Int
@@ -96,7 +92,7 @@ struct ListPart {
 extension ConnectionFacts {
   private static let channelLimit = 100
 
-  /// Whether a text stands anywhere in it.
+  /// Searches the socket ID, user ID, address and channels.
   fileprivate func holds(_ wanted: [UInt8]) -> Bool {
     guard !wanted.isEmpty else { return true }
     return socketID.holds(wanted) || userID?.holds(wanted) == true

@@ -1,8 +1,7 @@
 internal import PusherCore
 
-// What the console says about signatures: it makes them, and says what is wrong with those of others.
 extension ConsoleCall {
-  /// `POST /console/sign`: the answer of an authorisation endpoint, with the text under the signature.
+  /// Returns the answer of an authorisation endpoint, with the signed text.
   func signed() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let app = try hub(order["app"]?.text).application
@@ -37,9 +36,9 @@ extension ConsoleCall {
     return id
   }
 
-  // MARK: What is wrong with one
+  // MARK: Checks
 
-  /// `POST /console/check`: whether an app's authorisation of a subscription is right, and if not, why.
+  /// Explains why an app's authorisation is invalid, or confirms it.
   func checked() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let claim = AuthorizationClaim(
@@ -57,7 +56,7 @@ extension ConsoleCall {
 }
 
 extension String {
-  /// Without the blanks and line ends around it, which come with what is pasted.
+  /// Pasted text often has blanks and line ends around it.
   fileprivate var trimmed: String {
     let isBlank = { (byte: UInt8) in byte <= 0x20 }
     var bytes = utf8.drop(while: isBlank)

@@ -1,19 +1,19 @@
 internal import PusherCore
 
-/// A call of the console: a question to the server, or an order.
+/// A call of the console: a question or an order.
 ///
-/// Questions are GET requests with a query, orders POST requests with a JSON object. A failure is answered with a
-/// status from 400 and `{"error":"…"}`.
+/// Questions are GET requests with a query, orders are POST requests with a JSON object. A failed
+/// call gets a status from 400 and `{"error":"…"}`.
 struct ConsoleCall: ServerCall {
   let host: any ConsoleHost
   let target: RequestTarget?
-  /// What stands in the path after `/console/`, as it was sent.
+  /// Path after `/console/`, as sent.
   private let name: String
   let method: String
   let body: [UInt8]
   var now: Instant
   private var step = Step.beginning
-  /// Whether a past run is shown, of which nothing can be asked.
+  /// A page of a past run answers no questions.
   private let isRecording: Bool
 
   init(
@@ -26,22 +26,18 @@ struct ConsoleCall: ServerCall {
     body = request.body
   }
 
-  /// The calls, each with its methods.
   static let calls: [(name: String, methods: [String])] = [
     ("events", ["GET"]), ("channels", ["GET"]), ("channel", ["GET"]), ("connections", ["GET"]),
     ("faults", ["GET", "POST"]), ("disconnect", ["POST"]), ("terminate", ["POST"]),
     ("trigger", ["POST"]), ("webhook", ["POST"]), ("sign", ["POST"]), ("check", ["POST"]),
   ]
 
-  /// What the call waits for.
   enum Step {
     case beginning
-    /// The names of the channels, of which a part is shown.
+    /// The answer shows a part of the names.
     case names(Hub, ListPart)
-    /// The facts of the shown channels, of so many in all.
     case summaries(Hub, total: Int)
     case details(Hub, channel: String)
-    /// An event is published.
     case event(APICall)
   }
 
@@ -96,14 +92,12 @@ struct ConsoleCall: ServerCall {
   /// No call of the console pauses.
   mutating func goOn(at now: Instant) -> CallProgress { failed(.unavailableToConsole) }
 
-  /// Follows the call that publishes an event.
   mutating func sent(_ call: APICall, _ progress: CallProgress) -> CallProgress {
     step = .event(call)
     guard case .answer(let answer) = progress else { return progress }
     return done(answer.status < 300 ? .done : .failure(answer.status, answer.body))
   }
 
-  /// Performs a call that exists with this method.
   private mutating func perform() throws(HTTPAnswer) -> CallProgress {
     if name.isSame(as: "events") {
       throw .failure(
@@ -128,9 +122,8 @@ struct ConsoleCall: ServerCall {
     }
   }
 
-  // MARK: What a call names
+  // MARK: Parameters
 
-  /// The members of an order.
   func order() throws(HTTPAnswer) -> JSONValue {
     guard let text = String(validating: body, as: UTF8.self) else {
       throw .failure(400, "the body is not UTF-8")
@@ -141,7 +134,6 @@ struct ConsoleCall: ServerCall {
     return value
   }
 
-  /// The app of a question.
   func askedHub() throws(HTTPAnswer) -> Hub { try hub(target?["app"]) }
 
   func hub(_ id: String?) throws(HTTPAnswer) -> Hub {
@@ -152,7 +144,6 @@ struct ConsoleCall: ServerCall {
     return hub
   }
 
-  /// A text of an order that it needs.
   func text(_ name: String, in order: JSONValue) throws(HTTPAnswer) -> String {
     guard let text = order[name]?.text else { throw .failure(400, "the order has no \(name)") }
     return text
@@ -160,25 +151,20 @@ struct ConsoleCall: ServerCall {
 }
 
 extension HTTPAnswer {
-  /// A failure of a call, as JSON.
   static func failure(_ status: Int, _ reason: String) -> HTTPAnswer {
     .json(["error": .string(reason)], status: status)
   }
 
-  /// A refusal of one line of text as the failure of a call.
   var asFailure: HTTPAnswer {
     var failure = HTTPAnswer.json(["error": .string(body)], status: status, allow: allow)
     failure.headers = headers
     return failure
   }
 
-  /// A call that was done.
   static let done = HTTPAnswer.json([:])
-
-  /// 503: what connects the nodes is not there.
   static let unavailableToConsole = failure(503, "the server cannot reach its other nodes")
 
-  /// The answer, which nobody stores and nobody takes for anything but data.
+  /// The answer, never cached and never sniffed as another type.
   var closed: HTTPAnswer {
     var answer = self
     answer.headers.append("Cache-Control", "no-store")

@@ -1,10 +1,8 @@
 internal import PusherCore
 
-/// What the console tells about something that happened: the members of its JSON object, besides number and time.
-///
-/// docs/console.md lists them.
+/// Members of the JSON object that describes an event in the console; docs/console.md lists them.
 enum ConsoleEntry {
-  /// The entry of what a server logs; `nil` for what is not told.
+  /// Returns `nil` if the console does not show the event.
   static func members(
     of event: ServerLogEvent, app: String?
   ) -> [JSONValue.Member]? {
@@ -23,7 +21,7 @@ enum ConsoleEntry {
           "source": "client", "app": app, "channel": channel, "event": name,
           "data": data(of: message), "socket_id": socketID,
         ], recipients.map { .init("recipients", .integer($0)) })
-    // What the page asks for itself is no news; who may not ask is.
+    // Requests of the page itself are not shown, unless access was refused.
     case .request(_, let path, let status, _)
     where Console.isOwn(path) && status != 403:
       return nil
@@ -36,7 +34,6 @@ enum ConsoleEntry {
     }
   }
 
-  /// The entry of who came or left.
   static func members(of notice: WebhookNotice, app: String) -> [JSONValue.Member]? {
     switch notice.kind {
     case .channelOccupied, .channelVacated:
@@ -120,7 +117,6 @@ enum ConsoleEntry {
     ]
   }
 
-  /// What goes wrong on the whole server.
   private static func ofServer(_ event: ServerLogEvent) -> [JSONValue.Member]? {
     switch event {
     case .busLost, .busError, .busRefused, .accessRefused, .queuesFull, .channelsFull, .dropped:
@@ -142,7 +138,6 @@ enum ConsoleEntry {
     return members
   }
 
-  /// The data of a client's event, as text.
   private static func data(of message: String) -> String? {
     guard let data = (try? JSONParser.parse(message))?["data"] else { return nil }
     return data.text ?? JSONWriter.text(data)

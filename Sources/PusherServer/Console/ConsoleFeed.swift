@@ -1,15 +1,13 @@
 package import PusherCore
 
-/// What happens on a server, for those who look on: pages of the console, and the record of a run.
+/// Events of a server for its observers: pages of the console, and the record of a run.
 ///
-/// It costs a look at a counter while nobody does. Each reader has a queue of its own; what does not fit into it is
-/// counted and left out. Any thread may use it.
+/// An event costs one read of a counter if there are no observers. Each reader has its own queue;
+/// entries that do not fit are counted and left out. Any thread may use it.
 package final class ConsoleFeed: Sendable {
-  /// A line for one reader.
   package enum Line: Sendable, Equatable {
-    /// Something that happened: its number, and a JSON object.
     case entry(Int, String)
-    /// So many entries were left out here.
+    /// Number of entries left out here.
     case dropped(Int)
   }
 
@@ -23,7 +21,6 @@ package final class ConsoleFeed: Sendable {
 
   private struct FeedRecord {
     var readers: [Int: Reader] = [:]
-    /// Number of readers of a recording, which read no entries from the feed.
     var otherReaders = 0
     var nextReader = 0
     var lastEntry = 0
@@ -31,25 +28,19 @@ package final class ConsoleFeed: Sendable {
     var hasRoom: Bool { readers.count + otherReaders < ConsoleFeed.readerLimit }
   }
 
-  /// Readers at a time.
+  /// Maximum number of simultaneous readers.
   package static let readerLimit = 16
-  /// Bytes that may wait for one reader.
+  /// Default maximum of waiting entries per reader, in bytes.
   package static let queueLimit = 4 << 20
 
   private let state = Locked(FeedRecord())
-  /// How many look on.
   let watch = Watch()
 
   package init() {}
 
-  /// Whether somebody looks on.
   package var isOpen: Bool { watch.isWatched }
 
-  /// Begins to look on, unless too many do.
-  ///
-  /// - Parameters:
-  ///   - wakeUp: Is signalled when something waits.
-  ///   - limit: How many bytes may wait.
+  /// Adds a reader; `nil` if the maximum is reached.
   package func open(_ wakeUp: WakeUp, limit: Int = queueLimit) -> Int? {
     state.withLock { state in
       guard state.hasRoom else { return nil }
@@ -67,7 +58,6 @@ package final class ConsoleFeed: Sendable {
     }
   }
 
-  /// Counts a reader of a recording; false if the maximum number of readers is reached.
   func openRecording() -> Bool {
     state.withLock { state in
       guard state.hasRoom else { return false }
@@ -80,7 +70,7 @@ package final class ConsoleFeed: Sendable {
     state.withLock { $0.otherReaders -= 1 }
   }
 
-  /// What waits for a reader, oldest first.
+  /// Returns and removes the waiting lines, oldest first.
   package func take(_ reader: Int) -> [Line] {
     state.withLock { state in
       guard var own = state.readers[reader], !own.waiting.isEmpty || own.dropped > 0 else {
@@ -94,11 +84,11 @@ package final class ConsoleFeed: Sendable {
     }
   }
 
-  /// Notes something that happened now, for all readers.
+  /// Adds an entry for all readers, with the current time.
   ///
   /// - Parameters:
-  ///   - members: What is told beside number and time; asked for when somebody looks on.
-  ///   - own: The caller's thread takes its lines without being woken.
+  ///   - members: Members besides number and time; evaluated only if there are readers.
+  ///   - own: Not signalled, because the caller's thread takes its lines anyway.
   func note(_ members: @autoclosure () -> [JSONValue.Member]?, on own: WakeUp) {
     guard isOpen, let members = members() else { return }
     let time = JSONValue.Member("time", .string(SystemClock.wall().rfc3339))
@@ -118,14 +108,14 @@ package final class ConsoleFeed: Sendable {
 }
 
 extension ConsoleFeed.Reader {
-  /// Adds a line, or counts it where there is no room; answers whether it is the first that waits.
+  /// Adds a line, or counts it if the queue is full; returns whether it is the first waiting line.
   fileprivate mutating func add(_ line: ConsoleFeed.Line, size: Int) -> Bool {
     let isFirst = waiting.isEmpty && dropped == 0
     guard bytes + size <= limit else {
       dropped += 1
       return isFirst
     }
-    // What was left out stands where it is missing.
+    // The gap is reported at its own place.
     if dropped > 0 {
       waiting.append(.dropped(dropped))
       dropped = 0

@@ -1,11 +1,11 @@
 internal import PusherCore
 
-/// The console's page: one document that holds its style sheet and its scripts, and may load nothing.
+/// The console's page: one document that includes its style sheet and scripts and loads nothing
+/// else.
 ///
-/// It is put together from the files in `Page` when it is asked for first. The Content-Security-Policy names the hash of each
-/// part, so that nothing else can run, whatever text gets into the page.
+/// The first request assembles it from the files in `Page`. The Content-Security-Policy names the
+/// hash of each part, so that injected text never runs.
 enum ConsolePage {
-  /// The files, by the name under which the document asks for them.
   private static let files: [(name: String, bytes: [UInt8])] = [
     ("calls.js", PackageResources.calls_js),
     ("channels.js", PackageResources.channels_js),
@@ -31,7 +31,6 @@ enum ConsolePage {
     ("text.js", PackageResources.text_js),
   ]
 
-  /// The answer to a request for the page.
   static let answer: HTTPAnswer = {
     let (text, policy) = assembled(
       String(decoding: PackageResources.console_html, as: UTF8.self), files)
@@ -46,9 +45,7 @@ enum ConsolePage {
     return answer
   }()
 
-  /// The same as gzip, a third of the bytes.
-  ///
-  /// The page holds nothing secret, which the length of what is compressed could give away.
+  /// A third of the size; the page holds no secret that the compressed length could reveal.
   static let compressed: HTTPAnswer = {
     var compressed = answer
     compressed.headers.append("Content-Encoding", "gzip")
@@ -56,7 +53,7 @@ enum ConsolePage {
     return compressed
   }()
 
-  /// The document with the files in place of the lines that name them, and the policy that allows just these.
+  /// Returns the document with the files inlined, and the policy that allows exactly these files.
   ///
   /// Source: CSP Level 3, sections "script-src" and "Trusted Types".
   static func assembled(
@@ -89,7 +86,6 @@ enum ConsolePage {
     hashes.isEmpty ? "'none'" : hashes.joined(separator: " ")
   }
 
-  /// A line of the document that names a file.
   private struct Part {
     let element: String
     let file: String

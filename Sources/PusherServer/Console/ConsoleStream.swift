@@ -1,15 +1,13 @@
 internal import PusherCore
 
-/// Where a stream of the console gets its messages.
 protocol ConsoleSource: AnyObject {
-  /// Appends messages until `output` has enough; false when there is nothing more, ever.
+  /// Appends messages until `output` reaches the limit; false at the end of the source.
   func fill(_ output: ByteBuffer, upTo limit: Int) -> Bool
-  /// Whether more is there already.
   var hasMore: Bool { get }
   func close()
 }
 
-/// One client of `/console/events`: an answer that does not end, in the form of an event stream.
+/// A client of `/console/events`: an endless answer in the form of an event stream.
 final class ConsoleStream: ConnectionSocket {
   let input: ByteBuffer
   let output = ByteBuffer(capacity: 4096)
@@ -17,14 +15,13 @@ final class ConsoleStream: ConnectionSocket {
   private let source: any ConsoleSource
   private(set) var isFinished = false
   var isServed: Bool { !isFinished }
-  /// Whether the greeting waits to be sent.
   private var hasGreeting = false
   private var nextComment: Instant
   private var onEnd: (ConsoleStream) -> Void
 
-  /// How much waits in the connection at most; the rest waits where it comes from.
+  /// Maximum output waiting in the connection, in bytes; the rest stays in the source.
   private static let outputLimit = 256 << 10
-  /// How often a silent stream shows that it lives.
+  /// Interval of comments that keep a silent stream alive.
   private static let heartbeat = Duration.seconds(15)
 
   init(
@@ -41,16 +38,14 @@ final class ConsoleStream: ConnectionSocket {
     greet(hello)
   }
 
-  /// Tells what the server is.
   func greet(_ hello: JSONValue) {
     EventStreamWriter.write(event: "hello", data: JSONWriter.text(hello), to: output)
     hasGreeting = true
   }
 
-  /// When to show that it lives.
   var deadline: Instant? { nextComment }
 
-  /// Sends what has come; answers whether more waits that could go at once.
+  /// Sends new messages; returns whether more could be sent at once.
   func flush(at now: Instant) -> Bool {
     guard !isFinished, let carrier else { return false }
     let before = output.count
@@ -62,7 +57,7 @@ final class ConsoleStream: ConnectionSocket {
     return !isFinished && output.isEmpty && source.hasMore
   }
 
-  /// What a client sends after its request counts for nothing.
+  /// Drops input after the request.
   func receive(at now: Instant) { input.removeAll() }
 
   func inputEnded(at now: Instant) { finish() }
@@ -71,7 +66,7 @@ final class ConsoleStream: ConnectionSocket {
 
   func tick(at now: Instant) {
     guard nextComment <= now, !isFinished else { return }
-    // A client that takes nothing gets no more of them.
+    // A client that reads nothing gets no more comments.
     if output.isEmpty { EventStreamWriter.writeComment(to: output) }
     nextComment = now.advanced(by: Self.heartbeat)
   }
@@ -88,14 +83,13 @@ final class ConsoleStream: ConnectionSocket {
   }
 }
 
-/// What happens now.
 final class LiveSource: ConsoleSource {
   private let feed: ConsoleFeed
   private let reader: Int
   private var waiting: [ConsoleFeed.Line] = []
   private var next = 0
 
-  /// `nil` when too many look on.
+  /// Fails if the feed has its maximum number of readers.
   init?(_ feed: ConsoleFeed, wakeUp: WakeUp) {
     guard let reader = feed.open(wakeUp) else { return nil }
     (self.feed, self.reader) = (feed, reader)
@@ -119,7 +113,6 @@ final class LiveSource: ConsoleSource {
 }
 
 extension ByteBuffer {
-  /// Appends a line of the feed as a message.
   func write(_ line: ConsoleFeed.Line) {
     switch line {
     case .entry(let number, let text):

@@ -1,9 +1,9 @@
 internal import PusherCore
 
-/// The file of a past run, as `--record` has written it.
+/// A file of a past run, written by `--record`.
 ///
-/// Another thread reads one portion at a time, after the earlier portion is sent. So the file may have any size, and a slow
-/// disk does not delay the server.
+/// Another thread reads one portion at a time, after the earlier portion is sent. So the file may
+/// have any size, and a slow disk does not delay the server.
 final class RecordedRun: ConsoleSource {
   private let feed: ConsoleFeed
   private let wakeUp: WakeUp
@@ -17,8 +17,6 @@ final class RecordedRun: ConsoleSource {
   private var isClosed = false
 
   /// Fails if the file cannot be opened, or if `feed` has its maximum number of readers.
-  ///
-  /// The run counts as one of them.
   init?(_ path: String, _ feed: ConsoleFeed, wakeUp: WakeUp) {
     guard let file = try? FileReader(path), feed.openRecording() else { return nil }
     (self.feed, self.wakeUp) = (feed, wakeUp)
@@ -41,11 +39,10 @@ final class RecordedRun: ConsoleSource {
       output.write(portion.lines[next])
       next += 1
     }
-    // The page keeps what it has, and comes for it again if the answer ends.
+    // The page keeps its entries, and reconnects if the answer ends.
     return true
   }
 
-  /// Takes the portion that the thread has read; false while the thread reads.
   private func takePortion() -> Bool {
     let taken = answer.withLock { answer in
       defer { answer = nil }
@@ -56,7 +53,7 @@ final class RecordedRun: ConsoleSource {
     return true
   }
 
-  /// Starts a thread that reads the next portion; false if no thread can be started.
+  /// Returns false if no thread can be started.
   private func readOn() -> Bool {
     guard !isReading else { return true }
     isReading = DetachedThread.start(name: "pusher-record") { [reader, answer, wakeUp] in

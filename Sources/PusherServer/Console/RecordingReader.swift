@@ -1,38 +1,33 @@
 internal import PusherCore
 
-/// Reads the lines of a recording: a JSON object of an entry on each.
+/// Reads the lines of a recording, one JSON object per line.
 ///
-/// It reads and parses in portions of bounded size, each on whichever thread asks; one thread at a time.
+/// It works in portions of bounded size. Any thread may ask for a portion, one thread at a time.
 package struct RecordingReader {
-  /// What one portion brings.
   struct Portion: Sendable {
     var lines: [ConsoleFeed.Line] = []
-    /// Whether the file is over.
     var isLast = false
   }
 
   private let file: FileReader
   private let rest = ByteBuffer()
-  /// How many bytes of ``rest`` hold no line end.
+  /// Number of bytes in ``rest`` without a line end.
   private var searched = 0
   private var lineNumber = 0
-  /// Whether the rest of a line that is too long is dropped.
+  /// True while the rest of an overlong line is dropped.
   private var skipsLine = false
-
-  /// Maximum size of one read, in bytes.
   private static let readSize = 64 << 10
-  /// Maximum that one portion reads, in bytes.
   private static let portionSize = 1 << 20
-  /// Size of a portion's lines above which it ends, in bytes.
+  /// A portion ends when its lines reach this size, in bytes.
   package static let linesSize = 256 << 10
-  /// Maximum size of a line, in bytes; a longer one is told as one that cannot be shown.
+  /// Maximum size of a line, in bytes; a longer line becomes an error entry.
   package static let lineLimit = 4 << 20
 
   init(_ file: FileReader) {
     self.file = file
   }
 
-  /// The next lines, which may be none where nothing but blank lines was read.
+  /// Returns the next lines; none if the portion had only blank lines.
   mutating func next() -> Portion {
     var portion = Portion()
     var (read, size) = (0, 0)
@@ -56,7 +51,7 @@ package struct RecordingReader {
     return portion
   }
 
-  /// The next line that is complete, without its end; `nil` when more has to be read.
+  /// Returns the next complete line without its end; `nil` if more input is needed.
   private mutating func takeLine() -> [UInt8]? {
     let view = rest.view
     while searched < view.count, view[searched] != 0x0A { searched += 1 }
@@ -71,7 +66,7 @@ package struct RecordingReader {
       }
       return nil
     }
-    // The text in place of a line that is too long is not an entry.
+    // Text in place of an overlong line; no valid entry.
     let line = skipsLine ? [0x3F] : view[0..<searched].array
     skipsLine = false
     rest.consume(searched + 1)
@@ -79,7 +74,6 @@ package struct RecordingReader {
     return line
   }
 
-  /// The line at the end of the file may lack its end.
   private mutating func addLast(to portion: inout Portion) {
     portion.isLast = true
     guard skipsLine || !rest.isEmpty else { return }
