@@ -2,7 +2,8 @@ package import PusherCore
 
 /// A server of the protocol: the values, limits and flags in which servers differ.
 ///
-/// The defaults are Pusher's. Answers that need code come from ``answers``; other code never asks which server it is.
+/// The defaults are Pusher's. Answers that need code come from ``answers``; other code never asks
+/// which server it is.
 package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable,
   CustomStringConvertible
 {
@@ -14,27 +15,21 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable,
       .countsEmptyChannels, .countsMembersTwice, .checksExcludedSocket,
     ])
   package static let allCases = [pusher, reverb, soketi]
-
-  /// The name in options.
   package let rawValue: String
   package var description: String { rawValue }
-  /// The name in messages.
   package let name: String
   let answers: any DialectAnswers
   private let traits: Set<Trait>
-
-  /// The default limits of this server.
   package var limits = ServerLimits()
   var shapes = MessageShapes()
-  /// The messages for mistakes that need more than the reason.
+  /// Messages for mistakes that need more than the reason.
   var mistakes: [Mistake: MistakeAnswer] = [:]
 
-  /// The message for too many connections.
+  /// Close code for too many connections.
   var connectionQuota = PusherCode.overQuota
-  /// The kinds of channels that pass on client events.
   var clientEventKinds: Set<ChannelKind> = [.private, .presence]
 
-  /// The answer to a call without a result.
+  /// Answer to a call without a result.
   var done = JSONValue.object([])
   var batchDone = JSONValue.object([])
 
@@ -47,7 +42,7 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable,
     self.traits = traits
   }
 
-  /// The common values of servers other than Pusher.
+  /// Returns a dialect with the common values of servers other than Pusher.
   static func compatible(
     _ rawValue: String, name: String, _ answers: any DialectAnswers, _ traits: Set<Trait>
   ) -> Dialect {
@@ -75,76 +70,64 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable,
 }
 
 extension Dialect {
-  /// The features in which servers differ.
   package enum Trait: Sendable {
-    /// Whether apps can have webhooks.
     case sendsWebhooks
-    /// Whether there are subscription counts.
     case sendsSubscriptionCounts
-    /// Whether protocol and library version of a connection are checked.
+    /// Checks protocol and library version of a connection.
     case checksVersions
-    /// Whether a presence member's id that the app wrote as a number stays one; Pusher documents strings.
+    /// Keeps numeric IDs of presence members as numbers; Pusher documents strings.
     case keepsNumbers
-    /// Whether a second subscription to a channel succeeds.
     case acceptsSecondSubscription
-    /// Whether users can sign in.
     case knowsSignIn
-    /// Whether a connection that is given up gets a close frame, and not only an error event.
+    /// Sends a close frame before closing a connection, not only an error event.
     case sendsCloseFrames
-    /// Whether it may agree to permessage-deflate.
     case knowsCompression
-    /// Whether a client that has sent a control frame is pinged with one, and not with a message.
+    /// Pings with frames, instead of messages, after the client has sent a control frame.
     case pingsWithFrames
-    /// Whether a call that sends events can ask for information on their channels.
+    /// Answers `info` in calls that send events.
     case answersInfo
-    /// Whether `/connections` tells how many there are.
     case countsConnections
-    /// Whether a call that ends a user's connections may leave out the app, which its key names.
+    /// Finds the app by its key if the path to close a user's connections lacks it.
     case findsAppByKey
-    /// Whether calls older than ten minutes are refused.
+    /// Refuses calls older than ten minutes.
     case checksTimestamps
-    /// Whether a count that a channel does not have, such as that of a public channel's users, is an error.
+    /// Refuses to return a missing count, such as the users of a public channel.
     case refusesMissingCounts
-    /// Whether a channel without subscribers has counts.
+    /// Returns counts of channels without subscribers.
     case countsEmptyChannels
-    /// Whether a presence channel has a count of its connections beside that of its users.
+    /// Returns a count of connections beside the count of users for a presence channel.
     case countsMembersTwice
-    /// Whether `with_user_info` adds what is known of users.
     case tellsUserInfo
-    /// Whether the socket that an event leaves out must be named as one.
+    /// Requires a valid ID for the excluded socket.
     case checksExcludedSocket
-    /// Whether an event's data may be more than a string.
     case acceptsEveryData
-    /// Whether a binary message is read like a text, in place of ending the connection.
+    /// Reads binary messages as text, instead of closing the connection.
     case readsBinary
   }
 
-  /// What is wrong with a client's message.
   enum Mistake {
-    /// It is malformed, or asks for an unknown action.
+    /// Malformed message or unknown action.
     case uselessMessage
-    /// It ends a subscription that does not exist.
+    /// Unsubscribes from a channel without a subscription.
     case noSubscription
-    /// Its event is for a channel that the connection is not subscribed to.
+    /// Sends an event to a channel without a subscription.
     case notMember
-    /// It is a client event, and the app does not allow them.
+    /// Sends a client event, which the app does not allow.
     case clientEventsOff
-    /// Its event is not passed on to others.
+    /// Sends an event that is not relayed.
     case clientEvent
   }
 
-  /// The message to a client about a mistake.
   enum MistakeAnswer {
-    /// The reason, with this code where it has none of its own.
+    /// The reason, with this code if the reason has no code.
     case code(PusherCode)
-    /// The server's own words, whatever the reason, if it has no code of its own.
+    /// A fixed text instead of the reason, unless the reason has a code.
     case words(PusherCode, String)
     case silence
   }
 }
 
 extension Hub {
-  /// A hub that behaves like this server, on the only node of its app.
   package convenience init(
     application: Application, limits: ServerLimits = ServerLimits(),
     service: PusherService = .pusher, dialect: Dialect = .pusher
@@ -155,7 +138,6 @@ extension Hub {
 }
 
 extension AppSetup {
-  /// An app on servers of a dialect.
   package init(
     _ application: Application, limits: ServerLimits, service: PusherService, dialect: Dialect,
     watch: Watch? = nil
@@ -170,7 +152,6 @@ extension AppSetup {
 }
 
 extension MessageText {
-  /// The messages of a server.
   package init(service: PusherService = .pusher, dialect: Dialect) {
     self.init(service: service, shapes: dialect.shapes)
   }

@@ -1,37 +1,31 @@
 internal import PusherCore
 
-/// The answers that differ in more than a value from server to server.
+/// Answers that differ between servers by more than a value.
 protocol DialectAnswers: ChannelNaming {
-  /// Why a text is not a channel name.
   func problem(inChannel name: String) -> String?
-  /// Why a text is not an event name.
   func problem(inEvent name: String) -> String?
-  /// The message for a refused subscription.
   func message(_ text: MessageText, _ refusal: SubscriptionRefusal, channel: String) -> String
-  /// The data of a client event as others get it; `nil` when the event is refused.
+  /// Relayed data of a client event; `nil` if the event is refused.
   func relayed(_ data: JSONValue?) -> JSONValue??
 
-  /// A refusal of the API as this server words it.
+  /// Words a refusal of the API as this server does.
   func worded(_ answer: HTTPAnswer) -> HTTPAnswer
   /// Pages that need no signature.
   func page(_ path: String) -> HTTPAnswer?
-  /// Its fixed information about a channel; `nil` for a server that answers the request.
+  /// Fixed information about a channel; `nil` if the request decides.
   func attributes(of channel: ChannelFacts) -> [JSONValue.Member]?
-  /// The same for a channel in a list.
   func listed(_ channel: ChannelFacts) -> [JSONValue.Member]?
-  /// What is told of the last event of a cache channel.
   func cached(_ event: CachedFacts, channel: String) -> JSONValue
-  /// Why a channel's users cannot be listed.
   func refusal(ofUsersOf channel: ChannelFacts) -> HTTPAnswer?
-  /// Why an event's data is refused beyond what Pusher refuses.
+  /// Refusal of an event's data, beyond Pusher's rules.
   func refusal(ofData data: JSONValue?) -> HTTPAnswer?
-  /// Why an event is refused before anything else is looked at; `nil` when it is not, as on most servers.
+  /// Refusal of an event before all other checks; `nil` on most servers.
   func refusal(ofEvent event: JSONValue) -> HTTPAnswer?
-  /// Why a batch is refused before anything else is looked at; `nil` when it is not, as on most servers.
+  /// Refusal of a batch before all other checks; `nil` on most servers.
   func refusal(ofBatch body: JSONValue) -> HTTPAnswer?
 }
 
-/// Pusher's answers are the default.
+/// Pusher's answers are the defaults.
 struct PusherAnswers: DialectAnswers {}
 
 extension DialectAnswers {

@@ -4,56 +4,51 @@ package import PusherCore
 package struct HTTPAnswer: Error, Sendable, Equatable {
   package let status: Int
   package let body: String
-  /// Whether the body is JSON; else it is text, whose last line end is added.
+  /// JSON, or text, which gets a line end when it is sent.
   package let isJSON: Bool
-  /// The media type; `nil` for that of JSON or of plain text.
+  /// Media type; default: the type of JSON or of plain text.
   package var contentType: String?
-  /// What is sent in place of the body, where it is encoded as the headers say.
+  /// Encoded body, sent instead of `body` with the matching headers.
   package var encoded: [UInt8]?
-  /// The allowed methods of the path, with status 405.
+  /// Allowed methods of the path, for status 405.
   package var allow: String?
-  /// Fields besides those of every answer.
   package var headers = HTTPHeaders()
 
-  /// JSON, with 200 unless told.
   package static func json(
     _ value: JSONValue, status: Int = 200, allow: String? = nil
   ) -> HTTPAnswer {
     HTTPAnswer(status: status, body: JSONWriter.text(value), isJSON: true, allow: allow)
   }
 
-  /// 200 with one line of text.
   static func text(_ line: String) -> HTTPAnswer {
     HTTPAnswer(status: 200, body: line, isJSON: false)
   }
 
-  /// 204.
   package static let nothing = HTTPAnswer(status: 204, body: "", isJSON: true)
 
-  /// A refusal with one line of text.
   package static func refusal(_ status: Int, _ reason: String, allow: String? = nil) -> HTTPAnswer {
     HTTPAnswer(status: status, body: reason, isJSON: false, allow: allow)
   }
 
-  /// 503: what connects the nodes is not there; the caller may try again.
+  /// 503: the connection to the other nodes is down; the caller may retry.
   static let unavailable = busy(
     "the server cannot reach its other nodes; nothing is certain to have been published")
 
-  /// 503: the same request may succeed in a second.
+  /// 503: the same request may succeed after a second.
   static func busy(_ reason: String) -> HTTPAnswer {
     var answer = HTTPAnswer.refusal(503, reason)
     answer.headers.append("Retry-After", "1")
     return answer
   }
 
-  /// 405 for a method that the path does not know.
+  /// 405: the path does not support the method.
   static func refusal(_ method: String, allow: String) -> HTTPAnswer {
     .refusal(405, "\(method) is not allowed here", allow: allow)
   }
 }
 
 extension HTTPAnswer {
-  /// A request's body as text; throws the answer to one that is none.
+  /// Returns a body as text; throws status 400 if it is not UTF-8.
   static func text(ofBody body: [UInt8]) throws(HTTPAnswer) -> String {
     guard let text = String(validating: body, as: UTF8.self) else {
       throw .refusal(400, "the body is not UTF-8")
@@ -61,7 +56,6 @@ extension HTTPAnswer {
     return text
   }
 
-  /// The answer to a malformed or too long request.
   package init(_ error: HTTPError) {
     let status =
       switch error {

@@ -1,7 +1,6 @@
 internal import PusherCore
 
 extension Dialect {
-  /// Laravel Reverb.
   package static let reverb: Dialect = {
     var dialect = Dialect.compatible(
       "reverb", name: "Reverb", ReverbAnswers(),
@@ -29,7 +28,7 @@ extension Dialect {
 }
 
 private struct ReverbAnswers: DialectAnswers {
-  /// It matches prefixes without the dash after them, and treats encrypted channels as private ones.
+  /// Reverb matches prefixes without the dash, and treats encrypted channels as private.
   func kind(of channel: String) -> ChannelKind {
     if channel.begins(with: "private") { return .private }
     return channel.begins(with: "presence") ? .presence : .public
@@ -39,7 +38,7 @@ private struct ReverbAnswers: DialectAnswers {
     ["cache", "private-cache-", "presence-cache-"].contains { channel.begins(with: $0) }
   }
 
-  /// It accepts every name but the empty one.
+  /// Reverb accepts all names except the empty name.
   func problem(inChannel name: String) -> String? {
     name.isEmpty ? ChannelName.problem(in: name) : nil
   }
@@ -56,7 +55,7 @@ private struct ReverbAnswers: DialectAnswers {
     }
   }
 
-  /// It reads a string's JSON first, and takes no other string; where there is no data it writes `null`.
+  /// Reverb parses string data as JSON and refuses all other strings; missing data becomes `null`.
   func relayed(_ data: JSONValue?) -> JSONValue?? {
     guard case .string(let text) = data else { return .some(data ?? .null) }
     return (try? JSONParser.parse(text)).map { .some($0) }
@@ -66,7 +65,6 @@ private struct ReverbAnswers: DialectAnswers {
     path == "/up" ? .json(["health": "OK"]) : nil
   }
 
-  /// The event as it was sent.
   func cached(_ event: CachedFacts, channel: String) -> JSONValue {
     [
       "event": .string(event.name), "data": .string(event.data), "channel": .string(channel),
@@ -95,9 +93,8 @@ private struct ReverbAnswers: DialectAnswers {
   }
 }
 
-/// The mistakes in the fields of a body: one message for each, in the fields' order.
+/// Mistakes in the fields of a body, one message per field, in the order of the fields.
 private struct FieldReport {
-  /// The prefix of the names of fields.
   var place = ""
   private var messages: [JSONValue.Member] = []
 
@@ -114,7 +111,7 @@ private struct FieldReport {
     check("info", event, isRequired: false)
   }
 
-  /// Checks one field of `value`, which may be missing where another one stands in for it.
+  /// Checks one field of `value`; the field may be missing if `other` is present.
   mutating func check(
     _ name: String, _ value: JSONValue, isArray: Bool = false, isRequired: Bool = true,
     unless other: String? = nil
@@ -134,7 +131,7 @@ private struct FieldReport {
       .init(place + name, .array([.string("The \(shown) field \(what).")])))
   }
 
-  /// `null`, blank text and arrays and objects without content count as not there.
+  /// Counts `null`, blank text, and empty arrays and objects as missing.
   private static func isEmpty(_ value: JSONValue?) -> Bool {
     switch value {
     case nil, .null: true

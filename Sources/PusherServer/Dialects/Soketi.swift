@@ -9,7 +9,7 @@ extension Dialect {
         .countsMembersTwice, .tellsUserInfo, .acceptsEveryData, .readsBinary,
       ])
     dialect.limits.ownSilence = .seconds(120)
-    // Room for the longest data in its envelope, and for a batch of it.
+    // Room for the longest data with its envelope, and for a batch of such events.
     dialect.limits.clientMessage = 1 << 20
     dialect.limits.apiBody = 4 << 20
     dialect.limits.eventData = 102_400
@@ -31,7 +31,7 @@ extension Dialect {
 }
 
 private struct SoketiAnswers: DialectAnswers {
-  /// A subscription that is refused gets an event of its own, `type` first if it has one.
+  /// soketi sends its own event for a refused subscription, with `type` first if there is one.
   func message(_ text: MessageText, _ refusal: SubscriptionRefusal, channel: String) -> String {
     let (type, words, status): (String?, String, Int) =
       switch refusal.cause {
@@ -73,12 +73,12 @@ private struct SoketiAnswers: DialectAnswers {
     return attributes + [.init("user_count", .integer(channel.members.count))]
   }
 
-  /// A list has no counts of users.
+  /// A list has no user counts.
   func listed(_ channel: ChannelFacts) -> [JSONValue.Member]? {
     attributes(of: channel)?.filter { !$0.name.isSame(as: "user_count") }
   }
 
-  /// A value that is false in JavaScript counts as missing here.
+  /// soketi treats values that are false in JavaScript as missing.
   func refusal(ofData data: JSONValue?) -> HTTPAnswer? {
     switch data {
     case nil, .null, .bool(false), .string(""): break
