@@ -1,9 +1,9 @@
 internal import PusherCore
 internal import Synchronization
 
-/// The faults that a server stages now, and how often each will still happen.
+/// Staged faults of a server, with the remaining repetitions of each.
 ///
-/// It has no socket and no clock: a session asks it about each message. Any thread may use it.
+/// A session asks the script about each message. Any thread may use it.
 package final class FaultScript: Sendable {
   fileprivate struct Entry {
     let id: Int
@@ -18,14 +18,13 @@ package final class FaultScript: Sendable {
   }
 
   private let state = Locked(StagedFaults())
-  /// How many there are, for those who ask before each message.
+  /// Number of faults; readable without the lock, because sessions ask before each message.
   private let count = Atomic(0)
 
   package init() {}
 
   package var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-  /// The faults in the order in which they were added.
   package var faults: [StagedFault] { state.withLock { $0.entries.map(\.fault) } }
 
   package func add(_ faults: [StagedFault]) {
@@ -48,41 +47,38 @@ package final class FaultScript: Sendable {
     }
   }
 
-  /// The fault for a message on a channel; of several the first that is due decides.
+  /// Returns the fault for a message on a channel; the first due fault wins.
   func change(on channel: String, _ line: inout FaultLine) -> StagedFault.Kind? {
     due(.message, on: channel, &line)
   }
 
-  /// Whether answers to pings may be held back.
   var holdsPongs: Bool {
     !isEmpty && state.withLock { $0.entries.contains { $0.fault.moment == .pong } }
   }
 
-  /// How long the answer to a ping is held back.
   func pongDelay(_ line: inout FaultLine) -> Duration? {
     guard case .latePong(let delay) = due(.pong, on: nil, &line) else { return nil }
     return delay
   }
 
-  /// The status of an authorization that fails; `nil` when it does not.
+  /// Returns the status of a failing authorisation; `nil` if no fault is due.
   func refusal(on channel: String, _ line: inout FaultLine) -> Int? {
     guard case .authFail(let status) = due(.signature, on: channel, &line) else { return nil }
     return status
   }
 
-  /// The status of a failing authorization endpoint; users' sign-ins are on no channel.
+  /// Returns the status of a failing authorisation endpoint; sign-ins have no channel.
   func endpointFailure(on channel: String?) -> Int? {
     guard !isEmpty else { return nil }
     var line = FaultLine()
     return refusal(on: channel ?? "", &line)
   }
 
-  /// How a connection ends after a message on a channel, or after the greeting, which has no channel.
+  /// Returns how a connection ends after a message, or after the greeting, which has no channel.
   func ending(after channel: String?, _ line: inout FaultLine) -> StagedFault.Kind? {
     due(.ending, on: channel, &line)
   }
 
-  /// The first fault that is due now; an ending counts the message that it comes after.
   private func due(
     _ moment: StagedFault.Moment, on channel: String?, _ line: inout FaultLine
   ) -> StagedFault.Kind? {
@@ -94,7 +90,9 @@ package final class FaultScript: Sendable {
 }
 
 extension FaultScript.StagedFaults {
-  /// The fault that is due, and what the connection has seen then.
+  /// Returns the due fault, and the new counts of the connection.
+  ///
+  /// Endings count the current message too.
   fileprivate mutating func due(
     _ moment: StagedFault.Moment, on channel: String?, _ seenBefore: [Int: Int]
   ) -> (StagedFault.Kind?, [Int: Int]) {
@@ -115,7 +113,6 @@ extension FaultScript.StagedFaults {
     return (nil, seen)
   }
 
-  /// Counts a connection among those that a fault happens to, unless they are complete.
   private mutating func claim(_ index: Int, _ seen: inout [Int: Int]) -> Bool {
     let id = entries[index].id
     if seen[id] != nil { return true }
@@ -126,41 +123,35 @@ extension FaultScript.StagedFaults {
   }
 }
 
-/// The answer to a ping that was held back.
 struct LatePong {
   let due: Instant
-  /// The payload of the ping frame; `nil` for `pusher:ping`.
+  /// Payload of the ping frame; `nil` for `pusher:ping`.
   let frame: [UInt8]?
 }
 
-/// The state of the staged faults on one connection.
 struct FaultLine {
-  /// How many events have passed each fault, by its number.
+  /// Number of events that passed each fault, by fault ID.
   var seen: [Int: Int] = [:]
-  /// Whether nothing goes out any more.
+  /// True if all output is suppressed.
   var isBlackhole = false
-  /// The message that waits for the next one.
   var held: SharedFrame?
-  /// The pongs that were held back, the oldest first.
   var latePongs: [LatePong] = []
-  /// The extra output that a staged message may use beyond the limit.
+  /// Output beyond the limit that a staged message may use, in bytes.
   var allowance = 0
 
-  /// Pongs that are held back at most; a client that pings faster gets fewer answers.
+  /// Maximum number of delayed pongs; further pings get no answer.
   static let pongLimit = 100
 }
 
-/// Changes the staged faults while the server runs: `/faults`, for programs of this machine.
+/// `/faults`: programs on this machine change the staged faults while the server runs.
 struct FaultControl {
   let script: FaultScript
 
   static let path = "/faults"
-  /// How many faults a server stages at most.
   static let limit = 100
 
-  /// The answer to a request at the path.
   func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer {
-    // Only the developer may change faults, not a page in a browser.
+    // Programs of the developer may change faults; pages in a browser may not.
     guard request.head.headers["Origin"] == nil else {
       return .refusal(403, "faults are staged by programs on the server's own machine")
     }
@@ -174,7 +165,7 @@ struct FaultControl {
     }
   }
 
-  /// One fault a line; none is taken when one is wrong.
+  /// Adds one fault per line; adds none if any line is invalid.
   private func add(_ body: [UInt8]) -> HTTPAnswer {
     guard let text = String(validating: body, as: UTF8.self) else {
       return .refusal(400, "the body is not UTF-8")
@@ -197,7 +188,6 @@ struct FaultControl {
 }
 
 extension HTTPAnswer {
-  /// The faults that are staged now.
   static func faults(of script: FaultScript) -> HTTPAnswer {
     .json(["faults": .array(script.faults.map { .string($0.description) })])
   }

@@ -1,59 +1,54 @@
 package import PusherCore
 
-/// A fault that the server stages, to test apps.
 package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
   package enum Kind: Sendable, Equatable {
-    /// The connection ends without a close frame.
+    /// Ends the connection without a close frame.
     case drop
-    /// The connection is closed with this code.
     case close(code: UInt16)
-    /// Nothing goes out any more and nothing that comes is read; the connection stays.
+    /// Suppresses all output and ignores all input; the connection stays open.
     case blackhole
-    /// A ping is answered late, be it a message or a frame.
+    /// Delays the answer to a ping, message or frame.
     case latePong(delay: Duration)
-    /// A message comes in two fragments, cut inside a character if it has one of several bytes.
+    /// Splits a message into two fragments, inside a multi-byte character if there is one.
     case splitUTF8
-    /// A message is made as long as this many bytes.
+    /// Pads a message to this size, in bytes.
     case hugeFrame(size: Int)
-    /// A message lacks its last byte.
+    /// Removes the last byte of a message.
     case badJSON
-    /// A message comes twice.
+    /// Sends a message twice.
     case duplicate
-    /// A message comes after the next one.
+    /// Sends a message after the next one.
     case reorder
-    /// No signature is accepted, and authorization endpoints answer with this status.
+    /// Rejects all signatures; authorisation endpoints answer with this status.
     case authFail(status: Int)
   }
 
   package let kind: Kind
-  /// How many events of a connection pass before it happens.
+  /// Number of events on a connection before the fault.
   let after: Int
-  /// The channels it happens on; `nil` for all.
+  /// Affected channels; `nil` for all.
   let channel: Glob?
-  /// How many connections it happens to.
+  /// Maximum number of affected connections.
   let connections: Int
-  /// How often it happens, on all connections together.
+  /// Maximum number of repetitions on all connections together.
   let times: Int
-  /// The fault as it was spelled.
   package let description: String
 
-  /// What it happens to.
+  /// Kind of event that triggers the fault.
   enum Moment {
-    /// The connection ends.
     case ending
-    /// A message of a channel changes.
     case message
     case pong
     case signature
   }
 
-  /// - Parameter description: How it is spelled; see ``init(parsing:)``.
+  /// - Parameter description: The spelling; see ``init(parsing:)``.
   package init(
     _ kind: Kind, after: Int = 0, channel: Glob? = nil, connections: Int = .max,
     times: Int = .max, description: String
   ) {
     self.kind = kind
-    // The greeting, at which an ending without events happens, is on no channel.
+    // An ending without events comes at the greeting, which has no channel.
     self.after = kind.moment == .ending && channel != nil ? max(after, 1) : after
     self.channel = channel
     self.connections = connections
@@ -77,17 +72,15 @@ extension StagedFault.Kind {
   }
 }
 
-/// Why a text is not a fault.
 package struct StagedFaultError: Error, Equatable, CustomStringConvertible {
   package let description: String
 }
 
-// The syntax: `drop:after=3`, `close:code=4100,connections=2`.
+// Syntax: `drop:after=3`, `close:code=4100,connections=2`.
 extension StagedFault {
-  /// The longest message that can be staged.
   private static let largestMessage = 64 << 20
 
-  /// Reads `KIND` or `KIND:NAME=VALUE,NAME=VALUE…`; throws for a kind, a name or a value that is not known.
+  /// Parses `KIND` or `KIND:NAME=VALUE,NAME=VALUE…`; throws if a kind, name or value is unknown.
   package init(parsing text: String) throws(StagedFaultError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts.first ?? "")
@@ -107,10 +100,8 @@ extension StagedFault {
       times: try settings.integer("times", 1...Int.max) ?? .max, description: text)
   }
 
-  /// The kinds, as they are written.
   package static let kinds = settings.keys.sorted()
 
-  /// The names that each kind takes.
   private static let settings: [String: Set<String>] = {
     let message: Set = ["after", "channel", "connections", "times"]
     return [
@@ -168,7 +159,6 @@ extension StagedFault {
   }
 }
 
-/// The values of one fault, by name.
 private struct FaultSettings {
   let name: String
   var values: [String: String]
@@ -184,7 +174,7 @@ private struct FaultSettings {
     return number
   }
 
-  /// A time such as `500ms`, `5s` or `2m`, at most a day; a bare number is seconds.
+  /// Parses a time such as `500ms`, `5s` or `2m`, at most one day; the default unit is seconds.
   func duration(_ key: String) throws(StagedFaultError) -> Duration? {
     guard let text = values[key] else { return nil }
     let digits = text.prefix { ("0"..."9").contains($0) }
