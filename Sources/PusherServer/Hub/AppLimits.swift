@@ -1,33 +1,28 @@
 internal import PusherCore
 
-/// The limits of one app; one that is `nil` is the server's, or none.
+/// Limits of one app; `nil` means the server's limit, or none.
 package struct AppLimits: Sendable, Equatable {
-  /// Sockets at a time; one more is refused as one beyond ``ServerLimits/connections`` is.
+  /// Maximum number of sockets; refused like sockets beyond ``ServerLimits/connections``.
   package var connections: Int?
-  /// Channels that one socket may be subscribed to.
   package var subscriptions: Int?
   package var presenceMembers: Int?
-  /// Bytes of an event's data.
   package var eventData: Int?
-  /// Client events of one socket within a second.
   package var clientEventsPerSecond: Int?
-  /// Cache channels whose last event is kept.
   package var cachedEvents: Int?
-  /// Events that calls of the API bring within a second, one for each channel (403).
+  /// Maximum number of API events per second, counted once per channel (403).
   package var eventsPerSecond: Int?
-  /// Bytes of their data within a second, one time for each channel (403).
+  /// Maximum size of API event data per second, in bytes, counted once per channel (403).
   package var bytesPerSecond: Int?
 
   package init() {}
 
-  /// Why an app may not send more now: too many events, or too many bytes.
   package func refusal(ofEvents isOfEvents: Bool) -> String {
     isOfEvents
       ? "over quota: the app may send \(eventsPerSecond ?? 0) events a second"
       : "over quota: the app may send \(bytesPerSecond ?? 0) bytes of data a second"
   }
 
-  /// The server's limits with those of the app in their place.
+  /// The limits of the app override those of the server.
   func applied(to server: ServerLimits) -> ServerLimits {
     var limits = server
     limits.subscriptions = subscriptions ?? limits.subscriptions
@@ -39,9 +34,9 @@ package struct AppLimits: Sendable, Equatable {
   }
 }
 
-/// Counts how much passes within each second, and refuses what is more.
+/// Limits an amount per second.
 ///
-/// A second begins with the first thing that passes after the one before.
+/// A second starts with the first amount after the previous second.
 struct SecondQuota {
   private let limit: Int?
   private var began: Instant?
@@ -51,14 +46,12 @@ struct SecondQuota {
     self.limit = limit
   }
 
-  /// Whether so much more may pass now.
   mutating func hasRoom(for amount: Int, at now: Instant) -> Bool {
     guard let limit else { return true }
     if began.map({ $0.duration(to: now) >= .seconds(1) }) ?? true { used = 0 }
     return amount <= limit - used
   }
 
-  /// So much has passed.
   mutating func take(_ amount: Int, at now: Instant) {
     guard limit != nil else { return }
     if used == 0 { began = now }

@@ -1,21 +1,19 @@
 package import PusherCore
 
-/// An app on the server: clients name it by its key, the HTTP API by its id.
+/// An app on the server; clients use its key, the HTTP API its ID.
 package struct Application: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
   package var id: String
   package var key: String
   /// Signs subscriptions and API calls; never shown.
   package var secret: String
-  /// Whether clients may send events to each other.
   package var allowsClientEvents: Bool
-  /// Whether subscribers get subscription counts.
   package var sendsSubscriptionCounts = false
-  /// The receivers of webhooks; `http` or `https`.
+  /// Receivers of webhooks; `http` or `https`.
   package var webhooks: [HTTPURL] = []
-  /// From which the endpoints derive the keys of encrypted channels.
+  /// Source of the keys of encrypted channels.
   package var masterKey: EncryptionMasterKey?
   package var limits = AppLimits()
-  /// An app that is not enabled refuses sockets with 4003 and API calls with 403.
+  /// A disabled app refuses sockets with 4003 and API calls with 403.
   package var isEnabled: Bool
 
   package init(
@@ -29,17 +27,15 @@ package struct Application: Sendable, Equatable, CustomStringConvertible, Custom
     self.isEnabled = isEnabled
   }
 
-  /// Id and key, without the secret.
   package var description: String { "app \(id), key \(key)" }
 
   /// Empty, so that `dump` of a value that holds an app shows no secret either.
   package var customMirror: Mirror { Mirror(self, children: []) }
 
-  /// Signs subscriptions and sign-ins for the app.
   var signature: SubscriptionSignature { SubscriptionSignature(key: key, secret: secret) }
 }
 
-/// Why the server closes a connection or refuses something, as the protocol numbers it.
+/// Protocol codes for closed connections and refusals.
 ///
 /// Source: the protocol page, section "Error codes".
 package enum PusherCode: Int, Sendable {
@@ -50,11 +46,11 @@ package enum PusherCode: Int, Sendable {
   case pathNotFound = 4005
   case invalidVersion = 4006
   case unsupportedProtocol = 4007
-  /// A sign-in that is refused, or a user whose connections the app ends.
+  /// A refused sign-in, or a user whose connections the app closes.
   case unauthorized = 4009
   /// Also for a client that does not read.
   case overCapacity = 4100
-  /// The client shall reconnect at once.
+  /// The client should reconnect at once.
   case generic = 4200
   case pongNotReceived = 4201
   case clientEventRate = 4301
@@ -62,30 +58,26 @@ package enum PusherCode: Int, Sendable {
   var closeCode: CloseCode { CloseCode(rawValue: UInt16(clamping: rawValue)) }
 }
 
-/// Why a subscription or a sign-in is not accepted.
 package struct SubscriptionRefusal: Error, Equatable {
-  /// The part that is wrong, for servers that tell it.
+  /// The wrong part, for servers that report it.
   package enum Cause {
-    /// The app has not allowed it.
     case unauthorized
     case longName
     case name
     case fullChannel
     case longMember
-    /// The data of a member is not JSON.
+    /// The member's data is not JSON.
     case malformedMember
     case other
   }
 
   let reason: String
-  /// `nil` where Pusher gives no number.
+  /// `nil` if Pusher gives no number.
   var code: PusherCode?
   var cause = Cause.other
 }
 
-// The claims of clients; each comes with `auth`, which is `KEY:HEX`.
 extension Application {
-  /// Checks the claim to subscribe to a channel: key and signature.
   func verify(
     _ auth: String, socketID: String, channel: String, channelData: String?
   ) throws(SubscriptionRefusal) {
@@ -106,14 +98,12 @@ extension Application {
     }
   }
 
-  /// Why a signature is wrong; `nil` when it is right.
   private static func problem(_ auth: String, expected: String, of signed: String) -> String? {
     guard !Digest.equalInConstantTime(Array(auth.utf8), Array(expected.utf8)) else { return nil }
     let given = auth.drop { $0 != ":" }.dropFirst()
     return "Invalid signature: Expected HMAC SHA256 hex digest of \(signed), but got \(given)"
   }
 
-  /// The user of a sign-in, once signature and content of the claim are checked.
   func user(
     _ auth: String, socketID: String, userData: String, limits: ServerLimits
   ) throws(SubscriptionRefusal) -> SignedInUser {
@@ -147,9 +137,9 @@ extension Application {
 }
 
 extension Member {
-  /// The member for a presence channel; without `channel_data` it is the signed-in user.
+  /// Reads the member of a presence channel; the default is the signed-in user.
   ///
-  /// With `keepsNumbers` an id that the app wrote as a number stays one.
+  /// With `keepsNumbers`, a numeric ID stays a number.
   init(
     _ channelData: String?, user: SignedInUser?, limits: ServerLimits, keepsNumbers: Bool
   ) throws(SubscriptionRefusal) {

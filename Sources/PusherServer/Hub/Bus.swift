@@ -1,28 +1,23 @@
 package import PusherCore
 
-/// A message for sockets of one app, on whatever node they are.
+/// A message for sockets of one app on any node.
 package enum BusMessage: Sendable {
-  /// For the subscribers of a channel, but not for the socket `except`.
+  /// For the subscribers of a channel, except one socket.
   case channel(String, SharedFrame, except: String?)
-  /// For the sockets whose users watch a user, but not for the socket `except`.
+  /// For sockets whose users watch a user, except one socket.
   case watchers(String, SharedFrame, except: String?)
-  /// Closes the sockets of a user.
   case terminate(userID: String)
 }
 
-/// An event for a channel's subscribers.
 package struct ChannelEvent {
   package let name: String
   package let channel: String
-  /// As the sender gave it.
   package let data: JSONValue?
-  /// The sending client's user, on presence channels.
+  /// User of the sending client, on presence channels.
   var userID: JSONValue?
-  /// The socket that does not get it.
   package var excluded: String?
-  /// Whether a client sent it.
   package var isFromClient = false
-  /// Whether a cache channel keeps it: events of the API are kept, those of clients not.
+  /// True if a cache channel should store the event; only API events are stored.
   package var isKept = false
 
   package init(
@@ -33,7 +28,7 @@ package struct ChannelEvent {
     (self.excluded, self.isFromClient, self.isKept) = (excluded, isFromClient, isKept)
   }
 
-  /// The message for the subscribers, encoded once.
+  /// Returns the message for the subscribers, encoded once.
   func message(_ text: MessageText) -> BusMessage {
     .channel(channel, SharedFrame(text.event(self), channel: channel), except: excluded)
   }

@@ -1,13 +1,11 @@
 package import PusherCore
 
-/// The last event of each cache channel.
 package struct CachedEvents {
-  /// An event of the API, as it was published.
+  /// An event of the API, as published.
   package struct Event: Equatable, Sendable {
     package let name: String
-    /// A string, or another value of the publisher's.
     package let data: JSONValue
-    /// When it is forgotten; `nil` for never.
+    /// Time of removal; `nil` for never.
     let expiry: Instant?
 
     package init(name: String, data: JSONValue, expiry: Instant?) {
@@ -15,12 +13,11 @@ package struct CachedEvents {
     }
   }
 
-  /// How many channels are kept.
   var limit: Int {
     didSet { forgetOldest() }
   }
   private let lifetime: Duration?
-  /// In the order in which the channels were first cached; the oldest goes when there are too many.
+  /// Events in the order in which their channels were first cached; the oldest is dropped first.
   private var events = OrderedTable<Event>()
 
   init(limit: Int, lifetime: Duration?) {
@@ -28,13 +25,11 @@ package struct CachedEvents {
     self.lifetime = lifetime
   }
 
-  /// The channel's last event, unless it has expired.
   func event(of channel: String, at now: Instant) -> Event? {
     guard let event = events[channel] else { return nil }
     return event.expiry.map { now >= $0 } ?? false ? nil : event
   }
 
-  /// Keeps an event in place of the channel's last one.
   mutating func store(name: String, data: JSONValue, for channel: String, at now: Instant) {
     guard limit > 0 else { return }
     events[channel] = Event(name: name, data: data, expiry: lifetime.map(now.advanced))
@@ -48,9 +43,9 @@ package struct CachedEvents {
   }
 }
 
-/// Decides when subscription counts are sent: at once for few subscribers, else every few seconds.
+/// Schedules subscription counts: at once for few subscribers, else every few seconds.
 package struct SubscriptionCounts {
-  /// With more subscribers the count is sent every ``interval``.
+  /// Maximum number of subscribers for immediate counts.
   static let prompt = 100
   package static let interval = Duration.seconds(5)
 
@@ -59,7 +54,7 @@ package struct SubscriptionCounts {
 
   package init() {}
 
-  /// Notes a change; true when the count must be sent at once.
+  /// Records a change; returns true if the count must be sent at once.
   package mutating func note(_ channel: String, count: Int) -> Bool {
     if count <= Self.prompt {
       late.remove(channel)
@@ -69,7 +64,7 @@ package struct SubscriptionCounts {
     return false
   }
 
-  /// The channels whose count must be sent now.
+  /// Returns the channels with a due count.
   package mutating func takeDue(at now: Instant) -> [String] {
     guard !late.isEmpty else { return [] }
     if let lastTime, lastTime.duration(to: now) < Self.interval { return [] }

@@ -1,10 +1,10 @@
 package import PusherCore
 
-// Subscriptions and sign-ins, whose answers may come later.
+// Subscriptions and sign-ins. Their answers may come later.
 extension Hub {
-  /// Subscribes an authorised socket: it gets the answer, the others learn of a new member.
+  /// Subscribes an authorised socket.
   ///
-  /// One that is subscribed already gets the answer again, and may have a new user id from now on.
+  /// A socket that is already subscribed gets the answer again, and may change its user ID.
   package func subscribe(
     _ session: any HubSession, to name: String, as member: Member?, at now: Instant
   ) {
@@ -15,7 +15,8 @@ extension Hub {
     ask(.join(request), .join(request, session), at: now)
   }
 
-  /// Signs a connection in: it gets the answer and its watchlist, and the user's watchers learn of it.
+  /// Signs a connection in: it gets the answer and its watchlist, and the user's watchers are
+  /// informed.
   package func signIn(
     _ session: any HubSession, as user: SignedInUser, _ proof: SignInProof, at now: Instant
   ) {
@@ -40,7 +41,6 @@ extension Hub {
     handleNews(at: now)
   }
 
-  /// Gives a socket the answer that it waits for.
   func take(_ answer: ClusterAnswer, _ waiter: Waiter, at now: Instant) {
     switch (waiter, answer) {
     case (.join(let request, let session), .joined(let answer)):
@@ -67,7 +67,7 @@ extension Hub {
       let isWanted =
         sessions[session.socketID] === session && session.subscriptions.contains(name)
       guard isWanted else {
-        // It has left while the answer was on its way.
+        // The session left before the answer came.
         if !request.isSecond { member.leave(name, userID: request.member?.userID, at: now) }
         return
       }
@@ -83,7 +83,7 @@ extension Hub {
     let former = channel.place(of: session)
     channels[name] = channel
     channel.put(session, userID: userID, memberID: joined.memberID)
-    // It has left and come again while the first answer was on its way.
+    // The session left and subscribed again before the first answer came.
     if let former, !request.isSecond { member.leave(name, userID: former.userID, at: now) }
     session.send(text.subscriptionSucceeded(channel: name, members: joined.members), at: now)
     if isCache(name) { replay(joined.cached, on: name, to: session, at: now) }
@@ -92,7 +92,6 @@ extension Hub {
     }
   }
 
-  /// The message for a new subscriber of a cache channel: the last event, or a cache miss.
   private func replay(
     _ event: CachedEvents.Event?, on name: String, to session: any HubSession, at now: Instant
   ) {

@@ -1,74 +1,63 @@
 package import PusherCore
 
-/// One app's sockets on one node: they take part in the channels of all nodes, and get what is for them.
+/// Sockets of one app on one node; they share channels with the sockets of all nodes.
 ///
-/// It is pure: sessions bring messages and the time, ``handleNews(at:)`` takes what the other nodes have brought. Frames
-/// go into the queues of sessions, which never call back; answers, log and notices wait until the driver takes them. It
-/// belongs to one thread.
+/// The hub is pure: sessions bring messages and the time, ``handleNews(at:)`` takes news from other
+/// nodes. Frames go into the queues of sessions, which never call back. Answers, log and notices
+/// wait until the driver takes them. A hub belongs to one thread.
 package final class Hub {
-  /// A socket that waits for its answer.
   enum Waiter {
     case join(JoinRequest, any HubSession)
     case signIn(SignedInUser, SignInProof, any HubSession)
   }
 
   private var setup: AppSetup
-  /// Who is where on all nodes, and the way to them.
+  /// The connection to all nodes, with their state.
   let member: any ClusterMember
   var sessions = NameTable<any HubSession>()
   var channels = NameTable<HubChannel>()
   var users = SignedInUsers()
-  /// The sockets that wait, by the numbers of their questions.
   var waiters: [Int: Waiter] = [:]
   private var answers: [(number: Int, answer: ClusterAnswer)] = []
   private var events: [ServerLogEvent] = []
-  /// Whether it was told that no more channels fit.
   private var hasToldFullChannels = false
 
   package var application: Application { setup.application }
-  /// Those of the app where it has its own.
   var limits: ServerLimits { setup.limits }
   var text: MessageText { setup.text }
 
-  /// Whether new subscribers get a channel's last event.
   func isCache(_ channel: String) -> Bool { setup.naming.isCache(channel) }
 
-  /// A hub of an app, with a place among its nodes, which serves this hub alone.
+  /// - Parameter member: Serves only this hub.
   package init(_ setup: AppSetup, member: any ClusterMember) {
     (self.setup, self.member) = (setup, member)
   }
 
-  /// The app has other settings from now on; its sockets stay.
   func adopt(_ setup: AppSetup) {
     self.setup = setup
     member.adopt(setup)
   }
 
-  /// Whether all sockets have left and the member has finished their departures.
+  /// The member may still handle departures after the last socket left.
   var isDeserted: Bool { sessions.isEmpty && member.isDeserted }
 
-  /// How many sockets all nodes have.
   package var connectionCount: Int { member.connectionCount }
 
-  /// How many channels somebody is subscribed to, on any node.
   var channelCount: Int { member.channelCount }
 
-  /// Whether any node has the socket.
   package func hasSocket(_ socketID: String) -> Bool { member.hasSocket(socketID) }
 
-  /// Whether events can be sent to other nodes now.
   var isAvailable: Bool { member.isAvailable }
 
   // MARK: Sockets
 
-  /// Takes in a socket after its handshake; its id must be new.
+  /// Adds a socket after its handshake; its ID must be new.
   package func connect(_ session: any HubSession) {
     sessions[session.socketID] = session
     member.connect(session.socketID)
     log(.connected(socketID: session.socketID))
   }
 
-  /// Removes a socket, which leaves all its channels.
   package func disconnect(_ session: any HubSession, at now: Instant) {
     guard sessions.removeValue(of: session.socketID) != nil else { return }
     for channel in session.subscriptions.sorted { end(session, channel, at: now) }
@@ -77,7 +66,7 @@ package final class Hub {
     handleNews(at: now)
   }
 
-  /// Whether a subscription fits within the limit of occupied channels; the first refusal is logged.
+  /// Checks the limit of occupied channels, and logs the first refusal.
   func hasRoom(for channel: String) -> Bool {
     let hasRoom =
       channels[channel] != nil || member.hasRoom(for: channel, limit: limits.channels)
@@ -88,7 +77,7 @@ package final class Hub {
     return hasRoom
   }
 
-  /// Ends a subscription; the others learn when a user has left with its last connection.
+  /// Ends a subscription; others learn of a user's departure after its last connection.
   package func leave(_ session: any HubSession, _ name: String, at now: Instant) {
     end(session, name, at: now)
     handleNews(at: now)
@@ -105,7 +94,7 @@ package final class Hub {
     return place
   }
 
-  /// Looks at the time: counts of large channels change too often to be sent each time.
+  /// Handles due work: counts of large channels change too often to be sent each time.
   package func tick(at now: Instant) {
     member.tick(at: now)
     handleNews(at: now)
@@ -113,9 +102,9 @@ package final class Hub {
 
   // MARK: Events
 
-  /// Sends an event of the API to a channel's subscribers, but not to the socket `excluded`.
+  /// Sends an event of the API to a channel's subscribers, except the socket `excluded`.
   ///
-  /// Returns the number of recipients; `nil` where other nodes may have some.
+  /// Returns the number of recipients; `nil` if other nodes may have some.
   @discardableResult
   package func publish(
     name: String, channel: String, data: JSONValue, except excluded: String? = nil,
@@ -128,7 +117,6 @@ package final class Hub {
     return count
   }
 
-  /// Passes a client's event on to the others; the sender must be subscribed.
   func relay(
     name: String, channel: String, data: JSONValue?, from session: any HubSession, at now: Instant
   ) {
@@ -166,14 +154,12 @@ package final class Hub {
 
   // MARK: For the driver
 
-  /// Asks something about all nodes; an answer that comes later is among ``takeAnswers()``.
+  /// Asks a question about all nodes; ``takeAnswers()`` returns later answers.
   package func ask(_ question: ClusterQuestion, at now: Instant) -> ClusterReply {
     member.ask(question, at: now)
   }
 
-  /// Handles what the member has for this hub.
-  ///
-  /// Returns whether there was anything.
+  /// Handles the member's news; returns true if there was any.
   @discardableResult
   package func handleNews(at now: Instant) -> Bool {
     var hasNews = false
@@ -202,24 +188,21 @@ package final class Hub {
     }
   }
 
-  /// The answers to calls of ``ask(_:at:)`` since the last call.
+  /// Returns and removes the answers to earlier calls of ``ask(_:at:)``.
   package func takeAnswers() -> [(number: Int, answer: ClusterAnswer)] {
     guard !answers.isEmpty else { return [] }
     defer { answers.removeAll(keepingCapacity: true) }
     return answers
   }
 
-  /// The log since the last call.
   package func takeLog() -> [ServerLogEvent] {
     guard !events.isEmpty else { return [] }
     defer { events.removeAll(keepingCapacity: true) }
     return events
   }
 
-  /// The webhook notices of this node since the last call.
   package func takeNotices() -> [WebhookNotice] { member.takeNotices() }
 
-  /// Notes something for the app's webhooks.
   func note(_ notice: @autoclosure () -> WebhookNotice) {
     if !application.webhooks.isEmpty { member.note(notice()) }
   }
@@ -229,11 +212,8 @@ package final class Hub {
   }
 }
 
-// Messages for sockets here.
 extension Hub {
-  /// Hands a message to the sockets.
-  ///
-  /// Returns the number of recipients.
+  /// Delivers a message to the sockets; returns the number of recipients.
   @discardableResult
   private func deliver(_ message: BusMessage, at now: Instant) -> Int {
     switch message {

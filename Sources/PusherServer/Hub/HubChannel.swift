@@ -1,11 +1,9 @@
 package import PusherCore
 
-/// The user of a connection, from a subscription or a sign-in.
 package struct Member: Sendable, Equatable {
   package let userID: String
-  /// The app's information about the user; `nil` for none.
   package let info: JSONValue?
-  /// The id in messages: a string or a number.
+  /// ID in messages: a string or a number.
   package let id: JSONValue
 
   package init(userID: String, info: JSONValue? = nil, id: JSONValue? = nil) {
@@ -15,7 +13,7 @@ package struct Member: Sendable, Equatable {
   }
 }
 
-/// The members of a presence channel, each with as many connections as it has.
+/// Members of a presence channel, each with its number of connections.
 package struct MemberList: Sendable, Equatable {
   private struct Entry: Equatable {
     /// The member, as the user's first connection described it.
@@ -27,15 +25,13 @@ package struct MemberList: Sendable, Equatable {
 
   package init() {}
 
-  /// How many users there are, however many connections they have.
   package var count: Int { entries.count }
 
-  /// The users in the order in which they joined.
   package var members: [Member] { entries.elements.map(\.value.member) }
 
   package subscript(userID: String) -> Member? { entries[userID]?.member }
 
-  /// Counts a connection in; true for the user's first.
+  /// Adds a connection; returns true for the user's first connection.
   package mutating func join(_ member: Member) -> Bool {
     if entries[member.userID] != nil {
       entries[member.userID]?.connections += 1
@@ -45,7 +41,7 @@ package struct MemberList: Sendable, Equatable {
     return true
   }
 
-  /// Counts a connection out; the member who has left with the last one.
+  /// Removes a connection; returns the member if it was the last one.
   package mutating func leave(_ userID: String) -> Member? {
     guard let entry = entries[userID] else { return nil }
     guard entry.connections == 1 else {
@@ -67,21 +63,19 @@ package struct MemberList: Sendable, Equatable {
   }
 }
 
-/// The subscribers of one channel on one node.
 final class HubChannel {
-  /// A subscriber's place.
   struct Place {
     fileprivate var index: Int
-    /// Its user on a presence channel.
+    /// User on a presence channel.
     let userID: String?
-    /// The id of that user as others know it.
+    /// The user's ID in messages to others.
     let memberID: JSONValue?
   }
 
   private(set) var subscribers: [any HubSession] = []
   private var places: [ObjectIdentifier: Place] = [:]
 
-  /// Takes a subscriber in, or has it as another user from now on.
+  /// Adds a subscriber, or changes its user.
   func put(_ session: any HubSession, userID: String?, memberID: JSONValue?) {
     let key = ObjectIdentifier(session)
     let index = places[key]?.index ?? subscribers.count
@@ -89,7 +83,6 @@ final class HubChannel {
     if index == subscribers.count { subscribers.append(session) }
   }
 
-  /// Removes a subscriber, and answers the place that it had.
   func remove(_ session: any HubSession) -> Place? {
     let key = ObjectIdentifier(session)
     guard let place = places.removeValue(forKey: key) else { return nil }

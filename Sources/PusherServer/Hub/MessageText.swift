@@ -1,22 +1,20 @@
 package import PusherCore
 
-/// The parts of messages that differ from server to server; the defaults are Pusher's.
+/// Parts of messages that differ between servers; the defaults are Pusher's.
 package struct MessageShapes: Sendable {
-  /// Whether the data of an error is a string that holds JSON too.
+  /// Makes the data of an error a string that holds JSON.
   var embedsErrors = false
   var ping: JSONValue? = .string("{}")
   var pong: JSONValue? = .string("{}")
-  /// The answer to a subscription where there are no members to tell.
+  /// Data of the answer to a subscription without members.
   var subscriptionSucceeded: JSONValue? = .string("{}")
-  /// Whether the answer to a sign-in gives back its signature.
   var returnsSignature = false
-  /// Whether members without information are left out of the `hash` of a presence channel, in place of `null`.
+  /// Omits members without information from `hash`, instead of writing `null`.
   var omitsMissingInfo = false
-  /// Whether the close frame of a refused connection has a reason.
   var explainsRefusals = true
 }
 
-/// The text of every message that a server sends.
+/// Text of every message that a server sends.
 ///
 /// `data` is a string that holds JSON, except in errors, as Pusher does. Source: the protocol page.
 package struct MessageText: Sendable {
@@ -28,14 +26,13 @@ package struct MessageText: Sendable {
     self.shapes = shapes
   }
 
-  /// The first message: the socket may be used now.
   package func connectionEstablished(socketID: String, activityTimeout: Duration) -> String {
     let seconds = Int(activityTimeout.components.seconds)
     let data: JSONValue = ["socket_id": .string(socketID), "activity_timeout": .integer(seconds)]
     return message(service.eventPrefix + "connection_established", data: embedded(data))
   }
 
-  /// An error; `code` is `null` for refusals that Pusher gives no number, `channel` names what was refused.
+  /// `code` is `null` for refusals without a Pusher code; `channel` names the refused channel.
   package func error(code: PusherCode?, message text: String, channel: String? = nil) -> String {
     let data: JSONValue = [
       "code": code.map { .integer($0.rawValue) } ?? .null, "message": .string(text),
@@ -45,7 +42,7 @@ package struct MessageText: Sendable {
       : message(service.eventPrefix + "error", channel: channel, data: data)
   }
 
-  /// The answer to a refused subscription, where that is not an error.
+  /// Answer to a refused subscription, on servers that do not send an error.
   func subscriptionError(channel: String, data: JSONValue) -> String {
     message(service.eventPrefix + "subscription_error", channel: channel, data: data)
   }
@@ -54,7 +51,6 @@ package struct MessageText: Sendable {
 
   package var pong: String { message(service.eventPrefix + "pong", data: shapes.pong) }
 
-  /// The answer to a subscription; `members` for presence channels.
   package func subscriptionSucceeded(channel: String, members: MemberList?) -> String {
     let presence = members.map {
       embedded(["presence": $0.json(omitsMissingInfo: shapes.omitsMissingInfo)])
@@ -64,20 +60,16 @@ package struct MessageText: Sendable {
       data: presence ?? shapes.subscriptionSucceeded)
   }
 
-  /// A user's first connection has joined.
   package func memberAdded(channel: String, member: Member) -> String {
     told(
       "member_added", channel, .object(present: ["user_id": member.id, "user_info": member.info]))
   }
 
-  /// A user's last connection has left.
   package func memberRemoved(channel: String, userID: JSONValue) -> String {
     told("member_removed", channel, ["user_id": userID])
   }
 
-  /// An event of the application, or of another client; `data` goes out as the sender gave it.
-  ///
-  /// `userID` is the other client's on presence channels.
+  /// Sends `data` unchanged; `userID` is the sending client's, on presence channels.
   package func event(
     name: String, channel: String, data: JSONValue?, userID: JSONValue? = nil
   ) -> String {
@@ -88,7 +80,6 @@ package struct MessageText: Sendable {
     self.event(name: event.name, channel: event.channel, data: event.data, userID: event.userID)
   }
 
-  /// The answer to a sign-in.
   package func signInSuccess(userData: String, auth: String) -> String {
     let data = JSONValue.object(texts: [
       "auth": shapes.returnsSignature ? auth : nil, "user_data": userData,
@@ -96,7 +87,6 @@ package struct MessageText: Sendable {
     return message(service.eventPrefix + "signin_success", data: data)
   }
 
-  /// The online and offline users of a watchlist.
   package func watchlist(online: [String] = [], offline: [String] = []) -> String {
     let events = [("online", online), ("offline", offline)].filter { !$0.1.isEmpty }.map {
       ["name": .string($0.0), "user_ids": .array($0.1.map(JSONValue.string))] as JSONValue
@@ -104,19 +94,17 @@ package struct MessageText: Sendable {
     return told("watchlist_events", nil, ["events": .array(events)])
   }
 
-  /// A cache channel has no event to begin with.
   package func cacheMiss(channel: String) -> String {
     message(service.eventPrefix + "cache_miss", channel: channel, data: nil)
   }
 
-  /// How many connections are subscribed.
   package func subscriptionCount(channel: String, count: Int) -> String {
     told("subscription_count", channel, ["subscription_count": .integer(count)])
   }
 
   private func embedded(_ data: JSONValue) -> JSONValue { .string(JSONWriter.text(data)) }
 
-  /// A message of the server's own, whose data is a string that holds an object.
+  /// Wraps an object in a string, as data of the server's own events.
   private func told(_ name: String, _ channel: String?, _ data: JSONValue) -> String {
     message(service.internalPrefix + name, channel: channel, data: embedded(data))
   }

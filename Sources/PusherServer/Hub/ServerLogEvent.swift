@@ -1,56 +1,46 @@
 package import PusherCore
 
-/// What happens on the server, for its log; no case holds a secret.
+/// An entry of the server's log; no case holds a secret.
 package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
-  /// A socket is established.
   case connected(socketID: String)
-  /// A socket was refused: unknown key, unsupported protocol, too many connections.
+  /// Refused socket: unknown key, unsupported protocol, or too many connections.
   case refused(code: Int, reason: String)
-  /// A socket is gone; the code of the close frame if there was one.
+  /// Closed socket; `code` is from the close frame, if there was one.
   case disconnected(socketID: String, code: Int?, reason: String)
   case signedIn(socketID: String, userID: String)
   case signInRefused(socketID: String, reason: String)
   case subscribed(socketID: String, channel: String, userID: String?)
   case subscriptionRefused(socketID: String, channel: String, reason: String)
   case unsubscribed(socketID: String, channel: String)
-  /// An event came through the API and went to so many sockets; `nil` where nodes on other machines have them.
+  /// Event of the API; `recipients` is `nil` if other machines may have some.
   case event(name: String, channel: String, data: JSONValue, recipients: Int?)
-  /// A client's event was passed on to so many others, likewise, as `message`.
+  /// Relayed client event, sent to others as `message`; `recipients` as for `event`.
   case clientEvent(
     socketID: String, name: String, channel: String, message: String, recipients: Int?)
-  /// An event that came from what connects the nodes went to so many sockets here.
+  /// Event that came through Redis, with its recipients on this node.
   case delivered(channel: String, isFromClient: Bool, recipients: Int)
-  /// What connects the nodes is lost: nothing is published until it is back.
+  /// The connection to Redis is lost; nothing is published until it is back.
   case busLost(reason: String)
   case busBack
-  /// What connects the nodes refused a command.
+  /// Redis refused a command.
   case busError(reason: String)
-  /// What connects the nodes refuses what this one needs: nothing is published until it does not.
+  /// Redis refuses a required command; nothing is published until it accepts it.
   case busRefused(reason: String)
-  /// A client's message was answered with an error.
   case clientError(socketID: String, reason: String)
-  /// An API call was answered.
   case request(method: String, path: String, status: Int, reason: String)
-  /// A request was refused because of its `Origin` or its `Host`, or since it did not begin on this machine.
-  ///
-  /// Each of them is told once; with `isLast` no further ones are.
+  /// Each refusal is logged once. `isLast` announces that no more refusals are logged.
   case accessRefused(AccessRefusal, isLast: Bool)
-  /// So many clients were dropped, the first of a run, since all together had more than these bytes waiting.
+  /// All clients together exceeded `limit`, in bytes. Only the first occurrence is logged.
   case queuesFull(limit: Int, dropped: Int)
-  /// An app has as many occupied channels as it may have; told once.
+  /// An app has its maximum number of occupied channels; logged once.
   case channelsFull(app: String, limit: Int)
-  /// A connection ended before it was a socket or a call.
+  /// A connection ended before it became a socket or a call.
   case dropped(reason: String)
-  /// A webhook was taken.
   case webhookSent(SentWebhook, status: Int)
-  /// A webhook was not taken and will be sent again.
   case webhookFailed(SentWebhook, reason: String, retryIn: Duration)
-  /// A webhook was given up.
   case webhookDropped(SentWebhook, reason: String)
-  /// So many webhooks still waited when the server ended.
   case webhooksDiscarded(url: String, count: Int, reason: String)
 
-  /// Whether it is a loss that the user should know of.
   package var isProblem: Bool {
     switch self {
     case .webhookFailed, .webhookDropped, .webhooksDiscarded, .accessRefused, .queuesFull,
@@ -60,7 +50,7 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// One line for people; control characters of foreign text become `?`, so that they cannot drive a terminal.
+  /// Control characters of foreign text become `?`, so that they cannot control a terminal.
   package var description: String {
     let shown = words.unicodeScalars.map { scalar in
       scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) ? "?" : scalar
@@ -121,15 +111,13 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// A webhook on its way to one receiver.
 package struct SentWebhook: Sendable, Equatable, CustomStringConvertible {
-  /// The app's id.
   package let app: String
-  /// Where it goes, without what may be secret in it.
+  /// Receiver, without possible secrets.
   package let url: String
-  /// The kind of its event, or how many there are.
+  /// Kind of the event, or the number of events.
   package let event: String
-  /// What is sent; empty where there are several.
+  /// Body as sent; empty for several webhooks.
   package let body: [UInt8]
 
   package init(app: String, url: String, event: String, body: [UInt8] = []) {
@@ -139,11 +127,11 @@ package struct SentWebhook: Sendable, Equatable, CustomStringConvertible {
   package var description: String { "\(event) to \(url)" }
 }
 
-/// Why a request was refused; an `Origin` or `Host` as it was written.
+/// Holds the `Origin` or `Host` as written.
 package enum AccessRefusal: Sendable, Hashable, CustomStringConvertible {
   case origin(String)
   case host(String)
-  /// A request that did not begin on this machine, for a part of the server that is for this machine alone.
+  /// The part of the server allows only requests from this machine.
   case remote(part: String, sign: String)
 
   package var description: String {
@@ -155,7 +143,6 @@ package enum AccessRefusal: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The first 100 bytes of a text of any length.
   private static func beginning(of text: String) -> String {
     guard text.utf8.count > 100 else { return text }
     return String(decoding: text.utf8.prefix(100), as: UTF8.self) + "…"

@@ -1,14 +1,13 @@
 package import PusherCore
 
-/// A message as the frame that goes on the wire, encoded once for all who get it, on whatever thread they are.
+/// A message as a WebSocket frame, encoded once for all recipients on any thread.
 ///
-/// One that is large is compressed once for all of them who read that, each by itself: a window is kept for none.
+/// A large frame is compressed once for all clients that support it, without a shared window.
 package final class SharedFrame: @unchecked Sendable {
-  // Sendable because nothing changes the buffer once it is made, and what is compressed is reached under a lock.
+  // Sendable because the buffer never changes and a lock protects the compressed frame.
 
-  /// A frame that was compressed; no buffer where that saves nothing.
   private final class Compressed: @unchecked Sendable {
-    // Sendable because nothing changes the buffer once it is made.
+    // Sendable because the buffer never changes.
     let buffer: ByteBuffer?
 
     init(_ buffer: ByteBuffer?) {
@@ -16,19 +15,18 @@ package final class SharedFrame: @unchecked Sendable {
     }
   }
 
-  /// Messages of fewer bytes fit into one packet in any case, and stay as they are.
+  /// Minimum size for compression, in bytes; smaller messages fit into one packet anyway.
   package static let compressedFrom = 1024
-  /// What the client must be able to read: the largest window, which clients have unless they ask for less.
+  /// Window size that the client must support: the maximum, which is also the default.
   static let windowBits = 15
 
-  /// The channel whose event it is; `nil` for the protocol's own messages.
+  /// Channel of the event; `nil` for messages of the protocol.
   let channel: String?
   private let buffer: ByteBuffer
-  /// The frame compressed, once somebody wants it; `nil` for one that stays as it is.
+  /// The compressed frame after its first use; `nil` if the frame is too small.
   private let compression: Locked<Compressed?>?
   private static let deflater = Locked<Deflater?>(nil)
 
-  /// The text frame of a message.
   package init(_ text: String, channel: String? = nil) {
     self.channel = channel
     let count = text.utf8.count
@@ -39,7 +37,7 @@ package final class SharedFrame: @unchecked Sendable {
     compression = count < Self.compressedFrom ? nil : Locked(nil)
   }
 
-  /// A message as two frames, the first of which ends after a character's first byte, if one has more.
+  /// Splits a message into two frames, inside the first multi-byte character if there is one.
   init(inTwoFragments text: String) {
     channel = nil
     let bytes = Array(text.utf8)
@@ -53,7 +51,7 @@ package final class SharedFrame: @unchecked Sendable {
 
   package var view: ByteView { buffer.view }
 
-  /// The frame for a client that reads permessage-deflate: compressed where it is large and that makes it smaller.
+  /// A large frame is compressed if that makes it smaller, for clients with permessage-deflate.
   package var smallestView: ByteView {
     guard let compression else { return view }
     let compressed = compression.withLock { compressed in
@@ -65,7 +63,7 @@ package final class SharedFrame: @unchecked Sendable {
     return compressed.buffer?.view ?? view
   }
 
-  /// The message in a frame by itself (RFC 7692 section 7.2.1); `nil` where it is as long or longer.
+  /// Compresses the message on its own (RFC 7692 section 7.2.1); `nil` if that saves nothing.
   private func compress() -> ByteBuffer? {
     guard let header = try? FrameHeader.decode(view) else { return nil }
     let output = ByteBuffer(capacity: view.count / 2)
@@ -80,7 +78,7 @@ package final class SharedFrame: @unchecked Sendable {
     return output.count < view.count ? output : nil
   }
 
-  /// The message, if it is one frame.
+  /// The message, if the buffer holds one frame.
   package var text: String {
     guard let header = try? FrameHeader.decode(view) else { return "" }
     return view[header.size..<view.count].text

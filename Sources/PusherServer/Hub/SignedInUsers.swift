@@ -1,9 +1,7 @@
 internal import PusherCore
 
-/// The signed-in user of a connection.
 package struct SignedInUser: Sendable, Equatable {
   let member: Member
-  /// The users that this user watches.
   package let watchlist: [String]
 
   package init(member: Member, watchlist: [String]) {
@@ -13,7 +11,7 @@ package struct SignedInUser: Sendable, Equatable {
   package var id: String { member.userID }
 }
 
-/// The signed text with which a client has signed in; it gets both back.
+/// The signed text of a sign-in; the answer repeats both parts.
 package struct SignInProof: Sendable {
   let auth: String
   let userData: String
@@ -23,19 +21,16 @@ package struct SignInProof: Sendable {
   }
 }
 
-/// The signed-in users of one node, their connections and their watchers.
 struct SignedInUsers {
   private typealias Sessions = [ObjectIdentifier: any HubSession]
 
   private var sessions = NameTable<Sessions>()
   private var watchers = NameTable<Sessions>()
 
-  /// The connections of a user.
   func sessions(of userID: String) -> [any HubSession] {
     sessions[userID].map { Array($0.values) } ?? []
   }
 
-  /// The connections whose users watch this one.
   func watchers(of userID: String) -> [any HubSession] {
     watchers[userID].map { Array($0.values) } ?? []
   }

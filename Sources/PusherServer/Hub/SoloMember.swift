@@ -1,13 +1,12 @@
 internal import PusherCore
 
-/// The only node of an app: it decides what is new and what is over, and answers at once.
+/// The only node of an app: it decides about all changes and answers at once.
 final class SoloMember {
   private var news: [ClusterNews] = []
   private var notices: [WebhookNotice] = []
   private var setup: AppSetup
   private var sockets = NameSet()
   private var channels = NameTable<SoloChannel>()
-  /// How many connections each signed-in user has.
   private var users = NameTable<Int>()
   private var cache: CachedEvents
   private var counts = SubscriptionCounts()
@@ -52,7 +51,6 @@ final class SoloMember {
     return .joined(answer)
   }
 
-  /// The channel as a new subscriber learns it.
   private func joined(_ name: String, _ member: Member?, at now: Instant) -> Joined {
     let members = member == nil ? nil : channels[name]?.members
     return Joined(
@@ -60,7 +58,7 @@ final class SoloMember {
       cached: naming.isCache(name) ? cache.event(of: name, at: now) : nil)
   }
 
-  /// Whether one more user may join a presence channel; further connections of present users always may.
+  /// Further connections of present users are always allowed.
   private func hasRoom(for userID: String, in name: String) -> Bool {
     guard let members = channels[name]?.members else { return true }
     return members[userID] != nil || members.count < limits.presenceMembers
@@ -211,10 +209,7 @@ extension SoloMember: ClusterMember {
   }
 }
 
-/// A channel that somebody is subscribed to.
 private final class SoloChannel {
-  /// How many sockets are subscribed.
   var count = 0
-  /// The members of a presence channel.
   var members = MemberList()
 }

@@ -1,12 +1,11 @@
 internal import Synchronization
 
-/// Whether somebody looks on, who is to be told what only webhooks tell otherwise.
+/// Number of observers.
 ///
-/// Any thread may use it.
+/// Observers get notices that otherwise only webhooks get. Any thread may use it.
 package final class Watch: Sendable {
   private let count = Atomic(0)
 
-  /// How many do.
   var watchers: Int {
     get { count.load(ordering: .relaxed) }
     set { count.store(newValue, ordering: .relaxed) }
