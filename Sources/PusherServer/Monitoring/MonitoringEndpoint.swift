@@ -1,25 +1,21 @@
 package import PusherCore
 
-/// A server on one port that tells how a program is: counters at `/metrics`, and at `/healthz` whether it is well.
+/// A server on one port that reports the state of a program.
 ///
-/// `/metrics` is answered with Prometheus' text format, version 0.0.4; `/healthz` with 200 and `ok`, or with 503 and the
-/// reason. Pages and names of others are refused by the ``AccessPolicy``. It lives on its loop's thread; requests are
-/// limited in size and time.
+/// `/metrics` answers in Prometheus' text format, version 0.0.4. `/healthz` answers 200 and `ok`,
+/// or 503 and the reason. The ``AccessPolicy`` refuses foreign pages and host names. Only the
+/// loop's thread may use it.
 package final class MonitoringEndpoint {
-  /// Connections at a time; one more closes the longest idle one.
+  /// Maximum number of connections; one more closes the longest idle one.
   package static let connectionLimit = 64
-  /// How long a request may take.
   package static let patience = Duration.seconds(10)
-  /// How long a connection may be idle.
   package static let keepAlive = Duration.seconds(20)
-  /// The media type of the text format.
   package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-  /// The question that a scrape asks.
   package struct Source {
-    /// The text of all metrics, each line with its end.
+    /// Text of all metrics, each line with its end.
     package let metrics: () -> String
-    /// Why the program is not well; `nil` while it is.
+    /// Problem of the program; `nil` if it is healthy.
     package let ailment: () -> String?
 
     package init(metrics: @escaping () -> String, ailment: @escaping () -> String?) {
@@ -31,14 +27,14 @@ package final class MonitoringEndpoint {
   private let access: AccessPolicy
   private let source: Source
 
-  /// Listens from now on.
+  /// Starts listening.
   ///
   /// - Parameters:
   ///   - host: An address without brackets, or a name of this machine.
-  ///   - port: 0 lets the system pick a free one.
-  ///   - handed: A socket that counts in place of both.
-  ///   - access: Which pages and host names may ask.
-  /// - Throws: ``TransportError`` when the address cannot be had.
+  ///   - port: 0 lets the system pick a free port.
+  ///   - handed: A listening socket that replaces `host` and `port`.
+  ///   - access: Allowed pages and host names.
+  /// - Throws: ``TransportError`` if the address is not available.
   package init(
     loop: EventLoop, host: String, port: UInt16, reusesPort: Bool = false,
     handed: HandedSocket? = nil, access: AccessPolicy, source: Source
@@ -55,10 +51,9 @@ package final class MonitoringEndpoint {
     reception.owner = self
   }
 
-  /// Accepts nothing more, and ends its connections once their requests are answered.
+  /// Accepts no more connections, and closes open ones after their current request.
   package func close(at now: Instant) { reception.close(at: now) }
 
-  /// Where it listens, with the port that the system picked.
   package var port: UInt16 { reception.address.port }
 
   private func answer(_ head: HTTPRequestHead) -> HTTPAnswer {
@@ -74,7 +69,7 @@ package final class MonitoringEndpoint {
       return source.ailment().map { .refusal(503, $0) } ?? .text("ok")
     }
     var text = source.metrics()
-    // The answer ends with a line end of its own.
+    // The writer of the answer adds a line end.
     if text.utf8.last == 0x0A { text.removeLast() }
     var answer = HTTPAnswer.text(text)
     answer.contentType = Self.contentType
