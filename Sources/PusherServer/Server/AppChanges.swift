@@ -1,8 +1,7 @@
 internal import PusherCore
 
-/// What has become of the apps.
 package struct AppChanges: Sendable, Equatable, CustomStringConvertible {
-  /// Ids, in the order of the apps.
+  /// IDs in the order of the apps.
   package let new: [String]
   package let gone: [String]
   package let changed: [String]
@@ -17,7 +16,7 @@ package struct AppChanges: Sendable, Equatable, CustomStringConvertible {
       \.id)
   }
 
-  /// What has changed, for a message; "nothing has changed" for nothing.
+  /// A summary for a message; "nothing has changed" if there is no difference.
   package var description: String {
     func part(_ ids: [String], _ one: String, _ several: String) -> String? {
       guard let first = ids.first else { return nil }

@@ -1,8 +1,7 @@
 internal import PusherCore
 
-// Applies staged faults to the output.
 extension ClientSession {
-  /// Sends an event of a channel, changed by the faults; false when the client can get nothing.
+  /// Returns false if the client takes no more messages.
   func deliverStaged(_ frame: SharedFrame, on channel: String, at now: Instant) -> Bool {
     guard isOpen, !faults.isBlackhole else { return false }
     let change = context.faults.change(on: channel, &faults)
@@ -20,13 +19,13 @@ extension ClientSession {
     return isSent
   }
 
-  /// Ends the connection if a fault says so before any event.
+  /// Closes the connection if a fault is due before any event.
   func stageGreeting(at now: Instant) {
     guard isOpen, !faults.isBlackhole, !context.faults.isEmpty else { return }
     endStaged(context.faults.ending(after: nil, &faults), at: now)
   }
 
-  /// Answers a ping, late if a fault says so; `frame` is what a ping frame held.
+  /// Answers a ping, with a staged delay if a fault is due; `frame` is the payload of a ping frame.
   func answerPing(frame: [UInt8]? = nil, at now: Instant) {
     guard !context.faults.isEmpty, let delay = context.faults.pongDelay(&faults) else {
       sendPong(frame: frame, at: now)
@@ -48,7 +47,6 @@ extension ClientSession {
     context.ledger.touch(self)
   }
 
-  /// Sends the pongs that are due.
   func sendLatePongs(at now: Instant) {
     while let pong = faults.latePongs.first, pong.due <= now {
       faults.latePongs.removeFirst()
@@ -56,7 +54,6 @@ extension ClientSession {
     }
   }
 
-  /// Whether a fault refuses the signature of a subscription.
   func refusesStaged(_ channel: String) -> Bool {
     guard !context.faults.isEmpty, context.faults.refusal(on: channel, &faults) != nil else {
       return false
@@ -105,7 +102,7 @@ extension ClientSession {
     return deliverPlain(frame, at: now)
   }
 
-  /// A message with one more member, so that it has this many bytes.
+  /// Adds a member to a message, so that it has this size, in bytes.
   private static func padded(_ text: String, to size: Int) -> String {
     let start = text.dropLast() + #","padding":""#
     let count = max(0, size - start.utf8.count - 2)

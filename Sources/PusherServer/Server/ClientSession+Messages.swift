@@ -1,6 +1,5 @@
 package import PusherCore
 
-// Handles a client's messages.
 extension ClientSession {
   func handle(_ message: ClientMessage, at now: Instant) {
     switch message {
@@ -20,7 +19,7 @@ extension ClientSession {
     }
   }
 
-  /// Answers with an error event, if this server does; the socket stays.
+  /// Reports a mistake with an error event, if the dialect does; the socket stays open.
   private func complain(
     _ reason: String, _ mistake: Dialect.Mistake, code: PusherCode? = nil,
     channel: String? = nil, at now: Instant
@@ -86,7 +85,6 @@ extension ClientSession {
     send(context.dialect.answers.message(hub.text, refusal, channel: channel), at: now)
   }
 
-  /// The member that a presence subscription names; `nil` on other channels.
   private func checkSubscription(
     channel: String, auth: String, channelData: String?
   ) throws(SubscriptionRefusal) -> Member? {

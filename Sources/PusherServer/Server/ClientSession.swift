@@ -1,11 +1,8 @@
 package import PusherCore
 
-/// The state that all clients of a server share.
 package final class SessionContext {
   let dialect: Dialect
-  /// The staged faults.
   package let faults: FaultScript
-  /// The output that waits for all clients.
   package let ledger: OutputLedger
 
   package init(
@@ -17,7 +14,6 @@ package final class SessionContext {
   }
 }
 
-/// The messages of one client.
 struct Traffic: Sendable {
   let since: Instant
   var received = 0
@@ -26,16 +22,16 @@ struct Traffic: Sendable {
   init(since: Instant) { self.since = since }
 }
 
-/// One client's socket as the protocol sees it: greeting, subscriptions, events, signs of life, the end.
+/// One client's socket at the level of the protocol.
 ///
-/// Bytes come in through the connection's input, then ``receive(at:)``; they go out through its output. Time comes in
-/// through ``tick(at:)`` at the ``deadline``. When ``isFinished``, what waits is sent and the socket closed. One that
-/// has ended leaves the hub with ``settle(at:)``, which the driver calls after each of these and for each session that the
-/// ledger names.
+/// Bytes come in through the connection's input, then ``receive(at:)``; they go out through its
+/// output. Time comes in through ``tick(at:)`` at the ``deadline``. The driver closes a socket that
+/// ``isFinished`` after sending its output. An ended session leaves the hub with ``settle(at:)``.
+/// The driver calls it after each of these functions, and for each session that the ledger names.
 package final class ClientSession: HubSession, ConnectionSocket {
   private enum State {
     case open
-    /// A close frame was sent; until then the client may answer it.
+    /// A close frame was sent; the client has until then to answer.
     case closing(until: Instant)
     case finished
   }
@@ -44,33 +40,28 @@ package final class ClientSession: HubSession, ConnectionSocket {
   package let connection: WebSocketConnection
   var input: ByteBuffer { connection.input }
   var output: ByteBuffer { connection.output }
-  /// Its connection; `nil` in tests.
+  /// Connection of the session; `nil` in tests.
   weak var carrier: ServerConnection?
   let hub: Hub
   let context: SessionContext
-  /// The channels it is subscribed to.
   package var subscriptions = NameSet()
-  /// The user that is signed in on it.
   package var user: SignedInUser?
-  /// Whether the ledger has it on its list of those with something to send.
+  /// True if the ledger lists the session as having output.
   var isTouched = false
   var clientEvents: RateWindow
-  /// Whether it reads what is compressed for all.
+  /// True if the client reads frames compressed for all clients.
   private let readsCompressed: Bool
   private var state = State.open
-  /// Whether the client has sent a ping or a pong of the WebSocket.
   private var usesControlFrames = false
   private var heartbeat: Heartbeat
-  /// How many messages have come and gone, and since when.
   private(set) var traffic: Traffic
-  /// The waiting output of this client in the ledger.
+  /// Output of this client that the ledger has counted, in bytes.
   private var noted = 0
-  /// The state of staged faults on this connection.
   var faults = FaultLine()
-  /// How it ended, until it leaves the hub.
+  /// Reason of the end, until the session leaves the hub.
   private var ending: (code: Int?, reason: String)?
 
-  /// Joins the hub after the connection's handshake, and greets the client; `socketID` must be new there.
+  /// Joins the hub after the connection's handshake, and greets the client; `socketID` must be new.
   package init(
     _ connection: WebSocketConnection, socketID: String, hub: Hub, context: SessionContext,
     at now: Instant
@@ -90,19 +81,17 @@ package final class ClientSession: HubSession, ConnectionSocket {
     stageGreeting(at: now)
   }
 
-  /// The app may have other limits now.
   func renewLimits() {
     clientEvents = RateWindow(limit: hub.limits.clientEventsPerSecond)
   }
 
-  /// Whether the socket is to be closed once the output is sent.
+  /// True if the driver should close the socket after the output is sent.
   package var isFinished: Bool { if case .finished = state { true } else { false } }
 
   package var isOpen: Bool { if case .open = state { true } else { false } }
 
   var isServed: Bool { isOpen }
 
-  /// When to call ``tick(at:)``.
   package var deadline: Instant? {
     switch state {
     case .open:
@@ -112,9 +101,8 @@ package final class ClientSession: HubSession, ConnectionSocket {
     }
   }
 
-  // MARK: In
+  // MARK: Input
 
-  /// Handles the connection's input.
   package func receive(at now: Instant) {
     if faults.isBlackhole {
       connection.input.removeAll()
@@ -145,21 +133,19 @@ package final class ClientSession: HubSession, ConnectionSocket {
     if !connection.output.isEmpty { context.ledger.touch(self) }
   }
 
-  /// The client will send nothing more.
   package func inputEnded(at now: Instant) {
     connection.inputEnded()
     receive(at: now)
     finish(reason: "the connection ended", at: now)
   }
 
-  /// The socket broke; nothing can be sent.
   package func lost(reason: String, at now: Instant) {
     finish(reason: reason, at: now)
     connection.output.removeAll()
     noteOutput()
   }
 
-  /// Looks at the time: sends pings, and ends the connection when the answer is late.
+  /// Sends due pings, and closes the connection if the answer is late.
   package func tick(at now: Instant) {
     switch state {
     case .open:
@@ -189,7 +175,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     context.ledger.touch(self)
   }
 
-  /// The socket took what it could; the rest shows whether the client reads.
+  /// Checks the remaining output after a write: a large rest means that the client does not read.
   package func outputSent(at now: Instant) {
     noteOutput()
     guard connection.output.count > hub.limits.outputQueue else {
@@ -201,18 +187,16 @@ package final class ClientSession: HubSession, ConnectionSocket {
     }
   }
 
-  // MARK: Out
+  // MARK: Output
 
-  /// Sends one message to this client alone.
-  ///
-  /// Nothing is compressed for one alone: that would cost each connection a quarter of a megabyte for a greeting.
+  /// Sends an uncompressed message: a compressor would cost each connection 256 KiB for a greeting.
   package func send(_ text: String, at now: Instant) {
     let frame = SharedFrame(text)
     guard hasRoom(for: frame.view.count, at: now) else { return }
     write(frame.view, at: now)
   }
 
-  /// Sends a message that others get too; false when the client can get no more messages.
+  /// Sends a message that others get too; returns false if the client takes no more messages.
   package func deliver(_ frame: SharedFrame, at now: Instant) -> Bool {
     if let channel = frame.channel, !context.faults.isEmpty {
       return deliverStaged(frame, on: channel, at: now)
@@ -220,7 +204,6 @@ package final class ClientSession: HubSession, ConnectionSocket {
     return deliverPlain(frame, at: now)
   }
 
-  /// Sends a message that no fault touches.
   func deliverPlain(_ frame: SharedFrame, at now: Instant) -> Bool {
     let view = readsCompressed ? frame.smallestView : frame.view
     guard hasRoom(for: view.count, at: now) else { return false }
@@ -236,7 +219,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     noteOutput()
   }
 
-  /// Tells the ledger how much memory the waiting output holds now.
+  /// Updates the ledger.
   private func noteOutput() {
     let change = connection.output.heldBytes - noted
     noted += change
@@ -257,17 +240,15 @@ package final class ClientSession: HubSession, ConnectionSocket {
     close(.overCapacity, reason: "more than \(limit) bytes wait unread", at: now)
   }
 
-  /// Closes with one of the protocol's codes.
   package func close(_ code: PusherCode, reason: String, at now: Instant) {
     close(code.closeCode, reason: reason, at: now)
   }
 
-  /// Tells the client to reconnect at once, because the server ends.
+  /// Closes the socket for shutdown; clients should reconnect at once.
   func stop(at now: Instant) {
     close(.generic, reason: "the server is shutting down", at: now)
   }
 
-  /// Ends the connection because the app wants its user gone.
   package func terminate(at now: Instant) {
     close(.unauthorized, reason: "the app has ended the user's connections", at: now)
   }
@@ -279,7 +260,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     ended(code: Int(code.rawValue), reason: reason)
   }
 
-  /// Ends the connection without a close frame of ours, once what waits is sent.
+  /// Ends the connection without a close frame from the server, after the waiting output is sent.
   func finish(code: Int? = nil, reason: String, at now: Instant) {
     let wasOpen = isOpen
     guard !isFinished else { return }
@@ -293,7 +274,6 @@ package final class ClientSession: HubSession, ConnectionSocket {
     ending = (code, reason)
   }
 
-  /// Leaves the hub, if the session has ended.
   package func settle(at now: Instant) {
     guard let (code, reason) = ending else { return }
     ending = nil

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// The connections of a server that stops, in the order in which they are closed, spread evenly over a time.
+/// Connections of a stopping server in closing order, spread evenly over a period.
 final class ClosingWave {
   private var connections: [ServerConnection]
   private let begin: Instant
@@ -11,19 +11,18 @@ final class ClosingWave {
     (self.connections, self.begin, self.total) = (connections, begin, total)
   }
 
-  /// When the connection of a number has its turn; the last one at the end.
+  /// The last connection closes at the end of the period.
   private func turn(of number: Int) -> Instant {
     let share = total.wholeNanoseconds / Int64(max(connections.count, 1))
     return begin.advanced(by: .nanoseconds(share * Int64(number + 1)))
   }
 
-  /// The connections whose turn has come since the last call.
+  /// Returns the connections that became due since the last call.
   func due(at now: Instant) -> ArraySlice<ServerConnection> {
     let first = count
     while count < connections.count, turn(of: count) <= now { count += 1 }
     return connections[first..<count]
   }
 
-  /// The next one's turn; `nil` after the last.
   var next: Instant? { count < connections.count ? turn(of: count) : nil }
 }

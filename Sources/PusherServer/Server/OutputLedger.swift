@@ -1,15 +1,13 @@
 internal import PusherCore
 
-/// The clients with output, and the memory that it holds, which is bounded to protect the machine.
+/// Clients with output, and the memory of that output, which is limited to protect the machine.
 ///
-/// Buffers count with their capacity: a queue that grows takes up to twice the room of its bytes.
-///
-/// It belongs to the server's thread.
+/// Buffers count with their capacity: a growing queue takes up to twice the size of its content.
+/// Only the server's thread may use the ledger.
 package final class OutputLedger {
-  /// Bytes.
   package let limit: Int
   package private(set) var total = 0
-  /// Makes room: lets the sockets take what they can, and gives clients up.
+  /// Reduces the output: sends as much as the sockets take, and drops clients.
   var relieve: (() -> Void)?
   private var isRelieving = false
 
@@ -19,14 +17,14 @@ package final class OutputLedger {
 
   private var touched: [ClientSession] = []
 
-  /// Notes a session with new output, or one that has ended.
+  /// Lists a session with new output, or one that has ended.
   func touch(_ session: ClientSession) {
     guard !session.isTouched else { return }
     session.isTouched = true
     touched.append(session)
   }
 
-  /// The sessions with new output, or that have ended, since the last call.
+  /// Returns and clears the list of sessions.
   package func takeTouched() -> [ClientSession] {
     guard !touched.isEmpty else { return [] }
     defer { touched.removeAll(keepingCapacity: true) }
@@ -34,10 +32,9 @@ package final class OutputLedger {
     return touched
   }
 
-  /// Whether there is more than there may be.
   var isFull: Bool { total > limit }
 
-  /// Notes that the memory of a client's waiting output changed by this many bytes.
+  /// Records a change of a client's waiting output, in bytes.
   func note(_ change: Int) {
     total += change
     guard change > 0, isFull, !isRelieving else { return }
@@ -47,14 +44,13 @@ package final class OutputLedger {
   }
 }
 
-// What a server does when its clients' queues are full together.
 extension Server {
-  /// Bytes that wait for all clients together, counted anew.
+  /// Output waiting for all clients, in bytes, computed from scratch.
   package var recountedBytes: Int { reception.connections.reduce(0) { $0 + $1.waitingBytes } }
 
-  /// Lets all sockets take what they can; then those who read slowest are dropped, until an eighth is free again.
+  /// Sends as much as the sockets take, then drops the slowest readers until an eighth is free.
   ///
-  /// The sockets come first because a single event for many healthy clients may fill the queues at once.
+  /// Sockets come first because one event for many healthy clients may fill the queues.
   func relieve() {
     let now = loop.now
     for connection in reception.connections { connection.flush(at: now) }

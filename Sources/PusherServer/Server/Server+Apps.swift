@@ -1,13 +1,12 @@
 package import PusherCore
 
-// The apps of a server: at the start, and when they change while it serves.
 extension Server {
-  /// Serves these apps from now on.
+  /// Replaces the apps.
   ///
-  /// An app that has changed keeps its sockets, unless it is not enabled any more (4003). The sockets of one that is gone
-  /// are closed (4001).
+  /// A changed app keeps its sockets, unless it is disabled (4003). Sockets of removed apps are
+  /// closed (4001).
   ///
-  /// - Throws: ``TLSError`` when the webhooks cannot be sent over TLS; then nothing has changed.
+  /// - Throws: ``TLSError`` if webhooks cannot be sent over TLS; then nothing has changed.
   package func renew(_ apps: [Application]) throws(TLSError) -> AppChanges {
     try WebhookDesk.check(apps, options.webhooks)
     let changes = AppChanges(from: served, to: apps)
@@ -38,7 +37,6 @@ extension Server {
     }
   }
 
-  /// Forgets the apps that are gone and whose last socket has left.
   func forgetDeserted() {
     let deserted = applications.forgetDeserted()
     guard !deserted.isEmpty else { return }
@@ -52,14 +50,13 @@ extension Server {
     do throws(TLSError) {
       try webhooks.renew(applications.all)
     } catch {
-      // Before any node got the apps it was seen that certificates can be checked: the trust has gone since.
+      // The certificates could be checked before the nodes got the apps, but not any more.
       report(.dropped(reason: "webhooks over TLS: \(error)"))
     }
   }
 }
 
 extension ServerOptions {
-  /// The certificate for accepted connections; `nil` for plain ones.
   func incomingTLS() throws(TLSError) -> TLSContext? {
     guard let certificateFile else { return nil }
     return try TLSContext.server(

@@ -1,6 +1,5 @@
 internal import PusherCore
 
-// What the console is told, and what it may ask and order.
 extension Server: ConsoleHost {
   var faults: FaultScript { context.faults }
   var isShared: Bool { cluster != nil }
@@ -16,7 +15,7 @@ extension Server: ConsoleHost {
     }
   }
 
-  /// Takes what is noted for those who look on alone.
+  /// Takes notices of apps without webhooks, which only observers get.
   func takeUnsentNotices() {
     for hub in applications.hubs where hub.application.webhooks.isEmpty {
       noteForConsole(hub.application, hub.takeNotices())

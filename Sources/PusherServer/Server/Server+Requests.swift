@@ -1,6 +1,5 @@
 internal import PusherCore
 
-// What a connection asks for: a call, an authorization, or to be a socket.
 extension Server: ReceptionOwner {
   func answer(
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
@@ -23,7 +22,6 @@ extension Server: ReceptionOwner {
     return .answer(answer, isLast: false)
   }
 
-  /// Gives callers their answers.
   func finish(_ done: [(caller: Caller, answer: HTTPAnswer)]) {
     for (caller, answer) in done {
       report(answer, to: caller.head)
@@ -42,7 +40,7 @@ extension Server: ReceptionOwner {
         method: head.method, path: String(head.target[..<end]), status: status, reason: reason))
   }
 
-  /// Why a request is refused: its `Origin`, its `Host`, or that it comes from elsewhere; `nil` when it is allowed.
+  /// Checks the `Origin`, the `Host` and the caller's machine; `nil` if the request is allowed.
   private func refusal(
     of head: HTTPRequestHead, for route: ServerRoute, from peer: SocketAddress?
   ) -> AccessRefusal? {
@@ -59,7 +57,7 @@ extension Server: ReceptionOwner {
     return refusal
   }
 
-  /// Begins to answer a request that is not an upgrade; `nil` for an answer that comes later.
+  /// Starts to answer a request that is not an upgrade; `nil` if the answer comes later.
   private func begin(
     _ request: HTTPRequestReader.Request, for route: ServerRoute, _ caller: Caller, at now: Instant
   ) -> HTTPAnswer? {
@@ -90,12 +88,11 @@ extension Server: ReceptionOwner {
   private func answerFaults(_ request: HTTPRequestReader.Request, at now: Instant) -> HTTPAnswer {
     let count = context.faults.faults.count
     let answer = FaultControl(script: context.faults).answer(request)
-    // Those that were added may end connections now.
     if context.faults.faults.count > count { stageGreetings(at: now) }
     return answer
   }
 
-  /// It is known whether the others can be reached: calls get their answers.
+  /// Continues held calls, now that the reachability of other nodes is known.
   func settle(at now: Instant) {
     guard let waiting = unsettled else { return }
     unsettled = nil
@@ -151,7 +148,7 @@ extension Server: ReceptionOwner {
   }
 }
 
-/// A server masks no frames, so that nothing is ever drawn.
+/// Servers do not mask frames, so nothing draws from it.
 private struct NoRandom: RandomNumberGenerator {
   mutating func next() -> UInt64 { 0 }
 }

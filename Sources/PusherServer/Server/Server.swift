@@ -1,67 +1,62 @@
 package import PusherCore
 
-/// A Pusher: sockets at `/app/KEY` and the HTTP API at `/apps/ID`, at one port.
+/// A Pusher server: sockets at `/app/KEY` and the HTTP API at `/apps/ID`, on one port.
 ///
-/// It lives on its loop's thread: asked and stopped there.
+/// Only the loop's thread may use it.
 package final class Server {
   package let options: ServerOptions
   let loop: EventLoop
   let reception: Reception
   package let context: SessionContext
   let applications: Applications
-  /// What happens, for those who look on.
   package let feed = ConsoleFeed()
-  /// What connects it with servers of other processes.
+  /// Connection to servers of other processes.
   let cluster: (any Cluster)?
-  /// The apps as the options or the file have them.
+  /// Apps as the options or the file list them.
   var served: [Application]
   var access: AccessGate
   var refusals = RefusalReport()
   var calls = CallTable<Caller>()
-  /// Those who wait to know whether the others can be reached.
+  /// Work that waits until the reachability of other nodes is known.
   var unsettled: Unsettled?
   private(set) var ending: Ending?
   private var hasToldFullQueues = false
   private let log: (ServerLogEvent) -> Void
-  /// The page that shows what happens; `nil` for none.
   private(set) lazy var console = options.console.map { Console($0, host: self) }
-  /// Sends the webhooks.
   private(set) lazy var webhooks = WebhookDesk(
     loop: loop, policy: cluster == nil ? options.webhooks : options.webhooks.withoutDelay,
     report: { [weak self] in self?.report($0) },
     onIdle: { [weak self] in self?.checkStopped() })
 
-  /// Gets the answer of a call.
   struct Caller {
     let head: HTTPRequestHead
     let connection: ServerConnection
   }
 
-  /// What waits until it is known whether the others can be reached.
   struct Unsettled {
     var done: () -> Void = {}
-    /// Calls of the HTTP API.
     var calls: [(any ServerCall, Caller)] = []
   }
 
-  /// The end of a server.
   struct Ending {
     let whenDone: () -> Void
-    /// Ends the wait for clients, then for the others and for the receivers of webhooks.
+    /// Limits the wait for clients, then for other nodes and webhook receivers.
     var timer: LoopTimer?
     var isFinishingWebhooks = false
     var hasBegunToResign = false
     var isOver = false
   }
 
-  /// Listens from now on; connections are served while the loop runs.
+  /// Starts listening.
+  ///
+  /// Connections are served while the loop runs.
   ///
   /// - Parameters:
-  ///   - cluster: What connects it with servers of other processes; `nil` for none.
-  ///   - random: Draws the socket ids.
-  ///   - log: Told what happens.
-  /// - Throws: ``TransportError`` when the address cannot be had, and ``TransportError/tls(_:)`` for a certificate or key
-  ///   that cannot be used.
+  ///   - cluster: Connection to servers of other processes; `nil` for none.
+  ///   - random: Source of the socket IDs.
+  ///   - log: Receives each entry of the log.
+  /// - Throws: ``TransportError`` if the address is not available, and ``TransportError/tls(_:)``
+  ///   for an unusable certificate or key.
   package init(
     options: ServerOptions, cluster: (any Cluster)? = nil, random: any RandomNumberGenerator,
     loop: EventLoop, log: @escaping (ServerLogEvent) -> Void = { _ in }
@@ -92,50 +87,48 @@ package final class Server {
     loop.beforeWait { [weak self] in self?.deliver() }
   }
 
-  /// Reads the certificate and its key again, for new connections; those that are there go on.
+  /// Reads the certificate and its key again, for new connections only.
   ///
-  /// - Throws: ``TLSError`` when they cannot be used; then nothing has changed.
+  /// - Throws: ``TLSError`` if they are unusable; then nothing has changed.
   package func renewCertificate() throws(TLSError) {
     reception.tls = try options.incomingTLS()
   }
 
-  /// Where it listens, with the port that the system picked.
+  /// Listening address, with the port that the system picked.
   package var address: SocketAddress { reception.address }
 
   package var port: UInt16 { address.port }
 
-  /// How many sockets are connected.
   package var connectionCount: Int { applications.connectionCount }
 
   package var isStopping: Bool { ending != nil }
 
-  /// How many sockets and occupied channels each app has.
   package var occupancy: [(app: String, connections: Int, channels: Int)] {
     applications.hubs.map { ($0.application.id, $0.connectionCount, $0.channelCount) }
   }
 
-  /// Why events cannot come from everywhere; `nil` while they can.
+  /// Reason why the server is not healthy: it stops, or other nodes are unreachable; else `nil`.
   package var ailment: String? {
     isStopping ? "ending" : cluster?.failure.map { "redis: \($0)" }
   }
 
-  /// Bytes that wait for all clients together.
   package var queuedBytes: Int { context.ledger.total }
 
-  /// Calls `done` once events can come from everywhere, or it is known why they cannot.
+  /// Calls `done` once other nodes are reachable, or the reason of a failure is known.
   ///
-  /// Where there are no nodes of other processes that is now. A server that is stopped before calls it never.
+  /// A server without other nodes calls it at once. A server that stops earlier never calls it.
   package func whenSettled(_ done: @escaping () -> Void) {
     if unsettled == nil { done() } else { unsettled?.done = done }
   }
 
-  // MARK: The end
+  // MARK: Shutdown
 
-  /// Accepts nothing more, closes all sockets with 4200 and sends the webhooks that wait; `whenDone` is called then.
+  /// Stops listening, closes all sockets with 4200, sends waiting webhooks, then calls `whenDone`.
   ///
   /// Clients have `patience` to answer the close frame, webhooks have ``WebhookPolicy/grace``.
   ///
-  /// - Parameter drain: Over how long the sockets are closed, evenly, so that clients do not come back all at once.
+  /// - Parameter drain: Period over which the sockets are closed evenly, so that clients do not
+  ///   reconnect all at once.
   package func stop(
     patience: Duration = .seconds(5), over drain: Duration = .zero,
     whenDone: @escaping () -> Void = {}
@@ -150,7 +143,6 @@ package final class Server {
     checkStopped()
   }
 
-  /// Closes the sockets whose turn has come.
   private func closeNext(of wave: ClosingWave, patience: Duration) {
     let now = loop.now
     for connection in wave.due(at: now) { connection.stop(at: now) }
@@ -184,12 +176,14 @@ package final class Server {
     if webhooks.isIdle { end() }
   }
 
-  /// Whether the servers of other processes know of the end, or there are none; else begins to tell them.
+  /// Returns true if other nodes know of the shutdown, or there are none.
+  ///
+  /// The first call informs them.
   private func hasResigned() -> Bool {
     guard let cluster, !cluster.hasResigned else { return true }
     guard ending?.hasBegunToResign == false else { return false }
     ending?.hasBegunToResign = true
-    // What the last sockets have caused comes first.
+    // Messages of the last sockets come first.
     deliver()
     setStopTimer(loop.now.advanced(by: options.webhooks.grace)) { [weak self] in self?.end() }
     cluster.resign(at: loop.now)
@@ -210,7 +204,7 @@ package final class Server {
 
   // MARK: Output
 
-  /// Logs something, after the earlier notes of the hubs.
+  /// Logs an entry after earlier entries of the hubs.
   func report(_ event: ServerLogEvent) {
     takeLog()
     tell(event, app: nil)
@@ -228,16 +222,16 @@ package final class Server {
     for event in cluster?.takeLog() ?? [] { tell(event, app: nil) }
   }
 
-  /// Tells the first time that clients were dropped since all queues together were full.
+  /// Logs the first time that clients were dropped because all queues together were full.
   func noteFullQueues(dropped: Int) {
     guard !hasToldFullQueues else { return }
     hasToldFullQueues = true
     report(.queuesFull(limit: options.limits.allOutput, dropped: dropped))
   }
 
-  /// Sends the output of the last round, and what other nodes have brought.
+  /// Sends the output of the last round and the news of other nodes.
   ///
-  /// An ended client may cause messages to others, so it repeats until nothing is left.
+  /// An ended client may cause messages to others, so this repeats until nothing is left.
   private func deliver() {
     let now = loop.now
     finish(calls.takeTurns(at: now))
@@ -245,7 +239,7 @@ package final class Server {
     while true {
       for hub in applications.all {
         hub.handleNews(at: now)
-        // A client's message may have brought the hub to the news first.
+        // A client's message may have made the hub handle the news first.
         finish(calls.take(from: hub, at: now))
       }
       let hasSent = flushTouched(at: now)
@@ -259,7 +253,7 @@ package final class Server {
     if ending?.hasBegunToResign == true, cluster?.hasResigned == true { checkStopped() }
   }
 
-  /// Lets the sockets that were handed something take it; answers whether there were any.
+  /// Returns false if no session had output.
   private func flushTouched(at now: Instant) -> Bool {
     let touched = context.ledger.takeTouched()
     for session in touched {
@@ -272,7 +266,6 @@ package final class Server {
   private func takeNotices(at now: Instant) {
     webhooks.takeNotices(at: now, noteForConsole)
     if feed.isOpen { takeUnsentNotices() }
-    // What the last sockets have caused is told first.
     if !applications.leaving.isEmpty { forgetDeserted() }
   }
 }

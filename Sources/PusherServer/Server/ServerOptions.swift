@@ -1,37 +1,31 @@
 package import PusherCore
 
-/// The options of a server.
 package struct ServerOptions: Sendable, Equatable {
   /// An address without brackets, or a name of this machine.
   package var host = "127.0.0.1"
-  /// 0 lets the system pick a free one.
+  /// 0 lets the system pick a free port.
   package var port: UInt16 = 6001
-  /// Whether other servers may listen on the port at the same time, if they say so too.
+  /// Lets other servers with this option share the port.
   package var reusesPort = false
-  /// A socket that counts in place of host and port.
+  /// A listening socket that replaces host and port.
   package var handedSocket: HandedSocket?
-  /// The apps that are served; at least one, with distinct ids and keys.
+  /// At least one app, with distinct IDs and keys.
   package var applications: [Application]
   /// "" or a path that begins with a slash and does not end with one, before `/app` and `/apps`.
   package var pathPrefix = ""
-  /// PEM files; with both of them the server speaks TLS only.
+  /// PEM files; with a certificate the server speaks TLS only, and its file may hold the key too.
   package var certificateFile: String?
   package var keyFile: String?
-  /// Whether clients that offer permessage-deflate may compress what they send; what is large and for many is compressed for them.
+  /// Accepts permessage-deflate; large events are then compressed once for all clients with it.
   package var acceptsCompression = false
   package var limits = ServerLimits()
   package var webhooks = WebhookPolicy()
-  /// The allowed origins and hosts.
   package var access = AccessPolicy()
-  /// Who may use ``AuthEndpoint``: the connected sockets may then subscribe to any channel.
+  /// Access to ``AuthEndpoint``, which lets connected sockets subscribe to any channel.
   package var authEndpoints = Reach.nobody
-  /// The staged faults at the start.
   package var faults: [StagedFault] = []
-  /// The page that shows what happens; `nil` for none.
   package var console: ConsoleOptions?
-  /// The dialect of its answers.
   package var dialect = Dialect.pusher
-  /// The names of the protocol.
   package var service = PusherService.pusher
 
   package init(applications: [Application]) {

@@ -2,24 +2,19 @@ package import PusherCore
 
 /// The part of the server that a request is for.
 ///
-/// ``Server`` answers by route, so that no path is reachable that has no audience here.
+/// ``Server`` answers by route, so that every reachable path has an audience here.
 package enum ServerRoute: Sendable, Hashable, CaseIterable {
-  /// A WebSocket at `/app/KEY`, with which the key decides.
+  /// WebSocket at `/app/KEY`; the key gives access.
   case socket
-  /// The HTTP API, with which the signature decides, and the pages of the dialect.
+  /// HTTP API, where the signature gives access, and pages of the dialect.
   case api
-  /// An application's endpoints, which sign for every connected socket.
+  /// Endpoints of an application, which sign for every connected socket.
   case authorization
-  /// The staged faults.
   case faults
-  /// The page that shows what happens, its stream and its calls.
   case console
 
-  /// Who a route is for.
   package enum Audience: Sendable {
-    /// Browsers and apps on all machines.
     case clients
-    /// Applications on all machines.
     case publicAPI
     /// The developer on this machine, unless an option opens the route.
     case localDevelopment
@@ -33,7 +28,7 @@ package enum ServerRoute: Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Paths that lead to a route for local development where the options have it; of the other routes none is fixed.
+  /// Paths of a route for local development; the other routes have no fixed paths.
   package var paths: [String] {
     switch self {
     case .socket, .api: []
@@ -43,7 +38,7 @@ package enum ServerRoute: Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The route of a request; a route that the options have for nobody is no route, and the API answers.
+  /// Returns the route of a request; the API answers for routes that the options disable.
   package init(_ head: HTTPRequestHead, _ options: ServerOptions) {
     if ServerHandshake.isUpgrade(head) {
       self = .socket
@@ -61,7 +56,6 @@ package enum ServerRoute: Sendable, Hashable, CaseIterable {
     return AuthEndpoint.isOwn(path) ? .authorization : .api
   }
 
-  /// The name in messages.
   package var name: String {
     switch self {
     case .socket: "sockets"
@@ -74,7 +68,6 @@ package enum ServerRoute: Sendable, Hashable, CaseIterable {
 }
 
 extension ServerOptions {
-  /// Who may use a route.
   package func reach(of route: ServerRoute) -> Reach {
     switch route {
     case .socket, .api: .everybody

@@ -1,8 +1,9 @@
 internal import PusherCore
 
-/// When a silent client is pinged, and when it counts as lost.
+/// Schedules pings to a silent client, and detects a lost one.
 ///
-/// With `ownSilence` it never pings: the connection counts as lost when the server has sent no message for this time.
+/// A connection with `ownSilence` gets no pings: it counts as lost if the server has sent no
+/// message for this time.
 struct Heartbeat {
   enum Action: Equatable {
     case none
@@ -25,19 +26,17 @@ struct Heartbeat {
     lastMessage = now
   }
 
-  /// When to call ``tick(at:)``.
   var deadline: Instant {
     if let ownSilence { return lastMessage.advanced(by: ownSilence) }
     return pingSent?.advanced(by: pongTimeout) ?? lastActivity.advanced(by: pingInterval)
   }
 
-  /// The client sent something.
   mutating func noteActivity(at now: Instant) {
     lastActivity = now
     pingSent = nil
   }
 
-  /// The server sent a message; control frames do not count.
+  /// Records a sent message; control frames do not count.
   mutating func noteMessage(at now: Instant) {
     lastMessage = now
   }
@@ -50,10 +49,10 @@ struct Heartbeat {
   }
 }
 
-/// Lets a limited number of events through within any second, or all.
+/// Limits the number of events within any second; `nil` for no limit.
 struct RateWindow {
   private let limit: Int?
-  /// When the last ones passed; the oldest stands at `next` once there are `limit`.
+  /// Times of the last events; once there are `limit`, `next` is the index of the oldest.
   private var times: [Instant] = []
   private var next = 0
 
@@ -61,7 +60,7 @@ struct RateWindow {
     self.limit = limit
   }
 
-  /// Whether one more passes now; one that does not is not counted.
+  /// Counts and allows one more event, unless the limit is reached.
   mutating func admit(at now: Instant) -> Bool {
     guard let limit else { return true }
     guard limit > 0 else { return false }

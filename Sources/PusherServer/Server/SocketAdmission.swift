@@ -1,15 +1,14 @@
 package import PusherCore
 
-/// Whether a socket is let in: by path, key, version and number (the protocol page, section "Connection").
+/// Accepts a socket by path, key, version and number (the protocol page, section "Connection").
 package enum SocketAdmission {
   case accepted(Hub)
-  /// The WebSocket is opened, told this in an error event, and closed with the code.
+  /// Opens the WebSocket, sends the reason in an error event, and closes with the code.
   case refused(PusherCode, reason: String)
 
-  /// The versions of the protocol that differ in nothing the server does.
+  /// Protocol versions without differences for a server.
   static let protocolVersions = 4...7
 
-  /// Looks at the request of a WebSocket.
   package init(_ head: HTTPRequestHead, applications: Applications) {
     guard let target = RequestTarget(head.target, prefix: applications.pathPrefix),
       let segments = target.segments, segments.count == 2, segments[0] == "app"
@@ -33,7 +32,7 @@ package enum SocketAdmission {
       self = .refused(.invalidVersion, reason: "Invalid version string: '\(version)'")
       return
     }
-    // A client without a number is older than the parameter, or written by hand.
+    // A client without a protocol number is older than the parameter, or written by hand.
     if checksVersions, let version = target["protocol"], !Self.isSpoken(version) {
       self = .refused(.unsupportedProtocol, reason: "Unsupported protocol version: '\(version)'")
       return
@@ -56,7 +55,7 @@ package enum SocketAdmission {
     Int(text).map(protocolVersions.contains) ?? false
   }
 
-  /// `8`, `8.4.0`, `10.1.0-beta.2`: digits first, then the other characters of versions.
+  /// Accepts `8`, `8.4.0`, `10.1.0-beta.2`: a digit first, then other characters of versions.
   private static func isVersion(_ text: String) -> Bool {
     guard let first = text.utf8.first, first &- 0x30 < 10 else { return false }
     return text.utf8.count <= 64
@@ -66,13 +65,13 @@ package enum SocketAdmission {
   }
 }
 
-/// A WebSocket that is opened only to say why it is closed: browsers do not show their pages the status of a refused
-/// upgrade.
+/// A WebSocket that opens only to send the reason of its refusal: browsers do not show pages the
+/// status of a refused upgrade.
 final class RefusedSocket: ConnectionSocket {
   private let connection: WebSocketConnection
   var input: ByteBuffer { connection.input }
   var output: ByteBuffer { connection.output }
-  /// Until when the client may answer the close frame.
+  /// Time limit for the client's answer to the close frame.
   let deadline: Instant?
   private(set) var isFinished = false
   var isServed: Bool { false }
@@ -85,7 +84,7 @@ final class RefusedSocket: ConnectionSocket {
     let sendsCloseFrames = applications.dialect.has(.sendsCloseFrames)
     let limits = applications.limits
     let isKept = !sendsCloseFrames && code == .overQuota
-    // Reverb keeps a connection for which it has no room; here it ends when a live one would be pinged.
+    // Reverb keeps a connection beyond the quota. Here it ends when a live one would be pinged.
     deadline = now.advanced(by: isKept ? limits.activityTimeout : limits.closeTimeout)
     connection.send(text: applications.text.error(code: code, message: reason))
     guard sendsCloseFrames else {
@@ -96,7 +95,7 @@ final class RefusedSocket: ConnectionSocket {
     connection.close(code.closeCode, reason: explains ? reason : "")
   }
 
-  /// Drops the client's messages until it has answered.
+  /// Drops the client's messages until it answers the close frame.
   func receive(at now: Instant) {
     while let event = connection.next() {
       switch event {

@@ -1,8 +1,7 @@
 internal import PusherCore
 
-/// Brings what a node's hubs note to the webhooks of their apps.
+/// Passes notices of a node's hubs to the webhooks of their apps.
 final class WebhookDesk {
-  /// What is sent where, for an app that has webhooks.
   private final class Place {
     let hub: Hub
     let application: Application
@@ -19,7 +18,7 @@ final class WebhookDesk {
   private let report: (ServerLogEvent) -> Void
   private let onIdle: () -> Void
   private var places: [Place] = []
-  /// Those of apps that are gone, or have other webhooks now, until they have sent what waited.
+  /// Dispatchers of removed apps or former webhooks that still have waiting notices.
   private var retired: [WebhookDispatcher] = []
   private var tls: TLSContext?
 
@@ -30,7 +29,7 @@ final class WebhookDesk {
     (self.loop, self.policy, self.report, self.onIdle) = (loop, policy, report, onIdle)
   }
 
-  /// - Throws: ``TLSError`` where apps have secure webhooks and certificates cannot be checked.
+  /// - Throws: ``TLSError`` if an app has secure webhooks and certificates cannot be checked.
   static func check(_ applications: [Application], _ policy: WebhookPolicy) throws(TLSError) {
     _ = try context(applications, policy)
   }
@@ -44,7 +43,7 @@ final class WebhookDesk {
     return try TLSContext.client(TLSConfiguration(), environment: policy.trust)
   }
 
-  /// Serves these hubs from now on, those that leave among them.
+  /// Replaces the hubs, leaving ones included.
   ///
   /// - Throws: ``TLSError`` as ``check(_:_:)`` does; then nothing has changed.
   func renew(_ hubs: [Hub]) throws(TLSError) {
@@ -78,9 +77,7 @@ final class WebhookDesk {
     onIdle()
   }
 
-  /// Sends what the hubs have noted.
-  ///
-  /// - Parameter watch: Sees it too.
+  /// - Parameter watch: Receives the notices too.
   func takeNotices(at now: Instant, _ watch: (Application, [WebhookNotice]) -> Void) {
     for place in places {
       let notices = place.hub.takeNotices()
@@ -90,7 +87,6 @@ final class WebhookDesk {
     }
   }
 
-  /// Sends a body to the receivers of an app, signed now; false where it has none.
   func send(_ name: String, _ body: [UInt8], ofApp id: String) -> Bool {
     guard let place = places.first(where: { $0.application.id.isSame(as: id) }) else {
       return false
@@ -101,7 +97,6 @@ final class WebhookDesk {
 
   private var dispatchers: [WebhookDispatcher] { places.map(\.dispatcher) + retired }
 
-  /// Whether nothing waits.
   var isIdle: Bool { dispatchers.allSatisfy(\.isIdle) }
 
   /// Sends all waiting and held-back notices when the server ends.
@@ -109,14 +104,12 @@ final class WebhookDesk {
     for dispatcher in dispatchers { dispatcher.finish() }
   }
 
-  /// Drops the waiting webhooks.
   func close() {
     for dispatcher in dispatchers { dispatcher.close() }
   }
 }
 
 extension Application {
-  /// Whether its webhooks are those of another state of the app.
   fileprivate func tells(as other: Application) -> Bool {
     webhooks == other.webhooks && key.isSame(as: other.key) && secret.isSame(as: other.secret)
   }
