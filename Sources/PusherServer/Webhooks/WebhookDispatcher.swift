@@ -1,6 +1,6 @@
 package import PusherCore
 
-/// Holds back departures, because a member who comes back soon has not left.
+/// Delays departure notices, because a member who returns soon has not left.
 package struct DelayedNotices {
   private struct Key: Hashable {
     let channel: Name
@@ -15,26 +15,24 @@ package struct DelayedNotices {
     let number: Int
   }
 
-  /// More departures than this are not held back.
+  /// Maximum number of delayed departures; further ones are sent at once.
   package static let limit = 10_000
 
   private let delay: Duration
   private var departures: [Departure] = []
-  /// The numbers of those that have not been taken back.
+  /// Numbers of departures that no arrival has cancelled.
   private var standing: [Key: Int] = [:]
   private var count = 0
 
-  /// Holds back departures for `delay`.
   package init(delay: Duration) {
     self.delay = delay
   }
 
-  /// When ``takeDue(at:)`` has something to give.
   package var deadline: Instant? { departures.first?.due }
 
-  /// Takes a notice in; answers it when it is to be sent at once.
+  /// Returns the notice if it should be sent at once.
   ///
-  /// An arrival that takes back a departure is not told either.
+  /// An arrival that cancels a departure is not sent.
   package mutating func take(_ notice: WebhookNotice, at now: Instant) -> WebhookNotice? {
     let key = Key(channel: Name(notice.channel), userID: notice.userID.map { Name($0) })
     switch notice.kind {
@@ -51,7 +49,7 @@ package struct DelayedNotices {
     }
   }
 
-  /// The departures that have lasted.
+  /// Returns the departures whose delay has passed.
   package mutating func takeDue(at now: Instant) -> [WebhookNotice] {
     let due = departures.prefix { $0.due <= now }
     departures.removeFirst(due.count)
@@ -63,14 +61,12 @@ package struct DelayedNotices {
   }
 }
 
-/// Everything that one app is told by webhook.
 final class WebhookDispatcher {
   private var delayed: DelayedNotices
   private let senders: [WebhookSender]
   private let loop: EventLoop
   private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.sendDue() }
 
-  /// `nil` for an app without webhooks.
   init?(
     _ application: Application, loop: EventLoop, tls: TLSContext?, policy: WebhookPolicy,
     report: @escaping (ServerLogEvent) -> Void, onIdle: @escaping () -> Void
@@ -86,35 +82,31 @@ final class WebhookDispatcher {
     loop.add(timer)
   }
 
-  /// Sends what is new, or holds it back.
   func take(_ notices: [WebhookNotice], at now: Instant) {
     guard !notices.isEmpty else { return }
     send(notices.compactMap { $0.audience == .console ? nil : delayed.take($0, at: now) })
     timer.deadline = delayed.deadline
   }
 
-  /// Whether nothing waits; what is held back does.
   var isIdle: Bool { delayed.deadline == nil && senders.allSatisfy(\.isIdle) }
 
-  /// Sends what is held back, since nothing more comes; what is not accepted is tried again as before.
+  /// Sends delayed notices, because no more notices come; failed webhooks are retried as before.
   func retire() {
     send(delayed.takeDue(at: Instant(nanoseconds: .max)))
     timer.deadline = nil
   }
 
-  /// Sends all waiting and held-back notices when the server ends.
+  /// Sends all waiting and delayed notices when the server ends.
   func finish() {
     retire()
     for sender in senders { sender.finish() }
   }
 
-  /// Drops the waiting webhooks.
   func close() {
     loop.remove(timer)
     for sender in senders { sender.close() }
   }
 
-  /// Sends a webhook with this body to all receivers, signed now.
   func send(_ name: String, _ body: [UInt8]) {
     for sender in senders { sender.send(name, body) }
   }

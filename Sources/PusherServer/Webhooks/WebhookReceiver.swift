@@ -1,33 +1,29 @@
 package import PusherCore
 
-/// A server on one port that takes webhooks at any path, checks them and hands on their events.
+/// A server on one port that accepts webhooks at any path, checks them and passes on their events.
 ///
-/// It lives on its loop's thread. Requests are limited in size and time; a connection may bring many.
+/// Only the loop's thread may use it. A connection may send many requests.
 package final class WebhookReceiver {
-  /// The largest webhook that is taken, in bytes.
+  /// Maximum size of a webhook, in bytes.
   package static let bodyLimit = 4 << 20
-  /// How long a request may take, and how long a connection may be idle.
+  /// Maximum time for a request, and maximum idle time of a connection.
   package static let patience = Duration.seconds(30)
-  /// Connections at a time; one more closes the longest idle one.
+  /// Maximum number of connections; one more closes the longest idle one.
   package static let connectionLimit = 256
 
-  /// What became of the events of a webhook.
   package enum Receipt: Sendable, Equatable {
-    /// They are where they have to be; the sender can forget them.
+    /// The events are safe; the sender can forget them.
     case kept
-    /// With the status, and the reason in words; with 503 the sender has to try again.
+    /// Status and reason; 503 asks the sender to retry.
     case refused(Int, String)
   }
 
-  /// The owner of the events.
   package struct Handler {
-    /// Why no webhook is taken now; `nil` while they are.
+    /// Reason why no webhook is accepted now; `nil` if they are.
     package let obstacle: () -> String?
-    /// Takes the events of a webhook.
-    ///
-    /// Returns what became of them; `nil` if ``answer(_:_:)`` tells it later by the number.
+    /// Returns `nil` if ``answer(_:_:)`` follows later with the number.
     package let take: (_ events: [WebhookInbox.Event], _ number: Int) -> Receipt?
-    /// A request is refused with a status and a reason, though not because of an obstacle.
+    /// Reports a refused request, but not a refusal because of an obstacle.
     package let noteRefusal: (Int, String) -> Void
 
     package init(
@@ -42,11 +38,9 @@ package final class WebhookReceiver {
   private let reception: Reception
   private let inbox: WebhookInbox
   private let handler: Handler
-  /// The connections that wait for an answer, by the numbers of their webhooks.
   private var waiting: [Int: ServerConnection] = [:]
   private var lastNumber = 0
 
-  /// Listens from now on.
   package init(
     loop: EventLoop, host: String, port: UInt16, inbox: WebhookInbox, handler: Handler
   ) throws(TransportError) {
@@ -61,10 +55,8 @@ package final class WebhookReceiver {
     reception.owner = self
   }
 
-  /// Where it listens, with the port that the system picked.
   package var port: UInt16 { reception.address.port }
 
-  /// Answers a webhook that waits.
   package func answer(_ number: Int, _ receipt: Receipt) {
     waiting.removeValue(forKey: number)?.answerNow(Self.answer(receipt), at: reception.loop.now)
   }
@@ -108,37 +100,29 @@ extension WebhookReceiver: ReceptionOwner {
 ///
 /// Source: Pusher's page "Webhooks".
 package struct WebhookInbox: Sendable {
-  /// One event of a webhook.
   package struct Event: Sendable, Equatable {
-    /// `channel_occupied`, `member_added` and the like.
+    /// For example `channel_occupied` or `member_added`.
     package let name: String
     package let channel: String?
     package let userID: String?
-    /// The other members, as they came, after the webhook's `time_ms`.
+    /// The webhook's `time_ms`, then the other members as sent.
     package let data: JSONValue
   }
 
-  /// The answer, and the events.
   package enum Outcome: Sendable, Equatable {
     case accepted([Event])
-    /// With the status, and the reason in words.
     case refused(Int, String)
   }
 
   private let key: String
   private let secret: String
 
-  /// - Parameters:
-  ///   - key: The key of the app whose webhooks are taken.
-  ///   - secret: The app's secret.
   package init(key: String, secret: String) {
     self.key = key
     self.secret = secret
   }
 
-  /// Judges one request.
-  ///
-  /// The signature is checked before the body is looked at: an unsigned body is not parsed.
+  /// Checks the signature first: an unsigned body is not parsed.
   package func take(_ request: HTTPRequestReader.Request) -> Outcome {
     guard request.head.method == "POST" else {
       return .refused(405, "webhooks are sent with POST, not \(request.head.method)")

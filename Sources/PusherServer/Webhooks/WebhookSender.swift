@@ -1,27 +1,24 @@
 package import PusherCore
 
-/// How webhooks are sent.
 package struct WebhookPolicy: Sendable, Equatable {
-  /// How long departures are held back.
+  /// Delay of departure notices.
   package var delay = Duration.seconds(3)
-  /// The wait before the second attempt; each further one is twice as long.
+  /// Wait before the second attempt; each further wait is twice as long.
   package var firstRetry = Duration.seconds(1)
-  /// How long after the first attempt the last one may be.
+  /// Maximum time from the first attempt to the last.
   package var patience = Duration.seconds(300)
-  /// For one attempt.
   package var timeout = Duration.seconds(10)
-  /// How long the webhooks that still wait when the server ends may take.
+  /// Maximum time for waiting webhooks after the server ends.
   package var grace = Duration.seconds(2)
-  /// Webhooks that may wait for one receiver; more are dropped.
+  /// Maximum number of webhooks waiting for one receiver; further ones are dropped.
   package var queue = 1000
-  /// Bytes of the webhooks that may wait for one receiver.
+  /// Maximum size of the webhooks waiting for one receiver, in bytes.
   package var queuedBytes = 16 << 20
-  /// Where trusted certificates are, for receivers with https.
   package var trust = TLSEnvironment()
 
   package init() {}
 
-  /// For nodes that hold departures back together.
+  /// The policy for nodes that delay departures together.
   var withoutDelay: WebhookPolicy {
     var policy = self
     policy.delay = .zero
@@ -29,10 +26,10 @@ package struct WebhookPolicy: Sendable, Equatable {
   }
 }
 
-/// Sends an app's webhooks to one receiver, one after the other, until each is taken.
+/// Sends an app's webhooks to one receiver, one at a time, with retries.
 ///
-/// It belongs to its loop's thread. Source: Pusher's page "Webhooks": an answer that is not 2xx is asked again, with
-/// exponential back-off, for five minutes.
+/// Only the loop's thread may use it. Source: Pusher's page "Webhooks": an answer that is not 2xx
+/// causes retries with exponential back-off for five minutes.
 final class WebhookSender {
   private struct Webhook {
     let name: String
@@ -54,7 +51,6 @@ final class WebhookSender {
   private var dropped = 0
   private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.sendDue() }
 
-  /// The limit of an answer's body, which is not read.
   private static let answerLimit = 65_536
 
   init(
@@ -64,7 +60,7 @@ final class WebhookSender {
   ) {
     (self.loop, self.url, self.application, self.policy) = (loop, url, application, policy)
     (self.report, self.onIdle) = (report, onIdle)
-    // The longest wait is always taken: the first one is twice the floor.
+    // Every wait is the longest that `Backoff` allows, so that the first one is twice the floor.
     let backoff = Backoff(floor: policy.firstRetry / 2, ceiling: policy.patience)
     deliveries = Deliveries(jobs: 1, backoff: backoff, patience: policy.patience)
     connection = HTTPConnection(
@@ -72,15 +68,15 @@ final class WebhookSender {
     loop.add(timer)
   }
 
-  /// Adds a webhook with this body, signed now; when the queue is full it is dropped.
+  /// Signs a webhook and adds it to the queue; drops it if the queue is full.
   ///
-  /// - Parameter name: The kind of its event, for the log.
+  /// - Parameter name: Kind of its event, for the log.
   func send(_ name: String, _ body: [UInt8]) {
     guard deliveries.openCount < policy.queue,
       deliveries.openCost + body.count <= policy.queuedBytes
     else {
       dropped += 1
-      // The first drop is logged at once, the total when there is room again.
+      // The first drop is logged at once, the total when the queue has room again.
       if dropped == 1 { tellDropped(name, body, "\(deliveries.openCount) others wait") }
       return
     }
@@ -90,17 +86,15 @@ final class WebhookSender {
     sendDue()
   }
 
-  /// Whether nothing waits.
   var isIdle: Bool { deliveries.isEmpty }
 
-  /// Sends the queue without a pause; the first webhook that is not accepted ends that.
+  /// Sends the queue without a pause; the first failure ends it.
   func finish() {
     isFinishing = true
     deliveries.hasten(at: loop.now)
     sendDue()
   }
 
-  /// Drops the waiting webhooks, and answers their number.
   func close() {
     discard("no answer in time")
     connection.close()
