@@ -1,15 +1,14 @@
 package import PusherCore
 
-/// Decides by `Origin` and `Host` who may use the server, before any path, key or signature is checked.
+/// Decides by `Origin` and `Host`, before any path, key or signature is checked.
 package struct AccessPolicy: Sendable, Equatable {
   package var origins = OriginPolicy()
   package var hosts = HostPolicy()
 
   package init() {}
 
-  /// Why a request is refused; `nil` when it is allowed.
-  ///
-  /// Of several fields of a name each must be allowed, and so must the name in a target that is a whole URL.
+  /// Returns `nil` if every field of a repeated name, and the host of a target that is a whole URL,
+  /// are allowed.
   package func refusal(_ head: HTTPRequestHead) -> AccessRefusal? {
     if let origin = head.headers.all("Origin").first(where: { !origins.allows($0) }) {
       return .origin(origin)
@@ -19,17 +18,16 @@ package struct AccessPolicy: Sendable, Equatable {
   }
 }
 
-/// A policy that keeps in mind which host it allowed last: the calls of a program all name the same one.
+/// A policy with a cache of the last allowed host: a program's requests all name the same one.
 struct AccessGate {
   private let policy: AccessPolicy
-  /// Of a request without an `Origin`.
+  /// Host of an allowed request without an `Origin`.
   private var admitted: String?
 
   init(_ policy: AccessPolicy) {
     self.policy = policy
   }
 
-  /// Why a request is refused; `nil` when it is allowed.
   mutating func refusal(_ head: HTTPRequestHead) -> AccessRefusal? {
     let host = Self.onlyHost(of: head)
     if let admitted, let host, host.isSame(as: admitted) { return nil }
@@ -38,7 +36,7 @@ struct AccessGate {
     return refusal
   }
 
-  /// The `Host` where nothing else counts: one field, no `Origin`, and no other name in the target.
+  /// Returns the `Host` if nothing else counts: one field, no `Origin`, and no host in the target.
   private static func onlyHost(of head: HTTPRequestHead) -> String? {
     guard head.target.begins(with: "/"), head.headers["Origin"] == nil else { return nil }
     let hosts = head.headers.all("Host")
@@ -46,14 +44,13 @@ struct AccessGate {
   }
 }
 
-/// The allowed `Host` names, against pages whose own name was made to lead here (DNS rebinding).
+/// Allowed `Host` names, as protection against DNS rebinding.
 ///
-/// For such a page the request goes to its own server, so the browser sends no `Origin` when it only reads; but `Host`
+/// A rebound page seems to read from its own server, so the browser sends no `Origin`. But `Host`
 /// holds the page's name.
 package struct HostPolicy: Sendable, Equatable {
-  /// Beside the local ones.
   package var allowed: Set<LocalHost>
-  /// Whether other machines reach the server too, by names that are not known here; programs may use any of them.
+  /// Allows any name, because other machines reach the server by unknown names.
   package var isPublic: Bool
 
   package init(allowed: Set<LocalHost> = [], isPublic: Bool = false) {
@@ -61,7 +58,7 @@ package struct HostPolicy: Sendable, Equatable {
     self.isPublic = isPublic
   }
 
-  /// Whether this `Host` is allowed; it is empty where there is no name.
+  /// Allows an empty `Host` too.
   package func allows(_ field: String) -> Bool {
     guard !isPublic, !field.isEmpty else { return true }
     guard let (host, _) = LocalHost.split(field) else { return false }
@@ -69,20 +66,20 @@ package struct HostPolicy: Sendable, Equatable {
   }
 }
 
-/// The pages that may use the server: local ones, and the listed origins.
+/// Allowed pages: local ones, and the listed origins.
 ///
-/// A browser says in `Origin` where a page comes from (RFC 6454 section 7; the Fetch standard), and no script can
-/// change it. A request without one comes from a program.
+/// A browser names a page's origin in `Origin` (RFC 6454 section 7; the Fetch standard), and no
+/// script can change it. A request without an `Origin` comes from a program.
 package struct OriginPolicy: Sendable, Equatable {
-  /// An origin in the one spelling that browsers send.
   package struct Origin: Sendable, Hashable, CustomStringConvertible {
     package let description: String
-    /// Whether a server of this machine sent the page.
+    /// True if a server on this machine sent the page.
     let isLocal: Bool
 
-    /// Reads `SCHEME://HOST`, `SCHEME://HOST:PORT`, `file://` or `null`; `nil` for everything else.
+    /// Parses `SCHEME://HOST`, `SCHEME://HOST:PORT`, `file://` or `null`; `nil` for all other
+    /// texts.
     ///
-    /// Letters count without their case, and a scheme's default port counts as none.
+    /// Ignores case and a scheme's default port.
     package init?(_ text: some StringProtocol) {
       let lower = text.lowercased()
       if lower == "null" || lower == "file://" {
@@ -100,7 +97,7 @@ package struct OriginPolicy: Sendable, Equatable {
       let own = ["http": 80, "https": 443][scheme]
       let shown = port.flatMap { $0 == own ? nil : ":\($0)" } ?? ""
       description = "\(scheme)://\(host)\(shown)"
-      // Only http pages come from a server; the owner of another scheme is unknown.
+      // Only http and https pages come from a server; the owner of another scheme is unknown.
       isLocal = own != nil && host.isLocal
     }
 
@@ -110,14 +107,13 @@ package struct OriginPolicy: Sendable, Equatable {
     }
   }
 
-  /// Beside the local ones.
   package var allowed: Set<Origin>
 
   package init(allowed: Set<Origin> = []) {
     self.allowed = allowed
   }
 
-  /// Whether a page with this `Origin` may speak to the server; a malformed origin may not.
+  /// Refuses a malformed origin.
   package func allows(_ field: String) -> Bool {
     guard let origin = Origin(field) else { return false }
     return origin.isLocal || allowed.contains(origin)
@@ -125,7 +121,6 @@ package struct OriginPolicy: Sendable, Equatable {
 }
 
 extension AccessRefusal {
-  /// The message to the client.
   var answer: HTTPAnswer {
     switch self {
     case .origin: .refusal(403, "pages of this origin may not speak to this server")
@@ -136,16 +131,15 @@ extension AccessRefusal {
   }
 }
 
-/// Logs refusals without letting clients fill the log: each origin and host once, and up to a limit.
+/// Logs each refused origin and host once, up to a limit, so that clients cannot fill the log.
 package struct RefusalReport {
-  /// How many are told.
   package static let limit = 20
 
   private var told: Set<AccessRefusal> = []
 
   package init() {}
 
-  /// Notes a refusal; `nil` when it is not told, else whether it is the last that is.
+  /// Returns `nil` for a refusal that should not be logged, else true for the last logged one.
   package mutating func note(_ refusal: AccessRefusal) -> Bool? {
     guard told.count < Self.limit, told.insert(refusal).inserted else { return nil }
     return told.count == Self.limit

@@ -7,14 +7,13 @@ enum ClientMessage: Equatable {
   case signIn(auth: String, userData: String)
   case ping
   case pong
-  /// An event for the other subscribers; `data` as it was sent.
+  /// Event for the other subscribers; `data` as sent.
   case clientEvent(name: String, channel: String, data: JSONValue?)
-  /// An event of the protocol that this server does not know, or one of the application without `client-`.
+  /// Unknown event of the protocol, or an application event without `client-`.
   case unknown(name: String)
-  /// A malformed message, and why.
   case malformed(String)
 
-  /// Reads a message; `data` of the protocol's own events may be an object or a string that holds one.
+  /// Reads a message; `data` of protocol events may be an object, or a string that holds one.
   init(_ bytes: ByteView, service: PusherService) {
     let value: JSONValue
     do throws(JSONError) {

@@ -1,8 +1,7 @@
 internal import PusherCore
 
-/// How long, and for what, a connection has waited for its client.
 struct ClientWait: Comparable {
-  /// Whether the client still needs the connection: the connection is new, or a request has begun.
+  /// True if the client still needs the connection: it is new, or a request has begun.
   let isOwed: Bool
   let since: Instant
 
@@ -12,20 +11,18 @@ struct ClientWait: Comparable {
   }
 }
 
-/// The connections of a reception, and the places that they share.
+/// Connections of a reception, with their shared places.
 ///
-/// Callers are the connections that bring HTTP requests. They have places of their own, so that they keep no sockets
-/// out. A new connection, which may become either, takes any place. When all places are taken, the table closes the
+/// Callers are connections with HTTP requests. They have their own places, so that they cannot keep
+/// sockets out. A new connection, which may become either, takes any place. A full table closes the
 /// connection that has waited longest for its client.
 final class ConnectionTable {
   private let limit: Int
   private let callerLimit: Int
   private var all: [ObjectIdentifier: ServerConnection] = [:]
   private var callers: [ObjectIdentifier: ServerConnection] = [:]
-  /// The next connections to close, the first one last: a search through all of them costs more than a connection.
+  /// Next connections to close, the first one last; one expensive search serves many closings.
   private var waiting: [(connection: ServerConnection, wait: ClientWait)] = []
-
-  /// The maximum length of ``waiting``.
   private static let searchLimit = 256
 
   init(sockets: Int, callers: Int) {
@@ -37,14 +34,14 @@ final class ConnectionTable {
 
   var connections: [ServerConnection] { Array(all.values) }
 
-  /// Gives a new connection a place; false if all places are in use.
+  /// Gives a new connection a place; returns false if all places are in use.
   func take(_ connection: ServerConnection, at now: Instant) -> Bool {
     guard all.count < limit || makePlace(at: now) else { return false }
     all[ObjectIdentifier(connection)] = connection
     return true
   }
 
-  /// Makes a connection a caller; false if every other caller is in use.
+  /// Makes a connection a caller; returns false if all callers are in use.
   func admit(caller connection: ServerConnection, at now: Instant) -> Bool {
     guard callers[ObjectIdentifier(connection)] == nil else { return true }
     if callers.count >= callerLimit {
@@ -57,7 +54,7 @@ final class ConnectionTable {
     return true
   }
 
-  /// The connection has become a socket.
+  /// The connection became a socket.
   func release(caller connection: ServerConnection) {
     callers[ObjectIdentifier(connection)] = nil
   }
@@ -69,14 +66,13 @@ final class ConnectionTable {
 
   // MARK: Making room
 
-  /// Closes the connection that has waited longest; false if all are in use.
+  /// Closes the connection that has waited longest; returns false if all are in use.
   private func makePlace(at now: Instant) -> Bool {
     if closeNext(at: now) { return true }
     waiting = Self.waiting(of: all).sorted { $0.wait > $1.wait }.suffix(Self.searchLimit)
     return closeNext(at: now)
   }
 
-  /// Closes the first connection of the last search that still waits.
   private func closeNext(at now: Instant) -> Bool {
     while let (connection, wait) = waiting.popLast() {
       guard connection.clientWait == wait else { continue }

@@ -1,6 +1,6 @@
 package import PusherCore
 
-/// Takes requests off a connection, one at a time, head and body.
+/// Reads requests from a connection, one at a time, head and body.
 package struct HTTPRequestReader {
   package struct Request: Equatable {
     package let head: HTTPRequestHead
@@ -11,7 +11,7 @@ package struct HTTPRequestReader {
       self.body = body
     }
 
-    /// Whether the client will send another request on this connection (RFC 9112 section 9.3).
+    /// RFC 9112 section 9.3.
     package var keepsAlive: Bool {
       let options = head.headers.tokens("Connection")
       if options.contains(where: { $0 == "close" }) { return false }
@@ -28,7 +28,7 @@ package struct HTTPRequestReader {
   private var heads: HTTPHeadParser
   private var pending: Pending?
   private let body = ByteBuffer(capacity: 1024)
-  /// Whether the client waits for an interim answer before it sends the body (RFC 9110 section 10.1.1).
+  /// True if the client waits for an interim answer before the body (RFC 9110 section 10.1.1).
   private var owesContinue = false
 
   package init(bodyLimit: Int) {
@@ -36,16 +36,15 @@ package struct HTTPRequestReader {
     heads = HTTPHeadParser()
   }
 
-  /// Whether a request has begun and is not complete.
   package func isInside(_ input: ByteBuffer) -> Bool { pending != nil || !input.isEmpty }
 
-  /// Whether a request's head has come, and its body is not complete.
   package var isInsideBody: Bool { pending != nil }
 
-  /// The next request; `nil` when more has to come.
+  /// Returns the next request; `nil` if more input is needed.
   ///
-  /// The input after the head of an upgrade stays untouched. A body that is too long throws
-  /// ``HTTPError/bodyTooLarge(limit:)`` before it is read; a Host that is missing, repeated or invalid throws too.
+  /// The input after the head of an upgrade stays untouched. An overlong body throws
+  /// ``HTTPError/bodyTooLarge(limit:)`` before it is read. A missing, repeated or invalid Host
+  /// throws too.
   package mutating func next(from input: ByteBuffer) throws(HTTPError) -> Request? {
     if pending == nil {
       guard let head = try heads.request(from: input) else { return nil }
@@ -75,7 +74,7 @@ package struct HTTPRequestReader {
     guard HTTPURL.isAuthority(host) else { throw .invalidHost }
   }
 
-  /// The interim answer that the client waits for, once.
+  /// Returns the interim answer that the client waits for, once.
   package mutating func takeContinue() -> String? {
     guard owesContinue else { return nil }
     owesContinue = false
@@ -84,11 +83,11 @@ package struct HTTPRequestReader {
 }
 
 extension HTTPAnswer {
-  /// Appends the answer's bytes; a HEAD request gets the head only.
+  /// A HEAD request gets the head only.
   package func write(to output: ByteBuffer, keepsAlive: Bool, withoutBody: Bool = false) {
     let length = encoded?.count ?? body.utf8.count + (isJSON ? 0 : 1)
     var lines = "HTTP/1.1 \(status) \(Self.reason(status))\r\n"
-    // RFC 9110 section 8.6: an answer without content tells no length of it.
+    // RFC 9110 section 8.6: an answer without content has no length.
     if status != 204 {
       let usual = isJSON ? "application/json" : "text/plain; charset=utf-8"
       lines += "Content-Type: \(contentType ?? usual)\r\n"

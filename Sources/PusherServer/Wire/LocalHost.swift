@@ -1,15 +1,15 @@
-/// The host of a request or an origin, and whether it can only mean this machine.
+/// The host of a request or an origin; knows whether it can only mean this machine.
 ///
-/// Local are the loopback addresses and the names that RFC 6761 keeps from everybody else: `localhost`, and those
-/// under `.localhost` and `.test`, which development servers use. One dot at the end is the same name (RFC 1034
-/// section 3.1), and letters count without their case. Other spellings of addresses, such as `127.1` or `0x7f.1`, are
-/// not local: browsers send the plain one in their place.
+/// Loopback addresses are local, and so are the names reserved by RFC 6761: `localhost`, and names
+/// under `.localhost` and `.test`, which development servers use. A dot at the end is ignored (RFC
+/// 1034 section 3.1), and so is case. Other spellings of addresses, such as `127.1` or `0x7f.1`,
+/// are not local: browsers send the plain address instead.
 package struct LocalHost: Sendable, Hashable, CustomStringConvertible {
   /// In lower case, without brackets, without a dot at the end.
   package let name: String
   private let isAddress6: Bool
 
-  /// Reads `NAME`, an address, or an IPv6 address in brackets; `nil` for everything else, ports too.
+  /// Parses a name, an address, or an IPv6 address in brackets; `nil` for all other texts.
   package init?(_ text: some StringProtocol) {
     var bytes = Array(text.utf8)[...]
     isAddress6 = bytes.first == UInt8(ascii: "[")
@@ -27,7 +27,7 @@ package struct LocalHost: Sendable, Hashable, CustomStringConvertible {
     name = String(decoding: bytes.map(Self.lowercased), as: UTF8.self)
   }
 
-  /// `HOST` or `HOST:PORT`, as a Host field and an origin have it; `nil` when it is neither.
+  /// Parses `HOST` or `HOST:PORT` of a Host field or an origin; returns `nil` for all other texts.
   package static func split(_ authority: some StringProtocol) -> (host: LocalHost, port: Int?)? {
     let bytes = Array(authority.utf8)
     let end = bytes.lastIndex(of: UInt8(ascii: "]")) ?? bytes.startIndex
@@ -45,7 +45,6 @@ package struct LocalHost: Sendable, Hashable, CustomStringConvertible {
     return (host, port)
   }
 
-  /// Whether it cannot lead to another machine.
   package var isLocal: Bool {
     if isAddress6 { return Self.isLoopback6(name) }
     if let octets = Self.octets4(name) { return octets[0] == 127 }
@@ -54,12 +53,10 @@ package struct LocalHost: Sendable, Hashable, CustomStringConvertible {
     return last == Array("localhost".utf8) || labels.count > 1 && last == Array("test".utf8)
   }
 
-  /// As a URL has it: IPv6 in brackets.
   package var description: String { isAddress6 ? "[\(name)]" : name }
 
   // MARK: Addresses
 
-  /// Four decimal numbers without a zero in front.
   private static func octets4(_ text: some StringProtocol) -> [UInt8]? {
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 4 else { return nil }
@@ -73,21 +70,21 @@ package struct LocalHost: Sendable, Hashable, CustomStringConvertible {
     return octets
   }
 
-  /// `::1` and the IPv4 loopback addresses in IPv6 (RFC 4291 sections 2.5.3 and 2.5.5.2), in any spelling of them.
+  /// Accepts `::1` and IPv4 loopback addresses in IPv6 (RFC 4291 sections 2.5.3 and 2.5.5.2).
   private static func isLoopback6(_ text: String) -> Bool {
     guard let groups = groups6(text) else { return false }
     if groups == [0, 0, 0, 0, 0, 0, 0, 1] { return true }
     return groups.prefix(6) == [0, 0, 0, 0, 0, 0xFFFF] && groups[6] >> 8 == 127
   }
 
-  /// The eight groups of an IPv6 address (RFC 4291 section 2.2).
+  /// Parses the eight groups of an IPv6 address (RFC 4291 section 2.2).
   private static func groups6(_ text: String) -> [UInt16]? {
     var halves: [[UInt16]] = [[]]
     let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
     guard (3...9).contains(parts.count) else { return nil }
     for (index, part) in parts.enumerated() {
       if part.isEmpty {
-        // The two halves of `::`: one empty part between others, or two at an end.
+        // `::` appears as one empty part between others, or as two at an end.
         let isOuter = index == 0 || index == parts.count - 1
         if isOuter {
           let neighbour = parts[index == 0 ? 1 : index - 1]

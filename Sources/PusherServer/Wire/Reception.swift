@@ -1,35 +1,32 @@
 internal import PusherCore
 
-/// Serves the connections of a ``Reception``.
 protocol ReceptionOwner: AnyObject {
-  /// Answers a request, or makes the connection a WebSocket.
   func answer(
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> ConnectionAnswer
-  /// A malformed request came, and got this answer.
+  /// Reports a malformed request with its answer.
   func refused(_ answer: HTTPAnswer)
-  /// A connection ended before it was a WebSocket or a call.
+  /// Reports a connection that ended before it became a WebSocket or a call.
   func dropped(_ reason: String)
-  /// A connection is gone.
   func forgot(_ connection: ServerConnection)
-  /// A second has passed in which there were connections.
+  /// Called once per second while there are connections.
   func scanned(at now: Instant)
 }
 
-/// Listens on a port, and keeps the connections: their number, their turns, their deadlines.
+/// Listens on a port and manages the connections: their number, turns and deadlines.
 ///
-/// It lives on its loop's thread.
+/// Only the loop's thread may use it.
 final class Reception {
   let loop: EventLoop
-  /// Where it listens, with the port that the system picked.
+  /// Listening address, with the port that the system picked.
   let address: SocketAddress
-  /// Of requests: their bodies, and the times that they may take.
+  /// Limits of requests: size of bodies, and times.
   let limits: ServerLimits
   weak var owner: (any ReceptionOwner)?
-  /// Where all connections read to; empty between two calls.
+  /// Read buffer of all connections; empty between two calls.
   let scratch = ByteBuffer(capacity: 65_536)
   private(set) var isClosed = false
-  /// What new connections speak TLS with; `nil` for plain ones.
+  /// TLS for new connections; `nil` for none.
   var tls: TLSContext?
   private let listener: Listener
   private let table: ConnectionTable
@@ -38,14 +35,9 @@ final class Reception {
   private lazy var turnTimer = LoopTimer(deadline: nil) { [weak self] in self?.takeTurns() }
   private lazy var scanTimer = LoopTimer(deadline: nil) { [weak self] in self?.scan() }
 
-  /// How exact the deadlines of connections are kept.
+  /// Precision of the connections' deadlines.
   private static let scanInterval = Duration.seconds(1)
 
-  /// Listens from now on.
-  ///
-  /// - Parameters:
-  ///   - handed: A socket that counts in place of host and port.
-  ///   - sockets: The maximum of connections that become sockets; ``ServerLimits/callers`` others have places beside them.
   init(
     loop: EventLoop, host: String, port: UInt16, reusesPort: Bool = false,
     handed: HandedSocket? = nil, tls: TLSContext? = nil, sockets: Int = 0, limits: ServerLimits
@@ -69,7 +61,7 @@ final class Reception {
     for timer in [turnTimer, scanTimer] { loop.add(timer) }
   }
 
-  /// Lets the listener call a reception that is made after the listener.
+  /// Lets the listener call a reception that is created after the listener.
   private final class Door {
     weak var reception: Reception?
   }
@@ -78,14 +70,13 @@ final class Reception {
 
   var connections: [ServerConnection] { table.connections }
 
-  /// Accepts nothing more, and ends what is idle, but for the sockets and for connections that have asked nothing yet.
+  /// Stops accepting, and closes idle connections, except sockets and unused connections.
   func close(at now: Instant) {
     isClosed = true
     listener.finish(at: now)
     for connection in connections where connection.socket == nil { connection.stop(at: now) }
   }
 
-  /// No more connections are accepted.
   func end() {
     for timer in [turnTimer, scanTimer] { loop.remove(timer) }
   }
@@ -99,17 +90,14 @@ final class Reception {
     armScan(at: now)
   }
 
-  /// Gives a connection that brings a request the place of a caller; false when all callers are in use.
   func admit(caller connection: ServerConnection, at now: Instant) -> Bool {
     table.admit(caller: connection, at: now)
   }
 
-  /// A connection has become a socket.
   func release(caller connection: ServerConnection) {
     table.release(caller: connection)
   }
 
-  /// A connection has ended.
   func forget(_ connection: ServerConnection) {
     table.remove(connection)
     owner?.forgot(connection)
@@ -139,7 +127,7 @@ final class Reception {
     scanTimer.deadline = now.advanced(by: Self.scanInterval)
   }
 
-  /// Looks at all deadlines at once: they are long, and one timer is cheaper than thousands.
+  /// Checks all deadlines at once: they are long, and one timer is cheaper than thousands.
   private func scan() {
     let now = loop.now
     for connection in table.connections where connection.deadline <= now {

@@ -1,18 +1,18 @@
 package import PusherCore
 
-/// Shows that a request did not begin on this machine.
+/// A sign that a request came from another machine.
 ///
-/// The peer's address alone does not tell: a proxy on this machine connects from 127.0.0.1 for every client that it serves. A proxy
-/// that adds no field and replaces `Host` by a local name cannot be recognised; docs/cluster.md says how to set it up.
+/// The peer's address is not enough: a local proxy connects from 127.0.0.1 for every client. A
+/// proxy that adds no field and replaces `Host` by a local name cannot be recognised;
+/// docs/cluster.md explains its setup.
 package enum RemoteSign: Sendable, Hashable, CustomStringConvertible {
-  /// The connection comes from another machine.
   case address
   /// The request names no host, or a host that is not local.
   case host
-  /// The field of a proxy, in its usual spelling.
+  /// Field of a proxy, in its usual spelling.
   case field(String)
 
-  /// The fields that proxies add: RFC 7239, RFC 9110 section 7.6.3, RFC 8586, and the names that products use.
+  /// Fields that proxies add: RFC 7239, RFC 9110 section 7.6.3, RFC 8586, and names of products.
   package static let fields = [
     "Forwarded", "Via", "CDN-Loop", "X-Real-IP", "X-Client-IP", "X-Cluster-Client-IP",
     "X-Original-Forwarded-For", "X-Original-Host", "X-Original-URL", "X-ProxyUser-IP",
@@ -20,10 +20,9 @@ package enum RemoteSign: Sendable, Hashable, CustomStringConvertible {
     "True-Client-IP", "CF-Connecting-IP", "CF-Ray", "Fastly-Client-IP", "Fly-Client-IP",
     "Proxy-Client-IP", "WL-Proxy-Client-IP", "Front-End-Https",
   ]
-  /// The beginning of `X-Forwarded-For`, `-Host`, `-Proto` and all others of this family, in lower case.
+  /// Common prefix of `X-Forwarded-For`, `-Host`, `-Proto` and their relatives, in lower case.
   package static let family = "x-forwarded"
 
-  /// The first sign of a request; `nil` for a request that began on this machine.
   package init?(_ head: HTTPRequestHead, peer: SocketAddress?) {
     guard let peer, LocalHost.split(peer.description)?.host.isLocal == true else {
       self = .address
@@ -44,10 +43,9 @@ package enum RemoteSign: Sendable, Hashable, CustomStringConvertible {
     return nil
   }
 
-  /// The usual spelling of a proxy's field; `nil` for every other field.
   private static func proxyField(_ name: String) -> String? {
     let lower = name.lowercased()
-    // One name for the whole family: a client may make up names without end, and each sign is logged once.
+    // The family has one name: a client may invent endless names, and each sign is logged once.
     if lower.begins(with: family) { return "X-Forwarded-*" }
     return fields.first { $0.lowercased().isSame(as: lower) }
   }
@@ -61,9 +59,7 @@ package enum RemoteSign: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Who may use a part of the server.
 package enum Reach: Sendable, Equatable {
-  /// The part does not exist.
   case nobody
   /// Requests that began on this machine, by ``RemoteSign``.
   case thisMachine

@@ -1,15 +1,14 @@
 internal import PusherCore
 
-/// The target of a request, taken apart.
 struct RequestTarget {
-  /// The path without query, as it was sent.
+  /// Path without the query, as sent.
   let path: String
-  /// The path's parts after the prefix, percent-decoded; `nil` when the path does not begin with the prefix.
+  /// Percent-decoded parts after the prefix; `nil` if the path does not begin with the prefix.
   let segments: [String]?
-  /// The query's pairs in their order, decoded.
+  /// Pairs of the query in their order, decoded.
   let parameters: [(name: String, value: String)]
 
-  /// Takes a target apart; `nil` when its percent-encoding is broken.
+  /// Parses a target; `nil` if its percent-encoding is invalid.
   init?(_ target: String, prefix: String) {
     let (path, query) = Self.halves(target)
     self.path = String(path)
@@ -28,41 +27,38 @@ struct RequestTarget {
     self.segments = segments
   }
 
-  /// No path, and no query.
   static let none = RequestTarget()
 
   private init() {
     (path, segments, parameters) = ("", nil, [])
   }
 
-  /// The path of a target, without query and as it was sent.
   static func path(of target: String) -> String {
     String(halves(target).path)
   }
 
-  /// The host and port of a target that is a whole URL (RFC 9112 section 3.2.2); `nil` for a path.
+  /// Host and port of a target that is a whole URL (RFC 9112 section 3.2.2); `nil` for a path.
   static func authority(of target: String) -> String? {
     guard !target.begins(with: "/") else { return nil }
     return (try? HTTPURL(parsing: target))?.authority
   }
 
-  /// Path and query, split by bytes: a target is read for each request, and characters are slow.
+  /// Splits path and query by bytes: every request needs it, and characters are slow.
   private static func halves(_ target: String) -> (path: Substring, query: Substring) {
-    // A proxy's form names the whole URL (RFC 9112 section 3.2.2).
+    // Requests through a proxy name the whole URL (RFC 9112 section 3.2.2).
     let local =
       target.begins(with: "/") ? target : (try? HTTPURL(parsing: target))?.target ?? target
     guard let mark = local.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (local[...], "") }
     return (local[..<mark], local[local.utf8.index(after: mark)...])
   }
 
-  /// The value of the first parameter of this name.
   subscript(name: String) -> String? {
     parameters.first { $0.name.isSame(as: name) }?.value
   }
 
   private static func pairs(_ query: Substring) -> [(name: String, value: String)]? {
     var pairs: [(name: String, value: String)] = []
-    // Copied as a text first: the bytes of a part of one are walked singly.
+    // Copied to a new string first, because iterating over a substring's bytes is slow.
     let bytes = Array(String(query).utf8)
     var start = 0
     while start < bytes.count {

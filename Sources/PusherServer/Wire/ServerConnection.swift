@@ -1,28 +1,24 @@
 internal import PusherCore
 
-/// What a connection becomes after its last request: the user of a WebSocket, or of an answer that does not end.
+/// A connection after its last request: a WebSocket, or an answer that does not end.
 protocol ConnectionSocket: AnyObject {
-  /// The bytes of the client from now on.
+  /// Bytes of the client from now on.
   var input: ByteBuffer { get }
   var output: ByteBuffer { get }
-  /// Whether the connection ends once all is sent.
+  /// True if the connection ends once all output is sent.
   var isFinished: Bool { get }
-  /// Whether the client is still served; false once only the goodbye is left.
+  /// False if only the closing messages are left.
   var isServed: Bool { get }
-  /// When to call ``tick(at:)``.
   var deadline: Instant? { get }
-  /// Handles the connection's input.
   func receive(at now: Instant)
-  /// The client will send nothing more.
   func inputEnded(at now: Instant)
-  /// The socket took what it could.
+  /// Called after the socket took as much output as it could.
   func outputSent(at now: Instant)
   func tick(at now: Instant)
-  /// The server stops.
   func stop(at now: Instant)
   /// The connection has ended; nothing can be sent.
   func lost(reason: String, at now: Instant)
-  /// Tells others of the end, if there was one.
+  /// Reports the end of the session to others, if it has ended.
   func settle(at now: Instant)
 }
 
@@ -30,30 +26,28 @@ extension ConnectionSocket {
   func settle(at now: Instant) {}
 }
 
-/// The answer to a request.
 enum ConnectionAnswer {
-  /// With `isLast` the connection ends with it.
+  /// `isLast` ends the connection after the answer.
   case answer(HTTPAnswer, isLast: Bool)
-  /// ``ServerConnection/answerNow(_:at:)`` brings the answer.
+  /// ``ServerConnection/answerNow(_:at:)`` sends the answer later.
   case later
-  /// A refused handshake's head; the connection ends with it.
   case head(HTTPResponseHead)
-  /// A WebSocket that has its handshake's answer in its output, or an answer that does not end.
+  /// A WebSocket with the answer to its handshake in its output, or an answer that does not end.
   case socket(any ConnectionSocket)
 }
 
-/// One accepted connection: HTTP requests first, and maybe a WebSocket or a stream of events from then on.
+/// An accepted connection: HTTP requests first, and maybe a WebSocket or a stream of events later.
 final class ServerConnection: SocketStreamDelegate {
   private enum Phase {
     case http(HTTPRequestReader)
     case socket(any ConnectionSocket)
-    /// The last answer is given; further input is dropped, because closing the socket now could discard the answer.
+    /// Further input is dropped, because closing the socket now could discard the last answer.
     case lingering
 
     var isHTTP: Bool { if case .http = self { true } else { false } }
   }
 
-  /// How much is read before others have their turn.
+  /// Maximum size of one read, in bytes, so that other connections get their turn.
   private static let readSize = 65_536
   private static let lingerTime = Duration.seconds(2)
 
@@ -63,18 +57,14 @@ final class ServerConnection: SocketStreamDelegate {
     // Only requests wait for their turn. A socket is always read, so that its end is noticed.
     didSet { if !phase.isHTTP { stream?.wantsRead = true } }
   }
-  /// The input, until it belongs to a WebSocket.
+  /// Input until the connection becomes a WebSocket.
   let input = ByteBuffer(capacity: 256)
-  /// The answers to HTTP requests, of which a WebSocket has none.
+  /// Answers to HTTP requests; unused by a WebSocket.
   private lazy var answers = ByteBuffer(capacity: 1024)
   private var stream: SocketStream?
-  /// When ``tick(at:)`` has something to do, outside a socket's phase.
   private var httpDeadline: Instant
-  /// Whether the connection ends once all is sent.
   private var closesWhenSent = false
-  /// Whether it has brought a request.
   private var hasAsked = false
-  /// The request whose answer comes later.
   private var unanswered: HTTPRequestReader.Request?
   /// Start of the wait for the client's next bytes.
   private var waitsSince: Instant
@@ -93,12 +83,10 @@ final class ServerConnection: SocketStreamDelegate {
       delegate: self)
   }
 
-  /// The WebSocket that it has become.
   var socket: (any ConnectionSocket)? {
     if case .socket(let socket) = phase { socket } else { nil }
   }
 
-  /// The output that waits for a socket's client.
   var waitingBytes: Int { socket?.output.heldBytes ?? 0 }
 
   // MARK: The stream
@@ -137,7 +125,7 @@ final class ServerConnection: SocketStreamDelegate {
   private func received(_ bytes: ByteBuffer, at now: Instant) {
     switch phase {
     case .http(let reader):
-      // The first byte of a TLS record with a handshake (RFC 8446 section 5.1); no method begins so.
+      // First byte of a TLS handshake record (RFC 8446 section 5.1); no method begins with it.
       if input.isEmpty, bytes.view[0] == 22 {
         return ended("the client speaks TLS, and this port does not", at: now)
       }
@@ -151,12 +139,12 @@ final class ServerConnection: SocketStreamDelegate {
     }
   }
 
-  // MARK: Requests and their answers, up to the upgrade
+  // MARK: Requests
 
-  /// Answers one request, if one is there and the answer before has gone.
+  /// Answers the next request, if the earlier answer is sent.
   ///
-  /// A client that sends many requests at once gets its next turn after the others, and only once it has read the
-  /// answer.
+  /// A client with many requests at once gets its next turn after the others, and only after it has
+  /// read the answer.
   func takeTurn(at now: Instant) {
     guard stream != nil, case .http(var reader) = phase else { return }
     guard answers.isEmpty && !closesWhenSent && unanswered == nil else {
@@ -183,9 +171,7 @@ final class ServerConnection: SocketStreamDelegate {
     }
   }
 
-  /// Whether the connection has a caller's place.
-  ///
-  /// A request needs one as soon as its head has come; a handshake does not.
+  /// A request needs a caller's place as soon as its head is complete; a handshake does not.
   private func isAdmitted(
     _ request: HTTPRequestReader.Request?, _ reader: HTTPRequestReader, at now: Instant
   ) -> Bool {
@@ -207,10 +193,10 @@ final class ServerConnection: SocketStreamDelegate {
     case .socket(let socket):
       phase = .socket(socket)
       reception.release(caller: self)
-      // What the request needed is given back: thousands of sockets have each an input of their own.
+      // Frees the memory of the request: thousands of sockets have their own input.
       if input.isEmpty { input.removeAll() }
       if reception.isClosed { stop(at: now) }
-      // Bytes that came right after the handshake.
+      // Handles bytes that came right after the handshake.
       socket.receive(at: now)
     case nil: closesWhenSent = true
     }
@@ -222,7 +208,7 @@ final class ServerConnection: SocketStreamDelegate {
       to: answers, keepsAlive: !closesWhenSent, withoutBody: request.head.method == "HEAD")
   }
 
-  /// Brings the answer that was to come later, if the client is still there; the next request has its turn then.
+  /// Sends a later answer if the client is still connected, then gives the next request its turn.
   func answerNow(_ answer: HTTPAnswer, at now: Instant) {
     guard let request = unanswered, stream != nil else { return }
     unanswered = nil
@@ -236,13 +222,12 @@ final class ServerConnection: SocketStreamDelegate {
     waitsSince = now
   }
 
-  /// Refuses a request, which ends the connection.
   private func refuse(_ answer: HTTPAnswer, at now: Instant) {
     reception.owner?.refused(answer)
     linger(after: answer, at: now)
   }
 
-  /// Answers with a refusal and ends the connection, as soon as the client has had time to read it.
+  /// Answers with a refusal, and ends the connection after the client had time to read it.
   private func linger(after answer: HTTPAnswer, at now: Instant) {
     answer.write(to: answers, keepsAlive: false)
     phase = .lingering
@@ -252,10 +237,10 @@ final class ServerConnection: SocketStreamDelegate {
 
   // MARK: Sending
 
-  /// Sends what waits, and ends what has ended.
+  /// Sends waiting output, and closes the connection if it is finished.
   func flush(at now: Instant) {
     guard let stream, stream.isOpen else { return }
-    // Asked for once: a flush is what every event costs for every subscriber.
+    // Read once: every event causes a flush for every subscriber.
     let socket = socket
     let output = socket?.output ?? answers
     do throws(TransportError) {
@@ -266,13 +251,11 @@ final class ServerConnection: SocketStreamDelegate {
     }
     socket?.outputSent(at: now)
     guard output.isEmpty else { return }
-    // Memory of a burst is freed.
     if output.capacity > Self.readSize { output.removeAll() }
     let isOver = socket?.isFinished ?? (phase.isHTTP && closesWhenSent)
     if isOver && !stream.wantsWrite { ended(nil, at: now) }
   }
 
-  /// Nothing more will be sent.
   private func ended(_ reason: String?, at now: Instant) {
     if let socket {
       socket.lost(reason: reason ?? "the connection ended", at: now)
@@ -286,9 +269,8 @@ final class ServerConnection: SocketStreamDelegate {
 
   // MARK: Time
 
-  /// When to call ``tick(at:)``.
   var deadline: Instant {
-    // A finished socket that is still here belongs to a client that does not read.
+    // A finished socket without a deadline belongs to a client that does not read.
     socket.map { $0.deadline ?? LoopInterest.immediately } ?? httpDeadline
   }
 
@@ -302,19 +284,19 @@ final class ServerConnection: SocketStreamDelegate {
     case .socket(let socket):
       socket.tick(at: now)
       flush(at: now)
-      // A client that reads nothing is not waited for.
+      // A client that reads nothing gets no more time.
       if socket.isFinished { ended(nil, at: now) }
       socket.settle(at: now)
     case .http, .lingering: ended(nil, at: now)
     }
   }
 
-  /// The server stops: sockets are told to come back at once, idle connections end.
   func stop(at now: Instant) {
     switch phase {
     case .http(let reader):
-      // A request that has begun is still answered, and told that the connection ends with it. So is that of a new
-      // connection, whose client could not know of the end.
+      // A request that has begun is still answered, and its answer ends the connection. The first
+      // request of a new connection is answered too, because its client could not know of the
+      // shutdown.
       guard hasAsked, !reader.isInside(input), unanswered == nil else { return }
       closesWhenSent = true
       if answers.isEmpty { ended(nil, at: now) }
@@ -346,7 +328,6 @@ final class ServerConnection: SocketStreamDelegate {
     ended(isOwed ? "too many connections, and this one waited longest" : nil, at: now)
   }
 
-  /// Ends the connection without waiting for anything.
   func cut(_ reason: String = "the server has shut down", at now: Instant) {
     ended(reason, at: now)
   }
