@@ -1,4 +1,4 @@
-// The system's C library, whichever it is: other files import this module.
+// Re-exports the system's C library for all other files.
 #if canImport(Glibc)
   @_exported public import Glibc
 #elseif canImport(Musl)

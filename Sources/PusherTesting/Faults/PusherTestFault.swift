@@ -1,7 +1,7 @@
 internal import PusherCore
 internal import PusherServer
 
-/// Something that goes wrong on purpose on a ``PusherTestServer``.
+/// A deliberate fault on a ``PusherTestServer``.
 ///
 /// ```swift
 /// try await server.stage(.drop.after(3).times(1))
@@ -9,10 +9,10 @@ internal import PusherServer
 /// try await server.stage(.duplicate.onChannels("orders-*"))
 /// ```
 ///
-/// The names are those of `--fault` of the program's `serve`. A fault happens to every connection, on every channel, each
-/// time, until ``after(_:)``, ``onChannels(_:)``, ``onConnections(_:)`` or ``times(_:)`` say otherwise.
+/// The names are those of `--fault` of the program's `serve`. A fault affects every connection and
+/// every channel, each time, unless ``after(_:)``, ``onChannels(_:)``, ``onConnections(_:)`` or
+/// ``times(_:)`` limit it.
 public struct PusherTestFault: Sendable, Equatable {
-  /// What goes wrong; the server's own word.
   private enum Kind: Sendable, Equatable {
     case drop, blackhole, splitUTF8, badJSON, duplicate, reorder
     case close(code: Int)
@@ -33,63 +33,64 @@ public struct PusherTestFault: Sendable, Equatable {
 
   // MARK: Connections
 
-  /// The connection ends without a close frame, as when a process is killed.
+  /// Ends the connection without a close frame, as a killed process does.
   public static let drop = PusherTestFault(.drop)
 
-  /// Nothing goes out any more and nothing that comes is read; the connection stays, as in a broken network.
+  /// Suppresses all output and ignores all input; the connection stays open, as in a broken
+  /// network.
   public static let blackhole = PusherTestFault(.blackhole)
 
-  /// Each connection is closed with 4200 as soon as it stands, so that clients come back at once.
+  /// Closes each connection with 4200 right after the greeting, so that clients reconnect at once.
   public static let storm = PusherTestFault(.close(code: 4200))
 
-  /// The connection is closed with a code: 1000 to 1003, 1007 to 1014, 3000 to 4999.
+  /// Closes the connection with a code: 1000 to 1003, 1007 to 1014, 3000 to 4999.
   public static func close(code: Int = 4200) -> PusherTestFault {
     PusherTestFault(.close(code: code))
   }
 
-  /// Pings are answered late, be they messages or frames.
+  /// Delays the answers to pings, messages and frames alike.
   public static func latePong(by delay: Duration) -> PusherTestFault {
     PusherTestFault(.latePong(delay))
   }
 
   // MARK: Subscriptions
 
-  /// No signature is accepted, and the server's authorisation endpoints answer with this status, 400 to 599.
+  /// Rejects all signatures; authorisation endpoints answer with this status, 400 to 599.
   public static func authFail(status: Int = 500) -> PusherTestFault {
     PusherTestFault(.authFail(status: status))
   }
 
   // MARK: Events
 
-  /// An event comes twice.
+  /// Sends an event twice.
   public static let duplicate = PusherTestFault(.duplicate)
 
-  /// An event comes after the next one.
+  /// Sends an event after the next one.
   public static let reorder = PusherTestFault(.reorder)
 
-  /// An event's message lacks its last byte, and so is no JSON.
+  /// Removes the last byte of an event's message, which makes it invalid JSON.
   public static let badJSON = PusherTestFault(.badJSON)
 
-  /// An event's message comes in two fragments, cut inside a character that has several bytes.
+  /// Sends an event's message in two fragments, split inside a multi-byte character if possible.
   public static let splitUTF8 = PusherTestFault(.splitUTF8)
 
-  /// An event's message is made as long as this many bytes, 64 MiB at most.
+  /// Pads an event's message to this size, in bytes; maximum: 64 MiB.
   public static func hugeFrame(size: Int) -> PusherTestFault {
     PusherTestFault(.hugeFrame(size: size))
   }
 
-  // MARK: When
+  // MARK: Limits
 
-  /// It happens after so many events of a connection; endings, once that many were sent.
+  /// Waits for a number of events on a connection; endings count events that were sent.
   public func after(_ events: Int) -> PusherTestFault { with { $0.passed = events } }
 
-  /// It happens on channels whose names match a pattern, in which `*`, `?` and `[...]` have their usual meaning.
+  /// Limits the fault to channels that match a pattern with `*`, `?` and `[...]`.
   public func onChannels(_ pattern: String) -> PusherTestFault { with { $0.channels = pattern } }
 
-  /// It happens to so many connections, at least one: the first that come.
+  /// Limits the fault to the first connections, at least one.
   public func onConnections(_ number: Int) -> PusherTestFault { with { $0.connections = number } }
 
-  /// It happens so often, at least once, on all connections together.
+  /// Limits the repetitions on all connections together, at least one.
   public func times(_ number: Int) -> PusherTestFault { with { $0.count = number } }
 
   private func with(_ change: (inout PusherTestFault) -> Void) -> PusherTestFault {
@@ -102,7 +103,6 @@ public struct PusherTestFault: Sendable, Equatable {
 
   private static let largestMessage = 64 << 20
 
-  /// The fault as the server takes it; throws for a number that it does not know.
   func staged() throws(PusherTestServerError) -> StagedFault {
     guard passed >= 0, connections >= 1, count >= 1 else {
       throw .invalidFault(
@@ -142,18 +142,18 @@ public struct PusherTestFault: Sendable, Equatable {
   }
 }
 
-/// Why a ``PusherTestServer`` cannot do something.
+/// Errors of a ``PusherTestServer``.
 public enum PusherTestServerError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// It cannot listen; with the reason.
+  /// The server cannot listen, with the reason.
   case notListening(String)
-  /// The fault has a number that cannot be.
+  /// A number of the fault is out of range.
   case invalidFault(String)
-  /// A webhook's URL is none.
+  /// The URL of a webhook is invalid.
   case invalidWebhook(String)
-  /// It was stopped.
+  /// The server is stopped.
   case stopped
 
-  /// What is wrong, in the words of a message to the user.
+  /// A message for the user.
   public var description: String {
     switch self {
     case .notListening(let reason): "the test server cannot listen: \(reason)"

@@ -1,27 +1,27 @@
 internal import PusherCore
 internal import PusherServer
 
-/// Something that happened on a ``PusherTestServer``.
+/// An event on a ``PusherTestServer``.
 public enum PusherTestEvent: Sendable, Equatable {
-  /// A client has connected.
+  /// A client connected.
   case connected(socketID: String)
-  /// A client is gone; with the code of the close frame, if there was one.
+  /// A client disconnected; `code` is from the close frame, if there was one.
   case disconnected(socketID: String, code: Int?)
-  /// A client was confirmed on a channel; with the user on a presence channel.
+  /// A subscription was confirmed; `userID` is set on presence channels.
   case subscribed(socketID: String, channel: String, userID: String?)
-  /// A client may not subscribe to a channel; with the reason that it was told.
+  /// A subscription was refused, with the reason sent to the client.
   case subscriptionRefused(socketID: String, channel: String, reason: String)
-  /// A client has unsubscribed from a channel.
+  /// A client unsubscribed from a channel.
   case unsubscribed(socketID: String, channel: String)
-  /// A client has signed in as a user.
+  /// A client signed in as a user.
   case signedIn(socketID: String, userID: String)
-  /// An event of the HTTP API went to so many clients.
+  /// An event of the HTTP API was sent to this number of clients.
   case event(name: String, channel: String, data: String, recipients: Int)
-  /// An event of a client went to so many others.
+  /// A client event was relayed to this number of other clients.
   case clientEvent(socketID: String, name: String, channel: String, recipients: Int)
-  /// A request over HTTP was answered with this status.
+  /// An HTTP request was answered with this status.
   case request(method: String, path: String, status: Int)
-  /// Anything else, in words.
+  /// Any other event, in words.
   case other(String)
 
   init(_ event: ServerLogEvent) {

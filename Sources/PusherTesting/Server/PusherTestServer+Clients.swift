@@ -3,9 +3,9 @@ internal import PusherServer
 
 /// Clients of the server, and its HTTP API.
 extension PusherTestServer {
-  /// The options of a client of this server; change what your test is about.
+  /// Returns options for a client of this server; change those that your test needs.
   ///
-  /// - Parameter authMethod: How subscriptions are signed; `nil` for the app's secret.
+  /// - Parameter authMethod: Signs subscriptions; default: the app's secret.
   public func clientOptions(authMethod: AuthMethod? = nil) -> PusherClientOptions {
     PusherClientOptions(
       authMethod: authMethod ?? .inline(secret: secret), host: .host("127.0.0.1"), port: port,
@@ -13,9 +13,9 @@ extension PusherTestServer {
       encryptionMasterKey: options.applications[0].masterKey)
   }
 
-  /// A client of this server, which is not connected yet.
+  /// Creates a client of this server, not yet connected.
   ///
-  /// - Parameter userID: Who it is on presence channels, and when it signs in; `nil` for nobody.
+  /// - Parameter userID: User on presence channels and for sign-in; `nil` for none.
   public func client(userID: String? = nil) -> Pusher {
     var options = clientOptions()
     if let userID {
@@ -38,13 +38,13 @@ extension PusherTestServer {
         runtime: runtime))
   }
 
-  /// The URL of an endpoint that lets every client of this server into every channel, for `AuthMethod.endpoint`.
+  /// URL of an endpoint that authorises every client for every channel, for `AuthMethod.endpoint`.
   public var authEndpoint: String { url + "/pusher/auth" }
 
-  /// The URL of an endpoint that takes the request's `user_id` for the user, for `UserAuthMethod.endpoint`.
+  /// URL of an endpoint that signs in the `user_id` of the request, for `UserAuthMethod.endpoint`.
   public var userAuthEndpoint: String { url + "/pusher/user-auth" }
 
-  /// The server's URL, without a slash at its end.
+  /// URL of the server, without a slash at its end.
   public var url: String { "\(isSecure ? "https" : "http")://127.0.0.1:\(port)" }
 
   private var isSecure: Bool { options.certificateFile != nil }
@@ -53,14 +53,14 @@ extension PusherTestServer {
 
   /// Sends one event to one or more channels, through ``api``.
   ///
-  /// Only those get it that are subscribed by now: see ``subscribers(of:reach:)``.
+  /// Only current subscribers get it: see ``subscribers(of:reach:)``.
   public func trigger(
     _ eventName: String, channels: [String], data: String
   ) async throws(PusherAPIError) {
     try await api.trigger(eventName, channels: channels, data: data)
   }
 
-  /// The same with data of a type of yours, which is sent as JSON.
+  /// Sends one event with `Encodable` data, which becomes JSON.
   @_disfavoredOverload
   public func trigger(
     _ eventName: String, channels: [String], data: some Encodable

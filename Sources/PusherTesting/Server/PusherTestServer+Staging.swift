@@ -1,11 +1,11 @@
 internal import PusherCore
 internal import PusherServer
 
-/// What goes wrong, and what is going on.
+/// Faults, and the state of the server.
 extension PusherTestServer {
   // MARK: Faults
 
-  /// Lets something go wrong from now on; faults add up, and of several the first that is due happens.
+  /// Stages faults in addition to earlier ones; the first due fault wins.
   ///
   /// - Throws: ``PusherTestServerError/invalidFault(_:)``, and ``PusherTestServerError/stopped``.
   public func stage(_ faults: PusherTestFault...) async throws(PusherTestServerError) {
@@ -15,19 +15,19 @@ extension PusherTestServer {
     guard await ask({ $0.stage(all) }) != nil else { throw .stopped }
   }
 
-  /// Takes all faults back; what has happened to a connection stays.
+  /// Removes all faults; earlier effects on connections stay.
   public func clearFaults() async {
     await ask { $0.context.faults.removeAll() }
   }
 
-  /// Ends the connections of all clients without a close frame, once, as when a network breaks.
+  /// Ends the connections of all clients once, without a close frame, as a broken network does.
   public func dropConnections() async {
     await ask { $0.dropClients() }
   }
 
-  /// Closes the connections of all clients with a code, once.
+  /// Closes the connections of all clients once, with a code.
   ///
-  /// - Throws: ``PusherTestServerError/invalidFault(_:)`` for a code that may not stand in a close frame.
+  /// - Throws: ``PusherTestServerError/invalidFault(_:)`` for a code that close frames cannot have.
   public func closeConnections(
     code: Int = 4200, reason: String = "closed by the test"
   ) async throws(PusherTestServerError) {
@@ -38,42 +38,42 @@ extension PusherTestServer {
     await ask { $0.closeClients(wire, reason: reason) }
   }
 
-  // MARK: What is going on
+  // MARK: State
 
-  /// How many clients are connected.
+  /// Number of connected clients.
   public var connectionCount: Int {
     get async { await ask { $0.connectionCount } ?? 0 }
   }
 
-  /// The channels that have subscribers, sorted.
+  /// Occupied channels, sorted.
   public var channels: [String] {
     get async { await ask { $0.hubs[0].occupiedChannels } ?? [] }
   }
 
-  /// How many clients are subscribed to a channel.
+  /// Number of clients that are subscribed to a channel.
   public func subscriptionCount(of channel: String) async -> Int {
     await ask { $0.hubs[0].subscriptionCount(channel) } ?? 0
   }
 
-  /// The ids of a presence channel's members, in the order in which they came.
+  /// User IDs of a presence channel's members, in the order in which they joined.
   public func members(of channel: String) async -> [String] {
     await ask { $0.hubs[0].members(of: channel).members.map(\.userID) } ?? []
   }
 
-  /// What happens on the server from now on, until the server's last reference is gone.
+  /// Events of the server from now on, until the server's last reference is gone.
   ///
-  /// Each call gives a sequence of its own, which keeps all that was not read yet.
+  /// Each call returns its own sequence, which keeps all unread events.
   public var events: AsyncStream<PusherTestEvent> { desk.observe() }
 
-  /// Returns when a channel has so many subscribers, or more.
+  /// Returns when a channel has at least this number of subscribers.
   ///
-  /// Only then a test's events are sure to reach the program under test.
+  /// An earlier event of a test may miss the program under test.
   ///
-  /// - Throws: `CancellationError` when the task is cancelled first; there is no other limit to the wait.
+  /// - Throws: `CancellationError` if the task is cancelled first; the wait has no other limit.
   public func subscribers(of channel: String, reach count: Int) async throws {
     var isThere = await subscriptionCount(of: channel) >= count
     guard !isThere else { return }
-    // Asked again, for somebody may have come before the sequence was there.
+    // Checked again, because a subscriber may have come before the sequence existed.
     let changes = events
     isThere = await subscriptionCount(of: channel) >= count
     guard !isThere else { return }
@@ -85,7 +85,7 @@ extension PusherTestServer {
     throw CancellationError()
   }
 
-  /// What `question` answers on the server's thread; `nil` when the server is stopped.
+  /// Returns `nil` if the server is stopped.
   @discardableResult
   private func ask<Answer: Sendable>(
     _ question: @escaping @Sendable (Server) -> Answer

@@ -1,7 +1,7 @@
 public import PusherCore
 internal import PusherServer
 
-/// A Pusher for your tests: a server in your test's process, with faults.
+/// A Pusher server for your tests, in your test's process, with faults.
 ///
 /// ```swift
 /// let server = try await PusherTestServer()
@@ -10,15 +10,16 @@ internal import PusherServer
 /// try await server.trigger("order.created", channels: ["orders"], data: ["id": 7])
 /// ```
 ///
-/// It listens on 127.0.0.1 at a port that the system picks, so any number of tests can have one at the same time. It
-/// answers as Pusher, Laravel Reverb or soketi do, checks every signature, keeps their limits, and has the HTTP API, the
-/// authorisation endpoints and webhooks. Nothing leaves the machine.
+/// It listens on 127.0.0.1 at a port that the system picks, so any number of tests can run at the
+/// same time. It answers as Pusher, Laravel Reverb or soketi do, checks every signature, keeps
+/// their limits, and has the HTTP API, the authorisation endpoints and webhooks. Nothing leaves the
+/// machine.
 ///
-/// **Life.** It listens until ``stop()`` or its last reference is gone; both say goodbye to the clients with close code
-/// 4200, as a server does that restarts, so that they try again. It has one thread, which ends with it.
-/// Everything can be called from any thread.
+/// **Life.** The server listens until ``stop()`` or the end of its last reference. Both close all
+/// clients with code 4200, as a restarting server does, so that they reconnect. It has one thread,
+/// which ends with it. Any thread may use it.
 public final class PusherTestServer: Sendable {
-  /// Whose answers the server gives.
+  /// The server that the answers imitate.
   public enum Dialect: String, Sendable, CaseIterable {
     /// Pusher Channels.
     case pusher
@@ -28,40 +29,43 @@ public final class PusherTestServer: Sendable {
     case soketi
   }
 
-  /// The app's id.
+  /// ID of the app.
   public let appID: String
-  /// The app's key.
+  /// Key of the app.
   public let key: String
-  /// The app's secret.
+  /// Secret of the app.
   public let secret: String
-  /// The port on 127.0.0.1; it stays the same when the server is stopped and started again.
+  /// Port on 127.0.0.1; stays the same after ``stop()`` and ``start()``.
   public let port: Int
   let options: ServerOptions
-  /// What clients trust.
+  /// PEM file that clients trust.
   let caFile: String?
-  /// The thread of the server, and of the calls of ``api``.
+  /// Thread of the server and of the calls of ``api``.
   let runtime: PusherRuntime
   let desk: ServerDesk
 
-  /// A server with one app, which listens from now on.
+  /// Creates a server with one app and starts listening.
   ///
   /// - Parameters:
-  ///   - dialect: Whose answers it gives.
-  ///   - service: Whose names the protocol has; ``clientOptions(authMethod:)`` has the same.
-  ///   - appID: The app's id.
-  ///   - key: The app's key.
-  ///   - secret: The app's secret.
-  ///   - port: The port to listen on; 0 lets the system pick a free one, which is what tests want.
-  ///   - faults: What goes wrong from the beginning.
-  ///   - allowsClientEvents: Whether clients may send events to each other.
-  ///   - sendsSubscriptionCounts: Whether subscribers are told how many there are.
-  ///   - webhooks: URLs that are told of channels, members and client events; departures are told at once.
-  ///   - encryptionMasterKey: Makes the keys of encrypted channels, for ``api`` and the endpoints.
-  ///   - activityTimeout: The silence after which a client must send something; `nil` for the dialect's.
+  ///   - dialect: Server that the answers imitate.
+  ///   - service: Names of the protocol; ``clientOptions(authMethod:)`` has the same.
+  ///   - appID: ID of the app.
+  ///   - key: Key of the app.
+  ///   - secret: Secret of the app.
+  ///   - port: Port to listen on; 0 lets the system pick a free port, the usual choice in tests.
+  ///   - faults: Faults at the start.
+  ///   - allowsClientEvents: Lets clients send events to each other.
+  ///   - sendsSubscriptionCounts: Sends subscription counts to subscribers.
+  ///   - webhooks: URLs that receive events of channels, members and clients; departures are sent
+  ///     at once.
+  ///   - encryptionMasterKey: Source of the keys of encrypted channels, for ``api`` and the
+  ///     endpoints.
+  ///   - activityTimeout: Time after which a silent client must send something; default: the
+  ///     dialect's.
   ///   - certificateFile: A PEM file; with it the server speaks TLS only.
-  ///   - keyFile: The certificate's key; `nil` where it is in the same file.
-  ///   - caFile: A PEM file that the clients and ``api`` trust; `nil` for the certificate itself.
-  ///   - threadName: The name of its thread, as debuggers and `ps -T` show it.
+  ///   - keyFile: Key of the certificate; default: in the same file.
+  ///   - caFile: A PEM file that the clients and ``api`` trust; default: the certificate itself.
+  ///   - threadName: Name of the thread in debuggers and `ps -T`.
   /// - Throws: ``PusherTestServerError``.
   public init(
     dialect: Dialect = .pusher, service: PusherService = .pusher, appID: String = "test-app",
@@ -120,7 +124,6 @@ public final class PusherTestServer: Sendable {
     return urls
   }
 
-  /// Listens on the runtime's thread, and answers the port.
   private static func listen(
     _ options: ServerOptions, _ runtime: PusherRuntime, _ desk: ServerDesk
   ) async throws(PusherTestServerError) -> UInt16 {
@@ -138,21 +141,22 @@ public final class PusherTestServer: Sendable {
 
   // MARK: Stopping and starting
 
-  /// Whether it listens.
+  /// True while the server listens.
   public var isListening: Bool { desk.isOpen }
 
-  /// Closes all clients with 4200, listens no more, and returns when that is done.
+  /// Closes all clients with 4200, stops listening, and returns when that is done.
   ///
-  /// A client that does not answer the goodbye is given a second. Calls of ``api`` that are under way are cancelled.
+  /// Clients have 1 s to answer the close frame. Unfinished calls of ``api`` are cancelled.
   public func stop() async {
     await runtime.close()
   }
 
-  /// Listens again after ``stop()``, at the same port, with nobody there and the faults of the beginning.
+  /// Listens again after ``stop()``, at the same port, without clients and with the initial faults.
   ///
-  /// Nothing happens when it listens already.
+  /// Does nothing if the server already listens.
   ///
-  /// - Throws: ``PusherTestServerError/notListening(_:)`` when another program has taken the port meanwhile.
+  /// - Throws: ``PusherTestServerError/notListening(_:)`` if another program took the port in the
+  ///   meantime.
   public func start() async throws(PusherTestServerError) {
     guard !isListening else { return }
     _ = try await Self.listen(options, runtime, desk)

@@ -1,9 +1,9 @@
 internal import PusherCore
 internal import PusherServer
 
-/// What a test server and its thread share.
+/// State that a test server shares with its thread.
 final class ServerDesk: Sendable {
-  /// Work for the thread; without a server it was stopped meanwhile.
+  /// Work for the thread; the server is `nil` if it was stopped in the meantime.
   typealias Order = @Sendable (Server?) -> Void
 
   private struct Status {
@@ -15,7 +15,7 @@ final class ServerDesk: Sendable {
 
   private let status = Locked(Status())
 
-  /// Calls `order` on the server's thread, or here where there is none.
+  /// Calls `order` on the server's thread, or here if there is no server.
   func post(_ order: @escaping Order) {
     let (isOpen, wakeUp) = status.withLock { status in
       (status.orders != nil, status.orders?.post(order))
@@ -32,7 +32,7 @@ final class ServerDesk: Sendable {
     }
   }
 
-  /// Takes no further orders; answers those that wait.
+  /// Stops taking orders and returns the waiting ones.
   func close() -> [Order] {
     status.withLock { status in
       defer { status.orders = nil }
@@ -44,7 +44,7 @@ final class ServerDesk: Sendable {
 
   // MARK: Observers
 
-  /// What happens from now on.
+  /// Returns a sequence of the events from now on.
   func observe() -> AsyncStream<PusherTestEvent> {
     let (events, continuation) = AsyncStream.makeStream(of: PusherTestEvent.self)
     let number = status.withLock { status in
@@ -62,7 +62,6 @@ final class ServerDesk: Sendable {
     for observer in status.withLock({ Array($0.observers.values) }) { observer.yield(event) }
   }
 
-  /// There will be no further events.
   func finish() {
     let observers = status.withLock { status in
       defer { status.observers = [:] }
@@ -72,17 +71,16 @@ final class ServerDesk: Sendable {
   }
 }
 
-/// The server as a member of its thread, from listening until it is stopped.
 final class ServerMember: LoopMember {
   private let loop: EventLoop
   private let thread: LoopThread
   private let desk: ServerDesk
   private var server: Server?
 
-  /// How long clients may take to answer the goodbye.
+  /// Maximum time for clients to answer the close frame.
   private static let patience = Duration.seconds(1)
 
-  /// Listens; `ready` gets the port, or the reason why not.
+  /// Listens; `ready` gets the port, or the reason of the failure.
   init(
     _ options: ServerOptions, on thread: LoopThread, _ loop: EventLoop, _ desk: ServerDesk,
     ready: (Result<UInt16, PusherTestServerError>) -> Void
@@ -106,7 +104,7 @@ final class ServerMember: LoopMember {
     guard let server else { return thread.leave(self, loop) }
     let orders = desk.takeOrders()
     for order in orders { order(server) }
-    // The server sends what they have caused at the beginning of a round.
+    // The server sends the resulting output at the start of a round.
     if !orders.isEmpty { loop.wakeUp.signal() }
   }
 
