@@ -1,22 +1,22 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// The file of `--forward-dead`: the lines of events that were not delivered, added to what stands there.
+/// The file of `--forward-dead`: receives the JSON lines of events that were not delivered.
 ///
-/// Each line is one write at the file's end, so that several runs can share it. A file that is made may be read by its
-/// owner alone, since it holds the data of private channels.
+/// Each line is appended with one write, so that several runs can share the file. A new file is
+/// readable by its owner only, since it holds data of private channels.
 final class DeadLetterFile {
   let path: String
   private var descriptor: Int32
-  /// Whether the file may end in the middle of a line.
   private var mayBeTorn = true
   private var isSynchronized = true
 
-  /// Opens the file, or makes it; a pipe or device is written to.
+  /// Opens or creates the file; also accepts a pipe or device.
   ///
-  /// - Parameter warn: Is told of a line that an earlier run could not write to its end; it is ended now.
-  /// - Throws: ``UsageError`` with the reason when it cannot be written, for a pipe that nobody reads, and for a link to a
-  ///   file.
+  /// A line that an earlier run left incomplete is ended, and `warn` reports it.
+  ///
+  /// - Throws: ``UsageError`` for a path that cannot be written, a pipe without a reader, and a
+  ///   symbolic link to a file.
   init(_ path: String, warn: (String) -> Void) throws(UsageError) {
     self.path = path
     descriptor = -1
@@ -31,7 +31,6 @@ final class DeadLetterFile {
 
   private static let newline = UInt8(ascii: "\n")
 
-  /// Answers in words why it could not.
   private func begin() -> String? {
     let flags = O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
     switch FileReplacement.writablePlace(path) {
@@ -47,7 +46,7 @@ final class DeadLetterFile {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Adds one line, its newline included; answers why it could not.
+  /// Appends one line, which includes its newline; returns the reason for a failure.
   func add(_ line: [UInt8]) -> String? {
     let isTorn = mayBeTorn && TornLine.end(of: descriptor, terminator: Self.newline) == .torn
     let fault = SystemCalls.writeWhole(isTorn ? [Self.newline] + line : line, to: descriptor)
@@ -56,7 +55,6 @@ final class DeadLetterFile {
     return fault.map { "cannot write '\(path)': \(FileReplacement.reasonOfPipe($0.code))" }
   }
 
-  /// Makes what was added outlive a power cut.
   func synchronize() {
     guard !isSynchronized else { return }
     isSynchronized = true

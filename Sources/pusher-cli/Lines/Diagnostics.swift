@@ -1,21 +1,19 @@
-/// The program's messages to people, on descriptor 2: one line and one `write(2)` a message.
+/// Writes the program's messages to descriptor 2, each as one line and one `write(2)`.
 ///
-/// The voice: `pusher-cli: text`, lower case, no full stop, no time, `error:` and `warning:` only where they
-/// are. Control characters of foreign text are escaped, so that a message stays one line and cannot drive
-/// a terminal. Standard output belongs to events alone.
+/// A message is `pusher-cli: text`: lower case, no full stop, no time, with `error:` or `warning:`
+/// where that applies. Control characters are escaped, so that foreign text cannot break the line
+/// or drive a terminal. Standard output is for events only.
 struct Diagnostics: Sendable {
-  /// How much a message matters.
   enum Level: Int, Comparable, Sendable {
     case error
     case warning
-    /// Events of the connection and its channels.
+    /// Changes of the connection and its channels.
     case info
     /// Protocol frames.
     case debug
 
     static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
 
-    /// The priority systemd's journal reads at the start of a line.
     fileprivate var journalPrefix: String {
       switch self {
       case .error: "<3>"
@@ -25,15 +23,12 @@ struct Diagnostics: Sendable {
     }
   }
 
-  /// The least important level that is still said.
   let threshold: Level
   private let isJournal: Bool
   private let paint: MessagePaint
-  /// Where protocol messages go besides, with `--trace`.
   private let trace: TraceFile?
   private let emit: @Sendable ([UInt8]) -> Void
 
-  /// A voice for tests, or for a descriptor 2 that was examined.
   init(
     threshold: Level, isJournal: Bool, paint: MessagePaint = .plain, trace: TraceFile? = nil,
     emit: @escaping @Sendable ([UInt8]) -> Void
@@ -45,11 +40,11 @@ struct Diagnostics: Sendable {
     self.emit = emit
   }
 
-  /// The voice on descriptor 2.
+  /// Writes messages to descriptor 2.
   ///
-  /// `-q` leaves errors, `-v` adds what happens, `-vv` the frames. Without either a terminal shows what
-  /// happens, and anything else warnings and errors only. `color` says whether the words of errors and warnings are
-  /// coloured; for the journal they never are.
+  /// `-q` keeps errors only, `-v` adds info, `-vv` adds frames. Without either option a terminal
+  /// shows info, and any other output warnings and errors only. `color` decides on the colour of
+  /// `error:` and `warning:`; the journal gets none.
   init(
     verbosity: Verbosity, color: ColorChoice, environment: [String: String],
     trace: TraceFile? = nil
@@ -58,7 +53,7 @@ struct Diagnostics: Sendable {
     let isJournal = StandardDescriptors.isJournal(environment["JOURNAL_STREAM"])
     let paint: MessagePaint =
       color.isOn(forTerminal: isTerminal) && !isJournal ? .colours : .plain
-    // It takes its descriptor now: later there may be none.
+    // `shared` opens descriptor 2 now: later it may be closed.
     let errors = StandardError.shared
     self.init(
       threshold: Self.threshold(verbosity, isTerminal: isTerminal),
@@ -68,18 +63,17 @@ struct Diagnostics: Sendable {
 
   func error(_ text: String) { say(.error, text, after: paint.error) }
   func warning(_ text: String) { say(.warning, text, after: paint.warning) }
-  /// A warning that nothing silences.
+  /// Prints a warning that `-q` does not silence.
   func loudWarning(_ text: String) { say(.warning, text, after: paint.warning, isLoud: true) }
   func info(_ text: String) { say(.info, text) }
-  /// The answer to a question; nothing silences it.
+  /// Prints a requested answer, which `-q` does not silence.
   func answer(_ text: String) { say(.error, text) }
-  /// What the user must know to go on, such as an address; only `-q` silences it.
+  /// Prints necessary information such as an address; only `-q` silences it.
   func notice(_ text: String) { say(.warning, text) }
 
-  /// Something about the run itself that only `-vv` asks for; a trace is for messages.
+  /// Prints a detail of the run with `-vv`; `--trace` does not get it.
   func detail(_ text: String) { say(.debug, text) }
 
-  /// A protocol frame or the like; `text` is made only when it will be said.
   func debug(_ text: @autoclosure () -> String) {
     guard showsMessages else { return }
     let text = text()
@@ -87,17 +81,14 @@ struct Diagnostics: Sendable {
     if let problem = trace?.add(text) { warning(problem) }
   }
 
-  /// Whether protocol messages are shown.
   var showsMessages: Bool { isSaid(.debug) || trace != nil }
 
-  /// A mistake of the caller, with a line that points to help if there is one.
   func usage(_ error: UsageError) {
     guard let pointer = error.pointer else { return self.error(error.message) }
     say(.error, error.message)
     emit(Array(((isJournal ? Level.error.journalPrefix : "") + pointer + "\n").utf8))
   }
 
-  /// Whether messages of this level come out.
   func isSaid(_ level: Level) -> Bool { level <= threshold }
 
   private func say(
@@ -105,25 +96,23 @@ struct Diagnostics: Sendable {
   ) {
     guard isLoud || isSaid(level) else { return }
     let prefix = isJournal ? level.journalPrefix : ""
-    // Protocol messages are what -vv asks for, whole; everything else from a peer is shortened.
+    // `-vv` shows whole protocol messages; all other text from a peer is shortened.
     let shown = level == .debug ? text : Redaction.withoutPasswords(Self.shortened(text))
     emit(Array("\(prefix)pusher-cli: \(word)\(Self.escaped(shown))\n".utf8))
   }
 }
 
-/// The words before the text of a message, with the blank after them.
+/// The words before a message's text, each with a trailing blank.
 struct MessagePaint: Sendable {
   let error: StaticString
   let warning: StaticString
 
   static let plain = MessagePaint(error: "error: ", warning: "warning: ")
-  /// Errors are red and bold, warnings yellow.
   static let colours = MessagePaint(
     error: "\u{1B}[1;31merror:\u{1B}[0m ", warning: "\u{1B}[33mwarning:\u{1B}[0m ")
 }
 
 extension Diagnostics {
-  /// The threshold `-q` and `-v` ask for.
   static func threshold(_ verbosity: Verbosity, isTerminal: Bool) -> Level {
     switch verbosity {
     case .quiet: .error
@@ -133,24 +122,22 @@ extension Diagnostics {
     }
   }
 
-  /// The longest message that is shown whole, in bytes.
+  /// Maximum size of a message that is shown whole, in bytes.
   static let longestMessage = 4096
 
-  /// A message that is not endless: its beginning, and how much was left out.
   static func shortened(_ text: String) -> String {
     guard text.utf8.count > longestMessage else { return text }
     let beginning = text.beginning(bytes: longestMessage)
     return "\(beginning)… (\(text.utf8.count - beginning.utf8.count) more bytes)"
   }
 
-  /// An app key as messages show it: enough to know it again, such as `ab12…`.
+  /// Shortens an app key for messages to a recognisable start, such as `ab12…`.
   static func shortened(key: String) -> String {
     key.count <= 4 ? key : key.prefix(4) + "…"
   }
 
-  /// The text with control characters, line separators and direction marks written as `\u{…}`.
+  /// Writes control characters, line separators and direction marks as `\u{…}`.
   static func escaped(_ text: String) -> String {
-    // Most text is printing ASCII, and its bytes need not be made scalars.
     if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) { return text }
     guard text.unicodeScalars.contains(where: isDangerous) else { return text }
     var result = ""
@@ -177,7 +164,7 @@ extension Diagnostics {
 }
 
 extension String {
-  /// The whole characters of the first bytes, which must be there.
+  /// The whole characters in the first `bytes` bytes; the string must be at least that long.
   func beginning(bytes: Int) -> Substring {
     var end = utf8.index(startIndex, offsetBy: bytes)
     while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }

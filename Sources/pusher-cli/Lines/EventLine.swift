@@ -2,20 +2,18 @@ internal import PusherCore
 
 /// Writes events as JSON lines: `{"received_at"?,"event","channel","user_id"?,"data"}`.
 ///
-/// One writer has one output and belongs to one thread. ``writeFast(_:filter:)`` and the general
-/// ``write(_:named:)`` give the same bytes for the same message.
+/// Use each writer on one thread only. ``writeFast(_:filter:)`` and the general ``write(_:named:)``
+/// produce the same bytes for the same message.
 final class EventLineWriter: LineWriter {
   private let output: ByteBuffer
   private let style: EventLineStyle
   private let parts: EventLineParts
-  /// That of the parts: held here, it is counted for no line.
+  /// Copied from `parts` to avoid a retain per line.
   private let leading: LeadingMembers
   private let transcoder: EventTranscoder
   private let scratch = ByteBuffer()
-  /// Whether the lines say that their events stand for missed ones.
   var marksRepaired = false
 
-  /// - Parameter usesFastWay: Whether fast paths are taken where they can be; without them the same bytes come out.
   init(
     output: ByteBuffer, service: PusherService, style: EventLineStyle, usesFastWay: Bool = true
   ) {
@@ -27,21 +25,16 @@ final class EventLineWriter: LineWriter {
       protocolPrefix: service.commonPrefix, reservedPrefix: "\(ForeignEventName.reserved)")
   }
 
-  /// The time that the following lines carry, as RFC 3339 text; `nil` leaves it out.
   func setReceivedAt(_ time: String?) {
     parts.setReceivedAt(time)
   }
 
-  /// Whether lines can be written by the fast path at all.
   var hasFastWay: Bool {
     parts.hasFastWay
   }
 
-  /// Writes an application event of the usual shape in one pass, without an allocation.
-  ///
-  /// - Parameters:
-  ///   - template: What is printed in place of the line, if anything.
-  ///   - number: The event's number, for the template.
+  /// Writes an application event of the usual shape, or its `template`, in one pass without
+  /// allocations.
   func writeFast(
     _ message: ByteView, by template: LineTemplate? = nil, number: Int = 0, filter: FilterMemory?
   ) -> EventTranscoder.Outcome {
@@ -54,7 +47,6 @@ final class EventLineWriter: LineWriter {
       terminator: style.terminator, filter: filter)
   }
 
-  /// Writes any message; with `name` under that event name instead of its own.
   func write(_ envelope: Envelope, named name: String? = nil) {
     parts.begin()
     if let name {
@@ -82,13 +74,12 @@ final class EventLineWriter: LineWriter {
     parts.end()
   }
 
-  /// Writes an event of our own.
   func write(event: String, channel: String?, data: JSONValue) {
     parts.begin()
     parts.writeEvent { JSONString.encode(event, into: $0, forTerminal: style.forTerminal) }
     scratch.removeAll()
     if let channel {
-      // A server may have chosen the name: escaped here, it cannot end the string early.
+      // The server may have chosen the name; escaping keeps it inside the string.
       JSONString.encode(channel, into: scratch)
       writeChannel(scratch.view[1..<(scratch.count - 1)])
     } else {

@@ -1,16 +1,14 @@
 internal import PusherCore
 
-/// Prints the events of channels as the settings ask: which, how many, in which shape.
 final class EventPrinter {
   let core: Printer
   private let writers: LineWriters<EventLineWriter>
-  /// Prints from the line what `--format` asks for.
+  /// Template for the fast path; `nil` if `--format` needs the general path.
   private let plainTemplate: LineTemplate?
   private let keepsRawData: Bool
   private var usesFastWay: Bool
-  /// Set while events are held: then every message goes the general path, whose end decides.
+  /// Set while events are held, which requires the general path.
   var isHeld = false
-  /// Messages that the fast path left to the general one.
   private(set) var fallbacks = 0
 
   init(
@@ -34,12 +32,11 @@ final class EventPrinter {
     keepsRawData = settings.keepsRawData
   }
 
-  /// Switches the fast path off, for runs that show every message anyway.
   func disableFastWay() {
     usesFastWay = false
   }
 
-  /// Prints any message; with `name` under that event name, and never under one of our own.
+  /// Prints any message, under `name` if given; a foreign name that looks like ours is marked.
   func print(_ envelope: Envelope, named given: String? = nil) {
     let name = given ?? ForeignEventName.marked(token: envelope.eventToken)
     let isWanted = core.admit(
@@ -57,7 +54,6 @@ final class EventPrinter {
     }
   }
 
-  /// Prints an event that stands for one which was missed, as its line says.
   func print(repaired event: Envelope) {
     let all = [writers.printed, writers.handed, writers.recorder]
     for writer in all { writer?.marksRepaired = true }
@@ -89,9 +85,7 @@ final class EventPrinter {
     }
   }
 
-  /// Prints an event of a channel itself or of the watchlist among the others.
-  ///
-  /// - Parameter members: How many are in the channel now, where that is known.
+  /// Prints a lifecycle or watchlist event; `members` is the current number of members, if known.
   func print(event: String, channel: String?, data: JSONValue, members: Int? = nil) {
     let isWanted = core.admit(
       event, channel: channel, bytes: JSONWriter.text(data).utf8.count,
@@ -108,7 +102,6 @@ final class EventPrinter {
 }
 
 extension EventPrinter: FeedTap {
-  /// Prints an application event of the usual shape by the fast path.
   func take(message: ByteView) -> TapVerdict {
     guard usesFastWay, !isHeld, !core.isStopped, !core.isDone else { return .declined }
     if core.showsTime { core.stamp() }
@@ -125,7 +118,7 @@ extension EventPrinter: FeedTap {
       return core.count >= core.limit || core.output.count >= core.burstSize
         ? .takenAndFull : .taken
     case .filtered where core.awaitsEvent:
-      // Whether it ends the run, is printed or left out, the general path says.
+      // The general path decides whether the event ends the run, is printed or is dropped.
       return .declined
     case .filtered:
       core.rejected &+= 1

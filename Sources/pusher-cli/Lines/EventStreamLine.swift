@@ -2,16 +2,15 @@ internal import PusherCore
 
 /// Writes events of an event stream as JSON lines: `{"received_at"?,"event","id"?,"data"}`.
 ///
-/// `id` is the last event ID when there is one. `data` is embedded when it is JSON, else a string. One writer has one
-/// output and belongs to one thread.
+/// `id` is the last event ID, if any. `data` is embedded if it is JSON, else a string. Use each
+/// writer on one thread only.
 final class EventStreamLineWriter: LineWriter {
   private let output: ByteBuffer
   private let style: EventLineStyle
   private let parts: EventLineParts
-  /// That of the parts: held here, it is counted for no line.
+  /// Copied from `parts` to avoid a retain per line.
   private let leading: LeadingMembers
 
-  /// - Parameter usesFastWay: Whether fast paths are taken where they can be; without them the same bytes come out.
   init(output: ByteBuffer, style: EventLineStyle, usesFastWay: Bool = true) {
     self.output = output
     self.style = style
@@ -19,7 +18,6 @@ final class EventStreamLineWriter: LineWriter {
     leading = parts.leading
   }
 
-  /// The time that the following lines carry, as RFC 3339 text; `nil` leaves it out.
   func setReceivedAt(_ time: String?) {
     parts.setReceivedAt(time)
   }
@@ -32,7 +30,8 @@ final class EventStreamLineWriter: LineWriter {
     if !isWritten { writeGeneral(event) }
   }
 
-  /// Writes what a template makes of one event's line; `false`, with nothing written, when the general way must.
+  /// Writes an event by a template; returns false, with nothing written, if the general path is
+  /// needed.
   func write(_ event: EventStreamEvent, by template: LineTemplate, number: Int) -> Bool {
     parts.hasFastWay
       && EventStreamTranscoder.append(
@@ -52,7 +51,6 @@ final class EventStreamLineWriter: LineWriter {
     parts.end()
   }
 
-  /// Writes an event of our own; a stream has no channels.
   func write(event: String, channel: String? = nil, data: JSONValue) {
     parts.begin()
     parts.writeEvent { JSONString.encode(event, into: $0, forTerminal: style.forTerminal) }

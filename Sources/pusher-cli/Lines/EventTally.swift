@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// How many events of each name were printed, and how many bytes they had, for `--summary`.
+/// Counts printed events and their bytes by name, for `--summary`.
 final class EventTally {
   private struct NameCount {
     var events = 0
@@ -10,10 +10,9 @@ final class EventTally {
   private var rows = NameTable<NameCount>()
   private var others = NameCount()
   private var total = NameCount()
-  /// A peer chooses the names: the events of further ones are counted together.
+  /// Maximum number of names, which a peer chooses; further events are counted together.
   static let mostNames = 1000
 
-  /// Counts an event whose message had so many bytes.
   func note(_ name: String, bytes: Int) {
     Self.count(bytes, &total)
     if rows[name] == nil, rows.count >= Self.mostNames {
@@ -28,7 +27,6 @@ final class EventTally {
     row.bytes += bytes
   }
 
-  /// The table, a line each: the names with the most bytes first.
   var lines: [String] {
     var shown = rows.names.map { ($0, rows[$0] ?? NameCount()) }
     shown.sort { ($1.1.bytes, $0.0) < ($0.1.bytes, $1.0) }

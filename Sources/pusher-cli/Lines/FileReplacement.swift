@@ -1,22 +1,20 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// Replaces files as a whole: a reader finds the old bytes or the new ones, never a part.
+/// Replaces files atomically: a reader finds the old or the new content, never a part.
 ///
-/// The new bytes are written beside it under another name, which is then the file's. So only a regular file may stand
-/// there: a device, a pipe or a link of that name would itself be replaced.
+/// The new content is written to another file beside it, which is then renamed. Only a regular file
+/// may be replaced: a rename would also replace a device, a pipe or a link.
 enum FileReplacement {
-  /// The kind of file at a path; a symbolic link is not followed.
   enum Place: Equatable {
     case nothing
     case file
     case link
-    /// Something that bytes are written through: a device, a pipe, a socket.
+    /// A device, pipe or socket: bytes are written through it.
     case channel(String)
     case folder
   }
 
-  /// What stands at `path`, followed through symbolic links when `followsLinks`; the reason in words when nobody can say.
   static func place(_ path: String, followsLinks: Bool = false) -> Result<Place, FileFault> {
     var status = stat()
     let code =
@@ -35,7 +33,8 @@ enum FileReplacement {
     }
   }
 
-  /// What stands at `path` when bytes may be written there, a link to a channel counting as that; else why not, in words.
+  /// Returns the kind of file at `path` if it can be written; a link to a channel counts as the
+  /// channel.
   static func writablePlace(_ path: String) -> Result<Place, FileFault> {
     switch place(path) {
     case .success(.folder): return .failure(FileFault(reason: "it is a folder"))
@@ -49,12 +48,12 @@ enum FileReplacement {
     }
   }
 
-  /// Puts `bytes` in the place of the file at `path`, or makes it; a crash may leave the file `draft`.
+  /// Replaces or creates the file at `path`; after a crash `draft` may remain.
   ///
   /// - Parameters:
-  ///   - draft: A name beside it that nobody else uses.
-  ///   - prepare: What else is to happen to the new file before it takes its place; false, with `errno`, gives up.
-  /// - Returns: The new file's descriptor, which the caller closes; or the system's error.
+  ///   - draft: A unique name in the same folder.
+  ///   - prepare: Prepares the new file before the rename; returns false, with `errno`, to give up.
+  /// - Returns: The new file's descriptor, which the caller must close.
   static func replace(
     _ path: String, by bytes: [UInt8], draft: String, prepare: (Int32) -> Bool
   ) -> Result<Int32, SystemError> {
@@ -69,19 +68,16 @@ enum FileReplacement {
     return written
   }
 
-  /// Makes the file at `path` with `bytes` in it, unless anything has that name: nobody sees it before it is whole.
+  /// Creates the file at `path` unless the name is taken; other processes see only the whole file.
   ///
-  /// - Parameters:
-  ///   - draft: A name beside it that nobody else uses.
-  ///   - prepare: What else is to happen to the new file before it has its name; false, with `errno`, gives up.
-  /// - Returns: The new file's descriptor, which the caller closes; or the system's error, which is `EEXIST` where the name is
-  ///   taken, and one of `link(2)` where the file system has no links.
+  /// `draft` and `prepare` are as for ``replace(_:by:draft:prepare:)``. The error is `EEXIST` if
+  /// the name is taken, and one of `link(2)` if the file system has no links.
   static func establish(
     _ path: String, with bytes: [UInt8], draft: String, prepare: (Int32) -> Bool
   ) -> Result<Int32, SystemError> {
     let written = write(bytes, draft: draft, prepare)
     guard case .success(let descriptor) = written else { return written }
-    // Unlike a rename, a link replaces nothing that was made in the meantime.
+    // Unlike a rename, a link does not replace a file that another process just made.
     let fault = unsafe link(draft, path) == 0 ? nil : SystemError(code: errno)
     unsafe unlink(draft)
     guard let fault else { return written }
@@ -89,13 +85,12 @@ enum FileReplacement {
     return .failure(fault)
   }
 
-  /// A new file with these bytes; nothing is left of it where that fails.
   private static func write(
     _ bytes: [UInt8], draft: String, _ prepare: (Int32) -> Bool
   ) -> Result<Int32, SystemError> {
     var descriptor = create(draft)
     if descriptor < 0, errno == EEXIST {
-      // Left by a process that was killed here.
+      // Left by a process that was killed at this point.
       unsafe unlink(draft)
       descriptor = create(draft)
     }
@@ -109,9 +104,8 @@ enum FileReplacement {
     return .success(descriptor)
   }
 
-  /// Why something that may be a pipe cannot be written to.
   static func reasonOfPipe(_ number: Int32) -> String {
-    // "No such device or address" is what a pipe without a reader gives.
+    // The system's text for a pipe without a reader is "No such device or address".
     switch number {
     case ENXIO: "it is a pipe that nobody reads"
     case EAGAIN: "it is a pipe whose reader is too slow"
@@ -119,18 +113,19 @@ enum FileReplacement {
     }
   }
 
-  /// A new file that only its owner may read; -1, with `errno`, when anything has that name.
+  /// Creates a file with mode 0600; returns -1, with `errno`, if the name is taken.
   static func create(_ path: String) -> Int32 {
     unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
   }
 }
 
-/// The file that tells a script which port a server has taken, and by being there that it takes connections.
+/// The file of `--port-file`; its existence shows that the server accepts connections.
 enum PortFile {
-  /// Writes the port; answers in words why it could not, or nil.
+  /// Writes the port; returns the reason for a failure.
   ///
-  /// A file is replaced as a whole, so that a script that waits for it finds it whole. A pipe or device is written to, also
-  /// through a link such as `/dev/fd/3`; a link to a file is refused, since the file it leads to is not the caller's word.
+  /// A file is replaced atomically for scripts that wait for it. A pipe or device is written, also
+  /// through a link such as `/dev/fd/3`. A link to a file is refused, since the caller did not name
+  /// that file.
   static func write(_ port: UInt16, to path: String) -> String? {
     let bytes = Array("\(port)\n".utf8)
     switch FileReplacement.writablePlace(path) {
@@ -142,7 +137,7 @@ enum PortFile {
 
   private static func replace(_ path: String, by bytes: [UInt8]) -> String? {
     let replaced = FileReplacement.replace(path, by: bytes, draft: "\(path).\(getpid())") { draft in
-      // Not a secret: the umask decides who may read it.
+      // The port is not secret: the umask sets the mode.
       let mask = umask(0)
       umask(mask)
       return fchmod(draft, 0o644 & ~mask) == 0

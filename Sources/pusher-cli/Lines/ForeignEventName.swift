@@ -1,36 +1,31 @@
 internal import PusherCore
 
-/// Keeps our own lines apart from events of the same names: only we print names that begin with `pusher-cli:`.
+/// Distinguishes the program's own lines: only their names begin with `pusher-cli:`.
 ///
-/// A server may give its events any name. A name with this beginning is printed with `foreign:` before it, so that
-/// every line with a name of ours is ours.
+/// A server may send any event name. A foreign name with this prefix is printed with `foreign:`
+/// before it.
 enum ForeignEventName {
-  /// How the names of our own lines begin.
   static let reserved: StaticString = "pusher-cli:"
-  /// The mark before a foreign name that begins so.
   static let mark = "foreign:"
 
-  /// Whether a name, its escapes undone, begins as ours do.
+  /// Returns true if an unescaped name has the reserved prefix.
   @inline(__always)
   static func needsMark(_ name: ByteView) -> Bool {
     name.count >= reserved.utf8CodeUnitCount && name.begins(with: reserved)
   }
 
-  /// The name under which an event of others is printed; nil when that is its own.
-  ///
-  /// - Parameter token: The name as it stands between the quotes of a JSON string.
+  /// Returns the marked name of a foreign event, given as a JSON token; `nil` if it needs no mark.
   static func marked(token: ByteView) -> String? {
     guard let first = token.isEmpty ? nil : token[0], first == 0x70 || first == 0x5C else {
       return nil
     }
     guard !needsMark(token) else { return mark + JSONString.decode(token) }
-    // Escapes may spell the same name; for a long name the check costs one copy.
+    // Escapes may spell the reserved prefix; the check of a long name costs one copy.
     guard unsafe token.raw.contains(UInt8(ascii: "\\")) else { return nil }
     let name = JSONString.decode(token)
     return name.utf8.starts(with: "\(reserved)".utf8) ? mark + name : nil
   }
 
-  /// The name that an event had before it was printed.
   static func unmarked(_ name: String) -> String {
     let isMarked = name.utf8.starts(with: "\(mark)\(reserved)".utf8)
     return isMarked ? String(name.dropFirst(mark.count)) : name

@@ -1,45 +1,40 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// Standard output, or error, written without ever waiting for its reader.
+/// Standard output or error, written without blocking.
 ///
-/// The descriptor itself is never switched to non-blocking, because other processes share it. A pipe or terminal is
-/// opened a second time instead, non-blocking; where that is not allowed it gets small writes, which do not block
-/// once `poll` calls it writable. Files and devices take whole writes.
+/// Other processes share the descriptor, so it stays blocking. A pipe or terminal is opened a
+/// second time, non-blocking. If that is refused it gets small writes, which do not block after
+/// `poll` reports room. Files and devices get whole writes.
 struct OutputDescriptor {
-  /// The way to write.
   private enum Manner {
-    /// Never waits by itself: a file, a device, or a descriptor that is ours and non-blocking.
+    /// Does not block: a file, a device, or our own non-blocking descriptor.
     case direct
-    /// Waits when there is no room: only small pieces, and only after `poll`.
+    /// Blocks without room: needs `poll` before each small write.
     case small
-    /// Takes a flag for each write.
+    /// Takes a non-blocking flag for each write.
     case socket
   }
 
-  /// The result of a write.
   enum Outcome: Equatable {
     case written(Int)
     case wouldBlock
     case failed(SystemError)
   }
 
-  /// The descriptor to wait on and to write to.
   let number: Int32
   private let manner: Manner
-  /// Whether to watch for the reader's end, and for room.
+  /// True if `poll` reports room and the end of the reader.
   let isPollable: Bool
   let isTerminal: Bool
   let isFile: Bool
-  /// The file of `--output-file`, where the output is that.
   let file: OutputFile?
 
-  /// The largest write to a pipe that is all or nothing (POSIX `PIPE_BUF`, at least 512); a terminal promises one byte.
+  /// Maximum size of an atomic write to a pipe (POSIX `PIPE_BUF`, at least 512); a terminal
+  /// guarantees one byte.
   private static let pieceSize = 4096
 
-  /// A standard descriptor as it stands; `nil` when it is closed, or open for reading only.
-  ///
-  /// - Parameter enlargesPipe: Whether a pipe is to hold as much as it may, so that bursts go out faster.
+  /// Examines a standard descriptor; `nil` if it is closed or read-only.
   init?(_ descriptor: Int32 = 1, enlargesPipe: Bool = true) {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0,
@@ -71,7 +66,6 @@ struct OutputDescriptor {
     }
   }
 
-  /// A file of ours in the place of standard output.
   init(_ file: OutputFile) {
     self.file = file
     number = file.descriptor
@@ -79,7 +73,7 @@ struct OutputDescriptor {
     (isPollable, isTerminal, isFile) = (false, false, true)
   }
 
-  /// A second, non-blocking way to the same pipe or terminal; `nil` where the system or its rights refuse.
+  /// Opens the same pipe or terminal again, non-blocking; `nil` if the system refuses.
   private static func reopen(_ descriptor: Int32) -> Int32? {
     #if os(Linux)
       let own = SystemCalls.reopen(descriptor, O_WRONLY | O_NONBLOCK | O_NOCTTY)
@@ -89,14 +83,14 @@ struct OutputDescriptor {
     #endif
   }
 
-  /// The controlling terminal, when that is what the descriptor is: it may be opened also after a change of user.
+  /// Opens the controlling terminal if the descriptor is that; works after a change of user too.
   private static func openTerminal(_ descriptor: Int32) -> Int32? {
     guard tcgetsid(descriptor) == getsid(0) else { return nil }
     let own = unsafe open("/dev/tty", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     return own >= 0 ? own : nil
   }
 
-  /// Asks for a pipe of 1 MiB, so that a burst takes fewer turns between us and the reader; no matter if refused.
+  /// Requests a pipe of 1 MiB, so that a burst needs fewer wake-ups; ignores a refusal.
   private static func enlargePipe(_ descriptor: Int32) {
     #if os(Linux)
       let setPipeSize: Int32 = 1031  // F_SETPIPE_SZ, which Glibc's module leaves out
@@ -104,7 +98,6 @@ struct OutputDescriptor {
     #endif
   }
 
-  /// Writes as much as possible without waiting; retried when a signal interrupts.
   func write(_ bytes: UnsafeRawBufferPointer) -> Outcome {
     while true {
       let count: Int
@@ -128,7 +121,6 @@ struct OutputDescriptor {
     }
   }
 
-  /// How many columns the terminal has; `nil` for what is not one, and where it does not know.
   var columns: Int? {
     var size = winsize()
     guard isTerminal, unsafe ioctl(number, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
@@ -137,7 +129,6 @@ struct OutputDescriptor {
     return Int(size.ws_col)
   }
 
-  /// Flushes a file to disk; answers what the disk could not do.
   func synchronize() -> SystemError? {
     #if os(Linux)
       let flush = fdatasync
@@ -149,23 +140,19 @@ struct OutputDescriptor {
   }
 }
 
-/// The end of a file that is added to: a full disk leaves half a line there, which would swallow the next one.
+/// Detects an incomplete last line, which a full disk can leave and which would swallow the next
+/// line.
 enum TornLine {
-  /// The end of a file before lines are added.
   enum End: Equatable {
-    /// Nothing, or a line that is whole.
     case whole
     case torn
-    /// It cannot be read back.
     case unknown(reason: String)
   }
 
-  /// What is said of a file whose line is ended.
   static func words(for path: String) -> String {
     "'\(path)' ends in the middle of a line: that line is ended now, and new ones follow it"
   }
 
-  /// How the regular file at `descriptor` ends at the place of the next write, its lines ending with `terminator`.
   static func end(of descriptor: Int32, terminator: UInt8) -> End {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -173,9 +160,9 @@ enum TornLine {
     }
     let isAppended = fcntl(descriptor, F_GETFL) & O_APPEND != 0
     let place = isAppended ? off_t(status.st_size) : lseek(descriptor, 0, SEEK_CUR)
-    // After the file's end there are only zeros.
+    // The file has only zeros after its end.
     guard place > 0, place <= off_t(status.st_size) else { return .whole }
-    // The same file once more, since standard output is seldom open for reading.
+    // Opens the file again, since standard output is seldom readable.
     let readable = SystemCalls.reopen(descriptor, O_RDONLY)
     guard readable >= 0 else { return .unknown(reason: "\(SystemError(code: errno))") }
     defer { close(readable) }

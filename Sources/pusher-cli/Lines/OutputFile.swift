@@ -1,21 +1,17 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// The file of `--output-file`, open for adding at its end.
-///
-/// A file that is made may be read by its owner alone, since it holds the data of private channels.
+/// The file of `--output-file`, private to its owner since it holds data of private channels.
 final class OutputFile {
   let path: String
   let terminator: UInt8
   let descriptor: Int32
 
-  /// Opens the file, or makes it, and ends a line that an earlier run could not write to its end.
+  /// Opens or creates the file; ends a line that an earlier run left incomplete, and warns.
   ///
-  /// - Parameters:
-  ///   - terminator: The byte after each line.
-  ///   - warn: Is told of such a line.
-  /// - Throws: ``FileFault`` with the reason when it cannot be written, and for pipes and devices, which a shell's `>` is for;
-  ///   it is one of the disk when that has no room to end the line.
+  /// - Parameter terminator: Byte after each line.
+  /// - Throws: ``FileFault`` for a path that cannot be written, and for pipes and devices, for
+  ///   which the shell has `>`. `isOfDisk` is set if the disk has no room to end the line.
   init(_ path: String, terminator: UInt8, warn: (String) -> Void) throws(FileFault) {
     (self.path, self.terminator) = (path, terminator)
     switch FileReplacement.writablePlace(path) {
@@ -23,7 +19,7 @@ final class OutputFile {
     case .success(.nothing), .success(.file): break
     case .success: throw FileFault(reason: "it is not a file; write > before its name instead")
     }
-    // A pipe may have taken the file's place by now, and opening one waits for its reader.
+    // A pipe may have replaced the file by now, and its open would wait for a reader.
     let flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
     descriptor = unsafe open(path, flags, 0o600)
     guard descriptor >= 0 else {

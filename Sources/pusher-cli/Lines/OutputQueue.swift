@@ -1,32 +1,25 @@
 internal import PusherCore
 
-/// How far what a run has taken in is done, counted from its beginning.
 protocol Progress: AnyObject {
-  /// Up to where it is done.
   var written: Int { get }
-  /// Where what comes next begins, counted in the same way.
+  /// Position of the next item.
   var end: Int { get }
-  /// Whether nothing more will be done.
   var hasFailed: Bool { get }
-  /// Makes what is done outlive a power cut, where that is ours to do.
   func synchronize()
 }
 
-/// The printed bytes that are not yet written, up to a limit.
+/// The printed bytes that are not written yet, up to a limit.
 ///
-/// Lines are written into ``buffer``; the loop flushes before it would wait. When the reader is slower than the
-/// server the queue says so, at first softly: leaving the socket unread for a moment lets the kernel hold the
-/// server back and costs nothing. Only when the reader stalls for longer does it grow to its limit, so that the
-/// server's pings are still read and answered.
+/// Lines are appended to ``buffer``; the event loop flushes before it waits. While the reader is
+/// slow, the socket stays unread for a moment, so that the kernel slows the server down. After a
+/// longer stall the socket is read again and the queue may grow to its limit, so that pings are
+/// answered.
 final class OutputQueue: LoopSource, Progress {
-  /// A failure of the output.
   enum Failure: Equatable {
-    /// The reader has gone: end as a filter does, by SIGPIPE.
+    /// The reader has closed its end: the program ends by SIGPIPE, as filters do.
     case readerGone
-    /// Disk full and the like.
     case system(SystemError)
 
-    /// What happened, in the system's words.
     var reason: String {
       switch self {
       case .readerGone: "its reader has gone"
@@ -35,30 +28,26 @@ final class OutputQueue: LoopSource, Progress {
     }
   }
 
-  /// Lines not yet written.
   let buffer = ByteBuffer(capacity: 320 << 10)
-  /// How many bytes the system has taken since the beginning.
   private(set) var written = 0
-  /// Where what is printed next begins, counted as ``written`` is; it means nothing after a failure.
+  /// Position of the next printed byte, counted as ``written`` is; meaningless after a failure.
   var end: Int { written &+ buffer.count }
-  /// Whether nothing waits that could still be written.
   var isSettled: Bool { buffer.isEmpty || failure != nil }
   var hasFailed: Bool { failure != nil }
   private var descriptor: OutputDescriptor
   private let limit: Int
   private var stalledSince: Instant?
-  /// When a stall has lasted, until the loop has been told of it.
+  /// End of a stall's patience, until the event loop has seen it.
   private var patienceEnds: Instant?
   private(set) var failure: Failure?
-  /// Called once, when nothing more can be written.
   var onFailure: ((Failure) -> Void)?
 
-  /// Above this many bytes the socket is left unread for a while.
+  /// Above this size, in bytes, the socket stays unread for a while.
   static let softLimit = 256 << 10
-  /// How long; servers wait for pongs 30 s or longer.
+  /// Duration of that pause; servers wait 30 s or more for a pong.
   private static let patience: Duration = .seconds(5)
 
-  /// A larger queue is given back when it is empty; bursts need up to this much again and again.
+  /// Maximum capacity that is kept when the queue is empty; bursts need this much.
   private static let keptCapacity = 1 << 20
 
   init(descriptor: OutputDescriptor, limit: Int) {
@@ -66,16 +55,14 @@ final class OutputQueue: LoopSource, Progress {
     self.limit = limit
   }
 
-  /// How reading should go on, given how much waits to be written.
   enum Pressure: Equatable {
     case none
-    /// Do not read for the moment.
+    /// Do not read for a moment.
     case high
-    /// Do not read until there is room again: the queue is full.
+    /// Do not read: the queue is full.
     case full
   }
 
-  /// The pressure now; `now` decides how long a stall lasts.
   func pressure(at now: Instant) -> Pressure {
     if buffer.count >= limit { return .full }
     guard buffer.count >= min(Self.softLimit, limit) else {
@@ -89,7 +76,6 @@ final class OutputQueue: LoopSource, Progress {
     return since.duration(to: now) < Self.patience ? .high : .none
   }
 
-  /// Writes as much as goes without waiting.
   func flush() {
     guard failure == nil else { return buffer.removeAll() }
     while !buffer.isEmpty {
@@ -102,19 +88,16 @@ final class OutputQueue: LoopSource, Progress {
       case .failed(let error): return fail(.system(error))
       }
     }
-    // Memory of a stall is freed.
     if buffer.capacity > Self.keptCapacity { buffer.removeAll() }
   }
 
-  /// Flushes the output's file to disk; does nothing for other outputs.
   func synchronize() {
     guard failure == nil, let error = descriptor.synchronize() else { return }
     fail(.system(error))
   }
 
-  /// Goes on with the file that has the output's name now, after log rotation, say; does nothing for other outputs.
-  ///
-  /// What was printed before stands in the former file, whole lines. When the name cannot be opened that one is kept.
+  /// Opens the output file again by its name, for log rotation; earlier lines go to the former
+  /// file.
   func reopen(warn: (String) -> Void) throws(FileFault) {
     guard let former = descriptor.file else { return }
     flush()
@@ -123,9 +106,7 @@ final class OutputQueue: LoopSource, Progress {
       try OutputFile(former.path, terminator: former.terminator, warn: warn))
   }
 
-  /// Opens the file at `path` again on SIGHUP, and reports the result.
-  ///
-  /// On failure the open file stays in use.
+  /// Reopens the file at `path` on SIGHUP; on failure the open file stays in use.
   func reopen(_ path: String, _ diagnostics: Diagnostics) {
     do throws(FileFault) {
       try reopen { diagnostics.warning($0) }
@@ -146,7 +127,7 @@ final class OutputQueue: LoopSource, Progress {
   var interest: LoopInterest {
     guard failure == nil else { return LoopInterest() }
     guard descriptor.isPollable else {
-      // A file is always ready: what was printed after the last flush goes out in the next round.
+      // A file is always ready: write the rest in the next round.
       return LoopInterest(deadline: buffer.isEmpty ? nil : LoopInterest.immediately)
     }
     return LoopInterest(
@@ -160,7 +141,7 @@ final class OutputQueue: LoopSource, Progress {
   }
 
   func expired(at now: Instant) {
-    // The stall has lasted, which the next look at the pressure shows; a deadline in the past would spin.
+    // `pressure` sees the end of the stall; a deadline in the past would spin.
     if let ends = patienceEnds, ends <= now { patienceEnds = nil }
   }
 }

@@ -1,24 +1,20 @@
 internal import PusherCore
 
-/// Writes text into lines of at most so many columns; what does not fit goes on, indented, on the next line.
+/// Writes text in lines of a maximum width, and continues long text on indented lines.
 ///
-/// Nothing is left out: the lines one after the other, without their indentation, are the text. What is written must
-/// hold no control characters.
+/// Nothing is left out: the lines, joined without their indentation, give the text. The text must
+/// have no control characters.
 struct PageWriter {
   let output: ByteBuffer
   let width: Int
-  /// What ends a colour; `nil` where there are none.
   private let reset: String?
-  /// How many columns of the present line are taken.
   private(set) var column: Int
 
-  /// - Parameter column: How many columns of the present line are taken.
   init(output: ByteBuffer, width: Int, palette: EventLinePalette?, column: Int = 0) {
     (self.output, self.width, self.column) = (output, width, column)
     reset = palette?.reset
   }
 
-  /// How many columns are left on the line.
   var room: Int { width - column }
 
   mutating func newLine(indent: Int) {
@@ -27,7 +23,6 @@ struct PageWriter {
     advance(to: indent)
   }
 
-  /// Writes blanks up to a column.
   mutating func advance(to column: Int) {
     while self.column < column {
       output.append(UInt8(ascii: " "))
@@ -35,7 +30,7 @@ struct PageWriter {
     }
   }
 
-  /// Begins a cell of so many columns: after two blanks, or on a new line where the cell has no room on this one.
+  /// Begins a cell after two blanks, or on a new line if this one lacks room.
   mutating func beginCell(_ columns: Int, indent: Int) {
     if column + 2 + columns <= width {
       advance(to: column + 2)
@@ -44,7 +39,6 @@ struct PageWriter {
     }
   }
 
-  /// Writes text in a colour.
   mutating func fold(_ text: String, indent: Int, in colour: String?) {
     guard let reset, let colour else { return fold(text, indent: indent) }
     output.append(colour)
@@ -52,7 +46,7 @@ struct PageWriter {
     output.append(reset)
   }
 
-  /// Writes text; lines end after a blank where that is possible, and further ones begin at `indent`.
+  /// Writes text, broken after blanks where possible; further lines begin at `indent`.
   mutating func fold(_ text: String, indent: Int) {
     let whole = TextWidth.columns(text)
     if whole <= room {
@@ -76,7 +70,6 @@ struct PageWriter {
     }
   }
 
-  /// Writes a word with the blanks after it.
   private mutating func put(
     _ word: Substring.UnicodeScalarView, _ columns: Int, _ indent: Int
   ) {

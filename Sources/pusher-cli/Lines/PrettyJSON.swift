@@ -1,21 +1,18 @@
 internal import PusherCore
 
-/// JSON as people read it: on one line when it fits, else folded.
+/// Lays JSON out for people: on one line if it fits, else folded.
 extension PageWriter {
-  /// Deeper values are not taken apart: indentation must not cost a multiple of what is shown.
+  /// Maximum depth of folding, so that indentation cannot multiply the output.
   private static let deepest = 16
 
-  /// The value on one line if that takes no more than so many columns; text stands without its quotes.
   static func line(_ value: JSONValue, columns: Int) -> String? {
     var budget = columns * 3
     guard isShort(value, &budget) else { return nil }
-    // Lines of text stay lines.
     if value.text?.utf8.dropLast().contains(UInt8(ascii: "\n")) == true { return nil }
     let line = shown(value)
     return TextWidth.columns(line) <= columns ? line : nil
   }
 
-  /// A value on one line, in which no control character is left.
   static func json(_ value: JSONValue) -> String {
     let buffer = ByteBuffer(capacity: 64)
     JSONWriter.write(value, into: buffer, forTerminal: true)
@@ -27,7 +24,7 @@ extension PageWriter {
     return json(value)
   }
 
-  /// Whether a value takes no more bytes than the budget, of which it takes its own; looks at no more than that.
+  /// Subtracts the size of a value, in bytes, from the budget; stops when none is left.
   private static func isShort(_ value: JSONValue, _ budget: inout Int) -> Bool {
     switch value {
     case .null, .bool: budget -= 4
@@ -46,7 +43,7 @@ extension PageWriter {
     return budget >= 0
   }
 
-  /// Writes data from the present column on, which is where its lines begin.
+  /// Writes data from the current column on, where its lines begin.
   mutating func writeFolded(_ data: JSONValue, indent: Int) {
     guard case .string(let text) = data else {
       return writeIndented(data, after: "", before: "", indent: indent, depth: 0)

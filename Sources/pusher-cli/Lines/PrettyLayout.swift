@@ -1,55 +1,46 @@
 internal import PusherCore
 
-/// One event for people.
 struct PrettyEvent {
-  /// What is said of it.
   enum Body {
     case data(JSONValue)
-    /// Who, and the rest of a sentence.
     case sentence(PrettySentence)
   }
 
-  /// By the local clock, such as `12:04:05.123`.
+  /// Local time, such as `12:04:05.123`.
   var time: String
   var channel: String?
-  /// The event's name, where it is not told by a sentence.
+  /// The event's name; `nil` with a sentence.
   var name: String?
-  /// The member who sent it.
   var sender: String?
-  /// Whether it stands for one that was missed.
+  /// True for an event from `--on-gap`.
   var isRepaired = false
   var body: Body
 }
 
-/// Time without a connection, in words.
 struct GapWords {
-  /// How long.
   var length: String
-  /// What follows from it.
   var consequence: String
 }
 
-/// Arranges events in columns, so that a terminal of any width can be watched: time, channel, event, data.
+/// Arranges events in columns for a terminal of any width: time, channel, event, data.
 ///
-/// A column is as wide as what it has held so far, up to a quarter of a wide page. A longer channel is cut in its middle,
-/// and stands in full above the first line of it; events and data are folded and never cut.
+/// A column is as wide as its widest entry so far, up to a quarter of a wide page. A longer channel
+/// is cut in the middle, and printed whole above its first line. Events and data are folded, never
+/// cut.
 struct PrettyLayout {
-  /// The columns of the terminal.
   var width = 80
   let palette: EventLinePalette?
-  /// Whether more than ASCII can be shown.
   let isUnicode: Bool
   private var channelColumn = 0
   private var eventColumn = 0
-  /// Marks of the long channels told last, the latest one at the end.
+  /// Hashes of the long channels printed last, the latest at the end.
   private var told: [Int] = []
 
-  /// The narrowest page that is written; a terminal that is narrower yet breaks lines itself.
+  /// Minimum width; a narrower terminal wraps lines itself.
   static let narrowest = 20
   private static let broadest = 1000
   private static let fewWords = 24
   private static let mostTold = 16
-  /// Where folded data begins.
   private static let indent = 2
 
   init(palette: EventLinePalette?, isUnicode: Bool) {
@@ -57,10 +48,8 @@ struct PrettyLayout {
   }
 
   var page: Int { min(max(width, Self.narrowest), Self.broadest) }
-  /// The widest column.
   private var widest: Int { min(max(page / 4, 14), page - 12, 32) }
 
-  /// Appends the event's lines; the end of the last one is the caller's.
   mutating func write(_ event: PrettyEvent, into output: ByteBuffer) {
     var writer = PageWriter(output: output, width: page, palette: palette)
     let end = writeHead(event, &writer)
@@ -74,7 +63,6 @@ struct PrettyLayout {
 
   // MARK: The columns
 
-  /// Writes time and channel; answers where the column of channels ends.
   private mutating func writeHead(_ event: PrettyEvent, _ writer: inout PageWriter) -> Int {
     let channel = event.channel.map(Diagnostics.escaped)
     let columns = channel.map(TextWidth.columns) ?? 0
@@ -84,7 +72,6 @@ struct PrettyLayout {
       writer.fold(channel + ":", indent: Self.indent, in: colour)
       writer.newLine(indent: 0)
     }
-    // Milliseconds only where there is room.
     writer.fold(String(event.time.prefix(page < 60 ? 8 : 12)), indent: 0, in: palette?.key)
     channelColumn = max(channelColumn, min(columns, widest))
     guard channelColumn > 0 else { return writer.column }
@@ -96,13 +83,11 @@ struct PrettyLayout {
     return end
   }
 
-  /// Begins a cell after the column that ends at `end`, as long as it has room there.
   private func beginCell(_ columns: Int, after end: Int, _ writer: inout PageWriter) {
     if end + 2 + columns <= page { writer.advance(to: end) }
     writer.beginCell(columns, indent: Self.indent)
   }
 
-  /// Writes the event's name and what is noted of it; answers where the column of names ends.
   private mutating func writeName(
     _ event: PrettyEvent, after end: Int, _ writer: inout PageWriter
   ) -> Int {
@@ -137,7 +122,7 @@ struct PrettyLayout {
   ) {
     let subject = sentence.subject.map(Diagnostics.escaped) ?? ""
     let rest = Diagnostics.escaped(sentence.rest)
-    // It begins on this line and goes on below itself, as long as there is room for a few words.
+    // The sentence continues below its start if the line has room for a few words.
     beginCell(min(TextWidth.columns(subject + rest), Self.fewWords), after: end, &writer)
     let indent = writer.room < Self.fewWords ? Self.indent : writer.column
     writer.fold(subject, indent: indent, in: palette?.event)
@@ -166,7 +151,7 @@ struct PrettyLayout {
     return String(text)
   }
 
-  /// Whether a long channel is not among those told last; it is from now on.
+  /// Returns true for a long channel that was not printed lately, and notes it.
   private mutating func isNews(_ channel: String) -> Bool {
     let mark = EventLinePalette.mark(of: channel.utf8)
     guard !told.contains(mark) else { return false }
@@ -176,13 +161,11 @@ struct PrettyLayout {
 
   // MARK: Rules across the page
 
-  /// Appends a rule that says on which day the next events come.
   func write(day: String, into output: ByteBuffer) {
     var writer = PageWriter(output: output, width: page, palette: palette)
     writer.fold(rule(day, TextWidth.columns(day)), indent: 0, in: palette?.key)
   }
 
-  /// Appends a rule that says what was missed: as one line, or a line each.
   func write(_ gap: GapWords, into output: ByteBuffer) {
     var writer = PageWriter(output: output, width: page, palette: palette)
     let whole = Diagnostics.escaped("\(gap.length): \(gap.consequence)")
@@ -198,7 +181,6 @@ struct PrettyLayout {
     }
   }
 
-  /// A rule with words of so many columns in it.
   private func rule(_ words: String, _ columns: Int) -> String {
     let dash = isUnicode ? "─" : "-"
     return String(repeating: dash, count: 4) + " \(words) "

@@ -1,17 +1,14 @@
 internal import PusherCore
 
-/// What happens to channels and to the connection, in words.
 struct PrettySentence: Equatable {
-  /// Who did it, where somebody did.
   var subject: String?
-  /// The rest, which begins with a blank after a subject.
+  /// The rest of the sentence, with a leading blank after a subject.
   var rest: String
 }
 
 extension PrettySentence {
-  /// The sentence for an event that the protocol or the program has a name for; `nil` where there is none.
-  ///
-  /// - Parameter members: How many are in the channel now, where that is known.
+  /// Describes a lifecycle event, or is `nil`; `members` is the current number of members, if
+  /// known.
   init?(_ event: String, _ data: JSONValue, members: Int?) {
     guard let colon = event.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let word = String(event[event.index(after: colon)...])
@@ -74,7 +71,7 @@ extension PrettySentence {
     }
   }
 
-  /// Who a member is: the name that the app gave, with the id after it, else the id.
+  /// Name of a member as the app gave it, followed by the ID; else the ID.
   private static func name(of member: JSONValue) -> String {
     let id = member["user_id"]?.identifier ?? "somebody"
     guard let name = member["user_info"]?["name"]?.text, !name.isEmpty, name != id else {

@@ -1,33 +1,33 @@
 internal import PusherCore
 
-/// Remembers at which place of the output each event's id ends, to keep the id once its bytes are written.
+/// Remembers the output position of each event's ID, to save the ID after its bytes are written.
 ///
-/// Each mark is a place and an id. An id that does not change needs no new mark, and a mark goes when its place has
-/// been written. One has one output and belongs to one thread.
+/// A mark is a position and an ID. An unchanged ID needs no new mark; a mark is removed when its
+/// position is written. Use each instance for one output, on one thread.
 final class PrintedIDs {
-  /// Marks in their order: 8 bytes of the place, 4 of the id's length, the id.
+  /// Marks in order: 8 bytes of position, 4 bytes of ID length, the ID.
   private let marks = ByteBuffer()
-  /// The id of the last mark, also after that mark is gone.
+  /// ID of the last mark, kept after the mark is removed.
   private let last = ByteBuffer(capacity: 64)
   private var lastMarkSize = 0
   private let limit: Int
 
   private static let headSize = 12
 
-  /// - Parameters:
-  ///   - id: The id before the first event.
-  ///   - limit: How many bytes of marks may wait; then places are kept less exactly, never too far on.
+  /// The first event follows the event `id`.
+  ///
+  /// Above `limit` bytes of waiting marks, positions are less exact, but never too late.
   init(after id: String, limit: Int) {
     self.limit = limit
     last.append(id)
   }
 
-  /// The event with this id ends at `place`, counted in bytes from the beginning of the output.
+  /// Notes that the event with this ID ends at `place`, in bytes from the start of the output.
   func note(_ id: ByteView, at place: Int) {
     guard !Self.equal(last.view, id) else { return }
     last.removeAll()
     last.append(id)
-    // The marks are bounded for a stalled reader: the last mark moves on instead.
+    // Limits the marks of a stalled reader: replaces the last mark.
     if marks.count > limit { marks.truncate(to: marks.count - lastMarkSize) }
     lastMarkSize = Self.headSize + id.count
     marks.reserve(lastMarkSize)
@@ -38,9 +38,9 @@ final class PrintedIDs {
     marks.append(id)
   }
 
-  /// The id of the last event that lies before `written` as a whole; nil when none was added to those known.
+  /// Returns the ID of the last event that ends by `written`; `nil` if there is no new one.
   ///
-  /// - Parameter isWanted: Is asked about the last id, and about those before it as long as it says no.
+  /// - Parameter isWanted: Called for the last ID, then for earlier ones until it returns true.
   func take(through written: Int, where isWanted: ([UInt8]) -> Bool = { _ in true }) -> [UInt8]? {
     var places: [Range<Int>] = []
     var last = 0..<0
@@ -54,7 +54,7 @@ final class PrintedIDs {
     defer { marks.consume(end) }
     let id = view[last].array
     if isWanted(id) { return id }
-    // Seldom: from the beginning once more, to go back from the end.
+    // Rare: walks the marks again, to search backwards.
     end = 0
     while let place = place(at: end, in: view, through: written) {
       places.append(place)
@@ -63,7 +63,7 @@ final class PrintedIDs {
     return places.reversed().lazy.map { view[$0].array }.first(where: isWanted)
   }
 
-  /// Where the id of the mark that begins at `start` stands, if its place has been reached.
+  /// Returns the range of the ID in the mark at `start`, if its position has been written.
   private func place(at start: Int, in view: ByteView, through written: Int) -> Range<Int>? {
     guard start < view.count else { return nil }
     let head = unsafe UnsafeRawPointer(view.base + start)

@@ -1,12 +1,11 @@
 internal import PusherCore
 
-/// The writers of a printer: all of one protocol.
 struct LineWriters<Writer: LineWriter> {
   let printed: Writer
-  /// Writes the line that is handed over next; `nil` where nobody takes events.
+  /// Writes the line for the receiver; `nil` without one.
   let handed: Writer?
   let handedLine = ByteBuffer(capacity: 64)
-  /// Writes every event, printed or not.
+  /// Writes every event for `--record`.
   let recorder: Writer?
 
   init(
@@ -19,7 +18,7 @@ struct LineWriters<Writer: LineWriter> {
   }
 }
 
-/// The common part of all printers: which events are wanted, how many, and how much may wait.
+/// The common part of all printers: filters, limits and time.
 final class Printer {
   let output: ByteBuffer
   private let writer: any LineWriter
@@ -29,43 +28,33 @@ final class Printer {
   private let record: ByteBuffer?
   let format: OutputFormat
   let filter: FilterMemory?
-  /// Passes the events of `--until-event`; `nil` without it.
   private let ending: EventFilter?
-  /// The filter of fast paths.
-  ///
-  /// It also rejects the events of `--until-event`, which the general path decides.
+  /// Filter of fast paths; also rejects the events of `--until-event`, which need the general path.
   let fastFilter: FilterMemory?
-  /// Prints for people; `nil` in every other form.
   let pretty: PrettyText?
   let raw: RawText
   let style: EventLineStyle
-  /// Prints what `--format` asks for, in place of the format.
   let template: TemplateText?
   let hasTimestamps: Bool
-  /// Whether somebody sees when events came.
   let showsTime: Bool
-  /// What gets the events in place of the output, or besides it.
+  /// Gets the events of `--exec` or `--forward`.
   let receiver: (any EventReceiver)?
-  /// Whether events stand in the output.
+  /// False if only the receiver gets events.
   let printsEvents: Bool
-  /// Counts the events by name, if that is wanted.
   let tally: EventTally?
-  /// Counts the events by channel, if that is wanted.
   let channelCounts: ChannelCounts?
   let limit: Int
-  /// Maximum size of output that waits, in bytes.
+  /// Maximum size of waiting output, in bytes.
   let capacity: Int
   /// Size above which output is written before the burst ends, in bytes.
   let burstSize: Int
   private let wallTime: () -> WallTime
-  /// The columns of the page, asked for with every burst: a terminal may change its size.
+  /// Returns the current width of the terminal, which may change.
   private let columns: () -> Int?
   private let page: PageSettings
-  /// The time that the events of one burst share; asked for when the first of them is printed.
+  /// Time of all events of a burst; taken for the first printed one.
   private(set) var burstTime: WallTime?
-  /// Events printed, lifecycle lines not among them.
   var count = 0
-  /// Events that the patterns kept out.
   var rejected = 0
 
   init(
@@ -103,45 +92,36 @@ final class Printer {
     raw = RawText(output: output, style: style)
   }
 
-  /// Whether the run has ended, after which no event is printed.
   private(set) var isStopped = false
 
-  /// The run ends: the printer prints nothing more.
   func stop() { isStopped = true }
 
-  /// Whether the event has come that ends the run.
   var hasMetEnd = false
-
-  /// Whether an event can end the run.
   var awaitsEvent: Bool { ending != nil }
-
-  /// Whether as many events are printed as were asked for, or the last one has come.
   var isDone: Bool { count >= limit || hasMetEnd }
-
-  /// Whether the output has its maximum size.
   var isFull: Bool { output.count >= capacity }
 
-  /// Whether enough waits to be written at once: more than that leaves the processor's caches before it goes, and what
-  /// one read brings compressed can be forty times as long.
+  /// True if enough output waits for an early write: one compressed read can expand forty times.
+  ///
+  /// More output would leave the processor's caches before it is written.
   var hasFullBurst: Bool {
     output.count >= burstSize || (record?.count ?? 0) >= burstSize
   }
 
-  /// The next event begins a new burst, with a time of its own.
+  /// Ends the burst: the next event gets a new time.
   func endBurst() {
     burstTime = nil
     hasRecordTime = false
   }
 
-  /// Whether the recorded lines of this burst have their time.
   private var hasRecordTime = false
 
-  /// Takes one event: it is recorded, and counted unless the patterns keep it out.
+  /// Records an event, filters it, counts it and takes the time.
   ///
   /// - Parameters:
-  ///   - bytes: The size of its message or data.
-  ///   - record: Writes it for `--record`.
-  /// - Returns: Whether it is to be printed.
+  ///   - bytes: Size of the message or data.
+  ///   - record: Writes the event for `--record`.
+  /// - Returns: True if the event is to be printed.
   @inline(__always)
   func admit(
     _ name: @autoclosure () -> String, channel: @autoclosure () -> String?,
@@ -166,7 +146,6 @@ final class Printer {
     return true
   }
 
-  /// Takes the time for the burst that begins, when somebody will see it.
   func stamp() {
     guard showsTime, burstTime == nil else { return }
     let time = wallTime()
@@ -179,7 +158,7 @@ final class Printer {
     pretty?.begin(at: time, columns: columns() ?? page.columns)
   }
 
-  /// Hands over the event that was counted last, if there is somebody; `writeLine` writes its line.
+  /// Passes the last counted event to the receiver, if any; `writeLine` writes its line.
   @inline(__always)
   func handOver(
     _ event: @autoclosure () -> HandedEvent, writeLine: () -> Void
@@ -199,7 +178,6 @@ final class Printer {
     receiver.take(event)
   }
 
-  /// Prints one event by the template; `value` gives the fields that the protocol has, `nil` being none.
   func write(
     _ template: TemplateText, _ value: (FormatTemplate.Field) -> String?, line: () -> Void
   ) {
@@ -210,9 +188,7 @@ final class Printer {
     }
   }
 
-  /// Prints a line about the connection or a channel; it does not count and is not filtered.
-  ///
-  /// - Parameter members: How many are in the channel now, where that is known.
+  /// Prints a lifecycle line, which is neither counted nor filtered.
   func printLifecycle(
     event: String, channel: String?, data: JSONValue, members: Int? = nil
   ) {
@@ -236,7 +212,7 @@ final class Printer {
     }
   }
 
-  /// Prints that there was no connection for a while: people are always told, programs when they asked for it.
+  /// Prints a gap: `pretty` always shows it, other formats with `--lifecycle`.
   func printGap(_ words: GapWords, event: String, data: JSONValue, isAsked: Bool) {
     guard let pretty else {
       if isAsked { printLifecycle(event: event, channel: nil, data: data) }
@@ -247,13 +223,11 @@ final class Printer {
     pretty.write(gap: words)
   }
 
-  /// Data as the template's `%d` shows it.
   static func text(of data: JSONValue) -> String {
     if case .string(let text) = data { return text }
     return JSONWriter.text(data)
   }
 
-  /// Text as one field of a table whose columns tabulators divide.
   static func field(of text: String) -> String {
     var field = ""
     for scalar in text.unicodeScalars {
@@ -269,28 +243,24 @@ final class Printer {
   }
 }
 
-/// One event for somebody who takes events.
 struct HandedEvent: Equatable, Sendable {
-  /// The JSON line with its newline.
+  /// The JSON line, with its newline.
   var line: [UInt8] = []
   var name: String
   var channel: String?
   var userID: String?
   var id: String?
-  /// RFC 3339.
   var receivedAt = ""
 
-  /// Events with the same word here keep their order.
+  /// Events of the same lane keep their order.
   var lane: String { channel ?? (id == nil ? "" : name) }
 }
 
-/// Who takes the events that are printed.
 protocol EventReceiver: AnyObject {
   func take(_ event: HandedEvent)
 }
 
 extension EventLineStyle {
-  /// The style that settings ask for.
   init(_ settings: PrintSettings, isTerminal: Bool) {
     self.init()
     rawData = settings.keepsRawData
@@ -299,7 +269,6 @@ extension EventLineStyle {
     palette = settings.color.isOn(forTerminal: isTerminal) ? .standard : nil
   }
 
-  /// The style of lines that are handed over.
   static func handed(_ settings: PrintSettings) -> EventLineStyle {
     var style = EventLineStyle()
     style.rawData = settings.keepsRawData
@@ -308,7 +277,7 @@ extension EventLineStyle {
 }
 
 extension EventLinePalette {
-  /// Keys dim, the event bold, each channel in a colour of its own.
+  /// Dim keys, bold events, one colour per channel.
   static let standard = EventLinePalette(
     key: "\u{1B}[2m", event: "\u{1B}[1m",
     channels: [36, 32, 33, 35, 34, 31].map { "\u{1B}[\($0)m" }, reset: "\u{1B}[0m",

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Prints the data of events alone, for plain-text tools: `-o raw`; text goes without its quotes.
+/// Prints only the data of events: `-o raw`; a string has no quotes.
 struct RawText {
   let output: ByteBuffer
   let style: EventLineStyle
@@ -11,7 +11,6 @@ struct RawText {
 
   func write(_ data: JSONValue) {
     if case .string(let text) = data {
-      // On a terminal control characters are shown instead of obeyed.
       output.append(style.forTerminal ? Diagnostics.escaped(text) : text)
     } else {
       JSONWriter.write(data, into: output, forTerminal: style.forTerminal)
@@ -21,7 +20,7 @@ struct RawText {
 }
 
 extension Envelope {
-  /// What people are shown of the data; with `isRaw` the text that it was on the wire.
+  /// The data as people see it; with `isRaw` the text from the wire.
   func shownData(isRaw: Bool) -> JSONValue {
     if let base64 = base64Token { return .string(base64.text) }
     guard isRaw, let text = dataText else { return data }

@@ -1,17 +1,17 @@
-/// Removes signatures and channel keys from shown text.
+/// Removes signatures and channel keys from text that is shown.
 ///
-/// The text is walked as bytes, once: a peer may have written it.
+/// One pass over the bytes, since a peer may have written the text.
 enum Redaction {
-  /// This many hexadecimal digits in a row are a signature (HMAC-SHA256) and are not shown.
+  /// A run of hexadecimal digits of this length is a signature (HMAC-SHA256).
   private static let signatureLength = 64
   private static let ellipsis = Array("…".utf8)
 
-  /// The text before a hidden value: as a member of the message, and inside a string of JSON.
+  /// The text before a hidden value: as a member of the message, and inside a JSON string.
   private static let openings = ["auth", "shared_secret"].flatMap { name in
     ["\"\(name)\":\"", "\\\"\(name)\\\":\\\""].map { Array($0.utf8) }
   }
 
-  /// The text with every signature, and the value of every `auth` and `shared_secret` member, replaced by `…`.
+  /// Replaces each signature, and each value of `auth` and `shared_secret`, by `…`.
   static func redact(_ message: String) -> String {
     let bytes = Array(message.utf8)
     var result: [UInt8] = []
@@ -25,7 +25,7 @@ enum Redaction {
       } else if let opening = opening(bytes, at: place) {
         result += opening + ellipsis
         place += opening.count
-        // The value ends with the sign with which its opening begins.
+        // The first character of the opening also ends the value.
         while place < bytes.count, bytes[place] != opening[0] { place += 1 }
       } else {
         result.append(bytes[place])
@@ -55,9 +55,9 @@ enum Redaction {
     return openings.first { bytes[place...].starts(with: $0) }
   }
 
-  /// The text with user and password of every URL, and of what was meant to be one, replaced by `…`.
+  /// Replaces user and password of each URL, also a malformed one, by `…`.
   ///
-  /// In quotes, which hold the user's text, everything up to the last `@` is hidden.
+  /// Inside quotes, which hold the user's text, everything up to the last `@` is hidden.
   static func withoutPasswords(_ text: String) -> String {
     let bytes = Array(text.utf8)
     guard bytes.contains(UInt8(ascii: "@")) else { return text }
@@ -75,7 +75,8 @@ enum Redaction {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// Where user information that begins at `start` ends, at its `@`; `nil` when none begins there.
+  /// Returns the place of the `@` that ends user information at `start`; `nil` if none begins
+  /// there.
   private static func userInformation(in bytes: [UInt8], at start: Int) -> Int? {
     let quote = UInt8(ascii: "'")
     let isBehindScheme = start >= 3 && bytes[(start - 3)..<start].elementsEqual("://".utf8)
@@ -85,17 +86,17 @@ enum Redaction {
     while isBehindScheme, opening >= 0, (bytes[opening] | 0x20) &- 0x61 < 26 { opening -= 1 }
     let isQuoted = isBehindQuote || opening >= 0 && bytes[opening] == quote
     let rest = bytes[start...]
-    // What the user typed may hold a quote of its own, so the last one ends it.
+    // The user's text may contain a quote, so the last quote ends it.
     let end =
       isQuoted
       ? rest.lastIndex(of: quote) : rest.firstIndex { $0 <= 0x20 || "'\"/".utf8.contains($0) }
     let place = rest[..<(end ?? bytes.count)]
     guard let at = place.lastIndex(of: UInt8(ascii: "@")), at > start else { return nil }
     let information = place[..<at]
-    // The form that messages tell to write.
+    // The form that messages recommend.
     guard !information.elementsEqual("KEY:SECRET".utf8) else { return nil }
     guard !isBehindScheme else { return at }
-    // Without a scheme it is `USER:PASSWORD@…`; one with a scheme has its turn later.
+    // Without a scheme it is `USER:PASSWORD@…`; the loop reaches a URL with a scheme later.
     let isPair = information.contains(UInt8(ascii: ":")) && information.first != UInt8(ascii: ":")
     let isWord = information.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "/") }
     return isPair && isWord && end != nil ? at : nil

@@ -1,6 +1,5 @@
-/// Text that shells read, quoted byte by byte: to a shell a combining mark does not change the sign before it.
+/// Quotes text for shells byte by byte: a shell ignores that a combining mark changes a character.
 enum ShellText {
-  /// The text with a backslash before each byte of `special`, which is ASCII.
   static func escaped(_ text: String, _ special: String) -> String {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count)

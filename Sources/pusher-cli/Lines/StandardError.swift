@@ -1,36 +1,30 @@
-/// Descriptor 2, written so that a reader that has stopped reading cannot stop the program.
+/// Writes to descriptor 2; a reader that has stopped reading cannot block the program.
 ///
-/// A message waits a moment for room. When none comes it is left out, and so is what follows until there is room
-/// again; then the next message is preceded by how many were left out. A line is one `write(2)` up to the size that a
-/// pipe takes whole.
+/// A message waits briefly for room. Without room it is dropped, and so are later ones until there
+/// is room again. The next message is preceded by the number of dropped ones. A line is one
+/// `write(2)` up to the size that a pipe takes as a whole.
 final class StandardError: @unchecked Sendable {
-  // Sendable because it is used by the main thread alone; the voices that hold it must be passed on freely.
-
-  /// The process's own.
+  // Sendable: only the main thread uses it, but ``Diagnostics`` holds it and must be Sendable.
   static let shared = StandardError(2)
 
-  /// `nil` when it is closed: then messages are dropped.
+  /// `nil` if descriptor 2 is closed: messages are dropped.
   private let descriptor: OutputDescriptor?
   private var isStalled = false
-  /// Whether the last line was cut, so that the next must begin anew.
+  /// True if the last line was cut, so that the next one needs a newline first.
   private var isCut = false
   private var leftOut = 0
 
-  /// How long a message waits, in milliseconds, and in how many turns.
+  /// Maximum wait of a message, in milliseconds, and its number of turns.
   private static let patience: Int32 = 200
   private static let turns = 20
-  /// The largest write to a pipe that does not wait once `poll` calls it writable.
+  /// Maximum size of a write that does not block after `poll` reports room.
   private static let pieceSize = 4096
 
   init(_ descriptor: Int32) {
     self.descriptor = OutputDescriptor(descriptor, enlargesPipe: false)
   }
 
-  /// Writes a whole line, or counts it among those that were left out.
-  ///
-  /// A failure ends the attempt, because it cannot be reported.
-  ///
-  /// - Parameter warning: How warnings begin.
+  /// Writes a whole line, or counts it as dropped; a failure cannot be reported.
   func write(_ line: [UInt8], warning: StaticString = MessagePaint.plain.warning) {
     guard let descriptor else { return }
     var bytes = isCut ? [UInt8(ascii: "\n")] : []
@@ -38,7 +32,7 @@ final class StandardError: @unchecked Sendable {
       bytes +=
         "pusher-cli: \(warning)\(leftOut) messages were left out: nobody read them\n".utf8
     }
-    // Whether a line was lost is known before it begins; of those before it, once they have been told.
+    // Size of the report about dropped lines, which is made once these bytes are written.
     let told = bytes.count
     bytes += line
     var rest = bytes[...]
@@ -61,16 +55,16 @@ final class StandardError: @unchecked Sendable {
     leftOut = 0
   }
 
-  /// What was begun is ended as soon as there is room.
+  /// Drops a line; the next one ends a part that was written.
   private func leaveOut(written: Int, told: Int) {
     isStalled = true
-    // After the lines that tell of others a new one begins anyway.
+    // The report of dropped lines ends with a newline.
     isCut = written > 0 ? written != told : isCut
     if written >= told { leftOut = 0 }
     leftOut += 1
   }
 
-  /// Waits a moment for room; a terminal may call itself writable and take nothing, so never without end.
+  /// Waits briefly for room, never without end: a terminal may report room and accept nothing.
   private func wait(for descriptor: OutputDescriptor) {
     let pause = Self.patience / Int32(Self.turns)
     if SystemCalls.hasRoom(descriptor.number, milliseconds: pause) { SystemCalls.pause() }

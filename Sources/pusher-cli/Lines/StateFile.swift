@@ -1,31 +1,29 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// The file of `--state-file`: the ID of the last event that was printed, so that the next run goes on after it.
+/// The file of `--state-file`: the ID of the last printed event, after which the next run begins.
 ///
-/// It is replaced as a whole, and locked for as long as this lives, so that two runs cannot share one. The lock is on
-/// the file itself: its successor is locked before it takes the file's place, and who has locked a file looks whether
-/// it still stands there.
+/// The file is replaced atomically, and locked during the run, so that two runs cannot share it.
+/// The lock is on the file itself. Each new file is locked before the rename; after locking, a
+/// check shows if the path still names this file.
 final class StateFile {
-  /// A message besides an error.
   typealias Voice = (String) -> Void
 
   private let path: String
   private let url: HTTPURL
-  /// Keeps the lock; -1 before it is there.
+  /// Holds the lock; -1 before that.
   private var descriptor: Int32 = -1
-  /// The file's content; nil when it must be written in any case.
+  /// Content of the file; `nil` if it must be written in any case.
   private var held: StateRecord?
-  /// The id in the file; empty for none.
   private(set) var id: [UInt8] = []
 
   private static let tries = 100
 
-  /// Opens, locks and reads the file for a stream, and makes it when there is none.
+  /// Opens or creates, locks and reads the file of a stream.
   ///
-  /// - Parameter warn: Is told what the user should know although the run can go on.
-  /// - Throws: ``UsageError`` for a path that is not a regular file or holds something else, for a file of another
-  ///   stream, for one that another run uses, and where it could not be written.
+  /// - Parameter warn: Called with what the user should know although the run can begin.
+  /// - Throws: ``UsageError`` for a path that is not a regular file or a state file, for the file
+  ///   of another stream, for one that another run uses, and for one that cannot be written.
   init(_ path: String, url: HTTPURL, warn: Voice) throws(UsageError) {
     self.path = path
     self.url = url
@@ -53,7 +51,6 @@ final class StateFile {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Saves an id that can be kept; answers why it could not, or nil.
   func save(_ id: [UInt8]) -> String? {
     switch replace(StateRecord(id: id, of: url)) {
     case .success: return nil
@@ -63,7 +60,7 @@ final class StateFile {
 
   private func replace(_ record: StateRecord) -> Result<Void, SystemError> {
     guard record != held else { return .success(()) }
-    // One run at a time holds the lock, so that the name of the draft is ours alone.
+    // The lock keeps other runs from using the same draft.
     let replaced = FileReplacement.replace(
       path, by: record.bytes, draft: "\(path).pusher-cli-draft", prepare: Self.prepare)
     return replaced.map { successor in
@@ -74,14 +71,13 @@ final class StateFile {
     }
   }
 
-  /// Locks a draft before it has the file's name.
   private static func prepare(_ draft: Int32) -> Bool {
     _ = flock(draft, LOCK_EX | LOCK_NB)
-    // Else a power cut could leave an empty file under the final name.
+    // Otherwise a power cut could leave an empty file under the final name.
     return fsync(draft) == 0
   }
 
-  /// Makes the file, whole and locked; -1, with `errno`, when anything has its name.
+  /// Creates the file, whole and locked; returns -1, with `errno`, if the name is taken.
   private func make() -> Int32 {
     let record = StateRecord(id: [], of: url)
     let made = FileReplacement.establish(
@@ -93,12 +89,12 @@ final class StateFile {
     case .failure(let error) where error.code == EEXIST:
       errno = EEXIST
       return -1
-    // Without room or without links the file is empty until its first save.
+    // Without room or links the file stays empty until the first save.
     case .failure: return FileReplacement.create(path)
     }
   }
 
-  /// Whether the file was made now.
+  /// Opens and locks the file; returns true if it is new.
   private func openLocked(_ warn: Voice) throws(UsageError) -> Bool {
     for _ in 0..<Self.tries {
       try refuseOthers()
@@ -115,7 +111,7 @@ final class StateFile {
       descriptor = opened
       if flock(opened, LOCK_EX | LOCK_NB) == 0 {
         if stands(opened) { return isNew }
-        // Its successor took its place in this moment.
+        // Another run replaced the file between open and lock.
         close(opened)
         descriptor = -1
         held = nil
@@ -131,7 +127,7 @@ final class StateFile {
     throw UsageError("--state-file: '\(path)' is replaced again and again by somebody else")
   }
 
-  /// Whether the path still leads to this file.
+  /// Returns true if the path still names this file.
   private func stands(_ opened: Int32) -> Bool {
     var own = stat()
     var present = stat()
@@ -150,7 +146,7 @@ final class StateFile {
     throw UsageError("--state-file: '\(path)' is \(what)")
   }
 
-  /// An id of one stream means something else, or nothing, to another.
+  /// Refuses a file of another stream: its ID means something else there, or nothing.
   private func compare(_ warn: Voice) throws(UsageError) {
     guard let held else { return }
     let place = held.url
@@ -159,13 +155,13 @@ final class StateFile {
       throw UsageError(
         "--state-file: '\(path)' belongs to \(place); give another file, or remove this one")
     }
-    // Queries may hold what changes from run to run, such as a token.
+    // A query may hold a value that changes with each run, such as a token.
     if held.query != own.query {
       warn("the state file '\(path)' was kept for another query of \(place); going on from its id")
     }
   }
 
-  /// Finds out now whether the file can be replaced; a disk that is full may have room later.
+  /// Checks early that the file can be replaced; a full disk may have room later.
   private func begin(_ warn: Voice) throws(UsageError) {
     guard case .failure(let error) = replace(StateRecord(id: id, of: url)) else { return }
     let text = "cannot write '\(path)': \(error)"

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// The content of the file of `--state-file`: an event's id and its stream.
+/// The content of the file of `--state-file`: an event's ID and its stream.
 ///
 /// ```
 /// pusher-cli state 1
@@ -9,41 +9,37 @@ internal import PusherCore
 /// id 42
 /// ```
 ///
-/// The URL is without user information and query, which may be secret; of the query, when there is one, the first
-/// 8 bytes of its SHA-256 are kept.
+/// The URL lacks user information and query, which may be secret. A query is kept as the first 8
+/// bytes of its SHA-256.
 struct StateRecord: Equatable {
-  /// UTF-8 without line ends; empty before the first event that has one.
+  /// UTF-8 without line ends; empty before the first event with an ID.
   var id: [UInt8]
   var url: String
-  /// `nil` for a URL without a query.
   var query: String?
 
-  /// The largest id that is kept: no server takes a header of that size.
+  /// Maximum size of an ID, in bytes; no server accepts a larger header.
   static let idLimit = 16 << 10
-  /// The largest file that is read.
   static let fileLimit = 256 << 10
   private static let title = "pusher-cli state "
-
-  /// The file's bytes.
   var bytes: [UInt8] {
     var text = "\(Self.title)1\nurl \(url)\n"
     if let query { text += "query \(query)\n" }
     return Array((text + "id ").utf8) + id + [UInt8(ascii: "\n")]
   }
 
-  /// Why an id cannot be kept, in words; nil when it can.
+  /// Returns the reason why an ID cannot be kept; `nil` if it can.
   static func objection(to id: [UInt8]) -> String? {
     if id.count > idLimit {
       return "it has \(id.count) bytes, more than the limit of \(idLimit)"
     }
-    // No header can hold it, so that no server could be told.
+    // No header can hold a control character.
     let isSendable = id.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     return isSendable ? nil : "it has a control character"
   }
 
-  /// Reads a file's bytes; nil when there are none.
+  /// Parses a file; `nil` if it is empty.
   ///
-  /// - Throws: ``FileFault`` that says why this is not such a file.
+  /// - Throws: ``FileFault`` for anything but a state file.
   static func parse(_ bytes: [UInt8]) throws(FileFault) -> StateRecord? {
     guard !bytes.isEmpty else { return nil }
     guard !bytes.contains(0) else { throw FileFault(reason: "it has a NUL byte") }

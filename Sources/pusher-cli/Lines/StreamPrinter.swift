@@ -1,6 +1,5 @@
 internal import PusherCore
 
-/// Prints the events of an event stream as the settings ask: which, how many, in which shape.
 final class StreamPrinter {
   let core: Printer
   private let writers: LineWriters<EventStreamLineWriter>
@@ -24,7 +23,6 @@ final class StreamPrinter {
     self.until = until
   }
 
-  /// Prints one event if it is wanted; a name like ours gets a mark.
   func print(_ event: EventStreamEvent) {
     guard ForeignEventName.needsMark(event.type) else { return printNamed(event) }
     let type = ByteBuffer()

@@ -1,9 +1,8 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// Calls of the system that several writers need, some of which our own methods have the names of.
+/// System calls for writers; some have the names of our own methods.
 enum SystemCalls {
-  /// `write(2)`.
   static func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
     #if canImport(Glibc)
       unsafe Glibc.write(descriptor, bytes, count)
@@ -14,9 +13,7 @@ enum SystemCalls {
     #endif
   }
 
-  /// Writes all of it; answers the error, which `errno` holds too, when that does not go.
-  ///
-  /// - Parameter waits: Whether a reader that takes nothing now is waited for.
+  /// Writes all bytes, and waits for a slow reader if asked; returns the error, also in `errno`.
   static func writeWhole(
     _ bytes: [UInt8], to descriptor: Int32, waits: Bool = false
   ) -> SystemError? {
@@ -34,13 +31,13 @@ enum SystemCalls {
     return nil
   }
 
-  /// Waits at most this long, without end for -1, until something can be written; answers whether it can.
+  /// Waits for room to write, without limit for -1; returns true if there is room.
   static func hasRoom(_ descriptor: Int32, milliseconds: Int32) -> Bool {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     return unsafe poll(&waiting, 1, milliseconds) == 1 && waiting.revents & Int16(POLLOUT) != 0
   }
 
-  /// Opens what a descriptor leads to once more; -1, with `errno`, where the system or its rights refuse.
+  /// Opens the file of a descriptor again; returns -1, with `errno`, if the system refuses.
   static func reopen(_ descriptor: Int32, _ flags: Int32) -> Int32 {
     #if canImport(Darwin)
       var path = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -53,16 +50,16 @@ enum SystemCalls {
     #endif
   }
 
-  /// Lets a millisecond pass, unless a signal comes.
   static func pause() { _ = poll(nil, 0, 1) }
 }
 
-/// Descriptors 0, 1 and 2, none of which may be free: the next file or socket would take its number.
+/// Descriptors 0, 1 and 2: if one were closed, the next file or socket would get its number.
 enum StandardDescriptors {
   static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-  /// Whether `JOURNAL_STREAM`, "device:inode", is what a descriptor really is: a child of a service may have inherited
-  /// the variable and had its output redirected.
+  /// Returns true if `JOURNAL_STREAM`, "device:inode", names the descriptor.
+  ///
+  /// A child of a service may inherit the variable although its output is redirected.
   static func isJournal(_ stream: String?, descriptor: Int32 = 2) -> Bool {
     let parts = (stream ?? "").split(separator: ":").compactMap { UInt64($0) }
     var status = stat()
@@ -70,24 +67,24 @@ enum StandardDescriptors {
     return parts[0] == UInt64(status.st_dev) && parts[1] == UInt64(status.st_ino)
   }
 
-  /// Fills those that are closed with something that can neither be read nor written as they are.
+  /// Opens `/dev/null` for closed descriptors, in the mode that makes their use an error.
   ///
-  /// So a closed standard output still is an error, and messages to a closed standard error reach no socket.
+  /// So a closed standard output is still an error, and messages for a closed standard error reach
+  /// no socket.
   static func fill() {
     for number: Int32 in 0...2 where fcntl(number, F_GETFD) < 0 {
-      // The lowest free number is the one that is looked for; those before it are taken by now.
+      // `open` takes the lowest free number; lower ones are in use by now.
       _ = unsafe open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY)
     }
   }
 }
 
 extension SystemCalls {
-  /// Keeps a descriptor from the programs that are started.
   static func keep(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
   }
 
-  /// Says `ready` to the reader at the other end, and closes the descriptor; a reader that is gone is not an error.
+  /// Writes `ready` to the descriptor and closes it; ignores a reader that has gone.
   static func tellReady(_ descriptor: Int32) {
     _ = writeWhole(Array("ready\n".utf8), to: descriptor)
     close(descriptor)
@@ -95,7 +92,7 @@ extension SystemCalls {
 }
 
 extension WallTime {
-  /// The time in the local time zone, such as `2026-11-21T12:04:05.123+01:00` (RFC 3339).
+  /// Local time, such as `2026-11-21T12:04:05.123+01:00` (RFC 3339).
   var localText: String {
     var seconds = time_t(secondsSince1970)
     var local = unsafe tm()

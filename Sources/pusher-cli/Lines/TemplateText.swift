@@ -1,15 +1,15 @@
 internal import PusherCore
 
-/// Prints events as `--format` asks.
+/// Prints events as `--format` says.
 ///
-/// ``write(number:_:writeLine:)`` takes any event; ``plain`` prints most of them faster, from their JSON lines.
+/// ``write(number:_:writeLine:)`` accepts any event; ``plain`` prints most events faster, from
+/// their JSON lines.
 final class TemplateText {
-  /// The same for the fields of a JSON line; `nil` where some are asked for that no such line has.
+  /// The template for JSON lines; `nil` if it has a field that no JSON line has.
   let plain: LineTemplate?
   private let template: FormatTemplate
   private let output: ByteBuffer
   private let style: EventLineStyle
-  /// The time in each form that is wanted.
   private var times: [FormatTemplate.Field: String] = [:]
 
   init(_ template: FormatTemplate, output: ByteBuffer, style: EventLineStyle) {
@@ -18,7 +18,6 @@ final class TemplateText {
     plain = pieces.count == template.parts.count ? LineTemplate(pieces) : nil
   }
 
-  /// What comes now came at this time.
   func begin(at time: WallTime) {
     for (index, field) in FormatTemplate.times.enumerated()
     where template.parts.contains(.field(field)) {
@@ -36,8 +35,7 @@ final class TemplateText {
     }
   }
 
-  /// Prints one event; `value` gives the fields that the protocol has, `nil` being none, and `writeLine` appends its JSON
-  /// line to the output.
+  /// Prints an event; `value` returns the protocol's fields, and `writeLine` appends the JSON line.
   func write(
     number: Int, _ value: (FormatTemplate.Field) -> String?, writeLine: () -> Void
   ) {
@@ -54,18 +52,18 @@ final class TemplateText {
 }
 
 extension FormatTemplate.Part {
-  /// The same of a JSON line without escapes; `nil` for what it does not hold.
+  /// The piece for a JSON line without escapes; `nil` for a field that the line lacks.
   fileprivate var ofLine: LineTemplate.Piece? {
     switch self {
     case .text(let text): .literal(text)
     case .field(.event): .event
     case .field(.channel): .channel
     case .field(.id): .id
-    // Without escapes there is nothing that divides fields.
+    // Without escapes there are no tabs or newlines to escape.
     case .field(.data), .field(.dataField): .data
     case .field(.line): .line
     case .field(.number): .number
-    // An event with a user's id has no line of the usual shape.
+    // An event with a user ID never takes the fast path.
     case .field(.userID): .literal("")
     case .field(.wire): nil
     case .field(let time): FormatTemplate.times.firstIndex(of: time).map { .variable($0) }
@@ -74,9 +72,9 @@ extension FormatTemplate.Part {
 }
 
 extension FormatTemplate {
-  /// Appends one event: each field as `value` gives it, the JSON line as `writeLine` writes it, its end included.
+  /// Appends an event: fields by `value`, the JSON line with its end by `writeLine`.
   ///
-  /// Control characters of names and ids are shown instead of obeyed, so that none begins a line of its own; those of
+  /// Control characters of names and IDs are escaped, so that none can start a new line; those of
   /// data only on a terminal.
   func write(
     to output: ByteBuffer, style: EventLineStyle, value: (Field) -> String, writeLine: () -> Void
@@ -98,7 +96,6 @@ extension FormatTemplate {
 }
 
 extension WallTime {
-  /// Seconds since 1970 with three decimals.
   fileprivate var secondsText: String {
     let milliseconds = String(millisecondsSince1970 - secondsSince1970 * 1000 + 1000).dropFirst()
     return "\(secondsSince1970).\(milliseconds)"

@@ -1,39 +1,39 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// The file of `--trace`: every protocol message with its time, signatures left out.
+/// The file of `--trace`: each protocol message with its time, without signatures.
 ///
-/// A line is `TIME < MESSAGE` for what came and `TIME > MESSAGE` for what went out, written at once. Only its owner
-/// may read the file, since it holds the data of private channels.
+/// A line is `TIME < MESSAGE` for received and `TIME > MESSAGE` for sent messages, written at once.
+/// Only the owner may read the file, since it holds data of private channels.
 final class TraceFile: @unchecked Sendable {
-  // Sendable because it is used by the loop's thread alone; the voice that holds it must be passed on freely.
+  // Sendable: only the loop's thread uses it, but ``Diagnostics`` holds it and must be Sendable.
   private let path: String
   private var descriptor: Int32
 
-  /// Creates the file, or empties it and restricts it to its owner; a pipe or device is written to.
+  /// Creates or empties the file and restricts it to its owner; also accepts a pipe or device.
   ///
-  /// - Throws: ``UsageError`` with the reason when it cannot be written, for a pipe that nobody reads, and for a link to a
-  ///   file.
+  /// - Throws: ``UsageError`` for a path that cannot be written, a pipe without a reader, and a
+  ///   symbolic link to a file.
   init(_ path: String) throws(UsageError) {
     self.path = path
     descriptor = -1
     if let reason = begin() { throw UsageError("--trace: cannot write '\(path)': \(reason)") }
   }
 
-  /// Answers in words why it could not.
   private func begin() -> String? {
     switch FileReplacement.writablePlace(path) {
     case .failure(let fault): return fault.reason
     case .success(.nothing): descriptor = FileReplacement.create(path)
     case .success(.file): descriptor = Self.emptied(path)
     case .success:
-      // Opening a pipe would wait for its reader, with every signal unheard.
+      // A blocking open of a pipe would wait for its reader, and ignore signals.
       descriptor = unsafe open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     }
     return descriptor < 0 ? FileReplacement.reasonOfPipe(errno) : nil
   }
 
-  /// An existing file, restricted to its owner before anything is written; -1, with `errno`, on failure.
+  /// Restricts an existing file to its owner, then empties it; returns -1, with `errno`, on
+  /// failure.
   private static func emptied(_ path: String) -> Int32 {
     let flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     let descriptor = unsafe open(path, flags)
@@ -49,7 +49,7 @@ final class TraceFile: @unchecked Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Adds one line; answers what to tell the user when the file can hold no more, once.
+  /// Appends a line; returns a warning, once, if the file cannot be written.
   func add(_ text: String) -> String? {
     guard descriptor >= 0 else { return nil }
     let line = Array("\(SystemClock.wall().rfc3339) \(Diagnostics.escaped(text))\n".utf8)
