@@ -1,17 +1,11 @@
-/// The app whose HTTP API is called, and its secret.
 struct APIAccess: Equatable, Sendable {
-  /// The HTTP API's address.
   var connection: ConnectionSettings
   var appID: String
   var secret: Secret
-  /// Fields that every call carries besides its own.
   var headers: [NamedValue] = []
 }
 
 extension SettingsReader {
-  /// The HTTP API, its app and the secret.
-  ///
-  /// - Throws: ``UsageError`` for the first of them that is missing or wrong.
   mutating func apiAccess() throws(UsageError) -> APIAccess {
     let source = try source(.api)
     let connection = try connection(.api, source)
@@ -24,7 +18,6 @@ extension SettingsReader {
       headers: try headers(.header))
   }
 
-  /// The key and the secret, for signing without a server.
   mutating func signer() throws(UsageError) -> (key: String, secret: Secret) {
     let source = try source(.api)
     return (try key(source).value, try requiredSecret(source))
@@ -37,7 +30,6 @@ extension SettingsReader {
     return secret
   }
 
-  /// A socket id that was typed: two numbers with a full stop between them.
   func socketID() throws(UsageError) -> String? {
     guard let id = typed.text(.socketID) else { return nil }
     let parts = id.split(separator: ".", omittingEmptySubsequences: false)
@@ -48,7 +40,8 @@ extension SettingsReader {
     return id
   }
 
-  /// The words of `--info`, each once: repeated or with commas between, as the HTTP API itself takes them.
+  /// Returns the words of `--info` without duplicates; repeated or with commas, as the HTTP API
+  /// takes them.
   func info() throws(UsageError) -> [String] {
     let known = ["user_count", "subscription_count", "cache"]
     var words: [String] = []

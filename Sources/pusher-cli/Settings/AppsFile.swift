@@ -2,9 +2,6 @@ internal import PusherCore
 internal import PusherServer
 
 extension Application {
-  /// The receiver of webhooks that a URL names.
-  ///
-  /// - Throws: ``UsageError`` for a text that is not an http or https URL; `origin` says where it came from.
   static func webhook(_ text: String, _ origin: String) throws(UsageError) -> HTTPURL {
     do throws(HTTPError) {
       let url = try HTTPURL(parsing: text)
@@ -19,8 +16,8 @@ extension Application {
 /// The file of `--apps`: a JSON array of apps.
 ///
 /// `[{"id","key","secret","client_events"?,"subscription_counts"?,"enabled"?,"webhooks"?,"encryption_master_key"?,"limits"?}]`;
-/// what an app leaves out is as the options say. The file holds secrets, so that no message repeats a value of it but
-/// ids.
+/// the options apply to anything that an app leaves out. The file holds secrets, so messages repeat
+/// no value except IDs.
 struct AppsFile {
   private static let origin = "--apps"
   private static let names: Set = [
@@ -28,7 +25,6 @@ struct AppsFile {
     "encryption_master_key", "limits",
   ]
 
-  /// The members of `limits`.
   private static let limits:
     [(name: String, place: any WritableKeyPath<AppLimits, Int?> & Sendable)] =
       [
@@ -38,12 +34,9 @@ struct AppsFile {
         ("events_per_second", \.eventsPerSecond), ("bytes_per_second", \.bytesPerSecond),
       ]
 
-  /// The options for all apps.
   let defaults: Application
 
-  /// The apps of the file's text, at least one, with distinct ids and keys.
-  ///
-  /// - Throws: ``UsageError`` that names the app and what is wrong with it.
+  /// Parses the file: at least one app, with distinct IDs and keys.
   func apps(in text: String) throws(UsageError) -> [Application] {
     let value: JSONValue
     do throws(JSONError) {

@@ -1,27 +1,23 @@
-/// One thing said on the command line.
 enum Argument: Equatable {
-  /// A flag and its value.
   case value(Flag, String)
-  /// A flag that takes no value.
   case on(Flag)
   /// `--no-NAME`.
   case off(Flag)
-  /// A word that is neither an option nor an option's value.
   case operand(String)
 }
 
-/// Splits words into flags, values and operands: `--name value`, `--name=value`, `-n5`, `-n 5`, `-qv`, `--`.
+/// Splits words into flags, values and operands: `--name value`, `--name=value`, `-n5`, `-n 5`,
+/// `-qv`, `--`.
 ///
-/// Options may stand anywhere before `--`. Long names are never completed from a prefix, since a flag added later would
-/// change what such a script means. After an error the lexer goes on after the bad word, so that a `--help` further on
-/// is still found.
+/// Options may be anywhere before `--`. Prefixes of long names are not completed, since a new flag
+/// would change the meaning of a script. After an error the lexer continues with the next word, so
+/// that it still finds a later `--help`.
 struct ArgumentLexer {
   private let words: [String]
-  /// Whose flags to suggest and whose help to name.
   private let command: Command?
   private var position = 0
   private var optionsEnded = false
-  /// The letters of `-qv` that were not read yet, and the word they came from.
+  /// The unread letters of a word such as `-qv`, and the word.
   private var letters = Substring()
   private var cluster = ""
 
@@ -30,9 +26,6 @@ struct ArgumentLexer {
     self.command = command
   }
 
-  /// The next argument; nil at the end.
-  ///
-  /// - Throws: ``UsageError`` for an unknown flag, a missing value, or a value nobody asked for.
   mutating func next() throws(UsageError) -> Argument? {
     guard letters.isEmpty else { return try nextLetter() }
     guard position < words.count else { return nil }
@@ -97,7 +90,6 @@ struct ArgumentLexer {
     return .value(flag, try value(of: flag, written: "-\(letter)", attached: attached))
   }
 
-  /// The value after `=`, or the next word unless that is an option.
   private mutating func value(
     of flag: Flag, written: String, attached: String?
   ) throws(UsageError) -> String {
@@ -122,7 +114,8 @@ struct ArgumentLexer {
     return next
   }
 
-  /// Refuses a flag of other commands before its value is looked for; `config` takes the flags of all.
+  /// Refuses a flag of other commands before its value is read; `config` takes the flags of all
+  /// commands.
   private func refuseForeign(_ flag: Flag, _ written: String) throws(UsageError) {
     guard let command, command != .config,
       let reason = Flags.refusal(of: flag, written: written, by: command)
@@ -136,7 +129,7 @@ struct ArgumentLexer {
     return Flags.lettered(letter, for: command) != nil
   }
 
-  /// `-key K` would be read as `-k ey`, and K as a channel: nobody means that.
+  /// `-key K` would be read as `-k ey` with channel K, which is never intended.
   private func refuseLongName(_ word: String) throws(UsageError) {
     let name = word.dropFirst().prefix { $0 != "=" }
     guard name.count > 1, Flags.named(String(name)) != nil else { return }
@@ -144,7 +137,7 @@ struct ArgumentLexer {
   }
 
   private func unknown(_ typed: String) -> UsageError {
-    // The value after '=' stays out of the message: it may be the secret.
+    // Keep the value after '=' out of the message: it may be the secret.
     if ["secret", "app-secret", "password"].contains(typed) {
       return mistake(
         "--\(typed) would show in ps; use --secret-file or PUSHER_APP_SECRET")

@@ -1,12 +1,10 @@
-/// Where a Laravel app sends its events.
 extension SettingsReader {
-  /// Laravel's drivers that send nothing to a server of the Pusher protocol.
   private static let elsewhere = [
     "log": "writes its events to its log", "null": "drops its events",
     "redis": "publishes its events in Redis", "ably": "sends its events to Ably",
   ]
 
-  /// Warns when the app sends its events elsewhere, so that a subscription that works brings none.
+  /// Warns if the app sends its events elsewhere: a subscription would work, but get no events.
   mutating func warnOfBroadcaster() {
     guard !typed.isOn(.local) else { return }
     let places = namedFile == nil ? [environment, fallbackFile] : [namedFile]

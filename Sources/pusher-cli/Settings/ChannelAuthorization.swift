@@ -1,29 +1,23 @@
 internal import PusherCore
 
-/// How the subscription to a private or presence channel is authorised.
 enum ChannelAuthorization: Equatable, Sendable {
-  /// Only public channels are subscribed to.
   case unavailable
-  /// Signed here, as this member on presence channels, with this key on encrypted ones.
+  /// Signs with the secret: as the member on presence channels, with the key on encrypted ones.
   case secret(Secret, PresenceMember?, EncryptionMasterKey? = nil)
-  /// Asked from the application, as pusher-js does.
   case endpoint(AuthorizationEndpoint)
-  /// Printed by a shell command.
   case command(String)
 }
 
-/// This client's user on presence channels.
 typealias PresenceMember = SecretSigner.Member
 
-/// The application's own authorisation address.
 struct AuthorizationEndpoint: Equatable, Sendable {
-  /// An http or https URL.
+  /// http or https URL.
   var url: String
   var headers: [NamedValue]
   var parameters: [NamedValue]
 }
 
-/// A header or form field, whose value may be a token, so that no description shows it.
+/// A header or form field; descriptions hide the value, which may be a token.
 struct NamedValue: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
   var name: String
   var value: String
@@ -33,12 +27,9 @@ struct NamedValue: Equatable, Sendable, CustomStringConvertible, CustomReflectab
 }
 
 extension SettingsReader {
-  /// The way to authorise that options name, else the source's secret when a channel needs it.
+  /// Returns the authorisation that options name, else the source's secret if a channel needs it.
   ///
-  /// - Parameter mayGrow: Whether channels may be joined later, which a secret that is there will sign.
-  ///
-  /// - Throws: ``UsageError`` for a channel without any, and for a presence channel that would be signed without a user
-  ///   id.
+  /// - Parameter mayGrow: Channels may be joined later; a known secret then signs for them.
   mutating func authorization(
     for channels: [String], mayGrow: Bool = false, _ source: CredentialSource
   ) throws(UsageError) -> ChannelAuthorization {
@@ -57,13 +48,11 @@ extension SettingsReader {
     return .secret(secret, member, try encryptionKey(for: encrypted, orIfThere: mayGrow))
   }
 
-  /// Who `--user-id` and `--user-info` say it is.
   mutating func member() throws(UsageError) -> PresenceMember? {
     guard let userID = typed.text(.userID) else { return nil }
     return PresenceMember(userID: userID, userInfo: try userInfo())
   }
 
-  /// The JSON of `--user-info`, as it was given.
   mutating func userInfo() throws(UsageError) -> String? {
     guard let given = typed.text(.userInfo) else { return nil }
     let info = try textOrFile(given, "--user-info", limit: 65_536)
@@ -75,7 +64,6 @@ extension SettingsReader {
     return info
   }
 
-  /// The endpoint at `url`, the value of `flag`, with the headers and fields that go there.
   mutating func endpoint(
     _ url: String, _ flag: Flag = .authEndpoint
   ) throws(UsageError) -> AuthorizationEndpoint {

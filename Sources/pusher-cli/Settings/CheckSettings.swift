@@ -1,10 +1,8 @@
-/// The checked settings of `check`: those of a subscription, and of the HTTP API as far as they are there.
 struct CheckSettings: CommandSettings {
   var subscription: SubscribeSettings
-  /// `nil` where app id or secret are missing; ``apiProblem`` says which.
+  /// `nil` if app ID or secret is missing; ``apiProblem`` has the message.
   var api: APIAccess?
   var apiProblem: String?
-  /// Where the app is named.
   var origin: String
   var isJSON: Bool
 

@@ -1,6 +1,5 @@
 internal import PusherCore
 
-/// The commands of the program.
 enum Command: String, CaseIterable, Sendable {
   case subscribe
   case sse
@@ -19,7 +18,6 @@ enum Command: String, CaseIterable, Sendable {
   case help
   case version
 
-  /// The command of this name or alias; nil for any other word.
   init?(word: String) {
     if word == "sub" {
       self = .subscribe
@@ -28,28 +26,25 @@ enum Command: String, CaseIterable, Sendable {
     }
   }
 
-  /// Every word that names a command.
   static let words = allCases.map(\.rawValue) + ["sub"]
 }
 
 extension Command {
-  /// The words that other programs have for a command.
   private static let habits: [String: Command] = [
     "pub": .trigger, "publish": .trigger, "send": .trigger, "emit": .trigger,
     "listen": .subscribe, "tail": .subscribe,
   ]
-  /// The beginnings of URLs, and what takes such a URL.
   private static let takers = [
     ("https://", "sse "), ("http://", "sse "), ("wss://", "subscribe --url "),
     ("ws://", "subscribe --url "),
   ]
 
-  /// A word that names no command, as messages show it: of a URL, which may hold a secret, only the scheme.
+  /// Shortens a URL, which may hold a secret, to its scheme; returns other words unchanged.
   static func shown(_ word: String) -> String {
     takers.first { word.begins(with: $0.0) }.map { "\($0.0)…" } ?? word
   }
 
-  /// What to type in place of a word that names none of `words`: "; did you mean 'X'?", or nothing.
+  /// Returns "; did you mean 'X'?" for a word that is none of `words`, or an empty text.
   static func clause(for word: String, in words: [String]) -> String {
     if let (scheme, start) = takers.first(where: { word.begins(with: $0.0) }) {
       return "; did you mean 'pusher-cli \(start)\(scheme)…'?"
@@ -65,7 +60,6 @@ extension Command {
 }
 
 extension Command {
-  /// What the command does, in a few words; no full stop.
   var summary: String {
     switch self {
     case .subscribe: "print events as they come"
@@ -88,9 +82,7 @@ extension Command {
   }
 }
 
-/// The program's version.
 enum Version {
   static let current = "0.1.0"
-  /// What `--version` prints.
   static let line = "pusher-cli \(current)\n"
 }

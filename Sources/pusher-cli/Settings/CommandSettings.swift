@@ -1,15 +1,11 @@
 internal import PusherCore
 
-/// The checked settings of a command.
 protocol CommandSettings: Equatable, Sendable {
   var common: CommonSettings { get }
-
-  /// - Throws: ``UsageError`` for the first setting that is missing or wrong.
   init(_ reader: inout SettingsReader) throws(UsageError)
 }
 
 extension CommandSettings {
-  /// Resolves what was typed against the environment.
   init(
     _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
   ) throws(UsageError) {
@@ -18,38 +14,31 @@ extension CommandSettings {
   }
 }
 
-/// The common settings of all working commands.
 struct CommonSettings: Equatable, Sendable {
   var verbosity: Verbosity
-  /// Colour of messages.
   var color = ColorChoice.auto
-  /// Where protocol messages are written besides.
+  /// A file that also gets the protocol messages.
   var traceFile: String?
-  /// Said before the command begins.
   var warnings: [Caution]
 }
 
-/// What `subscribe` and `sse` share besides the network.
 struct FeedSettings: Equatable, Sendable {
   var run: RunSettings
   var printing: PrintSettings
   var reconnect: ReconnectMode
-  /// Retries in a row; nil means no limit.
+  /// Maximum retries in a row; `nil` means no limit.
   var maxRetries: Int?
   var retryMaxDelay: Duration
-  /// The silence after which a channels server is pinged, if it allows more, and after which a stream is asked for again.
+  /// Silence before a ping, if the server allows more, or before a stream is requested again.
   var activityTimeout: Duration?
-  /// Whether the run goes on after a refusal.
   var goesOnAfterRefusals: Bool
   var common: CommonSettings
 }
 
 extension FeedSettings {
-  /// The least wait where the settings leave it open: a longest wait below a second asks for quick retries, but the
-  /// program must still wait.
+  /// Default minimum wait: a maximum below 1 s asks for quick retries, but 10 ms must pass.
   var leastWait: Duration { min(.seconds(1), max(.milliseconds(10), retryMaxDelay)) }
 
-  /// When a lost connection is dialled again, with the least wait.
   func policy(floor: Duration) -> ReconnectPolicy {
     let mode: ReconnectPolicy.Mode =
       switch reconnect {
@@ -65,7 +54,7 @@ extension FeedSettings {
   }
 }
 
-/// The settings of `subscribe` and `sse`: what both share reads as if it were their own.
+/// The settings of `subscribe` and `sse`, which also have the members of ``FeedSettings``.
 @dynamicMemberLookup
 protocol FeedCommandSettings: CommandSettings {
   var feed: FeedSettings { get }
@@ -79,18 +68,15 @@ extension FeedCommandSettings {
   }
 }
 
-/// What follows after a lost connection.
 enum ReconnectMode: String, CaseIterable, Sendable {
-  /// The first connection must work; later losses are retried.
+  /// The first connection must succeed; later losses are retried.
   case auto
   /// The first connection is retried too.
   case always
-  /// A loss ends the run.
   case never
 }
 
 extension SettingsReader {
-  /// What was typed for all commands, and the warnings so far.
   var common: CommonSettings {
     let variable = typed.isWeak(.color) ? environment[.color] : nil
     return CommonSettings(
@@ -99,9 +85,9 @@ extension SettingsReader {
       traceFile: typed.text(.trace), warnings: warnings)
   }
 
-  /// What was typed for `subscribe` and `sse`, the warnings so far included.
+  /// Reads the options of `subscribe` and `sse`.
   ///
-  /// - Parameter isRepeatable: Whether what is asked may be asked again without being told so.
+  /// - Parameter isRepeatable: A repeated request is harmless, so that it needs no `--reconnect`.
   mutating func feed(isRepeatable: Bool = true) throws(UsageError) -> FeedSettings {
     let isRepeated = isRepeatable || typed.text(.reconnect) != nil
     let run = try run()

@@ -1,27 +1,23 @@
 internal import PusherCore
 
-/// The configuration file: apps by name, and what counts for options that were not typed.
+/// The configuration file: apps by name, and values for options that were not typed.
 ///
-/// `[profile NAME]` holds an app, its server and what is said to it; `[COMMAND]` holds options of one command. A line is
-/// `OPTION = VALUE` with an option's long name, `true` or `false` for an option without a value. An option that may be
-/// repeated may stand on several lines. A profile may also hold `secret`. Comments are lines that begin with `#` or `;`.
+/// `[profile NAME]` holds an app, its server and options; `[COMMAND]` holds options of one command.
+/// A line is `OPTION = VALUE` with an option's long name, and `true` or `false` for an option
+/// without a value. A repeatable option may have several lines. A profile may also hold `secret`.
+/// Comments are lines that begin with `#` or `;`.
 struct ConfigurationFile: Equatable, Sendable {
-  /// One option.
   struct Line: Equatable, Sendable {
     let flag: Flag
-    /// As it would be typed; `true` or `false` for a flag without a value.
+    /// As typed; `true` or `false` for a flag without a value.
     let value: String
-    /// The file and the line's number, for messages.
     let origin: String
   }
 
-  /// What stands under one heading.
   struct Section: Equatable, Sendable {
     fileprivate(set) var lines: [Line] = []
     fileprivate(set) var secret: Secret?
-    /// Where that stands.
     fileprivate var secretOrigin = ""
-    /// The file that holds the section.
     let path: String
 
     init(path: String) {
@@ -29,17 +25,11 @@ struct ConfigurationFile: Equatable, Sendable {
     }
   }
 
-  /// The file's name.
   let path: String
   private(set) var profiles: [String: Section] = [:]
   private(set) var commands: [String: Section] = [:]
 
-  /// Reads a whole file.
-  ///
-  /// - Parameters:
-  ///   - path: The file's name, for messages.
-  ///   - home: The directory that `~/` at the beginning of a value means.
-  /// - Throws: ``UsageError`` with file and line for the first that has no meaning.
+  /// Parses a whole file; `home` replaces `~` at the start of a value.
   init(parsing text: String, path: String, home: String?) throws(UsageError) {
     self.path = path
     var heading: Heading?
@@ -59,7 +49,6 @@ struct ConfigurationFile: Equatable, Sendable {
     }
   }
 
-  /// What a line in brackets names.
   private enum Heading {
     case profile(String)
     case command(Command)
@@ -79,7 +68,7 @@ struct ConfigurationFile: Equatable, Sendable {
   private mutating func take(
     _ line: String, under heading: Heading, _ origin: String, _ home: String?
   ) throws(UsageError) {
-    // The value stays out of messages: it may be a secret.
+    // Keep the value out of messages: it may be a secret.
     let equals = line.utf8.firstIndex(of: UInt8(ascii: "=")) ?? line.endIndex
     let name = Self.trimmed(line[..<equals])
     guard equals < line.endIndex, Self.isName(name) else {
@@ -124,7 +113,8 @@ struct ConfigurationFile: Equatable, Sendable {
     return Line(flag: flag, value: value, origin: origin)
   }
 
-  /// Whether a text may be an option's name, and so may be shown: anything else may be a part of a secret.
+  /// Returns true for a possible option name, which messages may show; other text may be part of a
+  /// secret.
   private static func isName(_ text: String) -> Bool {
     (1...64).contains(text.utf8.count)
       && text.utf8.allSatisfy {
@@ -147,7 +137,6 @@ struct ConfigurationFile: Equatable, Sendable {
 }
 
 extension ConfigurationFile.Section {
-  /// The app and server that the section names; empty when it names none.
   var source: CredentialSource {
     func setting(_ flag: Flag) -> Setting? {
       lines.last { $0.flag == flag }.map { Setting(origin: $0.origin, value: $0.value) }
@@ -160,6 +149,5 @@ extension ConfigurationFile.Section {
       scheme: setting(.scheme), path: setting(.path)?.value)
   }
 
-  /// The other options, in their order.
   var options: [ConfigurationFile.Line] { lines.filter { $0.flag.role != .app } }
 }

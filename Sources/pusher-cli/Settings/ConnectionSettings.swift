@@ -1,42 +1,38 @@
 internal import PusherCore
 
-/// Which server to talk to, how, and as which app.
 @dynamicMemberLookup
 struct ConnectionSettings: Equatable, Sendable {
-  /// The names that the service uses.
   var service: PusherService
-  /// A name or address, IPv6 without brackets.
+  /// Name or address; IPv6 without brackets.
   var host: String
   var port: Int
-  /// Whether to speak TLS: wss and https, else ws and http.
+  /// True for wss and https, false for ws and http.
   var isSecure: Bool
-  /// What stands in front of `/app` and `/apps`: empty, or `/prefix` without a slash at the end.
+  /// Path before `/app` and `/apps`: empty, or `/prefix` without a slash at the end.
   var path: String
-  /// The app key, which is public.
   var key: String
-  /// The way there, its certificates and its patience; its members read as if they stood here.
+  /// Its members can be read as if they were here.
   var network: NetworkSettings
-  /// Whether it is the server that `serve` starts, which may still be starting.
+  /// True for the server that `serve` starts, which may still be starting.
   var isLocal: Bool
 
   subscript<Value>(dynamicMember path: KeyPath<NetworkSettings, Value>) -> Value {
     network[keyPath: path]
   }
 
-  /// How the certificate of the application's endpoint is checked, which has a key of its own.
+  /// TLS settings for the application's endpoint, which has another key.
   var endpointTLS: TLSConfiguration { network.tls.forAnotherServer }
 
-  /// The address of its HTTP API.
   var apiURL: HTTPURL { HTTPURL(scheme: isSecure ? .https : .http, host: host, port: port) }
 
-  /// The proxy to the server, or to the one of a redirect; `nil` for none.
+  /// Returns the proxy to the server or to the target of a redirect; `nil` for none.
   func proxy(to host: String) -> Proxy? {
     network.routing.route(to: HTTPURL(scheme: isSecure ? .wss : .ws, host: host, port: port)).proxy
   }
 }
 
 extension SettingsReader {
-  /// The two faces of a service, which pusher.com gives different host names.
+  /// The two sides of a service; pusher.com has a host name for each.
   enum Face {
     case webSocket
     case api
@@ -49,12 +45,11 @@ extension SettingsReader {
     }
   }
 
-  /// The service that is spoken to.
   var service: PusherService {
     PusherService.named.first { $0.name == typed.value(.service) }?.service ?? .pusher
   }
 
-  /// The server: the source's, with options replacing single members.
+  /// Returns the server: the source's, with single members replaced by options.
   mutating func connection(
     _ face: Face, _ source: CredentialSource
   ) throws(UsageError) -> ConnectionSettings {
@@ -83,7 +78,7 @@ extension SettingsReader {
       throw UsageError(
         "the key is a Reverb server's, but no host is named: give --host or \(variable)")
     }
-    // Another service's port and scheme say nothing about the cluster that was typed.
+    // Port and scheme of another service do not apply to the typed cluster.
     let inherited = typedCluster == nil ? source : CredentialSource()
     let name = cluster.map { face.host(service, cluster: $0.value) }
     let typedPort = (face == .api ? typed.integer(.apiPort) : nil) ?? typed.integer(.port)
@@ -96,7 +91,7 @@ extension SettingsReader {
     )
   }
 
-  /// The host a setting names: brackets dropped; "any address" becomes this machine.
+  /// Checks a host, and removes brackets; "any address" becomes this machine.
   private static func checkedHost(_ setting: Setting) throws(UsageError) -> String {
     var host = setting.value
     if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
@@ -116,7 +111,8 @@ extension SettingsReader {
     }
   }
 
-  /// The cluster in a host name of pusher.com: Laravel derives PUSHER_HOST for the HTTP API only.
+  /// Returns the cluster in a host name of pusher.com; Laravel derives PUSHER_HOST for the HTTP API
+  /// only.
   private static func cluster(of host: String) -> String? {
     let host = host.lowercased()
     if ["api.pusherapp.com", "ws.pusherapp.com"].contains(host) { return "mt1" }

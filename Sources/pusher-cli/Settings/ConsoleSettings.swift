@@ -1,22 +1,17 @@
 internal import PusherCore
 internal import PusherServer
 
-/// What `serve` shows of itself on a page.
+/// The console page of `serve`, and the record of a run.
 struct ConsoleSettings: Equatable, Sendable {
-  /// Whether there is a page; `nil` where nobody said.
+  /// `nil` if not given.
   var isOn: Bool?
-  /// Where all that happens is written.
   var record: String?
-  /// The file of a past run to be shown.
+  /// The file of an earlier run to show.
   var recording: String?
 
-  /// The page's options, with a token for this run; `nil` for no page.
+  /// Returns the page's options, with a token for this run; `nil` for no page.
   ///
-  /// Other machines, and requests through a proxy, get it only where somebody asked for it.
-  ///
-  /// - Parameters:
-  ///   - isUsual: Whether there is one where nobody said.
-  ///   - token: Letters, digits, `-` and `_`.
+  /// Other machines and proxied requests get the page only with `--console`.
   func options(isUsual: Bool, token: @autoclosure () -> String) -> ConsoleOptions? {
     guard isOn ?? (isUsual || recording != nil) else { return nil }
     return ConsoleOptions(
@@ -26,7 +21,6 @@ struct ConsoleSettings: Equatable, Sendable {
 }
 
 extension SettingsReader {
-  /// What was typed about the console.
   func console() throws(UsageError) -> ConsoleSettings {
     let settings = ConsoleSettings(
       isOn: typed.choice(.console), record: typed.text(.record),

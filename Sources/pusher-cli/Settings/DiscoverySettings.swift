@@ -1,21 +1,14 @@
 internal import PusherCore
 
-/// The patterns of channels to join, and how to look for them.
 struct DiscoverySettings: Equatable, Sendable {
-  /// As they were typed.
   var patterns: [String]
-  /// How often the HTTP API is asked.
   var interval: Duration
-  /// The most channels to join by patterns.
   var limit: Int
   var access: APIAccess
 }
 
 extension SettingsReader {
-  /// Parts the names that were typed into channels and patterns, and settles how the patterns are looked for.
-  ///
-  /// - Throws: ``UsageError`` for a pattern without `--discover`, and the other way round; and when the HTTP API lacks
-  ///   an app id or a secret.
+  /// Splits typed names into channels and patterns, and reads the settings for the patterns.
   mutating func discovery(
     _ names: [String]
   ) throws(UsageError) -> (channels: [String], discovery: DiscoverySettings?) {
@@ -35,7 +28,7 @@ extension SettingsReader {
     return (names.filter { !Self.isPattern($0) }, settings)
   }
 
-  /// No name of a channel holds one of these.
+  /// Channel names have none of these characters.
   private static func isPattern(_ name: String) -> Bool {
     name.utf8.contains { [UInt8(ascii: "*"), UInt8(ascii: "?"), UInt8(ascii: "[")].contains($0) }
   }

@@ -1,28 +1,28 @@
 internal import PusherCore
 
-/// The variables of a `.env` file, read as Laravel, Symfony, docker compose and python-dotenv read it; nothing is run.
+/// The variables of a `.env` file, as Laravel, Symfony, docker compose and python-dotenv read it;
+/// nothing is run.
 ///
-/// A line is `NAME=VALUE`, also after `export`. A value without quotes ends at its line's end, or at a blank and `#`. In
-/// double quotes `\n` and its like are escapes; in single quotes only `\'` and `\\` are. A quoted value may go over many
-/// lines; each then ends with LF. `${NAME}` and `${NAME:-DEFAULT}` are replaced, except in single quotes, and in double
-/// quotes after a backslash.
+/// A line is `NAME=VALUE`, also after `export`. A value without quotes ends at its line's end, or
+/// at a blank and `#`. Escapes such as `\n` work in double quotes; single quotes have only `\'` and
+/// `\\`. A quoted value may span lines, each of which then ends with LF. `${NAME}` and
+/// `${NAME:-DEFAULT}` are replaced, except in single quotes, and except after a backslash in double
+/// quotes.
 struct DotEnv: Sendable {
-  /// Maximum size of all values together after expansion, in bytes.
-  ///
-  /// Each `${NAME}` may double the size.
+  /// Maximum size of all values after expansion, in bytes; each `${NAME}` may double it.
   static let expandedLimit = 1 << 20
 
-  /// The values of the file are larger than ``DotEnv/expandedLimit``.
   struct TooLarge: Error {}
 
-  /// The values by their names; of a name that stands twice the last.
+  /// Values by name; the last one of a name wins.
   private(set) var variables: [String: String] = [:]
-  /// The lines that are not of that form, counted from 1; they are passed over.
+  /// Numbers of malformed lines, from 1; they are skipped.
   private(set) var faultyLines: [Int] = []
 
-  /// Reads a whole file; `outer` has the variables that `${NAME}` may name besides those before it in the file.
+  /// Parses a whole file; `outer` returns variables that the file does not define above a
+  /// `${NAME}`.
   ///
-  /// - Throws: ``TooLarge`` before that much memory is spent.
+  /// - Throws: ``TooLarge`` before that much memory is used.
   init(parsing text: String, outer: (String) -> String?) throws(TooLarge) {
     var room = Self.expandedLimit
     var reader = Reader(bytes: Array(text.utf8)[...])
@@ -47,10 +47,8 @@ struct DotEnv: Sendable {
   private struct Malformed: Error {}
 }
 
-/// A value before its `${NAME}` are replaced.
 private struct DotEnvValue {
   var bytes: [UInt8] = []
-  /// Where dollar signs stand that mean themselves.
   var literalDollars: Set<Int> = []
 
   mutating func append(literal byte: UInt8) {
@@ -58,7 +56,6 @@ private struct DotEnvValue {
     bytes.append(byte)
   }
 
-  /// The value with its references replaced; more than `limit` bytes are an error.
   func resolved(
     atMost limit: Int, _ value: (String) -> String?
   ) throws(DotEnv.TooLarge) -> [UInt8] {
@@ -83,7 +80,6 @@ private struct DotEnvValue {
     return result
   }
 
-  /// What a reference stands for; `name` may hold a default after `:-`.
   private static func text(of name: ArraySlice<UInt8>, _ value: (String) -> String?) -> String {
     let parts = String(decoding: name, as: UTF8.self).pieces(separatedBy: ":-")
     return value(String(parts[0])) ?? parts.dropFirst().joined(separator: ":-")
@@ -91,7 +87,6 @@ private struct DotEnvValue {
 }
 
 extension DotEnv {
-  /// What is left of the file, and on which line that begins.
   private struct Reader {
     var rest: ArraySlice<UInt8>
     private(set) var line = 1
@@ -100,13 +95,12 @@ extension DotEnv {
       rest = bytes
     }
 
-    /// Skips empty lines; `false` at the end.
     mutating func skipToStatement() -> Bool {
       while let byte = rest.first, byte == 0x20 || (0x09...0x0D).contains(byte) { _ = take() }
       return !rest.isEmpty
     }
 
-    /// Takes one statement up to the end of its line; `nil` for a comment, and for a name without a value.
+    /// Reads one statement to the end of its line; `nil` for a comment or a name without a value.
     mutating func statement() throws(Malformed) -> (String, DotEnvValue)? {
       skipExport()
       var assignment: (String, DotEnvValue)?
@@ -121,7 +115,6 @@ extension DotEnv {
       return assignment
     }
 
-    /// Takes what is left of a line.
     mutating func skipLine() {
       skipText()
       let byte = take()
@@ -163,7 +156,6 @@ extension DotEnv {
       }
     }
 
-    /// Text without quotes, without a comment and the blanks at its end.
     private mutating func plain() -> [UInt8] {
       var text = rest.prefix { !Self.endsLine($0) }
       rest = rest.dropFirst(text.count)
@@ -175,7 +167,6 @@ extension DotEnv {
       return Array(text)
     }
 
-    /// Text up to the quote with which it begins; `escape` answers what a backslash and a byte stand for.
     private mutating func quoted(
       _ escape: (UInt8) -> UInt8?
     ) throws(Malformed) -> DotEnvValue {
@@ -197,7 +188,7 @@ extension DotEnv {
           value.bytes.append(byte)
         }
       }
-      // A quote without an end spoils its own line only.
+      // A quote without an end spoils only its own line.
       self = start
       throw Malformed()
     }

@@ -1,19 +1,19 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// A value and the option or variable it came from, for messages.
+/// A value and its option or variable, for messages.
 struct Setting: Equatable, Sendable {
   let origin: String
   let value: String
 }
 
-/// Where a secret can be had; it is read only when something has to be signed.
+/// Source of a secret, which is read only when something needs a signature.
 enum SecretOrigin: Equatable, Sendable {
   case text(Secret, origin: String)
   case file(path: String, origin: String)
 }
 
-/// One source of credentials: the source of the key supplies the rest, and sources do not mix.
+/// One source of credentials; it supplies all of them, since sources are not mixed.
 struct CredentialSource: Equatable, Sendable {
   var key: Setting?
   var secret: SecretOrigin?
@@ -23,23 +23,20 @@ struct CredentialSource: Equatable, Sendable {
   var port: Setting?
   var scheme: Setting?
   var path: String?
-  /// The variable that must name the server, for families of self-hosted ones.
+  /// Variable that must name the server, for self-hosted families.
   var requiredHost: String?
 
-  /// Where the app is named.
   var origin: String { key?.origin ?? host?.origin ?? "default" }
-
-  /// Whether it says anything at all.
   var isEmpty: Bool { self == CredentialSource() }
 }
 
-/// The environment, in which an empty variable counts as unset: Laravel ships `PUSHER_HOST=`.
+/// The environment; an empty variable counts as unset, since Laravel ships `PUSHER_HOST=`.
 struct Environment: Sendable {
-  /// The directory systemd puts a service's credentials in.
+  /// Variable with systemd's directory of a service's credentials.
   static let serviceCredentials = "CREDENTIALS_DIRECTORY"
 
   let variables: [String: String]
-  /// The `.env` file that holds them; `nil` for the process's own.
+  /// The `.env` file with the variables; `nil` for those of the process.
   let file: String?
 
   init(_ variables: [String: String], file: String? = nil) {
@@ -51,15 +48,13 @@ struct Environment: Sendable {
     variables[name].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// The program's own variable for a flag.
   subscript(flag: Flag) -> String? { flag.variable.flatMap { self[$0] } }
 
-  /// The first of a flag's variables that is set and has this prefix.
   func first(_ flag: Flag, of family: String = "PUSHER_") -> Setting? {
     first(flag.variables.filter { $0.begins(with: family) })
   }
 
-  /// The first of the names that is set, without the quotes that `docker --env-file` leaves around a value.
+  /// Returns the first set variable, without the quotes that `docker --env-file` keeps.
   func first(_ names: String...) -> Setting? { first(names) }
 
   private func first(_ names: [String]) -> Setting? {
@@ -78,9 +73,7 @@ struct Environment: Sendable {
     return String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
   }
 
-  /// The sources it offers, the preferred one first; none of them is empty.
-  ///
-  /// - Throws: ``UsageError`` when `PUSHER_URL` is malformed.
+  /// Returns all sources that are not empty, the preferred one first.
   func sources(isAPI: Bool) throws(UsageError) -> [CredentialSource] {
     var sources = [pusher, try fromURL(), reverb(isAPI: isAPI), soketi].filter { !$0.isEmpty }
     if self["BROADCAST_CONNECTION"] ?? self["BROADCAST_DRIVER"] == "reverb",
@@ -99,7 +92,7 @@ struct Environment: Sendable {
       scheme: first(.scheme))
   }
 
-  /// The HTTP API of a Reverb behind a proxy has an address of its own.
+  /// Behind a proxy, Reverb's HTTP API has an address of its own.
   private func reverb(isAPI: Bool) -> CredentialSource {
     func either(_ flag: Flag, _ internalName: String) -> Setting? {
       (isAPI ? first(internalName) : nil) ?? first(flag, of: "REVERB_")
@@ -114,7 +107,7 @@ struct Environment: Sendable {
     return source
   }
 
-  /// A soketi started from these variables listens on this machine, without TLS.
+  /// A soketi with these variables listens on this machine, without TLS.
   private var soketi: CredentialSource {
     var source = CredentialSource(
       key: first(.key, of: "SOKETI_"), secret: secret("SOKETI_DEFAULT_APP_SECRET"),
@@ -145,7 +138,7 @@ struct Environment: Sendable {
     }
   }
 
-  /// systemd's LoadCredential=secret:… serves whatever family has no secret of its own.
+  /// Adds the secret of systemd's `LoadCredential=secret:…` to a source without one.
   func withServiceCredential(_ source: CredentialSource) -> CredentialSource {
     guard source.secret == nil, let directory = self[Self.serviceCredentials] else { return source }
     var source = source
@@ -155,16 +148,15 @@ struct Environment: Sendable {
 }
 
 extension CredentialSource {
-  /// The address and credentials `pusher-cli serve` starts with.
   static var local: CredentialSource {
     func setting(_ value: String) -> Setting { Setting(origin: "--local", value: value) }
-    // The official server libraries take digits only as an id.
+    // The official server libraries accept only digits as app ID.
     return CredentialSource(
       key: setting("local"), secret: .text(Secret("local"), origin: "--local"), appID: setting("1"),
       host: setting("127.0.0.1"), port: setting("6001"), scheme: setting("http"))
   }
 
-  /// The parts of a `PUSHER_URL`; nil unless scheme, key, secret, host and app id are all there.
+  /// Parses a `PUSHER_URL`; `nil` without scheme, key, secret, host or app ID.
   fileprivate init?(pusherURL url: Setting) {
     let text = url.value
     func setting(_ value: Substring) -> Setting {
@@ -194,7 +186,7 @@ extension CredentialSource {
 }
 
 extension Environment {
-  /// Every variable the program heeds, those of flags from the table; the help and the manual name the same.
+  /// All variables that the program uses, as the help and the manual list them.
   static let names =
     Flags.all.flatMap(\.variables) + [
       "PUSHER_APP_SECRET", "PUSHER_SECRET", "REVERB_APP_SECRET", "SOKETI_DEFAULT_APP_SECRET",
@@ -208,10 +200,8 @@ extension Environment {
       "NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
     ]
 
-  /// The same in lower case, where that is customary.
   static let lowerCaseNames = names.filter { $0.hasSuffix("_PROXY") }.map { $0.lowercased() }
 
-  /// Those of them that this process was started with.
   static func ofProcess() -> [String: String] {
     var variables: [String: String] = [:]
     for name in names + lowerCaseNames {
@@ -221,12 +211,11 @@ extension Environment {
     return variables
   }
 
-  /// Takes variables from this process, so that the programs it starts do not get them.
   static func forget(_ names: [String]) {
     for name in names { unsafe unsetenv(name) }
   }
 
-  /// Any variable of this process, for a `.env` file that names it.
+  /// Returns any variable of this process, for a reference in a `.env` file.
   static func variableOfProcess(_ name: String) -> String? {
     unsafe getenv(name).map { unsafe String(cString: $0) }
   }

@@ -1,6 +1,7 @@
-/// The program's exit statuses: the one table, in the order of the man page.
+/// The program's exit statuses, in the order of the man page.
 ///
-/// A signal is not a status: the program then dies of that signal, and shells show 130, 143, 129 or 141.
+/// A signal is not a status: the program then dies of that signal, and shells show 130, 143, 129 or
+/// 141.
 enum ExitStatus: Int32, CaseIterable, Sendable {
   case success = 0
   case internalError = 1
@@ -12,7 +13,6 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   case command = 7
   case timedOut = 124
 
-  /// When the program ends so, as the help and the man page word it.
   var meaning: String {
     switch self {
     case .success:
@@ -38,6 +38,5 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     }
   }
 
-  /// What a script sees after a death by signal.
   static let signals = "dies of SIGINT, SIGTERM, SIGHUP or SIGPIPE: shells show 130, 143, 129, 141"
 }

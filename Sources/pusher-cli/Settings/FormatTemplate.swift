@@ -1,31 +1,26 @@
-/// What `--format` prints for each event: text with placeholders.
+/// The text that `--format` prints for each event, with placeholders.
 struct FormatTemplate: Equatable, Sendable {
-  /// What a placeholder stands for, by its letter.
   enum Field: Character, CaseIterable, Sendable {
     case event = "e"
     case channel = "c"
-    /// Text as it is, anything else as JSON.
+    /// Text unchanged, anything else as JSON.
     case data = "d"
-    /// The same as one field of a table: tabulators, newlines and backslashes are escaped.
+    /// `data` as a field of a table: tabs, newlines and backslashes are escaped.
     case dataField = "D"
-    /// What was on the wire.
     case wire = "w"
     case userID = "u"
     /// The last event ID of an event stream.
     case id = "i"
-    /// When it came, RFC 3339.
+    /// Time of arrival, RFC 3339.
     case time = "t"
-    /// The same in the local time zone.
     case localTime = "T"
-    /// The same in seconds since 1970, with milliseconds.
+    /// Time of arrival in seconds since 1970, with milliseconds.
     case seconds = "s"
-    /// 1 for the first event printed.
+    /// 1 for the first printed event.
     case number = "N"
-    /// The JSON line.
     case line = "j"
   }
 
-  /// A piece of what is printed.
   enum Part: Equatable, Sendable {
     case text(String)
     case field(Field)
@@ -33,9 +28,7 @@ struct FormatTemplate: Equatable, Sendable {
 
   private(set) var parts: [Part] = []
 
-  /// Reads `%e`, `%%`, `\t`, `\n`, `\0` and `\\` in `text`; anything else stands for itself.
-  ///
-  /// - Throws: ``UsageError`` for another letter after `%` or `\`.
+  /// Parses `%e`, `%%`, `\t`, `\n`, `\0` and `\\`; other text stays unchanged.
   init(_ text: String) throws(UsageError) {
     var rest = text[...]
     var literal = ""
@@ -74,10 +67,8 @@ struct FormatTemplate: Equatable, Sendable {
     }
   }
 
-  /// The fields that tell when an event came.
   static let times: [Field] = [.time, .localTime, .seconds]
 
-  /// Whether the time at which an event came is wanted.
   var usesTime: Bool {
     Self.times.contains { parts.contains(.field($0)) }
   }

@@ -1,11 +1,10 @@
 internal import PusherCore
 
-/// What gets the events in place of the output, or besides it.
+/// Gets the events instead of the output, or besides it.
 enum HandlerSettings: Equatable, Sendable {
   case command(HookSettings)
   case receiver(ForwardSettings)
 
-  /// Whether events are printed besides.
   var prints: Bool {
     switch self {
     case .command(let command): command.prints
@@ -14,31 +13,24 @@ enum HandlerSettings: Equatable, Sendable {
   }
 }
 
-/// The receiver of `--forward` and how events are sent to it.
 struct ForwardSettings: Equatable, Sendable {
-  /// What an event's `Idempotency-Key` is made of, where it has no id of its own.
+  /// Source of an event's `Idempotency-Key`, unless the event has an ID.
   enum KeyRule: String, CaseIterable, Sendable {
-    /// The run, and the event's number in it: each event has another one.
+    /// The run and the event's number: each event has its own key.
     case run
-    /// The line and the second in which the event came: two runs that get it make the same one.
+    /// The line and the second of arrival: two runs make the same key for an event.
     case content
   }
 
-  /// An http or https URL; user information is from a file.
+  /// http or https URL; user information comes from a file.
   var url: HTTPURL
-  /// Fields besides those that tell of the event.
   var headers: [NamedValue]
-  /// How many events may be on their way at once.
   var jobs: Int
-  /// How long an event is tried; `nil` for as long as it takes.
   var patience: Duration?
-  /// Takes the lines of events that were not delivered.
   var deadFile: String?
   var keyRule = KeyRule.run
-  /// Whether events are printed besides.
   var prints: Bool
 
-  /// Fields that say how long a request is, or which event it is.
   static let ownFields = [
     "Idempotency-Key", "Pusher-Event", "Pusher-Channel", "Content-Length", "Transfer-Encoding",
     "Connection",
@@ -46,7 +38,6 @@ struct ForwardSettings: Equatable, Sendable {
 }
 
 extension SettingsReader {
-  /// The command of `--exec`, or the receiver of `--forward`.
   mutating func handler() throws(UsageError) -> HandlerSettings? {
     if let url = typed.text(.forward) { return .receiver(try receiver(url)) }
     guard let command = typed.text(.exec) else { return nil }
@@ -71,7 +62,6 @@ extension SettingsReader {
       prints: typed.isOn(.tee))
   }
 
-  /// The URL that was given, or stands in the file that `@FILE` names.
   private mutating func receiverURL(_ given: String) throws(UsageError) -> HTTPURL {
     let text = try textOrFile(given, "--forward", limit: 65_536)
     let url: HTTPURL

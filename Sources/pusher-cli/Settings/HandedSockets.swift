@@ -1,26 +1,19 @@
 internal import PusherCore
 
-/// The sockets that a service manager has made and handed to `serve`.
-///
-/// Source: sd_listen_fds(3).
+/// Sockets that a service manager passed to `serve`; see sd_listen_fds(3).
 struct HandedSockets {
-  /// The variables that tell of them.
   static let variables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]
-  /// The number of the first descriptor.
   private static let first: Int32 = 3
   private static let metricsName = "metrics"
   private static let serverNames: Set = ["serve", "metrics"]
 
-  /// For clients.
   private(set) var server: HandedSocket?
-  /// For `/metrics`.
   private(set) var metrics: HandedSocket?
 
-  /// Takes what the variables tell of, if they are meant for this process.
+  /// Takes the sockets that the variables describe, if they are for this process.
   ///
-  /// One socket is for clients unless it is called `metrics`; two are called `serve` and `metrics`.
-  ///
-  /// - Throws: ``UsageError`` for other names and numbers, and for a descriptor that cannot be listened on.
+  /// A single socket is for clients unless its name is `metrics`; two are named `serve` and
+  /// `metrics`.
   init(_ environment: Environment, _ files: FileAccess) throws(UsageError) {
     guard let process = environment["LISTEN_PID"], process == String(files.processID()),
       let number = environment["LISTEN_FDS"]
@@ -59,7 +52,6 @@ struct HandedSockets {
 }
 
 extension SettingsReader {
-  /// Where to listen: the socket that was handed over, else what was typed.
   mutating func listening(_ handed: HandedSockets) throws(UsageError) -> ListenSettings {
     let typed = try listening()
     guard let socket = handed.server else { return typed }
@@ -72,7 +64,6 @@ extension SettingsReader {
     return place
   }
 
-  /// Where to tell how the server is, in the same way; `nil` where neither wants it.
   mutating func monitoring(_ handed: HandedSockets) throws(UsageError) -> MonitorSettings? {
     var typed = try monitoring()
     guard let socket = handed.metrics else {

@@ -1,9 +1,7 @@
 internal import PusherCore
 
-/// What people write for a host.
 enum HostName {
-  /// Whether a word looks like a host, with or without a port: `localhost`, an address, or a name with a dot and a last
-  /// label of letters.
+  /// Returns true for `localhost`, an address, or a name with a dot and a last label of letters.
   static func isLikely(_ word: String) -> Bool {
     let bytes = Array(word.utf8)
     let colons = bytes.filter { $0 == UInt8(ascii: ":") }.count

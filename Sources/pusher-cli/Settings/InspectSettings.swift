@@ -1,8 +1,7 @@
 internal import PusherCore
 
-/// The checked settings of `channels`, `users` and `terminate`.
+/// The settings of `channels`, `users` and `terminate`.
 struct InspectSettings: CommandSettings {
-  /// What is asked of the HTTP API.
   enum Call: Equatable, Sendable {
     case channels(filter: String?)
     case channel(String)
@@ -12,7 +11,6 @@ struct InspectSettings: CommandSettings {
 
   var access: APIAccess
   var call: Call
-  /// What else to tell of each channel.
   var info: [String]
   var common: CommonSettings
 }

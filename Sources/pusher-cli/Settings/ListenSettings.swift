@@ -1,25 +1,17 @@
 internal import PusherCore
 
-/// Where a command accepts connections, and how it announces that.
 struct ListenSettings: Equatable, Sendable {
-  /// A name or address, IPv6 without brackets.
+  /// Name or address; IPv6 without brackets.
   var host: String
-  /// 0 takes a free one.
   var port: UInt16
-  /// The socket that is there already; host and port are its.
+  /// A socket from the service manager, with the same host and port.
   var handed: HandedSocket?
-  /// Whether others may listen there too, if they say so as well.
+  /// Shares the port with other servers that allow it too.
   var reusesPort = false
-  /// Where to write the port, so that scripts can wait for it.
   var portFile: String?
-  /// A command to run once connections are taken.
   var onReady: String?
 
-  /// Reads `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, the last on this machine only.
-  ///
-  /// - Parameters:
-  ///   - flag: Where it was typed.
-  ///   - example: A port, for the message.
+  /// Parses `HOST:PORT`, `[IPV6]:PORT` or `:PORT`; the last listens on this machine only.
   init(parsing text: String, of flag: Flag = .listen, example: Int = 6001) throws(UsageError) {
     let fault = UsageError(
       "\(flag.spelling): '\(text)' is not of the form HOST:PORT, such as 127.0.0.1:\(example)")
@@ -43,22 +35,18 @@ struct ListenSettings: Equatable, Sendable {
     self.port = port
   }
 
-  /// The place of a socket that was handed over.
   init(_ socket: HandedSocket) {
     (host, port) = (socket.address.host, socket.address.port)
     handed = socket
   }
 
-  /// Whether nobody but this machine can connect.
   var isLoopback: Bool { Loopback.contains(host) }
 
-  /// The host for those who connect from this machine: "any address" is its own too.
+  /// Host for clients on this machine; "any address" becomes a loopback address.
   var reachable: String { ["0.0.0.0": "127.0.0.1", "::": "::1"][host] ?? host }
 
-  /// `HOST:PORT` with the port that was taken.
   func place(_ port: UInt16) -> String { Self.place(host, port) }
 
-  /// The same for those who connect from this machine.
   func reachablePlace(_ port: UInt16) -> String { Self.place(reachable, port) }
 
   private static func place(_ host: String, _ port: UInt16) -> String {
@@ -67,7 +55,6 @@ struct ListenSettings: Equatable, Sendable {
 }
 
 extension SettingsReader {
-  /// What was typed about listening.
   func listening() throws(UsageError) -> ListenSettings {
     var settings = try ListenSettings(parsing: typed.word(.listen))
     settings.portFile = typed.text(.portFile)
@@ -77,12 +64,10 @@ extension SettingsReader {
   }
 }
 
-/// The checked settings of `webhook listen`.
 struct WebhookSettings: CommandSettings {
   var listen: ListenSettings
   var key: String
   var secret: Secret
-  /// After so many printed events the run ends.
   var count: Int?
   var timeout: Duration?
   var hasTimestamps: Bool

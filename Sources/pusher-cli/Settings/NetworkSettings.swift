@@ -1,29 +1,22 @@
 internal import PusherCore
 
-/// How servers are reached, whatever they speak.
 struct NetworkSettings: Equatable, Sendable {
-  /// How the server's certificate is checked, and what is shown to it.
   var tls: TLSConfiguration
-  /// Where the environment says that certificate authorities are found.
+  /// Certificate authorities from the environment.
   var trust: TLSEnvironment
-  /// Which way leads to which server: proxies, exceptions, kinds of address.
+  /// Proxies, exceptions and kinds of address.
   var routing: Routing
-  /// From look-up to the server's welcome or answer; of a stream to the request.
+  /// Time from look-up to the server's welcome or answer; for a stream, to the request.
   var connectTimeout: Duration
 }
 
 extension SettingsReader {
-  /// Reads certificates, proxies and addresses from options and environment.
-  ///
-  /// - Throws: ``UsageError`` for a file that cannot be read, for an invalid proxy URL, and for a password that would
-  ///   show in `ps`.
   mutating func network() throws(UsageError) -> NetworkSettings {
     NetworkSettings(
       tls: try tls(), trust: TLSEnvironment(environment.variables), routing: try routing(),
       connectTimeout: typed.time(.connectTimeout))
   }
 
-  /// The file that an option names.
   func readable(_ flag: Flag) throws(UsageError) -> String? {
     guard let path = typed.text(flag) else { return nil }
     guard files.permissions(path) != nil else {
@@ -51,7 +44,7 @@ extension SettingsReader {
     return tls
   }
 
-  /// `--proxy` is for every server; `--local` leaves the environment out.
+  /// `--proxy` applies to every server; `--local` ignores the environment.
   private func routing() throws(UsageError) -> Routing {
     var routing: Routing
     do throws(RoutingError) {

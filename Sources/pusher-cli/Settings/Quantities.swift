@@ -1,8 +1,9 @@
-/// Reads the quantities people type: times and sizes.
 enum Quantities {
-  /// A positive time: `500ms`, `30s`, `5m`, `2h`, `1h30m`, `1.5s`; a bare number is seconds.
+  /// Parses a positive time: `500ms`, `30s`, `5m`, `2h`, `1h30m`, `1.5s`; a bare number is in
+  /// seconds.
   ///
-  /// Units come from large to small, each at most once. Nil for anything else and for more than ten years.
+  /// Units go from large to small, each at most once. Returns `nil` for other text and above ten
+  /// years.
   static func duration(_ text: String) -> Duration? {
     let units = [
       ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000),
@@ -26,7 +27,7 @@ enum Quantities {
     return total > 0 && total <= limit ? .nanoseconds(total) : nil
   }
 
-  /// A number of bytes: `65536`, `64k`, `16M`, `1G`, the letters being powers of 1024 in either case.
+  /// Parses a size: `65536`, `64k`, `16M`, `1G`; the letters are powers of 1024 in either case.
   static func size(_ text: String) -> Int? {
     let digits = text.prefix { ("0"..."9").contains($0) }
     let factor: Int
@@ -42,9 +43,9 @@ enum Quantities {
     return overflow ? nil : bytes
   }
 
-  /// A number of bytes as people say it: in the largest unit that divides it.
   static func words(size bytes: Int) -> String {
-    // One after the other: of a loop over the units the compiler of Swift 6.3 makes other code from run to run.
+    // No loop over the units: for that the compiler of Swift 6.3 produces different code from run
+    // to run.
     if divides(bytes, 1 << 30) { return "\(bytes >> 30) GiB" }
     if divides(bytes, 1 << 20) { return "\(bytes >> 20) MiB" }
     if divides(bytes, 1 << 10) { return "\(bytes >> 10) KiB" }
@@ -55,17 +56,16 @@ enum Quantities {
     bytes >= unit && bytes % unit == 0
   }
 
-  /// A number of things as people say it: `1 call`, `2 calls`.
   static func words(_ count: Int, of thing: String) -> String {
     "\(count) \(thing)\(count == 1 ? "" : "s")"
   }
 
-  /// A whole number written in digits alone.
   static func integer(_ text: String) -> Int? {
     text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(text) : nil
   }
 
-  /// `number × unit` for a decimal number with up to nine places; nil when it is malformed or does not fit.
+  /// Returns `number × unit` for a decimal number with up to nine places; `nil` if malformed or too
+  /// large.
   private static func scale(_ number: Substring, by unit: Int) -> Int? {
     let parts = number.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     guard let whole = Int(parts[0]) else { return nil }

@@ -1,35 +1,29 @@
 internal import PusherCore
 
-/// A file with fields that is read again for each connection.
+/// A file with headers that is read again for each connection.
 struct FieldFile: Equatable, Sendable {
   let path: String
-  /// The fields of the last reading.
   var fields: [NamedValue]
 }
 
-/// The fields that a user adds to requests.
 struct RequestFields: Equatable, Sendable {
-  /// The same for every request.
   var fixed: [NamedValue] = []
-  /// All that are known now, those of files among them.
+  /// All current headers, including those of files.
   var all: [NamedValue] = []
-  /// Regular files, which are read again for each connection; a pipe can be read only once.
+  /// Regular files, read again for each connection; a pipe can be read only once.
   var files: [FieldFile] = []
-  /// A command that prints further ones for each connection.
   var command: String?
 
-  /// Whether a connection may send other fields than the one before.
   var areFresh: Bool { !files.isEmpty || command != nil }
 }
 
-/// Fields for a request, from options that take `NAME: VALUE` or the name of a file with such lines.
 extension SettingsReader {
-  /// The most bytes of a file with fields.
   static let headerLimit = 65_536
 
-  /// The fields that the values of `flag` name, in order.
+  /// Reads the headers of `flag`, in order.
   ///
-  /// - Throws: ``UsageError`` for a line that is not a field; the message leaves it out, since it may be a token.
+  /// - Throws: ``UsageError`` for a malformed line; the message leaves the line out, since it may
+  ///   be a token.
   mutating func headers(_ flag: Flag) throws(UsageError) -> [NamedValue] {
     let origin = "\(flag.spelling)"
     var headers: [NamedValue] = []
@@ -40,16 +34,12 @@ extension SettingsReader {
     return headers
   }
 
-  /// The fields of a text, one a line.
   static func headers(_ text: String, _ origin: String) throws(UsageError) -> [NamedValue] {
     var headers: [NamedValue] = []
     for line in text.lines { headers.append(try header(line, origin)) }
     return headers
   }
 
-  /// The fields of `--header`: those that stay, and where the others come from for each connection.
-  ///
-  /// - Throws: ``UsageError`` for a file that cannot be read now.
   mutating func requestFields() throws(UsageError) -> RequestFields {
     var fields = RequestFields(command: typed.text(.headerCommand))
     for value in typed.texts(.header) {
@@ -66,7 +56,7 @@ extension SettingsReader {
     return fields
   }
 
-  /// `NAME: VALUE`; the message leaves the text out, since it may be a token.
+  /// Parses `NAME: VALUE`; the message leaves the text out, since it may be a token.
   private static func header(
     _ line: Substring, _ origin: String
   ) throws(UsageError) -> NamedValue {

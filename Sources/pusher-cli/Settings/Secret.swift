@@ -1,8 +1,7 @@
 internal import PusherCore
 
-/// An app secret that cannot be printed by accident: every description of it reads `<secret>`.
+/// A secret that cannot be printed by accident: every description of it is `<secret>`.
 struct Secret: Equatable, Sendable {
-  /// The secret itself, for signing only.
   let revealed: String
 
   init(_ text: String) {
@@ -13,21 +12,16 @@ struct Secret: Equatable, Sendable {
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   var description: String { "<secret>" }
   var debugDescription: String { "<secret>" }
-  /// Empty, so that `dump` and string interpolation of an enclosing value show nothing either.
+  /// Empty, so that `dump` and string interpolation of an enclosing value hide the secret too.
   var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension SettingsReader {
-  /// The variable that holds the key when no option names a file.
   static let encryptionKeyVariable = "PUSHER_ENCRYPTION_MASTER_KEY"
 
-  /// The master key: the option's file, else the variable; `nil` when no channel needs one.
+  /// Reads the master key from the option's file or the variable; `nil` if no channel needs it.
   ///
-  /// - Parameters:
-  ///   - channel: The encrypted channel that needs it, if there is one.
-  ///   - isWelcome: Whether the variable counts also when no channel is known to need it.
-  ///
-  /// - Throws: ``UsageError`` when it is missing, or not the base64 of 32 bytes; the message shows nothing of it.
+  /// - Parameter isWelcome: Uses the variable also if no channel needs the key.
   mutating func encryptionKey(
     for channel: String?, orIfThere isWelcome: Bool = false
   ) throws(UsageError) -> EncryptionMasterKey? {
@@ -57,9 +51,7 @@ extension SettingsReader {
 }
 
 extension TriggerRequest {
-  /// The same event, encrypted when its channel wants that.
-  ///
-  /// - Throws: ``MissingEncryptionKey`` for an encrypted channel without a key, and ``TriggerError``.
+  /// Returns the event, encrypted if its channel needs it.
   func encrypted(with key: EncryptionMasterKey?) throws -> TriggerRequest {
     guard let channel = channels.first(where: { ChannelKind(channelName: $0) == .encrypted }) else {
       return self
@@ -69,7 +61,6 @@ extension TriggerRequest {
   }
 }
 
-/// An event for an encrypted channel without what encrypts it.
 struct MissingEncryptionKey: Error, CustomStringConvertible {
   let channel: String
 

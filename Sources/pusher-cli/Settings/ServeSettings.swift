@@ -5,29 +5,24 @@ internal import PusherServer
   internal import PusherCluster
 #endif
 
-/// The checked settings of `serve`.
 struct ServeSettings: CommandSettings {
   var listen: ListenSettings
-  /// What the server is made of: at least one app, with distinct ids and keys.
+  /// At least one app, with distinct IDs and keys.
   var server: ServerOptions
-  /// Which of app id, key and secret nobody gave, and what they are; to be announced.
+  /// Defaults that apply to app ID, key and secret, for an announcement.
   var defaulted: [String]
   #if Redis
-    /// Where it meets other servers; `nil` for a server that is alone.
+    /// Shared Redis; `nil` for a single server.
     var redis: RedisSettings?
   #endif
-  /// Over how long sockets are closed at the end; `nil` for at once.
+  /// Time over which sockets are closed at the end; `nil` for at once.
   var drain: Duration?
-  /// Where the server tells how it is.
   var monitor: MonitorSettings?
-  /// The page that shows what happens, and the record of it.
   var console: ConsoleSettings
   var logsEvents: Bool
-  /// Whether the lines of the log carry the time.
   var hasTimestamps: Bool
-  /// Whether the number of connections was asked for.
+  /// True if `--max-connections` was given.
   var asksForConnections: Bool
-  /// Whether a block for a `.env` file is printed.
   var printsEnvironment: Bool
   var common: CommonSettings
 }
@@ -78,10 +73,9 @@ extension ServeSettings {
     try reader.share(&self)
   }
 
-  /// Whether clients speak TLS with it.
   var isSecure: Bool { server.certificateFile != nil }
 
-  /// The options with which other commands reach the server, listening on `port`, and its first app.
+  /// Returns the options with which other commands reach the server at `port` and its first app.
   func localOptions(port: UInt16) -> String {
     let local = CredentialSource.local
     var options = ["--local"]
@@ -94,7 +88,6 @@ extension ServeSettings {
     return options.joined(separator: " ")
   }
 
-  /// The limits of the dialect, with those that options set.
   private static func limits(_ typed: TypedArguments, of dialect: Dialect) -> ServerLimits {
     var limits = dialect.limits
     limits.allOutput = typed.bytes(.maxQueued)
@@ -121,7 +114,7 @@ extension ServeSettings {
     var access = AccessPolicy()
     access.hosts.isPublic = !isLocal
     for text in typed.texts(.allowOrigin) {
-      // As it is copied from a browser's address bar.
+      // Accept an origin as copied from a browser's address bar.
       let isPasted = text.hasSuffix("/") && !text.hasSuffix("//")
       guard let origin = OriginPolicy.Origin(isPasted ? text.dropLast() : text[...]) else {
         throw UsageError(
@@ -140,9 +133,6 @@ extension ServeSettings {
 }
 
 extension SettingsReader {
-  /// Who may use the authorisation endpoints: without the option, programs of this machine where no other can connect.
-  ///
-  /// Warns where a proxy or a tunnel is likely.
   fileprivate mutating func authEndpoints(_ hosts: HostPolicy) -> Reach {
     let names = hosts.allowed.filter { !$0.isLocal }.map(\.description).sorted()
     switch typed.choice(.authEndpoints) {
@@ -161,9 +151,9 @@ extension SettingsReader {
     return typed.choice(.authEndpoints).map { $0 ? .everybody : .nobody } ?? usual
   }
 
-  /// The app that options and environment name, and what of it nobody gave.
+  /// Returns the app that options and environment name, and the defaults that it uses.
   ///
-  /// - Throws: ``UsageError`` also for an address that others can reach, when the secret is the one that everybody knows.
+  /// - Throws: ``UsageError`` also for a public address with the well-known default secret.
   fileprivate mutating func servedApp(
     _ listen: ListenSettings
   ) throws(UsageError) -> (app: Application, defaulted: [String]) {
@@ -192,12 +182,10 @@ extension SettingsReader {
     return (app, defaulted)
   }
 
-  /// The apps of a file.
   fileprivate mutating func servedApps(_ path: String) throws(UsageError) -> [Application] {
     try AppsFile(defaults: servedDefaults()).apps(in: confidentialText(in: path, "--apps"))
   }
 
-  /// The options for every app.
   private mutating func servedDefaults() throws(UsageError) -> Application {
     var app = Application(id: "1", key: "local", secret: "local")
     app.allowsClientEvents = typed.isOn(.clientEvents)
@@ -211,12 +199,9 @@ extension SettingsReader {
 }
 
 extension SettingsOrigin {
-  /// The file of `--apps`; `nil` without one.
   var appsFile: String? { typed.text(.apps) }
 
-  /// The apps of that file, read again.
-  ///
-  /// - Throws: ``UsageError`` as at the start, and for standard input and pipes, which can be read only once.
+  /// Reads the apps of `--apps` again, except from standard input and pipes.
   func servedApps() throws(UsageError) -> [Application] {
     guard let path = appsFile, kept[path] == nil else {
       let name = appsFile.flatMap { $0 == "-" ? nil : "'\($0)'" } ?? "standard input"
@@ -229,12 +214,10 @@ extension SettingsOrigin {
 }
 
 extension SettingsReader {
-  /// The files with the server's certificate and its key; both, or neither.
   fileprivate func certificate() throws(UsageError) -> (String?, String?) {
     (try readable(.tlsCert), try readable(.tlsKey))
   }
 
-  /// Has the server share its apps with others through the Redis that is named.
   fileprivate func share(_ settings: inout ServeSettings) throws(UsageError) {
     let flag = typed.text(.redis)
     guard let text = flag ?? environment[.redis], !text.isEmpty else { return }

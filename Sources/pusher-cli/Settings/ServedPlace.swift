@@ -1,12 +1,13 @@
-/// Where `serve` listens when the source of its app says where clients connect.
+/// Derives the address of `serve` from the source of its app.
 extension SettingsReader {
-  /// The value of `--listen` by which clients with the same source find the server; `nil` where the source leaves that
-  /// open, or names no place of this machine, of which it warns.
+  /// Returns the value of `--listen` at which clients with the same source find the server.
+  ///
+  /// Returns `nil` if the source does not say, and, with a warning, if it names another machine.
   mutating func servedPlace() -> Setting? {
     let isSettled =
       typed.text(.listen) != nil || typed.text(.apps) != nil || typed.isOn(.local)
       || environment["LISTEN_FDS"] != nil
-    // A malformed source is told when its app is read.
+    // The app's own look-up reports a malformed source.
     guard typed.command == .serve, !isSettled, let source = try? source(.webSocket),
       let named = source.port ?? source.host
     else { return nil }
@@ -29,7 +30,7 @@ extension SettingsReader {
     warn("\(reason); serve listens on \(typed.word(.listen)) (--listen sets another place)")
   }
 
-  /// Warns when clients with the same source would speak TLS to a server without a certificate.
+  /// Warns if clients with the same source would use TLS, but the server has no certificate.
   private mutating func warnOfScheme(_ source: CredentialSource, _ port: Setting) {
     let scheme = source.scheme?.value.lowercased() ?? "https"
     guard scheme == "https" || scheme == "wss", typed.text(.tlsCert) == nil else { return }
@@ -39,7 +40,7 @@ extension SettingsReader {
     warn("\(what), but serve speaks http: set the scheme to http, or give --tls-cert and --tls-key")
   }
 
-  /// The host part of `--listen` for a host that is this machine alone, or all its addresses; `nil` for any other.
+  /// Returns the host for `--listen` if `host` is this machine or all its addresses; else `nil`.
   private static func loopback(_ host: String) -> String? {
     switch host {
     case "localhost", "0.0.0.0": "127.0.0.1"

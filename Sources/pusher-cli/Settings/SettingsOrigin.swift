@@ -1,25 +1,24 @@
 internal import PusherCore
 
-/// Where the settings of a run come from, so that a run can read them again.
+/// The sources of a run's settings, for reading them again.
 struct SettingsOrigin: Sendable {
-  /// As typed, without what files add.
+  /// As typed, without the options of files.
   let typed: TypedArguments
   let environment: [String: String]
-  /// The files that say something, in the order in which they are read; empty when none does.
+  /// The files that contain settings, in the order of reading.
   let files: [String]
-  /// The bytes of standard input, and of pipes and devices, which can be read only once; by their paths.
+  /// Content of standard input, pipes and devices, which can be read only once, by path.
   let kept: [String: [UInt8]]
 
   /// Reads everything again, as at the start.
-  ///
-  /// - Throws: ``UsageError`` for a file that cannot be read, and for anything that is missing or wrong.
   func read<Settings: CommandSettings>(_: Settings.Type) throws(UsageError) -> Settings {
     try Settings(typed, environment: environment, files: .running(kept: kept))
   }
 }
 
 extension SubscribeSettings {
-  /// What differs from `former` and can change while a run goes on: which app, where, and who signs.
+  /// Returns the names of differences from `former` that a run can apply: app, server and
+  /// credentials.
   func changes(since former: SubscribeSettings) -> [String] {
     let (new, old) = (connection, former.connection)
     let changes: [(name: String, isChanged: Bool)] = [
@@ -32,7 +31,7 @@ extension SubscribeSettings {
     return changes.filter(\.isChanged).map(\.name)
   }
 
-  /// These settings with what can change taken from `other`.
+  /// Returns these settings with the changeable parts of `other`.
   func moved(to other: SubscribeSettings) -> SubscribeSettings {
     var settings = self
     settings.connection = other.connection
@@ -43,13 +42,12 @@ extension SubscribeSettings {
     return settings
   }
 
-  /// Whether the events are those of another app or server.
   func isElsewhere(than other: SubscribeSettings) -> Bool {
     let (new, old) = (connection, other.connection)
     return !new.key.isSame(as: old.key) || !new.host.isSame(as: old.host) || new.port != old.port
   }
 
-  /// Whether nothing differs but what was warned of.
+  /// Returns true if all but the warnings is equal.
   func isSame(as other: SubscribeSettings) -> Bool {
     var other = other
     other.feed.common.warnings = feed.common.warnings

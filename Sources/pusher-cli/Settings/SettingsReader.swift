@@ -1,35 +1,32 @@
 internal import PusherCore
 
-/// Turns what was typed and what the environment holds into settings; collects warnings on the way.
+/// Turns typed options and the environment into settings; collects warnings.
 ///
-/// Order: options, then the source an option names (`--local`, `--env-file`), then the environment, then the file that
-/// the environment names, then defaults.
+/// Order: options, the source that an option names (`--local`, `--env-file`), the environment, the
+/// file that the environment names, defaults.
 struct SettingsReader {
   private(set) var typed: TypedArguments
-  /// The same before files added to it.
+  /// Without the options of files.
   private let asTyped: TypedArguments
   let environment: Environment
   let files: FileAccess
   /// The `.env` file that an option names.
   private(set) var namedFile: Environment?
-  /// The one that the environment names.
+  /// The `.env` file that the environment names.
   private(set) var fallbackFile: Environment?
   /// The profile that an option names.
   private(set) var namedProfile: CredentialSource?
-  /// Those that count when nothing else names an app, the preferred one first.
+  /// Profiles that apply if nothing else names an app, the preferred one first.
   private(set) var fallbackProfiles: [CredentialSource] = []
-  /// Warnings for the caller.
   private(set) var warnings: [Caution] = []
-  /// What reads standard input, which can be read once.
+  /// The option that reads standard input, which can be read once.
   private var inputReader: String?
-  /// The secret once it was read.
   private var knownSecret: Secret?
-  /// The files of settings that say something here, in the order in which they were read; standard input is none.
+  /// Files with settings, in the order of reading, without standard input.
   private var settingsFiles: [String] = []
-  /// The bytes of pipes and devices, by path: a second read would find nothing.
+  /// Content of pipes and devices, by path: a second read would find nothing.
   private var kept: [String: [UInt8]] = [:]
 
-  /// - Throws: ``UsageError`` for a file of settings that cannot be read, and for a malformed `--url`.
   init(
     _ typed: TypedArguments, environment: [String: String], files: FileAccess
   ) throws(UsageError) {
@@ -49,7 +46,6 @@ struct SettingsReader {
     try self.typed.refuseLonely()
   }
 
-  /// A reader that has looked at no file.
   init(unread typed: TypedArguments, environment: [String: String], files: FileAccess) {
     self.typed = typed
     asTyped = typed
@@ -57,19 +53,17 @@ struct SettingsReader {
     self.files = files
   }
 
-  /// Where the settings come from, so that they can be read again.
   var origin: SettingsOrigin {
     SettingsOrigin(
       typed: asTyped, environment: environment.variables, files: settingsFiles, kept: kept)
   }
 
-  /// Notes a file that says something here.
   mutating func noteFile(_ path: String) {
     if path != "-", !settingsFiles.contains(path) { settingsFiles.append(path) }
   }
 
-  /// Takes the profile that is named, else the one called `default` where nothing else names an app, and the options for
-  /// the command.
+  /// Takes the named profile, else `default` if nothing else names an app, and the command's
+  /// options.
   private mutating func takeConfiguration() throws(UsageError) {
     let files = try configurationFiles()
     let isLocal = typed.isOn(.local)
@@ -84,7 +78,7 @@ struct SettingsReader {
       let sections = named.map { [$0] } ?? files.compactMap { $0.profiles["default"] }
       fallbackProfiles = sections.map(\.source)
       for section in sections { noteFile(section.path) }
-      // What a profile says of another app's server is not for this one.
+      // Options of a profile for another app's server do not apply here.
       let chosen = try? source(.webSocket)
       for section in sections where section.source.isEmpty || section.source == chosen {
         try typed.fill(section.options, isNamed: false)
@@ -97,17 +91,15 @@ struct SettingsReader {
     }
   }
 
-  /// Takes the parts of `--url` as if each had been typed as an option of its own.
+  /// Records the parts of `--url` as if they were typed as options.
   private mutating func takeURL() throws(UsageError) {
     for (flag, value) in try typed.partsOfURL() { try typed.record(value, for: flag) }
   }
 
   mutating func warn(_ text: String) { warnings.append(Caution(text)) }
 
-  /// Adds a warning that `-q` does not silence.
   mutating func warnAlways(_ text: String) { warnings.append(Caution(text, isSilenced: false)) }
 
-  /// `-q` and `-v`; whichever came last counts.
   var verbosity: Verbosity {
     if typed.isOn(.quiet) { return .quiet }
     return switch typed.count(.verbose) {
@@ -117,9 +109,8 @@ struct SettingsReader {
     }
   }
 
-  /// The app key: the option's, else the source's.
-  ///
-  /// - Throws: ``UsageError`` when there is none, or when it is the path of a TLS key as with other programs.
+  /// Returns the app key: the option's, else the source's; refuses a TLS key, which other programs
+  /// expect.
   func key(_ source: CredentialSource) throws(UsageError) -> Setting {
     guard let key = typed.setting(.key) ?? source.key else { throw missingKey }
     if key.value.hasSuffix(".pem") || key.value.hasSuffix(".key"),
@@ -133,7 +124,7 @@ struct SettingsReader {
     return key
   }
 
-  /// Refuses an app key or id that could not stand in a URL's path.
+  /// Refuses an app key or ID that does not fit into a URL's path.
   func requireWord(_ setting: Setting, what: String) throws(UsageError) {
     let isWord = setting.value.utf8.allSatisfy {
       $0 > 0x20 && $0 < 0x7F && !"/?#%".utf8.contains($0)
@@ -143,7 +134,7 @@ struct SettingsReader {
     }
   }
 
-  /// The secret: the option's file, else what the source offers; nil when neither names one.
+  /// Returns the secret: from the option's file, else from the source.
   mutating func secret(_ source: CredentialSource) throws(UsageError) -> Secret? {
     if let knownSecret { return knownSecret }
     knownSecret = try readSecret(source)
@@ -163,7 +154,6 @@ struct SettingsReader {
     }
   }
 
-  /// The secret in a file; warns when others can read it.
   private mutating func secret(in path: String, _ origin: String) throws(UsageError) -> Secret {
     let wanted = "it must hold the app secret, alone on one line"
     let text: String
@@ -178,7 +168,7 @@ struct SettingsReader {
     return Secret(text)
   }
 
-  /// The text of a file that holds secrets; warns when others can read it.
+  /// Reads a file that holds secrets; warns if other users can read it.
   mutating func confidentialText(in path: String, _ origin: String) throws(UsageError) -> String {
     let text = try self.text(of: path, origin, limit: 65_536)
     guard !text.isEmpty else { throw UsageError("\(origin): \(Self.name(path)) is empty") }
@@ -186,16 +176,13 @@ struct SettingsReader {
     return text
   }
 
-  /// Warns when others can read a file that holds secrets.
   mutating func warnOfReaders(of path: String) {
     if path != "-", let bits = files.permissions(path), bits & 0o077 != 0, !files.isProvided(path) {
       warn("\(path) can be read by other users; chmod 600 \(path)")
     }
   }
 
-  /// The text of a file, by default without its last newline; `-` is standard input.
-  ///
-  /// - Throws: ``UsageError`` that names option, file and reason: missing, too large, not UTF-8.
+  /// Reads a text file, by default without its last newline; `-` is standard input.
   mutating func text(
     of path: String, _ origin: String, limit: Int, dropsNewline: Bool = true
   ) throws(UsageError) -> String {
@@ -216,7 +203,7 @@ struct SettingsReader {
     }
   }
 
-  /// Keeps the bytes of a file that cannot be read again; warns where they are those of the start.
+  /// Keeps the content of a file that cannot be read again; warns if it is that of the start.
   private mutating func keep(_ bytes: [UInt8], of path: String) {
     guard files.permissions(path) == nil else { return }
     kept[path] = bytes
@@ -225,9 +212,6 @@ struct SettingsReader {
     }
   }
 
-  /// Notes what reads standard input.
-  ///
-  /// - Throws: ``UsageError`` when something else reads it already.
   mutating func claimInput(for origin: String) throws(UsageError) {
     if let earlier = inputReader {
       throw UsageError("\(earlier) and \(origin) both read standard input; give one a file")
@@ -239,7 +223,7 @@ struct SettingsReader {
     path == "-" ? "standard input" : "'\(path)'"
   }
 
-  /// A value that may be `@FILE`, or `@-` for standard input.
+  /// Returns the value, or the content of `@FILE`; `@-` is standard input.
   mutating func textOrFile(
     _ value: String, _ origin: String, limit: Int, dropsNewline: Bool = true
   ) throws(UsageError) -> String {
@@ -249,7 +233,7 @@ struct SettingsReader {
       of: String(value.dropFirst()), origin, limit: limit, dropsNewline: dropsNewline)
   }
 
-  /// A word from an option, else a variable, else the flag's row, checked against a closed list.
+  /// Returns a word of a closed list from the option, else the variable, else the default.
   func choice<Choice: RawRepresentable & CaseIterable>(
     _ flag: Flag
   ) throws(UsageError) -> Choice where Choice.RawValue == String {
@@ -262,7 +246,8 @@ struct SettingsReader {
     return choice
   }
 
-  /// The WebSocket sub-protocols to offer, each once: RFC 6455 section 4.1 wants them so, and as tokens.
+  /// Returns the WebSocket sub-protocols without duplicates; RFC 6455 section 4.1 wants that, and
+  /// tokens.
   func subprotocols() throws(UsageError) -> [String] {
     var names: [String] = []
     for name in typed.texts(.subprotocol) where !names.contains(name) {
@@ -275,10 +260,11 @@ struct SettingsReader {
     return names
   }
 
-  /// Colour for standard output: the option, then PUSHER_CLI_COLOR, NO_COLOR, FORCE_COLOR, TERM.
+  /// Returns the colour of standard output: the option, then PUSHER_CLI_COLOR, NO_COLOR,
+  /// FORCE_COLOR, TERM.
   ///
-  /// `auto` in the answer means: when that stream is a terminal. What forces colour in the environment counts where
-  /// people read, for the form `pretty` in a pipe too; JSON in a pipe is for programs, and only the option colours it.
+  /// `auto` means on a terminal. Variables that force colour apply to `pretty` only, in a pipe too.
+  /// JSON is for programs, and only the option colours it in a pipe.
   func color(for output: OutputFormat) throws(UsageError) -> ColorChoice {
     let asked: ColorChoice = try choice(.color)
     let isOption = typed.text(.color) != nil
@@ -287,7 +273,6 @@ struct SettingsReader {
   }
 }
 
-/// The verbosity by `-q` and `-v`.
 enum Verbosity: Equatable, Sendable {
   case quiet
   case normal
@@ -296,15 +281,14 @@ enum Verbosity: Equatable, Sendable {
   case frames
 }
 
-/// Whether lines are coloured.
 enum ColorChoice: String, CaseIterable, Sendable {
   case auto
   case always
   case never
 
-  /// The choice where `auto` leaves it to the environment: NO_COLOR, then what forces colour, then TERM.
+  /// Resolves `auto` by the environment: NO_COLOR, then the variables that force colour, then TERM.
   ///
-  /// `auto` in the answer means: when that stream is a terminal.
+  /// A result of `auto` means on a terminal.
   func resolved(in environment: Environment) -> ColorChoice {
     guard self == .auto else { return self }
     if environment["NO_COLOR"] != nil { return .never }
@@ -313,13 +297,11 @@ enum ColorChoice: String, CaseIterable, Sendable {
     return environment["TERM"] == "dumb" ? .never : .auto
   }
 
-  /// Colour for messages to people: what was typed, else the environment's.
   static func forMessages(typed: String?, in environment: Environment) -> ColorChoice {
     let asked = typed ?? environment[.color]
     return (asked.flatMap(Self.init) ?? .auto).resolved(in: environment)
   }
 
-  /// Whether to colour a stream that is a terminal, or is none.
   func isOn(forTerminal isTerminal: Bool) -> Bool {
     switch self {
     case .always: true
@@ -330,9 +312,7 @@ enum ColorChoice: String, CaseIterable, Sendable {
 }
 
 extension SettingsReader {
-  /// The channels typed as options and operands, each once, in order; warns of a name that some servers refuse.
-  ///
-  /// - Parameter toUsers: Whether the channel of a user is one of those that can be meant.
+  /// Returns the channels without duplicates, in order; `toUsers` permits the channel of a user.
   mutating func channels(
     _ names: [String], toUsers: Bool = false
   ) throws(UsageError) -> [String] {

@@ -1,25 +1,20 @@
 internal import PusherCore
 
-/// The checked settings of `auth`, `sign` and `verify`.
+/// The settings of `auth`, `sign` and `verify`.
 struct SignSettings: CommandSettings {
-  /// What is signed.
   enum Subject: Equatable, Sendable {
-    /// A subscription, with the member's JSON on presence channels.
     case channel(String, socketID: String, channelData: String?)
-    /// A sign-in, with the user's JSON.
     case user(socketID: String, userData: String)
     /// A call of the HTTP API; the target may have a query.
     case request(method: String, target: String, body: String?)
-    /// A webhook's body.
     case webhook(body: String)
   }
 
-  /// The action.
   enum Task: Equatable, Sendable {
-    /// Print what an authorisation endpoint would answer.
+    /// Prints the answer of an authorisation endpoint.
     case authorize
     case sign
-    /// Compare with this signature; nil for requests, which carry theirs.
+    /// Compares with a signature; `nil` for a request, which carries its own.
     case verify(String?)
   }
 
@@ -27,13 +22,12 @@ struct SignSettings: CommandSettings {
   var secret: Secret
   var subject: Subject
   var task: Task
-  /// Makes the key that goes with the authorisation for an encrypted channel.
+  /// Derives the key of an encrypted channel.
   var encryptionKey: EncryptionMasterKey?
-  /// Seconds since 1970 for a request; nil for now.
+  /// Seconds since 1970, for a request; `nil` for now.
   var timestamp: Int64?
   var common: CommonSettings
 
-  /// The most bytes of a body.
   static let bodyLimit = 16 << 20
 }
 
@@ -103,7 +97,6 @@ extension SettingsReader {
     }
   }
 
-  /// The claim of a socket: a channel, or a user.
   fileprivate mutating func claim(_ channel: String?) throws(UsageError) -> SignSettings.Subject {
     guard let socketID = try socketID() else {
       throw UsageError("no socket: give --socket-id")

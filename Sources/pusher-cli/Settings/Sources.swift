@@ -1,13 +1,13 @@
 internal import PusherCore
 
-/// Where an app and its server can be named besides by options: each source by itself, since sources do not mix.
+/// Sources of an app and its server besides options; sources are not mixed.
 extension SettingsReader {
-  /// The largest `.env` file that is read.
   private static let envFileLimit = 1 << 20
 
-  /// The source that options name, else the environment's, else that of the file which the environment names.
+  /// Returns the source that options name, else the environment, else the file that the environment
+  /// names.
   ///
-  /// With a key given as an option, a source of that very key is preferred, and a source without a key will do.
+  /// With `--key`, a source with the same key is preferred, and a source without a key is accepted.
   func source(_ face: Face) throws(UsageError) -> CredentialSource {
     if typed.isOn(.local) { return .local }
     let isNamed = namedProfile != nil || namedFile != nil
@@ -21,7 +21,6 @@ extension SettingsReader {
     return environment.withServiceCredential(chosen ?? CredentialSource())
   }
 
-  /// Nothing names an app; says where it may be named, and where it is.
   var missingKey: UsageError {
     if let name = typed.text(.profile), namedFile == nil {
       return UsageError("no app key in the profile '\(name)': it has no line 'key = KEY'")
@@ -35,7 +34,6 @@ extension SettingsReader {
     return UsageError("no app key: give --key, PUSHER_APP_KEY or REVERB_APP_KEY\(hint)")
   }
 
-  /// The variables of the `.env` file at a path; lines that are not understood are warned of.
   mutating func dotEnv(_ path: Setting) throws(UsageError) -> Environment {
     let text = try text(
       of: path.value, path.origin, limit: Self.envFileLimit, dropsNewline: false)
@@ -58,7 +56,8 @@ extension SettingsReader {
     return Environment(file.variables, file: name)
   }
 
-  /// The file is looked at only to say so: a directory that somebody else filled must not choose the server.
+  /// Checks a `.env` file for a hint only: a folder that somebody else filled must not choose the
+  /// server.
   private func isAppNamed(in path: String) -> Bool {
     guard files.permissions(path) != nil,
       case .success(let bytes) = files.contents(path, Self.envFileLimit),
@@ -75,22 +74,17 @@ extension SettingsReader {
 }
 
 extension ConfigurationFile {
-  /// The system's file.
   static let systemPath = "/etc/xdg/pusher-cli/config"
 
-  /// The user's file: what PUSHER_CLI_CONFIG names, else the one under XDG_CONFIG_HOME or `~/.config`.
+  /// Returns the user's file: PUSHER_CLI_CONFIG, else below XDG_CONFIG_HOME or `~/.config`.
   static func path(_ environment: Environment) -> String {
     if let named = environment[.config] { return named }
     let home = environment["HOME"] ?? ""
     return (environment["XDG_CONFIG_HOME"] ?? home + "/.config") + "/pusher-cli/config"
   }
 }
-
-/// The configuration files.
 extension SettingsReader {
-  /// The file that an option or the environment names, else the user's and the system's, as far as they exist.
-  ///
-  /// - Throws: ``UsageError`` for a named one that cannot be read, and for any that is malformed.
+  /// Reads the file that an option or the environment names, else the user's and the system's.
   mutating func configurationFiles() throws(UsageError) -> [ConfigurationFile] {
     if typed.isOn(.noConfig) { return [] }
     if let path = typed.setting(.config) ?? environment.first(.config) {
@@ -104,7 +98,6 @@ extension SettingsReader {
     return found
   }
 
-  /// The names of all profiles that could be asked for.
   static func profileNames(
     _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
   ) throws(UsageError) -> [String] {
@@ -123,7 +116,6 @@ extension SettingsReader {
     return file
   }
 
-  /// The section of a profile that was asked for.
   static func profile(
     _ name: Setting, in files: [ConfigurationFile]
   ) throws(UsageError) -> ConfigurationFile.Section {
@@ -139,11 +131,9 @@ extension SettingsReader {
 }
 
 extension TypedArguments {
-  /// The options for which `--url` stands: scheme, host, port, and what its path says.
+  /// Returns the options for which `--url` stands: scheme, host, port, and those of its path.
   ///
   /// The path ends with `/app/KEY` or `/apps/ID`, or is a prefix.
-  ///
-  /// - Throws: ``UsageError`` for a malformed URL, one with a secret, and one beside an option that says the same.
   func partsOfURL() throws(UsageError) -> [(Flag, String)] {
     guard let text = text(.url) else { return [] }
     let url: HTTPURL

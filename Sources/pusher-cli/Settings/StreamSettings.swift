@@ -1,38 +1,28 @@
 internal import PusherCore
 
-/// The checked settings of `sse`.
 struct StreamSettings: FeedCommandSettings {
-  /// An http or https URL; user information is from a file, or has no password.
+  /// http or https URL; a password comes from a file only.
   var url: HTTPURL
   var method: String
-  /// Sent with every request.
   var headers: [NamedValue]
-  /// Where the user's fields come from.
   var fields: RequestFields
   var body: [UInt8]
-  /// The event to begin after; empty for none, nil for that of the state file.
+  /// The event before the first one; empty for none, `nil` for that of the state file.
   var lastEventID: String?
-  /// Keeps the last event's ID from run to run.
   var stateFile: String?
-
   var network: NetworkSettings
   var feed: FeedSettings
-  /// Whether the server may compress.
   var acceptsCompression: Bool
-  /// Bytes of one event.
   var maxEvent: Int
-  /// The data that ends the run.
   var until: DataPattern?
-  /// Whether a stream is read whatever its Content-Type says.
   var acceptsAnyType: Bool
-  /// The wait before a new attempt until the server names one.
+  /// Wait before a retry until the server sets another.
   var retryDelay: Duration
   var printsComments: Bool
-  /// Whether cookies of answers go with later requests.
   var keepsCookies: Bool
 }
 
-/// Which data is meant: a pattern with `*` or `?`, else the text itself, such as `[DONE]`.
+/// Matches data: a pattern with `*` or `?`, else the exact text, such as `[DONE]`.
 struct DataPattern: Equatable, Sendable {
   private let text: String
   private let glob: Glob?
@@ -72,7 +62,7 @@ extension StreamSettings {
     headers.removeAll { $0.name.lowercased() == "last-event-id" }
     lastEventID = try reader.lastEventID(among: fields.all)
     network = try reader.network()
-    // A request that may have an effect is not repeated unless asked for.
+    // A request that may have an effect is repeated only with `--reconnect`.
     feed = try reader.feed(isRepeatable: method == "GET" && data == nil)
     acceptsCompression = typed.isOn(.compression)
     maxEvent = typed.bytes(.maxEvent)
@@ -83,7 +73,7 @@ extension StreamSettings {
     keepsCookies = typed.isOn(.cookies)
   }
 
-  /// The default Content-Type of a body: JSON if it is JSON, else a form, as with curl.
+  /// Returns the Content-Type of a body: JSON if it is JSON, else a form, as with curl.
   private static func contentType(of body: String) -> NamedValue {
     let isJSON = (try? JSONParser.parse(body)) != nil
     return NamedValue(
@@ -93,7 +83,6 @@ extension StreamSettings {
 }
 
 extension SettingsReader {
-  /// The URL that is the only operand, or stands in the file that `@FILE` names.
   fileprivate mutating func streamURL() throws(UsageError) -> HTTPURL {
     guard let operand = typed.operands.first else {
       throw UsageError("no URL: give one, as in 'pusher-cli sse https://example.com/stream'")
@@ -124,7 +113,7 @@ extension SettingsReader {
     return url
   }
 
-  /// Refuses what would leave the state file without one place in the stream, up to which all is done.
+  /// Refuses options with which the stream has no single place up to which all is done.
   fileprivate func keepPlace() throws(UsageError) {
     for flag in [Flag.execJobs, .forwardJobs] where typed.number(flag) > 1 {
       throw UsageError(
@@ -145,9 +134,9 @@ extension SettingsReader {
     return method
   }
 
-  /// The ID that was typed, as an option or among the headers; nil for none.
+  /// Returns the last event ID of the option or the header.
   ///
-  /// The field is not sent with every request: that would bring the same events again and again.
+  /// The header is not sent with every request, since that would repeat the same events.
   fileprivate func lastEventID(among headers: [NamedValue]) throws(UsageError) -> String? {
     let field = headers.last { $0.name.lowercased() == "last-event-id" }
     guard field == nil || typed.text(.lastEventID) == nil else {

@@ -1,30 +1,22 @@
 internal import PusherCore
 
-/// The checked settings of `subscribe`.
 struct SubscribeSettings: FeedCommandSettings {
   var connection: ConnectionSettings
-  /// Each once, in the order typed; at least one, unless a user is signed in.
+  /// Without duplicates, in the order typed; at least one, unless a user signs in.
   var channels: [String]
-  /// The search for further channels.
   var discovery: DiscoverySettings?
-  /// Whether standard input is read for orders.
+  /// Reads client events and subscriptions from standard input.
   var readsInput: Bool
-  /// What repairs a gap, and how long that may take.
   var gapCommand: String?
   var gapTimeout: Duration
-  /// Fields for the upgrade.
   var fields: RequestFields
   var authorization: ChannelAuthorization
   var userSignIn: UserSignIn
   var feed: FeedSettings
   var pongTimeout: Duration
-  /// The shortest wait before a new attempt.
   var reconnectDelay: Duration
-  /// Members of one presence channel that are kept.
   var maxMembers: Int
-  /// Whether permessage-deflate is offered.
   var offersCompression: Bool
-  /// WebSocket sub-protocols to offer, in the order typed.
   var subprotocols: [String]
 }
 

@@ -1,38 +1,31 @@
 internal import PusherCore
 
-/// The checked settings of `trigger`.
 struct TriggerSettings: CommandSettings {
-  /// What is sent.
   enum Payload: Equatable, Sendable {
-    /// One event with this name and data.
     case event(String, data: String)
-    /// The events on standard input, one JSON line each, under their own names or this one.
+    /// JSON lines on standard input, each an event; `event` is the default name.
     case lines(event: String?)
   }
 
   var access: APIAccess
   var payload: Payload
-  /// Each once, in the order typed; none for lines that go where they say.
+  /// Without duplicates, in the order typed; empty if the lines name their channels.
   var channels: [String]
-  /// Encrypts the data for encrypted channels.
   var encryptionKey: EncryptionMasterKey?
   /// The connection that does not get the event.
   var socketID: String?
-  /// What the answer shall tell about the channels.
   var info: [String]
-  /// The most events in one call.
   var batchSize: Int
-  /// The most events a second; nil for as many as the server takes.
+  /// Maximum number of events per second; `nil` for no limit.
   var rate: Double?
-  /// How much faster than it was recorded a recording is sent; `nil` for at once.
+  /// Speed of a replay, as a factor; `nil` for no waiting.
   var speed: Double?
-  /// Whether requests are shown instead of sent.
   var isDryRun: Bool
   var common: CommonSettings
 
-  /// The most bytes of data that are read; servers take far less and say so.
+  /// Maximum size of data, in bytes; servers accept far less and say so.
   static let dataLimit = 16 << 20
-  /// The longest event name servers take.
+  /// Maximum length of an event name that servers accept.
   static let eventLimit = 200
 }
 
@@ -78,13 +71,11 @@ extension TriggerSettings {
     return event
   }
 
-  /// What to say of an event that goes to clients in the name of a client.
   static func clientEventWarning(_ event: String) -> String {
     "'\(event)' is sent as an event of the server; client events, Laravel's whispers, come from clients: "
       + "'pusher-cli subscribe --stdin' sends them"
   }
 
-  /// `N` or `N/s`.
   private static func rate(_ typed: TypedArguments) throws(UsageError) -> Double? {
     guard let text = typed.text(.rate) else { return nil }
     let number = text.hasSuffix("/s") ? text.dropLast(2) : text[...]
@@ -95,7 +86,6 @@ extension TriggerSettings {
     return rate
   }
 
-  /// A factor, such as 1 or 0.5.
   private static func speed(_ typed: TypedArguments) throws(UsageError) -> Double? {
     guard let text = typed.text(.speed) else { return nil }
     let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E }

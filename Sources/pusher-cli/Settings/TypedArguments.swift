@@ -1,20 +1,16 @@
-/// The typed options of one command: each value checked by its kind, nothing resolved yet.
+/// The typed options of one command: checked by kind, but not resolved.
 struct TypedArguments: Equatable, Sendable {
   let command: Command
-  /// The words after the command that are not options.
   private(set) var operands: [String] = []
-  /// By the names of flags.
+  /// By flag name.
   private var values: [String: [String]] = [:]
   private var toggles: [String: Bool] = [:]
   private var counters: [String: Int] = [:]
-  /// Where the values of options come from that were not typed.
+  /// Origins of values that were not typed.
   private var origins: [String: String] = [:]
-  /// Those of them that a variable made for them comes before.
+  /// Flags whose value from a file ranks below the program's own variable.
   private var weak: Set<String> = []
 
-  /// Sorts the arguments of `command` by flag.
-  ///
-  /// - Throws: ``UsageError`` for a flag of another command and for a value its kind refuses.
   init(_ command: Command, _ arguments: [Argument]) throws(UsageError) {
     self.command = command
     for argument in arguments {
@@ -27,23 +23,22 @@ struct TypedArguments: Equatable, Sendable {
     }
   }
 
-  /// The last value given.
   func text(_ flag: Flag) -> String? { values[flag.name]?.last }
 
-  /// The same with the option's name, for messages.
   func setting(_ flag: Flag) -> Setting? {
     text(flag).map { Setting(origin: origin(flag) ?? flag.spelling, value: $0) }
   }
 
-  /// Where in a file a flag's value stands; `nil` when it was typed, or is nowhere.
+  /// Returns the file and line of a value; `nil` if it was typed or not given.
   func origin(_ flag: Flag) -> String? { origins[flag.name] }
 
-  /// Whether a flag's value comes from a file that no option named.
+  /// Returns true if the value comes from a file that no option named.
   func isWeak(_ flag: Flag) -> Bool { weak.contains(flag.name) }
 
-  /// Takes the options of a file that this command has, except where one was given that says the same or the opposite.
+  /// Takes the options of a file for this command, except those that were typed or are
+  /// contradicted.
   ///
-  /// - Parameter isNamed: Whether an option named the file's section.
+  /// - Parameter isNamed: True if an option named the section.
   mutating func fill(_ lines: [ConfigurationFile.Line], isNamed: Bool) throws(UsageError) {
     let given = Set(values.keys).union(toggles.keys).union(counters.keys)
     let rivals = Set(given.flatMap { Flags.rivals(of: $0, for: command) })
@@ -64,10 +59,8 @@ struct TypedArguments: Equatable, Sendable {
     try refuseExclusions(among: filled)
   }
 
-  /// All values given, in order.
   func texts(_ flag: Flag) -> [String] { values[flag.name] ?? [] }
 
-  /// The last value given, else the one that stands in the row of the command.
   func value(_ flag: Flag) -> String? {
     text(flag) ?? Flags.named(flag.name, for: command)?.standard
   }
@@ -76,7 +69,7 @@ struct TypedArguments: Equatable, Sendable {
   func size(_ flag: Flag) -> Int? { value(flag).flatMap(Quantities.size) }
   func duration(_ flag: Flag) -> Duration? { value(flag).flatMap(Quantities.duration) }
 
-  // Of flags whose rows hold a value for when none is given.
+  // The following require a default in the flag's row.
 
   func word(_ flag: Flag) -> String { standing(value(flag), flag) }
   func number(_ flag: Flag) -> Int { standing(integer(flag), flag) }
@@ -88,25 +81,20 @@ struct TypedArguments: Equatable, Sendable {
     return value
   }
 
-  /// Whether a toggle is on: as typed, else as the table says.
   func isOn(_ flag: Flag) -> Bool {
     choice(flag) ?? Flags.named(flag.name, for: command)?.isOnByDefault ?? false
   }
 
-  /// Whether a toggle was turned on or off; nil when it was not named.
   func choice(_ flag: Flag) -> Bool? { toggles[flag.name] }
 
-  /// How often a counter was given.
   func count(_ flag: Flag) -> Int { counters[flag.name] ?? 0 }
-
-  /// Whether it was typed at all.
   func isGiven(_ flag: Flag) -> Bool { isGiven(flag.name) }
 
   private func isGiven(_ name: String) -> Bool {
     values[name]?.isEmpty == false || toggles[name] == true
   }
 
-  /// Refuses flags that exclude each other, as their rows say; those of a list where there is one.
+  /// Refuses flags that exclude each other; checks only `flags` if given.
   func refuseExclusions(among flags: [Flag]? = nil) throws(UsageError) {
     for flag in flags ?? Flags.of(command) where isGiven(flag) {
       for rival in flag.excludes where isGiven(rival.name) {
@@ -116,7 +104,7 @@ struct TypedArguments: Equatable, Sendable {
     }
   }
 
-  /// Refuses a flag without any of those that it needs.
+  /// Refuses a flag without any of its required flags.
   func refuseLonely() throws(UsageError) {
     for flag in Flags.of(command) where isGiven(flag) && !flag.needs.isEmpty {
       guard !flag.needs.contains(where: isGiven) else { continue }
@@ -138,7 +126,6 @@ struct TypedArguments: Equatable, Sendable {
     return flag
   }
 
-  /// Adds a value to those that were typed.
   mutating func record(_ value: String, for flag: Flag) throws(UsageError) {
     if let fault = flag.fault(in: value) {
       throw UsageError("option \(flag.spelling): \(fault)", helpFor: command)

@@ -1,20 +1,18 @@
-/// A mistake of the caller: what was wrong, where, and what to do.
+/// A mistake of the caller; ends the program with status 2.
 ///
-/// It ends the program with status 2.
-/// Messages follow the program's voice: lower case, one line, no full stop. They never hold a secret.
+/// The message says what is wrong and what to do: lower case, one line, no full stop, and no
+/// secrets.
 struct UsageError: Error, Equatable {
-  /// What was wrong and what to do.
   let message: String
-  /// A second line that points to the help; only mistakes in the command line's form have one.
+  /// Second line that points to the help; only syntax mistakes have one.
   let pointer: String?
 
-  /// A setting that is missing or wrong.
   init(_ message: String) {
     self.message = message
     self.pointer = nil
   }
 
-  /// A word the command line's grammar has no place for.
+  /// A syntax mistake on the command line.
   init(_ message: String, helpFor command: Command?) {
     self.message = message
     let words = ["pusher-cli", command?.rawValue, "--help"].compactMap { $0 }
@@ -22,10 +20,8 @@ struct UsageError: Error, Equatable {
   }
 }
 
-/// What the caller should know before the run begins.
 struct Caution: Equatable, Sendable, ExpressibleByStringLiteral {
   let text: String
-  /// Whether `-q` leaves it out.
   let isSilenced: Bool
 
   init(_ text: String, isSilenced: Bool = true) {
@@ -38,12 +34,11 @@ struct Caution: Equatable, Sendable, ExpressibleByStringLiteral {
   }
 }
 
-/// Finds what a mistyped word was probably meant to be.
 enum Suggestion {
-  /// The longest word that is compared, in bytes: comparing costs the product of the lengths.
+  /// Maximum size of a compared word, in bytes: the cost is the product of the lengths.
   private static let longestWord = 256
 
-  /// The nearest candidate within two edits, else the only one that begins with `word`; nil when unsure.
+  /// Returns the nearest candidate within two edits, else the only one that begins with `word`.
   static func nearest(to word: String, in candidates: [String]) -> String? {
     guard word.utf8.count <= longestWord else { return nil }
     let ranked = candidates.map { (distance: distance(word, $0), candidate: $0) }
@@ -56,15 +51,15 @@ enum Suggestion {
     return word.isEmpty || longer.count != 1 ? nil : longer.first
   }
 
-  /// "; did you mean 'X'?" or nothing.
+  /// Returns "; did you mean 'X'?" or an empty text.
   static func clause(for word: String, in candidates: [String], prefix: String = "") -> String {
     nearest(to: word, in: candidates).map { "; did you mean '\(prefix)\($0)'?" } ?? ""
   }
 
-  /// The letters that other programs have for a flag: mosquitto's `-C` counts.
+  /// Letters of other programs: mosquitto's `-C` counts.
   private static let foreignLetters: [Character: Flag] = ["C": .count]
 
-  /// "; did you mean '-n' (--count)?" for the letter of another program, or nothing.
+  /// Returns "; did you mean '-n' (--count)?" for a letter of another program, or an empty text.
   static func clause(forLetter letter: Character, of command: Command?) -> String {
     guard let command, let flag = foreignLetters[letter], let own = flag.letter,
       flag.commands.contains(command)
@@ -72,7 +67,8 @@ enum Suggestion {
     return "; did you mean '-\(own)' (\(flag.spelling))?"
   }
 
-  /// How many insertions, deletions, replacements and swaps of neighbours lead from one word to the other.
+  /// Returns the number of insertions, deletions, replacements and swaps of neighbours between two
+  /// words.
   static func distance(_ left: String, _ right: String) -> Int {
     let left = Array(left)
     let right = Array(right)

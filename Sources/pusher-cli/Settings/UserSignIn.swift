@@ -1,24 +1,17 @@
 internal import PusherCore
 
-/// How the user of the connection signs in.
 enum UserSignIn: Equatable, Sendable {
-  /// No sign-in.
   case unwanted
-  /// Signed here: the user's JSON.
+  /// Signs the user's JSON with the secret.
   case secret(Secret, userData: String)
-  /// Asked from the application, as pusher-js does.
   case endpoint(AuthorizationEndpoint)
-  /// Printed by a shell command.
   case command(String)
 }
 
 extension SettingsReader {
-  /// The most users that servers take in a watchlist.
   private static let watchlistLimit = 100
 
-  /// The way to sign in that options name, else the source's secret with `--user-id`.
-  ///
-  /// - Throws: ``UsageError`` for `--sign-in` without any.
+  /// Returns the sign-in that options name, else the source's secret with `--user-id`.
   mutating func userSignIn(_ source: CredentialSource) throws(UsageError) -> UserSignIn {
     if let url = typed.text(.userAuthEndpoint) {
       return .endpoint(try endpoint(url, .userAuthEndpoint))
@@ -37,7 +30,7 @@ extension SettingsReader {
     return .secret(secret, userData: try userData(member))
   }
 
-  /// `{"id":…,"user_info":…,"watchlist":[…]}`.
+  /// Returns `{"id":…,"user_info":…,"watchlist":[…]}`.
   private func userData(_ member: PresenceMember) throws(UsageError) -> String {
     let watched = typed.texts(.watch)
     guard watched.count <= Self.watchlistLimit else {

@@ -1,35 +1,29 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// Reads files to their end: settings, secrets, fields and data alike.
+/// Reads whole files: settings, secrets, headers and data.
 ///
-/// The size of a regular file is checked before anything is read. A pipe, a terminal or a device is read only where
-/// the caller can wait: when the program starts. A signal then ends the wait, since nothing handles signals yet.
+/// The size of a regular file is checked first. A pipe, terminal or device is read only at the
+/// start of the program, when the caller can wait. A signal then ends the wait, since nothing
+/// handles signals yet.
 enum WholeFile {
-  /// Which files are read.
   enum Kinds {
-    /// Regular files, which never make the reader wait.
     case regular
-    /// All. The closure is called once when a pipe has been silent for ``patience``.
+    /// All files. The closure is called once if a pipe is silent for ``patience``.
     case all(whenWaiting: () -> Void)
   }
 
-  /// How long a pipe may be silent before the user is told, in milliseconds.
+  /// Silence of a pipe before the notice, in milliseconds.
   private static let patience: Int32 = 1_000
   private static let chunkSize = 16_384
 
-  /// The bytes of a file.
-  ///
-  /// - Parameters:
-  ///   - path: The file's name; `-` is standard input.
-  ///   - limit: The largest size, in bytes.
   static func contents(of path: String, limit: Int, _ kinds: Kinds) -> Result<[UInt8], FileFault> {
     if path == "-" { return contents(ofDescriptor: 0, limit: limit, kinds) }
-    // A plain open of a pipe waits for its writer.
+    // A blocking open of a pipe waits for its writer.
     let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
     let descriptor = unsafe open(path, flags)
     guard descriptor >= 0 else {
-      // "No such device or address" is what a socket gives.
+      // The system's text for a socket is "No such device or address".
       let reason = errno == ENXIO ? "it is a socket" : "\(SystemError(code: errno))"
       return .failure(FileFault(reason: reason))
     }
@@ -37,7 +31,6 @@ enum WholeFile {
     return contents(ofDescriptor: descriptor, limit: limit, kinds)
   }
 
-  /// The bytes that a descriptor gives, from where it stands to the end.
   static func contents(
     ofDescriptor descriptor: Int32, limit: Int, _ kinds: Kinds
   ) -> Result<[UInt8], FileFault> {
@@ -53,7 +46,7 @@ enum WholeFile {
       guard case .all(let whenWaiting) = kinds else {
         return .failure(FileFault(reason: "it is \(name(kind)), not a file", isOtherKind: true))
       }
-      // A user at a terminal needs no notice, and the caller gives standard input itself.
+      // No notice for a user at a terminal, nor for standard input, which the caller provides.
       var mayTell = descriptor != 0 && kind == S_IFIFO
       return readAll(descriptor, limit: limit) {
         if mayTell, !isReady(descriptor, milliseconds: patience) { whenWaiting() }
@@ -83,9 +76,9 @@ enum WholeFile {
     return .failure(tooLarge(limit))
   }
 
-  /// Waits until bytes, the end or an error can be read; -1 waits without end.
+  /// Waits for bytes, the end or an error; -1 means no limit.
   ///
-  /// A pipe that nobody has opened for writing is not ready, although a read would find its end.
+  /// A pipe without a writer is not ready, although a read would return its end.
   private static func isReady(_ descriptor: Int32, milliseconds: Int32) -> Bool {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return unsafe poll(&waiting, 1, milliseconds) != 0

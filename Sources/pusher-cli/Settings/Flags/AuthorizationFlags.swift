@@ -1,11 +1,10 @@
 extension Flag {
-  /// Who may subscribe, and who the user is.
   static let authorizing: [Flag] = [
     .authEndpoint, .authHeader, .authParam, .authCommand, .userID, .userInfo, .encryptionKeyFile,
     .signIn, .userAuthEndpoint, .userAuthCommand, .watch,
   ]
 
-  /// The endpoint and the command that answer what a flag of the secret says.
+  /// Exclusions of the endpoint and the command, for a flag of signing with the secret.
   private static func answered(
     _ name: String, by ways: String = "auth-", _ answer: String
   ) -> [Exclusion] {

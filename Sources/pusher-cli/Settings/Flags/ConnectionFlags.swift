@@ -1,7 +1,6 @@
 internal import PusherCore
 
 extension Flag {
-  /// Which server and app it is, and which way leads there.
   static let connecting: [Flag] = [
     .key, .appID, .secretFile, .envFile, .profile, .config, .noConfig, .cluster, .host, .port,
     .scheme, .path, .url, .apiHost,

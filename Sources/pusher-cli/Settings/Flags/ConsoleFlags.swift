@@ -1,5 +1,4 @@
 extension Flag {
-  /// The page that shows what happens on `serve`, and the record of a run.
   static let consoles: [Flag] = [.console, .record, .openRecording]
 
   static let console = Flag(

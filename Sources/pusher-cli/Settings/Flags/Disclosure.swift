@@ -4,7 +4,6 @@ internal import PusherCore
 ///
 /// A value of the form `@FILE` names a file and is shown whole.
 enum Disclosure: Sendable {
-  /// The whole value, which is not secret.
   case whole
   /// The name of a field such as `Authorization: …`.
   case field
@@ -14,12 +13,11 @@ enum Disclosure: Sendable {
   case place
   /// The first word of a command line: the others may be tokens.
   case program
-  /// Nothing.
   case nothing
 
   private static let hidden = "…"
 
-  /// What may be shown of `text`, which may have any form.
+  /// Returns the part of `text` that may be shown; `text` may be malformed.
   func shown(_ text: String) -> String {
     switch self {
     case .whole: return text
@@ -39,7 +37,8 @@ enum Disclosure: Sendable {
     return "\(text[...end])\(hidden)"
   }
 
-  /// The scheme and the authority of a text that is a URL, with or without a scheme; hosts may stand in a row.
+  /// Returns scheme and authority of a URL, with or without a scheme; the authority may be a list
+  /// of hosts.
   private static func place(in text: String) -> String {
     if text.isEmpty { return text }
     let mark = text.range(ofBytes: "://")
@@ -50,7 +49,7 @@ enum Disclosure: Sendable {
     let isScheme = scheme.utf8.dropLast(3).allSatisfy {
       ($0 | 0x20) &- 0x61 < 26 || "+".utf8.contains($0)
     }
-    // An @ further on may end a password that has a slash in it.
+    // A later @ may end a password that contains a slash.
     guard isScheme, !behind.contains(UInt8(ascii: "@")) else { return hidden }
     let at = authority.lastIndex(of: UInt8(ascii: "@"))
     let hosts = Substring(at.map { authority[$0...].dropFirst() } ?? authority)

@@ -1,7 +1,6 @@
 internal import PusherCore
 
 extension Flag {
-  /// What `subscribe` and `sse` receive and print, and what `webhook listen` shares with them.
   static let receiving: [Flag] = [
     .channel, .event, .excludeEvent, .untilEvent, .count, .timeout,
     .idleTimeout, .onReady, .readyFD, .exec, .execJobs, .execTimeout, .execFail, .stats,

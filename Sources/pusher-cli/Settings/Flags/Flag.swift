@@ -1,11 +1,10 @@
 internal import PusherCore
 
-/// One row of the flag table: what parser, help, manual and completions know of a flag, and the key by which its value
-/// is read.
+/// One row of the flag table: all that parser, help, manual and completions know of a flag.
 ///
-/// Equal are two rows of the same name: a name has several where commands mean different things by it.
+/// Rows are equal if their names are. A name has several rows if commands give it different
+/// meanings.
 struct Flag: Equatable, Sendable {
-  /// The kind of a flag's value, with its word in the help; the value is checked when it is read.
   enum Value: Equatable, Sendable {
     /// No value; `--no-NAME` turns it off.
     case toggle
@@ -13,28 +12,26 @@ struct Flag: Equatable, Sendable {
     case counter
     case text(String)
     case integer(ClosedRange<Int>, String = "N")
-    /// A positive time, such as `1h30m`; a bare number is seconds.
+    /// Positive time, such as `1h30m`; a bare number is in seconds.
     case duration
-    /// Bytes, with k, M or G as powers of 1024.
+    /// Bytes; k, M and G are powers of 1024.
     case size(ClosedRange<Int>)
     case choice([String], String)
   }
 
-  /// The part that a flag plays among the sources of settings.
   enum Role: Sendable {
     case option
     /// Names the app or its server; all of these come from one source.
     case app
-    /// Says where settings come from, so that no configuration file holds it.
+    /// Names a source of settings, so a configuration file cannot hold it.
     case source
-    /// Is done instead of the command.
+    /// Replaces the command.
     case action
   }
 
-  /// A flag that contradicts another.
   struct Exclusion: ExpressibleByStringLiteral, Sendable {
     let name: String
-    /// The refusal, where there is more to say than that only one can be given.
+    /// Message for the refusal; `nil` for the usual one.
     let reason: String?
 
     init(stringLiteral name: String) { self.init(name, nil) }
@@ -46,11 +43,8 @@ struct Flag: Equatable, Sendable {
     }
   }
 
-  /// The groups of flags, in the order of the help.
   enum Group: CaseIterable, Sendable {
     case receive, print, send, request, ask, serve, connection, authorization, patience, voice
-
-    /// The heading in the help.
     var heading: String {
       switch self {
       case .receive: "Events"
@@ -67,42 +61,37 @@ struct Flag: Equatable, Sendable {
     }
   }
 
-  /// The long name, without hyphens.
+  /// Long name, without hyphens.
   let name: String
   let letter: Character?
   let value: Value
-  /// Values of a text that shells offer, though others may be right too.
   let offers: [String]
   let isRepeatable: Bool
-  /// Whether a toggle is on unless turned off; help then shows `--no-NAME`.
+  /// The toggle is on by default; help then shows `--no-NAME`.
   let isOnByDefault: Bool
-  /// Whether an empty value is a value.
   let allowsEmpty: Bool
-  /// What may be shown of its value.
   let disclosure: Disclosure
   let role: Role
-  /// Environment variables that say the same, the first one preferred.
+  /// Environment variables with the same meaning, the preferred one first.
   let variables: [String]
-  /// Flags that contradict it; the row of one of the two says so.
+  /// Contradicting flags; one of the two rows has the exclusion.
   let excludes: [Exclusion]
-  /// Flags without which it means nothing: one of them must be given.
   let needs: [String]
   let commands: Set<Command>
   let group: Group
-  /// Whether the short help shows it; `--help-all` shows every flag.
+  /// Shown in the short help; `--help-all` shows every flag.
   let isCommon: Bool
-  /// The value that counts when none is given, as it would be typed.
   let standard: String?
-  /// What it does, in a few words; no full stop.
+  /// Short description, without a full stop.
   let summary: String
-  /// What the manual says of it: the summary as a sentence unless there is more to say; empty where another row of the
-  /// name says it.
+  /// Text of the manual; by default the summary as a sentence, and empty if another row of the name
+  /// has it.
   ///
-  /// Literals stand in backquotes, the value as help shows it; `{default}` is the value that counts when none is given.
+  /// Literals are in backquotes, the value as help shows it; `{default}` is the default value.
   let manual: String
-  /// Another flag and value this one is a shorter way to write.
+  /// Flag and value for which this flag is short.
   let standsFor: (name: String, value: String)?
-  /// A flag this one takes back when it comes later.
+  /// Flag that this one cancels when it comes later.
   let cancels: String?
 
   init(
@@ -127,7 +116,6 @@ struct Flag: Equatable, Sendable {
 
   static func == (left: Flag, right: Flag) -> Bool { left.name == right.name }
 
-  /// What stands for the value in help; empty for flags without one.
   var metavariable: String {
     switch value {
     case .toggle, .counter: ""
@@ -138,31 +126,28 @@ struct Flag: Equatable, Sendable {
   }
 
   var takesValue: Bool { !metavariable.isEmpty }
-
-  /// Whether `--no-NAME` means something.
   var canBeNegated: Bool { !takesValue && role != .action }
 
-  /// The program's own variable, which stands for the flag wherever it is not typed.
+  /// The program's own variable, which replaces the flag if that is not typed.
   var variable: String? { variables.first { $0.begins(with: "PUSHER_CLI_") } }
 
-  /// Whether one set of options that names an app and its server may hold it, whatever the command makes of it.
+  /// True for flags that a shared set of connection options may hold, even if the command ignores
+  /// them.
   var isOfConnection: Bool { group == .connection || self == .connectTimeout }
 
-  /// The values that shells offer.
   var offeredValues: [String] {
     if case .choice(let words, _) = value { return words }
     return offers
   }
 
-  /// `--name`.
   var spelling: String { "--" + name }
 
-  /// How it is written, letter and name: with `--no-` where that is what a user writes.
+  /// The spellings for users: letter, and long name, with `--no-` if the flag is on by default.
   var spellings: [String] {
     (letter.map { ["-\($0)"] } ?? []) + [isOnByDefault ? "--no-" + name : spelling]
   }
 
-  /// What is wrong with a value of this flag; nil when nothing is.
+  /// Returns the mistake in a value; `nil` for a valid one.
   func fault(in text: String) -> String? {
     switch value {
     case .toggle, .counter, .text:

@@ -1,7 +1,7 @@
-/// The flag table: one row a flag, from which parser, help, manual and completions are made.
+/// The flag table, from which parser, help, manual and completions are made; one row per flag.
 ///
-/// A name may have several rows when commands mean different things by it; all then take the same kind of value, since
-/// a flag may stand before the command. Rows stand in the order of the help.
+/// A name may have several rows with the same kind of value, since a flag may precede the command.
+/// Rows are in the order of the help.
 enum Flags {
   static let all =
     Flag.receiving + Flag.forwarding + Flag.steering + Flag.sending + Flag.asking + Flag.requesting
@@ -9,22 +9,20 @@ enum Flags {
     + Flag.waiting
     + Flag.speaking
 
-  /// The rows a command knows.
   static func of(_ command: Command) -> [Flag] {
     all.filter { $0.commands.contains(command) }
   }
 
-  /// The row of a long name: the command's own if it has one, else the first there is.
+  /// Returns the row of a long name: the command's own, else the first one.
   static func named(_ name: String, for command: Command? = nil) -> Flag? {
     first(for: command) { $0.name == name }
   }
 
-  /// The row of a short letter, in the same way.
   static func lettered(_ letter: Character, for command: Command? = nil) -> Flag? {
     first(for: command) { $0.letter == letter }
   }
 
-  /// Why `command` does not take a flag, which was typed as `written`; `nil` where it does.
+  /// Returns the reason why `command` refuses a flag, typed as `written`; `nil` if it accepts it.
   static func refusal(of flag: Flag, written: String, by command: Command) -> String? {
     let isTaken = all.contains { $0 == flag && $0.isOfConnection }
     guard !flag.commands.contains(command), !isTaken else { return nil }
@@ -37,7 +35,7 @@ enum Flags {
     return "\(command.rawValue) has no option \(written) (\(name) belongs to \(list))"
   }
 
-  /// The names of the flags that a flag contradicts or takes back, whichever row says so.
+  /// Returns the flags that a flag excludes or cancels, whichever row says so.
   static func rivals(of name: String, for command: Command) -> [String] {
     of(command).flatMap { row in
       let others = row.excludes.map(\.name) + [row.cancels].compactMap { $0 }
@@ -53,11 +51,10 @@ enum Flags {
 
 extension Set<Command> {
   static let every = Set(Command.allCases)
-  /// Those that call the HTTP API.
+  /// Call the HTTP API.
   static let calling: Set = [Command.trigger, .channels, .users, .terminate, .check]
-  /// Those that sign without a server.
+  /// Sign without a server.
   static let signing: Set = [Command.auth, .sign, .verify]
-  /// Those that subscribe.
   static let joining: Set = [Command.subscribe, .check]
   static let client = calling.union(joining)
   static let printing: Set = [Command.subscribe, .sse]

@@ -1,5 +1,4 @@
 extension Flag {
-  /// Where `subscribe` and `sse` send events besides the output, or in its place.
   static let forwarding: [Flag] = [
     .forward, .forwardHeader, .forwardJobs, .forwardTimeout, .forwardDead,
     .forwardKey, .tee,

@@ -1,5 +1,4 @@
 extension Flag {
-  /// How long to try.
   static let waiting: [Flag] = [
     .connectTimeout, .reconnect, .keepGoing, .maxRetries, .reconnectDelay, .sseReconnectDelay,
     .retryMaxDelay,
@@ -87,7 +86,6 @@ extension Flag {
       How long a ping may stay unanswered before the connection counts as lost, {default} unless given.
       """)
 
-  /// What to say.
   static let speaking: [Flag] = [
     .quiet, .verbose, .trace, .color, .help, .helpAll, .version,
   ]

@@ -1,5 +1,5 @@
 extension Flags {
-  /// Flags of earlier versions, and what to use instead.
+  /// Flags of earlier versions, and their replacements.
   static let removed = [
     "health-file": "use /healthz of --metrics",
     "netrc-file": "put the URL with user and password into a file and give @FILE",
@@ -10,7 +10,6 @@ extension Flags {
     "to-user": "use --channel '#server-to-user-ID'",
   ]
 
-  /// The refusal of a flag that is gone; `nil` for any other name.
   static func refusal(ofRemoved name: String) -> String? {
     removed[name].map { "there is no option --\(name) any more: \($0)" }
   }

@@ -1,7 +1,6 @@
 internal import PusherCore
 
 extension Flag {
-  /// How `sse` asks for its stream.
   static let requesting: [Flag] = [
     .header, .headerCommand, .method, .data, .lastEventID, .stateFile, .acceptAnyType,
     .comments, .cookies, .unbuffered,
@@ -90,7 +89,6 @@ extension Flag {
       text/event-stream ends the run with status 5.
       """)
 
-  /// What `trigger` sends.
   static let sending: [Flag] = [
     .triggerChannel, .triggerEvent, .triggerData, .triggerSocketID, .triggerInfo, .batch,
     .rate, .speed, .dryRun,
@@ -152,7 +150,6 @@ extension Flag {
   static let dryRun = Flag(
     "dry-run", of: [.trigger], in: .send, summary: "show the signed request and send nothing")
 
-  /// What `channels` asks, and what `auth`, `sign` and `verify` sign.
   static let asking: [Flag] = [
     .prefix, .info, .socketID, .signUserID, .signUserInfo, .signData, .signature, .timestamp,
   ]

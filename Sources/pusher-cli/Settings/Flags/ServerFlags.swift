@@ -1,7 +1,6 @@
 internal import PusherServer
 
 extension Flag {
-  /// Where `serve` and `webhook listen` listen, and how `serve` answers.
   static let serving: [Flag] = [
     .listen, .webhookListen, .reusePort, .redis, .portFile, .serveOnReady, .serveTLSCert,
     .serveTLSKey, .clientEvents, .subscriptionCounts, .serveCompression, .drain, .fault, .dialect,
@@ -111,7 +110,6 @@ extension Flag {
       on it for two minutes, in spite of WebSocket pings. The default is `{default}`.
       """)
 
-  /// What `serve` offers besides sockets and the HTTP API.
   static let hooking: [Flag] = [
     .apps, .webhook, .webhookDelay, .authEndpoints, .allowOrigin, .allowHost, .maxConnections,
     .serveMaxChannels, .maxQueued, .logEvents, .printEnv,

@@ -1,7 +1,6 @@
 internal import PusherCore
 
 extension Flag {
-  /// What changes the channels of a run that goes on, and what happens beside its events.
   static let steering: [Flag] = [
     .discover, .maxChannels, .stdin, .onGap, .onGapTimeout, .summary, .metrics,
     .metricsChannels, .outputFile, .recordEvents, .sync,
