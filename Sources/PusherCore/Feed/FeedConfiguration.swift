@@ -35,7 +35,7 @@ package struct Destination: Sendable {
 }
 
 /// The request of a WebSocket connection, besides its ``Destination``.
-package struct WebSocketSettings: Sendable {
+package struct WebSocketSettings: Sendable, Equatable {
   /// Offered with the upgrade, the preferred one first; most servers want none.
   package var subprotocols: [String]
   /// The offer of permessage-deflate, as in `Sec-WebSocket-Extensions`; `nil` for none.
@@ -53,7 +53,7 @@ package struct WebSocketSettings: Sendable {
 
 /// The request of an event stream, besides its ``Destination``; the user information there becomes Basic authorisation,
 /// and its fields replace the standard ones.
-package struct EventStreamSettings: Sendable {
+package struct EventStreamSettings: Sendable, Equatable {
   package var method: String
   package var body: [UInt8]
   /// Whether the server may compress.

@@ -181,18 +181,9 @@ extension StreamSettings {
       tls: network.tls, trust: network.trust)
   }
 
-  /// How it is asked for.
-  fileprivate var request: EventStreamSettings {
-    EventStreamSettings(
-      method: method, body: body, acceptsCompression: acceptsCompression,
-      acceptsAnyType: acceptsAnyType,
-      // A line is a name, a colon, a space and a value.
-      limits: EventStreamLimits(line: maxEvent + 64, event: maxEvent))
-  }
-
   fileprivate var options: EventSourceOptions {
     EventSourceOptions(
-      reconnect: feed.policy(floor: .zero), reconnectionTime: retryDelay,
+      reconnect: feed.policy(floor: .zero), reconnectionTime: feed.reconnectDelay,
       connectTimeout: network.connectTimeout,
       silenceTimeout: feed.activityTimeout)
   }

@@ -79,9 +79,9 @@ final class SubscribeRun {
       settings: settings, lifecycle: lifecycle, diagnostics: diagnostics, printer: printer,
       members: { [unowned members] in members.feed.session.roster(of: $0) })
     if diagnostics.showsMessages { printer.disableFastWay() }
-    repair = settings.gapCommand.map {
+    repair = settings.gap.map {
       GapRepair(
-        command: $0, timeout: settings.gapTimeout, limit: settings.printing.bufferSize, loop: loop,
+        command: $0.command, timeout: $0.timeout, limit: settings.printing.bufferSize, loop: loop,
         diagnostics: diagnostics)
     }
     if settings.readsInput {

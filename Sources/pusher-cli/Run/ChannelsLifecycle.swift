@@ -240,7 +240,7 @@ final class ChannelsLifecycle {
 
 extension ChannelsLifecycle: FeedWords {
   private var hints: Hints {
-    Hints(connection: settings.connection, subprotocols: settings.subprotocols)
+    Hints(connection: settings.connection, subprotocols: settings.webSocket.subprotocols)
   }
 
   var look: SecondLook { SecondLook(settings.connection) }
@@ -279,7 +279,7 @@ extension ChannelsLifecycle: FeedWords {
   }
 
   var consequenceOfGap: String {
-    settings.gapCommand == nil
+    settings.gap == nil
       ? "events of that time are lost" : "--on-gap asks for what was missed"
   }
 

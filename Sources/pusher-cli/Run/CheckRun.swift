@@ -298,7 +298,8 @@ extension CheckFailure {
     _ expected: String, _ loss: ConnectionLoss, code: Int?, _ settings: SubscribeSettings,
     _ loop: EventLoop
   ) {
-    let hints = Hints(connection: settings.connection, subprotocols: settings.subprotocols)
+    let hints = Hints(
+      connection: settings.connection, subprotocols: settings.webSocket.subprotocols)
     let isFound = SecondLook(settings.connection).find(
       Hints.problem(loss), on: loop, run: loop.run)
     self.init(

@@ -131,7 +131,8 @@ extension SettingsTrial: ChannelsFeedDelegate {
   }
 
   private func words(_ loss: ConnectionLoss, _ code: Int?) -> String {
-    let hints = Hints(connection: settings.connection, subprotocols: settings.subprotocols)
+    let hints = Hints(
+      connection: settings.connection, subprotocols: settings.webSocket.subprotocols)
     return Redaction.redact("\(loss)") + hints.hint(loss, code: code)
   }
 

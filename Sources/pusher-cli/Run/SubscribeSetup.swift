@@ -13,13 +13,6 @@ extension SubscribeSettings {
       routing: connection.routing, tls: connection.tls, trust: connection.trust)
   }
 
-  /// What is offered with the upgrade.
-  var webSocket: WebSocketSettings {
-    WebSocketSettings(
-      subprotocols: subprotocols,
-      compressionOffer: offersCompression ? PerMessageDeflate.offer : nil)
-  }
-
   /// How the session behaves; `longestSilence` is the longest silence before a ping, in spite of the other settings.
   func sessionOptions(service: PusherService, longestSilence: Duration? = nil) -> SessionOptions {
     let silence = feed.activityTimeout ?? .seconds(120)
@@ -27,7 +20,7 @@ extension SubscribeSettings {
       service: service, activityTimeout: min(silence, longestSilence ?? silence),
       pongTimeout: pongTimeout, connectTimeout: connection.connectTimeout,
       reconnect: feed.policy(
-        floor: max(.milliseconds(10), min(reconnectDelay, feed.retryMaxDelay))))
+        floor: max(.milliseconds(10), min(feed.reconnectDelay, feed.retryMaxDelay))))
     options.presence.members = maxMembers
     return options
   }

@@ -28,6 +28,8 @@ struct FeedSettings: Equatable, Sendable {
   var reconnect: ReconnectMode
   /// Maximum retries in a row; `nil` means no limit.
   var maxRetries: Int?
+  /// Minimum wait before a retry; for a stream until the server sets another.
+  var reconnectDelay: Duration
   var retryMaxDelay: Duration
   /// Silence before a ping, if the server allows more, or before a stream is requested again.
   var activityTimeout: Duration?
@@ -94,7 +96,8 @@ extension SettingsReader {
     return FeedSettings(
       run: run, printing: try printing(run),
       reconnect: isRepeated ? try choice(.reconnect) : .never,
-      maxRetries: typed.integer(.maxRetries), retryMaxDelay: typed.time(.retryMaxDelay),
+      maxRetries: typed.integer(.maxRetries), reconnectDelay: typed.time(.reconnectDelay),
+      retryMaxDelay: typed.time(.retryMaxDelay),
       activityTimeout: typed.duration(.activityTimeout),
       goesOnAfterRefusals: typed.isOn(.keepGoing), common: common)
   }

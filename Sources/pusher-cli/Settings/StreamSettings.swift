@@ -3,21 +3,15 @@ internal import PusherCore
 struct StreamSettings: FeedCommandSettings {
   /// http or https URL; a password comes from a file only.
   var url: HTTPURL
-  var method: String
+  var request: EventStreamSettings
   var headers: [NamedValue]
   var fields: RequestFields
-  var body: [UInt8]
   /// The event before the first one; empty for none, `nil` for that of the state file.
   var lastEventID: String?
   var stateFile: String?
   var network: NetworkSettings
   var feed: FeedSettings
-  var acceptsCompression: Bool
-  var maxEvent: Int
   var until: DataPattern?
-  var acceptsAnyType: Bool
-  /// Wait before a retry until the server sets another.
-  var retryDelay: Duration
   var printsComments: Bool
   var keepsCookies: Bool
 }
@@ -47,8 +41,7 @@ extension StreamSettings {
     let data = try typed.text(.data).map { (text: String) throws(UsageError) in
       try reader.textOrFile(text, "--data", limit: TriggerSettings.dataLimit)
     }
-    method = try reader.method(hasBody: data != nil)
-    body = data.map { Array($0.utf8) } ?? []
+    request = try reader.streamRequest(data)
     let hasType = fields.all.contains { $0.name.lowercased() == "content-type" }
     if let data, !hasType { headers.append(Self.contentType(of: data)) }
     if !fields.all.contains(where: { $0.name.lowercased() == "user-agent" }) {
@@ -63,12 +56,8 @@ extension StreamSettings {
     lastEventID = try reader.lastEventID(among: fields.all)
     network = try reader.network()
     // A request that may have an effect is repeated only with `--reconnect`.
-    feed = try reader.feed(isRepeatable: method == "GET" && data == nil)
-    acceptsCompression = typed.isOn(.compression)
-    maxEvent = typed.bytes(.maxEvent)
+    feed = try reader.feed(isRepeatable: request.method == "GET" && data == nil)
     until = typed.text(.until).map(DataPattern.init)
-    acceptsAnyType = typed.isOn(.acceptAnyType)
-    retryDelay = typed.time(.reconnectDelay)
     printsComments = typed.isOn(.comments)
     keepsCookies = typed.isOn(.cookies)
   }
@@ -126,12 +115,17 @@ extension SettingsReader {
     }
   }
 
-  fileprivate func method(hasBody: Bool) throws(UsageError) -> String {
-    let method = typed.text(.method) ?? (hasBody ? "POST" : "GET")
+  fileprivate func streamRequest(_ data: String?) throws(UsageError) -> EventStreamSettings {
+    let method = typed.text(.method) ?? (data == nil ? "GET" : "POST")
     guard method.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) else {
       throw UsageError("--method: '\(method)' is not a method such as GET or POST")
     }
-    return method
+    let size = typed.bytes(.maxEvent)
+    return EventStreamSettings(
+      method: method, body: data.map { Array($0.utf8) } ?? [],
+      acceptsCompression: typed.isOn(.compression), acceptsAnyType: typed.isOn(.acceptAnyType),
+      // A line is a name, a colon, a space and a value.
+      limits: EventStreamLimits(line: size + 64, event: size))
   }
 
   /// Returns the last event ID of the option or the header.

@@ -7,17 +7,20 @@ struct SubscribeSettings: FeedCommandSettings {
   var discovery: DiscoverySettings?
   /// Reads client events and subscriptions from standard input.
   var readsInput: Bool
-  var gapCommand: String?
-  var gapTimeout: Duration
+  var gap: GapSettings?
   var fields: RequestFields
   var authorization: ChannelAuthorization
   var userSignIn: UserSignIn
   var feed: FeedSettings
   var pongTimeout: Duration
-  var reconnectDelay: Duration
   var maxMembers: Int
-  var offersCompression: Bool
-  var subprotocols: [String]
+  var webSocket: WebSocketSettings
+}
+
+/// The command of `--on-gap`.
+struct GapSettings: Equatable, Sendable {
+  var command: String
+  var timeout: Duration
 }
 
 extension SubscribeSettings {
@@ -35,8 +38,7 @@ extension SubscribeSettings {
     self.discovery = discovery
     channels = try reader.channels(fixed)
     let source = try reader.source(.webSocket)
-    gapCommand = typed.text(.onGap)
-    gapTimeout = typed.time(.onGapTimeout)
+    gap = typed.text(.onGap).map { GapSettings(command: $0, timeout: typed.time(.onGapTimeout)) }
     connection = try reader.connection(.webSocket, source)
     fields = try reader.requestFields()
     if let own = fields.all.first(where: { ClientHandshake.owns($0.name) }) {
@@ -47,9 +49,9 @@ extension SubscribeSettings {
     userSignIn = try reader.userSignIn(source)
     feed = try reader.feed()
     pongTimeout = typed.time(.pongTimeout)
-    reconnectDelay = typed.time(.reconnectDelay)
     maxMembers = typed.number(.maxMembers)
-    offersCompression = typed.isOn(.compression)
-    subprotocols = try reader.subprotocols()
+    webSocket = WebSocketSettings(
+      subprotocols: try reader.subprotocols(),
+      compressionOffer: typed.isOn(.compression) ? PerMessageDeflate.offer : nil)
   }
 }

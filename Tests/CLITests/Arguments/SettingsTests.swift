@@ -19,7 +19,7 @@ import Testing
     #expect(settings.retryMaxDelay == .seconds(120))
     #expect(settings.activityTimeout == nil)
     #expect(settings.pongTimeout == .seconds(30))
-    #expect(settings.offersCompression)
+    #expect(settings.webSocket.compressionOffer != nil)
     #expect(settings.verbosity == .normal)
     #expect(settings.warnings == [])
   }
@@ -53,7 +53,7 @@ import Testing
     #expect(settings.reconnectDelay == .seconds(2))
     #expect(settings.activityTimeout == .seconds(60))
     #expect(settings.pongTimeout == .seconds(7))
-    #expect(!settings.offersCompression)
+    #expect(settings.webSocket.compressionOffer == nil)
     #expect(settings.printing.color == .never)
   }
 
@@ -270,7 +270,7 @@ import Testing
 
   @Test func `sub-protocols are offered in the order typed, each once`() throws {
     let settings = try subscribe("--local a --subprotocol x --subprotocol y --subprotocol x")
-    #expect(settings.subprotocols == ["x", "y"])
+    #expect(settings.webSocket.subprotocols == ["x", "y"])
   }
 
   @Test(arguments: [

@@ -10,22 +10,22 @@ struct StreamSettingsTests {
   @Test func `a URL is enough`() throws {
     let settings = try sse(Self.url)
     #expect(settings.url == (try HTTPURL(parsing: Self.url)))
-    #expect(settings.method == "GET")
-    #expect(settings.body.isEmpty)
+    #expect(settings.request.method == "GET")
+    #expect(settings.request.body.isEmpty)
     #expect(settings.reconnect == .auto)
     #expect(settings.headers.map(\.name) == ["User-Agent"])
     #expect(settings.lastEventID == nil)
-    #expect(!settings.acceptsCompression)
+    #expect(!settings.request.acceptsCompression)
   }
 
   @Test func `data makes a POST, which is not repeated`() throws {
     let json = try sse("\(Self.url) -d {}")
-    #expect(json.method == "POST")
+    #expect(json.request.method == "POST")
     #expect(json.reconnect == .never)
-    #expect(json.body == Array("{}".utf8))
+    #expect(json.request.body == Array("{}".utf8))
     #expect(json.headers.first?.value == "application/json")
     let form = try sse("\(Self.url) -d a=b --reconnect auto -X PUT")
-    #expect(form.method == "PUT")
+    #expect(form.request.method == "PUT")
     #expect(form.reconnect == .auto)
     #expect(form.headers.first?.value == "application/x-www-form-urlencoded")
   }
