@@ -85,7 +85,7 @@ final class StreamRun {
 
   /// Ends a line that an earlier run could not write to its end; its event comes again.
   private func completeLine(of descriptor: OutputDescriptor, _ diagnostics: Diagnostics) {
-    let terminator = settings.printing.terminator
+    let terminator = settings.printing.form.terminator
     switch TornLine.end(of: descriptor.number, terminator: terminator) {
     case .whole: break
     case .torn:

@@ -5,7 +5,6 @@ final class EventPrinter {
   private let writers: LineWriters<EventLineWriter>
   /// Template for the fast path; `nil` if `--format` needs the general path.
   private let plainTemplate: LineTemplate?
-  private let keepsRawData: Bool
   private var usesFastWay: Bool
   /// Set while events are held, which requires the general path.
   var isHeld = false
@@ -14,22 +13,21 @@ final class EventPrinter {
   init(
     settings: PrintSettings, service: PusherService, output: ByteBuffer, isTerminal: Bool,
     receiver: (any EventReceiver)? = nil, record: ByteBuffer? = nil,
-    columns: @escaping () -> Int? = { nil },
-    wallTime: @escaping () -> WallTime
+    columns: @escaping () -> Int? = { nil }, wallTime: @escaping () -> WallTime
   ) {
-    let style = EventLineStyle(settings, isTerminal: isTerminal)
     writers = LineWriters(
-      settings, output: output, style: style, handsOver: receiver != nil, record: record
+      settings.form, output: output, isTerminal: isTerminal, handsOver: receiver != nil,
+      record: record
     ) { EventLineWriter(output: $0, service: service, style: $1) }
     core = Printer(
-      settings: settings, style: style, output: output, writers: writers, receiver: receiver,
-      record: record, columns: columns, wallTime: wallTime)
+      settings: settings, writers: writers, receiver: receiver, columns: columns,
+      wallTime: wallTime)
     let template = core.template
     plainTemplate = template?.plain
     usesFastWay =
-      writers.printed.hasFastWay && (template.map { $0.plain != nil } ?? (settings.output == .json))
+      writers.printed.hasFastWay
+      && (template.map { $0.plain != nil } ?? (settings.form.output == .json))
       && receiver == nil && record == nil && !settings.printsSummary
-    keepsRawData = settings.keepsRawData
   }
 
   func disableFastWay() {
@@ -69,7 +67,8 @@ final class EventPrinter {
         case .channel: envelope.channelName
         case .userID: envelope.userIDToken.map(JSONString.decode)
         case .data:
-          Printer.text(of: keepsRawData ? .string(envelope.dataText ?? "") : envelope.data)
+          Printer.text(
+            of: core.form.keepsRawData ? .string(envelope.dataText ?? "") : envelope.data)
         case .wire: envelope.dataText ?? ""
         default: nil
         }
@@ -77,7 +76,7 @@ final class EventPrinter {
         writers.printed.write(envelope, named: name)
       }
     }
-    switch core.format {
+    switch core.form.output {
     case .json: writers.printed.write(envelope, named: name)
     case .pretty:
       core.pretty?.write(envelope, named: name, isRepaired: writers.printed.marksRepaired)

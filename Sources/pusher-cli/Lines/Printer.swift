@@ -1,20 +1,26 @@
 internal import PusherCore
 
 struct LineWriters<Writer: LineWriter> {
+  let output: ByteBuffer
+  let style: EventLineStyle
   let printed: Writer
   /// Writes the line for the receiver; `nil` without one.
   let handed: Writer?
   let handedLine = ByteBuffer(capacity: 64)
+  let record: ByteBuffer?
   /// Writes every event for `--record`.
   let recorder: Writer?
 
   init(
-    _ settings: PrintSettings, output: ByteBuffer, style: EventLineStyle, handsOver: Bool,
-    record: ByteBuffer?, _ make: (ByteBuffer, EventLineStyle) -> Writer
+    _ form: EventForm, output: ByteBuffer, isTerminal: Bool, handsOver: Bool, record: ByteBuffer?,
+    _ make: (ByteBuffer, EventLineStyle) -> Writer
   ) {
+    (self.output, self.record) = (output, record)
+    style = EventLineStyle(form, isTerminal: isTerminal)
     printed = make(output, style)
-    handed = handsOver ? make(handedLine, .handed(settings)) : nil
-    recorder = record.map { make($0, .handed(settings)) }
+    let plain = EventLineStyle(rawData: form.keepsRawData)
+    handed = handsOver ? make(handedLine, plain) : nil
+    recorder = record.map { make($0, plain) }
   }
 }
 
@@ -26,7 +32,7 @@ final class Printer {
   private let handedLine: ByteBuffer
   private let recorder: (any LineWriter)?
   private let record: ByteBuffer?
-  let format: OutputFormat
+  let form: EventForm
   let filter: FilterMemory?
   private let ending: EventFilter?
   /// Filter of fast paths; also rejects the events of `--until-event`, which need the general path.
@@ -35,7 +41,6 @@ final class Printer {
   let raw: RawText
   let style: EventLineStyle
   let template: TemplateText?
-  let hasTimestamps: Bool
   let showsTime: Bool
   /// Gets the events of `--exec` or `--forward`.
   let receiver: (any EventReceiver)?
@@ -51,27 +56,20 @@ final class Printer {
   private let wallTime: () -> WallTime
   /// Returns the current width of the terminal, which may change.
   private let columns: () -> Int?
-  private let page: PageSettings
   /// Time of all events of a burst; taken for the first printed one.
   private(set) var burstTime: WallTime?
   var count = 0
   var rejected = 0
 
   init(
-    settings: PrintSettings, style: EventLineStyle, output: ByteBuffer,
-    writers: LineWriters<some LineWriter>, receiver: (any EventReceiver)?, record: ByteBuffer?,
+    settings: PrintSettings, writers: LineWriters<some LineWriter>, receiver: (any EventReceiver)?,
     columns: @escaping () -> Int?, wallTime: @escaping () -> WallTime
   ) {
-    (self.output, self.record, handedLine) = (output, record, writers.handedLine)
+    (output, style, form) = (writers.output, writers.style, settings.form)
+    (record, handedLine) = (writers.record, writers.handedLine)
     (writer, handedWriter, recorder) = (writers.printed, writers.handed, writers.recorder)
-    self.wallTime = wallTime
-    self.columns = columns
-    page = settings.page
-    self.style = style
-    format = settings.output
-    template = settings.template.map { TemplateText($0, output: output, style: style) }
-    hasTimestamps = settings.hasTimestamps
-    self.receiver = receiver
+    (self.wallTime, self.columns, self.receiver) = (wallTime, columns, receiver)
+    template = form.template.map { TemplateText($0, output: writers.output, style: writers.style) }
     printsEvents = receiver == nil || settings.printsEvents
     limit = settings.count ?? .max
     tally = settings.printsSummary ? EventTally() : nil
@@ -85,10 +83,10 @@ final class Printer {
     let fast = EventFilter(
       include: settings.includedEvents, exclude: settings.excludedEvents + untilEvents)
     fastFilter = untilEvents.isEmpty ? self.filter : FilterMemory(fast)
-    let isPretty = settings.output == .pretty && settings.template == nil
+    let isPretty = form.output == .pretty && form.template == nil
     showsTime =
-      settings.hasTimestamps || isPretty || settings.template?.usesTime == true || receiver != nil
-    pretty = isPretty ? PrettyText(output: output, style: style, page: settings.page) : nil
+      form.hasTimestamps || isPretty || form.template?.usesTime == true || receiver != nil
+    pretty = isPretty ? PrettyText(output: output, style: style, page: form.page) : nil
     raw = RawText(output: output, style: style)
   }
 
@@ -150,12 +148,12 @@ final class Printer {
     guard showsTime, burstTime == nil else { return }
     let time = wallTime()
     burstTime = time
-    if hasTimestamps {
+    if form.hasTimestamps {
       writer.setReceivedAt(time.rfc3339)
       handedWriter?.setReceivedAt(time.rfc3339)
     }
     template?.begin(at: time)
-    pretty?.begin(at: time, columns: columns() ?? page.columns)
+    pretty?.begin(at: time, columns: columns() ?? form.page.columns)
   }
 
   /// Passes the last counted event to the receiver, if any; `writeLine` writes its line.
@@ -205,7 +203,7 @@ final class Printer {
         writer.write(event: event, channel: channel, data: data)
       }
     }
-    switch format {
+    switch form.output {
     case .json: writer.write(event: event, channel: channel, data: data)
     case .pretty: pretty?.write(own: event, channel: channel, data: data, members: members)
     case .raw: raw.write(data)
@@ -261,18 +259,10 @@ protocol EventReceiver: AnyObject {
 }
 
 extension EventLineStyle {
-  init(_ settings: PrintSettings, isTerminal: Bool) {
-    self.init()
-    rawData = settings.keepsRawData
-    terminator = settings.terminator
-    forTerminal = isTerminal
-    palette = settings.color.isOn(forTerminal: isTerminal) ? .standard : nil
-  }
-
-  static func handed(_ settings: PrintSettings) -> EventLineStyle {
-    var style = EventLineStyle()
-    style.rawData = settings.keepsRawData
-    return style
+  init(_ form: EventForm, isTerminal: Bool) {
+    self.init(
+      rawData: form.keepsRawData, terminator: form.terminator, forTerminal: isTerminal,
+      palette: form.color.isOn(forTerminal: isTerminal) ? .standard : nil)
   }
 }
 

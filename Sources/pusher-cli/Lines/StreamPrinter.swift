@@ -3,23 +3,20 @@ internal import PusherCore
 final class StreamPrinter {
   let core: Printer
   private let writers: LineWriters<EventStreamLineWriter>
-  private let keepsRawData: Bool
   private let until: DataPattern?
 
   init(
     settings: PrintSettings, until: DataPattern? = nil, output: ByteBuffer, isTerminal: Bool,
     receiver: (any EventReceiver)? = nil, record: ByteBuffer? = nil,
-    columns: @escaping () -> Int? = { nil },
-    wallTime: @escaping () -> WallTime
+    columns: @escaping () -> Int? = { nil }, wallTime: @escaping () -> WallTime
   ) {
-    let style = EventLineStyle(settings, isTerminal: isTerminal)
     writers = LineWriters(
-      settings, output: output, style: style, handsOver: receiver != nil, record: record
+      settings.form, output: output, isTerminal: isTerminal, handsOver: receiver != nil,
+      record: record
     ) { EventStreamLineWriter(output: $0, style: $1) }
     core = Printer(
-      settings: settings, style: style, output: output, writers: writers, receiver: receiver,
-      record: record, columns: columns, wallTime: wallTime)
-    keepsRawData = settings.keepsRawData
+      settings: settings, writers: writers, receiver: receiver, columns: columns,
+      wallTime: wallTime)
     self.until = until
   }
 
@@ -66,7 +63,7 @@ final class StreamPrinter {
         writers.printed.write(event)
       }
     }
-    switch core.format {
+    switch core.form.output {
     case .json: writers.printed.write(event)
     case .pretty: core.pretty?.write(event: event.type.text, data: data(of: event))
     case .raw: core.raw.write(data(of: event))
@@ -74,7 +71,7 @@ final class StreamPrinter {
   }
 
   private func data(of event: EventStreamEvent) -> JSONValue {
-    guard !keepsRawData, let value = try? JSONParser.parse(event.data) else {
+    guard !core.form.keepsRawData, let value = try? JSONParser.parse(event.data) else {
       return .string(event.data.text)
     }
     return value

@@ -269,7 +269,7 @@ extension RunDriver {
     }
     do throws(FileFault) {
       let file = try OutputFile(
-        path, terminator: settings.printing.terminator, warn: { diagnostics.warning($0) })
+        path, terminator: settings.printing.form.terminator, warn: { diagnostics.warning($0) })
       return .success(OutputDescriptor(file))
     } catch {
       guard !error.isOfDisk else { return .failure(error) }

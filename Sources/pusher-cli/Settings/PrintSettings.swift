@@ -7,23 +7,28 @@ struct PrintSettings: Equatable, Sendable {
   /// Patterns for the event that ends the run with success.
   var untilEvents: [String] = []
   var count: Int?
-  var output: OutputFormat
-  var template: FormatTemplate?
-  /// Byte after each event: newline or NUL.
-  var terminator: UInt8
-  var hasTimestamps: Bool
-  /// Prints `data` as the string from the wire.
-  var keepsRawData: Bool
-  var printsLifecycle: Bool
+  var form: EventForm
+  var printsLifecycle = false
   /// Maximum size of waiting output, in bytes, before the socket stays unread.
   var bufferSize: Int
-  /// Colour on standard output; `auto` means on a terminal.
-  var color: ColorChoice
   var printsSummary = false
   /// False if only the handler gets events.
   var printsEvents = true
   /// Maximum number of channels whose events are counted; `nil` for no counting.
   var countedChannels: Int?
+}
+
+/// The form in which events are printed.
+struct EventForm: Equatable, Sendable {
+  var output: OutputFormat
+  var template: FormatTemplate?
+  /// Byte after each event: newline or NUL.
+  var terminator = UInt8(ascii: "\n")
+  var hasTimestamps = false
+  /// Prints `data` as the string from the wire.
+  var keepsRawData = false
+  /// Colour on standard output; `auto` means on a terminal.
+  var color: ColorChoice
   var page = PageSettings()
 }
 
@@ -40,20 +45,24 @@ enum OutputFormat: String, CaseIterable, Sendable {
 }
 
 extension SettingsReader {
-  mutating func printing(_ run: RunSettings) throws(UsageError) -> PrintSettings {
-    let output: OutputFormat = try choice(.output)
-    let template = try template()
-    return PrintSettings(
+  func printing(_ run: RunSettings) throws(UsageError) -> PrintSettings {
+    PrintSettings(
       includedEvents: typed.texts(.event), excludedEvents: typed.texts(.excludeEvent),
-      untilEvents: typed.texts(.untilEvent), count: typed.integer(.count),
+      untilEvents: typed.texts(.untilEvent), count: typed.integer(.count), form: try form(),
+      printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.bytes(.buffer),
+      printsSummary: typed.isOn(.summary), printsEvents: run.handler?.prints ?? true,
+      countedChannels: run.monitor?.channels)
+  }
+
+  private func form() throws(UsageError) -> EventForm {
+    let output: OutputFormat = try choice(.output)
+    let template = try typed.text(.format).map(FormatTemplate.init)
+    return EventForm(
       output: output, template: template,
       terminator: typed.isOn(.null) ? 0 : UInt8(ascii: "\n"),
       hasTimestamps: typed.isOn(.timestamps), keepsRawData: typed.isOn(.rawData),
-      printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.bytes(.buffer),
       // A template is for programs, whatever the format.
-      color: try color(for: template == nil ? output : .raw),
-      printsSummary: typed.isOn(.summary), printsEvents: run.handler?.prints ?? true,
-      countedChannels: run.monitor?.channels, page: page)
+      color: try color(for: template == nil ? output : .raw), page: page)
   }
 
   private var page: PageSettings {
@@ -65,9 +74,5 @@ extension SettingsReader {
     let name = locale.lowercased()
     page.isUnicode = name.range(ofBytes: "utf-8") != nil || name.range(ofBytes: "utf8") != nil
     return page
-  }
-
-  private func template() throws(UsageError) -> FormatTemplate? {
-    try typed.text(.format).map(FormatTemplate.init)
   }
 }

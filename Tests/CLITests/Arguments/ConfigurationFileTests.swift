@@ -129,26 +129,26 @@ struct ConfigurationFileTests {
 
   @Test func `options of the command count unless typed`() throws {
     let printing = try subscribe("a").printing
-    #expect(printing.hasTimestamps)
-    #expect(printing.output == .pretty)
+    #expect(printing.form.hasTimestamps)
+    #expect(printing.form.output == .pretty)
     #expect(printing.excludedEvents == ["pusher:*", "debug.*"])
     #expect(try subscribe("a").connection.connectTimeout == .seconds(3))
     let typed = try subscribe("--no-timestamps -o raw -x typed --connect-timeout 1s a")
-    #expect(!typed.printing.hasTimestamps)
-    #expect(typed.printing.output == .raw)
+    #expect(!typed.printing.form.hasTimestamps)
+    #expect(typed.printing.form.output == .raw)
     #expect(typed.printing.excludedEvents == ["typed"])
     #expect(typed.connection.connectTimeout == .seconds(1))
   }
 
   @Test func `a variable comes before the file, and the file before what is built in`() throws {
     let environment = Self.home.merging(["PUSHER_CLI_OUTPUT": "raw"]) { $1 }
-    #expect(try subscribe("a", environment).printing.output == .raw)
-    #expect(try subscribe("a", ["PUSHER_APP_KEY": "k"]).printing.output == .json)
+    #expect(try subscribe("a", environment).printing.form.output == .raw)
+    #expect(try subscribe("a", ["PUSHER_APP_KEY": "k"]).printing.form.output == .json)
   }
 
   @Test func `options of another command do not count`() throws {
     let settings = try sse("http://h/", Self.home, files: files())
-    #expect(!settings.printing.hasTimestamps)
+    #expect(!settings.printing.form.hasTimestamps)
   }
 
   // MARK: Which file
@@ -176,7 +176,7 @@ struct ConfigurationFileTests {
         "[profile default]\nkey = system\n[profile b]\nkey = b\n[subscribe]\ntimestamps = true\n",
     ])
     #expect(try read("a", Self.home, files).connection.key == "user")
-    #expect(try !read("a", Self.home, files).printing.hasTimestamps)
+    #expect(try !read("a", Self.home, files).printing.form.hasTimestamps)
     #expect(try read("-P b a", Self.home, files).connection.key == "b")
     #expect(try read("a", [:], files).connection.key == "system")
   }

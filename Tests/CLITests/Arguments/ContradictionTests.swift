@@ -96,7 +96,7 @@ import Testing
     #expect(trigger.rate == 5 && trigger.speed == nil)
     let subscribe = try SubscribeSettings(
       arguments("subscribe --local --config c -o raw a"), environment: [:], files: files.access)
-    #expect(subscribe.printing.output == .raw && subscribe.printing.template == nil)
+    #expect(subscribe.printing.form.output == .raw && subscribe.printing.form.template == nil)
   }
 
   @Test func `two that exclude each other in one part of a file are refused`() {

@@ -281,6 +281,6 @@ import Testing
   func `the option wins over NO_COLOR, that over FORCE_COLOR`(
     typed: String, environment: [String: String], choice: ColorChoice
   ) throws {
-    #expect(try subscribe("--local a " + typed, environment).printing.color == choice)
+    #expect(try subscribe("--local a " + typed, environment).printing.form.color == choice)
   }
 }

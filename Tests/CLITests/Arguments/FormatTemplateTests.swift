@@ -51,7 +51,7 @@ struct FormatTemplateTests {
   }
 
   @Test func `it excludes another format`() throws {
-    #expect(try subscribe("a --key k -F %e").printing.template == FormatTemplate("%e"))
+    #expect(try subscribe("a --key k -F %e").printing.form.template == FormatTemplate("%e"))
     #expect(refusal { _ = try subscribe("a --key k -F %e -o raw") }?.contains("exclude") == true)
   }
 }

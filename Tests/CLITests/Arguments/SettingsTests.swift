@@ -11,8 +11,8 @@ import Testing
     #expect(settings.connection.path == "")
     #expect(settings.connection.connectTimeout == .seconds(10))
     #expect(settings.authorization == .unavailable)
-    #expect(settings.printing.output == .json)
-    #expect(settings.printing.terminator == 10)
+    #expect(settings.printing.form.output == .json)
+    #expect(settings.printing.form.terminator == 10)
     #expect(settings.printing.bufferSize == 16 << 20)
     #expect(settings.reconnect == .auto)
     #expect(settings.maxRetries == nil)
@@ -42,11 +42,11 @@ import Testing
     #expect(settings.run.timeout == .seconds(60))
     #expect(settings.run.idleTimeout == .seconds(5))
     #expect(
-      settings.printing.hasTimestamps && settings.printing.keepsRawData
+      settings.printing.form.hasTimestamps && settings.printing.form.keepsRawData
         && settings.printing.printsLifecycle)
-    #expect(settings.printing.terminator == 0)
+    #expect(settings.printing.form.terminator == 0)
     #expect(settings.printing.bufferSize == 1 << 20)
-    #expect(settings.printing.output == .pretty)
+    #expect(settings.printing.form.output == .pretty)
     #expect(settings.reconnect == .never)
     #expect(settings.maxRetries == 0)
     #expect(settings.retryMaxDelay == .seconds(9))
@@ -54,7 +54,7 @@ import Testing
     #expect(settings.activityTimeout == .seconds(60))
     #expect(settings.pongTimeout == .seconds(7))
     #expect(settings.webSocket.compressionOffer == nil)
-    #expect(settings.printing.color == .never)
+    #expect(settings.printing.form.color == .never)
   }
 
   @Test(arguments: [

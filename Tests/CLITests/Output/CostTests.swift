@@ -56,9 +56,8 @@ import Testing
 
   private static func print(_ bytes: [UInt8], _ output: OutputFormat) {
     let settings = PrintSettings(
-      includedEvents: ["*a*b"], excludedEvents: [], count: nil,
-      output: output, template: nil, terminator: 0x0A, hasTimestamps: false, keepsRawData: false,
-      printsLifecycle: false, bufferSize: 16 << 20, color: .never)
+      includedEvents: ["*a*b"], excludedEvents: [], form: EventForm(output: output, color: .never),
+      bufferSize: 16 << 20)
     let printer = EventPrinter(
       settings: settings, service: .pusher, output: ByteBuffer(), isTerminal: true,
       wallTime: SystemClock.wall)

@@ -19,10 +19,9 @@ import Testing
     init(width: Int, filter: [String] = []) {
       around.width = width
       var settings = PrintSettings(
-        includedEvents: filter, excludedEvents: [], count: nil,
-        output: .pretty, template: nil, terminator: 0x0A, hasTimestamps: false,
-        keepsRawData: false, printsLifecycle: false, bufferSize: 16 << 20, color: .never)
-      settings.page.isUnicode = true
+        includedEvents: filter, excludedEvents: [],
+        form: EventForm(output: .pretty, color: .never), bufferSize: 16 << 20)
+      settings.form.page.isUnicode = true
       printer = EventPrinter(
         settings: settings, service: .pusher, output: output, isTerminal: true,
         columns: { [around] in around.width }, wallTime: { [around] in around.time })

@@ -11,10 +11,11 @@ struct TemplateTextTests {
 
   private static func settings(_ format: String, hasTimestamps: Bool) throws -> PrintSettings {
     PrintSettings(
-      includedEvents: [], excludedEvents: [], count: nil,
-      output: .raw, template: try FormatTemplate(format), terminator: 0x0A,
-      hasTimestamps: hasTimestamps, keepsRawData: false, printsLifecycle: false,
-      bufferSize: 16 << 20, color: .never)
+      includedEvents: [], excludedEvents: [],
+      form: EventForm(
+        output: .raw, template: try FormatTemplate(format), hasTimestamps: hasTimestamps,
+        color: .never),
+      bufferSize: 16 << 20)
   }
 
   /// A printer of either way, and what it has printed.
