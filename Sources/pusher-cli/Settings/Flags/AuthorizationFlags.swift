@@ -24,8 +24,7 @@ extension Flag {
 
   static let authHeader = Flag(
     "auth-header", .text("HEADER"), isRepeatable: true, shows: .field,
-    needs: ["auth-endpoint", "user-auth-endpoint"],
-    of: .joining, in: .authorization,
+    needs: ["auth-endpoint", "user-auth-endpoint"], of: .joining, in: .authorization,
     summary: "'NAME: VALUE' for the endpoint, or @FILE of such",
     manual: """
       Send HEADER, written `name: value`, to the endpoint. `@FILE` takes such lines from a file, and so keeps a token
@@ -34,8 +33,7 @@ extension Flag {
 
   static let authParam = Flag(
     "auth-param", .text("K=V"), isRepeatable: true, shows: .parameter,
-    needs: ["auth-endpoint", "user-auth-endpoint"],
-    of: .joining, in: .authorization,
+    needs: ["auth-endpoint", "user-auth-endpoint"], of: .joining, in: .authorization,
     summary: "form field for the endpoint",
     manual: "Send one more form field to the endpoint. May be repeated.")
 
@@ -67,8 +65,8 @@ extension Flag {
   static let encryptionKeyFile = Flag(
     "encryption-key-file", .text("FILE"),
     excludes: answered("encryption-key-file", "brings the keys itself"),
-    of: [.subscribe, .trigger, .auth, .serve],
-    in: .authorization, summary: "base64 master key of encrypted channels",
+    of: [.subscribe, .trigger, .auth, .serve], in: .authorization,
+    summary: "base64 master key of encrypted channels",
     manual: """
       Read the app's master key, the base64 of 32 bytes, from FILE. It opens the events of `private-encrypted-`
       channels that are signed with the secret, and encrypts what `trigger` sends to them; `auth` adds the key of the

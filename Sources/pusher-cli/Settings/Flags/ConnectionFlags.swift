@@ -3,10 +3,8 @@ internal import PusherCore
 extension Flag {
   static let connecting: [Flag] = [
     .key, .appID, .secretFile, .envFile, .profile, .config, .noConfig, .cluster, .host, .port,
-    .scheme, .path, .url, .apiHost,
-    .apiPort, .local, .service, .cacert, .tlsCert, .tlsKey, .pinSHA256, .insecure, .proxy, .ipv4,
-    .ipv6, .subprotocol, .compression,
-    .sseCompression,
+    .scheme, .path, .url, .apiHost, .apiPort, .local, .service, .cacert, .tlsCert, .tlsKey,
+    .pinSHA256, .insecure, .proxy, .ipv4, .ipv6, .subprotocol, .compression, .sseCompression,
   ]
 
   static let key = Flag(
@@ -65,8 +63,7 @@ extension Flag {
   static let cluster = Flag(
     "cluster", .text("NAME"), offers: PusherService.clusters, is: .app,
     variables: ["PUSHER_APP_CLUSTER", "PUSHER_CLUSTER"], of: .client, in: .connection,
-    isCommon: true,
-    default: PusherService.pusher.defaultCluster, summary: "cluster of pusher.com",
+    isCommon: true, default: PusherService.pusher.defaultCluster, summary: "cluster of pusher.com",
     manual: "A cluster of pusher.com, {default} unless given.")
 
   static let host = Flag(
@@ -82,8 +79,8 @@ extension Flag {
 
   static let scheme = Flag(
     "scheme", .choice(["https", "http", "wss", "ws"], "SCHEME"), is: .app,
-    variables: ["PUSHER_SCHEME", "REVERB_SCHEME"], of: .client, in: .connection,
-    default: "https", summary: "https or http; wss and ws mean the same",
+    variables: ["PUSHER_SCHEME", "REVERB_SCHEME"], of: .client, in: .connection, default: "https",
+    summary: "https or http; wss and ws mean the same",
     manual: "`https` or `http`; `wss` and `ws` mean the same. The default is `{default}`.")
 
   static let path = Flag(

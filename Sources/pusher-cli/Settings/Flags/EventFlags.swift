@@ -2,10 +2,9 @@ internal import PusherCore
 
 extension Flag {
   static let receiving: [Flag] = [
-    .channel, .event, .excludeEvent, .untilEvent, .count, .timeout,
-    .idleTimeout, .onReady, .readyFD, .exec, .execJobs, .execTimeout, .execFail, .stats,
-    .timestamps, .output, .raw, .format, .null, .rawData, .lifecycle, .buffer, .maxEvent, .until,
-    .maxMembers,
+    .channel, .event, .excludeEvent, .untilEvent, .count, .timeout, .idleTimeout, .onReady,
+    .readyFD, .exec, .execJobs, .execTimeout, .execFail, .stats, .timestamps, .output, .raw,
+    .format, .null, .rawData, .lifecycle, .buffer, .maxEvent, .until, .maxMembers,
   ]
 
   static let channel = Flag(
@@ -142,8 +141,8 @@ extension Flag {
 
   static let output = Flag(
     "output", letter: "o", .choice(OutputFormat.allCases.map(\.rawValue), "FORMAT"),
-    variables: ["PUSHER_CLI_OUTPUT"],
-    of: .printing.union([.check]), in: .print, default: OutputFormat.json.rawValue,
+    variables: ["PUSHER_CLI_OUTPUT"], of: .printing.union([.check]), in: .print,
+    default: OutputFormat.json.rawValue,
     summary: "json, pretty, or raw: the data only",
     manual: """
       `json` prints JSON lines, and `raw` the data alone, text without quotes; `{default}` unless given. `pretty` is for

@@ -1,7 +1,6 @@
 extension Flag {
   static let forwarding: [Flag] = [
-    .forward, .forwardHeader, .forwardJobs, .forwardTimeout, .forwardDead,
-    .forwardKey, .tee,
+    .forward, .forwardHeader, .forwardJobs, .forwardTimeout, .forwardDead, .forwardKey, .tee,
   ]
 
   static let forward = Flag(

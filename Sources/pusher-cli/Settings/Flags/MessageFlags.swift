@@ -1,9 +1,7 @@
 extension Flag {
   static let waiting: [Flag] = [
     .connectTimeout, .reconnect, .keepGoing, .maxRetries, .reconnectDelay, .sseReconnectDelay,
-    .retryMaxDelay,
-    .activityTimeout,
-    .sseActivityTimeout, .pongTimeout,
+    .retryMaxDelay, .activityTimeout, .sseActivityTimeout, .pongTimeout,
   ]
 
   static let connectTimeout = Flag(
@@ -109,9 +107,8 @@ extension Flag {
       """)
 
   static let color = Flag(
-    "color", .choice(ColorChoice.allCases.map(\.rawValue), "WHEN"),
-    variables: ["PUSHER_CLI_COLOR"], of: .talking, in: .voice,
-    default: ColorChoice.auto.rawValue, summary: "auto, always or never",
+    "color", .choice(ColorChoice.allCases.map(\.rawValue), "WHEN"), variables: ["PUSHER_CLI_COLOR"],
+    of: .talking, in: .voice, default: ColorChoice.auto.rawValue, summary: "auto, always or never",
     manual: """
       Colour the events that `subscribe` and `sse` print, and the words `error:` and `warning:` of every command's
       messages: `auto` does so where each goes to a terminal, `always`, or `never`. The default is `{default}`. Messages

@@ -2,14 +2,13 @@ internal import PusherCore
 
 extension Flag {
   static let requesting: [Flag] = [
-    .header, .headerCommand, .method, .data, .lastEventID, .stateFile, .acceptAnyType,
-    .comments, .cookies, .unbuffered,
+    .header, .headerCommand, .method, .data, .lastEventID, .stateFile, .acceptAnyType, .comments,
+    .cookies, .unbuffered,
   ]
 
   static let header = Flag(
     "header", letter: "H", .text("HEADER"), isRepeatable: true, shows: .field, of: .dialling,
-    in: .request,
-    isCommon: true, summary: "send 'NAME: VALUE', or the lines of @FILE",
+    in: .request, isCommon: true, summary: "send 'NAME: VALUE', or the lines of @FILE",
     manual: """
       Send the field `name: value`, or the fields that stand in a file, one a line, when HEADER is `@` and its name,
       which keeps tokens out of sight: with the upgrade of `subscribe`, the request of `sse`, and every call of the
@@ -56,8 +55,7 @@ extension Flag {
 
   static let data = Flag(
     "data", letter: "d", .text("DATA"), allowsEmpty: true, shows: .nothing, of: [.sse],
-    in: .request,
-    isCommon: true, summary: "send DATA, @FILE, or @- for standard input",
+    in: .request, isCommon: true, summary: "send DATA, @FILE, or @- for standard input",
     manual: """
       Send DATA, or what `@FILE` or `@-`, standard input, holds, as JSON when it is that, else as a form, unless
       --header names its Content-Type.
@@ -90,8 +88,8 @@ extension Flag {
       """)
 
   static let sending: [Flag] = [
-    .triggerChannel, .triggerEvent, .triggerData, .triggerSocketID, .triggerInfo, .batch,
-    .rate, .speed, .dryRun,
+    .triggerChannel, .triggerEvent, .triggerData, .triggerSocketID, .triggerInfo, .batch, .rate,
+    .speed, .dryRun,
   ]
 
   static let triggerChannel = Flag(
@@ -107,8 +105,7 @@ extension Flag {
 
   static let triggerData = Flag(
     "data", letter: "d", .text("DATA"), allowsEmpty: true, shows: .nothing, of: [.trigger],
-    in: .send,
-    isCommon: true, summary: "the data: text, @FILE, or @- for standard input",
+    in: .send, isCommon: true, summary: "the data: text, @FILE, or @- for standard input",
     manual: """
       The event's data, if it is not given as an argument. In both places `@FILE` takes what a file holds and `@-`
       what standard input holds, without the last newline.
@@ -183,8 +180,7 @@ extension Flag {
 
   static let signData = Flag(
     "data", letter: "d", .text("BODY"), allowsEmpty: true, shows: .nothing, of: [.sign, .verify],
-    in: .ask,
-    isCommon: true, summary: "the body: text, @FILE, or @- for standard input",
+    in: .ask, isCommon: true, summary: "the body: text, @FILE, or @- for standard input",
     manual: """
       The body of the request or webhook, byte for byte; `@FILE` reads a file and `@-` standard input.
       """)

@@ -7,8 +7,8 @@ extension Flag {
   ]
 
   static let listen = Flag(
-    "listen", .text("ADDRESS"), of: [.serve], in: .serve, isCommon: true,
-    default: "127.0.0.1:6001", summary: "HOST:PORT; port 0: a free one",
+    "listen", .text("ADDRESS"), of: [.serve], in: .serve, isCommon: true, default: "127.0.0.1:6001",
+    summary: "HOST:PORT; port 0: a free one",
     manual: """
       Listen at ADDRESS, a host and a port with a colon between them. Without it `serve` listens where the source of its
       app says that clients connect, such as REVERB_HOST and REVERB_PORT, if that is this machine; else at {default}.
@@ -32,8 +32,8 @@ extension Flag {
       """)
 
   static let redis = Flag(
-    "redis", .text("URL"), allowsEmpty: true, shows: .place,
-    variables: ["PUSHER_CLI_REDIS_URL"], of: [.serve], in: .serve,
+    "redis", .text("URL"), allowsEmpty: true, shows: .place, variables: ["PUSHER_CLI_REDIS_URL"],
+    of: [.serve], in: .serve,
     summary: "share channels with other servers through Redis",
     manual: """
       Share channels, members and events with all other servers that have the same URL: to clients and to the HTTP API they

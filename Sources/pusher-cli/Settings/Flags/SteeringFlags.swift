@@ -2,8 +2,8 @@ internal import PusherCore
 
 extension Flag {
   static let steering: [Flag] = [
-    .discover, .maxChannels, .stdin, .onGap, .onGapTimeout, .summary, .metrics,
-    .metricsChannels, .outputFile, .recordEvents, .sync,
+    .discover, .maxChannels, .stdin, .onGap, .onGapTimeout, .summary, .metrics, .metricsChannels,
+    .outputFile, .recordEvents, .sync,
   ]
 
   static let discover = Flag(
