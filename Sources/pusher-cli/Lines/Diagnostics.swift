@@ -51,8 +51,7 @@ struct Diagnostics: Sendable {
   ) {
     let isTerminal = StandardDescriptors.isTerminal(2)
     let isJournal = StandardDescriptors.isJournal(environment["JOURNAL_STREAM"])
-    let paint: MessagePaint =
-      color.isOn(forTerminal: isTerminal) && !isJournal ? .colours : .plain
+    let paint: MessagePaint = color.isOn(forTerminal: isTerminal) && !isJournal ? .colours : .plain
     // `shared` opens descriptor 2 now: later it may be closed.
     let errors = StandardError.shared
     self.init(

@@ -17,8 +17,7 @@ enum FileReplacement {
 
   static func place(_ path: String, followsLinks: Bool = false) -> Result<Place, FileFault> {
     var status = stat()
-    let code =
-      followsLinks ? unsafe stat(path, &status) : unsafe lstat(path, &status)
+    let code = followsLinks ? unsafe stat(path, &status) : unsafe lstat(path, &status)
     guard code == 0 else {
       if errno == ENOENT { return .success(.nothing) }
       return .failure(FileFault(reason: "\(SystemError(code: errno))"))
@@ -42,8 +41,7 @@ enum FileReplacement {
       if case .success(.channel(let kind)) = place(path, followsLinks: true) {
         return .success(.channel(kind))
       }
-      return .failure(
-        FileFault(reason: "it is a symbolic link; give the name of the file itself"))
+      return .failure(FileFault(reason: "it is a symbolic link; give the name of the file itself"))
     case let found: return found
     }
   }

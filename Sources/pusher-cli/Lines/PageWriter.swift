@@ -70,9 +70,7 @@ struct PageWriter {
     }
   }
 
-  private mutating func put(
-    _ word: Substring.UnicodeScalarView, _ columns: Int, _ indent: Int
-  ) {
+  private mutating func put(_ word: Substring.UnicodeScalarView, _ columns: Int, _ indent: Int) {
     guard columns > room else {
       output.append(String(word))
       column += columns

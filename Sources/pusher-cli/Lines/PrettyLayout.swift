@@ -117,9 +117,7 @@ struct PrettyLayout {
     writer.fold(line, indent: Self.indent)
   }
 
-  private func write(
-    _ sentence: PrettySentence, after end: Int, _ writer: inout PageWriter
-  ) {
+  private func write(_ sentence: PrettySentence, after end: Int, _ writer: inout PageWriter) {
     let subject = sentence.subject.map(Diagnostics.escaped) ?? ""
     let rest = Diagnostics.escaped(sentence.rest)
     // The sentence continues below its start if the line has room for a few words.

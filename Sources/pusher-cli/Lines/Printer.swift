@@ -84,8 +84,7 @@ final class Printer {
       include: settings.includedEvents, exclude: settings.excludedEvents + untilEvents)
     fastFilter = untilEvents.isEmpty ? self.filter : FilterMemory(fast)
     let isPretty = form.output == .pretty && form.template == nil
-    showsTime =
-      form.hasTimestamps || isPretty || form.template?.usesTime == true || receiver != nil
+    showsTime = form.hasTimestamps || isPretty || form.template?.usesTime == true || receiver != nil
     pretty = isPretty ? PrettyText(output: output, style: style, page: form.page) : nil
     raw = RawText(output: output, style: style)
   }
@@ -158,9 +157,7 @@ final class Printer {
 
   /// Passes the last counted event to the receiver, if any; `writeLine` writes its line.
   @inline(__always)
-  func handOver(
-    _ event: @autoclosure () -> HandedEvent, writeLine: () -> Void
-  ) {
+  func handOver(_ event: @autoclosure () -> HandedEvent, writeLine: () -> Void) {
     if let receiver { handOver(event(), to: receiver, writeLine) }
   }
 
@@ -187,9 +184,7 @@ final class Printer {
   }
 
   /// Prints a lifecycle line, which is neither counted nor filtered.
-  func printLifecycle(
-    event: String, channel: String?, data: JSONValue, members: Int? = nil
-  ) {
+  func printLifecycle(event: String, channel: String?, data: JSONValue, members: Int? = nil) {
     stamp()
     if let template {
       return write(template) { field in

@@ -36,9 +36,7 @@ final class TemplateText {
   }
 
   /// Prints an event; `value` returns the protocol's fields, and `writeLine` appends the JSON line.
-  func write(
-    number: Int, _ value: (FormatTemplate.Field) -> String?, writeLine: () -> Void
-  ) {
+  func write(number: Int, _ value: (FormatTemplate.Field) -> String?, writeLine: () -> Void) {
     template.write(to: output, style: style) { field in
       switch field {
       case .time, .localTime, .seconds: times[field] ?? ""

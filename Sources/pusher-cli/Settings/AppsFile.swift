@@ -130,9 +130,7 @@ struct AppsFile {
     flag = given
   }
 
-  private static func webhooks(
-    _ value: JSONValue, _ name: String
-  ) throws(UsageError) -> [HTTPURL] {
+  private static func webhooks(_ value: JSONValue, _ name: String) throws(UsageError) -> [HTTPURL] {
     guard let value = value["webhooks"] else { return [] }
     let fault = UsageError("\(origin): \(name): webhooks is not an array of URLs")
     guard let elements = value.elements else { throw fault }

@@ -63,9 +63,7 @@ struct ArgumentLexer {
 
   private func negated(_ typed: String, _ attached: String?) throws(UsageError) -> Argument {
     let bare = String(typed.dropFirst(3))
-    guard typed.hasPrefix("no-"),
-      let flag = Flags.named(bare, for: command)
-    else {
+    guard typed.hasPrefix("no-"), let flag = Flags.named(bare, for: command) else {
       throw unknown(typed)
     }
     guard flag.canBeNegated else {
@@ -139,8 +137,7 @@ struct ArgumentLexer {
   private func unknown(_ typed: String) -> UsageError {
     // Keep the value after '=' out of the message: it may be the secret.
     if ["secret", "app-secret", "password"].contains(typed) {
-      return mistake(
-        "--\(typed) would show in ps; use --secret-file or PUSHER_APP_SECRET")
+      return mistake("--\(typed) would show in ps; use --secret-file or PUSHER_APP_SECRET")
     }
     if let gone = Flags.refusal(ofRemoved: typed) { return UsageError(gone) }
     let flags = command.map(Flags.of) ?? Flags.all

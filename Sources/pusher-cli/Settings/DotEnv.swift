@@ -167,9 +167,7 @@ extension DotEnv {
       return Array(text)
     }
 
-    private mutating func quoted(
-      _ escape: (UInt8) -> UInt8?
-    ) throws(Malformed) -> DotEnvValue {
+    private mutating func quoted(_ escape: (UInt8) -> UInt8?) throws(Malformed) -> DotEnvValue {
       let start = self
       let quote = take()
       let isLiteral = quote == UInt8(ascii: "'")

@@ -62,8 +62,7 @@ struct FormatTemplate: Equatable, Sendable {
     case "0": return "\0"
     case "\\": return "\\"
     case let letter:
-      throw UsageError(
-        "--format: '\\\(letter.map(String.init) ?? "")' is none of \\t \\n \\0 \\\\")
+      throw UsageError("--format: '\\\(letter.map(String.init) ?? "")' is none of \\t \\n \\0 \\\\")
     }
   }
 

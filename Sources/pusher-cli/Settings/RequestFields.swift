@@ -57,9 +57,7 @@ extension SettingsReader {
   }
 
   /// Parses `NAME: VALUE`; the message leaves the text out, since it may be a token.
-  private static func header(
-    _ line: Substring, _ origin: String
-  ) throws(UsageError) -> NamedValue {
+  private static func header(_ line: Substring, _ origin: String) throws(UsageError) -> NamedValue {
     let name = line.prefix { $0 != ":" }
     let value = trimmed(line.dropFirst(name.count + 1))
     let isPlain = value.unicodeScalars.allSatisfy {

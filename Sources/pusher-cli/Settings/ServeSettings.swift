@@ -207,8 +207,7 @@ extension SettingsOrigin {
       let name = appsFile.flatMap { $0 == "-" ? nil : "'\($0)'" } ?? "standard input"
       throw UsageError("--apps: \(name) cannot be read again")
     }
-    var reader = try SettingsReader(
-      typed, environment: environment, files: .running(kept: kept))
+    var reader = try SettingsReader(typed, environment: environment, files: .running(kept: kept))
     return try reader.servedApps(path)
   }
 }

@@ -117,8 +117,7 @@ struct SettingsReader {
       files.permissions(key.value) != nil
     {
       let remedy = typed.command == .serve ? "; give a TLS key with --tls-key" : ""
-      throw UsageError(
-        "\(key.origin) takes the app key, but '\(key.value)' is a file\(remedy)")
+      throw UsageError("\(key.origin) takes the app key, but '\(key.value)' is a file\(remedy)")
     }
     try requireWord(key, what: "app key")
     return key
@@ -229,8 +228,7 @@ struct SettingsReader {
   ) throws(UsageError) -> String {
     guard value.hasPrefix("@") else { return value }
     guard value.count > 1 else { throw UsageError("\(origin): '@' needs the name of a file") }
-    return try text(
-      of: String(value.dropFirst()), origin, limit: limit, dropsNewline: dropsNewline)
+    return try text(of: String(value.dropFirst()), origin, limit: limit, dropsNewline: dropsNewline)
   }
 
   /// Returns a word of a closed list from the option, else the variable, else the default.
@@ -313,9 +311,7 @@ enum ColorChoice: String, CaseIterable, Sendable {
 
 extension SettingsReader {
   /// Returns the channels without duplicates, in order; `toUsers` permits the channel of a user.
-  mutating func channels(
-    _ names: [String], toUsers: Bool = false
-  ) throws(UsageError) -> [String] {
+  mutating func channels(_ names: [String], toUsers: Bool = false) throws(UsageError) -> [String] {
     var channels: [String] = []
     var known: Set<String> = []
     for name in names where known.insert(name).inserted {

@@ -35,8 +35,7 @@ extension SettingsReader {
   }
 
   mutating func dotEnv(_ path: Setting) throws(UsageError) -> Environment {
-    let text = try text(
-      of: path.value, path.origin, limit: Self.envFileLimit, dropsNewline: false)
+    let text = try text(of: path.value, path.origin, limit: Self.envFileLimit, dropsNewline: false)
     let name = path.value == "-" ? "standard input" : path.value
     let file: DotEnv
     do throws(DotEnv.TooLarge) {
@@ -105,9 +104,7 @@ extension SettingsReader {
     return Set(try reader.configurationFiles().flatMap(\.profiles.keys)).sorted()
   }
 
-  private mutating func configurationFile(
-    _ path: Setting
-  ) throws(UsageError) -> ConfigurationFile {
+  private mutating func configurationFile(_ path: Setting) throws(UsageError) -> ConfigurationFile {
     let text = try text(of: path.value, path.origin, limit: 1 << 20, dropsNewline: false)
     let file = try ConfigurationFile(parsing: text, path: path.value, home: environment["HOME"])
     if file.profiles.values.contains(where: { $0.secret != nil }) {

@@ -105,8 +105,7 @@ extension SettingsReader {
   /// Refuses options with which the stream has no single place up to which all is done.
   fileprivate func keepPlace() throws(UsageError) {
     for flag in [Flag.execJobs, .forwardJobs] where typed.number(flag) > 1 {
-      throw UsageError(
-        "--state-file keeps one place in the stream; leave out \(flag.spelling)")
+      throw UsageError("--state-file keeps one place in the stream; leave out \(flag.spelling)")
     }
     guard !typed.isGiven(.forwardTimeout) || typed.isGiven(.forwardDead) else {
       throw UsageError(

@@ -19,8 +19,7 @@ extension SettingsReader {
     if let command = typed.text(.userAuthCommand) { return .command(command) }
     guard typed.isOn(.signIn) else { return .unwanted }
     guard let member = try member() else {
-      throw UsageError(
-        "--sign-in needs --user-id, or --user-auth-endpoint or --user-auth-command")
+      throw UsageError("--sign-in needs --user-id, or --user-auth-endpoint or --user-auth-command")
     }
     guard let secret = try secret(source) else {
       throw UsageError(

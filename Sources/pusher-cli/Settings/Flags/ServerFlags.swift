@@ -221,8 +221,7 @@ extension Flag {
   static let logEvents = Flag(
     "log-events",
     excludes: [
-      Exclusion(
-        "print-env", "--log-events and --print-env both print on standard output; give one")
+      Exclusion("print-env", "--log-events and --print-env both print on standard output; give one")
     ], of: [.serve], in: .serve, isCommon: true,
     summary: "print each event that is sent as one JSON line",
     manual: """
