@@ -91,7 +91,7 @@ extension HelpPage {
       let rows = Flags.of(command).filter { $0.group == group && (complete || $0.isCommon) }
       guard !rows.isEmpty else { continue }
       if complete {
-        lines += ["", "\(group.heading):"]
+        lines += ["", "\(group.rawValue):"]
       } else if lines.last != commonHeading, !lines.contains(commonHeading) {
         lines += ["", commonHeading]
       }

@@ -3,13 +3,11 @@ internal import PusherServer
 
 extension Application {
   static func webhook(_ text: String, _ origin: String) throws(UsageError) -> HTTPURL {
-    do throws(HTTPError) {
-      let url = try HTTPURL(parsing: text)
-      if url.scheme == .http || url.scheme == .https { return url }
-    } catch {
-      throw UsageError("\(origin): \(error)")
+    let url = try UsageError.explaining("\(origin): ", try HTTPURL(parsing: text))
+    guard url.scheme == .http || url.scheme == .https else {
+      throw UsageError("\(origin): a webhook goes to http:// or https://")
     }
-    throw UsageError("\(origin): a webhook goes to http:// or https://")
+    return url
   }
 }
 
@@ -38,12 +36,8 @@ struct AppsFile {
 
   /// Parses the file: at least one app, with distinct IDs and keys.
   func apps(in text: String) throws(UsageError) -> [Application] {
-    let value: JSONValue
-    do throws(JSONError) {
-      value = try JSONParser.parse(text)
-    } catch {
-      throw UsageError("\(Self.origin): the file is \(error)")
-    }
+    let value = try UsageError.explaining(
+      "\(Self.origin): the file is ", try JSONParser.parse(text))
     guard let elements = value.elements, !elements.isEmpty else {
       throw UsageError("\(Self.origin): the file is not a JSON array of apps")
     }
@@ -145,10 +139,8 @@ struct AppsFile {
   private static func masterKey(
     _ value: JSONValue, _ name: String
   ) throws(UsageError) -> EncryptionMasterKey {
-    do throws(EncryptionKeyError) {
-      return try EncryptionMasterKey(base64: value.text ?? "")
-    } catch {
-      throw UsageError("\(origin): \(name): encryption_master_key is \(error)")
-    }
+    try UsageError.explaining(
+      "\(origin): \(name): encryption_master_key is ",
+      try EncryptionMasterKey(base64: value.text ?? ""))
   }
 }

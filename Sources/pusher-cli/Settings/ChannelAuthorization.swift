@@ -56,11 +56,7 @@ extension SettingsReader {
   mutating func userInfo() throws(UsageError) -> String? {
     guard let given = typed.text(.userInfo) else { return nil }
     let info = try textOrFile(given, "--user-info", limit: 65_536)
-    do {
-      _ = try JSONParser.parse(info)
-    } catch {
-      throw UsageError("--user-info is not JSON: \(error)")
-    }
+    _ = try UsageError.explaining("--user-info is not JSON: ", try JSONParser.parse(info))
     return info
   }
 

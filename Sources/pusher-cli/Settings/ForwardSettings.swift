@@ -64,12 +64,7 @@ extension SettingsReader {
 
   private mutating func receiverURL(_ given: String) throws(UsageError) -> HTTPURL {
     let text = try textOrFile(given, "--forward", limit: 65_536)
-    let url: HTTPURL
-    do throws(HTTPError) {
-      url = try HTTPURL(parsing: text)
-    } catch {
-      throw UsageError("--forward: \(error)")
-    }
+    let url = try UsageError.explaining("--forward: ", try HTTPURL(parsing: text))
     guard url.scheme == .http || url.scheme == .https else {
       throw UsageError(
         "--forward: the URL begins with \(url.scheme.rawValue)://; it needs http or https")

@@ -46,14 +46,11 @@ extension SettingsReader {
 
   /// `--proxy` applies to every server; `--local` ignores the environment.
   private func routing() throws(UsageError) -> Routing {
-    var routing: Routing
-    do throws(RoutingError) {
-      routing = try Routing(
+    var routing = try UsageError.explaining(
+      "",
+      try Routing(
         proxy: typed.text(.proxy), calledBy: Flag.proxy.spelling,
-        environment: typed.isOn(.local) ? [:] : environment.variables)
-    } catch {
-      throw UsageError("\(error)")
-    }
+        environment: typed.isOn(.local) ? [:] : environment.variables))
     if typed.text(.proxy) != nil, routing.secureProxy?.credentials?.password.isEmpty == false {
       throw UsageError(
         "--proxy: a password in the URL would show in ps; put the URL into ALL_PROXY")

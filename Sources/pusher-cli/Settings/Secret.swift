@@ -42,11 +42,8 @@ extension SettingsReader {
         "\(channel ?? "the channel") is encrypted: give --encryption-key-file or "
           + Self.encryptionKeyVariable)
     }
-    do throws(EncryptionKeyError) {
-      return try EncryptionMasterKey(base64: text)
-    } catch {
-      throw UsageError("\(origin): the key is \(error)")
-    }
+    return try UsageError.explaining(
+      "\(origin): the key is ", try EncryptionMasterKey(base64: text))
   }
 }
 

@@ -42,7 +42,8 @@ extension ServeSettings {
     }
     (server.host, server.port) = (listen.host, listen.port)
     (server.reusesPort, server.handedSocket) = (listen.reusesPort, listen.handed)
-    (server.certificateFile, server.keyFile) = try reader.certificate()
+    server.certificateFile = try reader.readable(.tlsCert)
+    server.keyFile = try reader.readable(.tlsKey)
     console = try reader.console()
     server.webhooks.delay = typed.time(.webhookDelay)
     server.webhooks.trust = TLSEnvironment(reader.environment.variables)
@@ -99,11 +100,7 @@ extension ServeSettings {
   private static func faults(_ typed: TypedArguments) throws(UsageError) -> [StagedFault] {
     var faults: [StagedFault] = []
     for text in typed.texts(.fault) {
-      do throws(StagedFaultError) {
-        faults.append(try StagedFault(parsing: text))
-      } catch {
-        throw UsageError("--fault: \(error)")
-      }
+      faults.append(try UsageError.explaining("--fault: ", try StagedFault(parsing: text)))
     }
     return faults
   }
@@ -213,21 +210,12 @@ extension SettingsOrigin {
 }
 
 extension SettingsReader {
-  fileprivate func certificate() throws(UsageError) -> (String?, String?) {
-    (try readable(.tlsCert), try readable(.tlsKey))
-  }
-
   fileprivate func share(_ settings: inout ServeSettings) throws(UsageError) {
     let flag = typed.text(.redis)
     guard let text = flag ?? environment[.redis], !text.isEmpty else { return }
     let source = flag == nil ? Flag.redis.variable ?? "" : Flag.redis.spelling
     #if Redis
-      let redis: RedisSettings
-      do throws(RedisURLError) {
-        redis = try RedisSettings(parsing: text)
-      } catch {
-        throw UsageError("\(source): \(error)")
-      }
+      let redis = try UsageError.explaining("\(source): ", try RedisSettings(parsing: text))
       guard flag == nil || redis.password == nil else {
         throw UsageError(
           "--redis: a password would show in ps; give the URL in PUSHER_CLI_REDIS_URL")

@@ -133,12 +133,7 @@ extension TypedArguments {
   /// The path ends with `/app/KEY` or `/apps/ID`, or is a prefix.
   func partsOfURL() throws(UsageError) -> [(Flag, String)] {
     guard let text = text(.url) else { return [] }
-    let url: HTTPURL
-    do throws(HTTPError) {
-      url = try HTTPURL(parsing: text)
-    } catch {
-      throw UsageError("--url: \(error)")
-    }
+    let url = try UsageError.explaining("--url: ", try HTTPURL(parsing: text))
     guard url.userInfo == nil else {
       throw UsageError(
         "--url: a secret in the URL would show in ps; put the whole URL into PUSHER_URL")

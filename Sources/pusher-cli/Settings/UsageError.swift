@@ -20,6 +20,19 @@ struct UsageError: Error, Equatable {
   }
 }
 
+extension UsageError {
+  /// Returns the value, or throws an error that has `origin` before the reason.
+  static func explaining<Value>(
+    _ origin: String, _ value: @autoclosure () throws -> Value
+  ) throws(UsageError) -> Value {
+    do {
+      return try value()
+    } catch {
+      throw UsageError("\(origin)\(error)")
+    }
+  }
+}
+
 struct Caution: Equatable, Sendable, ExpressibleByStringLiteral {
   let text: String
   let isSilenced: Bool

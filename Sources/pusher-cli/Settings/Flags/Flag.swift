@@ -43,22 +43,18 @@ struct Flag: Equatable, Sendable {
     }
   }
 
-  enum Group: CaseIterable, Sendable {
-    case receive, print, send, request, ask, serve, connection, authorization, patience, voice
-    var heading: String {
-      switch self {
-      case .receive: "Events"
-      case .print: "Output"
-      case .send: "Event"
-      case .request: "Request"
-      case .ask: "Question"
-      case .serve: "Server"
-      case .connection: "Connection"
-      case .authorization: "Authorisation"
-      case .patience: "Waiting and reconnecting"
-      case .voice: "Messages"
-      }
-    }
+  /// The groups in the help, with their headings.
+  enum Group: String, CaseIterable, Sendable {
+    case receive = "Events"
+    case print = "Output"
+    case send = "Event"
+    case request = "Request"
+    case ask = "Question"
+    case serve = "Server"
+    case connection = "Connection"
+    case authorization = "Authorisation"
+    case patience = "Waiting and reconnecting"
+    case voice = "Messages"
   }
 
   /// Long name, without hyphens.
