@@ -131,9 +131,7 @@ extension Diagnostics {
   }
 
   /// Shortens an app key for messages to a recognisable start, such as `ab12…`.
-  static func shortened(key: String) -> String {
-    key.count <= 4 ? key : key.prefix(4) + "…"
-  }
+  static func shortened(key: String) -> String { key.count <= 4 ? key : key.prefix(4) + "…" }
 
   /// Writes control characters, line separators and direction marks as `\u{…}`.
   static func escaped(_ text: String) -> String {
@@ -145,8 +143,7 @@ extension Diagnostics {
       case "\n": result += "\\n"
       case "\r": result += "\\r"
       case "\t": result += "\\t"
-      case _ where isDangerous(scalar):
-        result += "\\u{\(String(scalar.value, radix: 16))}"
+      case _ where isDangerous(scalar): result += "\\u{\(String(scalar.value, radix: 16))}"
       default: result.unicodeScalars.append(scalar)
       }
     }

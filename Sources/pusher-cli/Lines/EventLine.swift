@@ -25,13 +25,9 @@ final class EventLineWriter: LineWriter {
       protocolPrefix: service.commonPrefix, reservedPrefix: "\(ForeignEventName.reserved)")
   }
 
-  func setReceivedAt(_ time: String?) {
-    parts.setReceivedAt(time)
-  }
+  func setReceivedAt(_ time: String?) { parts.setReceivedAt(time) }
 
-  var hasFastWay: Bool {
-    parts.hasFastWay
-  }
+  var hasFastWay: Bool { parts.hasFastWay }
 
   /// Writes an application event of the usual shape, or its `template`, in one pass without
   /// allocations.

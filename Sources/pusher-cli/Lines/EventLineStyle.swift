@@ -51,9 +51,7 @@ final class EventLineParts {
     leading.set("received_at", time)
   }
 
-  func begin() {
-    leading.begin(output)
-  }
+  func begin() { leading.begin(output) }
 
   func end() {
     output.append(UInt8(ascii: "}"))

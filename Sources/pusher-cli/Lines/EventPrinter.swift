@@ -30,9 +30,7 @@ final class EventPrinter {
       && receiver == nil && record == nil && !settings.printsSummary
   }
 
-  func disableFastWay() {
-    usesFastWay = false
-  }
+  func disableFastWay() { usesFastWay = false }
 
   /// Prints any message, under `name` if given; a foreign name that looks like ours is marked.
   func print(_ envelope: Envelope, named given: String? = nil) {

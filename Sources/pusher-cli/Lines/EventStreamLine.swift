@@ -18,9 +18,7 @@ final class EventStreamLineWriter: LineWriter {
     leading = parts.leading
   }
 
-  func setReceivedAt(_ time: String?) {
-    parts.setReceivedAt(time)
-  }
+  func setReceivedAt(_ time: String?) { parts.setReceivedAt(time) }
 
   func write(_ event: EventStreamEvent) {
     let isWritten =

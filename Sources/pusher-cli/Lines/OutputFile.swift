@@ -22,9 +22,7 @@ final class OutputFile {
     // A pipe may have replaced the file by now, and its open would wait for a reader.
     let flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
     descriptor = unsafe open(path, flags, 0o600)
-    guard descriptor >= 0 else {
-      throw FileFault(reason: FileReplacement.reasonOfPipe(errno))
-    }
+    guard descriptor >= 0 else { throw FileFault(reason: FileReplacement.reasonOfPipe(errno)) }
     switch TornLine.end(of: descriptor, terminator: terminator) {
     case .whole: return
     case .unknown(let reason):

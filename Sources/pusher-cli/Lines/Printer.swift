@@ -101,9 +101,7 @@ final class Printer {
   /// True if enough output waits for an early write: one compressed read can expand forty times.
   ///
   /// More output would leave the processor's caches before it is written.
-  var hasFullBurst: Bool {
-    output.count >= burstSize || (record?.count ?? 0) >= burstSize
-  }
+  var hasFullBurst: Bool { output.count >= burstSize || (record?.count ?? 0) >= burstSize }
 
   /// Ends the burst: the next event gets a new time.
   func endBurst() {

@@ -5,9 +5,7 @@ struct RawText {
   let output: ByteBuffer
   let style: EventLineStyle
 
-  func write(_ envelope: Envelope) {
-    write(envelope.shownData(isRaw: style.rawData))
-  }
+  func write(_ envelope: Envelope) { write(envelope.shownData(isRaw: style.rawData)) }
 
   func write(_ data: JSONValue) {
     if case .string(let text) = data {

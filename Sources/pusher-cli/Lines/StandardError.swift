@@ -20,9 +20,7 @@ final class StandardError: @unchecked Sendable {
   /// Maximum size of a write that does not block after `poll` reports room.
   private static let pieceSize = 4096
 
-  init(_ descriptor: Int32) {
-    self.descriptor = OutputDescriptor(descriptor, enlargesPipe: false)
-  }
+  init(_ descriptor: Int32) { self.descriptor = OutputDescriptor(descriptor, enlargesPipe: false) }
 
   /// Writes a whole line, or counts it as dropped; a failure cannot be reported.
   func write(_ line: [UInt8], warning: StaticString = MessagePaint.plain.warning) {

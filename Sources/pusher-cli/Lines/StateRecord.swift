@@ -29,9 +29,7 @@ struct StateRecord: Equatable {
 
   /// Returns the reason why an ID cannot be kept; `nil` if it can.
   static func objection(to id: [UInt8]) -> String? {
-    if id.count > idLimit {
-      return "it has \(id.count) bytes, more than the limit of \(idLimit)"
-    }
+    if id.count > idLimit { return "it has \(id.count) bytes, more than the limit of \(idLimit)" }
     // No header can hold a control character.
     let isSendable = id.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     return isSendable ? nil : "it has a control character"

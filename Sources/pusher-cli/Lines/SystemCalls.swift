@@ -80,9 +80,7 @@ enum StandardDescriptors {
 }
 
 extension SystemCalls {
-  static func keep(_ descriptor: Int32) {
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-  }
+  static func keep(_ descriptor: Int32) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
 
   /// Writes `ready` to the descriptor and closes it; ignores a reader that has gone.
   static func tellReady(_ descriptor: Int32) {

@@ -108,9 +108,7 @@ struct AppsFile {
     let text = member == "id" ? value[member]?.identifier : value[member]?.text
     guard let text, !text.isEmpty,
       text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#%".utf8.contains($0) })
-    else {
-      throw UsageError("\(origin): \(name) has no \(member) that can stand in a URL")
-    }
+    else { throw UsageError("\(origin): \(name) has no \(member) that can stand in a URL") }
     return text
   }
 

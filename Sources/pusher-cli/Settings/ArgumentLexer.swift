@@ -49,13 +49,9 @@ struct ArgumentLexer {
     let parts = body.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let typed = String(parts[0])
     let attached = parts.count == 2 ? String(parts[1]) : nil
-    guard let flag = Flags.named(typed, for: command) else {
-      return try negated(typed, attached)
-    }
+    guard let flag = Flags.named(typed, for: command) else { return try negated(typed, attached) }
     guard flag.takesValue else {
-      guard attached == nil else {
-        throw mistake("option \(flag.spelling) takes no value")
-      }
+      guard attached == nil else { throw mistake("option \(flag.spelling) takes no value") }
       return .on(flag)
     }
     return .value(flag, try value(of: flag, written: flag.spelling, attached: attached))
@@ -153,7 +149,5 @@ struct ArgumentLexer {
     return mistake("unknown option '--\(shown)'\(clause)")
   }
 
-  private func mistake(_ message: String) -> UsageError {
-    UsageError(message, helpFor: command)
-  }
+  private func mistake(_ message: String) -> UsageError { UsageError(message, helpFor: command) }
 }

@@ -20,9 +20,7 @@ struct ConfigurationFile: Equatable, Sendable {
     fileprivate var secretOrigin = ""
     let path: String
 
-    init(path: String) {
-      self.path = path
-    }
+    init(path: String) { self.path = path }
   }
 
   let path: String

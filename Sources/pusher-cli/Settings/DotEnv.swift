@@ -91,9 +91,7 @@ extension DotEnv {
     var rest: ArraySlice<UInt8>
     private(set) var line = 1
 
-    init(bytes: ArraySlice<UInt8>) {
-      rest = bytes
-    }
+    init(bytes: ArraySlice<UInt8>) { rest = bytes }
 
     mutating func skipToStatement() -> Bool {
       while let byte = rest.first, byte == 0x20 || (0x09...0x0D).contains(byte) { _ = take() }
@@ -216,9 +214,7 @@ extension DotEnv {
       return take() != nil
     }
 
-    private mutating func skipBlanks() {
-      rest = rest.drop(while: Self.isBlank)
-    }
+    private mutating func skipBlanks() { rest = rest.drop(while: Self.isBlank) }
 
     private mutating func skipText() {
       rest = rest.drop { !Self.endsLine($0) }
@@ -228,8 +224,6 @@ extension DotEnv {
       byte == 0x20 || byte == 0x09 || byte == 0x0B || byte == 0x0C
     }
 
-    private static func endsLine(_ byte: UInt8?) -> Bool {
-      byte == 0x0A || byte == 0x0D
-    }
+    private static func endsLine(_ byte: UInt8?) -> Bool { byte == 0x0A || byte == 0x0D }
   }
 }

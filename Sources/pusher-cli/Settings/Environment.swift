@@ -121,9 +121,7 @@ struct Environment: Sendable {
 
   /// `https://KEY:SECRET@api-CLUSTER.pusher.com/apps/ID`, as the Heroku add-on sets it.
   private func fromURL() throws(UsageError) -> CredentialSource {
-    guard let url = first("PUSHER_URL"), first(.key) == nil else {
-      return CredentialSource()
-    }
+    guard let url = first("PUSHER_URL"), first(.key) == nil else { return CredentialSource() }
     guard let source = CredentialSource(pusherURL: url) else {
       // The URL holds the secret, so the message does not repeat it.
       throw UsageError(

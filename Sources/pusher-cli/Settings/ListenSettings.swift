@@ -18,9 +18,7 @@ struct ListenSettings: Equatable, Sendable {
     guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { throw fault }
     let digits = String(text[text.index(after: colon)...])
     guard !digits.isEmpty, let port = Quantities.integer(digits).flatMap(UInt16.init(exactly:))
-    else {
-      throw fault
-    }
+    else { throw fault }
     var host = text[..<colon]
     if host.hasPrefix("["), host.hasSuffix("]") {
       host = host.dropFirst().dropLast()

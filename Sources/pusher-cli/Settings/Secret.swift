@@ -4,9 +4,7 @@ internal import PusherCore
 struct Secret: Equatable, Sendable {
   let revealed: String
 
-  init(_ text: String) {
-    revealed = text
-  }
+  init(_ text: String) { revealed = text }
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

@@ -98,9 +98,7 @@ extension SettingsReader {
   }
 
   fileprivate mutating func claim(_ channel: String?) throws(UsageError) -> SignSettings.Subject {
-    guard let socketID = try socketID() else {
-      throw UsageError("no socket: give --socket-id")
-    }
+    guard let socketID = try socketID() else { throw UsageError("no socket: give --socket-id") }
     let info = try userInfo()
     guard let channel else {
       guard let id = typed.text(.userID) else {

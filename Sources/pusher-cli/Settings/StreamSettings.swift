@@ -27,9 +27,7 @@ struct DataPattern: Equatable, Sendable {
       text.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") } ? Glob(text) : nil
   }
 
-  func matches(_ data: String) -> Bool {
-    glob?.matches(data) ?? data.isSame(as: text)
-  }
+  func matches(_ data: String) -> Bool { glob?.matches(data) ?? data.isSame(as: text) }
 }
 
 extension StreamSettings {

@@ -42,9 +42,7 @@ struct Caution: Equatable, Sendable, ExpressibleByStringLiteral {
     self.isSilenced = isSilenced
   }
 
-  init(stringLiteral text: String) {
-    self.init(text)
-  }
+  init(stringLiteral text: String) { self.init(text) }
 }
 
 enum Suggestion {

@@ -40,8 +40,7 @@ enum WholeFile {
     case S_IFREG:
       guard status.st_size <= off_t(limit) else { return .failure(tooLarge(limit)) }
       return readAll(descriptor, limit: limit) {}
-    case S_IFDIR:
-      return .failure(FileFault(reason: "\(SystemError(code: EISDIR))"))
+    case S_IFDIR: return .failure(FileFault(reason: "\(SystemError(code: EISDIR))"))
     case let kind:
       guard case .all(let whenWaiting) = kinds else {
         return .failure(FileFault(reason: "it is \(name(kind)), not a file", isOtherKind: true))

@@ -146,8 +146,7 @@ struct Flag: Equatable, Sendable {
   /// Returns the mistake in a value; `nil` for a valid one.
   func fault(in text: String) -> String? {
     switch value {
-    case .toggle, .counter, .text:
-      return nil
+    case .toggle, .counter, .text: return nil
     case .integer(let range, _):
       guard let number = Quantities.integer(text), range.contains(number) else {
         return "'\(text)' is not a whole number \(Self.words(for: range))"
