@@ -78,7 +78,7 @@ final class SubscribeRun {
     channels = ChannelsLifecycle(
       settings: settings, lifecycle: lifecycle, diagnostics: diagnostics, printer: printer,
       members: { [unowned members] in members.feed.session.roster(of: $0) })
-    if diagnostics.showsMessages { printer.disableFastWay() }
+    if diagnostics.showsMessages { printer.usesFastWay = false }
     repair = settings.gap.map {
       GapRepair(
         command: $0.command, timeout: $0.timeout, limit: settings.printing.bufferSize, loop: loop,

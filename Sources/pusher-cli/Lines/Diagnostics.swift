@@ -24,22 +24,13 @@ struct Diagnostics: Sendable {
   }
 
   let threshold: Level
-  private let isJournal: Bool
-  private let paint: MessagePaint
-  private let trace: TraceFile?
-  private let emit: @Sendable ([UInt8]) -> Void
+  let isJournal: Bool
+  var paint = MessagePaint.plain
+  var trace: TraceFile?
+  let emit: @Sendable ([UInt8]) -> Void
+}
 
-  init(
-    threshold: Level, isJournal: Bool, paint: MessagePaint = .plain, trace: TraceFile? = nil,
-    emit: @escaping @Sendable ([UInt8]) -> Void
-  ) {
-    self.threshold = threshold
-    self.paint = paint
-    self.trace = trace
-    self.isJournal = isJournal
-    self.emit = emit
-  }
-
+extension Diagnostics {
   /// Writes messages to descriptor 2.
   ///
   /// `-q` keeps errors only, `-v` adds info, `-vv` adds frames. Without either option a terminal

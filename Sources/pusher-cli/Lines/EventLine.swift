@@ -7,7 +7,7 @@ internal import PusherCore
 final class EventLineWriter: LineWriter {
   private let output: ByteBuffer
   private let style: EventLineStyle
-  private let parts: EventLineParts
+  let parts: EventLineParts
   /// Copied from `parts` to avoid a retain per line.
   private let leading: LeadingMembers
   private let transcoder: EventTranscoder
@@ -24,10 +24,6 @@ final class EventLineWriter: LineWriter {
     transcoder = EventTranscoder(
       protocolPrefix: service.commonPrefix, reservedPrefix: "\(ForeignEventName.reserved)")
   }
-
-  func setReceivedAt(_ time: String?) { parts.setReceivedAt(time) }
-
-  var hasFastWay: Bool { parts.hasFastWay }
 
   /// Writes an application event of the usual shape, or its `template`, in one pass without
   /// allocations.

@@ -46,11 +46,6 @@ final class EventLineParts {
     hasFastWay = usesFastWay && !style.rawData && !style.forTerminal && style.palette == nil
   }
 
-  func setReceivedAt(_ time: String?) {
-    guard let time else { return leading.removeAll() }
-    leading.set("received_at", time)
-  }
-
   func begin() { leading.begin(output) }
 
   func end() {

@@ -5,7 +5,8 @@ final class EventPrinter {
   private let writers: LineWriters<EventLineWriter>
   /// Template for the fast path; `nil` if `--format` needs the general path.
   private let plainTemplate: LineTemplate?
-  private var usesFastWay: Bool
+  /// Switched off for runs that need every message.
+  var usesFastWay: Bool
   /// Set while events are held, which requires the general path.
   var isHeld = false
   private(set) var fallbacks = 0
@@ -29,8 +30,6 @@ final class EventPrinter {
       && (template.map { $0.plain != nil } ?? (settings.form.output == .json))
       && receiver == nil && record == nil && !settings.printsSummary
   }
-
-  func disableFastWay() { usesFastWay = false }
 
   /// Prints any message, under `name` if given; a foreign name that looks like ours is marked.
   func print(_ envelope: Envelope, named given: String? = nil) {

@@ -7,7 +7,7 @@ internal import PusherCore
 final class EventStreamLineWriter: LineWriter {
   private let output: ByteBuffer
   private let style: EventLineStyle
-  private let parts: EventLineParts
+  let parts: EventLineParts
   /// Copied from `parts` to avoid a retain per line.
   private let leading: LeadingMembers
 
@@ -17,8 +17,6 @@ final class EventStreamLineWriter: LineWriter {
     parts = EventLineParts(output: output, style: style, usesFastWay: usesFastWay)
     leading = parts.leading
   }
-
-  func setReceivedAt(_ time: String?) { parts.setReceivedAt(time) }
 
   func write(_ event: EventStreamEvent) {
     let isWritten =

@@ -1,22 +1,8 @@
 internal import PusherCore
 
 enum Command: String, CaseIterable, Sendable {
-  case subscribe
-  case sse
-  case serve
-  case trigger
-  case channels
-  case users
-  case terminate
-  case auth
-  case sign
-  case verify
-  case webhook
-  case check
-  case config
-  case completion
-  case help
-  case version
+  case subscribe, sse, serve, trigger, channels, users, terminate, auth, sign, verify, webhook
+  case check, config, completion, help, version
 
   init?(word: String) {
     if word == "sub" {

@@ -19,8 +19,6 @@ struct ConfigurationFile: Equatable, Sendable {
     fileprivate(set) var secret: Secret?
     fileprivate var secretOrigin = ""
     let path: String
-
-    init(path: String) { self.path = path }
   }
 
   let path: String

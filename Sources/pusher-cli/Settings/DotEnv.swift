@@ -25,7 +25,7 @@ struct DotEnv: Sendable {
   /// - Throws: ``TooLarge`` before that much memory is used.
   init(parsing text: String, outer: (String) -> String?) throws(TooLarge) {
     var room = Self.expandedLimit
-    var reader = Reader(bytes: Array(text.utf8)[...])
+    var reader = Reader(rest: Array(text.utf8)[...])
     if reader.rest.starts(with: [0xEF, 0xBB, 0xBF]) { reader.rest.removeFirst(3) }
     while reader.skipToStatement() {
       let line = reader.line
@@ -89,9 +89,7 @@ private struct DotEnvValue {
 extension DotEnv {
   private struct Reader {
     var rest: ArraySlice<UInt8>
-    private(set) var line = 1
-
-    init(bytes: ArraySlice<UInt8>) { rest = bytes }
+    var line = 1
 
     mutating func skipToStatement() -> Bool {
       while let byte = rest.first, byte == 0x20 || (0x09...0x0D).contains(byte) { _ = take() }

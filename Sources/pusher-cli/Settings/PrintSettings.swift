@@ -39,9 +39,7 @@ struct PageSettings: Equatable, Sendable {
 }
 
 enum OutputFormat: String, CaseIterable, Sendable {
-  case json
-  case pretty
-  case raw
+  case json, pretty, raw
 }
 
 extension SettingsReader {

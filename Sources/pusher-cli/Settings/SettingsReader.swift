@@ -272,17 +272,13 @@ struct SettingsReader {
 }
 
 enum Verbosity: Equatable, Sendable {
-  case quiet
-  case normal
-  case verbose
+  case quiet, normal, verbose
   /// Protocol frames too.
   case frames
 }
 
 enum ColorChoice: String, CaseIterable, Sendable {
-  case auto
-  case always
-  case never
+  case auto, always, never
 
   /// Resolves `auto` by the environment: NO_COLOR, then the variables that force colour, then TERM.
   ///
