@@ -1,13 +1,13 @@
-/// Binds handlers that were written for PusherSwift 7 and take `Any?`.
+/// Binds handlers written for PusherSwift 7, which take `Any?`.
 ///
-/// The overloads stand in an extension of a protocol so that a closure that does not name its parameter's type still gets
-/// the class's own: a ``JSONValue`` or a ``PusherEvent``. They hand over what `JSONSerialization` would: dictionaries, arrays,
-/// `String`, `Bool`, `Int` for whole numbers that fit, `Double` for others; `null` is `nil`. `as? [String: Any]` and
-/// `as? [String: AnyObject]` succeed on an object.
+/// The overloads belong to a protocol extension. So a closure without a parameter type still gets
+/// the class's own type: ``JSONValue`` or ``PusherEvent``. Values have the types that
+/// `JSONSerialization` would give, with `Int` for integers that fit, `Double` for other numbers and
+/// `nil` for `null`.
 public protocol AnyDataHandlers: Sendable {}
 
 extension AnyDataHandlers where Self: PusherChannel {
-  /// Calls `callback` with the data of the channel's events of one name, as PusherSwift 7 does.
+  /// Calls `callback` with the data of the channel's events of this name, as in PusherSwift 7.
   @_disfavoredOverload
   @discardableResult
   public func bind(
@@ -17,7 +17,7 @@ extension AnyDataHandlers where Self: PusherChannel {
     return bindings.bind(to: eventName) { callback($0.value(parsed: parses)?.untyped) }
   }
 
-  /// The same with a trailing closure.
+  /// Same as `bind(eventName:callback:)`, with a trailing closure.
   @discardableResult
   public func bind(
     eventName: String, eventCallback: @escaping @Sendable (Any?) -> Void
@@ -27,10 +27,11 @@ extension AnyDataHandlers where Self: PusherChannel {
 }
 
 extension AnyDataHandlers where Self: Pusher {
-  /// Calls `callback` with the message of every event, as PusherSwift 7 does.
+  /// Calls `callback` with the message of every event, as in PusherSwift 7.
   ///
-  /// It is a dictionary with `event` and, where the event has them, `channel`, `data` and `user_id`. The members of
-  /// `data` are in it as well, under names that are free: PusherSwift 7's page reads them there.
+  /// The message is a dictionary with `event` and, if present, `channel`, `data` and `user_id`.
+  /// Members of `data` with other names are included, since PusherSwift 7's README reads them
+  /// there.
   @_disfavoredOverload
   @discardableResult
   public func bind(callback: @escaping @Sendable (Any?) -> Void) -> PusherBinding {
@@ -42,20 +43,20 @@ extension AnyDataHandlers where Self: Pusher {
     }
   }
 
-  /// The same without a label, as the page of PusherSwift 7 writes it.
+  /// Same as `bind(callback:)`, without a label, as PusherSwift 7's README writes it.
   @_disfavoredOverload
   @discardableResult
   public func bind(_ callback: @escaping @Sendable (Any?) -> Void) -> PusherBinding {
     bind(callback: callback)
   }
 
-  /// The same with a trailing closure.
+  /// Same as `bind(callback:)`, with a trailing closure.
   @discardableResult
   public func bind(eventCallback: @escaping @Sendable (Any?) -> Void) -> PusherBinding {
     bind(callback: eventCallback)
   }
 
-  /// Calls `eventCallback` with the data of every event of one name on any channel.
+  /// Calls `eventCallback` with the data of every event of this name on any channel.
   @discardableResult
   public func bind(
     eventName: String, eventCallback: @escaping @Sendable (Any?) -> Void
@@ -68,7 +69,7 @@ extension AnyDataHandlers where Self: Pusher {
 }
 
 extension JSONValue {
-  /// The value as types of Swift alone; the last of members with one name counts.
+  /// The value in Swift's own types; of members with the same name the last one counts.
   var untyped: Any? {
     switch self {
     case .null: nil
@@ -80,7 +81,7 @@ extension JSONValue {
     }
   }
 
-  // Loops of their own: the less the getter holds, the seldomer the compiler of Swift 6.3 makes other code of it.
+  // Separate functions: Swift 6.3 compiles a larger getter differently in some builds.
   @inline(never)
   private static func untyped(_ elements: [JSONValue]) -> [Any] {
     var values: [Any] = []

@@ -1,6 +1,4 @@
-/// Gets a channel's authorisation by your own asynchronous code.
-///
-/// It goes where an ``Authorizer`` goes, and may be an actor:
+/// Gets the authorisation of a channel from your own asynchronous code, as an ``Authorizer``.
 ///
 /// ```swift
 /// actor Signatures: AsyncAuthorizer {
@@ -11,19 +9,21 @@
 /// let method = AuthMethod.authorizer(authorizer: Signatures())
 /// ```
 public protocol AsyncAuthorizer: Authorizer {
-  /// The authorisation, or `nil` to refuse the channel.
+  /// Returns the authorisation, or `nil` to reject the channel.
   ///
-  /// It runs in a task of its own for every subscription and again after every reconnect. The task is cancelled when the
-  /// answer is no longer wanted: after `disconnect()`, with the connection, with the client, and after
-  /// ``PusherClientOptions/connectTimeout``, when the question is asked again.
+  /// The method runs in its own task for every subscription and again after every reconnect. The
+  /// task is cancelled when the answer is no longer needed: after `disconnect()`, when the
+  /// connection or the client ends, and after ``PusherClientOptions/connectTimeout``, when the
+  /// client asks again.
   ///
-  /// - Throws: Anything; see ``SubscriptionFailure/underlyingError``. The channel has failed then, and subscribing to it
-  ///   again makes another attempt. ``AuthorizationUnavailable`` has the question asked again by itself.
+  /// - Throws: Any error; see ``SubscriptionFailure/underlyingError``. The subscription then fails,
+  ///   and subscribing again makes another attempt. After ``AuthorizationUnavailable`` the client
+  ///   asks again.
   func authorization(socketID: String, channelName: String) async throws -> PusherAuth?
 }
 
 extension AsyncAuthorizer {
-  /// Answers with ``authorization(socketID:channelName:)``, from a task that nothing cancels; the library does not call it.
+  /// Calls ``authorization(socketID:channelName:)``; not used by the library.
   public func fetchAuthValue(
     socketID: String, channelName: String,
     completionHandler: @escaping @Sendable (PusherAuth?) -> Void
@@ -34,20 +34,19 @@ extension AsyncAuthorizer {
   }
 }
 
-/// Gets a channel's authorisation by your own code, and says why there is none.
-///
-/// It goes where an ``Authorizer`` goes.
+/// An ``Authorizer`` that can give the reason why there is no authorisation.
 public protocol ResultAuthorizer: Authorizer {
-  /// Answers as ``Authorizer/fetchAuthValue(socketID:channelName:completionHandler:)`` does, or with an error, which
-  /// counts as one that ``AsyncAuthorizer/authorization(socketID:channelName:)`` throws.
+  /// Answers like ``Authorizer/fetchAuthValue(socketID:channelName:completionHandler:)``, or with
+  /// an error.
+  ///
+  /// Errors have the same effect as in ``AsyncAuthorizer/authorization(socketID:channelName:)``.
   func fetchAuth(
     socketID: String, channelName: String,
     completionHandler: @escaping @Sendable (Result<PusherAuth, any Error>) -> Void)
 }
 
 extension ResultAuthorizer {
-  /// Answers with what ``fetchAuth(socketID:channelName:completionHandler:)`` does, without the error; the library does
-  /// not call it.
+  /// Calls ``fetchAuth(socketID:channelName:completionHandler:)``; not used by the library.
   public func fetchAuthValue(
     socketID: String, channelName: String,
     completionHandler: @escaping @Sendable (PusherAuth?) -> Void
@@ -56,20 +55,16 @@ extension ResultAuthorizer {
   }
 }
 
-/// Gets a user's authentication by your own asynchronous code; it goes where a ``UserAuthenticator`` goes.
+/// Gets the authentication of a user from your own asynchronous code, as a ``UserAuthenticator``.
 public protocol AsyncUserAuthenticator: UserAuthenticator {
-  /// The user's authentication, or `nil` when there is no user.
+  /// Returns the user's authentication, or `nil` if there is no user.
   ///
-  /// It runs in a task of its own for each sign-in and again after every reconnect; the task is cancelled when the answer
-  /// is no longer wanted.
-  ///
-  /// - Throws: Anything; see ``SubscriptionFailure/underlyingError``. ``AuthorizationUnavailable`` has the question asked
-  ///   again by itself.
+  /// Tasks and errors are as in ``AsyncAuthorizer/authorization(socketID:channelName:)``.
   func authentication(socketID: String) async throws -> PusherUserAuth?
 }
 
 extension AsyncUserAuthenticator {
-  /// Answers with ``authentication(socketID:)``, from a task that nothing cancels; the library does not call it.
+  /// Calls ``authentication(socketID:)``; not used by the library.
   public func fetchUserAuth(
     socketID: String, completionHandler: @escaping @Sendable (PusherUserAuth?) -> Void
   ) {
@@ -77,33 +72,28 @@ extension AsyncUserAuthenticator {
   }
 }
 
-/// Makes the request for a channel's authorisation by your own asynchronous code, for instance with a token that has to
-/// be fetched first; it goes where an ``AuthRequestBuilderProtocol`` goes.
+/// Makes authorisation requests with asynchronous code, as an ``AuthRequestBuilderProtocol``.
 public protocol AsyncAuthRequestBuilder: AuthRequestBuilderProtocol {
-  /// The request for one channel and one socket, or `nil` to refuse the channel.
+  /// Returns the request for one channel and one socket, or `nil` to reject the channel.
   ///
-  /// It runs in a task of its own for every subscription and again after every reconnect; the task is cancelled when the
-  /// answer is no longer wanted.
-  ///
-  /// - Throws: Anything; see ``SubscriptionFailure/underlyingError``. ``AuthorizationUnavailable`` has the question asked
-  ///   again by itself.
+  /// Tasks and errors are as in ``AsyncAuthorizer/authorization(socketID:channelName:)``.
   func request(socketID: String, channelName: String) async throws -> AuthRequest?
 }
 
 extension AsyncAuthRequestBuilder {
-  /// Makes no request; the library calls ``request(socketID:channelName:)``.
+  /// Returns `nil`; the library calls ``request(socketID:channelName:)`` instead.
   public func requestFor(socketID: String, channelName: String) -> AuthRequest? { nil }
 }
 
-/// The error of an ``AsyncAuthorizer`` and its like that may pass, such as a database that is restarted.
+/// Temporary error of an ``AsyncAuthorizer`` or a similar type, such as a database that restarts.
 ///
-/// The question is asked again, after a growing wait: up to three times, and without a limit once it has been answered
-/// with success.
+/// The client asks again after a growing delay: up to three times, or without limit after an
+/// earlier success.
 public struct AuthorizationUnavailable: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What is not available, for messages.
+  /// The reason, for messages.
   public var reason: String
 
-  /// An error that may pass.
+  /// Creates a temporary error with a reason.
   public init(_ reason: String) {
     self.reason = reason
   }
@@ -112,11 +102,11 @@ public struct AuthorizationUnavailable: Error, Sendable, Equatable, CustomString
   public var description: String { reason }
 }
 
-/// What the user's own code answers.
+/// Answer of the caller's own code.
 enum CallerAnswer: Sendable {
-  /// `nil` is a refusal.
+  /// `nil` rejects the channel or the user.
   case authorization(Authorization?)
-  /// How to ask an endpoint; `nil` is a refusal.
+  /// The request to send to an endpoint; `nil` rejects the channel.
   case request(AuthRequest?)
   case failed(any Error)
 
@@ -129,7 +119,7 @@ enum CallerAnswer: Sendable {
 }
 
 extension AuthorizationFailure {
-  /// The error that `name`, the user's own code, has thrown.
+  /// Describes an error thrown by the caller's code, which messages call `name`.
   init(_ error: any Error, of name: String) {
     let reason = "the \(name) failed: \(error)"
     self =

@@ -1,23 +1,23 @@
-/// How subscriptions to private and presence channels are authorised.
+/// Authorisation of private and presence channels.
 public enum AuthMethod: Sendable {
-  /// A URL that is asked by `POST` with the form `socket_id=…&channel_name=…`, as all Pusher libraries do.
+  /// Sends the form `socket_id=…&channel_name=…` to a URL with `POST`, like all Pusher libraries.
   ///
   /// A URL without a path gets the service's default, ``PusherService/authorizationPath``.
   case endpoint(authEndpoint: String)
-  /// The same with your own request; an ``AsyncAuthRequestBuilder`` makes it by asynchronous code.
+  /// Sends your own request; an ``AsyncAuthRequestBuilder`` makes it with asynchronous code.
   case authRequestBuilder(authRequestBuilder: any AuthRequestBuilderProtocol)
-  /// The app's secret: subscriptions are signed in this process. Never ship the secret to users.
+  /// Signs in this process with the app's secret; never ship the secret to users.
   ///
   /// Encrypted channels also need ``PusherClientOptions/encryptionMasterKey``.
   case inline(secret: String)
-  /// Any other way to a signature; an ``AsyncAuthorizer`` has one by asynchronous code that may throw.
+  /// Asks your own code; an ``AsyncAuthorizer`` is asynchronous and may throw.
   case authorizer(authorizer: any Authorizer)
   /// No method: private and presence channels fail with a clear error.
   case noMethod
 }
 
 extension AuthMethod: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// The case's name; the secret is not shown.
+  /// Name of the case, without the secret.
   public var description: String {
     switch self {
     case .endpoint: "endpoint"
@@ -28,64 +28,65 @@ extension AuthMethod: CustomStringConvertible, CustomDebugStringConvertible, Cus
     }
   }
 
-  /// The same as ``description``.
+  /// Same as ``description``.
   public var debugDescription: String { description }
 
   /// Empty, so that no dump shows the secret.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Makes the request that asks for a channel's authorisation.
+/// Makes the requests for channel authorisations.
 public protocol AuthRequestBuilderProtocol: Sendable {
-  /// The request for one channel and one socket, or `nil` to refuse the channel.
+  /// Returns the request for one channel and one socket, or `nil` to reject the channel.
   ///
-  /// It is called on the callback thread for every subscription and again after every reconnect.
+  /// The callback thread calls it for every subscription and again after every reconnect.
   func requestFor(socketID: String, channelName: String) -> AuthRequest?
 }
 
-/// Gets a channel's authorisation by your own code.
+/// Gets the authorisation of a channel from your own code.
 ///
-/// The client keeps it, so it must refer to its client weakly, if at all.
+/// The client keeps the authorizer, which may refer to its client only weakly.
 public protocol Authorizer: Sendable {
-  /// Answers with the authorisation, or `nil` to refuse the channel.
+  /// Passes the authorisation to the completion handler, or `nil` to reject the channel.
   ///
-  /// It is called on the callback thread for every subscription and again after every reconnect. The completion
-  /// handler may be called on any thread, at once or later; the first call counts, and one that comes after
-  /// ``PusherClientOptions/connectTimeout`` or for an earlier socket is ignored.
+  /// The callback thread calls this method for every subscription and again after every reconnect.
+  /// The completion handler may be called on any thread, immediately or later. The first call
+  /// counts. A call after ``PusherClientOptions/connectTimeout`` or for an earlier socket is
+  /// ignored.
   ///
-  /// To say why there is none, or to answer by asynchronous code, write a ``ResultAuthorizer`` or an
-  /// ``AsyncAuthorizer``.
+  /// A ``ResultAuthorizer`` can give a reason; an ``AsyncAuthorizer`` can answer with asynchronous
+  /// code.
   func fetchAuthValue(
     socketID: String, channelName: String,
     completionHandler: @escaping @Sendable (PusherAuth?) -> Void)
 }
 
-/// An HTTP request that asks for a channel's authorisation; it takes the place of PusherSwift's `URLRequest`.
+/// HTTP request for a channel authorisation; it replaces PusherSwift's `URLRequest`.
 public struct AuthRequest: Sendable, Equatable {
-  /// A header field.
+  /// Header field.
   public struct Field: Sendable, Equatable {
-    /// The field's name; upper and lower case mean the same.
+    /// Name of the field; case does not matter.
     public var name: String
-    /// The field's value.
+    /// Value of the field.
     public var value: String
 
-    /// A field.
+    /// Creates a field.
     public init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
     }
   }
 
-  /// An absolute URL with `http` or `https`.
+  /// Absolute URL, with the scheme `http` or `https`.
   public var url: String
-  /// Such as `POST`.
+  /// HTTP method, such as `POST`.
   public var httpMethod: String
-  /// Fields beside `Host`, `Content-Length` and `Connection`, in their order.
+  /// Header fields in order, without `Host`, `Content-Length` and `Connection`.
   public var headers: [Field]
-  /// What is sent as the request's body.
+  /// Body of the request.
   public var httpBody: String?
 
-  /// A request; an invalid URL makes the subscription fail with the reason.
+  /// Creates a request; an invalid URL makes the subscription fail with the reason.
   public init(
     url: String, httpMethod: String = "POST", headers: [Field] = [], httpBody: String? = nil
   ) {
@@ -93,17 +94,17 @@ public struct AuthRequest: Sendable, Equatable {
     (self.headers, self.httpBody) = (headers, httpBody)
   }
 
-  /// The first value of a field.
+  /// Returns the first value of a field.
   public func value(forHTTPHeaderField name: String) -> String? {
     headers.first { $0.name.lowercased() == name.lowercased() }?.value
   }
 
-  /// Adds a field after the others.
+  /// Appends a field.
   public mutating func addValue(_ value: String, forHTTPHeaderField name: String) {
     headers.append(Field(name, value))
   }
 
-  /// Gives a field this one value.
+  /// Replaces all values of a field with this one.
   public mutating func setValue(_ value: String, forHTTPHeaderField name: String) {
     headers.removeAll { $0.name.lowercased() == name.lowercased() }
     headers.append(Field(name, value))
@@ -111,7 +112,7 @@ public struct AuthRequest: Sendable, Equatable {
 }
 
 extension AuthRequest {
-  /// The request as all Pusher libraries send it; `path` is added to an endpoint that has none.
+  /// Returns the usual request; `path` is appended to an endpoint without a path.
   static func form(
     _ endpoint: String, path: String, _ request: AuthorizationRequest
   ) -> AuthRequest {
@@ -131,40 +132,40 @@ extension AuthRequest {
   }
 }
 
-/// What an authorisation endpoint answered.
+/// Answer of an authorisation endpoint.
 public struct AuthResponse: Sendable, Equatable {
-  /// The HTTP status.
+  /// HTTP status.
   public var statusCode: Int
-  /// The header fields in their order.
+  /// Header fields in order.
   public var headers: [AuthRequest.Field]
 
-  /// An answer.
+  /// Creates an answer.
   public init(statusCode: Int, headers: [AuthRequest.Field] = []) {
     self.statusCode = statusCode
     self.headers = headers
   }
 }
 
-/// How the user of a socket is authenticated.
+/// Authentication of the user of a socket.
 public enum UserAuthMethod: Sendable {
-  /// A URL that is asked by `POST` with the form `socket_id=…`; a URL without a path gets the service's default,
-  /// ``PusherService/userAuthenticationPath``.
+  /// Sends a `POST` request with the form `socket_id=…` to a URL.
   ///
-  /// The answer is `{"auth":"KEY:HEX","user_data":"JSON"}`. The delegate can change the request:
+  /// A URL without a path gets the service's default, ``PusherService/userAuthenticationPath``. The
+  /// answer is `{"auth":"KEY:HEX","user_data":"JSON"}`. The delegate can change the request in
   /// ``PusherDelegate/willAuthenticateUser(request:)``.
   case endpoint(authEndpoint: String)
-  /// The app's secret: the user's data is signed in this process. Never ship the secret to users.
+  /// Signs the user's data in this process with the app's secret; never ship the secret to users.
   ///
-  /// The data is an object with `id` and, if wanted, `user_info` and `watchlist`.
+  /// The data is an object with `id` and optionally `user_info` and `watchlist`.
   case inline(secret: String, userData: JSONValue)
-  /// Any other way to a signature; an ``AsyncUserAuthenticator`` has one by asynchronous code that may throw.
+  /// Asks your own code; an ``AsyncUserAuthenticator`` is asynchronous and may throw.
   case authenticator(authenticator: any UserAuthenticator)
   /// No method: signing in fails with a clear error.
   case noMethod
 }
 
 extension UserAuthMethod: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// The case's name; the secret is not shown.
+  /// Name of the case, without the secret.
   public var description: String {
     switch self {
     case .endpoint: "endpoint"
@@ -174,20 +175,18 @@ extension UserAuthMethod: CustomStringConvertible, CustomDebugStringConvertible,
     }
   }
 
-  /// The same as ``description``.
+  /// Same as ``description``.
   public var debugDescription: String { description }
 
   /// Empty, so that no dump shows the secret.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Gets a user's authentication by your own code.
+/// Gets the authentication of a user from your own code.
 public protocol UserAuthenticator: Sendable {
-  /// Answers with the user's authentication, or `nil` when there is no user.
+  /// Passes the user's authentication to the completion handler, or `nil` if there is no user.
   ///
-  /// It is called on the callback thread for each sign-in and again after every reconnect. The completion handler may
-  /// be called on any thread, at once or later; the first call counts, and one that comes after
-  /// ``PusherClientOptions/connectTimeout`` or for an earlier socket is ignored.
+  /// The rules of ``Authorizer/fetchAuthValue(socketID:channelName:completionHandler:)`` apply.
   func fetchUserAuth(
     socketID: String, completionHandler: @escaping @Sendable (PusherUserAuth?) -> Void)
 }

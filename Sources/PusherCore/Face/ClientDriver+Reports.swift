@@ -1,10 +1,9 @@
-/// What the client's thread tells the delegate and the handlers.
 extension ClientDriver: ChannelsFeedDelegate {
   func feedTapIsFull() {
     pauseWhileHeld()
   }
 
-  /// Leaves the socket unread while a sequence is behind; once none is, the order to read comes.
+  /// Stops reading while a sequence is behind; the `read` order resumes it.
   private func pauseWhileHeld() {
     if connection.readingHold.isHeld { run?.feed.isPaused = true }
   }
@@ -22,7 +21,7 @@ extension ClientDriver: ChannelsFeedDelegate {
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
     log(.trace, isSent ? "sent: \(Self.masked(text()))" : "received: \(text())")
-    // An asynchronous delegate may be behind with messages alone.
+    // An asynchronous delegate may be behind because of log messages alone.
     pauseWhileHeld()
   }
 
@@ -76,7 +75,6 @@ extension ClientDriver: ChannelsFeedDelegate {
     if run.dispatcher.isLive { report(event, run) }
   }
 
-  /// Tells the sequences of the client and of the channels that have missed something.
   private func missed(_ gap: PusherGap, _ run: ClientRun) {
     for channel in run.dispatcher.channels.elements where channel.takeLoss() {
       channel.bindings.tell(gap)
@@ -122,7 +120,6 @@ extension ClientDriver: ChannelsFeedDelegate {
         : .failed(loss, willRetry: willAttemptReconnect))
   }
 
-  /// Tells what happened to channels.
   private func report(_ event: SessionEvent, _ run: ClientRun) {
     switch event {
     case .signedIn, .signInFailed, .signInDelayed, .watchlist: reportUser(event, run)
@@ -184,7 +181,8 @@ extension ClientDriver: ChannelsFeedDelegate {
   private func subscribed(_ run: ClientRun, _ name: String, _ roster: PresenceRoster?) {
     guard let channel = run.dispatcher.channels[name] else { return }
     let presence = roster == nil ? nil : channel as? PusherPresenceChannel
-    // Before those who wait for the subscription go on: they may ask for the members at once.
+    // Set before `noteSubscribed` resumes the waiting tasks, which may read the members
+    // immediately.
     if let roster { presence?.noteMembers(roster, myId: run.signer.memberID(of: name)) }
     channel.noteSubscribed()
     if UserChannel.userID(channelName: name) != nil { return }
@@ -231,7 +229,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     (run?.parts.place.options ?? connection.options).service.eventPrefix + name
   }
 
-  /// A message without its signatures.
+  /// Returns a message without its signatures.
   private static func masked(_ message: String) -> String {
     guard case .object(var members)? = try? JSONParser.parse(message),
       let place = members.firstIndex(where: { $0.name == "data" }),
@@ -246,7 +244,6 @@ extension ClientDriver: ChannelsFeedDelegate {
 
   // MARK: The user
 
-  /// Reports the result of a sign-in and changes of the watchlist.
   private func reportUser(_ event: SessionEvent, _ run: ClientRun) {
     switch event {
     case .signedIn(let userID, let userData): signedIn(run, userID, userData)
@@ -283,7 +280,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     tell(.signedIn(userID: userID, userData: userData))
   }
 
-  /// The user is not signed in, or gets no events of the user's own.
+  /// The sign-in failed, or the subscription of the user's own channel did.
   private func userFailed(_ failure: SubscriptionFailure, _ run: ClientRun) {
     log(.warning, "signing in failed: \(failure.message)")
     var failure = failure

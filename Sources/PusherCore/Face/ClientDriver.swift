@@ -1,32 +1,29 @@
-/// Runs on a client's thread: carries out orders and reports their results.
+/// Runs on a client's thread: executes orders and reports their results.
 final class ClientDriver: LoopMember {
-  /// How long a closing handshake may take before the socket is dropped.
   private static let goodbyeTime = Duration.seconds(1)
 
   let loop: EventLoop
   let connection: PusherConnection
-  /// The client of the last `connect()`, until it has ended.
+  /// Session of the last `connect()`, until it ends.
   var run: ClientRun?
-  /// Clients that are closing while another may already be connecting.
+  /// Sessions that are closing while a new one may already be connecting.
   private var retired: [ObjectIdentifier: RetiredClient] = [:]
   private var isShuttingDown = false
-  /// Whether the thread's other members end too, so that no connection may follow.
+  /// True after the thread asked all members to end; no connection may follow.
   private var isEnding = false
 
-  /// One call of `connect()`, over any number of reconnects.
+  /// One call of `connect()`, with all its reconnects.
   final class ClientRun {
     let generation: Int
     let feed: ChannelsFeed
-    /// What the present place needs; `switch(to:)` replaces it.
+    /// Parts for the current place; `switch(to:)` replaces them.
     var parts: Parts
     var dispatcher: EventDispatcher { parts.dispatcher }
     var signer: MethodSigner { parts.signer }
-    /// Whether the connection ends because the client goes elsewhere.
     var isMoving = false
     private let user: UserState
-    /// Whether the server has greeted the present socket.
     var isEstablished = false
-    /// Why the client is about to end, when this side ended it.
+    /// Reason why this side ended the session.
     var veto: ConnectionLoss?
     var end: ConnectionEnd?
     var goodbye: LoopTimer?
@@ -35,14 +32,12 @@ final class ClientDriver: LoopMember {
       (self.generation, self.feed, self.parts, self.user) = (generation, feed, parts, user)
     }
 
-    /// The socket is gone, and everything the server had confirmed with it.
     func noteLost() {
       for channel in dispatcher.channels.elements { channel.noteLost() }
       user.noteLost()
     }
   }
 
-  /// What a feed needs for one app at one place.
   struct Parts {
     let place: PusherConnection.Target
     let destination: Destination
@@ -81,7 +76,7 @@ final class ClientDriver: LoopMember {
         carryOut(order)
       }
     }
-    // With nothing open any more the thread is for others.
+    // The member leaves the thread when nothing is open.
     if isShuttingDown || isEnding, run == nil, retired.isEmpty { connection.leave(self) }
   }
 
@@ -156,7 +151,7 @@ final class ClientDriver: LoopMember {
     return ClientRun(generation: generation, feed: feed, parts, user: connection.userState)
   }
 
-  /// Goes where `switch(to:)` wants to; a client without a session goes there when it connects.
+  /// Moves to the place of `switch(to:)`; without a session the next `connect()` uses it.
   private func move() {
     guard let run, run.end == nil, run.veto == nil, !run.feed.isClosed,
       connection.state.withLock({ $0.place.number }) != run.parts.place.number
@@ -173,13 +168,13 @@ final class ClientDriver: LoopMember {
         signer: SigningQueue(parts.signer), tap: parts.dispatcher,
         reason: "this side switches to another server or app")
     } catch {
-      // It was possible when it was asked for: a file has gone meanwhile.
+      // `switch(to:)` has checked the options, but a file may have disappeared since.
       run.veto = .dropped("\(error)")
       run.feed.disconnect()
     }
   }
 
-  /// Ends the present client in the background, so that another can take its place.
+  /// Ends the current session in the background, so that another can start.
   private func retire() {
     guard let run else { return }
     self.run = nil
@@ -234,7 +229,6 @@ final class ClientDriver: LoopMember {
     run.feed.unsubscribe(channel.name)
   }
 
-  /// Sends the client events that waited for `channel`.
   func flush(_ channel: PusherChannel) {
     guard let run, run.dispatcher.channels[channel.name] === channel else { return }
     let events = channel.takeUnsent()
@@ -244,14 +238,12 @@ final class ClientDriver: LoopMember {
     }
   }
 
-  // MARK: Words
+  // MARK: Reporting
 
-  /// Tells the delegates what has happened.
   func tell(_ notice: @autoclosure () -> DelegateNotice) {
     connection.tell(notice())
   }
 
-  /// Tells the logger and the delegates what goes on.
   func log(_ message: @autoclosure () -> String) {
     log(.debug, message())
   }
@@ -266,7 +258,6 @@ final class ClientDriver: LoopMember {
   }
 }
 
-/// Waits for the end of a feed that is no longer wanted.
 private final class RetiredClient: ChannelsFeedDelegate {
   private let whenClosed: () -> Void
 

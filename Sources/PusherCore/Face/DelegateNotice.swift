@@ -1,10 +1,9 @@
-/// What a client tells its delegates.
 enum DelegateNotice: Sendable {
   case changed(from: ConnectionState, to: ConnectionState)
   case subscribed(channel: String)
   case subscriptionFailed(
     channel: String, response: AuthResponse?, data: String?, error: SubscriptionFailure)
-  /// Presence channels have delegates of their own beside the asynchronous one.
+  /// Of the client's delegates only the asynchronous one gets these.
   case memberAdded(PusherPresenceChannelMember, PusherPresenceChannel)
   case memberRemoved(PusherPresenceChannelMember, PusherPresenceChannel)
   case signedIn(userID: String, userData: JSONValue)
@@ -79,7 +78,7 @@ enum DelegateNotice: Sendable {
   }
 }
 
-/// What waits for an asynchronous delegate, and the task that tells it, which lasts while something waits.
+/// Queue of an asynchronous delegate; its task runs while notices wait.
 final class DelegateQueue: Sendable {
   private struct Status {
     var buffer = EventBuffer<DelegateNotice>(.suspending)
@@ -91,7 +90,6 @@ final class DelegateQueue: Sendable {
 
   private let state = Locked(Status())
 
-  /// Tells the asynchronous delegate of `connection` after everything that waits already.
   func add(_ notice: DelegateNotice, of connection: PusherConnection) {
     let (mustStart, isFull) = state.withLock { state -> (Bool, Bool) in
       guard !state.isOver else { return (false, false) }
@@ -127,7 +125,6 @@ final class DelegateQueue: Sendable {
     return notice
   }
 
-  /// The client is gone: nothing more is told.
   func end() {
     let task = state.withLock { state in
       state.isOver = true

@@ -1,45 +1,43 @@
 internal import Synchronization
 
-/// Names one handler that was bound, so that it can be unbound: PusherSwift's callback id, libPusher's binding.
+/// Identifies a bound handler: PusherSwift's callback id, libPusher's binding.
 public struct PusherBinding: Sendable, Hashable, CustomStringConvertible {
   private static let last = Atomic<UInt64>(0)
 
-  /// Unique within the process.
   let number: UInt64
 
-  /// A token that no other handler has.
   init() {
     number = Self.last.wrappingAdd(1, ordering: .relaxed).newValue
   }
 
-  /// The number that tells bindings apart.
+  /// Number of the binding.
   public var description: String { "binding \(number)" }
 }
 
-/// A client, a channel or a user: something whose events handlers are bound to.
+/// A client, a channel or a user: an object to whose events handlers are bound.
 ///
-/// A handler is kept until it is unbound, its channel is unsubscribed or its client is gone, and keeps what it refers to. So
-/// one that refers to its own client keeps that connected forever: let it capture the client weakly, or bind it to an
-/// owner by ``bind(eventName:to:eventCallback:)``.
+/// A handler stays until you unbind it, its channel is unsubscribed or its client is gone. A
+/// handler that refers to its own client keeps the client connected forever. Capture the client
+/// weakly, or bind the handler to an owner with ``bind(eventName:to:eventCallback:)``.
 public protocol PusherEventBindings: Sendable {
-  /// What is bound; only the library can do anything with it.
+  /// Bound handlers; opaque outside the library.
   var handlers: PusherHandlers { get }
 }
 
-/// The handlers of a client, a channel or a user.
+/// Handlers of a client, a channel or a user.
 public struct PusherHandlers: Sendable {
   let list: BindingList
   let connection: PusherConnection
 }
 
 extension PusherEventBindings {
-  /// Unbinds one handler from events of this name; nothing happens when it is not bound to them.
+  /// Unbinds one handler from events of this name; does nothing if it is not bound to them.
   public func unbind(eventName: String, callbackId: PusherBinding) {
     handlers.list.unbind(callbackId, from: eventName)
     handlers.connection.trim()
   }
 
-  /// Unbinds one handler, whatever it is bound to; answers whether it was bound here.
+  /// Unbinds one handler from all events or from its name, and returns whether it was bound here.
   @discardableResult
   public func removeBinding(_ binding: PusherBinding) -> Bool {
     defer { handlers.connection.trim() }
@@ -52,17 +50,17 @@ extension PusherEventBindings {
     handlers.connection.trim()
   }
 
-  /// Unbinds all handlers of the client, the channel or the user, but not those of its channels or of the watchlist.
+  /// Unbinds all handlers of this object, but not those of its channels or of the watchlist.
   public func unbindAll() {
     handlers.list.unbindAll()
     handlers.connection.trim()
   }
 
-  /// Calls `eventCallback` for the events whose names match one of `patterns` and none of `excluded`.
+  /// Calls `eventCallback` for events whose names match one of `patterns` and none of `excluded`.
   ///
-  /// In a pattern `*`, `?` and `[...]` have their usual meaning; a backslash stands for itself, alone or doubled, so that
-  /// `App\\Events\\*` means PHP's classes. The dot or backslash that Laravel Echo puts in front of a whole name may be
-  /// there or not.
+  /// Patterns have `*`, `?` and `[...]`. A backslash is a literal, single or doubled:
+  /// `App\\Events\\*` matches PHP classes. The dot or backslash that Laravel Echo puts before a
+  /// full name is optional.
   @discardableResult
   public func bind(
     matching patterns: String..., excluding excluded: [String] = [],
@@ -80,8 +78,8 @@ extension PusherEventBindings {
   /// channel.bind(eventName: "new-price", to: self) { view, event in view.show(event) }
   /// ```
   ///
-  /// The binding does not keep its owner, so that a handler that uses its owner alone leaks nothing. A handler whose owner
-  /// is gone is not called, and is released with the next event or the next binding to an owner.
+  /// The binding does not retain its owner; the first event or binding after the owner's end
+  /// releases it.
   @discardableResult
   public func bind<Owner: AnyObject & Sendable>(
     to owner: Owner, eventCallback: @escaping @Sendable (_ owner: Owner, PusherEvent) -> Void
@@ -89,8 +87,7 @@ extension PusherEventBindings {
     handlers.list.bind(to: nil, owner, eventCallback)
   }
 
-  /// Calls `eventCallback` with `owner` for the events of one name, until `owner` is gone; see
-  /// ``bind(to:eventCallback:)``.
+  /// Calls `eventCallback` with `owner` for events of this name, until `owner` is gone.
   @discardableResult
   public func bind<Owner: AnyObject & Sendable>(
     eventName: String, to owner: Owner,
@@ -99,20 +96,19 @@ extension PusherEventBindings {
     handlers.list.bind(to: eventName, owner, eventCallback)
   }
 
-  /// All events as a sequence, from now until the client is disconnected.
+  /// All events as a sequence, from now until the client disconnects.
   ///
   /// ```swift
   /// for await case .event(let event) in channel.events() { handle(event) }
   /// ```
   ///
-  /// A lost connection does not end the sequence: the client reconnects. These do: `disconnect()`, a failure after which
-  /// the client makes no further attempt, unsubscribing the channel, and releasing the client. The loop then reads what
-  /// is buffered, and ends. After another `connect()`, ask for another sequence.
+  /// The sequence continues across reconnects. It ends after `disconnect()`, after a failure
+  /// without a further attempt, when the channel is unsubscribed, and when the client is gone. The
+  /// loop then reads the buffered events and ends. Request a new sequence after another
+  /// `connect()`.
   ///
-  /// Losses and gaps are elements too: see ``PusherStreamElement``. The default drops rather than holds, so that a reader
-  /// that stops reading never stops its client; with ``PusherBuffering/suspending`` nothing is dropped.
-  ///
-  /// - Parameter buffering: What happens to events that come faster than they are read.
+  /// Losses and gaps are elements too: see ``PusherStreamElement``. By default a slow reader loses
+  /// events and never stops its client; with ``PusherBuffering/suspending`` no event is dropped.
   public func events(buffering: PusherBuffering = .newest(1024)) -> PusherEvents {
     let binding = PusherBinding()
     let queue = EventQueue<PusherEvent>(buffering) { [weak connection = handlers.connection] in
@@ -125,16 +121,13 @@ extension PusherEventBindings {
   }
 }
 
-/// A bound handler.
 final class EventHandler: Sendable {
   let binding: PusherBinding
   let call: @Sendable (PusherEvent) -> Void
-  /// The sequence that it feeds, if it feeds one.
   private let queue: EventQueue<PusherEvent>?
   private let isOwned: @Sendable () -> Bool
   private let isBound = Atomic<Bool>(true)
 
-  /// - Parameter isOwned: Whether the owner lives on, if there is one.
   init(
     _ binding: PusherBinding, call: @escaping @Sendable (PusherEvent) -> Void,
     isOwned: @escaping @Sendable () -> Bool = { true }
@@ -150,19 +143,16 @@ final class EventHandler: Sendable {
     self.queue = queue
   }
 
-  /// Whether it feeds a sequence.
   var isSequence: Bool { queue != nil }
 
-  /// Whether its owner is gone.
   var isOrphaned: Bool { !isOwned() }
 
-  /// Calls the handler with an event, unless it was unbound meanwhile.
+  /// Calls the handler, unless it was unbound in the meantime.
   @inline(__always)
   func receive(_ event: PusherEvent) {
     if isBound.load(ordering: .relaxed) { call(event) }
   }
 
-  /// Tells the sequence, if there is one.
   func receive(_ gap: PusherGap) {
     queue?.add(gap)
   }
@@ -173,19 +163,15 @@ final class EventHandler: Sendable {
   }
 }
 
-/// The handlers of a client or of a channel.
 struct BindingTable {
-  /// Handlers of every event.
   private(set) var all: [EventHandler] = []
-  /// Handlers of the events of one name.
   private(set) var named = NameTable<[EventHandler]>()
 
   var isEmpty: Bool { all.isEmpty && named.isEmpty }
 
-  /// Whether a handler gets the events of this name.
   func wants(_ name: String) -> Bool { !all.isEmpty || named[name] != nil }
 
-  /// Those that get the events of this name, first those of the name alone.
+  /// Returns the handlers of events with this name; the handlers of this name alone come first.
   func handlers(of name: String) -> [EventHandler] {
     if !named.isEmpty, let those = named[name] { return those + all }
     return all
@@ -199,7 +185,7 @@ struct BindingTable {
     }
   }
 
-  /// Removes one handler; with a name only if it was bound to that name.
+  /// Removes one handler; if `name` is given, only from that name.
   mutating func remove(_ binding: PusherBinding, named name: String?) -> EventHandler? {
     if let name { return Self.remove(binding, from: &named, name) }
     if let place = all.firstIndex(where: { $0.binding == binding }) {
@@ -227,34 +213,27 @@ struct BindingTable {
     return sequences
   }
 
-  /// Takes all handlers of one name out.
   mutating func removeAll(named name: String) -> [EventHandler] {
     named.removeValue(of: name) ?? []
   }
 }
 
-/// A ``BindingTable`` that any thread may change, and that the callback thread reads without a lock while it does not
-/// change.
+/// ``BindingTable`` for all threads; the callback thread reads a snapshot without a lock.
 ///
-/// Removed handlers are always handed to the caller: the last reference to a user's closure must not be released under
-/// the lock.
+/// Callers get removed handlers: a user's closure must not be released under the lock.
 final class BindingList: Sendable {
   private let table = Locked(BindingTable())
-  /// Counts the changes.
   private let changes = Atomic<UInt>(0)
 
-  /// How often handlers were bound or unbound; read for every event.
   @inline(__always)
   var changeCount: UInt { changes.load(ordering: .acquiring) }
 
-  /// The last copy.
   struct Snapshot {
     fileprivate(set) var table = BindingTable() {
       didSet { isEmpty = table.isEmpty }
     }
-    /// The change it belongs to; no list has the first value.
+    /// Change count of the copy; no list has the initial value.
     fileprivate(set) var changes = UInt.max
-    /// Whether there is no handler.
     private(set) var isEmpty = true
   }
 
@@ -266,7 +245,6 @@ final class BindingList: Sendable {
     return binding
   }
 
-  /// Binds a handler that ends with its owner.
   func bind<Owner: AnyObject & Sendable>(
     to name: String?, _ owner: Owner, _ call: @escaping @Sendable (Owner, PusherEvent) -> Void
   ) -> PusherBinding {
@@ -285,10 +263,10 @@ final class BindingList: Sendable {
     return binding
   }
 
-  /// Owners that come and go must not leave handlers behind where no event comes.
+  /// Removes handlers of owners that are gone, in case no event does so.
   private func unbindOrphans() {
     let known = table.withLock { $0 }
-    // Outside the lock: to look at an owner may release it.
+    // Outside the lock: a check may release the owner.
     for handler in known.all + known.named.elements.joined() where handler.isOrphaned {
       unbind(handler.binding)
     }
@@ -299,7 +277,7 @@ final class BindingList: Sendable {
     noteChange()
   }
 
-  /// Answers whether the binding was here.
+  /// Returns whether the binding was found.
   @discardableResult
   func unbind(_ binding: PusherBinding, from name: String? = nil) -> Bool {
     let handler = table.withLock { $0.remove(binding, named: name) }
@@ -325,7 +303,6 @@ final class BindingList: Sendable {
     for handler in former.named.elements.joined() { handler.unbind() }
   }
 
-  /// Ends the sequences; other handlers stay.
   func endSequences() {
     let handlers = table.withLock { $0.removeSequences() }
     guard !handlers.isEmpty else { return }
@@ -333,7 +310,6 @@ final class BindingList: Sendable {
     for handler in handlers { handler.unbind() }
   }
 
-  /// Tells the sequences of a gap.
   func tell(_ gap: PusherGap) {
     for handler in table.withLock({ $0.all }) { handler.receive(gap) }
   }
@@ -342,7 +318,7 @@ final class BindingList: Sendable {
     changes.wrappingAdd(1, ordering: .releasing)
   }
 
-  /// Brings `snapshot`, taken from this list before, up to date; answers whether it was not.
+  /// Updates a snapshot of this list, and returns whether it was outdated.
   @inline(__always)
   @discardableResult
   func refresh(_ snapshot: inout Snapshot) -> Bool {

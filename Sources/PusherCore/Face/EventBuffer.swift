@@ -1,29 +1,26 @@
-/// What waits for the reader of a sequence, and where something is missing.
+/// Elements that wait for the reader of a sequence, with marks for losses and gaps.
 struct EventBuffer<Value: Sendable>: Sendable {
   typealias Element = PusherStreamElement<Value>
 
-  /// How many gaps may wait; a further one prolongs the latest, so that a server cannot cost memory by hanging up.
+  /// A further gap extends the last one, so that reconnects cannot fill memory.
   private static var gapLimit: Int { 16 }
 
   private let kind: PusherBuffering.Kind
-  /// Losses and gaps before everything in `queue`.
+  /// Losses and gaps before all elements of `queue`.
   private var front: [Element] = []
   private var queue = Fifo<Element>()
   private var eventCount = 0
   private var gapCount = 0
-  /// How many events were dropped in all.
   private(set) var droppedCount = 0
 
   init(_ buffering: PusherBuffering) {
     kind = buffering.kind
   }
 
-  /// Whether nothing more should be read for now.
   var isFull: Bool {
     if case .suspending(let limit) = kind { eventCount >= limit } else { false }
   }
 
-  /// Whether there is so much room again that reading is worth while.
   var hasRoom: Bool {
     if case .suspending(let limit) = kind { eventCount <= limit / 2 } else { true }
   }
@@ -82,7 +79,6 @@ struct EventBuffer<Value: Sendable>: Sendable {
     }
   }
 
-  /// The next element; `nil` when there is none.
   mutating func take() -> Element? {
     let element = front.isEmpty ? queue.popFirst() : front.removeFirst()
     switch element {
@@ -93,7 +89,6 @@ struct EventBuffer<Value: Sendable>: Sendable {
     return element
   }
 
-  /// Forgets what waits.
   mutating func removeAll() {
     front = []
     queue = Fifo()

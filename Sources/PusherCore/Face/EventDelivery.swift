@@ -1,28 +1,25 @@
-/// An event whose data alone is new, and who gets it.
+/// An event and its recipients, reused for messages that differ only in their data.
 ///
-/// There is only ever one of it, which goes from hand to hand, so that nothing in it is counted anew for each event.
+/// A single instance is moved, never copied, so that no reference count changes per event.
 struct EventDelivery: ~Copyable {
-  /// Without data while it is kept for the next event.
+  /// Has no data while it is kept for the next event.
   private var event: PusherEvent
   private let recipients: EventRecipients
 
-  /// - Parameter event: The names.
   init(_ event: PusherEvent, to recipients: EventRecipients) {
     self.event = event
     self.recipients = recipients
   }
 
-  /// Whether nobody was bound or unbound since.
+  /// False after a handler was bound or unbound.
   var isCurrent: Bool {
     @inline(__always) get { recipients.areCurrent }
   }
 
-  /// Whether anybody gets the event.
   var isWanted: Bool {
     @inline(__always) get { recipients.first != nil }
   }
 
-  /// Calls the handlers.
   @inline(__always)
   mutating func handOut(_ data: consuming String, received time: WallTime) {
     event.data = consume data
@@ -33,7 +30,7 @@ struct EventDelivery: ~Copyable {
   }
 }
 
-/// The handlers that get an event: the channel's, then the client's, first those of its name.
+/// Handlers of an event: the channel's, then the client's; handlers of the name come first.
 final class EventRecipients {
   let first: EventHandler?
   let hasMore: Bool
@@ -43,14 +40,11 @@ final class EventRecipients {
   private let all: BindingList
   private let allChange: UInt
 
-  /// - Parameters:
-  ///   - own: The handlers of the channel; `nil` for no channel that is known.
-  ///   - all: The handlers of the client.
   init(
     of name: String, own: BindingList?, _ ownSnapshot: borrowing BindingList.Snapshot,
     all: BindingList, _ allSnapshot: borrowing BindingList.Snapshot
   ) {
-    // Channels mostly take turns, and most have no handlers: then no list is made anew.
+    // Avoids an array for the common channel without handlers.
     var handlers = allSnapshot.table.handlers(of: name)
     if own != nil, !ownSnapshot.isEmpty {
       handlers = ownSnapshot.table.handlers(of: name) + handlers
@@ -64,13 +58,11 @@ final class EventRecipients {
     allChange = allSnapshot.changes
   }
 
-  /// Calls all but the first.
   @inline(never)
   func callOthers(_ event: PusherEvent) {
     for index in 1..<handlers.count { handlers[index].receive(event) }
   }
 
-  /// Whether nobody was bound or unbound since.
   var areCurrent: Bool {
     @inline(__always) get {
       guard all.changeCount == allChange else { return false }

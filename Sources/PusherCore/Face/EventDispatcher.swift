@@ -1,21 +1,19 @@
 internal import Synchronization
 
-/// Hands events to the handlers: the hot path of the library.
+/// Passes events to the handlers: the hot path of the library.
 ///
-/// There is one for each call of `connect()` and of `switch(to:)`; it belongs to the callback thread.
+/// Each `connect()` and `switch(to:)` makes one, for use on the callback thread.
 final class EventDispatcher: FeedTap {
   private let connection: PusherConnection
   private let generation: Int
-  /// How the names begin that the session has to see.
+  /// Common prefix of the event names that the session handles.
   private let protocolPrefix: [UInt8]
-  /// The channels that the session knows, by name.
+  /// Channels known to the session, by name.
   var channels = NameTable<PusherChannel>() {
     didSet { recent.forgetChannel() }
   }
-  /// What the next event mostly shares with the last one.
   private let recent: RecentParts
 
-  /// The handlers of the client.
   var bindings: BindingList { connection.bindings }
 
   init(connection: PusherConnection, service: PusherService, generation: Int) {
@@ -32,7 +30,7 @@ final class EventDispatcher: FeedTap {
     var delivery = recent.next(of: self)
     if delivery.isWanted {
       let text = data.text(isASCII: UTF8Validator.isASCII(message))
-      // Nothing of this object is in use while handlers run: they may do what they like.
+      // The delivery is not in use while handlers run, so handlers may call the client.
       delivery.handOut(text, received: recent.readTime())
     }
     recent.takeBack(delivery)
@@ -47,11 +45,10 @@ final class EventDispatcher: FeedTap {
     return verdict
   }
 
-  /// What follows from an event that was handed out.
   @inline(__always)
   private var verdict: TapVerdict { connection.readingHold.isHeld ? .takenAndFull : .taken }
 
-  /// Whether the session does not need to see this event.
+  /// Returns true if the session does not need this event.
   private func isPlain(_ envelope: Envelope) -> Bool {
     let name = envelope.eventToken
     if unsafe name.raw.starts(with: protocolPrefix) || name.isEscaped { return false }
@@ -59,24 +56,22 @@ final class EventDispatcher: FeedTap {
     return !channel.begins(with: "private-encrypted-") && !channel.isEscaped
   }
 
-  /// Whether events are still wanted of this connection; `disconnect()` ends that at once.
+  /// False as soon as `disconnect()` is called.
   var isLive: Bool { connection.liveGeneration.load(ordering: .relaxed) == generation }
 
-  /// A round of the loop begins: the next events get a new time, and unbound handlers are released.
-  ///
-  /// - Returns: How many events the last one has handed out.
+  /// Starts a round of the loop, and returns the number of events in the last one.
   func beginRound() -> Int {
     recent.beginRound()
   }
 
-  /// Lets go of handlers that were unbound.
+  /// Releases handlers that were unbound.
   func trim() {
     recent.trim(connection.bindings)
   }
 
   private var now: WallTime { recent.readTime() }
 
-  /// Calls the channel's handlers, then the client's, each in the order of binding.
+  /// Calls the channel's handlers, then the client's, in the order of binding.
   func dispatch(_ event: PusherEvent) {
     if let name = event.channelName { recent.find(name, in: channels) }
     let (own, all) = recent.tables(connection.bindings)
@@ -93,14 +88,14 @@ final class EventDispatcher: FeedTap {
     for handler in table.all { handler.receive(event) }
   }
 
-  /// Hands out an event of the general path, under its public name.
+  /// Dispatches an event of the general path under its public name.
   func dispatch(_ envelope: Envelope, named name: String?) {
     dispatch(
       PusherEvent(
         envelope, eventName: name ?? envelope.eventName, timeReceived: now))
   }
 
-  /// Hands out an event that this side makes, only if a handler wants it.
+  /// Dispatches an event made by the client itself, if any handler wants it.
   func dispatch(_ name: String, channel channelName: String?, data: () -> JSONValue) {
     guard isWanted(name, channelName) else { return }
     dispatch(
@@ -108,7 +103,7 @@ final class EventDispatcher: FeedTap {
         eventName: name, channelName: channelName, data: data().jsonText, timeReceived: now))
   }
 
-  /// Hands out an event without a channel to the handlers of one list.
+  /// Dispatches an event without a channel to one list of handlers.
   func dispatch(_ name: String, to bindings: BindingList, data: JSONValue) {
     var snapshot = BindingList.Snapshot()
     bindings.refresh(&snapshot)

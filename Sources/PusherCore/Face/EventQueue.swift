@@ -1,19 +1,20 @@
 internal import Synchronization
 
-/// Where the callback thread puts the events of a sequence; it does not keep the sequence alive.
+/// Queue from the callback thread to the reader of a sequence; it does not keep the sequence alive.
 ///
-/// The standard library's `AsyncStream` can neither hold its producer back nor say where something was dropped.
+/// `AsyncStream` of the standard library has no backpressure and does not report where it dropped
+/// elements.
 final class EventQueue<Value: Sendable>: Sendable {
   typealias Element = PusherStreamElement<Value>
 
   private struct Status {
     var buffer: EventBuffer<Value>
-    /// Who waits while the buffer is empty: one reader, or several that share the elements.
+    /// Readers that wait for an element; several readers share the elements.
     var waiting: [CheckedContinuation<Element?, Never>] = []
     var isOver = false
     var isHolding = false
 
-    /// The next element, and whether the reader has caught up with it.
+    /// Takes the next element, and whether reading may resume because of it.
     mutating func take() -> (Element?, Bool) {
       guard let element = buffer.take() else { return (nil, false) }
       guard isHolding, buffer.hasRoom else { return (element, false) }
@@ -27,8 +28,8 @@ final class EventQueue<Value: Sendable>: Sendable {
   private let whenCancelled: @Sendable (ObjectIdentifier) -> Void
 
   /// - Parameters:
-  ///   - whenHeld: Called when the reader falls behind so far that nothing should be read, and when that is over.
-  ///   - whenCancelled: Called with the queue's identity when there is no reader any more.
+  ///   - whenHeld: Called with `true` when the buffer is full, with `false` when it has drained.
+  ///   - whenCancelled: Called with the queue's identity when the last reader is gone.
   init(
     _ buffering: PusherBuffering, whenHeld: @escaping @Sendable (Bool) -> Void = { _ in },
     whenCancelled: @escaping @Sendable (ObjectIdentifier) -> Void
@@ -66,19 +67,18 @@ final class EventQueue<Value: Sendable>: Sendable {
     reader?.resume(returning: element)
   }
 
-  /// No further event comes; those that wait are still read.
+  /// Ends the sequence after the buffered elements.
   func finish() {
     end(dropping: false)
   }
 
   // MARK: The reader
 
-  /// There is no reader any more.
+  /// Ends the sequence and drops the buffered elements.
   func cancel() {
     if end(dropping: true) { whenCancelled(ObjectIdentifier(self)) }
   }
 
-  /// Answers whether it was going on.
   @discardableResult
   private func end(dropping: Bool) -> Bool {
     let (readers, wasHolding, wasOver) = state.withLock { state in
@@ -93,7 +93,7 @@ final class EventQueue<Value: Sendable>: Sendable {
     return !wasOver
   }
 
-  /// The next element, once there is one; `nil` at the end, and when the task is or gets cancelled.
+  /// Returns the next element; `nil` at the end and when the task is cancelled.
   func next(isolation actor: isolated (any Actor)? = #isolation) async -> Element? {
     if Task.isCancelled {
       cancel()
@@ -111,7 +111,7 @@ final class EventQueue<Value: Sendable>: Sendable {
 
   private func wait(_ reader: CheckedContinuation<Element?, Never>) {
     let (isOver, element, hasCaughtUp) = state.withLock { state -> (Bool, Element?, Bool) in
-      // An element may have come meanwhile.
+      // An element may have come in the meantime.
       let (element, hasCaughtUp) = state.take()
       let isOver = element != nil || state.isOver
       if !isOver { state.waiting.append(reader) }
@@ -122,15 +122,14 @@ final class EventQueue<Value: Sendable>: Sendable {
   }
 }
 
-/// Counts the readers that are behind: while there is one, a client's socket is left unread.
+/// Counts slow readers; a client's socket is not read while there is one.
 final class ReadingHold: Sendable {
   private let holders = Atomic<Int>(0)
 
-  /// Read for every event.
   @inline(__always)
   var isHeld: Bool { holders.load(ordering: .relaxed) > 0 }
 
-  /// One more is behind, or one less; answers whether none is any more.
+  /// Adds or removes a slow reader, and returns whether the last one was removed.
   func change(_ isBehind: Bool) -> Bool {
     holders.wrappingAdd(isBehind ? 1 : -1, ordering: .relaxed).newValue == 0 && !isBehind
   }

@@ -6,27 +6,26 @@
 /// source.connect()
 /// ```
 ///
-/// **Threads.** Everything can be called from any thread at any time, from handlers too. The source has one thread, its
-/// own unless it shares a ``PusherRuntime``, which does its network work and calls all handlers, one at a time and in
-/// the order of what happened; no lock is held meanwhile. A handler that blocks holds up everything of this source but loses nothing: what comes meanwhile
-/// waits in the socket. Handlers do not throw.
+/// **Threads.** All members can be called from any thread, also from handlers. The source has its
+/// own thread, or shares a ``PusherRuntime``. That thread does the network work and calls all
+/// handlers, one at a time and in order, without a lock. A blocked handler delays this source but
+/// loses nothing: events wait in the socket. Handlers cannot throw.
 ///
-/// **Reconnecting.** A stream that ends or is lost is requested again, after the last event that had an ID, as
-/// ``EventSourceSettings/reconnect`` says; with the mode ``ReconnectPolicy/Mode/never`` the owner decides in
-/// ``onComplete(_:)``.
+/// **Reconnecting.** The source requests the stream again after its end or loss, from the last
+/// event with an ID; see ``EventSourceSettings/reconnect``. With ``ReconnectPolicy/Mode/never`` you
+/// decide in ``onComplete(_:)``.
 ///
-/// **Life.** The source lives as long as its last reference; with it the connection is closed. Handlers are kept as long: one
-/// that refers to its own source keeps it open forever, so let handlers capture the source weakly, `[weak source] in`.
+/// **Life.** The source lives as long as its last reference, and closes its connection then. It
+/// keeps its handlers. A handler that refers to its own source keeps the source open forever:
+/// capture it weakly, `[weak source] in`.
 public final class EventSource: Sendable {
   private let core: EventSourceCore
 
-  /// A source that is not connected yet.
+  /// Creates a source that is not connected.
   ///
-  /// - Parameters:
-  ///   - url: An `http` or `https` URL; any other text fails when connecting.
-  ///   - headers: Sent with every request. credentials and Host do not follow a redirect to another server. A
-  ///     `Last-Event-ID` says where to begin, as `connect(lastEventId:)` does; the ids of events replace it.
-  ///   - settings: Everything else.
+  /// An invalid `url` fails when connecting. Credentials and Host in `headers` do not follow a
+  /// redirect to another server. `Last-Event-ID` sets the start, as in `connect(lastEventId:)`; IDs
+  /// of events replace it.
   public init(
     url: String, headers: [String: String] = [:],
     settings: EventSourceSettings = EventSourceSettings()
@@ -38,43 +37,43 @@ public final class EventSource: Sendable {
     core.shutDown()
   }
 
-  /// Where the stream is.
+  /// URL of the stream.
   public var url: String { core.url }
-  /// What is sent with every request.
+  /// Header fields of every request.
   public var headers: [String: String] { core.headers }
-  /// The wait before a new attempt, in milliseconds: what the stream has asked for last, 3000 before that.
+  /// Delay before a new attempt, in milliseconds: the stream's last value, initially 3000.
   public var retryTime: Int { core.state.withLock { $0.retryTime } }
-  /// The ID of the last event that came; `nil` when none has had one since `connect`.
+  /// ID of the last event; `nil` if no event since `connect` had one.
   public var lastEventId: String? { core.state.withLock { $0.lastEventID } }
-  /// The state of the source.
+  /// State of the source.
   public var readyState: EventSourceState { core.state.withLock { $0.readyState } }
 
-  /// Requests the stream, after the event `lastEventId` if one is given.
+  /// Requests the stream, after the event `lastEventId` if given; does nothing unless closed.
   ///
-  /// It returns at once. Nothing happens unless the source is closed.
+  /// Returns immediately.
   public func connect(lastEventId: String? = nil) {
     core.connect(lastEventID: lastEventId)
   }
 
-  /// Closes the stream, from any state; no attempt and no event follow, and the handlers of ``onComplete(_:)`` are told.
+  /// Closes the stream from any state; no attempt or event follows.
   public func disconnect() {
     core.disconnect()
   }
 
-  /// The types of events that are listened to, sorted.
+  /// Types of events with listeners, sorted.
   public func events() -> [String] {
     core.state.withLock { $0.listeners.names.sorted() }
   }
 
-  /// Calls `handler` whenever a stream begins, also after each reconnect.
+  /// Calls `handler` when a stream begins, also after each reconnect.
   public func onOpen(_ handler: @escaping @Sendable () -> Void) {
     core.state.withLock { $0.openHandlers.append(handler) }
   }
 
   /// Calls `handler` when the source is closed and does not reconnect.
   ///
-  /// It gets the status of the last answer, if there was one; whether the standard would have the source ask again; and
-  /// what went wrong, if anything did. After ``disconnect()`` there is no error; after 204 the status says why.
+  /// The arguments are the status of the last response, whether the standard allows another
+  /// request, and the error. There is no error after ``disconnect()`` and after a 204.
   public func onComplete(
     _ handler:
       @escaping @Sendable (
@@ -84,7 +83,7 @@ public final class EventSource: Sendable {
     core.state.withLock { $0.completeHandlers.append(handler) }
   }
 
-  /// Calls `handler` for each event of the type `message`, the type of events that name none.
+  /// Calls `handler` for each event of the type `message`, which is the default type.
   public func onMessage(
     _ handler: @escaping @Sendable (_ id: String?, _ event: String?, _ data: String?) -> Void
   ) {
@@ -99,85 +98,83 @@ public final class EventSource: Sendable {
     core.state.withLock { $0.listeners[event, default: []].append(handler) }
   }
 
-  /// Drops the handlers of this type; those of ``onMessage(_:)`` stay.
+  /// Removes the handlers of this type, but not those of ``onMessage(_:)``.
   public func removeEventListener(_ event: String) {
     core.state.withLock { $0.listeners[event] = nil }
   }
 
-  /// The events of every type as a sequence, from now until the source is closed.
+  /// All events as a sequence, from now until the source is closed.
   ///
   /// ```swift
   /// for await case .event(let message) in source.messages() { handle(message.data) }
   /// ```
   ///
   /// Losses and gaps are elements too: see ``PusherStreamElement``.
-  ///
-  /// - Parameter buffering: What happens to events that come faster than they are read.
   public func messages(buffering: PusherBuffering = .newest(1024)) -> EventSourceMessages {
     EventSourceMessages(core.messages(buffering))
   }
 
-  /// The same with a buffer of this size, in which a new event takes the place of the oldest.
+  /// Events as a sequence with a buffer of this size, in which new events replace the oldest.
   @available(*, deprecated, message: "use messages(buffering: .newest(limit))")
   public func messages(limit: Int) -> EventSourceMessages {
     messages(buffering: .newest(limit))
   }
 }
 
-/// The state of an event source, with the numbers of the standard.
+/// State of an event source, with the numbers of the standard.
 public enum EventSourceState: Int, Sendable, CaseIterable {
-  /// The stream is asked for, or will be after a wait.
+  /// The stream is requested, or will be after a delay.
   case connecting = 0
-  /// Events may come.
+  /// Events may arrive.
   case open = 1
-  /// There is no stream; only another `connect` requests one.
+  /// There is no stream; only `connect` requests one.
   case closed = 2
 }
 
-/// One event as the library's users get it.
+/// Event of an ``EventSource``.
 public struct EventSourceMessage: Sendable, Equatable {
-  /// The last event ID, set by this event or an earlier one; `nil` when there is none.
+  /// Last event ID, set by this event or an earlier one; `nil` if there is none.
   public let id: String?
-  /// The type, `message` for an event that names none.
+  /// Event type; `message` if the event names none.
   public let event: String
-  /// The data lines with a line feed between them.
+  /// Data lines, joined by line feeds.
   public let data: String
 }
 
-/// The request and the time limits of an ``EventSource``.
+/// Request and time limits of an ``EventSource``.
 public struct EventSourceSettings: Sendable {
-  /// GET unless set.
+  /// HTTP method.
   public var method = "GET"
-  /// Sent with the request.
+  /// Body of the request.
   public var body: [UInt8] = []
-  /// When a stream is asked for again, and the longest wait, which also bounds what a server may ask for.
+  /// Retries; the maximum delay also limits the delay that a server may ask for.
   public var reconnect = ReconnectPolicy()
-  /// The wait before a new attempt until the stream names one.
+  /// Delay before a new attempt, until the stream sets one.
   public var reconnectionTime = Duration.seconds(3)
-  /// A stream that is silent for this time, without even a comment, is closed and requested again.
+  /// Maximum silence, comments included, before the stream is closed and requested again.
   public var silenceTimeout: Duration?
-  /// From the name's resolution to the answer's head, redirects included; events have no time limit.
+  /// Maximum time from name resolution to the response head, redirects included.
   public var connectTimeout = Duration.seconds(10)
-  /// The most bytes of one event's data; a larger event ends the source.
+  /// Maximum size of one event's data, in bytes; a larger event ends the source.
   public var maximumEventSize = 16 << 20
-  /// Whether the server may compress; some servers hold events back for that.
+  /// Allows compression; some servers then delay events.
   public var acceptsCompression = false
-  /// How the server's certificate is checked, and what is shown to it.
+  /// Checks of the server's certificate, and the client's certificate.
   public var tls = TLSConfiguration()
-  /// Proxies, and the environment variables to use; neither unless given.
+  /// Proxies and environment variables; neither is used by default.
   public var network = PusherNetwork()
-  /// The thread that the source shares with others; `nil` for one of its own.
+  /// Thread shared with other clients and sources; `nil` for an own thread.
   public var runtime: PusherRuntime?
 
-  /// The settings that fit most servers.
+  /// Creates settings that fit most servers.
   public init() {}
 
-  /// A file with the certificates to trust (PEM), in place of the system's: that of ``tls``.
+  /// PEM file with the certificates to trust instead of the system's; same as in ``tls``.
   public var caFile: String? {
     get { tls.caFile }
     set { tls.caFile = newValue }
   }
 }
 
-/// Why an event stream ended or could not be opened.
+/// Reason why an event stream ended or could not be opened.
 public typealias EventSourceError = ConnectionLoss

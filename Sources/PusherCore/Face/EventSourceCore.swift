@@ -1,13 +1,12 @@
-/// What the threads of an ``EventSource`` share, and the orders from one to the other.
+/// State of an ``EventSource`` that all threads share, and the tasks for its own thread.
 final class EventSourceCore: Sendable {
   typealias MessageHandler = @Sendable (_ id: String?, _ event: String?, _ data: String?) -> Void
   typealias CompleteHandler = @Sendable (Int?, Bool?, EventSourceError?) -> Void
 
-  /// What the source's thread is to do.
   enum Task: Sendable {
     case connect(generation: Int, lastEventID: String)
     case disconnect
-    /// Read the stream again, unless a reader is behind.
+    /// Resume reading, unless a reader is behind.
     case read
     case shutDown
   }
@@ -16,7 +15,7 @@ final class EventSourceCore: Sendable {
     var readyState = EventSourceState.closed
     var retryTime: Int
     var lastEventID: String?
-    /// Counts the calls of `connect`, so that results of an earlier call can be recognised.
+    /// Number of `connect` calls; identifies results of an earlier call.
     var generation = 0
     var openHandlers: [@Sendable () -> Void] = []
     var completeHandlers: [CompleteHandler] = []
@@ -30,9 +29,7 @@ final class EventSourceCore: Sendable {
   let headers: [String: String]
   let settings: EventSourceSettings
   let state: Locked<Status>
-  /// Whether sequences are behind.
   let readingHold = ReadingHold()
-  /// The source's own thread, or that of its runtime.
   private let thread: LoopThread
 
   init(url: String, headers: [String: String], settings: EventSourceSettings) {
@@ -62,7 +59,7 @@ final class EventSourceCore: Sendable {
     }
   }
 
-  /// There is no thread for the stream; another `connect` may succeed.
+  /// Reports that no thread could be made; another `connect` may succeed.
   func threadFailed(_ error: EventSourceError) {
     let generation = state.withLock { state in
       state.thread = ThreadOrders()
@@ -109,7 +106,7 @@ final class EventSourceCore: Sendable {
 
   func takeTasks() -> [Task] { state.withLock { $0.thread.take() } }
 
-  /// The driver is done; unless tasks came just now, it leaves the thread.
+  /// Leaves the thread, unless new tasks arrived just now.
   func leave(_ driver: EventSourceDriver, _ loop: EventLoop) {
     guard state.withLock({ $0.thread.leave() }) else { return }
     thread.leave(driver, loop)
@@ -132,7 +129,6 @@ final class EventSourceCore: Sendable {
     state.withLock { if $0.generation == generation { $0.retryTime = time } }
   }
 
-  /// Hands one event to all its handlers.
   func received(_ message: EventSourceMessage, retryTime: Int, _ generation: Int) {
     let (handlers, streams) = state.withLock {
       state -> ([MessageHandler], [EventQueue<EventSourceMessage>]) in
@@ -147,7 +143,6 @@ final class EventSourceCore: Sendable {
     for stream in streams { stream.add(message) }
   }
 
-  /// Tells the sequences of a gap.
   func missed(_ gap: PusherGap, _ generation: Int) {
     let streams = state.withLock {
       $0.generation == generation ? Array($0.streams.values) : []
@@ -155,7 +150,7 @@ final class EventSourceCore: Sendable {
     for stream in streams { stream.add(gap) }
   }
 
-  /// The source is closed, by itself or by `disconnect`; `generation` is `nil` for the latter.
+  /// Reports that the source is closed; `generation` is `nil` after `disconnect`.
   func completed(
     _ generation: Int?, status: Int?, shouldReconnect: Bool, _ error: EventSourceError?
   ) {

@@ -1,11 +1,11 @@
-/// Runs on an event source's thread: carries out its tasks and reports their results.
+/// Runs on an event source's thread: executes its tasks and reports their results.
 final class EventSourceDriver: LoopMember {
   private let loop: EventLoop
   fileprivate let core: EventSourceCore
   private var feed: EventStreamFeed?
   private var generation = 0
   private var isShuttingDown = false
-  /// Whether the thread's other members end too, so that no stream may follow.
+  /// True after the thread asked all members to end; no stream may follow.
   private var isEnding = false
 
   init(loop: EventLoop, core: EventSourceCore) {
@@ -86,7 +86,7 @@ final class EventSourceDriver: LoopMember {
       acceptsCompression: settings.acceptsCompression,
       limits: EventStreamLimits(
         line: settings.maximumEventSize + 64, event: settings.maximumEventSize))
-    // What an earlier stream has asked for stays, as `retryTime` tells it.
+    // Keeps the delay that an earlier stream asked for.
     let wait = core.state.withLock { $0.retryTime }
     let options = EventSourceOptions(
       reconnect: settings.reconnect, reconnectionTime: .milliseconds(wait),
@@ -96,7 +96,7 @@ final class EventSourceDriver: LoopMember {
       lastEventID: lastEventID, tap: Tap(self))
   }
 
-  /// Hands events to the driver, which the feed must not keep.
+  /// Passes events to the driver, which the feed must not retain.
   private final class Tap: FeedTap {
     private unowned let driver: EventSourceDriver
 
@@ -116,7 +116,7 @@ final class EventSourceDriver: LoopMember {
       id: event.lastEventID.isEmpty ? nil : event.lastEventID.text, event: event.type.text,
       data: event.data.text)
     core.received(message, retryTime: feed.reconnectionTime.inMilliseconds, generation)
-    // A handler may have given an order; it is carried out before the next event.
+    // A handler may have called `connect` or `disconnect`, which apply before the next event.
     carryOutTasks()
   }
 }
@@ -146,7 +146,7 @@ extension EventSourceDriver: FeedDelegate {
   }
 
   func feedTapIsFull() {
-    // The reader may have caught up meanwhile; then the order to read has come already.
+    // The reader may have caught up already, and `read` may have come before this call.
     feed?.isPaused = core.readingHold.isHeld
   }
 

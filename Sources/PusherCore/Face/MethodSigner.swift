@@ -1,22 +1,16 @@
-/// Signs by the user's ``AuthMethod`` and ``UserAuthMethod``; it belongs to the callback thread.
+/// Signs with the user's ``AuthMethod`` and ``UserAuthMethod``, on the callback thread.
 final class MethodSigner: Signer {
   private let connection: PusherConnection
-  /// The app and the options for which it signs.
   private let place: PusherConnection.Target
   private let dispatcher: EventDispatcher
   private let calls: EndpointCalls
   private let questions: OpenQuestions<CallerAnswer>
   private var memberIDs = NameTable<String>()
-  /// What an endpoint answered last about a channel.
   private var answers = NameTable<EndpointAnswer>()
-  /// What an endpoint answered last about the user.
   private var userAnswer: EndpointAnswer?
-  /// What the user's own code threw last about a channel.
   private var errors = NameTable<any Error>()
-  /// What it threw last about the user.
   private var userError: (any Error)?
 
-  /// - Parameter network: The way to the service, which is that to endpoints too.
   init(
     loop: EventLoop, connection: PusherConnection, place: PusherConnection.Target,
     dispatcher: EventDispatcher, network: Destination
@@ -24,28 +18,23 @@ final class MethodSigner: Signer {
     (self.connection, self.place, self.dispatcher) = (connection, place, dispatcher)
     let timeout = place.options.connectTimeout
     var endpoints = network
-    // What the service is shown, and its pinned keys, are not for other servers.
+    // The client certificate and the pinned keys are for the service only.
     endpoints.tls = network.tls.forAnotherServer
     calls = EndpointCalls(loop: loop, network: endpoints, timeout: timeout)
     questions = OpenQuestions(loop: loop, timeout: timeout)
   }
 
-  /// The member id of the last authorisation for each presence channel.
   func memberID(of channel: String) -> String? { memberIDs[channel] }
 
-  /// What the endpoint said about a channel that failed.
   func takeAnswer(about channel: String) -> EndpointAnswer? { answers.removeValue(of: channel) }
 
-  /// What the endpoint said about a sign-in that failed.
   func takeUserAnswer() -> EndpointAnswer? {
     defer { userAnswer = nil }
     return userAnswer
   }
 
-  /// What the user's own code threw about a channel that failed.
   func takeError(about channel: String) -> (any Error)? { errors.removeValue(of: channel) }
 
-  /// What it threw about a sign-in that failed.
   func takeUserError() -> (any Error)? {
     defer { userError = nil }
     return userError
@@ -64,7 +53,7 @@ final class MethodSigner: Signer {
     questions.cancelAll()
   }
 
-  /// The user's own code has answered; late and second answers are ignored.
+  /// Resolves a question with the answer of the caller's code; late and second answers are ignored.
   func answer(_ question: Int, _ answer: CallerAnswer) {
     questions.answer(question, answer)
   }
@@ -139,7 +128,7 @@ final class MethodSigner: Signer {
     }
   }
 
-  // MARK: By the user's own code
+  // MARK: With the caller's code
 
   private func ask(
     _ authorizer: any Authorizer, _ request: AuthorizationRequest, _ channel: String,
@@ -199,7 +188,7 @@ final class MethodSigner: Signer {
     }
   }
 
-  /// The number of a question to the code that messages call `name`.
+  /// Opens a question to the caller's code, which messages call `name`, and returns its number.
   private func open(
     _ name: String, about request: AuthorizationRequest, _ completion: @escaping Completion
   ) -> Int {
@@ -223,7 +212,7 @@ final class MethodSigner: Signer {
     _ number: Int, _ body: @escaping @Sendable () async throws -> CallerAnswer
   ) {
     let connection = connection
-    // A subscription waits for it, whatever else the process has begun.
+    // High priority, because a subscription waits for the answer.
     let task = Task(priority: .high) {
       let answer: CallerAnswer
       do {
@@ -236,7 +225,7 @@ final class MethodSigner: Signer {
     questions.onEnd(of: number) { task.cancel() }
   }
 
-  // MARK: By an endpoint
+  // MARK: With an endpoint
 
   private func ask(
     _ form: AuthRequest, _ request: AuthorizationRequest, _ completion: @escaping Completion
@@ -263,7 +252,6 @@ final class MethodSigner: Signer {
   }
 }
 
-/// What an endpoint answered, for the delegate.
 struct EndpointAnswer {
   let response: AuthResponse
   let body: String
@@ -281,7 +269,6 @@ extension AuthorizationFailure {
 }
 
 extension AuthRequest {
-  /// The request as it is sent.
   fileprivate func call() throws(HTTPError) -> HTTPExchange.Request {
     let url = try HTTPURL(parsing: url)
     guard url.scheme == .http || url.scheme == .https else {

@@ -1,4 +1,4 @@
-/// A client of Pusher Channels and of the services that speak its protocol.
+/// Client of Pusher Channels and of services with the same protocol.
 ///
 /// ```swift
 /// let pusher = Pusher(key: "APP_KEY", options: PusherClientOptions(host: .cluster("eu")))
@@ -7,30 +7,26 @@
 /// pusher.connect()
 /// ```
 ///
-/// **Threads.** Everything can be called from any thread at any time, from handlers too. The client has one thread,
-/// its own unless it shares a ``PusherRuntime``: the callback thread, which does its network work and makes all calls: handlers, delegates, authorisers. They
-/// come one at a time and in the order of what happened, and no lock is held meanwhile. So a handler that blocks
-/// holds up everything of this client, answers to the server's pings included, but loses nothing: what comes meanwhile
-/// waits in the socket. Work that takes long belongs elsewhere, for instance into a task that reads
-/// ``PusherEventBindings/events(buffering:)``. Handlers do not throw.
+/// **Threads.** All members can be called from any thread, also from handlers. The client has its
+/// own thread, or shares a ``PusherRuntime``. This callback thread does the network work and calls
+/// handlers, delegates and authorizers, one at a time and in order, without a lock. A blocked
+/// handler delays this client, including its answers to pings, but loses nothing: messages wait in
+/// the socket. Move long work elsewhere, for example to a task that reads
+/// ``PusherEventBindings/events(buffering:)``. Handlers cannot throw.
 ///
-/// A handler that is unbound is not called again by this thread, not even for the event that is being handed out; a call
-/// that another thread is in the middle of still ends. One that is bound while an event is handed out gets the next.
+/// This thread never calls a handler after it was unbound, not even for the current event; a call
+/// in progress on another thread continues. A handler bound during an event gets the next event.
 ///
-/// **Life.** The client lives as long as its `Pusher`: with the last reference to it the connection is closed, and
-/// channels, connection and bindings that are still held do nothing any more. A handler, an ``Authorizer`` or another
-/// closure that refers to its own client is such a reference, which the client keeps itself: it then lives forever. Capture
-/// it weakly, or bind to an owner with ``PusherEventBindings/bind(eventName:to:eventCallback:)``. Delegates are referred to
-/// weakly.
+/// **Life.** The client lives as long as the last reference to its `Pusher`. Then the connection
+/// closes, and remaining channels, connections and bindings do nothing. The client keeps its
+/// handlers, authorizers and other closures. A closure that refers to its own client keeps the
+/// client alive forever: capture it weakly, or bind to an owner with
+/// ``PusherEventBindings/bind(eventName:to:eventCallback:)``. References to delegates are weak.
 public final class Pusher: PusherEventBindings, AnyDataHandlers {
-  /// The connection's state, delegate and settings.
+  /// State, delegate and settings of the connection.
   public let connection: PusherConnection
 
-  /// A client that is not connected yet.
-  ///
-  /// - Parameters:
-  ///   - key: The app's key; an empty one fails when connecting.
-  ///   - options: Everything else.
+  /// Creates a client that is not connected; an empty key fails when connecting.
   public init(key: String, options: PusherClientOptions = PusherClientOptions()) {
     connection = PusherConnection(key: key, options: options)
   }
@@ -39,60 +35,63 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
     connection.shutDown()
   }
 
-  /// The app's key.
+  /// Key of the app.
   public var key: String { connection.key }
 
-  /// The delegate: the same as the connection's ``PusherConnection/delegate``.
+  /// Delegate; same as the connection's ``PusherConnection/delegate``.
   public weak var delegate: (any PusherDelegate)? {
     get { connection.delegate }
     set { connection.delegate = newValue }
   }
 
-  /// The delegate that may be an actor: the same as the connection's ``PusherConnection/asyncDelegate``.
+  /// Delegate that may be an actor; same as the connection's ``PusherConnection/asyncDelegate``.
   public weak var asyncDelegate: (any PusherAsyncDelegate)? {
     get { connection.asyncDelegate }
     set { connection.asyncDelegate = newValue }
   }
 
-  /// Connects, and subscribes to every wanted channel once there is a connection.
+  /// Connects and then subscribes to all wanted channels.
   ///
-  /// It returns at once; the delegate learns the result. Nothing happens while the client is connecting or connected;
-  /// while it waits to reconnect, the next attempt is made at once.
+  /// Returns immediately; the delegate gets the result. Does nothing while connecting or connected.
+  /// While the client waits to reconnect, the next attempt starts immediately.
   public func connect() {
     connection.connect()
   }
 
-  /// Closes the connection from any state, also while waiting to reconnect; no attempt follows.
+  /// Closes the connection from any state; no attempt follows.
   ///
-  /// It returns at once. No event is handed out afterwards, and each sequence of ``PusherEventBindings/events(buffering:)``
-  /// ends once its buffered events are read. Channels and bindings stay for another ``connect()``.
+  /// Returns immediately. No event follows, and each sequence of
+  /// ``PusherEventBindings/events(buffering:)`` ends after its buffered events. Channels and
+  /// bindings stay for another ``connect()``.
   public func disconnect() {
     connection.disconnect()
   }
 
-  /// The user of the connection: signing in, the user's events, the watchlist.
+  /// User of the connection: sign-in, user events and watchlist.
   public var user: PusherUser { PusherUser(connection) }
 
-  /// The same as the user's ``PusherUser/signIn()``, where pusher-js has it.
+  /// Same as ``PusherUser/signIn()``, at pusher-js's place.
   public func signIn() {
     user.signIn()
   }
 
   // MARK: Channels
 
-  /// Wants a channel: it is subscribed as soon as there is a connection, and again after each reconnect.
+  /// Subscribes to a channel as soon as there is a connection, and again after each reconnect.
   ///
-  /// An invalid name (more than 200 bytes, or other characters than `A-Z a-z 0-9 _ - = @ , . ;`) is not sent:
-  /// ``PusherChannel/failure`` tells so at once, and the delegate later. Asking for a channel whose subscription failed
-  /// makes another attempt; asking for one that is subscribed changes nothing.
+  /// An invalid name (more than 200 bytes, or characters other than `A-Z a-z 0-9 _ - = @ , . ;`) is
+  /// not sent: ``PusherChannel/failure`` is set immediately, and the delegate gets it later. A call
+  /// for a failed channel makes another attempt; a call for a subscribed channel changes nothing.
   ///
   /// - Parameters:
-  ///   - channelName: The name with its prefix; with `presence-` the result is a ``PusherPresenceChannel``.
-  ///   - auth: An authorisation from elsewhere; it is good for one socket, and afterwards the
-  ///     ``PusherClientOptions/authMethod`` is asked.
+  ///   - channelName: The name with its prefix; with `presence-` the result is a
+  ///     ``PusherPresenceChannel``.
+  ///   - auth: An existing authorisation. It is valid for one socket; later ones come from
+  ///     ``PusherClientOptions/authMethod``.
   ///   - onMemberAdded: Called when a member joins a presence channel.
   ///   - onMemberRemoved: Called when a member leaves a presence channel.
-  ///   - onSubscriptionCountChanged: Called when the server tells how many are subscribed; another one takes its place.
+  ///   - onSubscriptionCountChanged: Called with each subscription count; a later closure replaces
+  ///     it.
   @discardableResult
   public func subscribe(
     _ channelName: String, auth: PusherAuth? = nil,
@@ -109,9 +108,7 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
     return channel
   }
 
-  /// The same as ``subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)`` for a name that begins with `presence-`.
-  ///
-  /// With any other name the result is a channel that has failed.
+  /// Subscribes to a presence channel; a name without `presence-` gives a channel that has failed.
   @discardableResult
   public func subscribeToPresenceChannel(
     channelName: String, auth: PusherAuth? = nil,
@@ -125,17 +122,13 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
     )
   }
 
-  /// Subscribes to `private-` and the name, as in libPusher.
+  /// Subscribes to `private-` plus the name, as in libPusher.
   @discardableResult
   public func subscribeToPrivateChannel(named name: String) -> PusherChannel {
     connection.subscribe("private-" + name, .init())
   }
 
-  /// Subscribes to `presence-` and the name, as in libPusher.
-  ///
-  /// - Parameters:
-  ///   - name: The name without its prefix.
-  ///   - delegate: Told of members; referred to weakly.
+  /// Subscribes to `presence-` plus the name, as in libPusher; the delegate reference is weak.
   @discardableResult
   public func subscribeToPresenceChannel(
     named name: String, delegate: (any PusherPresenceChannelDelegate)? = nil
@@ -143,42 +136,35 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
     connection.subscribePresence("presence-" + name, .init(delegate: delegate))
   }
 
-  /// The wanted channel with this name, prefix included; `nil` when there is none.
+  /// Returns the wanted channel with this name, prefix included; `nil` if there is none.
   public func channel(named name: String) -> PusherChannel? {
     connection.channel(name)
   }
 
-  /// The channels that the server has confirmed on the present connection.
+  /// Channels that the server has confirmed on the current connection.
   public var subscribedChannels: [PusherChannel] { connection.channels.subscribed }
 
-  /// Unsubscribes from a channel and drops its bindings; nothing happens when it is not wanted.
+  /// Unsubscribes from a channel and drops its bindings; does nothing if it is not wanted.
   public func unsubscribe(_ channelName: String) {
     if let channel = connection.channel(channelName) { connection.unsubscribe(channel) }
   }
 
-  /// Unsubscribes from all channels and drops their bindings; those of the client stay.
+  /// Unsubscribes from all channels and drops their bindings, but not the client's.
   public func unsubscribeAll() {
     connection.unsubscribeAll()
   }
 }
 
-/// Events of any channel.
 extension Pusher {
   /// Calls `eventCallback` for every event on any channel, including the service's own.
   ///
-  /// Errors of the server come as events called `pusher:error`.
-  ///
-  /// The handler is kept until it is unbound: one that refers to its client keeps that forever, unless it does so weakly.
-  /// ``PusherEventBindings/bind(to:eventCallback:)`` has an owner instead.
+  /// Errors of the server are events named `pusher:error`.
   @discardableResult
   public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
     connection.bindings.bind(to: nil, eventCallback)
   }
 
-  /// Calls `eventCallback` for every event of one name on any channel.
-  ///
-  /// The handler is kept until it is unbound: one that refers to its client keeps that forever, unless it does so weakly.
-  /// ``PusherEventBindings/bind(eventName:to:eventCallback:)`` has an owner instead.
+  /// Calls `eventCallback` for every event of this name on any channel.
   @discardableResult
   public func bind(
     eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void
@@ -188,8 +174,9 @@ extension Pusher {
 
   /// Calls `callback` with the whole message of every event, as before PusherSwift 8.
   ///
-  /// It is an object with `event` and, where the event has them, `channel`, `data` and `user_id`; `data` is a value, or
-  /// its text where it is not JSON or ``PusherClientOptions/attemptToReturnJSONObject`` is off.
+  /// The message is an object with `event` and, if the event has them, `channel`, `data` and
+  /// `user_id`. `data` is a string if it is not JSON, or if
+  /// ``PusherClientOptions/attemptToReturnJSONObject`` is off.
   @_disfavoredOverload
   @discardableResult
   public func bind(callback: @escaping @Sendable (JSONValue?) -> Void) -> PusherBinding {
@@ -197,12 +184,12 @@ extension Pusher {
     return connection.bindings.bind(to: nil) { callback($0.message(parsed: parses)) }
   }
 
-  /// What is bound to events of any channel.
+  /// Handlers bound to events of any channel.
   public var handlers: PusherHandlers {
     PusherHandlers(list: connection.bindings, connection: connection)
   }
 
-  /// Unbinds one handler of the client, whatever it is bound to; nothing happens when it is not bound.
+  /// Unbinds one handler of the client; does nothing if it is not bound.
   public func unbind(callbackId: PusherBinding) {
     removeBinding(callbackId)
   }

@@ -1,9 +1,8 @@
-/// Learns what happens to a client's connection and channels, by asynchronous methods; every one has a default that does
-/// nothing.
+/// Gets reports about a client's connection and channels in asynchronous methods; all have empty
+/// defaults.
 ///
-/// An actor can be such a delegate, and so can a class of the main actor, without `nonisolated` before each method, since
-/// a call may wait for the actor:
-///
+/// The delegate may be an actor or a class of the main actor. Its methods need no `nonisolated`,
+/// since calls may wait for the actor:
 /// ```swift
 /// @MainActor final class Status: PusherAsyncDelegate {
 ///   var text = ""
@@ -14,21 +13,21 @@
 /// pusher.asyncDelegate = status
 /// ```
 ///
-/// The calls come from tasks of the client, one at a time and in the order in which things happened; the next waits until
-/// the one before has returned. So they tell what was: ask the client what is. Nothing is dropped: while more than 1024
-/// calls wait, the socket is left unread, as ``PusherBuffering/suspending(_:)`` says. The task is cancelled when the client
-/// is released, and what waited then is not told.
+/// Tasks of the client make the calls, one at a time and in order. The calls report the past: ask
+/// the client for its current state. No call is dropped: while more than 1024 wait, the socket is
+/// not read, as with ``PusherBuffering/suspending(_:)``. When the client is released, the task is
+/// cancelled and waiting calls are dropped.
 ///
-/// The client refers to its delegate weakly, so you must keep it; a delegate that is gone is told nothing more. What must
-/// be decided at once, such as whether to reconnect, is asked of a ``PusherDelegate``, which a client may have besides.
+/// The reference to the delegate is weak, so you must keep it. Immediate decisions, such as whether
+/// to reconnect, need a ``PusherDelegate``; a client may have both.
 public protocol PusherAsyncDelegate: AnyObject, Sendable {
   /// The state changed.
   func changedConnectionState(from old: ConnectionState, to new: ConnectionState) async
 
-  /// The server confirmed a subscription; also after each reconnect.
+  /// The server confirmed a subscription, also after each reconnect.
   func subscribedToChannel(name: String) async
 
-  /// A subscription failed; see ``PusherDelegate/failedToSubscribeToChannel(name:response:data:error:)``.
+  /// A subscription failed; ``PusherDelegate`` explains the parameters.
   func failedToSubscribeToChannel(
     name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure) async
 
@@ -39,22 +38,22 @@ public protocol PusherAsyncDelegate: AnyObject, Sendable {
   func memberRemoved(_ member: PusherPresenceChannelMember, from channel: PusherPresenceChannel)
     async
 
-  /// The server knows the user now; also after each reconnect.
+  /// The server knows the user, also after each reconnect.
   func signedIn(userId: String, userData: JSONValue) async
 
   /// The sign-in failed; see ``PusherDelegate/failedToSignIn(response:data:error:)``.
   func failedToSignIn(response: AuthResponse?, data: String?, error: SubscriptionFailure) async
 
-  /// Users of the signed-in user's watchlist came or went.
+  /// Users of the signed-in user's watchlist went online or offline.
   func watchlistChanged(_ event: PusherWatchlistEvent) async
 
-  /// The server told how many subscriptions a channel has.
+  /// The server reported the number of subscriptions of a channel.
   func subscriptionCountChanged(channelName: String, count: Int) async
 
-  /// Messages for a developer; signatures and shared secrets are left out.
+  /// Gets messages for developers, without signatures and shared secrets.
   func debugLog(message: String) async
 
-  /// The server sent a `pusher:error`; by itself it ends nothing.
+  /// The server sent a `pusher:error`, which ends nothing on its own.
   func receivedError(error: PusherError) async
 
   /// An event on a `private-encrypted-` channel could not be decrypted and was dropped.
@@ -63,12 +62,11 @@ public protocol PusherAsyncDelegate: AnyObject, Sendable {
   /// The server greeted the socket.
   func connectionDidConnect(_ connection: PusherConnection) async
 
-  /// A connection that was made has ended; see
-  /// ``PusherDelegate/connectionDidDisconnect(_:error:willAttemptReconnect:)``.
+  /// An established connection ended; `error` is `nil` after `disconnect()`.
   func connectionDidDisconnect(
     _ connection: PusherConnection, error: ConnectionLoss?, willAttemptReconnect: Bool) async
 
-  /// An attempt to connect failed; see ``PusherDelegate/connectionDidFail(_:error:willAttemptReconnect:)``.
+  /// An attempt to connect failed; ``PusherDelegate`` explains the error.
   func connectionDidFail(
     _ connection: PusherConnection, error: any Error, willAttemptReconnect: Bool) async
 

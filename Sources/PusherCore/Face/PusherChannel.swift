@@ -2,21 +2,22 @@ internal import Synchronization
 
 /// A channel that is subscribed, or will be.
 ///
-/// It can be used from any thread. It and its bindings survive the loss of a connection, `disconnect()` and `connect()`;
-/// unsubscribing ends it: its bindings are dropped, and subscribing again makes another object.
+/// It can be used from any thread. The channel and its bindings survive lost connections,
+/// `disconnect()` and `connect()`. Unsubscribing ends the channel and drops its bindings;
+/// subscribing again makes another object.
 public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sendable {
-  // All stored properties, those of the only subclass included, are constants of Sendable types; the compiler
-  // does not check that for a class that has one.
+  // All stored properties, also those of the only subclass, are constants of Sendable types. The
+  // compiler does not check that for a class with a subclass.
 
-  /// How many client events may wait for the channel to be subscribed.
+  /// Maximum number of client events that wait for the subscription.
   public static let clientEventLimit = 100
 
-  /// The channel's name, prefix included.
+  /// Name of the channel, prefix included.
   public let name: String
-  /// The kind of channel, by the name's prefix.
+  /// Kind of channel, from the prefix of its name.
   public let type: ChannelKind
   let connection: PusherConnection
-  /// Tells in which order channels were made.
+  /// Order in which channels were made.
   let serial: UInt64
   let bindings: BindingList
   private let state: Locked<Status>
@@ -25,17 +26,16 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
   private struct Status {
     var isWanted: Bool
     var isSubscribed = false
-    /// Whether the socket was lost while it was subscribed, and nobody was told of the gap yet.
+    /// True after a lost socket interrupted the subscription, until a gap is reported.
     var wasLost = false
     var subscriptionCount: Int?
-    /// The handler that was given to `subscribe`.
     var countBinding: PusherBinding?
     var failure: SubscriptionFailure?
-    /// Why the subscription takes longer, as far as the server told.
+    /// The server's reason for a delayed subscription.
     var delay: SubscriptionFailure?
     var auth: PusherAuth?
     var unsent: [ClientEvent] = []
-    /// Who waits for the subscription, or reads ``PusherChannel/failures``.
+    /// Tasks that wait for the subscription, and readers of ``PusherChannel/failures``.
     var observers: [ObjectIdentifier: EventQueue<News>] = [:]
 
     func tell(_ news: News) {
@@ -43,8 +43,6 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     }
   }
 
-  /// - Parameter failure: Why the channel cannot be subscribed.
-  /// - Parameter bindings: The bindings of these events, when they outlive the channel.
   init(
     name: String, connection: PusherConnection, failure: SubscriptionFailure? = nil,
     bindings: BindingList = BindingList()
@@ -57,35 +55,34 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     state = Locked(Status(isWanted: failure == nil, failure: failure))
   }
 
-  /// Whether the server has confirmed the channel on the present connection.
+  /// True if the server has confirmed the channel on the current connection.
   public var isSubscribed: Bool { state.withLock { $0.isSubscribed } }
 
-  /// ``isSubscribed`` under PusherSwift's name.
+  /// PusherSwift's name of ``isSubscribed``.
   public var subscribed: Bool { isSubscribed }
 
-  /// How many subscriptions the channel has, as the server told last on the present connection.
+  /// Number of subscriptions that the server last reported on the current connection.
   ///
-  /// `nil` until it tells, which it only does for apps that have the feature enabled, and never on presence channels.
-  /// Each change comes as an event `pusher:subscription_count` and to the delegate. Source: Pusher's page
-  /// "Subscription count events".
+  /// `nil` before the first report. Servers report it only for apps with this feature, and never
+  /// for presence channels. Each change is also an event `pusher:subscription_count` and a call of
+  /// the delegate. Source: Pusher's page "Subscription count events".
   public var subscriptionCount: Int? { state.withLock { $0.subscriptionCount } }
 
-  /// Why the channel is not subscribed, when the last attempt failed.
+  /// Failure of the last attempt to subscribe.
   public var failure: SubscriptionFailure? { state.withLock { $0.failure } }
 
-  /// Unsubscribes from the channel, and drops its bindings and the client events that still wait.
+  /// Unsubscribes from the channel and drops its bindings and waiting client events.
   public func unsubscribe() {
     connection.unsubscribe(self)
   }
 
   // MARK: For the client
 
-  /// What a later `subscribe` changes.
   func renew(auth: PusherAuth?) {
     state.withLock { $0.auth = auth ?? $0.auth }
   }
 
-  /// The authorisation that was given to `subscribe`; it is good for one socket, so it is used once.
+  /// Takes the authorisation passed to `subscribe`, which is valid for one socket only.
   func takeAuth() -> PusherAuth? {
     state.withLock { state in
       defer { state.auth = nil }
@@ -93,7 +90,6 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     }
   }
 
-  /// Another attempt is made.
   func noteAsked() {
     state.withLock { $0.failure = nil }
   }
@@ -106,12 +102,10 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     }
   }
 
-  /// The server's rate limit holds the subscription up.
   func noteDelayed(_ delay: SubscriptionFailure) {
     state.withLock { if !$0.isSubscribed { $0.delay = delay } }
   }
 
-  /// Why the subscription takes longer, as far as the server told.
   var delay: SubscriptionFailure? { state.withLock { $0.delay } }
 
   func noteLost() {
@@ -122,12 +116,12 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     }
   }
 
-  /// Another session begins, which tells no gap of the former.
+  /// Drops a gap of the former session.
   func forgetLoss() {
     state.withLock { $0.wasLost = false }
   }
 
-  /// Answers whether events may have been missed, once.
+  /// Returns once whether events may have been missed.
   func takeLoss() -> Bool {
     state.withLock { state in
       defer { state.wasLost = false }
@@ -135,7 +129,7 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     }
   }
 
-  /// Calls `handler` with each count, in place of an earlier one.
+  /// Calls `handler` with each subscription count; it replaces an earlier handler.
   func tellCounts(to handler: @escaping @Sendable (Int) -> Void) {
     let name = connection.options.service.eventPrefix + "subscription_count"
     let binding = bindings.bind(to: name) { event in
@@ -160,9 +154,9 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     }
   }
 
-  /// Lets somebody know what happens from now on; answers false when nothing will.
+  /// Adds an observer of later changes, and returns false if there will be none.
   ///
-  /// - Parameter beginningNow: Whether the present state is told, if it ends a wait.
+  /// `beginningNow` reports the current state first, if it ends a wait.
   func add(_ observer: EventQueue<News>, beginningNow: Bool) -> Bool {
     state.withLock { state in
       if beginningNow, state.isSubscribed { observer.add(.subscribed) }
@@ -177,7 +171,6 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     _ = state.withLock { $0.observers.removeValue(forKey: key) != nil }
   }
 
-  /// The channel is given up for good.
   func end() {
     let observers = state.withLock { state in
       state.isWanted = false
@@ -190,7 +183,6 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     bindings.unbindAll()
   }
 
-  /// Takes the client events that wait, in their order.
   func takeUnsent() -> [ClientEvent] {
     state.withLock { state in
       guard state.isSubscribed else { return [] }
@@ -199,7 +191,6 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     }
   }
 
-  /// Puts back events that could not be sent.
   func putBack(_ events: ArraySlice<ClientEvent>) {
     state.withLock { state in
       if state.isWanted { state.unsent.insert(contentsOf: events, at: 0) }
@@ -222,23 +213,21 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
 extension PusherChannel {
   /// Sends an event to the channel's other subscribers, as soon as the channel is subscribed.
   ///
-  /// Until then up to ``clientEventLimit`` events wait in their order; they are kept over reconnects and dropped when
-  /// the channel is unsubscribed. What the server refuses later, such as too many a second (code 4301), comes as
+  /// Up to ``clientEventLimit`` events wait until then, also across reconnects; unsubscribing drops
+  /// them. The server may reject an event later, for example for too many a second (code 4301): see
   /// ``PusherDelegate/receivedError(error:)``. Source: Pusher's page "Client events".
   ///
   /// - Parameters:
-  ///   - eventName: At most 200 bytes of UTF-8; `client-` is put in front unless it is there.
+  ///   - eventName: At most 200 bytes of UTF-8; `client-` is prepended if it is missing.
   ///   - data: At most 10,240 bytes of JSON.
-  /// - Throws: ``ClientEventError`` for names and data that servers refuse, on channels that are neither private nor
-  ///   presence, when too many events wait, and after the channel was unsubscribed. Nothing is sent then.
+  /// - Throws: ``ClientEventError`` for an invalid name or data, a channel that is neither private
+  ///   nor presence, a full queue, and an unsubscribed channel. Nothing is sent then.
   public func trigger(eventName: String, data: JSONValue) throws(ClientEventError) {
     try enqueue(try ClientEvent(channel: name, name: eventName, data: data))
     connection.post(.flush(self))
   }
 
-  /// The same with data of a type of yours.
-  ///
-  /// - Throws: `EncodingError` for data that cannot be JSON, and ``ClientEventError``.
+  /// Sends an event with data of your own type; `EncodingError` if it cannot be JSON.
   @_disfavoredOverload
   public func trigger(eventName: String, data: some Encodable) throws {
     try trigger(eventName: eventName, data: try JSONValue(encoding: data))
@@ -249,20 +238,15 @@ extension PusherChannel {
 
 extension PusherChannel {
   /// Calls `eventCallback` for every event of the channel.
-  ///
-  /// The handler is kept until it is unbound: one that refers to its client keeps that forever, unless it does so weakly.
-  /// ``PusherEventBindings/bind(to:eventCallback:)`` has an owner instead.
   @discardableResult
   public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
     bindings.bind(to: nil, eventCallback)
   }
 
-  /// Calls `eventCallback` for the channel's events of one name.
+  /// Calls `eventCallback` for the channel's events of this name.
   ///
-  /// Also the service's own, such as `pusher:subscription_succeeded`, `pusher:member_added` and `pusher:cache_miss`.
-  ///
-  /// The handler is kept until it is unbound: one that refers to its client keeps that forever, unless it does so weakly.
-  /// ``PusherEventBindings/bind(eventName:to:eventCallback:)`` has an owner instead.
+  /// Events of the service have handlers too, such as `pusher:subscription_succeeded`,
+  /// `pusher:member_added` and `pusher:cache_miss`.
   @discardableResult
   public func bind(
     eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void
@@ -270,9 +254,10 @@ extension PusherChannel {
     bindings.bind(to: eventName, eventCallback)
   }
 
-  /// Calls `callback` with the data of the channel's events of one name, as before PusherSwift 8.
+  /// Calls `callback` with the data of the channel's events of this name, as before PusherSwift 8.
   ///
-  /// The data is a value, or its text where it is not JSON or ``PusherClientOptions/attemptToReturnJSONObject`` is off.
+  /// The data is a string if it is not JSON, or if
+  /// ``PusherClientOptions/attemptToReturnJSONObject`` is off.
   @_disfavoredOverload
   @discardableResult
   public func bind(
@@ -282,6 +267,6 @@ extension PusherChannel {
     return bindings.bind(to: eventName) { callback($0.value(parsed: parses)) }
   }
 
-  /// What is bound to the channel's events.
+  /// Handlers bound to events of the channel.
   public var handlers: PusherHandlers { PusherHandlers(list: bindings, connection: connection) }
 }

@@ -1,4 +1,4 @@
-/// The channels that a client wants.
+/// Channels that a client wants.
 public struct PusherChannels: Sendable {
   private let connection: PusherConnection
 
@@ -6,22 +6,20 @@ public struct PusherChannels: Sendable {
     self.connection = connection
   }
 
-  /// The channels by their names, as they are now.
-  ///
-  /// Such names are ASCII, so that a dictionary by text tells them all apart.
+  /// Channels by name, as of now; names are ASCII, so that `String` keys distinguish them.
   public var channels: [String: PusherChannel] {
     Dictionary(connection.wantedChannels.elements.map { ($0.name, $0) }) { $1 }
   }
 
-  /// The channel with this name, prefix included; `nil` when it is not wanted.
+  /// Returns the channel with this name, prefix included; `nil` if it is not wanted.
   public func find(name: String) -> PusherChannel? { connection.channel(name) }
 
-  /// The presence channel with this name, prefix included; `nil` when there is none.
+  /// Returns the presence channel with this name, prefix included; `nil` if there is none.
   public func findPresence(name: String) -> PusherPresenceChannel? {
     connection.channel(name) as? PusherPresenceChannel
   }
 
-  /// Those that the server has confirmed on the present connection.
+  /// Channels that the server has confirmed on the current connection.
   public var subscribed: [PusherChannel] {
     connection.wantedChannels.elements.filter(\.isSubscribed)
   }

@@ -1,57 +1,57 @@
-/// The settings of a ``Pusher`` besides its key; every part has a default.
+/// Settings of a ``Pusher`` besides its key; all have defaults.
 ///
-/// The options are read when `connect()` is called; the delegate then gets a ``PusherConfigurationError`` for settings
-/// that cannot work, before anything is sent.
+/// `connect()` reads the options. Settings that cannot work give the delegate a
+/// ``PusherConfigurationError`` before anything is sent.
 public struct PusherClientOptions: Sendable {
-  /// How subscriptions to private and presence channels are signed.
+  /// Authorisation of private and presence channels.
   public var authMethod: AuthMethod
-  /// How the user is authenticated, for ``PusherUser/signIn()``.
+  /// Authentication of the user for ``PusherUser/signIn()``.
   public var userAuthMethod: UserAuthMethod
-  /// Makes the keys of encrypted channels, with ``AuthMethod/inline(secret:)``; the other methods bring the keys.
+  /// Derives the keys of encrypted channels for ``AuthMethod/inline(secret:)``.
   public var encryptionMasterKey: EncryptionMasterKey?
-  /// Whether handlers bound with `callback:` get data as a parsed ``JSONValue``; else they get its text.
+  /// Gives `callback:` handlers data as a parsed ``JSONValue`` instead of a string.
   public var attemptToReturnJSONObject: Bool
-  /// Whether lost connections, and first attempts that fail, are followed by new attempts.
+  /// Retries after a lost connection and a failed first attempt.
   public var autoReconnect: Bool
-  /// Where the service is; `nil` for the service's default cluster.
+  /// Host or cluster of the service; `nil` for the service's default cluster.
   public var host: PusherHost?
-  /// 1 to 65535; `nil` for 443 with TLS and 80 without.
+  /// Port, 1 to 65535; `nil` for 443 with TLS and 80 without.
   public var port: Int?
-  /// The URL's path before `/app/KEY`; may be `nil` or empty.
+  /// URL path before `/app/KEY`; may be `nil` or empty.
   public var path: String?
-  /// Whether the connection is encrypted.
+  /// Encrypts the connection.
   public var useTLS: Bool
-  /// The silence after which the server is pinged; the server's own value counts when it is shorter.
+  /// Silence after which the client sends a ping; a shorter value from the server takes precedence.
   public var activityTimeout: Duration?
-  /// The service, with its names and hosts; ``PusherService/pusher`` by default.
+  /// Names and hosts of the service; default: ``PusherService/pusher``.
   public var service: PusherService
-  /// How the service's certificate is checked, and what is shown to it.
+  /// Checks of the service's certificate, and the client's certificate.
   ///
-  /// Authorisation endpoints are checked against the same authorities, and shown no certificate; pins are not theirs.
+  /// Authorisation endpoints use the same trust roots, but neither the client's certificate nor the
+  /// pins.
   public var tls: TLSConfiguration
-  /// Sent with the upgrade, such as `Origin`; the fields of the WebSocket handshake itself are refused.
+  /// Header fields of the upgrade request, such as `Origin`; fields of the handshake are rejected.
   public var headers: [String: String]
-  /// WebSocket sub-protocols to offer, the preferred one first; most servers want none.
+  /// WebSocket subprotocols to offer, in order of preference; most servers need none.
   public var subprotocols: [String]
-  /// Whether permessage-deflate is offered.
+  /// Offers permessage-deflate.
   public var offersCompression: Bool
-  /// Proxies, and the environment variables to use; neither unless given.
+  /// Proxies and environment variables; neither is used by default.
   public var network: PusherNetwork
-  /// How long connecting may take, from the name's resolution to the server's greeting, and each answer to a
-  /// subscription; also how long an endpoint or an ``Authorizer`` may take.
+  /// Maximum time to connect, for each subscription, and for an endpoint or ``Authorizer``.
   public var connectTimeout: Duration
-  /// Whether a first connection that fails is tried again, as PusherSwift does; libPusher does not.
+  /// Retries a failed first connection, as PusherSwift does; libPusher does not.
   public var retriesFirstConnection: Bool
-  /// The thread that the client shares with others; `nil` for one of its own.
+  /// Thread shared with other clients; `nil` for an own thread.
   public var runtime: PusherRuntime?
-  /// Told what goes on, beside the delegates; a client keeps the first one for its life.
+  /// Gets log messages, in addition to the delegates; fixed for the client's life.
   public var logger: (any PusherLogger)?
-  /// Told what there is to count; a client keeps the first one for its life.
+  /// Gets counts; fixed for the client's life.
   public var metrics: (any PusherMetrics)?
-  /// When a lost connection is made anew; ``PusherConnection`` has the same numbers under PusherSwift's names.
+  /// Times of retries; ``PusherConnection`` has the same settings under PusherSwift's names.
   public var retries: RetrySettings
 
-  /// Options; without arguments those of PusherSwift.
+  /// Creates options; the defaults are PusherSwift's.
   public init(
     authMethod: AuthMethod = .noMethod, attemptToReturnJSONObject: Bool = true,
     autoReconnect: Bool = true, host: PusherHost? = nil, port: Int? = nil, path: String? = nil,
@@ -77,42 +77,41 @@ public struct PusherClientOptions: Sendable {
     (self.logger, self.metrics, self.retries) = (logger, metrics, retries)
   }
 
-  /// A PEM file with the only authorities to trust, the service's and the endpoints'; `nil` for the system's: that of
-  /// ``tls``.
+  /// PEM file with the only trust roots, as in ``tls``; `nil` for the system's.
   public var caFile: String? {
     get { tls.caFile }
     set { tls.caFile = newValue }
   }
 
-  /// ``useTLS`` under the name that it had before PusherSwift 8.
+  /// Name of ``useTLS`` before PusherSwift 8.
   public var encrypted: Bool {
     get { useTLS }
     set { useTLS = newValue }
   }
 }
 
-/// Why a client cannot connect with its options or on this machine; nothing was sent.
+/// Reason why a client cannot connect with its options or on this machine; nothing was sent.
 public enum PusherConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The key is empty.
   case missingKey
-  /// The host or the cluster cannot stand in a URL; with the reason.
+  /// The host or the cluster cannot be part of a URL; with the reason.
   case invalidHost(String, reason: String)
   /// The port is not from 1 to 65535.
   case invalidPort(Int)
   /// The path has an invalid character.
   case invalidPath(String)
-  /// A field of the upgrade is the handshake's own, or cannot stand in a head; its name.
+  /// A header field belongs to the handshake or is not valid HTTP; with its name.
   case invalidHeader(String)
-  /// A timeout is zero or less.
+  /// A timeout is zero or negative.
   case invalidTimeout(Duration)
-  /// A proxy's URL is invalid; the message shows no part of it.
+  /// The proxy URL is invalid; the message contains no part of it.
   case invalidProxy(String)
   /// The trust roots cannot be read.
   case tls(String)
-  /// The system could not make a thread or a pipe.
+  /// The system could not create a thread or a pipe.
   case system(String)
 
-  /// What is wrong, in the words of a message to the user.
+  /// Message for the user.
   public var description: String {
     switch self {
     case .missingKey: "the app's key is empty"
@@ -126,21 +125,20 @@ public enum PusherConfigurationError: Error, Sendable, Equatable, CustomStringCo
   }
 }
 
-/// Where the service is: your own host, or a cluster of the service.
+/// Location of the service: your own host, or a cluster of the service.
 public enum PusherHost: Sendable, Equatable {
-  /// A name or an address, without scheme, port and path; an IPv6 address with or without its brackets.
+  /// Name or address, without scheme, port and path; brackets of an IPv6 address are optional.
   case host(String)
-  /// The short name of a cluster, such as `eu`; ``PusherService/clusterHost`` tells its host.
+  /// Short name of a cluster, such as `eu`; see ``PusherService/clusterHost``.
   case cluster(String)
 
-  /// Pusher's default cluster, under PusherSwift's name; options without a host go there too, unless they name another
-  /// service.
+  /// Pusher's default cluster, under PusherSwift's name.
   public static let defaultHost = PusherHost.cluster("mt1")
 
-  /// The host's name, a cluster's as Pusher has it, such as `ws-eu.pusher.com`.
+  /// Host name, such as `ws-eu.pusher.com`; clusters are Pusher's.
   public var stringValue: String { Self.name(self, PusherService.pusher.host(cluster:)) }
 
-  /// The name of `host`, where `name` tells those of clusters and of the service's default.
+  /// Returns the name of `host`; `name` maps clusters, and `nil` for the default.
   static func name(_ host: PusherHost?, _ name: (_ cluster: String?) -> String) -> String {
     switch host {
     case .host(let host): host
@@ -150,13 +148,10 @@ public enum PusherHost: Sendable, Equatable {
   }
 }
 
-/// Turns options into the settings of the machines.
 extension PusherClientOptions {
-  /// What the client calls itself in the socket's URL.
   static let clientName = "swift-pusher-core"
   static let clientVersion = "1.0"
 
-  /// Where and how to connect with `key`.
   func destination(key: String) throws(PusherConfigurationError) -> Destination {
     guard !key.isEmpty else { throw .missingKey }
     let prefix = try checkedPath()
@@ -168,7 +163,6 @@ extension PusherClientOptions {
       trust: network.trust)
   }
 
-  /// What is offered with the upgrade.
   var webSocket: WebSocketSettings {
     WebSocketSettings(
       subprotocols: subprotocols,
@@ -186,7 +180,7 @@ extension PusherClientOptions {
 
   private func checkedHost() throws(PusherConfigurationError) -> String {
     let name = PusherHost.name(host, service.host(cluster:))
-    // More than one colon is an IPv6 address; a single one would be a port's.
+    // Several colons mean an IPv6 address; a single colon would begin a port.
     let colons = name.utf8.count { $0 == UInt8(ascii: ":") }
     let isBare = colons > 1 && !name.begins(with: "[")
     guard colons != 1, !name.begins(with: "[") || name.ends(with: "]") else {
@@ -219,7 +213,6 @@ extension PusherClientOptions {
     return path
   }
 
-  /// The session's options.
   func sessionOptions() throws(PusherConfigurationError) -> SessionOptions {
     for time in [activityTimeout, connectTimeout, retries.pongResponseTimeout] {
       if let time, time <= .zero { throw .invalidTimeout(time) }

@@ -1,10 +1,8 @@
-/// The channels that are wanted, whatever the connection's state.
 extension PusherConnection {
   var wantedChannels: NameTable<PusherChannel> { state.withLock { $0.channels } }
 
   func channel(_ name: String) -> PusherChannel? { state.withLock { $0.channels[name] } }
 
-  /// The arguments of `subscribe` besides the name.
   struct Wish {
     var auth: PusherAuth?
     var handlers = PusherPresenceChannel.Handlers()
@@ -32,7 +30,7 @@ extension PusherConnection {
     return channel
   }
 
-  /// A presence channel; a name with another prefix makes one that fails.
+  /// Returns a presence channel; a name with another prefix gives a failed channel.
   func subscribePresence(_ name: String, _ wish: Wish) -> PusherPresenceChannel {
     // A channel of another kind must not be requested.
     if ChannelKind(channelName: name) == .presence,

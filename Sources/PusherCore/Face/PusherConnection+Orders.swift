@@ -1,39 +1,36 @@
 internal import Synchronization
 
-/// An order from any thread to the client's own.
 enum ClientOrder: Sendable {
-  /// Connect anew, for this call of `connect()`.
+  /// Start a new session, for this call of `connect()`.
   case connect(generation: Int)
   case disconnect
-  /// Go to where the options lead now.
+  /// Move to the place of the current options.
   case move
   case subscribe(PusherChannel)
   case unsubscribe(PusherChannel)
-  /// Send the client events that wait.
   case flush(PusherChannel)
-  /// The user's own code has answered the question with this number.
+  /// The caller's code answered the question with this number.
   case answered(question: Int, CallerAnswer)
-  /// Tell the server who the user is.
   case signIn
-  /// The channel cannot be subscribed; only the delegate has to be told.
+  /// Report to the delegate that the channel cannot be subscribed.
   case refuse(PusherChannel, SubscriptionFailure)
-  /// Let go of handlers that were unbound.
+  /// Release handlers that were unbound.
   case trim
-  /// Read the socket again, unless a reader is behind.
+  /// Resume reading, unless a reader is behind.
   case read
   case shutDown
 
-  /// Whether it must wait for a thread, because it would be lost otherwise.
+  /// True if the order waits for a thread.
   fileprivate var outlivesIdleness: Bool {
     if case .refuse = self { true } else { false }
   }
 }
 
 extension PusherConnection {
-  /// Lets the client's thread carry out `order`, in the order of calls.
+  /// Enqueues an order for the client's thread.
   ///
-  /// Before the first `connect()` there is no thread. That call looks at all wanted channels itself, so only reports
-  /// for the delegate wait for it.
+  /// There is no thread before the first `connect()`. That call reads all wanted channels itself,
+  /// so only reports for the delegate are kept for it.
   func post(_ order: ClientOrder) {
     let wakeUp = state.withLock { state -> WakeUp? in
       guard !state.isShutDown, state.thread.hasThread || order.outlivesIdleness else {
@@ -44,22 +41,20 @@ extension PusherConnection {
     wakeUp?.signal()
   }
 
-  /// Takes what was posted.
   func takeOrders() -> [ClientOrder] { state.withLock { $0.thread.take() } }
 
-  /// Leaves the socket unread, or no longer for this reader.
+  /// Stops or resumes reading for one reader.
   func hold(reading isBehind: Bool) {
     if readingHold.change(isBehind) { post(.read) }
   }
 
-  /// Lets the thread release unbound handlers that it may still hold.
   func trim() {
     post(.trim)
   }
 
   // MARK: Connecting
 
-  /// Connects from any state but `connecting` and `connected`; while waiting to reconnect, at once.
+  /// Connects from any state but `connecting` and `connected`.
   func connect() {
     let needsThread = state.withLock { state -> Bool? in
       switch state.connectionState {
@@ -79,7 +74,6 @@ extension PusherConnection {
     post(.connect(generation: state.withLock { $0.generation }))
   }
 
-  /// Ends from any state.
   func disconnect() {
     endSequences()
     let isNeeded = state.withLock { state -> Bool in
@@ -94,7 +88,7 @@ extension PusherConnection {
     if isNeeded { post(.disconnect) }
   }
 
-  /// Ends the sequences of events, because the client will not connect again by itself.
+  /// Ends the sequences of events, because the client will not reconnect on its own.
   private func endSequences() {
     bindings.endSequences()
     for channel in state.withLock({ $0.channels.elements }) { channel.bindings.endSequences() }
@@ -111,13 +105,13 @@ extension PusherConnection {
     }
   }
 
-  /// The driver is done; unless orders came just now, it leaves the thread.
+  /// Leaves the thread, unless new orders arrived just now.
   func leave(_ driver: ClientDriver) {
     guard state.withLock({ $0.thread.leave() }) else { return }
     thread.leave(driver, driver.loop)
   }
 
-  /// There is no callback thread, so the delegate is called on this one.
+  /// Reports the failure on this thread, since there is no callback thread.
   func threadFailed(_ reason: String) {
     endSequences()
     state.withLock { state in
@@ -130,10 +124,10 @@ extension PusherConnection {
     tell(.failed(PusherConfigurationError.system(reason), willRetry: false))
   }
 
-  /// Ends everything; nothing works afterwards.
   func shutDown() {
     let (channels, observers, wakeUp) = state.withLock { state in
-      // Without a thread the orders would never be taken, and they hold the channels, which hold the connection.
+      // Without a thread nobody takes the orders. They hold the channels, which hold the
+      // connection.
       let wakeUp = state.thread.post(.shutDown)
       if !state.thread.hasThread { state.thread = ThreadOrders() }
       state.isShutDown = true
@@ -163,14 +157,12 @@ extension PusherConnection {
   }
 
   /// Changes the state after the attempt `generation`, unless a newer call has replaced it.
-  ///
-  /// - Parameter failure: Why there will be no connection.
   @discardableResult
   func change(
     to new: ConnectionState, generation: Int, socketId: String? = nil,
     because failure: (any Error)? = nil
   ) -> Bool {
-    // Before the state shows it: a caller that sees the state may already ask for a new sequence.
+    // Before the state changes: a caller that sees the state may already request a new sequence.
     if new == .disconnected, state.withLock({ $0.gaveUp(generation) }) { endSequences() }
     let isCurrent = state.withLock { state in
       guard state.generation == generation, !state.isShutDown,
@@ -186,7 +178,7 @@ extension PusherConnection {
     return isCurrent
   }
 
-  /// Tells the delegate how the state has changed; only on the callback thread.
+  /// Reports state changes to the delegate; only on the callback thread.
   func deliverChanges() {
     while true {
       let changes = state.withLock { state in

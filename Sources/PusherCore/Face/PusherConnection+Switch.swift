@@ -1,18 +1,12 @@
-/// Another cluster, host or app on a living client.
 extension PusherConnection {
-  /// Goes to another cluster or host; everything else stays, channels and bindings too.
+  /// Moves to another cluster or host; channels, bindings and other options stay.
   ///
   /// ```swift
   /// try pusher.connection.switch(to: .cluster("us2"))
   /// ```
   ///
-  /// Port and path belong to a host, so the former ones do not stay. For the rest see ``switch(to:key:)``.
-  ///
-  /// - Parameters:
-  ///   - host: Where the service is from now on.
-  ///   - port: 1 to 65535; `nil` for 443 with TLS and 80 without.
-  ///   - path: The URL's path before `/app/KEY`.
-  /// - Throws: ``PusherConfigurationError`` for settings that cannot work; then nothing has changed.
+  /// Replaces port (1 to 65535; `nil` for 443 with TLS and 80 without) and path too, which belong
+  /// to the host. See ``switch(to:key:)``.
   public func `switch`(
     to host: PusherHost, port: Int? = nil, path: String? = nil
   ) throws(PusherConfigurationError) {
@@ -23,7 +17,7 @@ extension PusherConnection {
     try self.switch(to: options)
   }
 
-  /// Goes on with other options, and as another app if a key is given; channels and bindings stay.
+  /// Replaces the options, and the app if a key is given; channels and bindings stay.
   ///
   /// ```swift
   /// var options = pusher.connection.options
@@ -31,21 +25,15 @@ extension PusherConnection {
   /// try pusher.connection.switch(to: options, key: "ANOTHER_KEY")
   /// ```
   ///
-  /// It returns at once. A client that is connected says goodbye and connects to the new place: its state goes to
-  /// ``ConnectionState/reconnecting`` and back to ``ConnectionState/connected``, all channels are authorised and
-  /// subscribed there, the user is signed in, and the delegate is told for how long events may have been missed. A
-  /// client that is connecting or waits to reconnect makes its next attempt there and at once. A client that is
-  /// disconnected goes there with its next `connect()`.
+  /// Returns immediately. A connected client goes to ``ConnectionState/reconnecting`` and connects
+  /// to the new place. It authorises and subscribes all channels there, signs the user in, and
+  /// reports the gap to the delegate. A connecting or waiting client makes its next attempt there
+  /// immediately, a disconnected client at its next `connect()`. If the new place cannot be
+  /// reached, retries follow as after any loss; the client does not return to the former place.
+  /// `connectionWillReconnect` is not called, since you have decided already.
+  /// ``PusherClientOptions/runtime`` cannot change.
   ///
-  /// When the new place cannot be reached attempts follow as after any loss; the former place is not asked again. A
-  /// delegate is not asked by `connectionWillReconnect`, for you have decided already. ``PusherClientOptions/runtime``
-  /// cannot be changed: the client keeps its thread.
-  ///
-  /// - Parameters:
-  ///   - options: What counts from now on, in place of ``options``.
-  ///   - key: The app's key; `nil` for the same as before.
-  /// - Throws: ``PusherConfigurationError`` for settings that cannot work; then nothing has changed, and the present
-  ///   connection stays.
+  /// - Throws: ``PusherConfigurationError`` for settings that cannot work; nothing changes then.
   public func `switch`(
     to options: PusherClientOptions, key: String? = nil
   ) throws(PusherConfigurationError) {
@@ -62,7 +50,7 @@ extension PusherConnection {
 }
 
 extension PusherClientOptions {
-  /// Refuses what cannot work, files that cannot be read among it.
+  /// Rejects options that cannot work, including unreadable files.
   fileprivate func check(key: String) throws(PusherConfigurationError) {
     let destination = try destination(key: key)
     _ = try sessionOptions()

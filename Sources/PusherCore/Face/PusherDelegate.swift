@@ -1,88 +1,68 @@
-/// Learns what happens to a client's connection and channels; every method has a default that does nothing.
+/// Gets reports about a client's connection and channels; all methods have defaults.
 ///
-/// All calls come on the client's callback thread, one at a time and in the order in which things happened; see
-/// ``Pusher``. The client refers to its delegate weakly, so a delegate may keep its client.
-///
-/// An actor, or a class of the main actor, is a ``PusherAsyncDelegate`` instead.
+/// The client's callback thread makes all calls, one at a time and in order; see ``Pusher``. The
+/// reference to the delegate is weak, so a delegate may keep its client. An actor, or a class of
+/// the main actor, needs ``PusherAsyncDelegate`` instead.
 public protocol PusherDelegate: PusherDelegateSignatures, Sendable {
   /// The state changed.
   func changedConnectionState(from old: ConnectionState, to new: ConnectionState)
 
-  /// The server confirmed a subscription; also after each reconnect.
+  /// The server confirmed a subscription, also after each reconnect.
   func subscribedToChannel(name: String)
 
   /// A subscription failed; subscribing to the channel again makes another attempt.
   ///
-  /// - Parameters:
-  ///   - name: The channel's name.
-  ///   - response: What the authorisation endpoint answered, if it was asked.
-  ///   - data: The body of that answer.
-  ///   - error: What failed.
+  /// `response` and `data` are the answer of the authorisation endpoint and its body, if it was
+  /// asked.
   func failedToSubscribeToChannel(
     name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure)
 
-  /// The server knows the user now; also after each reconnect.
-  ///
-  /// - Parameters:
-  ///   - userId: The user's id.
-  ///   - userData: What was signed.
+  /// The server knows the user, also after each reconnect; `userData` is the signed data.
   func signedIn(userId: String, userData: JSONValue)
 
-  /// The sign-in failed; ``PusherUser/signIn()`` makes another attempt, and so does the next reconnect.
+  /// The sign-in failed; ``PusherUser/signIn()`` and the next reconnect make another attempt.
   ///
-  /// - Parameters:
-  ///   - response: What the authentication endpoint answered, if it was asked.
-  ///   - data: The body of that answer.
-  ///   - error: What failed.
+  /// `response` and `data` are the answer of the authentication endpoint and its body, if it was
+  /// asked.
   func failedToSignIn(response: AuthResponse?, data: String?, error: SubscriptionFailure)
 
-  /// Users of the signed-in user's watchlist came or went.
+  /// Users of the signed-in user's watchlist went online or offline.
   func watchlistChanged(_ event: PusherWatchlistEvent)
 
-  /// The server told how many subscriptions a channel has.
+  /// The server reported the number of subscriptions of a channel.
   func subscriptionCountChanged(channelName: String, count: Int)
 
-  /// Messages for a developer; signatures and shared secrets are left out.
+  /// Gets messages for developers, without signatures and shared secrets.
   func debugLog(message: String)
 
-  /// The server sent a `pusher:error`; by itself it ends nothing.
+  /// The server sent a `pusher:error`, which ends nothing on its own.
   func receivedError(error: PusherError)
 
   /// An event on a `private-encrypted-` channel could not be decrypted and was dropped.
   func failedToDecryptEvent(eventName: String, channelName: String, data: String?)
 
-  /// A first connection is about to be made; `false` keeps the client disconnected.
+  /// A first connection is about to start; `false` keeps the client disconnected.
   func connectionWillConnect(_ connection: PusherConnection) -> Bool
 
   /// The server greeted the socket.
   func connectionDidConnect(_ connection: PusherConnection)
 
-  /// A connection that was made has ended.
-  ///
-  /// - Parameters:
-  ///   - connection: The connection that has ended.
-  ///   - error: What ended it; `nil` after `disconnect()`.
-  ///   - willAttemptReconnect: Whether another attempt follows without further calls.
+  /// An established connection ended; `error` is `nil` after `disconnect()`.
   func connectionDidDisconnect(
     _ connection: PusherConnection, error: ConnectionLoss?, willAttemptReconnect: Bool)
 
-  /// An attempt to connect failed.
-  ///
-  /// - Parameters:
-  ///   - connection: The connection that did not come about.
-  ///   - error: A ``ConnectionLoss``, or a ``PusherConfigurationError`` when nothing could be sent.
-  ///   - willAttemptReconnect: Whether another attempt follows without further calls.
+  /// An attempt failed with a ``ConnectionLoss``, or could not start: ``PusherConfigurationError``.
   func connectionDidFail(
     _ connection: PusherConnection, error: any Error, willAttemptReconnect: Bool)
 
-  /// Another attempt is planned after `delay`: return the delay to use, or `nil` to stay disconnected.
+  /// Another attempt follows after `delay`: return the delay to use, or `nil` to stay disconnected.
   func connectionWillReconnect(_ connection: PusherConnection, afterDelay delay: Duration)
     -> Duration?
 
-  /// An authorisation request is about to be sent, and may be changed.
+  /// An authorisation request is about to be sent and may be changed.
   func willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest)
 
-  /// A request that asks who the user is, is about to be sent, and may be changed.
+  /// A user authentication request is about to be sent and may be changed.
   func willAuthenticateUser(request: inout AuthRequest)
 
   /// All channels are subscribed again after a reconnect; events sent within this time were missed.
@@ -125,7 +105,7 @@ extension PusherDelegate {
   /// Does nothing.
   public func failedToDecryptEvent(eventName: String, channelName: String, data: String?)
   where UndecryptedData == String? {}
-  /// Lets the connection be made.
+  /// Allows the connection.
   public func connectionWillConnect(_ connection: PusherConnection) -> Bool
   where WillConnect == Bool { true }
   /// Does nothing.
@@ -157,12 +137,12 @@ extension PusherDelegate {
 
 /// A `pusher:error` of the server.
 public struct PusherError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The server's words.
+  /// Text of the error.
   public var message: String
-  /// The code, which many errors do not have.
+  /// Code of the error, which many errors lack.
   public var code: Int?
 
-  /// An error.
+  /// Creates an error.
   public init(message: String, code: Int? = nil) {
     self.message = message
     self.code = code
@@ -172,9 +152,9 @@ public struct PusherError: Error, Sendable, Equatable, CustomStringConvertible {
   public var description: String { code.map { "\(message) (\($0))" } ?? message }
 }
 
-/// Learns of a presence channel's members, as an alternative to closures.
+/// Gets changes of a presence channel's members; the channel's reference to it is weak.
 ///
-/// The calls come on the client's callback thread; the channel refers to its delegate weakly.
+/// The client's callback thread makes the calls.
 public protocol PusherPresenceChannelDelegate: AnyObject, Sendable {
   /// The channel was subscribed, and its members are known.
   func presenceChannelDidSubscribe(_ channel: PusherPresenceChannel)

@@ -1,9 +1,10 @@
-/// Makes the compiler refuse a delegate's method that would never be called.
+/// Makes the compiler reject a delegate method that would never be called.
 ///
-/// Each method of ``PusherDelegate`` has a default, so a method with other types would be ignored silently. Here the
-/// same methods stand with any types, and those under the names they had before PusherSwift 5. A class's own methods
-/// decide the types. Where these differ from the protocol's, the default for the method does not fit; only the
-/// unavailable one does, and its message says what to write. There is nothing here to implement.
+/// Each method of ``PusherDelegate`` has a default, so the compiler would ignore a method with
+/// other types. This protocol has the same methods with any types, and those under their names
+/// before PusherSwift 5. The methods of a class decide the types. If these differ from the
+/// protocol's, the default does not apply. Only the unavailable method does, and its message has
+/// the right signature. There is nothing here to implement.
 public protocol PusherDelegateSignatures: AnyObject {
   associatedtype FailedName
   associatedtype FailedResponse
@@ -75,7 +76,7 @@ public protocol PusherDelegateSignatures: AnyObject {
     channelName: FormerName, response: FormerResponse, data: FormerData, error: FormerError)
 }
 
-/// Stands in for methods that the class does not write.
+/// Defaults for methods that a class does not implement.
 extension PusherDelegateSignatures {
   /// Never called.
   public func willAuthorizeChannel(_ channel: PusherChannel, request: Never) {}
@@ -91,18 +92,18 @@ extension PusherDelegateSignatures {
   public func subscriptionDidFail(channelName: Never, response: Never, data: Never, error: Never) {}
 }
 
-/// Stands in for methods whose form in the class is another one.
+/// Defaults for methods that a class implements with another signature.
 extension PusherDelegate {
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(
     *, unavailable,
     message: "write changedConnectionState(from old: ConnectionState, to new: ConnectionState)"
   )
   public func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {}
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(*, unavailable, message: "write subscribedToChannel(name: String)")
   public func subscribedToChannel(name: String) {}
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(
     *, unavailable,
     message:
@@ -111,39 +112,39 @@ extension PusherDelegate {
   public func failedToSubscribeToChannel(
     name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure
   ) {}
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(*, unavailable, message: "write signedIn(userId: String, userData: JSONValue)")
   public func signedIn(userId: String, userData: JSONValue) {}
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(
     *, unavailable,
     message:
       "write failedToSignIn(response: AuthResponse?, data: String?, error: SubscriptionFailure)"
   )
   public func failedToSignIn(response: AuthResponse?, data: String?, error: SubscriptionFailure) {}
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(*, unavailable, message: "write watchlistChanged(_ event: PusherWatchlistEvent)")
   public func watchlistChanged(_ event: PusherWatchlistEvent) {}
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(
     *, unavailable, message: "write subscriptionCountChanged(channelName: String, count: Int)"
   )
   public func subscriptionCountChanged(channelName: String, count: Int) {}
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(*, unavailable, message: "write receivedError(error: PusherError)")
   public func receivedError(error: PusherError) {}
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(
     *, unavailable,
     message: "write failedToDecryptEvent(eventName: String, channelName: String, data: String?)"
   )
   public func failedToDecryptEvent(eventName: String, channelName: String, data: String?) {}
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(
     *, unavailable, message: "write connectionWillConnect(_ connection: PusherConnection) -> Bool"
   )
   public func connectionWillConnect(_ connection: PusherConnection) -> Bool { true }
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(
     *, unavailable,
     message:
@@ -152,7 +153,7 @@ extension PusherDelegate {
   public func connectionDidDisconnect(
     _ connection: PusherConnection, error: ConnectionLoss?, willAttemptReconnect: Bool
   ) {}
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(
     *, unavailable,
     message:
@@ -161,7 +162,7 @@ extension PusherDelegate {
   public func connectionDidFail(
     _ connection: PusherConnection, error: any Error, willAttemptReconnect: Bool
   ) {}
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(
     *, unavailable,
     message:
@@ -170,16 +171,16 @@ extension PusherDelegate {
   public func connectionWillReconnect(_ connection: PusherConnection, afterDelay delay: Duration)
     -> Duration?
   { delay }
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(
     *, unavailable,
     message: "write willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest)"
   )
   public func willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest) {}
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(*, unavailable, message: "write willAuthenticateUser(request: inout AuthRequest)")
   public func willAuthenticateUser(request: inout AuthRequest) {}
-  /// Fits a class whose own method has other types, or the former name.
+  /// Matches a method with other types or the former name.
   @available(
     *, unavailable,
     message:

@@ -1,21 +1,20 @@
-/// One event as a handler gets it.
+/// Event for a handler.
 public struct PusherEvent: Sendable {
-  /// The event's name; the service's own begin with its public prefix, such as `pusher:subscription_succeeded`.
+  /// Name of the event; the service's own have its public prefix, such as `pusher:`.
   public let eventName: String
-  /// The channel's name; `nil` for events that belong to no channel.
+  /// Name of the channel; `nil` for events without a channel.
   public let channelName: String?
-  /// The data, byte for byte: the content of the string in a usual message, or the JSON of any other value.
+  /// Data, byte for byte: the content of the data string, or the JSON of any other value.
   ///
-  /// `nil` when it was missing or `null`.
+  /// `nil` if the data was missing or `null`.
   public internal(set) var data: String?
-  /// When the bytes of the message were read from the socket; messages that came together have the same time.
+  /// Time of reading from the socket; messages read together have the same time.
   ///
-  /// Those that had come when a reader with ``PusherBuffering/suspending`` fell behind have the time when it went on.
+  /// Messages held back by ``PusherBuffering/suspending`` have the time when reading resumed.
   public internal(set) var timeReceived: WallTime
-  /// The message, for events of an unusual shape; the usual shape has only name, channel and data string.
+  /// The message if it has more than name, channel and data string.
   private let original: Original?
 
-  /// A message as it came.
   private final class Original: Sendable {
     let text: String
     let userId: String?
@@ -26,16 +25,14 @@ public struct PusherEvent: Sendable {
     }
   }
 
-  /// An event of the usual shape, whose data follows.
+  /// Creates an event of the usual shape, without its data.
   init(eventName: String, channelName: String, timeReceived: WallTime) {
     (self.eventName, self.channelName) = (eventName, channelName)
     self.timeReceived = timeReceived
     original = nil
   }
 
-  /// An event of any shape.
-  ///
-  /// - Parameter eventName: The public name, which may differ from the message's own.
+  /// Creates an event of any shape; `eventName` is its public name, which the message may not have.
   init(_ envelope: Envelope, eventName: String, timeReceived: WallTime) {
     self.eventName = eventName
     self.timeReceived = timeReceived
@@ -45,14 +42,7 @@ public struct PusherEvent: Sendable {
       text: envelope.text, userId: envelope.userIDToken.map(JSONString.decode))
   }
 
-  /// An event as a server would send it, for tests of handlers.
-  ///
-  /// - Parameters:
-  ///   - eventName: The event's name.
-  ///   - channelName: The channel's name, if it has one.
-  ///   - data: The content of the data string, usually JSON; not checked.
-  ///   - userId: Who sent it, on presence channels.
-  ///   - timeReceived: When it came; 1970 unless told.
+  /// Creates an event for tests of handlers; `data` is the content of the data string, not checked.
   public init(
     eventName: String, channelName: String? = nil, data: String? = nil, userId: String? = nil,
     timeReceived: WallTime = WallTime(millisecondsSince1970: 0)
@@ -72,12 +62,10 @@ public struct PusherEvent: Sendable {
     ])
   }
 
-  /// The message for handlers that do not take an event.
   func message(parsed: Bool) -> JSONValue {
     Self.message(eventName, channelName, value(parsed: parsed), userId)
   }
 
-  /// The data for handlers that do not take an event: parsed if wanted and possible.
   func value(parsed: Bool) -> JSONValue? {
     guard let data else { return nil }
     return parsed ? jsonObject ?? .string(data) : .string(data)
@@ -85,17 +73,15 @@ public struct PusherEvent: Sendable {
 }
 
 extension PusherEvent {
-  /// ``data`` as a value; `nil` when there is none or it is not JSON.
-  ///
-  /// It is parsed each time, so keep it.
+  /// ``data`` as a value, parsed at each access; `nil` if there is none or it is not JSON.
   public var jsonObject: JSONValue? {
     data.flatMap { try? JSONParser.parse($0) }
   }
 
-  /// The member that sent a client event on a presence channel, as the server says; `nil` for other events.
+  /// Sender of a client event on a presence channel, from the server; `nil` for other events.
   public var userId: String? { original?.userId }
 
-  /// A member of the message as it came, such as `data` or one that a server adds; `nil` when there is none.
+  /// Returns a member of the message, such as `data` or an extension; `nil` if there is none.
   public func property(withKey key: String) -> JSONValue? {
     guard let original else {
       return Self.message(eventName, channelName, data.map(JSONValue.string))[key]
@@ -105,10 +91,10 @@ extension PusherEvent {
 }
 
 extension PusherEvent {
-  /// The data as a type of yours: `try event.decode(Order.self)`.
+  /// Decodes the data as a type of your own: `try event.decode(Order.self)`.
   ///
-  /// - Throws: `DecodingError` with the path to the place; `dataCorrupted` when the data is missing or not JSON. See
-  ///   ``JSONValue/decode(_:)``.
+  /// - Throws: `DecodingError` with the path to the value; `dataCorrupted` if the data is missing
+  ///   or not JSON. See ``JSONValue/decode(_:)``.
   public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
     guard let data else { throw Self.corrupted("event \(eventName) has no data", nil) }
     let value: JSONValue

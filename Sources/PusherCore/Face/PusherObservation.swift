@@ -1,6 +1,6 @@
-/// Takes what a client has to say, for a log.
+/// Writes a client's log messages.
 ///
-/// The library depends on no logging package; an adapter for swift-log has three lines:
+/// The library depends on no logging package. An adapter for swift-log:
 ///
 /// ```swift
 /// struct SwiftLog: PusherLogger {
@@ -11,28 +11,26 @@
 /// }
 /// ```
 public protocol PusherLogger: Sendable {
-  /// Called on the callback thread, in the order of what happened.
+  /// Logs one message without secrets; called on the callback thread, in order.
   ///
-  /// - Parameters:
-  ///   - level: How much it matters.
-  ///   - message: Makes the text, without signatures and shared secrets; only called for if the level is wanted.
+  /// Call `message` only if the level is enabled: it makes the text.
   func log(_ level: PusherLogLevel, _ message: () -> String)
 }
 
-/// How much a message matters, with swift-log's names.
+/// Importance of a message, with swift-log's names.
 public enum PusherLogLevel: String, Sendable, CaseIterable, Comparable {
-  /// Each message that the client sends, or reads for itself; events that are handed out are not among them.
+  /// Messages sent, and received ones that the client handles itself.
   case trace
-  /// What a developer wants to know.
+  /// Information for developers.
   case debug
-  /// A connection was made, a user signed in.
+  /// Connections and sign-ins.
   case info
-  /// Something was lost or refused, and the client goes on.
+  /// Something failed, and the client continues.
   case warning
   /// The client has given up.
   case error
 
-  /// Whether `left` matters less.
+  /// Returns whether `left` is less important.
   public static func < (left: PusherLogLevel, right: PusherLogLevel) -> Bool {
     left.rank < right.rank
   }
@@ -40,9 +38,9 @@ public enum PusherLogLevel: String, Sendable, CaseIterable, Comparable {
   private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
-/// Takes what a client counts, for a monitoring system.
+/// Takes a client's counts, for a monitoring system.
 ///
-/// An adapter for swift-metrics has two lines:
+/// An adapter for swift-metrics:
 ///
 /// ```swift
 /// struct SwiftMetrics: PusherMetrics {
@@ -52,22 +50,22 @@ public enum PusherLogLevel: String, Sendable, CaseIterable, Comparable {
 /// }
 /// ```
 public protocol PusherMetrics: Sendable {
-  /// Called on the callback thread; for events once for all that were read together.
+  /// Adds to a counter; called on the callback thread, for events once per read.
   func count(_ what: PusherCount, by amount: Int)
 }
 
-/// What a client counts; the raw values are fit for a monitoring system.
+/// Counters of a client; the raw values are names for a monitoring system.
 public enum PusherCount: String, Sendable, CaseIterable {
-  /// Events that came, and those of the service itself that a handler is bound to.
+  /// Received events, including the service's own if a handler is bound to them.
   case events = "events_total"
   /// Sockets that the server has greeted.
   case connections = "connections_total"
-  /// Connections that were lost, and attempts that failed.
+  /// Lost connections and failed attempts.
   case losses = "losses_total"
-  /// Times of which events may be missing.
+  /// Gaps in which events may be missing.
   case gaps = "gaps_total"
-  /// Subscriptions that failed.
+  /// Failed subscriptions.
   case failedSubscriptions = "failed_subscriptions_total"
-  /// Messages that were not handed out: malformed, unknown, or not to be decrypted.
+  /// Dropped messages: malformed, unknown, or impossible to decrypt.
   case leftOut = "left_out_total"
 }

@@ -1,11 +1,10 @@
-/// A channel that lists its members.
+/// A channel with a list of its members.
 ///
-/// Members are known once the channel is subscribed. After a reconnect the server's list replaces it, and the
-/// differences are reported like any other change.
+/// The members are known after the subscription. After a reconnect the server's new list replaces
+/// the old one, and the differences are reported as joins and leaves.
 public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
   private let presence = Locked(Presence())
 
-  /// The closures that were given to `subscribe`.
   struct Handlers {
     var onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)?
     var onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)?
@@ -18,26 +17,26 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
     weak var delegate: (any PusherPresenceChannelDelegate)?
   }
 
-  /// The members in the order in which they came.
+  /// Members in the order in which they joined.
   public var members: [PusherPresenceChannelMember] { presence.withLock { $0.roster }.members }
 
-  /// How many members there are.
+  /// Number of members.
   public var memberCount: Int { presence.withLock { $0.roster.count } }
 
-  /// This client's member id; `nil` before the channel is subscribed.
+  /// Member id of this client; `nil` before the channel is subscribed.
   public var myId: String? { presence.withLock { $0.myId } }
 
-  /// This client's own member; `nil` before the channel is subscribed.
+  /// Returns this client's own member; `nil` before the channel is subscribed.
   public func me() -> PusherPresenceChannelMember? {
     presence.withLock { presence in presence.myId.flatMap { presence.roster[$0] } }
   }
 
-  /// The member with this id.
+  /// Returns the member with this id.
   public func findMember(userId: String) -> PusherPresenceChannelMember? {
     presence.withLock { $0.roster[userId] }
   }
 
-  /// The delegate for members that come and leave, beside the closures given to `subscribe`; referred to weakly.
+  /// Delegate for joins and leaves, in addition to the closures; the reference is weak.
   public weak var delegate: (any PusherPresenceChannelDelegate)? {
     get { presence.withLock { $0.delegate } }
     set { presence.withLock { $0.delegate = newValue } }
@@ -45,7 +44,7 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
 
   // MARK: For the client
 
-  /// Replaces the closures for which a new one is given.
+  /// Replaces the closures that `new` has.
   func renew(_ new: Handlers) {
     replaceHandlers {
       Handlers(

@@ -1,12 +1,11 @@
 extension Pusher {
-  /// Connects, and returns when the task is cancelled and the connection has been closed.
+  /// Connects, and returns after the task is cancelled and the connection is closed.
   ///
-  /// So a client is a service of swift-service-lifecycle, or of anything that runs tasks. Lost connections are made
-  /// again meanwhile, as ``PusherClientOptions/autoReconnect`` and the delegate say. It also returns after
+  /// So a client can be a service of swift-service-lifecycle. Lost connections are retried as
+  /// ``PusherClientOptions/autoReconnect`` and the delegate decide. The method also returns after
   /// ``disconnect()``.
   ///
-  /// - Throws: ``ConnectionLoss`` or ``PusherConfigurationError`` when there is no connection and no further attempt
-  ///   follows.
+  /// - Throws: ``ConnectionLoss`` or ``PusherConfigurationError`` when no further attempt follows.
   public func run() async throws {
     connection.connect()
     for await state in connection.states where state == .disconnected {
@@ -14,7 +13,7 @@ extension Pusher {
       return
     }
     connection.disconnect()
-    // A task of its own, for this one is cancelled and waits for nothing any more.
+    // A separate task, since this cancelled one cannot wait.
     let states = connection.states
     await Task { for await state in states where state == .disconnected { return } }.value
   }

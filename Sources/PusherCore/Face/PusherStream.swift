@@ -1,6 +1,6 @@
-/// What a sequence of events gives: an event, or word of events that are missing, where they are missing.
+/// Element of a sequence: an event, or a mark at the place where events are missing.
 ///
-/// A reader that wants events alone says so in its pattern, and a `switch` sees everything:
+/// A pattern selects events only; a `switch` gets everything:
 ///
 /// ```swift
 /// for await case .event(let event) in channel.events() { handle(event) }
@@ -14,17 +14,15 @@
 /// }
 /// ```
 ///
-/// It is an enumeration, not an event with marks, because a loss has neither name nor data, and because a reader that does
-/// not care then has nothing to check.
+/// An enumeration fits because a loss has neither name nor data.
 public enum PusherStreamElement<Value: Sendable>: Sendable {
-  /// An event.
   case event(Value)
-  /// So many events were dropped here, between the element before and the one after, because the reader was behind.
+  /// The reader was too slow, and this number of events was dropped here.
   case lost(Int)
-  /// There was no connection; what was sent then may be missing.
+  /// There was no connection; events of that time may be missing.
   case gap(PusherGap)
 
-  /// The event; `nil` for word of missing ones.
+  /// The event; `nil` for a loss or a gap.
   public var event: Value? {
     if case .event(let event) = self { event } else { nil }
   }
@@ -32,41 +30,39 @@ public enum PusherStreamElement<Value: Sendable>: Sendable {
 
 extension PusherStreamElement: Equatable where Value: Equatable {}
 
-/// A time without a connection, in which events may have been missed.
+/// Time without a connection, in which events may have been missed.
 ///
-/// A client tells a gap once all channels are subscribed again, to the sequences of the client and of the channels that were
-/// subscribed before, so that the first events of a channel may stand in front of it: their
-/// ``PusherEvent/timeReceived`` says on which side they are. Pusher's protocol sends nothing again. An ``EventSource``
-/// tells it when the stream is open again, before further events; a server that knows `Last-Event-ID` sends what was
-/// missed after it. After `disconnect()` there is no gap: you asked for it.
+/// A client reports a gap after it has subscribed to all channels again. The sequences of the
+/// client and of the affected channels get it. Some new events may come before it: compare their
+/// ``PusherEvent/timeReceived``. Pusher's protocol does not resend events. An ``EventSource``
+/// reports the gap when the stream is open again, before further events. A server that knows
+/// `Last-Event-ID` then sends the missed ones. There is no gap after `disconnect()`.
 public struct PusherGap: Sendable, Equatable {
-  /// When the last whole message of the former connection came; for an event stream, when it was lost.
+  /// Time of the former connection's last message, or of the loss of an event stream.
   public var from: WallTime
-  /// When events came again for sure.
+  /// Time from which events were certain to arrive again.
   public var to: WallTime
 
-  /// A gap, for tests of readers.
+  /// Creates a gap, for tests of readers.
   public init(from: WallTime, to: WallTime) {
     self.from = from
     self.to = to
   }
 
-  /// A gap on the clock that only runs forward, which shows `now`.
+  /// Converts a gap from the monotonic clock, which shows `now`.
   init(from: Instant, to: Instant, at now: Instant) {
     let wall = SystemClock.wall()
     self.from = wall.advanced(by: now.duration(to: from))
     self.to = wall.advanced(by: now.duration(to: to))
   }
 
-  /// How long it was, to the millisecond.
+  /// Length of the gap, in whole milliseconds.
   public var duration: Duration {
     .milliseconds(to.millisecondsSince1970 - from.millisecondsSince1970)
   }
 }
 
-/// What happens to events that come faster than they are read.
-///
-/// Numbers below 1 count as 1. Word of gaps takes no place.
+/// Buffer for events that arrive faster than the reader takes them; numbers are at least 1.
 public struct PusherBuffering: Sendable, Equatable {
   enum Kind: Equatable {
     case unbounded
@@ -77,51 +73,53 @@ public struct PusherBuffering: Sendable, Equatable {
 
   let kind: Kind
 
-  /// All are kept, whatever memory that takes: a server that is faster than the reader can fill it.
+  /// Keeps all events: a fast server can fill the memory.
   public static let unbounded = PusherBuffering(kind: .unbounded)
 
-  /// The same as ``suspending(_:)`` with 1024 events.
+  /// Same as ``suspending(_:)`` with 1024 events.
   public static let suspending = PusherBuffering.suspending(1024)
 
-  /// Nothing is dropped: while this number waits, the socket is left unread, until half of them are read.
+  /// Drops nothing: the socket is not read while this number of events waits, until half of them
+  /// are read.
   ///
-  /// What has arrived already may still come on top. With several such readers the socket is read while none is behind.
-  /// It is the client that stands still, not the channel alone: other channels, the answers to subscriptions and the
-  /// handlers get nothing either, nothing is dialled, and pings of the server have no answer. Pusher's own server gives
-  /// such a connection up after a minute or two; then follow a reconnect and a ``PusherStreamElement/gap(_:)``. A
-  /// reader that never goes on holds its client forever. `disconnect()` works meanwhile, and so does `connect()`, which
-  /// is done once the reader has caught up.
+  /// Events that have already arrived may exceed the number. With several such readers the socket
+  /// is read only while none is behind. The whole client pauses: it handles no other channels,
+  /// subscriptions, handlers or pings, and makes no attempts. Pusher's server closes such a
+  /// connection after a minute or two; then a reconnect and a ``PusherStreamElement/gap(_:)``
+  /// follow. A reader that never resumes pauses its client forever. `disconnect()` still works. So
+  /// does `connect()`, which completes after the reader has caught up.
   public static func suspending(_ count: Int) -> PusherBuffering {
     PusherBuffering(kind: .suspending(max(count, 1)))
   }
 
-  /// The latest are kept, up to this number; a new one replaces the oldest, and its place tells the loss.
+  /// Keeps the latest events; a new one replaces the oldest, and a loss marks its place.
   public static func newest(_ count: Int) -> PusherBuffering {
     PusherBuffering(kind: .newest(max(count, 1)))
   }
 
-  /// The first are kept, up to this number; a new one is dropped, and its place tells the loss.
+  /// Keeps the first events; a new one is dropped, and a loss marks its place.
   public static func oldest(_ count: Int) -> PusherBuffering {
     PusherBuffering(kind: .oldest(max(count, 1)))
   }
 }
 
-/// The events of a client, a channel, a user or an ``EventSource`` as a sequence, with word of those that are missing.
+/// Events of a client, a channel, a user or an ``EventSource`` as a sequence, with marks for losses
+/// and gaps.
 ///
-/// Each sequence has a buffer of its own, and ``PusherBuffering`` says what happens when it is full. It ends when its
-/// client is disconnected or makes no further attempt, when its source is closed, when its channel is unsubscribed, when
-/// `unbindAll()` drops it, and when its client is gone; what was buffered is still read then. Cancelling the task that
-/// reads ends it at once. One that is released with its iterators,
-/// as by leaving a loop over it, costs nothing from then on; one that is kept unread goes on to buffer, and
-/// with ``PusherBuffering/suspending`` holds its client, so release or ``cancel()`` it.
+/// Each sequence has its own buffer; see ``PusherBuffering``. It ends when its client disconnects,
+/// gives up or is gone, its source closes, its channel is unsubscribed, or `unbindAll()` drops it.
+/// The reader still gets the buffered events. Cancelling the reading task ends the sequence
+/// immediately. A released sequence, for example after leaving a loop, costs nothing. An unread one
+/// continues to buffer and, with ``PusherBuffering/suspending``, pauses its client: release it or
+/// call ``cancel()``.
 ///
-/// A sequence is for one reader: several would share its elements.
+/// A sequence is for one reader; several readers would share its elements.
 public struct PusherStream<Value: Sendable>: AsyncSequence, Sendable {
-  /// An event, or word of missing ones.
+  /// An event, a loss or a gap.
   public typealias Element = PusherStreamElement<Value>
-  /// It ends, but never fails.
+  /// The sequence never fails.
   public typealias Failure = Never
-  /// What happens to events that come faster than they are read.
+  /// Buffer for events that arrive faster than the reader takes them.
   public typealias Buffering = PusherBuffering
 
   private let reader: StreamReader<Value>
@@ -130,29 +128,29 @@ public struct PusherStream<Value: Sendable>: AsyncSequence, Sendable {
     self.reader = reader
   }
 
-  /// How many events were dropped in all because the buffer was full; the elements say where.
+  /// Total number of events dropped because the buffer was full.
   public var droppedCount: Int { reader.queue.droppedCount }
 
-  /// Ends the sequence and drops what is buffered, also while it is read.
+  /// Ends the sequence and drops its buffered elements, even while a task reads it.
   public func cancel() {
     reader.queue.cancel()
   }
 
-  /// A reader of the elements; its `next()` gives `nil` at the end and when the task is cancelled.
+  /// Creates a reader; its `next()` returns `nil` at the end and when the task is cancelled.
   public func makeAsyncIterator() -> Iterator {
     Iterator(reader: reader)
   }
 
-  /// Reads a ``PusherStream``.
+  /// Reader of a ``PusherStream``.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let reader: StreamReader<Value>
 
-    /// The next element, once there is one.
+    /// Returns the next element, waiting if necessary.
     public func next() async -> PusherStreamElement<Value>? {
       await reader.queue.next()
     }
 
-    /// The same on the caller's actor.
+    /// Returns the next element on the caller's actor.
     public func next(
       isolation actor: isolated (any Actor)?
     ) async -> PusherStreamElement<Value>? {
@@ -161,13 +159,12 @@ public struct PusherStream<Value: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// The events of a client, a channel or a user as a sequence; see ``PusherEventBindings/events(buffering:)``.
+/// Events of a client, a channel or a user; see ``PusherEventBindings/events(buffering:)``.
 public typealias PusherEvents = PusherStream<PusherEvent>
 
-/// The events of an ``EventSource`` as a sequence; see ``EventSource/messages(buffering:)``.
+/// Events of an ``EventSource``; see ``EventSource/messages(buffering:)``.
 public typealias EventSourceMessages = PusherStream<EventSourceMessage>
 
-/// Ends the sequence when its last reader is released.
 final class StreamReader<Value: Sendable>: Sendable {
   let queue: EventQueue<Value>
 
@@ -179,7 +176,7 @@ final class StreamReader<Value: Sendable>: Sendable {
     queue.cancel()
   }
 
-  /// The events alone, for what is never lost.
+  /// Events only, for buffers that never drop.
   var events: AsyncStream<Value> {
     AsyncStream { [self] in
       while let element = await queue.next() {

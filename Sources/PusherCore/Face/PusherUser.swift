@@ -1,4 +1,4 @@
-/// The user of a client's connection: signing in, the user's own events, and the watchlist.
+/// The user of a client's connection: sign-in, user events and watchlist.
 ///
 /// ```swift
 /// pusher.user.bind(eventName: "invoice-paid") { event in show(event.data) }
@@ -16,49 +16,45 @@ public struct PusherUser: PusherEventBindings {
 
   private var state: UserState { connection.userState }
 
-  /// Wants the user signed in: at once or as soon as there is a connection, and again after each reconnect.
+  /// Signs the user in, immediately or as soon as there is a connection, and again after each
+  /// reconnect.
   ///
-  /// ``PusherClientOptions/userAuthMethod`` authenticates the user. The delegate learns the result by
-  /// ``PusherDelegate/signedIn(userId:userData:)`` or ``PusherDelegate/failedToSignIn(response:data:error:)``. After a
-  /// failure another call makes another attempt; nothing happens while the user is signed in. Channels are subscribed
-  /// after the sign-in, even if it fails.
+  /// ``PusherClientOptions/userAuthMethod`` authenticates the user. The delegate gets
+  /// ``PusherDelegate/signedIn(userId:userData:)`` or
+  /// ``PusherDelegate/failedToSignIn(response:data:error:)``. A call after a failure makes another
+  /// attempt; a call for a signed-in user does nothing. Channels are subscribed after the sign-in,
+  /// even if it fails.
   public func signIn() {
     state.noteAsked()
     connection.post(.signIn)
   }
 
-  /// Whether the server has confirmed the user on the present connection.
+  /// True if the server has confirmed the user on the current connection.
   public var isSignedIn: Bool { userId != nil }
 
-  /// The user's id; `nil` while the user is not signed in.
+  /// User id; `nil` while the user is not signed in.
   public var userId: String? { state.status.withLock { $0.userId } }
 
-  /// The signed data, as the server returned it: `id`, and if the app tells them `user_info` and `watchlist`.
+  /// Signed data from the server; `nil` while the user is not signed in.
   ///
-  /// `nil` while the user is not signed in.
+  /// An object with `id`, and optionally `user_info` and `watchlist`.
   public var userData: JSONValue? { state.status.withLock { $0.userData } }
 
-  /// Why the user is not signed in, when the last attempt failed.
+  /// Failure of the last sign-in.
   public var failure: SubscriptionFailure? { state.status.withLock { $0.failure } }
 
-  /// The users that this user watches.
+  /// Users that this user watches.
   public var watchlist: PusherWatchlist { PusherWatchlist(connection) }
 
   // MARK: Bindings, which outlive connections and users
 
-  /// Calls `eventCallback` for every event that is sent to the user.
-  ///
-  /// The handler is kept until it is unbound: one that refers to its client keeps that forever, unless it does so weakly.
-  /// ``PusherEventBindings/bind(to:eventCallback:)`` has an owner instead.
+  /// Calls `eventCallback` for every event sent to the user.
   @discardableResult
   public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
     state.bindings.bind(to: nil, eventCallback)
   }
 
-  /// Calls `eventCallback` for the user's events of one name.
-  ///
-  /// The handler is kept until it is unbound: one that refers to its client keeps that forever, unless it does so weakly.
-  /// ``PusherEventBindings/bind(eventName:to:eventCallback:)`` has an owner instead.
+  /// Calls `eventCallback` for the user's events of this name.
   @discardableResult
   public func bind(
     eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void
@@ -66,15 +62,15 @@ public struct PusherUser: PusherEventBindings {
     state.bindings.bind(to: eventName, eventCallback)
   }
 
-  /// What is bound to the user's events.
+  /// Handlers bound to the user's events.
   public var handlers: PusherHandlers {
     PusherHandlers(list: state.bindings, connection: connection)
   }
 }
 
-/// The users that a signed-in user watches: those in the user's data as `watchlist`.
+/// Users that the signed-in user watches: `watchlist` in the user's data.
 ///
-/// A handler is kept until it is unbound: one that refers to its client keeps that forever, unless it does so weakly.
+/// Handlers stay until you unbind them, and must capture the client weakly.
 public struct PusherWatchlist: Sendable {
   private let connection: PusherConnection
 
@@ -92,7 +88,7 @@ public struct PusherWatchlist: Sendable {
     bindings.bind(to: nil) { eventCallback(PusherWatchlistEvent($0)) }
   }
 
-  /// Calls `eventCallback` for the changes of one kind, `online` or `offline`; there are no others.
+  /// Calls `eventCallback` for the changes `online` or `offline`; there are no others.
   @discardableResult
   public func bind(
     eventName: String, eventCallback: @escaping @Sendable (PusherWatchlistEvent) -> Void
@@ -100,7 +96,7 @@ public struct PusherWatchlist: Sendable {
     bindings.bind(to: eventName) { eventCallback(PusherWatchlistEvent($0)) }
   }
 
-  /// Unbinds one handler, whatever it is bound to; answers whether it was bound.
+  /// Unbinds one handler, and returns whether it was bound.
   @discardableResult
   public func removeBinding(_ binding: PusherBinding) -> Bool {
     bindings.unbind(binding)
@@ -112,30 +108,28 @@ public struct PusherWatchlist: Sendable {
   }
 }
 
-/// Users of the watchlist who came online or went offline.
+/// Users of the watchlist that went online or offline.
 public struct PusherWatchlistEvent: Sendable, Equatable {
   /// `online` or `offline`.
   public var name: String
   /// The users; after a sign-in and after a reconnect every user of the watchlist is named once.
   public var userIds: [String]
 
-  /// A change, for tests of handlers.
+  /// Creates a change, for tests of handlers.
   public init(name: String, userIds: [String]) {
     self.name = name
     self.userIds = userIds
   }
 
-  /// Whether they came online.
+  /// True if the users came online.
   public var isOnline: Bool { name == "online" }
 
-  /// Hands reports of the session to the handlers.
   fileprivate init(_ event: PusherEvent) {
     name = event.eventName
     userIds = (event.jsonObject?["user_ids"]?.elements ?? []).compactMap(\.text)
   }
 }
 
-/// A client's user and its state.
 final class UserState: Sendable {
   let bindings = BindingList()
   let watchlist = BindingList()
@@ -172,7 +166,6 @@ final class UserState: Sendable {
     }
   }
 
-  /// The client is gone.
   func end() {
     noteLost()
     bindings.unbindAll()

@@ -1,13 +1,13 @@
-/// Why ``Pusher/connected(within:)`` or ``PusherChannel/subscribed(within:)`` waits no longer, when nothing has failed.
+/// Error of ``Pusher/connected(within:)`` and ``PusherChannel/subscribed(within:)``.
 public enum PusherWaitError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// `disconnect()` was called, or the delegate did not let the client connect.
+  /// `disconnect()` was called, or the delegate prevented the connection.
   case disconnected
   /// The channel was unsubscribed, or its client is gone.
   case ended
-  /// It took longer than this.
+  /// The limit expired.
   case timeout(Duration)
 
-  /// What happened, in words.
+  /// Description in words.
   public var description: String {
     switch self {
     case .disconnected: "the client was disconnected"
@@ -18,14 +18,15 @@ public enum PusherWaitError: Error, Sendable, Equatable, CustomStringConvertible
 }
 
 extension Pusher {
-  /// Connects unless it is connected, and returns once the server has greeted the socket.
+  /// Connects if necessary, and returns after the server's greeting.
   ///
-  /// With ``PusherClientOptions/autoReconnect`` a first connection that fails is tried again and again, so give a limit
-  /// or cancel the task. Cancelling ends the wait at once; the client goes on.
+  /// With ``PusherClientOptions/autoReconnect`` the client retries a failed first connection
+  /// without end, so set a limit or cancel the task. Cancelling ends the wait immediately; the
+  /// client continues.
   ///
-  /// - Parameter limit: The longest wait; `nil` for none.
-  /// - Throws: ``ConnectionLoss`` or ``PusherConfigurationError`` when no further attempt follows, ``PusherWaitError``,
-  ///   and `CancellationError`.
+  /// - Parameter limit: Maximum wait; `nil` for none.
+  /// - Throws: ``ConnectionLoss`` or ``PusherConfigurationError`` when no further attempt follows,
+  ///   ``PusherWaitError`` and `CancellationError`.
   public func connected(within limit: Duration? = nil) async throws {
     connection.connect()
     let connection = connection
@@ -43,17 +44,16 @@ extension Pusher {
     }
   }
 
-  /// The state of the connection, now and after each change; see ``PusherConnection/states``.
+  /// Current state and every change; see ``PusherConnection/states``.
   public var states: AsyncStream<ConnectionState> { connection.states }
 }
 
 extension PusherConnection {
-  /// How many changes a reader of ``states`` may be late.
   private static let lateness = 64
 
-  /// The present state, then every change, until the client is gone.
+  /// Current state, then every change, until the client is gone; each call makes a sequence.
   ///
-  /// Each call makes a sequence of its own, for one reader. One that is more than 64 changes late gets the latest.
+  /// A reader more than 64 changes behind gets the latest.
   public var states: AsyncStream<ConnectionState> {
     let queue = EventQueue<ConnectionState>(.newest(Self.lateness)) { [weak self] key in
       _ = self?.state.withLock { $0.observers.removeValue(forKey: key) != nil }
@@ -70,22 +70,21 @@ extension PusherConnection {
 }
 
 extension PusherChannel {
-  /// Something that ends a wait for the subscription.
   enum News: Sendable {
     case subscribed
     case failed(SubscriptionFailure)
   }
 
-  /// How many failures a reader of ``failures`` may be late.
   private static let lateness = 64
 
-  /// Returns once the server has confirmed the channel; at once while it is subscribed.
+  /// Returns after the server has confirmed the channel; immediately if it already has.
   ///
-  /// It does not connect: call `connect()` too. Cancelling ends the wait at once; the channel stays wanted.
+  /// The method does not connect: call `connect()` too. Cancelling ends the wait immediately; the
+  /// channel stays wanted.
   ///
-  /// - Parameter limit: The longest wait; `nil` for none.
-  /// - Throws: ``SubscriptionFailure`` when the last attempt failed or the next one does, and of type `RateLimit` when
-  ///   the server's rate limit took longer; ``PusherWaitError``, and `CancellationError`.
+  /// - Parameter limit: Maximum wait; `nil` for none.
+  /// - Throws: ``SubscriptionFailure`` if the last or the next attempt failed, and with type
+  ///   `RateLimit` if a rate limit took longer; ``PusherWaitError`` and `CancellationError`.
   public func subscribed(within limit: Duration? = nil) async throws {
     do {
       try await awaitSubscription(within: limit)
@@ -108,9 +107,9 @@ extension PusherChannel {
     }
   }
 
-  /// Each failure of a subscription from now on, until the channel is unsubscribed or the client is gone.
+  /// Every later failure of a subscription; each call makes a sequence, for one reader.
   ///
-  /// Each call makes a sequence of its own, for one reader. One that is more than 64 failures late gets the latest.
+  /// A reader more than 64 failures behind gets the latest.
   public var failures: AsyncStream<SubscriptionFailure> {
     let reader = news(beginningNow: false)
     return AsyncStream {
@@ -121,9 +120,7 @@ extension PusherChannel {
     }
   }
 
-  /// What happens to the subscription.
-  ///
-  /// - Parameter beginningNow: Whether the present state comes first, if it is one that ends a wait.
+  /// - Parameter beginningNow: Whether the current state comes first, if it ends a wait.
   private func news(beginningNow: Bool) -> StreamReader<News> {
     let queue = EventQueue<News>(.newest(Self.lateness)) { [weak self] key in
       self?.removeObserver(key)
@@ -134,7 +131,6 @@ extension PusherChannel {
 }
 
 extension TimeLimit {
-  /// Runs `body`, and gives it up after `limit`.
   fileprivate static func run(
     within limit: Duration?, _ body: @escaping @Sendable () async throws -> Void
   ) async throws {

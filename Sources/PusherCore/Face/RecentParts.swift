@@ -1,39 +1,37 @@
-/// The names, the channel and the handlers of the last event, and when it was read.
+/// Names, channel, handlers and receive time of the last event, most of which the next event
+/// shares.
 ///
-/// It is an object of small properties, for the compiler sees of each that its uses never overlap.
+/// A class of small properties, so that the compiler can prove exclusive access to each.
 final class RecentParts {
   private let reader: PlainEventReader
-  /// Where the reader writes the data of one event.
+  /// Target of the reader for an event's data.
   private let scratch = ByteBuffer(capacity: 65_536)
-  /// How the last message began, up to its data, if both names stood there and are short; else empty.
+  /// Head of the last message, up to its data; empty if it lacks a name or is too long.
   private let head = ByteBuffer(capacity: longestHead)
   private static let longestHead = 512
-  /// When the bytes that are being handed out were read; asked for once a round.
+  /// Receive time of the current round; read from the clock once a round.
   private var timeReceived: WallTime?
   private var channel = RecentChannel()
   private var eventName = RecentName()
   private var channelName = RecentName()
   private var global = BindingList.Snapshot()
-  /// The delivery for the names that were read last; `nil` while it is under way, and when there is none.
+  /// Delivery for the last names; `nil` while in use, and if there is none.
   private var delivery: EventDelivery?
-  /// Whether the delivery that is under way still fits; handlers may change the channels meanwhile.
+  /// False if handlers changed the channels while the delivery was in use.
   private var mayTakeBack = false
-  /// Events since the round began.
   private var handedOut = 0
 
-  /// - Parameter protocolPrefix: How the names begin that the session has to see.
   init(protocolPrefix: String) {
     reader = PlainEventReader(protocolPrefix: protocolPrefix)
   }
 
-  /// The next events get a new time; answers how many the last round has handed out.
+  /// Starts a round, and returns the number of events in the last one.
   func beginRound() -> Int {
     timeReceived = nil
     defer { handedOut = 0 }
     return handedOut
   }
 
-  /// When the event at hand was read.
   @inline(__always)
   func readTime() -> WallTime {
     if let timeReceived { return timeReceived }
@@ -47,12 +45,12 @@ final class RecentParts {
     return now
   }
 
-  /// The data of a message, whose names it remembers; `nil` for a message of unusual shape.
+  /// Returns the data of a message and remembers its names; `nil` for a message of unusual shape.
   ///
-  /// The view lasts until the next one.
+  /// The view is valid until the next call.
   @inline(__always)
   func read(_ message: ByteView) -> ByteView? {
-    // Names that stay the same are neither searched for nor looked at one by one.
+    // Names equal to the last message's need no search and no comparison one by one.
     let known = head.view
     if known.count > 0, message.count > known.count, message.beginsWithSame(as: known),
       let data = reader.data(of: message, behind: known.count, buffer: scratch)
@@ -72,7 +70,7 @@ final class RecentParts {
     return parts.data
   }
 
-  /// The delivery for the names that were read last; ``takeBack(_:)`` follows.
+  /// Returns the delivery for the last names; ``takeBack(_:)`` follows.
   @inline(__always)
   func next(of dispatcher: EventDispatcher) -> EventDelivery {
     handedOut &+= 1
@@ -95,13 +93,12 @@ final class RecentParts {
     return EventDelivery(event, to: recipients)
   }
 
-  /// Keeps what was handed out for the next event.
+  /// Keeps the delivery for the next event.
   @inline(__always)
   func takeBack(_ delivery: consuming EventDelivery) {
     if mayTakeBack { self.delivery = consume delivery }
   }
 
-  /// Finds a channel by its name.
   func find(_ name: String, in channels: NameTable<PusherChannel>) {
     channel.find(name, in: channels)
   }
@@ -117,32 +114,28 @@ final class RecentParts {
     bindings.refresh(&global)
   }
 
-  /// The handlers of the channel that was found last, and those of the client, for one event; `nil` for none.
+  /// Returns the handlers of the last channel and of the client; `nil` for none.
   func tables(_ bindings: BindingList) -> (BindingTable?, BindingTable?) {
     refresh(bindings)
     return (channel.table, global.isEmpty ? nil : global.table)
   }
 
-  /// Counts an event that is handed out in another way.
   func count() {
     handedOut &+= 1
   }
 
-  /// Lets go of handlers that were unbound.
   func trim(_ bindings: BindingList) {
     refresh(bindings)
     delivery = nil
   }
 }
 
-/// A name as text, kept because the next event mostly has the same.
+/// Name as text, kept because the next event usually has the same.
 private struct RecentName {
   private let bytes = ByteBuffer(capacity: 256)
   private(set) var text = ""
-  /// Counts the changes.
   private(set) var changes = 0
 
-  /// Answers whether it was another one.
   @inline(__always)
   @discardableResult
   mutating func update(to view: ByteView) -> Bool {
@@ -155,18 +148,16 @@ private struct RecentName {
   }
 }
 
-/// The channel of the last event and its handlers.
 private struct RecentChannel {
   private var name: String?
   private var channel: PusherChannel?
   private var snapshot = BindingList.Snapshot()
-  /// The change of the recent name that this channel was found by; negative for another way.
+  /// `changes` of the recent name for which the channel was found; negative for other lookups.
   var change = -1
 
-  /// Its handlers as they were last; `nil` for none.
   var table: BindingTable? { snapshot.isEmpty ? nil : snapshot.table }
 
-  /// Who gets its events of one name; `all` are the client's handlers.
+  /// Returns the recipients of the channel's events of one name; `all` are the client's handlers.
   func recipients(
     of name: String, _ all: BindingList, _ snapshot: borrowing BindingList.Snapshot
   ) -> EventRecipients {
@@ -181,7 +172,6 @@ private struct RecentChannel {
     snapshot = BindingList.Snapshot()
   }
 
-  /// Reads its handlers again if they have changed.
   mutating func refresh() {
     channel?.bindings.refresh(&snapshot)
   }
@@ -195,14 +185,14 @@ private struct RecentChannel {
 }
 
 extension ByteView {
-  /// Whether both hold the same bytes.
   @inline(__always)
   fileprivate func holdsSame(as other: ByteView) -> Bool {
     count == other.count && beginsWithSame(as: other)
   }
 
-  /// Whether this one begins with the bytes of the other, which is no longer; the wide loads stay within the padding after
-  /// each view.
+  /// Returns whether this view begins with `other`, which must not be longer.
+  ///
+  /// The wide loads stay within the padding after each view.
   @inline(__always)
   fileprivate func beginsWithSame(as other: ByteView) -> Bool {
     var offset = 0

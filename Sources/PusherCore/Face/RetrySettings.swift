@@ -1,17 +1,17 @@
-/// When a lost connection is made anew; <doc:Reconnecting> has the times of all attempts.
+/// Times of retries; see <doc:Reconnecting>.
 public struct RetrySettings: Sendable, Equatable {
-  /// The shortest wait before an attempt, from which the longer ones grow; less than 10 ms counts as that.
+  /// Minimum delay before an attempt, from which longer delays grow; at least 10 ms.
   public var reconnectDelay: Duration
-  /// The longest wait between two attempts; `nil` for no limit.
+  /// Maximum delay between two attempts; `nil` for no limit.
   public var maxReconnectGap: Duration?
-  /// How many attempts in a row may fail before the client stays disconnected; `nil` for no limit.
+  /// Maximum number of failed attempts in a row; `nil` for no limit.
   ///
-  /// They are counted anew once a connection has lasted five seconds.
+  /// The count restarts after a connection of five seconds.
   public var reconnectAttemptsMax: Int?
-  /// How long the server may take to answer a ping before the connection counts as lost.
+  /// Maximum time for the answer to a ping before the connection counts as lost.
   public var pongResponseTimeout: Duration
 
-  /// Settings; without arguments those of ``standard``.
+  /// Creates settings; the defaults are those of ``standard``.
   public init(
     reconnectDelay: Duration = .seconds(1), maxReconnectGap: Duration? = .seconds(120),
     reconnectAttemptsMax: Int? = nil, pongResponseTimeout: Duration = .seconds(30)
@@ -21,25 +21,23 @@ public struct RetrySettings: Sendable, Equatable {
     self.pongResponseTimeout = pongResponseTimeout
   }
 
-  /// Any number of attempts, with waits of 1 s to 120 s: what counts unless you set something else.
+  /// Default: any number of attempts, with delays from 1 s to 120 s.
   public static let standard = RetrySettings()
 
-  /// The defaults in PusherSwift's README: six attempts, and no longest wait.
+  /// Defaults in PusherSwift's README: six attempts, no maximum delay.
   public static let pusherSwift = RetrySettings(maxReconnectGap: nil, reconnectAttemptsMax: 6)
 
-  /// The defaults of libPusher 1.6: three attempts, and waits from five seconds.
+  /// Defaults of libPusher 1.6: three attempts, delays from 5 s.
   public static let libPusher = RetrySettings(
     reconnectDelay: .seconds(5), reconnectAttemptsMax: 3)
 }
 
 extension RetrySettings {
-  /// A year: the longest wait where there is no limit.
   static let longestGap = Duration.seconds(31_536_000)
 
-  /// The waits and attempts as the machines want them, in this mode.
   func policy(_ mode: ReconnectPolicy.Mode) -> ReconnectPolicy {
     let ceiling = maxReconnectGap ?? Self.longestGap
-    // A longest gap below the floor asks for quick retries, but the client must still wait.
+    // A maximum below the minimum means quick retries, but the client must still wait.
     let shortest = Duration.milliseconds(10)
     let floor = min(max(reconnectDelay, shortest), max(shortest, ceiling))
     return ReconnectPolicy(
