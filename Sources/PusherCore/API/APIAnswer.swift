@@ -1,21 +1,21 @@
-/// A server's answer to a call of the HTTP API.
+/// Response to a call of the HTTP API.
 package enum APIAnswer: Sendable, Equatable {
-  /// 2xx: the call was done; the answer's JSON.
+  /// 2xx: the call succeeded; `body` is JSON.
   case accepted(body: String)
-  /// 401, 403: the server did not accept the signature, the timestamp or the app; the server's words.
+  /// 401, 403: the server did not accept the signature, the timestamp or the app.
   case refused(status: Int, reason: String)
-  /// 400, 404, 413 and the other 4xx: the call itself is wrong; the server's words.
+  /// 400, 404, 413 and other 4xx: the call itself is wrong.
   case rejected(status: Int, reason: String)
-  /// 429 and 5xx: the server cannot do it now; the same call may succeed later.
+  /// 429 and 5xx: the same call may succeed later.
   case unavailable(status: Int, reason: String)
-  /// Any other status: the server does not speak this API.
+  /// Any other status: the server does not implement this API.
   case unexpected(status: Int, reason: String)
 
-  /// Sorts an answer by its status; bytes of `body` that are not UTF-8 become U+FFFD.
+  /// Classifies a response by its status; invalid UTF-8 in `body` becomes U+FFFD.
   package init(status: Int, body: [UInt8]) {
     let text = String(decoding: body, as: UTF8.self)
     switch status {
-    // A web server that has a page for every path answers 200 too, but has done nothing.
+    // Web servers with a page for every path answer 200 too, but have done nothing.
     case 200...299 where Self.isPage(body):
       self = .unexpected(status: status, reason: "a web page, where the HTTP API answers JSON")
     case 200...299: self = .accepted(body: text)

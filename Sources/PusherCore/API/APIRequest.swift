@@ -1,14 +1,11 @@
 /// A call of the HTTP API before it is signed.
 package struct APIRequest: Sendable, Equatable {
   package var method: String
-  /// The path without a query, such as `/apps/3/events`; it is signed as it stands here.
+  /// Path without a query, such as `/apps/3/events`; signed as is.
   package var path: String
-  /// The call's own parameters, not escaped.
   package var parameters: [Parameter]
-  /// The JSON that is sent; `nil` for none.
   package var body: [UInt8]?
 
-  /// A query parameter.
   package struct Parameter: Sendable, Equatable {
     package var name: String
     package var value: String
@@ -25,13 +22,10 @@ package struct APIRequest: Sendable, Equatable {
     (self.method, self.path, self.parameters, self.body) = (method, path, parameters, body)
   }
 
-  /// The call with the parameters that authenticate it.
+  /// Adds the parameters that authenticate the call.
   ///
-  /// - Parameters:
-  ///   - key: The app's key.
-  ///   - secret: The app's secret; it does not appear in the result.
-  ///   - timestamp: Seconds since 1970; servers refuse a time that is more than 600 s off.
-  ///   - signedPath: The path that is signed when a proxy strips a prefix from ``path``.
+  /// Servers reject a `timestamp` (seconds since 1970) that differs by more than 600 s.
+  /// `signedPath` is the path to sign if a proxy strips a prefix from ``path``.
   package func signed(
     key: String, secret: String, timestamp: Int64, signedPath: String? = nil
   ) -> SignedAPIRequest {
@@ -50,20 +44,19 @@ package struct APIRequest: Sendable, Equatable {
   }
 }
 
-/// A call of the HTTP API that can be sent.
+/// A signed call of the HTTP API.
 package struct SignedAPIRequest: Sendable, Equatable {
   package let method: String
   package let path: String
-  /// The parameters with the signature, escaped.
+  /// Parameters with the signature, escaped.
   package let query: String
   package let body: [UInt8]?
-  /// The text that was signed, which helps to find out why a signature was refused; it holds no secret.
+  /// The signed text, which helps to explain a rejected signature; it contains no secret.
   package let stringToSign: String
 
-  /// What the request line names.
   package var target: String { "\(path)?\(query)" }
 
-  /// The fields that belong to the call; Host and Content-Length are the sender's.
+  /// Header fields of the call; the sender adds Host and Content-Length.
   package var headers: HTTPHeaders {
     var headers = HTTPHeaders([("Accept", "application/json")])
     if body != nil { headers.append("Content-Type", "application/json") }

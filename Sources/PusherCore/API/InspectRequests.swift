@@ -1,11 +1,10 @@
-/// The calls that read channels and users, and the one that ends a user's connections.
+/// Calls that read channels and users; `prefix` is "" or a path that begins with a slash.
 ///
-/// Source: Pusher's page "HTTP API reference". `prefix` is "" or a path that begins with a slash.
+/// Source: Pusher's page "HTTP API reference".
 extension APIRequest {
-  /// `GET /apps/ID/channels`: the occupied channels, those whose names begin with `filter` if one is given.
+  /// `GET /apps/ID/channels`: occupied channels, optionally only names that begin with `filter`.
   ///
-  /// - Parameter info: What to tell of each: `user_count` (with a filter that begins with `presence-` alone),
-  ///   `subscription_count` where the app allows it.
+  /// `info` is `user_count` (only if `filter` begins with `presence-`) and `subscription_count`.
   package static func channels(
     appID: String, prefix: String = "", filter: String? = nil, info: [String] = []
   ) -> APIRequest {
@@ -14,24 +13,23 @@ extension APIRequest {
     return get(appID, prefix, "channels", parameters + self.info(info))
   }
 
-  /// `GET /apps/ID/channels/NAME`: whether one channel is occupied, and what else is asked for.
+  /// `GET /apps/ID/channels/NAME`: whether the channel is occupied, and the attributes in `info`.
   package static func channel(
     _ name: String, appID: String, prefix: String = "", info: [String] = []
   ) -> APIRequest {
     get(appID, prefix, "channels/\(PercentEncoding.encode(name))", self.info(info))
   }
 
-  /// `GET /apps/ID/channels/NAME/users`: the members of a presence channel.
+  /// `GET /apps/ID/channels/NAME/users`: members of a presence channel.
   package static func users(of channel: String, appID: String, prefix: String = "") -> APIRequest {
     get(appID, prefix, "channels/\(PercentEncoding.encode(channel))/users", [])
   }
 
-  /// `POST /apps/ID/users/UID/terminate_connections`: ends all connections of a user who has signed in.
+  /// `POST /apps/ID/users/UID/terminate_connections`: ends all connections of a signed-in user.
   package static func terminate(user: String, appID: String, prefix: String = "") -> APIRequest {
     post(appID, prefix, "users/\(PercentEncoding.encode(user))/terminate_connections", [:])
   }
 
-  /// A call of an app that sends JSON.
   static func post(
     _ appID: String, _ prefix: String, _ path: String, _ body: JSONValue
   ) -> APIRequest {

@@ -1,14 +1,13 @@
-/// Who is where, and the events for users.
 extension PusherAPI {
-  /// What the API tells about a channel.
+  /// State of a channel.
   public struct ChannelState: Sendable, Equatable {
-    /// Whether anybody is subscribed.
+    /// True if the channel has a subscription.
     public var isOccupied: Bool
-    /// How many users there are, on presence channels when `user_count` was asked for.
+    /// Number of users; only on presence channels, if `user_count` was requested.
     public var userCount: Int?
-    /// How many subscriptions there are, when `subscription_count` was asked for and the app allows it.
+    /// Number of subscriptions, if `subscription_count` was requested and the app allows it.
     public var subscriptionCount: Int?
-    /// The whole answer, for attributes that have no property here.
+    /// The whole response, with attributes that have no property here.
     public var attributes: JSONValue
 
     init(_ attributes: JSONValue, isOccupied: Bool) {
@@ -19,12 +18,9 @@ extension PusherAPI {
     }
   }
 
-  /// The channels that anybody is subscribed to, by their names: `GET /apps/ID/channels`.
+  /// Returns the occupied channels by name: `GET /apps/ID/channels`.
   ///
-  /// - Parameters:
-  ///   - prefix: How their names begin; `nil` for all.
-  ///   - info: `user_count`, which needs a prefix that begins with `presence-`, and `subscription_count`.
-  /// - Throws: ``PusherAPIError``.
+  /// `info` is `user_count`, only if `prefix` begins with `presence-`, and `subscription_count`.
   public func channels(
     withPrefix prefix: String? = nil, info: [String] = []
   ) async throws(PusherAPIError) -> [String: ChannelState] {
@@ -35,12 +31,10 @@ extension PusherAPI {
     return [String: ChannelState](states) { _, last in last }
   }
 
-  /// One channel: `GET /apps/ID/channels/NAME`.
+  /// Returns one channel: `GET /apps/ID/channels/NAME`.
   ///
-  /// - Parameters:
-  ///   - name: The name with its prefix.
-  ///   - info: `user_count`, on presence channels alone, and `subscription_count`.
-  /// - Throws: ``PusherAPIError``; ``PusherAPIError/invalid(_:)`` for a text that is not a channel name.
+  /// `info` is `user_count`, only for presence channels, and `subscription_count`. An invalid name
+  /// throws ``PusherAPIError/invalid(_:)``.
   public func channel(
     _ name: String, info: [String] = []
   ) async throws(PusherAPIError) -> ChannelState {
@@ -51,9 +45,9 @@ extension PusherAPI {
     return ChannelState(answer, isOccupied: isOccupied)
   }
 
-  /// The ids of a presence channel's users: `GET /apps/ID/channels/NAME/users`.
+  /// Returns the ids of a presence channel's users: `GET /apps/ID/channels/NAME/users`.
   ///
-  /// - Throws: ``PusherAPIError``; ``PusherAPIError/invalid(_:)`` for a name that is not a presence channel's.
+  /// Other channels throw ``PusherAPIError/invalid(_:)``.
   public func users(of channel: String) async throws(PusherAPIError) -> [String] {
     try Self.check(channel: channel)
     guard ChannelKind(channelName: channel) == .presence else {
@@ -64,22 +58,16 @@ extension PusherAPI {
     return users.compactMap { $0["id"]?.identifier }
   }
 
-  /// Ends all connections of a user who is signed in: `POST /apps/ID/users/UID/terminate_connections`.
-  ///
-  /// - Throws: ``PusherAPIError``; ``PusherAPIError/invalid(_:)`` for a text that is not a user id.
+  /// Ends all connections of a signed-in user: `POST /apps/ID/users/UID/terminate_connections`.
   public func terminateConnections(userId: String) async throws(PusherAPIError) {
     try Self.check(user: userId)
     _ = try await send(.terminate(user: userId, appID: appID, prefix: options.path))
   }
 
-  /// Sends an event to all connections of a user who is signed in: ``trigger(_:channels:data:socketID:info:)-(_,_,String,_,_)`` on the
-  /// user's own channel.
+  /// Sends an event to all connections of a signed-in user, on the user's own channel.
   ///
-  /// - Parameters:
-  ///   - userId: The user's id; a user who is not signed in gets nothing, which is not an error.
-  ///   - eventName: 1 to 200 bytes of UTF-8.
-  ///   - data: What the user's handlers get as data, byte for byte; usually JSON.
-  /// - Throws: ``PusherAPIError``.
+  /// It is not an error if the user is not signed in. `eventName` has 1 to 200 bytes of UTF-8;
+  /// `data` is sent byte for byte and is usually JSON.
   public func sendToUser(
     _ userId: String, _ eventName: String, data: String
   ) async throws(PusherAPIError) {
@@ -87,9 +75,7 @@ extension PusherAPI {
     try await trigger(eventName, channels: [UserChannel.name(userID: userId)], data: data)
   }
 
-  /// The same with data of a type of yours, which is sent as JSON.
-  ///
-  /// - Throws: ``PusherAPIError``: ``PusherAPIError/invalid(_:)`` for data that cannot be JSON too.
+  /// Sends an event to a user, with data of your own type as JSON.
   @_disfavoredOverload
   public func sendToUser(
     _ userId: String, _ eventName: String, data: some Encodable
@@ -111,33 +97,29 @@ extension PusherAPI {
     }
   }
 
-  /// A 200 from a server that does not speak this API.
   private static func lacking(_ name: String, _ answer: JSONValue) -> PusherAPIError {
     .unexpected(status: 200, "the answer has no \"\(name)\"")
   }
 }
 
-/// Several events in one call.
 extension PusherAPI {
-  /// One event of a batch.
+  /// Event of a batch.
   public struct Event: Sendable, Equatable {
-    /// 1 to 200 bytes of UTF-8.
+    /// Name of the event: 1 to 200 bytes of UTF-8.
     public var name: String
-    /// The one channel that gets it.
+    /// Channel of the event.
     public var channel: String
-    /// What subscribers get as data, byte for byte; usually JSON.
+    /// Data for subscribers, byte for byte; usually JSON.
     public var data: String
-    /// The socket that gets nothing.
+    /// Socket to exclude.
     public var socketID: String?
 
-    /// An event.
+    /// Creates an event.
     public init(_ name: String, channel: String, data: String, socketID: String? = nil) {
       (self.name, self.channel, self.data, self.socketID) = (name, channel, data, socketID)
     }
 
-    /// An event with data of a type of yours, which is sent as JSON.
-    ///
-    /// - Throws: `EncodingError` for data that cannot be JSON.
+    /// Creates an event with data of your own type, as JSON; throws `EncodingError`.
     @_disfavoredOverload
     public init(
       _ name: String, channel: String, data: some Encodable, socketID: String? = nil
@@ -149,12 +131,9 @@ extension PusherAPI {
 
   /// Sends several events, each to one channel: `POST /apps/ID/batch_events`.
   ///
-  /// Events of encrypted channels are encrypted with ``Options/encryptionMasterKey``.
-  ///
-  /// - Parameter events: At least one; the server decides how many are allowed, and Pusher allows ten.
-  /// - Returns: The answer's JSON, mostly an empty object.
-  /// - Throws: ``PusherAPIError``: ``PusherAPIError/invalid(_:)`` before anything is sent, else for the failure of the
-  ///   call.
+  /// `events` has at least one event; the server sets the maximum, which is ten for Pusher. Events
+  /// of encrypted channels are encrypted with ``Options/encryptionMasterKey``. The result is the
+  /// JSON of the response, usually an empty object.
   @discardableResult
   public func triggerBatch(_ events: [Event]) async throws(PusherAPIError) -> JSONValue {
     guard !events.isEmpty else { throw .invalid("a batch needs an event") }

@@ -1,14 +1,13 @@
-/// Answers for authorisation endpoints: signatures for the app's clients; nothing is sent.
+/// Responses for authorisation endpoints; nothing is sent.
 extension PusherAPI {
-  /// Lets a socket into a private, presence or encrypted channel.
+  /// Authorises a socket for a private, presence or encrypted channel.
   ///
-  /// - Parameters:
-  ///   - channelName: The name with its prefix.
-  ///   - socketID: The client's `socket_id`; it is checked, because a client could otherwise get any text signed.
-  ///   - member: The member that subscribes; presence channels need one.
-  /// - Returns: What the endpoint answers; ``PusherAuth/jsonText`` is its body.
-  /// - Throws: ``PusherAPIError/invalid(_:)``: for an invalid name or socket id, a presence channel without a member, a
-  ///   public channel, and an encrypted channel without ``Options/encryptionMasterKey``.
+  /// The result is the response of the endpoint; ``PusherAuth/jsonText`` is its body. Presence
+  /// channels need a `member`, encrypted channels ``Options/encryptionMasterKey``. The socket id is
+  /// checked, since a client could otherwise get any text signed.
+  ///
+  /// - Throws: ``PusherAPIError/invalid(_:)`` for an invalid name or socket id, a public channel,
+  ///   and a missing member or key.
   public func authorizeChannel(
     _ channelName: String, socketID: String, member: PusherPresenceChannelMember? = nil
   ) throws(PusherAPIError) -> PusherAuth {
@@ -35,13 +34,12 @@ extension PusherAPI {
     return auth
   }
 
-  /// Tells who the user of a socket is.
+  /// Authenticates the user of a socket.
   ///
-  /// - Parameters:
-  ///   - socketID: The client's `socket_id`; it is checked.
-  ///   - userData: An object with `id` and, if wanted, `user_info` and `watchlist`.
-  /// - Returns: What the endpoint answers; ``PusherUserAuth/jsonText`` is its body.
-  /// - Throws: ``PusherAPIError/invalid(_:)`` for an invalid socket id and for a user without an id.
+  /// `userData` is an object with `id` and optionally `user_info` and `watchlist`. The result is
+  /// the response of the endpoint; ``PusherUserAuth/jsonText`` is its body.
+  ///
+  /// - Throws: ``PusherAPIError/invalid(_:)`` for an invalid socket id and a user without an id.
   public func authenticateUser(
     socketID: String, userData: JSONValue
   ) throws(PusherAPIError) -> PusherUserAuth {
@@ -62,7 +60,7 @@ extension PusherAPI {
 }
 
 extension PusherAuth {
-  /// The JSON that an authorisation endpoint answers.
+  /// JSON response of an authorisation endpoint.
   public var jsonText: String {
     JSONValue.object(texts: [
       "auth": auth, "channel_data": channelData, "shared_secret": sharedSecret,
@@ -72,7 +70,7 @@ extension PusherAuth {
 }
 
 extension PusherUserAuth {
-  /// The JSON that a user authentication endpoint answers.
+  /// JSON response of a user authentication endpoint.
   public var jsonText: String {
     JSONValue.object(texts: ["auth": auth, "user_data": userData]).jsonText
   }

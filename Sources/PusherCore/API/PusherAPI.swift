@@ -1,48 +1,48 @@
-/// The HTTP API of a service, for programs that have the app's secret: sends events, lists channels and users, signs
-/// for clients and checks webhooks.
+/// The HTTP API of a service, for programs with the app's secret: events, channels, users,
+/// signatures and webhooks.
 ///
-/// It stands on its own: no client is needed. It can be used from any thread. Calls share the thread and the
-/// connections of a ``PusherRuntime``, by default one for the whole process: at most 64 calls have a connection at a
-/// time, and a connection is kept for four seconds after its last call. Other calls wait, and that wait counts towards
-/// ``Options/timeout``. A call that asks and changes nothing is made again, once, where a kept connection turns out to be
-/// closed. A call whose task is cancelled throws ``PusherAPIError/cancelled`` at once, and its connection is closed; the
-/// server may have carried it out all the same.
+/// It needs no client, and can be used from any thread. Calls share the thread and connections of a
+/// ``PusherRuntime``, by default one for the process. At most 64 calls have a connection, and an
+/// idle connection closes after four seconds. Other calls wait, within their ``Options/timeout``. A
+/// call that only reads is repeated once if its reused connection is closed. A cancelled task gets
+/// ``PusherAPIError/cancelled`` immediately, and its connection closes; the server may still
+/// execute the call.
 public struct PusherAPI: Sendable {
-  /// The app's id, as it stands in the API's paths.
+  /// App id in the API's paths.
   public let appID: String
-  /// The app's key.
+  /// Key of the app.
   public let key: String
   private let secret: String
   let options: Options
 
-  /// Where the API is, and how it is spoken to.
+  /// Location and settings of the API.
   public struct Options: Sendable {
-    /// A host, or a cluster of the service; `nil` for the service's default cluster.
+    /// Host, or cluster of the service; `nil` for the service's default cluster.
     public var host: PusherHost?
-    /// 1 to 65535; `nil` for 443 with TLS and 80 without.
+    /// Port, 1 to 65535; `nil` for 443 with TLS and 80 without.
     public var port: Int?
-    /// The path before `/apps/ID`; may be empty.
+    /// Path before `/apps/ID`; may be empty.
     public var path: String
-    /// Whether the connection is encrypted.
+    /// Encrypts the connection.
     public var useTLS: Bool
-    /// How the server's certificate is checked, and what is shown to it.
+    /// Checks of the server's certificate, and the client's certificate.
     public var tls: TLSConfiguration
-    /// Sent with every call besides its own fields.
+    /// Additional header fields of every call.
     public var headers: [String: String]
-    /// For a whole call, from the name's resolution to the answer's last byte.
+    /// Maximum time of a call, from name resolution to the last byte of the response.
     public var timeout: Duration
-    /// The most bytes of UTF-8 that an event's data may have: 10,240, as Pusher documents; `nil` leaves it to the server.
+    /// Maximum size of an event's data, in bytes; `nil` for no check, default: Pusher's 10,240.
     public var maximumDataLength: Int?
-    /// The service, which decides hosts and event names.
+    /// The service, which sets host names and event names.
     public var service: PusherService
-    /// Encrypts events for encrypted channels, and makes the channels' keys for clients; `nil` sends data as it is.
+    /// Key of encrypted channels, for events and clients; without it data is not encrypted.
     public var encryptionMasterKey: EncryptionMasterKey?
-    /// Proxies, and the environment variables to use; neither unless given.
+    /// Proxies and environment variables; neither is used by default.
     public var network: PusherNetwork
-    /// The thread and the connections for calls; `nil` for those that all calls of the process share.
+    /// Thread and connections of the calls; `nil` for those of the process.
     public var runtime: PusherRuntime?
 
-    /// Options; without arguments those of Pusher's default cluster.
+    /// Creates options; the defaults are those of Pusher's default cluster.
     public init(
       host: PusherHost? = nil, port: Int? = nil, path: String = "", useTLS: Bool = true,
       caFile: String? = nil, timeout: Duration = .seconds(10),
@@ -60,45 +60,36 @@ public struct PusherAPI: Sendable {
       self.runtime = runtime
     }
 
-    /// A PEM file with the only authorities to trust; `nil` for the system's: that of ``tls``.
+    /// PEM file with the only trust roots, as in ``tls``; `nil` for the system's.
     public var caFile: String? {
       get { tls.caFile }
       set { tls.caFile = newValue }
     }
   }
 
-  /// An API of one app.
-  ///
-  /// - Parameters:
-  ///   - appID: The app's id.
-  ///   - key: The app's key.
-  ///   - secret: The app's secret; it signs each call and is never sent or shown.
-  ///   - options: Where the API is.
+  /// Creates an API of one app; the secret is never sent or shown.
   public init(appID: String, key: String, secret: String, options: Options = Options()) {
     (self.appID, self.key, self.secret, self.options) = (appID, key, secret, options)
   }
 
-  /// Signs for clients.
   var signature: SubscriptionSignature { SubscriptionSignature(key: key, secret: secret) }
 
-  /// Whether a webhook's body was signed with the app's secret.
   func isSignature(_ signature: String, of body: [UInt8]) -> Bool {
     WebhookSignature.isValid(signature, of: body, secret: secret)
   }
 
   /// Sends one event to one or more channels: `POST /apps/ID/events`.
   ///
-  /// For an encrypted channel, which must be the only one, the data is encrypted with ``Options/encryptionMasterKey``.
+  /// An encrypted channel must be the only one; its data is encrypted with
+  /// ``Options/encryptionMasterKey``.
   ///
   /// - Parameters:
   ///   - eventName: 1 to 200 bytes of UTF-8.
   ///   - channels: 1 to 100 names.
-  ///   - data: What subscribers get as data, byte for byte; usually JSON.
-  ///   - socketID: The socket that gets nothing, mostly the one whose user caused the event.
-  ///   - info: What the answer should tell about the channels: `user_count`, `subscription_count`.
-  /// - Returns: The answer's JSON, mostly an empty object.
-  /// - Throws: ``PusherAPIError``: ``PusherAPIError/invalid(_:)`` before anything is sent, else for the failure of the
-  ///   call.
+  ///   - data: Data for subscribers, byte for byte; usually JSON.
+  ///   - socketID: The socket to exclude, usually the socket of the user who caused the event.
+  ///   - info: Channel attributes for the response: `user_count`, `subscription_count`.
+  /// - Returns: The JSON of the response, usually an empty object.
   @discardableResult
   public func trigger(
     _ eventName: String, channels: [String], data: String, socketID: String? = nil,
@@ -111,9 +102,7 @@ public struct PusherAPI: Sendable {
     return try await send(valid { try trigger.request(appID: appID, prefix: options.path) })
   }
 
-  /// The same with data of a type of yours, which is sent as JSON.
-  ///
-  /// - Throws: ``PusherAPIError``: ``PusherAPIError/invalid(_:)`` for data that cannot be JSON too.
+  /// Sends one event with data of your own type, as JSON.
   @_disfavoredOverload
   @discardableResult
   public func trigger(
@@ -125,14 +114,13 @@ public struct PusherAPI: Sendable {
       eventName, channels: channels, data: text, socketID: socketID, info: info)
   }
 
-  /// Refuses data that is too long, before it is sent or encrypted.
   func check(data: String) throws(PusherAPIError) {
     if let limit = options.maximumDataLength, data.utf8.count > limit {
       throw .invalid("an event's data has at most \(limit) bytes, this one \(data.utf8.count)")
     }
   }
 
-  /// The data for an encrypted channel, encrypted if there is a key.
+  /// Encrypts the data for an encrypted channel if there is a key.
   func encrypted(_ trigger: TriggerRequest) throws(PusherAPIError) -> TriggerRequest {
     guard let key = options.encryptionMasterKey else { return trigger }
     return try valid {
@@ -140,7 +128,7 @@ public struct PusherAPI: Sendable {
     }
   }
 
-  /// The result of `make`; its errors count as the caller's mistakes.
+  /// Runs `make`; its errors are the caller's.
   func valid<Value>(_ make: () throws -> Value) throws(PusherAPIError) -> Value {
     do {
       return try make()
@@ -149,7 +137,6 @@ public struct PusherAPI: Sendable {
     }
   }
 
-  /// Signs and makes a call.
   func send(_ request: APIRequest) async throws(PusherAPIError) -> JSONValue {
     let signed = request.signed(
       key: key, secret: secret, timestamp: SystemClock.wall().secondsSince1970)
@@ -163,7 +150,6 @@ public struct PusherAPI: Sendable {
     return try Self.value(try await answer(to: call))
   }
 
-  /// Makes a call on the thread of the options.
   private func answer(
     to request: HTTPExchange.Request
   ) async throws(PusherAPIError) -> APIAnswer {
@@ -203,9 +189,9 @@ public struct PusherAPI: Sendable {
   }
 }
 
-/// Why a call of the HTTP API failed.
+/// Failure of a call of the HTTP API.
 public enum PusherAPIError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Every server would refuse the call; nothing was sent.
+  /// The call is invalid for every server; nothing was sent.
   case invalid(String)
   /// 401, 403: the server did not accept the signature, the time or the app.
   case refused(status: Int, String)
@@ -213,14 +199,14 @@ public enum PusherAPIError: Error, Sendable, Equatable, CustomStringConvertible 
   case rejected(status: Int, String)
   /// 429 and 5xx: the same call may succeed later.
   case unavailable(status: Int, String)
-  /// Any other status: the server does not speak this API.
+  /// Any other status: the server does not implement this API.
   case unexpected(status: Int, String)
-  /// There was no answer.
+  /// There was no response.
   case unreachable(String)
-  /// The task was cancelled before there was an answer.
+  /// The task was cancelled before the response.
   case cancelled
 
-  /// What went wrong, in the words of a message to the user.
+  /// Message for the user.
   public var description: String {
     switch self {
     case .invalid(let reason), .unreachable(let reason): reason

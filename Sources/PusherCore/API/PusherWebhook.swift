@@ -1,37 +1,32 @@
-/// A webhook whose signature was checked.
-///
-/// Source: Pusher's page "Webhooks".
+/// A webhook with a valid signature; source: Pusher's page "Webhooks".
 public struct PusherWebhook: Sendable, Equatable {
-  /// One event of a webhook.
+  /// Event of a webhook.
   public struct Event: Sendable, Equatable {
-    /// `channel_occupied`, `channel_vacated`, `member_added`, `member_removed`, `client_event`, `cache_miss`,
-    /// `subscription_count`.
+    /// `channel_occupied`, `channel_vacated`, `member_added`, `member_removed`, `client_event`,
+    /// `cache_miss` or `subscription_count`.
     public var name: String
-    /// The channel it is about.
+    /// Channel of the event.
     public var channel: String?
-    /// The user it is about, or who sent a client event.
+    /// User of the event, or sender of a client event.
     public var userId: String?
-    /// The whole event as it came.
+    /// The whole event.
     public var attributes: JSONValue
 
-    /// The data of a client event, byte for byte; `nil` for other events.
+    /// Data of a client event, byte for byte; `nil` for other events.
     public var data: String? { attributes["data"]?.text }
 
-    /// The data of a client event as a type of yours.
-    ///
-    /// - Throws: `DecodingError`, as ``PusherEvent/decode(_:)`` does; also for events that have no data.
+    /// Decodes the data of a client event as a type of your own, like ``PusherEvent/decode(_:)``.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
       let name = attributes["event"]?.text ?? name
       return try PusherEvent(eventName: name, channelName: channel, data: data).decode(type)
     }
   }
 
-  /// When the service sent it; `nil` when it does not say.
+  /// Time at which the service sent the webhook, if it says so.
   public var time: WallTime?
-  /// The events in their order.
+  /// Events in order.
   public var events: [Event]
 
-  /// Reads a body whose signature was checked.
   fileprivate init(_ body: [UInt8]) throws(PusherWebhookError) {
     guard let text = String(validating: body, as: UTF8.self),
       let value = try? JSONParser.parse(text), let elements = value["events"]?.elements
@@ -50,16 +45,16 @@ public struct PusherWebhook: Sendable, Equatable {
   }
 }
 
-/// Why a webhook cannot be trusted, or cannot be read.
+/// Error for a webhook that cannot be trusted or read.
 public enum PusherWebhookError: Error, Sendable, Equatable, CustomStringConvertible {
   /// `X-Pusher-Key` is missing or belongs to another app.
   case foreignKey
-  /// `X-Pusher-Signature` is missing or not that of the body.
+  /// `X-Pusher-Signature` is missing or not the signature of the body.
   case badSignature
-  /// The signature is right, but the body has another form than the page describes.
+  /// The signature is valid, but the body does not have the documented form.
   case malformed(String)
 
-  /// What is wrong, in the words of a message to the user.
+  /// Message for the user.
   public var description: String {
     switch self {
     case .foreignKey: "\(WebhookSignature.keyHeader) is not this app's key"
@@ -70,15 +65,10 @@ public enum PusherWebhookError: Error, Sendable, Equatable, CustomStringConverti
 }
 
 extension PusherAPI {
-  /// Checks a webhook and takes it apart.
+  /// Checks the signature of a webhook, in constant time, and then parses its body.
   ///
-  /// The signature is checked, in constant time, before the body is looked at.
-  ///
-  /// - Parameters:
-  ///   - body: The request's body, byte for byte.
-  ///   - key: The field `X-Pusher-Key`.
-  ///   - signature: The field `X-Pusher-Signature`.
-  /// - Throws: ``PusherWebhookError``.
+  /// `key` is the field `X-Pusher-Key`, `signature` the field `X-Pusher-Signature`; the body must
+  /// be unchanged.
   public func webhook(
     body: [UInt8], key: String?, signature: String?
   ) throws(PusherWebhookError) -> PusherWebhook {
@@ -90,19 +80,17 @@ extension PusherAPI {
   }
 }
 
-/// Signs and checks webhooks: `X-Pusher-Signature` is the HMAC-SHA256 of the body as it was sent.
-///
-/// Source: Pusher's page "Webhooks", section "Security".
+/// Signs and checks webhooks: `X-Pusher-Signature` is the HMAC-SHA256 of the body.
 package enum WebhookSignature {
   package static let keyHeader = "X-Pusher-Key"
   package static let signatureHeader = "X-Pusher-Signature"
 
-  /// The signature of `body` in lower-case hexadecimal.
+  /// Returns the signature of `body` in lower-case hexadecimal.
   package static func sign(_ body: [UInt8], secret: String) -> String {
     Hex.encode(Digest.hmacSHA256(body, key: Array(secret.utf8)))
   }
 
-  /// Whether `signature` is that of `body`, in constant time.
+  /// Checks a signature in constant time.
   package static func isValid(_ signature: String, of body: [UInt8], secret: String) -> Bool {
     Digest.equalInConstantTime(Array(signature.utf8), Array(sign(body, secret: secret).utf8))
   }

@@ -1,17 +1,16 @@
 /// One event for one or more channels: `POST /apps/ID/events`.
 package struct TriggerRequest: Sendable, Equatable {
-  /// How many channels one call may name.
   package static let maximumChannels = 100
-  /// How many bytes of UTF-8 an event's name may have.
+  /// Maximum length of an event's name, in bytes of UTF-8.
   package static let maximumNameLength = 200
 
   package var name: String
   package var channels: [String]
-  /// What subscribers get as `data`, byte for byte; usually JSON.
+  /// Data for subscribers, byte for byte; usually JSON.
   package var data: String
-  /// The socket that gets nothing, mostly the one whose user caused the event.
+  /// Socket to exclude, usually the socket of the user who caused the event.
   package var socketID: String?
-  /// What the answer should tell about the channels: `user_count`, `subscription_count`.
+  /// Channel attributes for the response: `user_count`, `subscription_count`.
   package var info: [String]
 
   package init(
@@ -21,10 +20,9 @@ package struct TriggerRequest: Sendable, Equatable {
     (self.socketID, self.info) = (socketID, info)
   }
 
-  /// The call for the app with this id; `prefix` is "" or a path that begins with a slash.
+  /// Returns the call for an app; `prefix` is "" or a path that begins with a slash.
   ///
-  /// - Throws: ``TriggerError`` for names and numbers that every server refuses. The data's length is left to the
-  ///   server.
+  /// The server checks the data's length.
   package func request(appID: String, prefix: String = "") throws(TriggerError) -> APIRequest {
     try check()
     let body = JSONValue.object(present: [
@@ -35,7 +33,7 @@ package struct TriggerRequest: Sendable, Equatable {
     return .post(appID, prefix, "events", body)
   }
 
-  /// The same event with its data encrypted, which only an encrypted channel takes; `nonce` has 24 fresh bytes.
+  /// Encrypts the data for an encrypted channel; `nonce` has 24 fresh bytes.
   package func encrypted(
     with masterKey: EncryptionMasterKey, nonce: [UInt8]
   ) throws(TriggerError) -> TriggerRequest {
@@ -45,7 +43,7 @@ package struct TriggerRequest: Sendable, Equatable {
     do throws(EncryptionKeyError) {
       key = try ChannelKey(sharedSecret: masterKey.sharedSecret(channel: channels[0]))
     } catch {
-      // Never sent as it is: the service must not see it.
+      // Never sent unencrypted: the service must not see the data.
       throw .invalidChannel(name: channels[0], reason: "\(error)")
     }
     var request = self
@@ -53,7 +51,6 @@ package struct TriggerRequest: Sendable, Equatable {
     return request
   }
 
-  /// Throws for what every server refuses.
   func check() throws(TriggerError) {
     if let problem = EventName.problem(in: name) { throw .invalidName(problem) }
     guard !channels.isEmpty else { throw .noChannel }
@@ -72,13 +69,12 @@ package struct TriggerRequest: Sendable, Equatable {
   }
 }
 
-/// Why an event is not sent: always the caller's fault.
+/// Error for an event that cannot be sent; always the caller's fault.
 package enum TriggerError: Error, Equatable, Sendable, CustomStringConvertible {
   case invalidName(String)
   case noChannel
   case tooManyChannels(count: Int, limit: Int)
   case invalidChannel(name: String, reason: String)
-  /// An encrypted channel together with others.
   case encryptedAmongOthers
   case invalidSocketID(String)
 
@@ -95,9 +91,7 @@ package enum TriggerError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The rules for event names.
 package enum EventName {
-  /// Why a text cannot be an event's name; `nil` when it can.
   package static func problem(in name: String) -> String? {
     if name.isEmpty { return "an event name cannot be empty" }
     let length = name.utf8.count
@@ -111,7 +105,7 @@ package enum EventName {
 
 /// Several events in one call, each for one channel: `POST /apps/ID/batch_events`.
 package struct BatchRequest: Sendable, Equatable {
-  /// How many events Pusher takes in one call; other servers may take more.
+  /// Pusher's maximum number of events in one call; other servers may accept more.
   package static let documentedCount = 10
 
   package typealias Event = PusherAPI.Event
@@ -122,10 +116,9 @@ package struct BatchRequest: Sendable, Equatable {
     self.events = events
   }
 
-  /// The call for the app with this id; `prefix` is "" or a path that begins with a slash.
+  /// Returns the call for an app; `prefix` is "" or a path that begins with a slash.
   ///
-  /// - Throws: ``TriggerError`` for the first event that every server refuses. The number of events and the data's
-  ///   length are left to the server.
+  /// The server checks the number of events and the data's length.
   package func request(appID: String, prefix: String = "") throws(TriggerError) -> APIRequest {
     for event in events { try event.check() }
     return .post(appID, prefix, "batch_events", ["batch": .array(events.map(\.json))])
@@ -137,7 +130,6 @@ extension PusherAPI.Event {
     self.init(name, channel: channel, data: data, socketID: socketID)
   }
 
-  /// The event in a call of its own.
   var alone: TriggerRequest {
     TriggerRequest(name: name, channels: [channel], data: data, socketID: socketID)
   }
@@ -146,6 +138,5 @@ extension PusherAPI.Event {
     .object(texts: ["name": name, "channel": channel, "data": data, "socket_id": socketID])
   }
 
-  /// Throws for what every server refuses.
   package func check() throws(TriggerError) { try alone.check() }
 }
