@@ -16,9 +16,7 @@ package struct APIRequest: Sendable, Equatable {
     }
   }
 
-  package init(
-    method: String, path: String, parameters: [Parameter] = [], body: [UInt8]? = nil
-  ) {
+  package init(method: String, path: String, parameters: [Parameter] = [], body: [UInt8]? = nil) {
     (self.method, self.path, self.parameters, self.body) = (method, path, parameters, body)
   }
 

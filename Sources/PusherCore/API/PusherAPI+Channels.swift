@@ -39,8 +39,7 @@ extension PusherAPI {
     _ name: String, info: [String] = []
   ) async throws(PusherAPIError) -> ChannelState {
     try Self.check(channel: name)
-    let answer = try await send(
-      .channel(name, appID: appID, prefix: options.path, info: info))
+    let answer = try await send(.channel(name, appID: appID, prefix: options.path, info: info))
     guard let isOccupied = answer["occupied"]?.bool else { throw Self.lacking("occupied", answer) }
     return ChannelState(answer, isOccupied: isOccupied)
   }

@@ -150,9 +150,7 @@ public struct PusherAPI: Sendable {
     return try Self.value(try await answer(to: call))
   }
 
-  private func answer(
-    to request: HTTPExchange.Request
-  ) async throws(PusherAPIError) -> APIAnswer {
+  private func answer(to request: HTTPExchange.Request) async throws(PusherAPIError) -> APIAnswer {
     let call = HTTPCall(
       request, routing: try valid { try options.network.routing() }, tls: options.tls,
       trust: options.network.trust, timeout: options.timeout)

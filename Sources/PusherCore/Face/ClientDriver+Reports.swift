@@ -215,9 +215,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     }
   }
 
-  private func noteSubscriptionCount(
-    _ event: Envelope, _ dispatcher: EventDispatcher
-  ) -> Int? {
+  private func noteSubscriptionCount(_ event: Envelope, _ dispatcher: EventDispatcher) -> Int? {
     guard let name = event.channelName, let channel = dispatcher.channels[name],
       let count = event.data["subscription_count"]?.integer
     else { return nil }

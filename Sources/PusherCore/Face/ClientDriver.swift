@@ -96,8 +96,7 @@ final class ClientDriver: LoopMember {
     case .answered(let question, let answer): run?.signer.answer(question, answer)
     case .signIn: run?.feed.signIn()
     case .refuse(let channel, let failure):
-      tell(
-        .subscriptionFailed(channel: channel.name, response: nil, data: nil, error: failure))
+      tell(.subscriptionFailed(channel: channel.name, response: nil, data: nil, error: failure))
     case .trim: run?.dispatcher.trim()
     case .read: run?.feed.isPaused = connection.readingHold.isHeld
     case .shutDown:

@@ -237,9 +237,7 @@ final class BindingList: Sendable {
     private(set) var isEmpty = true
   }
 
-  func bind(
-    to name: String?, _ call: @escaping @Sendable (PusherEvent) -> Void
-  ) -> PusherBinding {
+  func bind(to name: String?, _ call: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
     let binding = PusherBinding()
     insert(EventHandler(binding, call: call), for: name)
     return binding

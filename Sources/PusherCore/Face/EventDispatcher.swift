@@ -90,9 +90,7 @@ final class EventDispatcher: FeedTap {
 
   /// Dispatches an event of the general path under its public name.
   func dispatch(_ envelope: Envelope, named name: String?) {
-    dispatch(
-      PusherEvent(
-        envelope, eventName: name ?? envelope.eventName, timeReceived: now))
+    dispatch(PusherEvent(envelope, eventName: name ?? envelope.eventName, timeReceived: now))
   }
 
   /// Dispatches an event made by the client itself, if any handler wants it.

@@ -66,8 +66,7 @@ final class EventSourceDriver: LoopMember {
       feed.isPaused = core.readingHold.isHeld
       feed.connect()
     } catch {
-      core.completed(
-        generation, status: nil, shouldReconnect: false, .invalidRequest("\(error)"))
+      core.completed(generation, status: nil, shouldReconnect: false, .invalidRequest("\(error)"))
     }
   }
 

@@ -208,9 +208,7 @@ final class MethodSigner: Signer {
   }
 
   /// Runs `body` in a task that is cancelled with its question.
-  private func answer(
-    _ number: Int, _ body: @escaping @Sendable () async throws -> CallerAnswer
-  ) {
+  private func answer(_ number: Int, _ body: @escaping @Sendable () async throws -> CallerAnswer) {
     let connection = connection
     // High priority, because a subscription waits for the answer.
     let task = Task(priority: .high) {

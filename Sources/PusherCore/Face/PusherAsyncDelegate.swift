@@ -76,9 +76,7 @@ public protocol PusherAsyncDelegate: AnyObject, Sendable {
 
 extension PusherAsyncDelegate {
   /// Does nothing.
-  public func changedConnectionState(
-    from old: ConnectionState, to new: ConnectionState
-  ) async {}
+  public func changedConnectionState(from old: ConnectionState, to new: ConnectionState) async {}
   /// Does nothing.
   public func subscribedToChannel(name: String) async {}
   /// Does nothing.
@@ -108,9 +106,7 @@ extension PusherAsyncDelegate {
   /// Does nothing.
   public func receivedError(error: PusherError) async {}
   /// Does nothing.
-  public func failedToDecryptEvent(
-    eventName: String, channelName: String, data: String?
-  ) async {}
+  public func failedToDecryptEvent(eventName: String, channelName: String, data: String?) async {}
   /// Does nothing.
   public func connectionDidConnect(_ connection: PusherConnection) async {}
   /// Does nothing.

@@ -38,8 +38,7 @@ public struct PusherEvent: Sendable {
     self.timeReceived = timeReceived
     channelName = envelope.channelName
     data = envelope.dataText
-    original = Original(
-      text: envelope.text, userId: envelope.userIDToken.map(JSONString.decode))
+    original = Original(text: envelope.text, userId: envelope.userIDToken.map(JSONString.decode))
   }
 
   /// Creates an event for tests of handlers; `data` is the content of the data string, not checked.

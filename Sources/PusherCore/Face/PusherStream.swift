@@ -151,9 +151,7 @@ public struct PusherStream<Value: Sendable>: AsyncSequence, Sendable {
     }
 
     /// Returns the next element on the caller's actor.
-    public func next(
-      isolation actor: isolated (any Actor)?
-    ) async -> PusherStreamElement<Value>? {
+    public func next(isolation actor: isolated (any Actor)?) async -> PusherStreamElement<Value>? {
       await reader.queue.next(isolation: actor)
     }
   }

@@ -28,8 +28,7 @@ public struct RetrySettings: Sendable, Equatable {
   public static let pusherSwift = RetrySettings(maxReconnectGap: nil, reconnectAttemptsMax: 6)
 
   /// Defaults of libPusher 1.6: three attempts, delays from 5 s.
-  public static let libPusher = RetrySettings(
-    reconnectDelay: .seconds(5), reconnectAttemptsMax: 3)
+  public static let libPusher = RetrySettings(reconnectDelay: .seconds(5), reconnectAttemptsMax: 3)
 }
 
 extension RetrySettings {
