@@ -113,12 +113,6 @@ public final class EventSource: Sendable {
   public func messages(buffering: PusherBuffering = .newest(1024)) -> EventSourceMessages {
     EventSourceMessages(core.messages(buffering))
   }
-
-  /// Events as a sequence with a buffer of this size, in which new events replace the oldest.
-  @available(*, deprecated, message: "use messages(buffering: .newest(limit))")
-  public func messages(limit: Int) -> EventSourceMessages {
-    messages(buffering: .newest(limit))
-  }
 }
 
 /// State of an event source, with the numbers of the standard.
