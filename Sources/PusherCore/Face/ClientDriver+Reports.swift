@@ -30,24 +30,20 @@ extension ClientDriver: ChannelsFeedDelegate {
     self.run = nil
     if let goodbye = run.goodbye { loop.remove(goodbye) }
     run.noteLost()
-    let wasEstablished = run.isEstablished
-    var failure: ConnectionLoss? = run.veto
-    switch run.end {
-    case .lost(let loss, _), .retriesExhausted(let loss, _, _): failure = loss
-    case .asked, .finished, nil: break
-    }
-    let isChanged = connection.change(
-      to: .disconnected, generation: run.generation, because: failure)
-    switch run.end {
-    case .asked, .finished, nil:
-      if let veto = run.veto {
-        log(.warning, "not connected again: \(veto)")
-      } else if wasEstablished {
-        tell(.disconnected(nil, willRetry: false))
+    let loss: ConnectionLoss? =
+      switch run.end {
+      case .lost(let loss, _), .retriesExhausted(let loss, _, _): loss
+      case .asked, .finished, nil: nil
       }
-    case .lost(let loss, _), .retriesExhausted(let loss, _, _):
+    let isChanged = connection.change(
+      to: .disconnected, generation: run.generation, because: loss ?? run.veto)
+    if let loss {
       log(.error, "disconnected for good: \(loss)")
       if isChanged { lost(loss, run, willAttemptReconnect: false) }
+    } else if let veto = run.veto {
+      log(.warning, "not connected again: \(veto)")
+    } else if run.isEstablished {
+      tell(.disconnected(nil, willRetry: false))
     }
   }
 
@@ -200,13 +196,13 @@ extension ClientDriver: ChannelsFeedDelegate {
     count(.failedSubscriptions)
     log(.warning, "subscription of \(name) failed: \(failure.message)")
     if UserChannel.userID(channelName: name) != nil { return userFailed(failure, run) }
+    let outcome = run.signer.takeOutcome(about: name)
     var failure = failure
-    failure.underlyingError = run.signer.takeError(about: name)
+    failure.underlyingError = outcome.error
     run.dispatcher.channels[name]?.noteFailed(failure)
-    let answer = run.signer.takeAnswer(about: name)
     tell(
       .subscriptionFailed(
-        channel: name, response: answer?.response, data: answer?.body, error: failure))
+        channel: name, response: outcome.response, data: outcome.body, error: failure))
     run.dispatcher.dispatch(publicName("subscription_error"), channel: name) {
       [
         "type": .string(failure.type), "error": .string(failure.message),
@@ -281,11 +277,11 @@ extension ClientDriver: ChannelsFeedDelegate {
   /// The sign-in failed, or the subscription of the user's own channel did.
   private func userFailed(_ failure: SubscriptionFailure, _ run: ClientRun) {
     log(.warning, "signing in failed: \(failure.message)")
+    let outcome = run.signer.takeOutcome()
     var failure = failure
-    failure.underlyingError = run.signer.takeUserError()
+    failure.underlyingError = outcome.error
     connection.userState.noteFailed(failure)
-    let answer = run.signer.takeUserAnswer()
-    tell(.signInFailed(response: answer?.response, data: answer?.body, error: failure))
+    tell(.signInFailed(response: outcome.response, data: outcome.body, error: failure))
   }
 }
 

@@ -5,11 +5,8 @@ final class MethodSigner: Signer {
   private let dispatcher: EventDispatcher
   private let calls: EndpointCalls
   private let questions: OpenQuestions<CallerAnswer>
-  private var memberIDs = NameTable<String>()
-  private var answers = NameTable<EndpointAnswer>()
-  private var userAnswer: EndpointAnswer?
-  private var errors = NameTable<any Error>()
-  private var userError: (any Error)?
+  /// Outcomes by channel; the user's has an empty name.
+  private var outcomes = NameTable<SigningOutcome>()
 
   init(
     loop: EventLoop, connection: PusherConnection, place: PusherConnection.Target,
@@ -24,23 +21,15 @@ final class MethodSigner: Signer {
     questions = OpenQuestions(loop: loop, timeout: timeout)
   }
 
-  func memberID(of channel: String) -> String? { memberIDs[channel] }
+  func memberID(of channel: String) -> String? { outcomes[channel]?.memberID }
 
-  func takeAnswer(about channel: String) -> EndpointAnswer? { answers.removeValue(of: channel) }
-
-  func takeUserAnswer() -> EndpointAnswer? {
-    defer { userAnswer = nil }
-    return userAnswer
-  }
-
-  func takeError(about channel: String) -> (any Error)? { errors.removeValue(of: channel) }
-
-  func takeUserError() -> (any Error)? {
-    defer { userError = nil }
-    return userError
+  /// Takes the outcome of a failed request about a channel or, without a name, about the user.
+  func takeOutcome(about channel: String? = nil) -> SigningOutcome {
+    outcomes.removeValue(of: channel ?? "") ?? SigningOutcome()
   }
 
   func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
+    outcomes[request.channel ?? ""] = nil
     if let channel = request.channel {
       authorize(request, channel, completion)
     } else {
@@ -63,10 +52,10 @@ final class MethodSigner: Signer {
   private func authorize(
     _ request: AuthorizationRequest, _ channel: String, _ completion: @escaping Completion
   ) {
-    answers[channel] = nil
-    errors[channel] = nil
     let completion: Completion = { [unowned self] result in
-      if case .success(let auth) = result { memberIDs[channel] = Self.memberID(auth) }
+      if case .success(let auth) = result, let id = Self.memberID(auth) {
+        outcomes[channel, default: SigningOutcome()].memberID = id
+      }
       completion(result)
     }
     if let auth = dispatcher.channels[channel]?.takeAuth() {
@@ -109,8 +98,6 @@ final class MethodSigner: Signer {
   // MARK: The user
 
   private func authenticate(_ request: AuthorizationRequest, _ completion: @escaping Completion) {
-    userAnswer = nil
-    userError = nil
     let options = place.options
     switch options.userAuthMethod {
     case .endpoint(let endpoint):
@@ -200,7 +187,7 @@ final class MethodSigner: Signer {
       case .success(.request(let form?)): ask(form, request, completion)
       case .success(.request(nil)): completion(.failure(.noRequest))
       case .success(.failed(let error)):
-        if let channel = request.channel { errors[channel] = error } else { userError = error }
+        outcomes[request.channel ?? "", default: SigningOutcome()].error = error
         completion(.failure(AuthorizationFailure(error, of: name)))
       case .failure(let failure): completion(.failure(failure))
       }
@@ -242,22 +229,27 @@ final class MethodSigner: Signer {
       return completion(.failure(.refused(status: nil, reason)))
     }
     calls.ask(call, about: request) { [unowned self] response in
-      let answer = EndpointAnswer(response)
-      if let channel = request.channel { answers[channel] = answer } else { userAnswer = answer }
+      outcomes[request.channel ?? "", default: SigningOutcome()].note(response)
     } completion: {
       completion($0)
     }
   }
 }
 
-struct EndpointAnswer {
-  let response: AuthResponse
-  let body: String
+/// Outcome of the last request about a channel or the user.
+struct SigningOutcome {
+  /// Member id of the authorisation, on presence channels.
+  var memberID: String?
+  /// Answer of the endpoint, with its body.
+  var response: AuthResponse?
+  var body: String?
+  /// Error of the caller's code.
+  var error: (any Error)?
 
-  init(_ response: HTTPExchange.Response) {
-    let fields = response.head.headers.fields.map { AuthRequest.Field($0.name, $0.value) }
-    self.response = AuthResponse(statusCode: response.head.status, headers: fields)
-    body = String(decoding: response.body, as: UTF8.self)
+  fileprivate mutating func note(_ answer: HTTPExchange.Response) {
+    let fields = answer.head.headers.fields.map { AuthRequest.Field($0.name, $0.value) }
+    response = AuthResponse(statusCode: answer.head.status, headers: fields)
+    body = String(decoding: answer.body, as: UTF8.self)
   }
 }
 
