@@ -110,11 +110,7 @@ final class ClientDriver: LoopMember {
   private func connect(_ generation: Int) {
     retire()
     guard connection.state.withLock({ $0.generation == generation }) else { return }
-    if isEnding {
-      connection.change(to: .disconnected, generation: generation)
-      return
-    }
-    if let delegate, !delegate.connectionWillConnect(connection) {
+    if isEnding || delegate?.connectionWillConnect(connection) == false {
       connection.change(to: .disconnected, generation: generation)
       return
     }

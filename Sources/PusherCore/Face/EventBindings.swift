@@ -116,7 +116,7 @@ extension PusherEventBindings {
     } whenCancelled: { [weak list = handlers.list] _ in
       list?.unbind(binding)
     }
-    handlers.list.insert(EventHandler(binding, queue), for: nil)
+    handlers.list.insert(EventHandler(binding, call: { queue.add($0) }, queue: queue), for: nil)
     return PusherEvents(StreamReader(queue))
   }
 }
@@ -128,19 +128,12 @@ final class EventHandler: Sendable {
   private let isOwned: @Sendable () -> Bool
   private let isBound = Atomic<Bool>(true)
 
+  /// Binds a closure or, if `queue` is given, a sequence.
   init(
     _ binding: PusherBinding, call: @escaping @Sendable (PusherEvent) -> Void,
-    isOwned: @escaping @Sendable () -> Bool = { true }
+    isOwned: @escaping @Sendable () -> Bool = { true }, queue: EventQueue<PusherEvent>? = nil
   ) {
-    (self.binding, self.call, self.isOwned) = (binding, call, isOwned)
-    queue = nil
-  }
-
-  init(_ binding: PusherBinding, _ queue: EventQueue<PusherEvent>) {
-    self.binding = binding
-    call = { queue.add($0) }
-    isOwned = { true }
-    self.queue = queue
+    (self.binding, self.call, self.isOwned, self.queue) = (binding, call, isOwned, queue)
   }
 
   var isSequence: Bool { queue != nil }

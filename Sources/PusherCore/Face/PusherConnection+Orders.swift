@@ -57,11 +57,8 @@ extension PusherConnection {
   /// Connects from any state but `connecting` and `connected`.
   func connect() {
     let needsThread = state.withLock { state -> Bool? in
-      switch state.connectionState {
-      case .connecting, .connected: return nil
-      case .disconnected, .disconnecting, .reconnecting: break
-      }
-      guard !state.isShutDown else { return nil }
+      guard !state.isShutDown, ![.connecting, .connected].contains(state.connectionState)
+      else { return nil }
       state.generation += 1
       state.failure = nil
       liveGeneration.store(state.generation, ordering: .relaxed)
@@ -77,10 +74,7 @@ extension PusherConnection {
   func disconnect() {
     endSequences()
     let isNeeded = state.withLock { state -> Bool in
-      switch state.connectionState {
-      case .disconnected, .disconnecting: return false
-      case .connecting, .connected, .reconnecting: break
-      }
+      if [.disconnected, .disconnecting].contains(state.connectionState) { return false }
       liveGeneration.store(0, ordering: .relaxed)
       Self.change(&state, to: .disconnecting)
       return true

@@ -36,10 +36,7 @@ public final class PusherConnection: Sendable {
 
     /// Returns true if the attempt `generation` ends without a call of `disconnect()`.
     func gaveUp(_ generation: Int) -> Bool {
-      switch connectionState {
-      case .disconnected, .disconnecting: false
-      case .connecting, .connected, .reconnecting: generation == self.generation
-      }
+      ![.disconnected, .disconnecting].contains(connectionState) && generation == self.generation
     }
   }
 
