@@ -78,60 +78,32 @@ enum DelegateNotice: Sendable {
   }
 }
 
-/// Queue of an asynchronous delegate; its task runs while notices wait.
+/// Queue of an asynchronous delegate, with the task that calls it.
 final class DelegateQueue: Sendable {
-  private struct Status {
-    var buffer = EventBuffer<DelegateNotice>(.suspending)
-    var task: Task<Void, Never>?
-    var isTelling = false
-    var isHolding = false
-    var isOver = false
-  }
+  private let queue: EventQueue<DelegateNotice>
+  private let task: Task<Void, Never>
 
-  private let state = Locked(Status())
-
-  func add(_ notice: DelegateNotice, of connection: PusherConnection) {
-    let (mustStart, isFull) = state.withLock { state -> (Bool, Bool) in
-      guard !state.isOver else { return (false, false) }
-      state.buffer.add(notice)
-      let isFull = state.buffer.isFull && !state.isHolding
-      if isFull { state.isHolding = true }
-      defer { state.isTelling = true }
-      return (!state.isTelling, isFull)
+  init(of connection: PusherConnection) {
+    let queue = EventQueue<DelegateNotice>(.suspending) { [weak connection] in
+      connection?.hold(reading: $0)
+    } whenCancelled: { _ in
     }
-    if isFull { connection.hold(reading: true) }
-    guard mustStart else { return }
-    let task = Task { await tell(of: connection) }
-    state.withLock { state in
-      if state.isOver { task.cancel() } else if state.isTelling { state.task = task }
+    self.queue = queue
+    task = Task { [weak connection] in
+      while let notice = await queue.next()?.event {
+        guard let connection, let delegate = connection.asyncDelegate else { continue }
+        await notice.tell(delegate, of: connection)
+      }
     }
   }
 
-  private func tell(of connection: PusherConnection) async {
-    while let notice = take(for: connection) {
-      if let delegate = connection.asyncDelegate { await notice.tell(delegate, of: connection) }
-    }
+  func add(_ notice: DelegateNotice) {
+    queue.add(notice)
   }
 
-  private func take(for connection: PusherConnection) -> DelegateNotice? {
-    let (notice, hasCaughtUp) = state.withLock { state -> (DelegateNotice?, Bool) in
-      let notice = state.buffer.take()?.event
-      if notice == nil { (state.isTelling, state.task) = (false, nil) }
-      guard state.isHolding, state.buffer.hasRoom else { return (notice, false) }
-      state.isHolding = false
-      return (notice, true)
-    }
-    if hasCaughtUp { connection.hold(reading: false) }
-    return notice
-  }
-
+  /// Drops all notices and ends the task.
   func end() {
-    let task = state.withLock { state in
-      state.isOver = true
-      state.buffer.removeAll()
-      defer { state.task = nil }
-      return state.task
-    }
-    task?.cancel()
+    queue.cancel()
+    task.cancel()
   }
 }

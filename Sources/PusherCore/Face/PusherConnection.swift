@@ -14,7 +14,7 @@ public final class PusherConnection: Sendable {
   /// ``Status/generation`` whose events are dispatched, 0 for none; read for every event.
   let liveGeneration = Atomic<Int>(0)
   let readingHold = ReadingHold()
-  private let notices = DelegateQueue()
+  private let notices = Locked<DelegateQueue?>(nil)
 
   struct Status {
     var place: Target
@@ -102,12 +102,20 @@ public final class PusherConnection: Sendable {
     let (delegate, asyncDelegate) = state.withLock { ($0.delegate, $0.asyncDelegate) }
     guard delegate != nil || asyncDelegate != nil else { return }
     let notice = notice()
-    if asyncDelegate != nil { notices.add(notice, of: self) }
+    if asyncDelegate != nil { noticeQueue()?.add(notice) }
     if let delegate { notice.tell(delegate, of: self) }
   }
 
+  /// Returns the queue of the asynchronous delegate; `nil` after the client's end.
+  private func noticeQueue() -> DelegateQueue? {
+    notices.withLock { queue in
+      if queue == nil, !state.withLock({ $0.isShutDown }) { queue = DelegateQueue(of: self) }
+      return queue
+    }
+  }
+
   func endNotices() {
-    notices.end()
+    notices.withLock { $0 }?.end()
   }
 
   /// Returns this client's presence member, with ``AuthMethod/inline(secret:)``; `nil` uses the
