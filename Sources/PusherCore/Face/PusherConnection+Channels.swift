@@ -3,13 +3,13 @@ extension PusherConnection {
 
   func channel(_ name: String) -> PusherChannel? { state.withLock { $0.channels[name] } }
 
-  struct Wish {
+  struct SubscribeArguments {
     var auth: PusherAuth?
     var handlers = PusherPresenceChannel.Handlers()
     weak var delegate: (any PusherPresenceChannelDelegate)?
   }
 
-  func subscribe(_ name: String, _ wish: Wish) -> PusherChannel {
+  func subscribe(_ name: String, _ arguments: SubscribeArguments) -> PusherChannel {
     if let failure = Self.failure(name) {
       let channel = make(name, failure)
       post(.refuse(channel, failure))
@@ -21,20 +21,20 @@ extension PusherConnection {
       if !state.isShutDown { state.channels[name] = channel }
       return channel
     }
-    channel.renew(auth: wish.auth)
+    channel.renew(auth: arguments.auth)
     if let presence = channel as? PusherPresenceChannel {
-      presence.renew(wish.handlers)
-      if let delegate = wish.delegate { presence.delegate = delegate }
+      presence.renew(arguments.handlers)
+      if let delegate = arguments.delegate { presence.delegate = delegate }
     }
     post(.subscribe(channel))
     return channel
   }
 
   /// Returns a presence channel; a name with another prefix gives a failed channel.
-  func subscribePresence(_ name: String, _ wish: Wish) -> PusherPresenceChannel {
+  func subscribePresence(_ name: String, _ arguments: SubscribeArguments) -> PusherPresenceChannel {
     // A channel of another kind must not be requested.
     if ChannelKind(channelName: name) == .presence,
-      let channel = subscribe(name, wish) as? PusherPresenceChannel
+      let channel = subscribe(name, arguments) as? PusherPresenceChannel
     {
       return channel
     }
