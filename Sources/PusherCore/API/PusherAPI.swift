@@ -51,13 +51,12 @@ public struct PusherAPI: Sendable {
       tls: TLSConfiguration = TLSConfiguration(), headers: [String: String] = [:],
       runtime: PusherRuntime? = nil
     ) {
-      (self.host, self.port, self.path) = (host, port, path)
-      (self.useTLS, self.tls) = (useTLS, tls)
-      if let caFile { self.tls.caFile = caFile }
-      (self.headers, self.timeout) = (headers, timeout)
+      (self.host, self.port, self.path, self.useTLS) = (host, port, path, useTLS)
+      (self.tls, self.headers, self.timeout) = (tls, headers, timeout)
       (self.maximumDataLength, self.service) = (maximumDataLength, service)
-      (self.encryptionMasterKey, self.network) = (encryptionMasterKey, network)
-      self.runtime = runtime
+      self.encryptionMasterKey = encryptionMasterKey
+      (self.network, self.runtime) = (network, runtime)
+      if let caFile { self.tls.caFile = caFile }
     }
 
     /// PEM file with the only trust roots, as in ``tls``; `nil` for the system's.

@@ -16,7 +16,7 @@ public enum AuthMethod: Sendable {
   case noMethod
 }
 
-extension AuthMethod: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension AuthMethod: CustomStringConvertible, CustomReflectable {
   /// Name of the case, without the secret.
   public var description: String {
     switch self {
@@ -27,9 +27,6 @@ extension AuthMethod: CustomStringConvertible, CustomDebugStringConvertible, Cus
     case .noMethod: "noMethod"
     }
   }
-
-  /// Same as ``description``.
-  public var debugDescription: String { description }
 
   /// Empty, so that no dump shows the secret.
   public var customMirror: Mirror { Mirror(self, children: []) }
@@ -72,8 +69,7 @@ public struct AuthRequest: Sendable, Equatable {
 
     /// Creates a field.
     public init(_ name: String, _ value: String) {
-      self.name = name
-      self.value = value
+      (self.name, self.value) = (name, value)
     }
   }
 
@@ -141,8 +137,7 @@ public struct AuthResponse: Sendable, Equatable {
 
   /// Creates an answer.
   public init(statusCode: Int, headers: [AuthRequest.Field] = []) {
-    self.statusCode = statusCode
-    self.headers = headers
+    (self.statusCode, self.headers) = (statusCode, headers)
   }
 }
 
@@ -164,7 +159,7 @@ public enum UserAuthMethod: Sendable {
   case noMethod
 }
 
-extension UserAuthMethod: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension UserAuthMethod: CustomStringConvertible, CustomReflectable {
   /// Name of the case, without the secret.
   public var description: String {
     switch self {
@@ -174,9 +169,6 @@ extension UserAuthMethod: CustomStringConvertible, CustomDebugStringConvertible,
     case .noMethod: "noMethod"
     }
   }
-
-  /// Same as ``description``.
-  public var debugDescription: String { description }
 
   /// Empty, so that no dump shows the secret.
   public var customMirror: Mirror { Mirror(self, children: []) }

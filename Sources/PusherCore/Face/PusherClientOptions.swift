@@ -67,14 +67,14 @@ public struct PusherClientOptions: Sendable {
     (self.authMethod, self.userAuthMethod) = (authMethod, userAuthMethod)
     (self.encryptionMasterKey, self.network) = (encryptionMasterKey, network)
     self.attemptToReturnJSONObject = attemptToReturnJSONObject
-    (self.autoReconnect, self.host, self.port) = (autoReconnect, host, port)
-    (self.path, self.useTLS, self.activityTimeout) = (path, useTLS, activityTimeout)
-    (self.service, self.tls) = (service, tls)
+    (self.autoReconnect, self.retriesFirstConnection) = (autoReconnect, retriesFirstConnection)
+    (self.host, self.port, self.path, self.useTLS) = (host, port, path, useTLS)
+    (self.activityTimeout, self.connectTimeout) = (activityTimeout, connectTimeout)
+    (self.service, self.tls, self.headers) = (service, tls, headers)
     if let caFile { self.tls.caFile = caFile }
-    (self.headers, self.subprotocols) = (headers, subprotocols)
-    (self.offersCompression, self.connectTimeout) = (offersCompression, connectTimeout)
-    (self.retriesFirstConnection, self.runtime) = (retriesFirstConnection, runtime)
-    (self.logger, self.metrics, self.retries) = (logger, metrics, retries)
+    (self.subprotocols, self.offersCompression) = (subprotocols, offersCompression)
+    (self.runtime, self.retries) = (runtime, retries)
+    (self.logger, self.metrics) = (logger, metrics)
   }
 
   /// PEM file with the only trust roots, as in ``tls``; `nil` for the system's.

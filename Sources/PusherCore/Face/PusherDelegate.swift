@@ -144,8 +144,7 @@ public struct PusherError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// Creates an error.
   public init(message: String, code: Int? = nil) {
-    self.message = message
-    self.code = code
+    (self.message, self.code) = (message, code)
   }
 
   /// Message and code.

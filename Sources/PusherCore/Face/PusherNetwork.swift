@@ -22,8 +22,7 @@ public struct PusherNetwork: Sendable, Equatable {
 
   /// Creates a network; by default without a proxy, and with the system's trusted certificates.
   public init(proxy: String? = nil, environment: [String: String] = [:]) {
-    self.proxy = proxy
-    self.environment = environment
+    (self.proxy, self.environment) = (proxy, environment)
   }
 
   func routing() throws(PusherConfigurationError) -> Routing {

@@ -45,8 +45,7 @@ public struct PusherGap: Sendable, Equatable {
 
   /// Creates a gap, for tests of readers.
   public init(from: WallTime, to: WallTime) {
-    self.from = from
-    self.to = to
+    (self.from, self.to) = (from, to)
   }
 
   /// Converts a gap from the monotonic clock, which shows `now`.

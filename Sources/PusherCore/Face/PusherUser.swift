@@ -117,8 +117,7 @@ public struct PusherWatchlistEvent: Sendable, Equatable {
 
   /// Creates a change, for tests of handlers.
   public init(name: String, userIds: [String]) {
-    self.name = name
-    self.userIds = userIds
+    (self.name, self.userIds) = (name, userIds)
   }
 
   /// True if the users came online.
@@ -145,10 +144,7 @@ final class UserState: Sendable {
   var isWanted: Bool { status.withLock { $0.isWanted } }
 
   func noteAsked() {
-    status.withLock { status in
-      status.isWanted = true
-      status.failure = nil
-    }
+    status.withLock { ($0.isWanted, $0.failure) = (true, nil) }
   }
 
   func noteSignedIn(_ userId: String, _ userData: JSONValue) {
@@ -160,10 +156,7 @@ final class UserState: Sendable {
   }
 
   func noteLost() {
-    status.withLock { status in
-      status.userId = nil
-      status.userData = nil
-    }
+    status.withLock { ($0.userId, $0.userData) = (nil, nil) }
   }
 
   func end() {
