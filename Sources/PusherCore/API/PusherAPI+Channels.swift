@@ -99,9 +99,7 @@ extension PusherAPI {
   private static func lacking(_ name: String, _ answer: JSONValue) -> PusherAPIError {
     .unexpected(status: 200, "the answer has no \"\(name)\"")
   }
-}
 
-extension PusherAPI {
   /// Event of a batch.
   public struct Event: Sendable, Equatable {
     /// Name of the event: 1 to 200 bytes of UTF-8.

@@ -3,7 +3,6 @@ package struct TriggerRequest: Sendable, Equatable {
   package static let maximumChannels = 100
   /// Maximum length of an event's name, in bytes of UTF-8.
   package static let maximumNameLength = 200
-
   package var name: String
   package var channels: [String]
   /// Data for subscribers, byte for byte; usually JSON.

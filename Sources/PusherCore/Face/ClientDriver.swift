@@ -1,7 +1,6 @@
 /// Runs on a client's thread: executes orders and reports their results.
 final class ClientDriver: LoopMember {
   private static let goodbyeTime = Duration.seconds(1)
-
   let loop: EventLoop
   let connection: PusherConnection
   /// Session of the last `connect()`, until it ends.

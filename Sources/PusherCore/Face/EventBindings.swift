@@ -3,7 +3,6 @@ internal import Synchronization
 /// Identifies a bound handler: PusherSwift's callback id, libPusher's binding.
 public struct PusherBinding: Sendable, Hashable, CustomStringConvertible {
   private static let last = Atomic<UInt64>(0)
-
   let number: UInt64
 
   init() {
@@ -137,7 +136,6 @@ final class EventHandler: Sendable {
   }
 
   var isSequence: Bool { queue != nil }
-
   var isOrphaned: Bool { !isOwned() }
 
   /// Calls the handler, unless it was unbound in the meantime.

@@ -208,9 +208,9 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
   }
 }
 
-// MARK: Client events
-
 extension PusherChannel {
+  // MARK: Client events
+
   /// Sends an event to the channel's other subscribers, as soon as the channel is subscribed.
   ///
   /// Up to ``clientEventLimit`` events wait until then, also across reconnects; unsubscribing drops
@@ -232,11 +232,9 @@ extension PusherChannel {
   public func trigger(eventName: String, data: some Encodable) throws {
     try trigger(eventName: eventName, data: try JSONValue(encoding: data))
   }
-}
 
-// MARK: Bindings
+  // MARK: Bindings
 
-extension PusherChannel {
   /// Calls `eventCallback` for every event of the channel.
   @discardableResult
   public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {

@@ -87,9 +87,7 @@ extension PusherEvent {
     }
     return (try? JSONParser.parse(original.text))?[key]
   }
-}
 
-extension PusherEvent {
   /// Decodes the data as a type of your own: `try event.decode(Order.self)`.
   ///
   /// - Throws: `DecodingError` with the path to the value; `dataCorrupted` if the data is missing

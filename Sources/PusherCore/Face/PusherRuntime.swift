@@ -17,7 +17,6 @@
 public final class PusherRuntime: Sendable {
   /// Runtime of API calls without one in their options.
   static let forCalls = PusherRuntime(name: "pusher-api")
-
   package let thread: LoopThread
   let calls: HTTPCalls
 
