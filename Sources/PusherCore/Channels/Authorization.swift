@@ -1,36 +1,35 @@
-/// A question to the signer: whether this socket may subscribe to a channel, or who its user is.
+/// A request to sign a subscription or a sign-in for one socket.
 package struct AuthorizationRequest: Sendable, Equatable {
-  /// What the answer is about.
   package enum Subject: Sendable, Equatable {
     case channel(String)
     case user
   }
 
   package let subject: Subject
-  /// The socket for which the answer is valid, and for no other.
+  /// The only socket that the answer is valid for.
   package let socketID: String
-  /// Which connection asks; an answer to an earlier one is of no use.
+  /// Number of the connection that asks; the session ignores answers for earlier connections.
   let generation: Int
 
   package init(_ subject: Subject, socketID: String, generation: Int) {
     (self.subject, self.socketID, self.generation) = (subject, socketID, generation)
   }
 
-  /// The channel to subscribe to; `nil` when the question is about the user.
+  /// Channel to subscribe to; `nil` for a sign-in.
   package var channel: String? {
     if case .channel(let name) = subject { name } else { nil }
   }
 }
 
-/// The answer to an ``AuthorizationRequest``, sent byte for byte as it was signed.
+/// Answer to an ``AuthorizationRequest``, sent byte for byte as it was signed.
 package struct Authorization: Sendable, Equatable {
   package typealias Result = Swift.Result<Authorization, AuthorizationFailure>
 
   /// `KEY:HEX`.
   package let auth: String
-  /// The member's JSON on presence channels, the user's JSON for a sign-in.
+  /// JSON of the member on presence channels, JSON of the user for a sign-in.
   package let data: String?
-  /// The base64 of an encrypted channel's key.
+  /// Key of an encrypted channel, in base64.
   package let sharedSecret: String?
 
   package init(_ auth: PusherAuth) {
@@ -46,16 +45,15 @@ package struct Authorization: Sendable, Equatable {
   }
 }
 
-/// Why there is no authorisation.
+/// Reason for a missing authorisation.
 package enum AuthorizationFailure: Error, Sendable, Equatable {
-  /// The answer was no, with the HTTP status when there is one.
+  /// The signer refused, with the HTTP status if there is one.
   case refused(status: Int?, String)
-  /// The signer cannot be reached or is overloaded; asking again may help.
+  /// The signer cannot be reached or is overloaded; a retry may help.
   case unavailable(status: Int?, String)
-  /// The answer is not what the protocol asks for.
+  /// The answer breaks the protocol.
   case unusable(String)
 
-  /// The reason in words.
   package var reason: String {
     switch self {
     case .refused(_, let reason), .unavailable(_, let reason), .unusable(let reason): reason
@@ -63,35 +61,35 @@ package enum AuthorizationFailure: Error, Sendable, Equatable {
   }
 }
 
-/// Counts the requests for a signature, and remembers whether one ever succeeded.
+/// Counts failed signature requests, and remembers whether one ever succeeded.
 struct SignatureAttempts: Equatable {
-  /// How many requests may fail before one that never succeeded is given up.
+  /// Maximum failures in a row before the first success.
   private static let limit = 3
 
-  /// What to do after a failure.
   enum Verdict {
     case failed(SubscriptionFailure)
     case askAgain(in: Duration, reason: String)
   }
 
-  /// Requests that failed, in a row.
+  /// Failed requests in a row.
   private var inVain = 0
-  /// Whether the server has ever confirmed a signature.
+  /// True once the server confirmed a signature.
   private(set) var haveWorked = false
 
-  /// A fresh connection begins a new count.
+  /// Resets the count for a fresh connection.
   mutating func restart() {
     inVain = 0
   }
 
-  /// The server confirmed it.
   mutating func noteConfirmed() {
     haveWorked = true
     inVain = 0
   }
 
-  /// Decides about one failure: a refusal is final; a signer that cannot be reached is asked again, without a limit
-  /// once it has worked.
+  /// Decides about one failure.
+  ///
+  /// A refusal is final. A signer that cannot be reached is asked again, without a limit once it
+  /// has worked.
   mutating func failed(
     _ failure: AuthorizationFailure, _ backoff: Backoff,
     random: inout any RandomNumberGenerator
@@ -119,16 +117,19 @@ struct SignatureAttempts: Equatable {
   }
 }
 
-/// Reads what an authorisation endpoint or command answers: `{"auth":"KEY:HEX","channel_data"?:String,…}`.
+/// Reads the answer of an authorisation endpoint or command:
+/// `{"auth":"KEY:HEX","channel_data"?:String,…}`.
 ///
-/// The object may be the `data` of another, as some frameworks wrap every answer: `{"data":{"auth":…}}`.
+/// The object may be the `data` of another, because some frameworks wrap every answer:
+/// `{"data":{"auth":…}}`.
 ///
 /// Source: Pusher's page "Authorizing users", and the shapes of real servers.
 package enum AuthorizationAnswer {
-  /// The token in `body`.
+  /// Returns the token in `body`.
   ///
-  /// - Throws: ``AuthorizationFailure/unusable(_:)`` that says what is missing or of the wrong kind; in particular a
-  ///   `channel_data` that is an object, which cannot be repaired because the signature covers its exact bytes.
+  /// - Throws: ``AuthorizationFailure/unusable(_:)`` with the missing or wrong member. A
+  ///   `channel_data` that is an object cannot be repaired, because the signature covers its exact
+  ///   bytes.
   package static func parse(_ body: ByteView) throws(AuthorizationFailure) -> PusherAuth {
     let (value, auth) = try object(body)
     let channelData = value["channel_data"] ?? .null
@@ -139,9 +140,9 @@ package enum AuthorizationAnswer {
       auth: auth, channelData: channelData.text, sharedSecret: value["shared_secret"]?.text)
   }
 
-  /// The user in `body`: `{"auth":"KEY:HEX","user_data":String}`.
+  /// Returns the user in `body`: `{"auth":"KEY:HEX","user_data":String}`.
   ///
-  /// - Throws: ``AuthorizationFailure/unusable(_:)`` that says what is missing or of the wrong kind.
+  /// - Throws: ``AuthorizationFailure/unusable(_:)`` with the missing or wrong member.
   package static func parseUser(_ body: ByteView) throws(AuthorizationFailure) -> PusherUserAuth {
     let (value, auth) = try object(body)
     guard let userData = value["user_data"]?.text else {
@@ -150,7 +151,7 @@ package enum AuthorizationAnswer {
     return PusherUserAuth(auth: auth, userData: userData)
   }
 
-  /// The object in `body` that holds the answer, and its `auth`.
+  /// Returns the object that holds the answer, and its `auth`.
   private static func object(
     _ body: ByteView
   ) throws(AuthorizationFailure) -> (JSONValue, auth: String) {
@@ -178,12 +179,13 @@ package enum AuthorizationAnswer {
   }
 }
 
-/// The form of socket ids: two numbers with a dot between, never parsed as numbers because some exceed 32 bits.
+/// Checks socket IDs: two numbers with a dot between them, never parsed because some exceed 32
+/// bits.
 package enum SocketID {
-  /// No server gives out longer ids, and commands get the id as a variable, so a longer text is refused.
+  /// No server gives out longer IDs; commands get the ID as a variable.
   private static let longest = 100
 
-  /// Whether `text` has the form `^\d+\.\d+$`.
+  /// Reports whether `text` has the form `^\d+\.\d+$`.
   package static func isValid(_ text: String) -> Bool {
     guard text.utf8.count <= longest else { return false }
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

@@ -1,42 +1,42 @@
-/// The app's key, from which the keys of its encrypted channels are derived; the service never sees it.
+/// The app's master key, from which the keys of its encrypted channels are derived.
 ///
-/// Source: Pusher's page "End-to-end encrypted channels".
+/// The service never sees it. Source: Pusher's page "End-to-end encrypted channels".
 public struct EncryptionMasterKey: Sendable, Equatable {
-  /// Bytes of a master key.
+  /// Length of a master key, in bytes.
   public static let length = 32
 
   private let bytes: [UInt8]
 
-  /// The key that `text` stands for, base64 as the server libraries take it.
+  /// Decodes a key from base64, as the server libraries take it.
   ///
   /// - Throws: ``EncryptionKeyError`` for text that is not base64, and for any other length.
   public init(base64 text: String) throws(EncryptionKeyError) {
     bytes = try EncryptionKeyError.check(text, length: Self.length)
   }
 
-  /// The base64 of a channel's own key: SHA-256 of the channel's name and the master key.
+  /// Returns the base64 of a channel's own key: SHA-256 of the channel's name and the master key.
   public func sharedSecret(channel: String) -> String {
     Base64.encode(Digest.sha256(Array(channel.utf8) + bytes))
   }
 }
 
 extension EncryptionMasterKey: CustomStringConvertible, CustomReflectable {
-  /// Nothing of the key.
+  /// Hides the key.
   public var description: String { "<key>" }
-  /// Nothing of the key.
+  /// Hides the key.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What is wrong with a key; the message shows nothing of the key.
+/// Reason why a key is invalid; the message shows nothing of the key.
 public enum EncryptionKeyError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The text is not base64.
   case notBase64
-  /// The key has the first number of bytes, and needs the second.
+  /// The key has another length than expected; both are in bytes.
   case wrongLength(Int, expected: Int)
   /// The library was built without the package's trait `Encryption`.
   case notBuilt
 
-  /// What is wrong, in the words of a message to the user.
+  /// The error in words for the user.
   public var description: String {
     switch self {
     case .notBase64: "not base64"
@@ -56,15 +56,17 @@ public enum EncryptionKeyError: Error, Sendable, Equatable, CustomStringConverti
   }
 }
 
-/// The key of one encrypted channel: decrypts and encrypts the `data` of events.
+/// Key of one encrypted channel: decrypts and encrypts the `data` of events.
 ///
-/// `data` is `{"nonce":BASE64,"ciphertext":BASE64}`, a ``SecretBox`` whose nonce is drawn anew for each event.
+/// `data` is `{"nonce":BASE64,"ciphertext":BASE64}`, a ``SecretBox`` with a new nonce for each
+/// event.
 package struct ChannelKey: Sendable, Equatable {
   private let box: SecretBox
 
-  /// The key that `text` stands for, the `shared_secret` of an authorisation.
+  /// Decodes the `shared_secret` of an authorisation.
   ///
-  /// - Throws: ``EncryptionKeyError`` for text that is not base64, and for any other length than 32 bytes.
+  /// - Throws: ``EncryptionKeyError`` for text that is not base64, for lengths other than 32 bytes,
+  ///   and in builds without encryption.
   package init(sharedSecret text: String) throws(EncryptionKeyError) {
     guard SecretBox.isBuilt else { throw .notBuilt }
     let bytes = try EncryptionKeyError.check(text, length: SecretBox.keyLength)
@@ -74,9 +76,10 @@ package struct ChannelKey: Sendable, Equatable {
     self.box = box
   }
 
-  /// What an event's `data` holds.
+  /// Decrypts the `data` of an event.
   ///
-  /// - Throws: ``DecryptionError``, which distinguishes a wrong key from data that no key can decrypt.
+  /// - Throws: ``DecryptionError``, which distinguishes a wrong key from data that no key can
+  ///   decrypt.
   package func open(_ data: JSONValue) throws(DecryptionError) -> [UInt8] {
     let nonce = try Self.bytes("nonce", of: data)
     let ciphertext = try Self.bytes("ciphertext", of: data)
@@ -90,8 +93,9 @@ package struct ChannelKey: Sendable, Equatable {
     return plain
   }
 
-  /// Appends what an event's `data` holds, given as JSON text; `false`, with nothing appended, where ``open(_:)`` must
-  /// decide.
+  /// Decrypts the `data` of an event, given as JSON text, and appends the result.
+  ///
+  /// Returns `false`, with nothing appended, if ``open(_:)`` must decide.
   package func open(_ text: ByteView, into output: ByteBuffer, using room: OpeningRoom) -> Bool {
     let isTaken =
       Self.usualMembers(of: text).map { room.takes(nonce: $0.nonce, $0.ciphertext) } ?? false
@@ -100,7 +104,8 @@ package struct ChannelKey: Sendable, Equatable {
     return isTaken && box.open(room.box.view, nonce: room.nonce.view, into: output)
   }
 
-  /// The members of text that looks like what servers write; whether it is that shows when both are base64.
+  /// Finds the members in text of the shape that servers usually write; only decoding proves the
+  /// shape.
   private static func usualMembers(of text: ByteView) -> (nonce: ByteView, ciphertext: ByteView)? {
     let (before, between) = (#"{"nonce":""# as StaticString, #"","ciphertext":""# as StaticString)
     let nonce = before.utf8CodeUnitCount
@@ -114,7 +119,7 @@ package struct ChannelKey: Sendable, Equatable {
     return (text[nonce..<nonceEnd], text[ciphertext..<end])
   }
 
-  /// The two members of an object that has no others, each once; fails for anything else.
+  /// Finds the two members of an object that has no others, each once; fails for anything else.
   private static func members(
     of text: ByteView
   ) throws(JSONError) -> (nonce: ByteView, ciphertext: ByteView) {
@@ -148,7 +153,7 @@ package struct ChannelKey: Sendable, Equatable {
     return (cursor.view[name], cursor.view[value])
   }
 
-  /// `data` for an event, as JSON text.
+  /// Returns the `data` of an event, as JSON text.
   package func seal(_ plain: [UInt8], nonce: [UInt8]) -> String {
     let ciphertext = Base64.encode(box.seal(plain, nonce: nonce))
     return JSONWriter.text(
@@ -167,7 +172,7 @@ package struct ChannelKey: Sendable, Equatable {
   }
 }
 
-/// Where the parts of a box stand while it is opened, so that no event needs room of its own.
+/// Scratch buffers for decryption, so that events need no allocations of their own.
 package struct OpeningRoom {
   let nonce = ByteBuffer(capacity: 64)
   let box = ByteBuffer(capacity: 1024)
@@ -175,14 +180,14 @@ package struct OpeningRoom {
 
   package init() {}
 
-  /// Takes the bytes that two texts are the base64 of; `false` where they are not.
+  /// Decodes two base64 texts; `false` if one is invalid.
   fileprivate func takes(nonce nonceText: ByteView, _ boxText: ByteView) -> Bool {
     nonce.removeAll()
     box.removeAll()
     return Base64.decode(nonceText, into: nonce) && Base64.decode(boxText, into: box)
   }
 
-  /// The same for valid JSON strings, given without their quotes: PHP writes each slash of base64 as an escape.
+  /// Does the same for JSON strings without their quotes: PHP escapes each slash of base64.
   fileprivate func takes(escapedNonce nonceText: ByteView, _ boxText: ByteView) -> Bool {
     nonce.removeAll()
     box.removeAll()
@@ -198,11 +203,11 @@ package struct OpeningRoom {
   }
 }
 
-/// Why an event could not be decrypted.
+/// Reason why an event cannot be decrypted.
 package enum DecryptionError: Error, Equatable, CustomStringConvertible {
-  /// No key can decrypt it.
+  /// No key can decrypt the data.
   case malformed(String)
-  /// It was made with another key, or tampered with.
+  /// The data was encrypted with another key, or tampered with.
   case wrongKey
 
   package var description: String {

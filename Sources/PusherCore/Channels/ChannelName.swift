@@ -1,12 +1,12 @@
-/// What a channel's name says about it.
+/// Kind of a channel, as its name's prefix tells.
 public enum ChannelKind: Sendable, Equatable {
   case `public`
   case `private`
   case presence
-  /// `private-encrypted-`: the events are encrypted from end to end.
+  /// `private-encrypted-`: the events are encrypted end to end.
   case encrypted
 
-  /// The kind of channel, by the prefix of `name`.
+  /// Reads the kind from the prefix of `name`.
   public init(channelName name: String) {
     if name.begins(with: "private-encrypted-") {
       self = .encrypted
@@ -19,34 +19,36 @@ public enum ChannelKind: Sendable, Equatable {
     }
   }
 
-  /// The kind of channel, by the prefix of `name`, as PusherSwift's `PusherChannelType` is made.
+  /// Reads the kind from the prefix of `name`, as PusherSwift's `PusherChannelType` does.
   public init(name: String) {
     self.init(channelName: name)
   }
 
-  /// Whether a subscription must carry a signature.
+  /// True if a subscription must carry a signature.
   public var needsAuthorization: Bool { self != .public }
 }
 
 /// ``ChannelKind`` under PusherSwift's name.
 public typealias PusherChannelType = ChannelKind
 
-/// The rules for channel names.
+/// Rules for channel names.
 public enum ChannelName {
-  /// The length that Pusher documents, prefix included; servers and libraries accept up to ``maximumLength``.
+  /// Maximum length that Pusher documents, with the prefix; servers and libraries accept
+  /// ``maximumLength``.
   public static let documentedLength = 164
-  /// The length that every server refuses to exceed.
+  /// Maximum length on every server.
   public static let maximumLength = 200
 
-  /// Whether new subscribers get the channel's last event: a prefix that ends with `cache-`.
+  /// Reports whether new subscribers get the channel's last event: the prefix ends with `cache-`.
   public static func isCache(_ name: String) -> Bool {
     ["cache-", "private-cache-", "presence-cache-", "private-encrypted-cache-"]
       .contains { name.begins(with: $0) }
   }
 
-  /// Why a text is not a channel name; `nil` when it is one.
+  /// Returns the problem with a name; `nil` if the name is valid.
   ///
-  /// Legal are the characters `A-Z a-z 0-9 _ - = @ , . ;` and, at the front, the `#` of user channels.
+  /// Legal are the characters `A-Z a-z 0-9 _ - = @ , . ;` and, at the front, the `#` of user
+  /// channels.
   public static func problem(in name: String) -> String? {
     if name.isEmpty { return "a channel name cannot be empty" }
     if name.utf8.count > maximumLength {
@@ -64,7 +66,7 @@ public enum ChannelName {
     isLegal(byte) || byte == UInt8(ascii: "#") && index == 0
   }
 
-  /// Whether a name may hold this byte anywhere.
+  /// Reports whether a name may hold this byte anywhere.
   static func isLegal(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

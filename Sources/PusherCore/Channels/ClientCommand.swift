@@ -1,4 +1,4 @@
-/// The messages that a client sends, as JSON text.
+/// Builds the messages that a client sends, as JSON text.
 package struct ClientCommand: Sendable {
   private let prefix: String
 
@@ -6,14 +6,14 @@ package struct ClientCommand: Sendable {
     prefix = service.eventPrefix
   }
 
-  /// `pusher:subscribe`; `auth` and `channel_data` go out byte for byte as they were signed.
+  /// `pusher:subscribe`, with `auth` and `channel_data` byte for byte as signed.
   package func subscribe(channel: String, auth: Authorization?) -> String {
     message(
       "subscribe",
       .object(texts: ["channel": channel, "auth": auth?.auth, "channel_data": auth?.data]))
   }
 
-  /// `pusher:signin`; both parts go out byte for byte as they were signed.
+  /// `pusher:signin`, with both parts byte for byte as signed.
   package func signIn(_ user: Authorization) -> String {
     message("signin", .object(texts: ["auth": user.auth, "user_data": user.data ?? ""]))
   }
@@ -31,10 +31,7 @@ package struct ClientCommand: Sendable {
     return message.jsonText
   }
 
-  /// `pusher:ping`.
   package var ping: String { message("ping", .object([])) }
-
-  /// `pusher:pong`.
   package var pong: String { message("pong", .object([])) }
 
   private func message(_ name: String, _ data: JSONValue) -> String {

@@ -2,20 +2,19 @@
 ///
 /// Source: Pusher's page "Client events", and the limits that its libraries and servers share.
 package struct ClientEvent: Sendable, Equatable {
-  /// How the names of client events begin.
   package static let prefix = "client-"
-  /// How many bytes of UTF-8 a name may have, prefix included.
+  /// Maximum length of a name with the prefix, in bytes of UTF-8.
   package static let maximumNameLength = 200
-  /// How many bytes of UTF-8 the data may have, as JSON.
+  /// Maximum size of the data, in bytes of JSON.
   package static let maximumDataLength = 10_240
 
   package let channel: String
   package let name: String
   package let data: JSONValue
 
-  /// An event that every server would take; a name without the prefix gets it.
+  /// Creates an event that every server accepts; adds a missing prefix to the name.
   ///
-  /// - Throws: ``ClientEventError`` that names what is wrong and the limit.
+  /// - Throws: ``ClientEventError`` with the problem and the limit.
   package init(channel: String, name: String, data: JSONValue) throws(ClientEventError) {
     let kind = ChannelKind(channelName: channel)
     guard kind == .private || kind == .presence else {
@@ -34,22 +33,22 @@ package struct ClientEvent: Sendable, Equatable {
   }
 }
 
-/// Why a client event is not sent.
+/// Reason why a client event is not sent.
 public enum ClientEventError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Nothing follows `client-`.
   case emptyName
-  /// The name, `client-` included, has more bytes of UTF-8 than the limit.
+  /// The name with `client-` exceeds the limit, in bytes of UTF-8.
   case nameTooLong(bytes: Int, limit: Int)
   /// Only private and presence channels take client events.
   case wrongKind(channel: String, ChannelKind)
-  /// The data has more bytes of JSON than the limit.
+  /// The data exceeds the limit, in bytes of JSON.
   case dataTooLong(bytes: Int, limit: Int)
-  /// This many events already wait for the subscription.
+  /// The queue of events that wait for the subscription is full.
   case queueFull(channel: String, limit: Int)
   /// The channel was unsubscribed, or cannot be subscribed to.
   case notSubscribed(channel: String)
 
-  /// What is wrong, in the words of a message to the user.
+  /// The error in words for the user.
   public var description: String {
     switch self {
     case .emptyName: "a client event needs a name"

@@ -1,12 +1,13 @@
-/// The close-code ranges of the protocol page, section "Connection closure".
+/// Close codes of the protocol page, section "Connection closure".
 enum ClosePolicy {
-  /// Decides what follows from `loss`.
+  /// Chooses the reaction to `loss`.
   ///
-  /// Where neither a code of the protocol nor the server's answer asks for a wait, a stable connection is made anew at
-  /// once, as in libPusher.
+  /// A stable connection is dialled again at once, as in libPusher, unless a code of the protocol
+  /// or the server's answer asks for a wait.
   ///
-  /// - Parameter lastError: The code of the last `pusher:error` on the connection. Some servers (Reverb) send only that
-  ///   and drop the socket, or leave it open without a greeting, so it counts when no close frame brings a 4xxx code.
+  /// - Parameter lastError: Code of the last `pusher:error` on the connection. It counts if no
+  ///   close frame brings a 4xxx code: some servers (Reverb) send only the error, and drop the
+  ///   socket or leave it open without a greeting.
   static func decide(_ loss: ConnectionLoss, lastError: Int?) -> ReconnectDecision {
     if let code = effectiveCode(loss, lastError: lastError) {
       return switch code {
@@ -22,7 +23,7 @@ enum ClosePolicy {
     }
   }
 
-  /// The 4xxx code that explains the loss, if there is one.
+  /// Returns the 4xxx code that explains the loss, if there is one.
   static func effectiveCode(_ loss: ConnectionLoss, lastError: Int?) -> Int? {
     switch loss {
     case .closed(let code?, _) where (4000..<5000).contains(code): code

@@ -1,26 +1,27 @@
-/// The outer object of one Pusher message, found in place: where each member's value stands.
+/// The outer object of one Pusher message, with the place of each member's value.
 ///
-/// `{"event": String, "channel"?: String, "data"?: any, "user_id"?: String}`; other members are skipped, and of a
-/// repeated one the last counts, as in JavaScript. Source: the protocol page, section "Message format".
+/// `{"event": String, "channel"?: String, "data"?: any, "user_id"?: String}`; other members are
+/// skipped. The last of repeated members counts, as in JavaScript. Source: the protocol page,
+/// section "Message format".
 package struct Envelope {
-  /// The whole message.
   package let message: ByteView
-  /// Whether the data was encrypted on the wire.
+  /// True if the data was encrypted on the wire.
   package let isDecrypted: Bool
   /// The event's name between its quotes, escapes untouched.
   package private(set) var eventToken: ByteView
-  /// The channel's name between its quotes; `nil` when absent or not a string.
+  /// The channel's name between its quotes; `nil` if absent or not a string.
   package private(set) var channelToken: ByteView?
-  /// The user id: between its quotes when it is a string, else the number's characters; `nil` for any other kind.
+  /// The user ID: the text between its quotes, or the characters of a number; `nil` for any other
+  /// kind.
   package private(set) var userIDToken: ByteView?
-  /// The value of `data` as it stands in the message, quotes included; `nil` when absent or `null`.
+  /// The value of `data` as in the message, with its quotes; `nil` if absent or `null`.
   package private(set) var dataToken: ByteView?
-  /// The content of a decrypted event that is not text, as base64 between its quotes.
+  /// Decrypted content that is not text, as base64 between its quotes.
   package private(set) var base64Token: ByteView?
-  /// The text of the data of an event that was decrypted; the message is the encrypted one then.
+  /// Decrypted data as text; the message is still encrypted then.
   package private(set) var plainData: ByteView?
 
-  /// An event of the usual shape whose data was decrypted to the text `plainData`, UTF-8.
+  /// Creates an event of the usual shape; its data was decrypted to `plainData`, UTF-8.
   init(_ message: ByteView, event: ByteView, channel: ByteView, plainData: ByteView) {
     self.message = message
     isDecrypted = true
@@ -31,10 +32,10 @@ package struct Envelope {
 
   /// Reads the message.
   ///
-  /// - Parameter isDecrypted: Whether the message was made by ``decrypted(_:into:)``; only then does `data_base64` come
-  ///   from us.
+  /// - Parameter isDecrypted: True if ``decrypted(_:into:)`` made the message; `data_base64` is
+  ///   ours only then.
   ///
-  /// - Throws: ``JSONError`` when the bytes are not one JSON object with an `event` that is a string.
+  /// - Throws: ``JSONError`` if the bytes are not one JSON object with a string `event`.
   package init(_ message: ByteView, isDecrypted: Bool = false) throws(JSONError) {
     self.message = message
     self.isDecrypted = isDecrypted
@@ -86,7 +87,7 @@ package struct Envelope {
 }
 
 extension Envelope {
-  /// The same event with `plain` as its data, written into `buffer`, which must outlive it.
+  /// Returns the same event with `plain` as its data, written into `buffer`, which must outlive it.
   ///
   /// Bytes that are not UTF-8 become `data_base64`, and `data` is `null`.
   func decrypted(_ plain: [UInt8], into buffer: ByteBuffer) -> Envelope {
@@ -109,39 +110,37 @@ extension Envelope {
       }
     }
     buffer.append(UInt8(ascii: "}"))
-    // The text made here always parses; if it did not, the event would go out unchanged.
+    // The text made here always parses; otherwise the event would go out unchanged.
     return (try? Envelope(buffer.view, isDecrypted: true)) ?? self
   }
 
-  /// The event's name.
   package var eventName: String { JSONString.decode(eventToken) }
-
-  /// The channel's name, if the message has one.
   package var channelName: String? { channelToken.map(JSONString.decode) }
 
-  /// The text between the quotes of `data` when it is a string, as nearly every server sends it.
+  /// The text between the quotes of `data` if it is a string, as nearly every server sends it.
   package var dataString: ByteView? { dataToken.flatMap(Self.unquoted) }
 
   /// The data as it was sent: a string's text, or JSON; `nil` without data.
   ///
-  /// Of a decrypted event it is what was decrypted.
+  /// A decrypted event gives its decrypted data.
   package var dataText: String? {
     plainData?.text ?? dataString.map(JSONString.decode) ?? dataToken?.text
   }
 
-  /// Bytes of the message, with its data decrypted.
+  /// Size of the message with decrypted data, in bytes.
   package var byteCount: Int { plainData == nil ? message.count : text.utf8.count }
 
-  /// The message as text, with its data decrypted.
+  /// The message with decrypted data.
   package var text: String {
     guard let plainData else { return message.text }
     let buffer = ByteBuffer(capacity: message.count)
     return withExtendedLifetime(buffer) { decrypted(plainData.array, into: buffer).message.text }
   }
 
-  /// `data` as a value: of a string that holds JSON the inner value, of any other string the string itself.
+  /// `data` as a value: JSON inside a string is parsed, any other string stays a string.
   ///
-  /// Missing and `null` data are ``JSONValue/null``; data that is nested too deep is a string of its JSON.
+  /// Missing and `null` data are ``JSONValue/null``; data that is nested too deep is a string of
+  /// its JSON.
   package var data: JSONValue {
     if let plainData { return (try? JSONParser.parse(plainData)) ?? .string(plainData.text) }
     guard let dataToken else { return .null }
@@ -154,7 +153,7 @@ extension Envelope {
 }
 
 extension ByteView {
-  /// Whether the content of a string of JSON holds an escape.
+  /// True if the content of a JSON string holds an escape.
   @inline(__always)
   var isEscaped: Bool { JSONCursor(self).plainRun() < count }
 }

@@ -7,13 +7,13 @@ package struct EventFilter: Sendable, Equatable {
   private let included: [Glob]
   private let excluded: [Glob]
 
-  /// A wanted name matches one of `included` (or `included` is empty) and none of `excluded`.
+  /// Selects the names that match one of `included`, or any if it is empty, and none of `excluded`.
   package init(include included: [String] = [], exclude excluded: [String] = []) {
     self.included = included.flatMap(Self.globs)
     self.excluded = excluded.flatMap(Self.globs)
   }
 
-  /// The pattern itself, and the pattern without the mark of a complete name.
+  /// Returns the pattern, and the pattern without the mark of a complete name.
   private static func globs(_ pattern: String) -> [Glob] {
     let bytes = pattern.utf8
     guard let first = bytes.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "\\") else {
@@ -26,10 +26,8 @@ package struct EventFilter: Sendable, Equatable {
       ? [Glob(pattern)] : [Glob(pattern), Glob(String(decoding: rest, as: UTF8.self))]
   }
 
-  /// Whether every event passes.
   package var passesAll: Bool { included.isEmpty && excluded.isEmpty }
 
-  /// Whether an event of this name is wanted.
   package func passes(_ name: String) -> Bool {
     (included.isEmpty || included.contains { $0.matches(name) })
       && !excluded.contains { $0.matches(name) }

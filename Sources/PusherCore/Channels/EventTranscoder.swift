@@ -1,29 +1,28 @@
-/// The fast path from a Pusher message to its JSON line: one fused pass, for the shape that servers usually send.
+/// Writes a Pusher message as its JSON line in one pass, for the shape that servers usually send.
 ///
-/// It handles `{"event":E,"channel":C,"data":"JSON"}` and the order event, data, channel, where E and C hold no escape
-/// and the data string holds JSON. For everything else, including protocol events and encrypted channels, the result is
-/// `nil`: the caller takes the general path, which writes the same line.
+/// It handles `{"event":E,"channel":C,"data":"JSON"}` and the order event, data, channel. E and C
+/// hold no escape, and the data string holds JSON. The caller's general path writes the same line
+/// for everything else, including protocol events and encrypted channels.
 package struct EventTranscoder: Sendable {
   private let protocolPrefix: NameBeginning
   private let reservedPrefix: NameBeginning
 
-  /// The bytes that a line needs beyond those of its message.
+  /// Maximum size of a line beyond its message, in bytes.
   private static let overhead = 64
 
   /// - Parameters:
-  ///   - protocolPrefix: How the names of the service's own events begin, such as `pusher`.
-  ///   - reservedPrefix: How the names begin that only the caller's own lines have.
+  ///   - protocolPrefix: Prefix of the service's own events, such as `pusher`.
+  ///   - reservedPrefix: Prefix of names that only the caller's own lines have.
   ///
-  /// Of both the first 8 bytes count; they must not be empty.
+  /// The first 8 bytes of each count; neither may be empty.
   package init(protocolPrefix: String, reservedPrefix: String) {
     self.protocolPrefix = NameBeginning(protocolPrefix)
     self.reservedPrefix = NameBeginning(reservedPrefix)
   }
 
-  /// What became of a message.
   package enum Outcome {
     case written
-    /// The event is not wanted; nothing was written.
+    /// The filter rejects the event; nothing was written.
     case filtered
     /// The general path must decide; nothing was written.
     case unusual
@@ -32,9 +31,9 @@ package struct EventTranscoder: Sendable {
   /// Appends the line of an application event of the usual shape, without an allocation.
   ///
   /// - Parameters:
-  ///   - leading: What stands first in the line.
-  ///   - terminator: The byte after the line.
-  ///   - filter: Which events are wanted; `nil` for all.
+  ///   - leading: First members of the line.
+  ///   - terminator: Byte after the line.
+  ///   - filter: Selects the wanted events; `nil` for all.
   package func append(
     _ message: ByteView, to output: ByteBuffer, leading: LeadingMembers, terminator: UInt8,
     filter: FilterMemory?
@@ -53,10 +52,10 @@ package struct EventTranscoder: Sendable {
     return .written
   }
 
-  /// Appends what a template makes of the line of an application event of the usual shape.
+  /// Appends a template's output for an application event of the usual shape.
   ///
   /// - Parameters:
-  ///   - template: What is printed in place of the line.
+  ///   - template: Printed in place of the line.
   ///   - number: The event's number, for the template.
   package func append(
     _ message: ByteView, by template: LineTemplate, number: Int, to output: ByteBuffer,
@@ -72,7 +71,7 @@ package struct EventTranscoder: Sendable {
     return isWritten ? .written : .unusual
   }
 
-  /// The fields of a line that was written here.
+  /// Finds the fields of a line that was written here.
   private static func fields(of line: ByteView, leading: Int) -> LineTemplate.Fields {
     // Neither name holds a quote.
     func name(from start: Int) -> Range<Int> {
@@ -89,15 +88,15 @@ package struct EventTranscoder: Sendable {
     )
   }
 
-  /// A line that was written at the output's tail, but not committed.
+  /// A line at the output's tail that is not committed.
   private struct Line {
-    /// The line's length, its terminator included.
+    /// Length of the line with its terminator, in bytes.
     package let count: Int
-    /// Where the event's name stands between its quotes, counted from the line's first byte.
+    /// The event's name between its quotes, counted from the line's first byte.
     package let event: Range<Int>
   }
 
-  /// Writes the line at the output's tail, terminated by `terminator`; the caller commits or drops it.
+  /// Writes the line and `terminator` at the output's tail; the caller commits or drops it.
   ///
   /// The output must have `message.count` + ``overhead`` bytes reserved.
   @inline(__always)
@@ -153,7 +152,7 @@ package struct EventTranscoder: Sendable {
       && channel.byte == 0x7D && channel.input + 1 == end
   }
 
-  /// Where `,"channel":"NAME"}` begins, searched from the end of the message.
+  /// Returns the start of `,"channel":"NAME"}`, searched from the end of the message.
   static func channelStart(_ message: ByteView) -> Int? {
     guard message.count > 32, message[message.count - 1] == 0x7D,
       message[message.count - 2] == 0x22
@@ -183,7 +182,7 @@ package struct EventTranscoder: Sendable {
     return Self.copyPlainString(&cursor)
   }
 
-  /// Copies `,"data":` and the value inside its string; the position is then at the string's closing quote.
+  /// Copies `,"data":` and the value inside its string; stops at the string's closing quote.
   @inline(__always)
   private static func copyData(_ cursor: inout FusedCursor) -> Bool {
     guard cursor.word64() == EnvelopeWord.dataKey, cursor.peek(8) == 0x22 else { return false }
@@ -202,7 +201,7 @@ package struct EventTranscoder: Sendable {
     return true
   }
 
-  /// What only this path looks for, as little-endian words.
+  /// Words that only this path looks for, little-endian.
   private enum Constant {
     // `"}`
     static let quoteBrace: UInt16 = 0x7D22

@@ -1,26 +1,27 @@
-/// A filter that remembers its verdicts, so that a stream of few names costs no allocation and no matching.
+/// A filter that remembers its verdicts, so that a stream of few names costs no allocation and no
+/// matching.
 ///
-/// Each name has one place, by its bytes; a name that shares it with another takes it over. It belongs to one thread.
+/// Each name has one slot, chosen by its bytes; another name of the same slot replaces it. It
+/// belongs to one thread.
 package final class FilterMemory {
   private struct Verdict {
-    /// Bytes of the name; more than ``longestName`` before there is one.
+    /// Length of the name, in bytes; more than ``longestName`` in an empty slot.
     var count = Int.max
     var passes = false
   }
 
-  /// How many names are remembered; a power of two.
+  /// Number of slots; a power of two.
   private static let capacity = 256
   /// Longer names, which no known server allows, are matched each time.
   private static let longestName = 256
 
   private let filter: EventFilter
   private var verdicts = [Verdict](repeating: Verdict(), count: FilterMemory.capacity)
-  /// The names, each at its place times ``longestName``.
+  /// The names, each at its slot times ``longestName``.
   private let names = ByteBuffer(capacity: FilterMemory.capacity * FilterMemory.longestName)
 
-  /// Names that did not pass, the first few of them, each once and in the order of their first events.
+  /// The first few rejected names, each once, in the order of their first events.
   package private(set) var refusedNames: [String] = []
-  /// How many of these are kept.
   private static let mostRefused = 16
 
   package init(_ filter: EventFilter) {
@@ -28,7 +29,7 @@ package final class FilterMemory {
     names.commit(Self.capacity * Self.longestName)
   }
 
-  /// Whether an event is wanted whose name, without escapes, is `name`.
+  /// Reports whether an event is wanted; `name` holds no escapes.
   package func passes(_ name: ByteView) -> Bool {
     guard name.count <= Self.longestName else { return filter.passes(name.text) }
     let place = Self.place(of: name)
@@ -41,7 +42,6 @@ package final class FilterMemory {
     return passes
   }
 
-  /// Whether an event of this name is wanted.
   package func passes(_ name: String) -> Bool {
     if filter.passes(name) { return true }
     if refusedNames.count < Self.mostRefused, name.utf8.count <= Self.longestName,
@@ -52,15 +52,15 @@ package final class FilterMemory {
     return false
   }
 
-  /// The place of a name, by its first and last bytes and its length.
+  /// Chooses a slot by the first and last bytes and the length of a name.
   @inline(__always)
   private static func place(of name: ByteView) -> Int {
-    // Both loads stay among the bytes of the name and the padding after it.
+    // Both loads stay inside the name and the padding after it.
     let bytes = unsafe UnsafeRawPointer(name.base)
     let first = unsafe bytes.loadUnaligned(as: UInt64.self)
     let last = unsafe bytes.loadUnaligned(
       fromByteOffset: max(0, name.count &- 8), as: UInt64.self)
-    // Of a short name the bytes after it do not count; a shift by 64 leaves none.
+    // The bytes after a short name are shifted out; a shift by 64 leaves none.
     let unused = UInt64(max(0, 64 &- 8 &* name.count))
     let mixed = (first << unused) &+ (last << unused) &* 31 &+ UInt64(name.count)
     return Int(truncatingIfNeeded: (mixed &* 0x9E37_79B9_7F4A_7C15) &>> 56)
@@ -68,7 +68,7 @@ package final class FilterMemory {
 }
 
 extension ByteView {
-  /// Whether the same bytes stand at `other`, where as many must be readable, and the padding of a view.
+  /// Compares with the bytes at `other`; `count` bytes and a view's padding must be readable there.
   @inline(__always)
   fileprivate func hasSameBytes(as other: UnsafePointer<UInt8>) -> Bool {
     let left = unsafe UnsafeRawPointer(base)
@@ -78,7 +78,7 @@ extension ByteView {
       let difference =
         unsafe left.loadUnaligned(fromByteOffset: index, as: UInt64.self)
         ^ right.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-      // What the loads find after the last byte is shifted out.
+      // The bytes after the last one are shifted out.
       guard difference << UInt64(max(0, 64 &- 8 &* (count &- index))) == 0 else { return false }
       index &+= 8
     }

@@ -20,7 +20,7 @@ package struct Glob: Sendable, Equatable {
 
   private let elements: [Element]
 
-  /// The pattern that `text` spells; every text is a pattern.
+  /// Reads a pattern; every text is one.
   package init(_ text: String) {
     let scalars = Array(text.unicodeScalars)
     var elements: [Element] = []
@@ -49,7 +49,7 @@ package struct Glob: Sendable, Equatable {
     self.elements = elements
   }
 
-  /// The set that begins at `start`, and the index of its closing bracket.
+  /// Reads the set that begins at `start`; returns the index of its closing bracket too.
   private static func set(_ scalars: [Unicode.Scalar], from start: Int) -> (Element, Int)? {
     var index = start + 1
     let negated = index < scalars.count && (scalars[index] == "!" || scalars[index] == "^")
@@ -70,12 +70,12 @@ package struct Glob: Sendable, Equatable {
     return (.set(ranges, negated: negated), index)
   }
 
-  /// Whether the whole of `name` matches the pattern; case matters.
+  /// Reports whether the pattern matches the whole of `name`; case matters.
   package func matches(_ name: String) -> Bool {
     let scalars = name.unicodeScalars
     var position = scalars.startIndex
     var element = 0
-    // Where to continue after the last `*` when the rest does not match here.
+    // The point to continue from, after the last `*`, if the rest does not match here.
     var retry: (element: Int, position: String.UnicodeScalarView.Index)?
     while position < scalars.endIndex {
       if element < elements.count, elements[element] == .any {

@@ -1,22 +1,18 @@
-/// Values by name that keep the order in which they came; adding, finding and removing cost the same however many
-/// there are.
+/// Values by name in the order of arrival, with constant time to add, find and remove.
 package struct OrderedTable<Value> {
   private var places = NameTable<Int>()
   private var names: [String] = []
-  /// `nil` where a value was removed; the gaps are closed once they outnumber the values.
+  /// `nil` after a removal; the gaps are closed once they outnumber the values.
   private var values: [Value?] = []
 
   package init() {}
 
-  /// How many values there are.
   package var count: Int { places.count }
-
-  /// The names and values in their order.
   package var elements: some Sequence<(name: String, value: Value)> {
     zip(names, values).lazy.compactMap { name, value in value.map { (name: name, value: $0) } }
   }
 
-  /// The value of a name; one that is new stands last, and `nil` removes it.
+  /// The value of a name; a new name goes last, and `nil` removes the name.
   ///
   /// A change of a part happens in place.
   package subscript(name: String) -> Value? {
@@ -49,7 +45,6 @@ package struct OrderedTable<Value> {
 extension OrderedTable: Sendable where Value: Sendable {}
 
 extension OrderedTable: Equatable where Value: Equatable {
-  /// Whether both have the same values in the same order.
   package static func == (left: Self, right: Self) -> Bool {
     left.count == right.count
       && zip(left.elements, right.elements).allSatisfy {

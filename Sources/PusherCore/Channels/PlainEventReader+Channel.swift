@@ -1,9 +1,10 @@
 extension PlainEventReader {
-  /// The name of the channel of a message that ``EventTranscoder`` has taken, as it stands there between its quotes.
+  /// Returns the channel's name between its quotes, for a message that ``EventTranscoder`` has
+  /// taken.
   ///
   /// The name holds no escape then. Any other message gives any part of it, or `nil`.
   package static func channel(ofTaken message: ByteView) -> ByteView? {
-    // `{"event":"` is ten bytes, and so is every name's beginning.
+    // `{"event":"` has ten bytes, and every name begins after them.
     guard message.count > 10, let nameEnd = quote(in: message, from: 10) else { return nil }
     let rest = message[(nameEnd + 1)..<message.count]
     if rest.begins(with: #","channel":""#) { return name(in: message, from: nameEnd + 13) }

@@ -1,18 +1,16 @@
-/// The fast path from a Pusher message to its parts, for the shape that servers usually send.
+/// Reads the parts of a Pusher message, for the shape that servers usually send.
 ///
-/// It takes `{"event":E,"channel":C,"data":"TEXT"}` and the order event, data, channel, where E and C hold no escape,
-/// and TEXT only those of quote, backslash and slash. For everything else, including protocol events, the result is `nil`:
-/// the caller takes the general path by ``Envelope``, which finds the same parts.
+/// It handles `{"event":E,"channel":C,"data":"TEXT"}` and the order event, data, channel. E and C
+/// hold no escape, and TEXT only escapes of quote, backslash and slash. Everything else, including
+/// protocol events, gives `nil`: the caller then uses ``Envelope``, which finds the same parts.
 package struct PlainEventReader: Sendable {
-  /// The parts of a message.
+  /// Parts of a message: the names lie in the message, the data string's content in the given
+  /// buffer.
   package struct Parts {
-    /// The event's name, in the message.
     package let event: ByteView
-    /// The channel's name, in the message.
     package let channel: ByteView
-    /// The content of the data string, in the given buffer.
     package let data: ByteView
-    /// How many bytes stand before the data's text when both names do; 0 in the other order.
+    /// Number of bytes before the data's text if both names come first; 0 in the other order.
     package let head: Int
   }
 
@@ -20,17 +18,19 @@ package struct PlainEventReader: Sendable {
   private let readsEncrypted: Bool
 
   /// - Parameters:
-  ///   - protocolPrefix: How the names of the service's own events begin, such as `pusher`; the first 8 bytes count. When
-  ///     it is empty, every message goes the general path.
-  ///   - readsEncrypted: Whether it reads the events of encrypted channels and no others; else it reads all but them.
+  ///   - protocolPrefix: Prefix of the service's own events, such as `pusher`; the first 8 bytes
+  ///     count. If it is empty, every message takes the general path.
+  ///   - readsEncrypted: True to read only the events of encrypted channels; false to read all
+  ///     others.
   package init(protocolPrefix: String, readsEncrypted: Bool = false) {
     self.protocolPrefix = NameBeginning(protocolPrefix)
     self.readsEncrypted = readsEncrypted
   }
 
-  /// The parts, or `nil` for the general path; `buffer` is overwritten, and the parts last until either is written to.
+  /// Returns the parts, or `nil` for the general path; they last until the message or `buffer` is
+  /// written to.
   ///
-  /// The byte after the message is changed for a moment.
+  /// Overwrites `buffer`, and changes the byte after the message for a moment.
   package func read(_ message: ByteView, buffer: ByteBuffer) -> Parts? {
     Self.withEnd(of: message, buffer) { cursor in
       guard cursor.word64() == EnvelopeWord.eventKey, cursor.word16(8) == EnvelopeWord.colonQuote
@@ -54,10 +54,10 @@ package struct PlainEventReader: Sendable {
     }
   }
 
-  /// The data of a message that begins with the head of one whose parts were read, as ``Parts/head`` counts it; `nil` for
-  /// ``read(_:buffer:)``.
+  /// Returns the data of a message that begins like one that was read; `nil` if ``read(_:buffer:)``
+  /// must decide.
   ///
-  /// Names and channel are those of that message.
+  /// `head` is the ``Parts/head`` of the earlier message, which has the same event and channel.
   @inline(__always)
   package func data(of message: ByteView, behind head: Int, buffer: ByteBuffer) -> ByteView? {
     Self.withEnd(of: message, buffer) { cursor in
@@ -69,7 +69,7 @@ package struct PlainEventReader: Sendable {
     }
   }
 
-  /// Gives `body` a cursor that reads the message and writes to the emptied buffer.
+  /// Calls `body` with a cursor that reads the message and writes to the emptied buffer.
   @inline(__always)
   private static func withEnd<Result>(
     of message: ByteView, _ buffer: ByteBuffer, _ body: (inout FusedCursor) -> Result?
@@ -82,13 +82,13 @@ package struct PlainEventReader: Sendable {
     }
   }
 
-  /// Whether the closing brace is next, and the message ends with it.
+  /// Reports whether the closing brace is next and ends the message.
   @inline(__always)
   private static func isEnd(_ cursor: FusedCursor, of message: ByteView) -> Bool {
     unsafe cursor.byte == 0x7D && cursor.input + 1 == UnsafePointer(message.base + message.count)
   }
 
-  /// Steps over `,"channel":"NAME"`, when that is what comes next.
+  /// Steps over `,"channel":"NAME"` if it comes next.
   @inline(__always)
   private static func channel(_ cursor: inout FusedCursor) -> ByteView? {
     guard cursor.word64() == EnvelopeWord.channelKey, cursor.word32(8) == EnvelopeWord.channelKeyEnd
@@ -128,7 +128,7 @@ package struct PlainEventReader: Sendable {
   }
 }
 
-/// How some names begin, as a little-endian word.
+/// Prefix of names, as a little-endian word.
 struct NameBeginning {
   private var word: UInt64 = 0
   private var mask: UInt64 = 0
@@ -141,12 +141,12 @@ struct NameBeginning {
     }
   }
 
-  /// Whether a name begins with it whose first eight bytes are `name`.
+  /// Reports whether a name has the prefix; `name` is its first eight bytes.
   @inline(__always)
   func begins(_ name: UInt64) -> Bool { name & mask == word }
 }
 
-/// The envelope's constant parts, as little-endian words.
+/// Constant parts of the envelope, as little-endian words.
 enum EnvelopeWord {
   // `{"event"`
   static let eventKey: UInt64 = 0x2274_6E65_7665_227B

@@ -1,58 +1,52 @@
 /// A member of a presence channel.
 public struct PusherPresenceChannelMember: Sendable, Equatable {
-  /// The id as text, also when the server wrote a number.
+  /// The ID as text, even if the server wrote a number.
   public var userId: String
-  /// What the app told about the user; ``JSONValue/null`` when nothing.
+  /// The app's information about the user; ``JSONValue/null`` if there is none.
   public var userInfo: JSONValue
 
-  /// A member and its information.
+  /// Creates a member.
   public init(userId: String, userInfo: JSONValue = .null) {
     self.userId = userId
     self.userInfo = userInfo
   }
 }
 
-/// The limits of a presence channel's member list.
+/// Limits of a presence channel's member list.
 package struct PresenceLimits: Sendable, Equatable {
-  /// Members of one channel.
+  /// Maximum number of members in one channel.
   package var members = 100_000
-  /// Bytes of their ids and their information, as JSON.
+  /// Maximum size of IDs and information, in bytes of JSON.
   package var bytes = 16 << 20
 
-  /// The limits; those of the program unless changed.
   package init() {}
 }
 
-/// Who is in a presence channel, in the order in which they came.
+/// Members of a presence channel, in the order of arrival.
 ///
-/// A member's information is kept as JSON text and parsed on demand, so that a list costs as much memory as its
-/// message. Members past the limits are left out.
+/// A member's information is kept as JSON text and parsed on demand, so that a list costs as much
+/// memory as its message. Members past the limits are left out.
 package struct PresenceRoster: Sendable, Equatable {
   private var infos = OrderedTable<String>()
   private var byteCount = 0
   private let limits: PresenceLimits
-  /// Whether members were left out.
+  /// True if members were left out.
   package private(set) var isCut = false
 
-  /// Nobody.
   package init(limits: PresenceLimits = PresenceLimits()) {
     self.limits = limits
   }
 
-  /// How many members there are.
   package var count: Int { infos.count }
 
-  /// The members in the order in which they came.
   package var members: [PusherPresenceChannelMember] {
     infos.elements.map {
       PusherPresenceChannelMember(userId: $0.name, userInfo: Self.value($0.value))
     }
   }
 
-  /// The ids in the order in which they came.
   var ids: [String] { infos.elements.map(\.name) }
 
-  /// The member with this id.
   package subscript(id: String) -> PusherPresenceChannelMember? {
     infos[id].map { PusherPresenceChannelMember(userId: id, userInfo: Self.value($0)) }
   }
@@ -63,13 +57,13 @@ package struct PresenceRoster: Sendable, Equatable {
     (try? JSONParser.parse(json)) ?? .null
   }
 
-  /// Adds a member, or replaces its information; answers whether it is new and was kept.
+  /// Adds a member, or replaces its information; returns true if the member is new and was kept.
   @discardableResult
   mutating func insert(_ id: String, _ info: JSONValue) -> Bool {
     insert(id, json: JSONWriter.text(info))
   }
 
-  /// The same with the information as JSON text.
+  /// Does the same with the information as JSON text.
   @discardableResult
   mutating func insert(_ id: String, json: String) -> Bool {
     let former = infos[id]
@@ -83,7 +77,7 @@ package struct PresenceRoster: Sendable, Equatable {
     return former == nil
   }
 
-  /// Removes a member; answers its information, `nil` for an unknown member.
+  /// Removes and returns a member; `nil` for an unknown member.
   mutating func remove(_ id: String) -> PusherPresenceChannelMember? {
     guard let info = infos[id] else { return nil }
     infos[id] = nil
@@ -106,10 +100,11 @@ extension PresenceRoster {
 
 // Reads the member list of a subscription in place.
 extension PresenceRoster {
-  /// The members that the data of a `subscription_succeeded` lists, a string of JSON or JSON.
+  /// Reads the members from the data of a `subscription_succeeded`, a string of JSON or JSON.
   ///
-  /// It accepts what servers send: a hash that is a list (PHP's empty or consecutive arrays), ids that are numbers,
-  /// missing information, missing ids. Members that cannot be read are left out.
+  /// It accepts the shapes of real servers: a hash that is a list (PHP's empty or consecutive
+  /// arrays), ids that are numbers, missing information, missing ids. Unreadable members are left
+  /// out.
   init(_ envelope: Envelope, limits: PresenceLimits) {
     self.init(limits: limits)
     guard let token = envelope.dataToken else { return }
@@ -124,7 +119,7 @@ extension PresenceRoster {
 
   /// Reads one JSON object with a member `presence`.
   mutating func read(data: ByteView) {
-    // The last of a name counts, as in JavaScript.
+    // The last member of a name counts, as in JavaScript.
     var presence: ByteView?
     guard Self.isWhole(data) else { return }
     Self.eachMember(of: data) { if $0 == "presence" { presence = $1 } }
@@ -159,7 +154,7 @@ extension PresenceRoster {
     Self.eachMember(of: ids) { add(&self, $1) }
   }
 
-  /// The JSON without its white space; `null` for what is nested too deep to be a value.
+  /// Returns the JSON without white space; `null` if it is nested too deep.
   private static func compact(_ value: ByteView, _ scratch: ByteBuffer) -> String {
     scratch.removeAll()
     guard (try? JSONCompactor.copy(value, into: scratch)) != nil else { return "null" }
@@ -175,24 +170,22 @@ extension PresenceRoster {
     }
   }
 
-  /// Whether this is one JSON value; only then its parts are read.
+  /// Reports whether this is one JSON value; only then are its parts read.
   private static func isWhole(_ view: ByteView) -> Bool {
     var cursor = JSONCursor(view)
     cursor.skipWhitespace()
     return (try? JSONSkipper.skipValue(&cursor)) != nil && (try? cursor.requireEnd()) != nil
   }
 
-  /// Calls `body` with the name and value of every member of an object.
   private static func eachMember(of view: ByteView, _ body: (String, ByteView) -> Void) {
     each(of: view) { name, value in if let name { body(JSONString.decode(name), value) } }
   }
 
-  /// Calls `body` with every element of an array.
   private static func eachElement(of view: ByteView, _ body: (ByteView) -> Void) {
     each(of: view) { name, value in if name == nil { body(value) } }
   }
 
-  /// Of a value that has no parts there is none.
+  /// Calls `body` with each part; a scalar has none.
   private static func each(of view: ByteView, _ body: (ByteView?, ByteView) -> Void) {
     var cursor = JSONCursor(view)
     cursor.skipWhitespace()

@@ -1,25 +1,25 @@
-/// The names and hosts of a Pusher-protocol service, as data, so that no code branches on the service.
+/// Names and hosts of a Pusher-protocol service, as data, so that no code branches on the service.
 public struct PusherService: Sendable, Equatable {
-  /// How the names of the events begin that client and service exchange, such as `pusher:`.
+  /// Prefix of events that client and service exchange, such as `pusher:`.
   public var eventPrefix: String
-  /// How the names of the events begin that libraries translate for their users, such as `pusher_internal:`.
+  /// Prefix of events that libraries translate for their users, such as `pusher_internal:`.
   public var internalPrefix: String
-  /// The WebSocket host of a cluster: `CLUSTER` stands for its name.
+  /// WebSocket host of a cluster: `CLUSTER` stands for its name.
   public var clusterHost: String
-  /// The HTTP API host of a cluster: `CLUSTER` stands for its name.
+  /// HTTP API host of a cluster: `CLUSTER` stands for its name.
   public var clusterAPIHost: String
-  /// The default cluster, for services where every app is in a cluster.
+  /// Default cluster, for services where every app is in a cluster.
   public var defaultCluster: String
-  /// The host of socket and HTTP API when no cluster is named; `nil` for those of the default cluster.
+  /// Host of socket and HTTP API without a named cluster; `nil` for the default cluster's hosts.
   public var defaultHost: String?
-  /// The default path of the authorisation endpoint.
+  /// Default path of the authorisation endpoint.
   public var authorizationPath: String
-  /// The default path of the user authentication endpoint.
+  /// Default path of the user authentication endpoint.
   public var userAuthenticationPath: String
-  /// The protocol's version number, sent as `protocol`.
+  /// Version number of the protocol, sent as `protocol`.
   public var protocolVersion: Int
 
-  /// A service with these names and hosts.
+  /// Creates a service with these names and hosts.
   public init(
     eventPrefix: String, internalPrefix: String, clusterHost: String, clusterAPIHost: String,
     defaultCluster: String, protocolVersion: Int, defaultHost: String? = nil,
@@ -39,41 +39,41 @@ public struct PusherService: Sendable, Equatable {
     clusterHost: "ws-CLUSTER.pusher.com", clusterAPIHost: "api-CLUSTER.pusher.com",
     defaultCluster: "mt1", protocolVersion: 7)
 
-  /// Eventflit, which speaks the same protocol under names and hosts of its own.
+  /// Eventflit, which speaks the same protocol under its own names and hosts.
   public static let eventflit = PusherService(
     eventPrefix: "eventflit:", internalPrefix: "eventflit_internal:",
     clusterHost: "ws-CLUSTER.eventflit.com", clusterAPIHost: "api-CLUSTER.eventflit.com",
     defaultCluster: "", protocolVersion: 7, defaultHost: "service.eventflit.com",
     authorizationPath: "/eventflit/auth", userAuthenticationPath: "/eventflit/user-auth")
 
-  /// The services that can be chosen by name.
+  /// Services that can be chosen by name.
   package static let named: [(name: String, service: PusherService)] = [
     ("pusher", .pusher), ("eventflit", .eventflit),
   ]
 }
 
 extension PusherService {
-  /// The public clusters of Pusher Channels; there are dedicated ones besides.
+  /// Public clusters of Pusher Channels; dedicated clusters exist too.
   ///
   /// Source: Pusher's page "Clusters".
   package static let clusters = ["mt1", "us2", "us3", "eu", "ap1", "ap2", "ap3", "ap4", "sa1"]
 
-  /// The WebSocket host of `cluster`.
+  /// Returns the WebSocket host of `cluster`.
   public func host(cluster: String) -> String {
     Self.fill(clusterHost, cluster)
   }
 
-  /// The HTTP API host of `cluster`.
+  /// Returns the HTTP API host of `cluster`.
   public func apiHost(cluster: String) -> String {
     Self.fill(clusterAPIHost, cluster)
   }
 
-  /// The WebSocket host of `cluster`, or of apps that name none.
+  /// Returns the WebSocket host of `cluster`, or of apps that name none.
   package func host(cluster: String?) -> String {
     cluster.map(host(cluster:)) ?? defaultHost ?? host(cluster: defaultCluster)
   }
 
-  /// The HTTP API host of `cluster`, or of apps that name none.
+  /// Returns the HTTP API host of `cluster`, or of apps that name none.
   package func apiHost(cluster: String?) -> String {
     cluster.map(apiHost(cluster:)) ?? defaultHost ?? apiHost(cluster: defaultCluster)
   }
@@ -82,7 +82,7 @@ extension PusherService {
     pattern.pieces(separatedBy: "CLUSTER").joined(separator: cluster)
   }
 
-  /// The common beginning of both prefixes; an event with another beginning is the application's.
+  /// Common beginning of both prefixes; events with another beginning are the application's.
   package var commonPrefix: String {
     var common = ""
     for (left, right) in zip(eventPrefix, internalPrefix) {
@@ -92,7 +92,7 @@ extension PusherService {
     return common
   }
 
-  /// The socket's URL.
+  /// Returns the socket's URL.
   ///
   /// - Parameters:
   ///   - port: `nil` for the scheme's own.

@@ -1,19 +1,16 @@
 /// A rate limit of the server that drops messages: `pusher:error` with code 4301.
 package struct RateLimit: Sendable, Equatable {
-  /// The code of the error.
   package static let code = 4301
 
-  /// The server's words.
   package let message: String
-  /// How many subscriptions and sign-ins wait.
+  /// Number of subscriptions and sign-ins that wait.
   package let waiting: Int
-  /// When the first of them is asked for again.
+  /// Time until the first of them is sent again.
   package let retryIn: Duration
 
-  /// The limit, with the server's words.
   package var cause: String { Self.cause(message) }
 
-  /// The limit, with the server's words.
+  /// Describes the limit in the server's words.
   package static func cause(_ message: String) -> String {
     "the server's rate limit (error \(code)\(message.isEmpty ? "" : ": \(message)"))"
   }
@@ -21,27 +18,28 @@ package struct RateLimit: Sendable, Equatable {
 
 /// Decides when a subscription or a sign-in is sent, once the server's rate limit has dropped some.
 ///
-/// Without a limit everything is sent at once. After an error 4301 nothing is sent for a while, then one request as a
-/// probe; each probe that is dropped doubles the wait. An answered probe shows how long the limit lasts. From then on one
-/// burst is sent in each such time, with as many requests as the server answered before it dropped the next. A server that closes the
-/// connection at its limit is not probed: each close makes the time between two bursts longer.
+/// Without a limit, everything is sent at once. After an error 4301, nothing is sent for a while,
+/// then one request as a probe. Each dropped probe doubles the wait. An answered probe shows how
+/// long the limit lasts. From then on, one burst is sent in each interval. Its size is the number
+/// of requests that the server answered before it dropped one. A server that closes the connection
+/// at its limit is not probed: each close makes the interval longer.
 ///
-/// Sources: Laravel Reverb, `rate_limiting` (all messages of a connection within a time, `terminate_on_limit`); Pusher's
-/// error codes, 4301.
+/// Sources: Laravel Reverb, `rate_limiting` (all messages of a connection within a time,
+/// `terminate_on_limit`); Pusher's error codes, 4301.
 struct RequestPace {
   private static let firstWait = Duration.seconds(1)
   private static let longestWait = Duration.seconds(60)
-  /// The time between two bursts after the server closed a connection, and its longest.
+  /// First and longest interval between two bursts after the server closed a connection.
   private static let firstInterval = Duration.seconds(10)
   private static let longestInterval = Duration.seconds(600)
-  /// For how long an error 4301 explains a lost connection.
+  /// An error 4301 explains a connection that is lost within this time.
   private static let explanationTime = Duration.seconds(5)
 
-  /// The most requests of one burst; `nil` before any limit.
+  /// Maximum requests in one burst; `nil` before any limit.
   private(set) var burst: Int?
-  /// From the beginning of one burst to the next.
+  /// Time from the start of one burst to the next.
   private(set) var interval = Duration.zero
-  /// When the present burst began.
+  /// Start of the present burst.
   private var start: Instant?
   private var probeStart: Instant?
   private var sent = 0
@@ -50,11 +48,10 @@ struct RequestPace {
   private var dropped = 0
   private var isProbing = false
   private var wait = Duration.zero
-  /// Until when nothing is sent, after a drop.
+  /// Nothing is sent until this time, after a drop.
   private var resumesAt: Instant?
   private var lastDrop: (time: Instant, message: String)?
 
-  /// Whether a request may be sent now.
   mutating func maySend(at now: Instant) -> Bool {
     guard resumesAt == nil else { return false }
     if isProbing { return sent == 0 }
@@ -67,14 +64,12 @@ struct RequestPace {
     (start, sent, answered) = (nil, 0, 0)
   }
 
-  /// A request was sent.
   mutating func noteSent(at now: Instant) {
     if isProbing { probeStart = now } else if burst == nil, sent == answered { beginBurst() }
     start = start ?? now
     sent += 1
   }
 
-  /// The server answered a request.
   mutating func noteAnswered() {
     answered = min(answered + 1, sent)
     guard isProbing, resumesAt == nil, let start, let probeStart else { return }
@@ -84,17 +79,16 @@ struct RequestPace {
     self.start = probeStart
   }
 
-  /// What a dropped message means.
+  /// Meaning of a dropped message.
   enum Drop: Equatable {
-    /// No request waits for an answer: it was another message.
+    /// No request waits for an answer: the server dropped another message.
     case other
     /// Requests are dropped; the first is sent again after this time.
     case hold(for: Duration)
-    /// More of the same burst.
+    /// Another drop in the same burst.
     case more
   }
 
-  /// The server dropped a message.
   mutating func noteDropped(_ message: String, at now: Instant) -> Drop {
     lastDrop = (now, message)
     if resumesAt != nil {
@@ -108,9 +102,10 @@ struct RequestPace {
     return .hold(for: wait)
   }
 
-  /// Goes on with a probe when the wait is over.
+  /// Continues with a probe when the wait is over.
   ///
-  /// - Returns: How many dropped messages were none of the requests; `nil` during a wait, and without one.
+  /// - Returns: Number of dropped messages that were not requests; `nil` during a wait, and without
+  ///   one.
   mutating func resume(at now: Instant) -> Int? {
     guard let resumesAt, now >= resumesAt else { return nil }
     self.resumesAt = nil
@@ -119,13 +114,14 @@ struct RequestPace {
     if isProbing {
       (sent, answered) = (0, 0)
     } else {
-      // Every request was answered: the limit was met by other messages.
+      // Every request was answered: other messages met the limit.
       wait = .zero
     }
     return others
   }
 
-  /// Learns from a burst that was cut, and counts the dropped messages that were none of its requests.
+  /// Learns from a burst that was cut; returns the number of dropped messages that were not its
+  /// requests.
   private mutating func settle() -> Int {
     let unanswered = sent - answered
     defer { dropped = 0 }
@@ -135,9 +131,9 @@ struct RequestPace {
     return max(dropped - unanswered, 0)
   }
 
-  /// The connection is gone; the next one begins with a burst.
+  /// Resets for the next connection, which begins with a burst.
   ///
-  /// - Returns: How many dropped messages were none of the requests.
+  /// - Returns: Number of dropped messages that were not requests.
   mutating func connectionLost() -> Int {
     var others = 0
     if resumesAt != nil {
@@ -152,7 +148,7 @@ struct RequestPace {
     return others
   }
 
-  /// The server's words, if its limit explains a connection that is lost now.
+  /// Returns the server's words if its limit explains a connection that is lost now.
   func explanation(at now: Instant) -> String? {
     guard let lastDrop, lastDrop.time.duration(to: now) < Self.explanationTime else { return nil }
     return lastDrop.message
@@ -161,7 +157,7 @@ struct RequestPace {
   /// The server's words about the last drop on this connection.
   var lastMessage: String { lastDrop?.message ?? "" }
 
-  /// When the next request may be sent, if any waits.
+  /// Earliest time of the next request, if any waits.
   func deadline(isAnyHeld: Bool) -> Instant? {
     if let resumesAt { return resumesAt }
     guard isAnyHeld, burst != nil, !isProbing else { return nil }

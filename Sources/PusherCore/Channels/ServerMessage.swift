@@ -1,10 +1,10 @@
-/// A message of the protocol itself, read tolerantly: `data` may be a string of JSON or JSON, or be missing.
+/// A protocol message, read tolerantly: `data` may be JSON or a string of JSON, or be missing.
 enum ServerMessage: Equatable {
   case connectionEstablished(socketID: String, activityTimeout: Duration?)
   case error(code: Int?, message: String, channel: String?)
   case ping
   case pong
-  /// The members of a presence channel stay in the message, see ``PresenceRoster``.
+  /// The members of a presence channel stay in the message; ``PresenceRoster`` reads them.
   case subscriptionSucceeded(channel: String)
   case subscriptionError(channel: String, type: String, message: String, status: Int?)
   case signedIn(userData: JSONValue)
@@ -14,13 +14,13 @@ enum ServerMessage: Equatable {
   case memberRemoved(channel: String, userID: String)
   /// An event of the channel itself, passed on under its public name.
   case channelNotice(name: String)
-  /// An event of the application.
   case application
-  /// A protocol event that this version does not know.
+  /// A protocol event that is unknown to this version.
   case unknown(name: String)
-  /// An internal event that this version does not know; libraries translate such events and never show them.
+  /// An internal event that is unknown to this version; libraries translate such events and never
+  /// show them.
   case unknownInternal(name: String)
-  /// A protocol event that lacks a member it needs.
+  /// A protocol event without a member that it needs.
   case malformed(String)
 
   /// Users of the watchlist who came online or went offline.
@@ -57,7 +57,7 @@ enum ServerMessage: Equatable {
     }
   }
 
-  /// The messages that come under either prefix.
+  /// Reads the messages that come under either prefix.
   private static func channelMessage(
     _ name: String, _ envelope: Envelope, _ service: PusherService
   ) -> Self? {
@@ -117,7 +117,7 @@ enum ServerMessage: Equatable {
     return value.text.flatMap { try? JSONParser.parse($0) } ?? value
   }
 
-  /// The changes that can be read; others are left out.
+  /// Returns the readable changes; others are left out.
   private static func watchlist(_ data: JSONValue) -> [WatchlistChange] {
     (data["events"]?.elements ?? []).compactMap { event in
       guard let name = event["name"]?.text, name == "online" || name == "offline" else {

@@ -1,12 +1,12 @@
-/// Events of an encrypted channel that wait for a new key, in their order.
+/// Events of an encrypted channel that wait for a new key, in order.
 struct Rekeying: Equatable {
-  /// How many bytes may wait; further events are reported as lost.
+  /// Maximum size of waiting events, in bytes; further events are reported as lost.
   static let limit = 1 << 20
 
   private(set) var messages: [[UInt8]] = []
   private var bytes = 0
 
-  /// Keeps one more; `false` when there is no room.
+  /// Adds a message; `false` if it exceeds the limit.
   mutating func append(_ message: ByteView) -> Bool {
     guard bytes + message.count <= Self.limit else { return false }
     bytes += message.count
@@ -15,15 +15,15 @@ struct Rekeying: Equatable {
   }
 }
 
-/// The keys that opened the last events, for the events that follow, as long as nothing changes at any channel.
+/// The keys that opened the last events, valid until any channel changes.
 struct RecentKeys {
-  /// How many channels are remembered.
+  /// Maximum number of channels.
   private static let capacity = 8
 
   private var entries: [(channel: [UInt8], key: ChannelKey)] = []
   private var changes = 0
 
-  /// The key of a channel; `nil` when it is not remembered, or something has changed since.
+  /// Returns the key of a channel; `nil` if it is unknown or outdated.
   func key(of channel: ByteView, _ changes: Int) -> ChannelKey? {
     guard changes == self.changes else { return nil }
     return entries.first { channel.equals($0.channel) }?.key
@@ -39,10 +39,11 @@ struct RecentKeys {
 
 /// The part of the session that decrypts the events of encrypted channels.
 ///
-/// If a key does not decrypt an event, the app may have replaced the key. Then the session asks for authorisation once;
-/// later events wait. It reports the events that the new key does not decrypt either.
+/// The app may have replaced a key that does not decrypt an event. The session then asks for
+/// authorisation once, and later events wait. It reports the events that the new key does not
+/// decrypt either.
 extension Session {
-  /// Decrypts an event of the usual shape by the key that opened the last one of its channel; `nil` for all others.
+  /// Decrypts an event of the usual shape with the last key of its channel; `nil` for all others.
   func opened(_ message: ByteView) -> Envelope? {
     guard let parts = encryptedReader.read(message, buffer: cipherText),
       let key = recentKeys.key(of: parts.channel, subscriptions.changes)
@@ -55,7 +56,7 @@ extension Session {
       message, event: parts.event, channel: parts.channel, plainData: plainText.view)
   }
 
-  /// Handles an application's event, which is decrypted on an encrypted channel.
+  /// Handles an application's event; decrypts it on an encrypted channel.
   mutating func deliver(_ envelope: Envelope, at now: Instant) -> Received {
     guard let token = envelope.channelToken, Self.mayBeEncrypted(token),
       let channel = envelope.channelName, ChannelKind(channelName: channel) == .encrypted
@@ -82,12 +83,12 @@ extension Session {
     }
   }
 
-  /// A cheap check for the other channels; escapes can hide the beginning of a name.
+  /// Excludes most other channels cheaply; escapes can hide the beginning of a name.
   private static func mayBeEncrypted(_ token: ByteView) -> Bool {
     token.begins(with: "private-encrypted-") || token.isEscaped
   }
 
-  /// Asks for authorisation again, unless that has just failed to help.
+  /// Asks for authorisation again, unless a new key has just failed to help.
   private mutating func askForNewKey(
     _ channel: String, _ envelope: Envelope, at now: Instant
   ) -> Bool {
@@ -103,7 +104,7 @@ extension Session {
     return true
   }
 
-  /// The answer: waiting events are decrypted, or reported.
+  /// Decrypts the waiting events with the new key, or reports them.
   mutating func rekeyed(
     _ channel: String, _ rekeying: Rekeying, _ result: Authorization.Result
   ) {
@@ -131,7 +132,7 @@ extension Session {
     }
   }
 
-  /// Reports everything that waits for a key that will not come.
+  /// Reports the events that wait for a key that will not come.
   mutating func giveUp(_ rekeying: Rekeying, _ channel: String, _ reason: String) {
     for message in rekeying.messages {
       Self.withEnvelope(message) { reportUndecrypted($0, channel, reason) }
@@ -142,7 +143,7 @@ extension Session {
     let buffer = ByteBuffer(capacity: message.count)
     buffer.append(message)
     withExtendedLifetime(buffer) {
-      // It was valid when it was put aside.
+      // The message was valid when it was queued.
       if let envelope = try? Envelope(buffer.view) { body(envelope) }
     }
   }
@@ -155,7 +156,7 @@ extension Session {
         channel: channel, event: envelope.eventName, data: envelope.dataText, reason: reason))
   }
 
-  /// The key that an authorisation for an encrypted channel brings.
+  /// Returns the key in an authorisation for an encrypted channel.
   static func key(of auth: Authorization) throws(AuthorizationFailure) -> ChannelKey {
     guard let secret = auth.sharedSecret else {
       throw .unusable("the answer has no \"shared_secret\", which encrypted channels need")

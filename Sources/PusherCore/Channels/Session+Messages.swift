@@ -1,17 +1,17 @@
 /// The part of the session that reads the server's messages.
 extension Session {
-  /// The kind of a message.
   package enum Received {
-    /// A protocol message; see the outputs.
+    /// A protocol message; its effects are outputs.
     case handled
-    /// An event for the user, under `name` when that differs from the message's own.
+    /// An event for the user, under `name` if that differs from the message's own.
     case event(Envelope, name: String?)
   }
 
   /// Reads one text message.
   ///
-  /// A message that is not a JSON object with an event's name is reported as malformed and otherwise ignored; it does
-  /// not end the connection, as in other libraries. Messages of a connection that was given up are ignored.
+  /// A message that is not a JSON object with an event's name is reported as malformed and
+  /// otherwise ignored. It does not end the connection, as in other libraries. Messages of an
+  /// abandoned connection are ignored.
   package mutating func receive(_ message: ByteView, at now: Instant) -> Received {
     guard hasSocket else { return .handled }
     if let event = opened(message) { return .event(event, name: nil) }
@@ -32,7 +32,7 @@ extension Session {
     }
   }
 
-  /// Reads one binary message, of which the protocol knows none.
+  /// Reads one binary message; the protocol has none.
   package mutating func receivedBinary(_ message: ByteView, at now: Instant) {
     guard hasSocket else { return }
     report(.malformed(reason: "a binary message", bytes: message.array))
@@ -53,7 +53,7 @@ extension Session {
       report(.error(code: code, message: message))
       if code == RateLimit.code { return dropped(message, channel: channel, at: now) }
       if case .connecting = phase, let code, (4000..<4100).contains(code) {
-        // Reverb sends this and leaves the socket open: waiting would only end at the deadline.
+        // Reverb sends this and leaves the socket open: a wait would only end at the deadline.
         emit(.abort)
         lost(.closed(code: code, reason: message), at: now)
         return
@@ -61,7 +61,8 @@ extension Session {
       let isPaidFor =
         channel == nil && refusedSignIn(code: code, message: message, at: now)
         || refused(code: code, message: message, channel: channel, at: now)
-      // An error that was the answer for a channel or the sign-in does not explain a later drop of the socket.
+      // An error that answered a channel or the sign-in does not explain a later drop of the
+      // socket.
       if let code, !isPaidFor { lastError = code }
     case .ping:
       pings.received &+= 1

@@ -2,7 +2,7 @@
 ///
 /// The server confirms no client event, so an error soon after one is about it.
 struct ClientEventRisk {
-  /// For how long an error may be about an event.
+  /// Maximum time from an event to an error about it.
   private static let time = Duration.seconds(10)
 
   private var sent = 0
@@ -14,7 +14,7 @@ struct ClientEventRisk {
     lastSent = now
   }
 
-  /// The server dropped messages; returns how many of them were client events.
+  /// Returns the number of client events among `count` dropped messages.
   mutating func takeDropped(_ count: Int, at now: Instant) -> Int {
     forgetOld(at: now)
     let events = min(count, sent)
@@ -27,9 +27,9 @@ struct ClientEventRisk {
   }
 }
 
-/// The part of the session that heeds the server's rate limit.
+/// The part of the session that obeys the server's rate limit.
 ///
-/// The limit is never a refusal: what it drops is asked for again, as ``RequestPace`` decides.
+/// The limit is never a refusal: dropped requests are sent again, as ``RequestPace`` decides.
 extension Session {
   /// Handles an error 4301: the server dropped a message.
   mutating func dropped(_ message: String, channel: String?, at now: Instant) {
@@ -54,7 +54,7 @@ extension Session {
     if events > 0 { report(.clientEventsDropped(count: events, message: message)) }
   }
 
-  /// Sends what the rate limit allows now: the sign-in first, then channels in their order.
+  /// Sends the requests that the rate limit allows now: the sign-in first, then channels in order.
   mutating func sendHeld(at now: Instant) {
     while isConnected, signIn.isHeld || subscriptions.firstHeld != nil, pace.maySend(at: now) {
       pace.noteSent(at: now)
@@ -68,13 +68,12 @@ extension Session {
     }
   }
 
-  /// The server answered a request.
   mutating func noteAnswered(at now: Instant) {
     pace.noteAnswered()
     sendHeld(at: now)
   }
 
-  /// When the rate limit allows more; nothing is asked while the answers are not read.
+  /// Time of the next request under the rate limit; nothing is sent while the answers are not read.
   var paceDeadline: Instant? {
     guard !isReadingPaused else { return nil }
     return pace.deadline(isAnyHeld: signIn.isHeld || subscriptions.firstHeld != nil)
@@ -88,7 +87,8 @@ extension Session {
     sendHeld(at: now)
   }
 
-  /// The loss, or the rate limit that explains it: Reverb's `terminate_on_limit` closes the connection without a code.
+  /// Returns the loss, or the rate limit that explains it: Reverb's `terminate_on_limit` closes the
+  /// connection without a code.
   func explained(_ loss: ConnectionLoss, at now: Instant) -> ConnectionLoss {
     switch loss {
     case .closed(let code, _) where code.map({ !(4000..<5000).contains($0) }) ?? true: break
@@ -99,7 +99,7 @@ extension Session {
     return .closed(code: RateLimit.code, reason: message)
   }
 
-  /// The connection is gone; a limit that was met on it is remembered.
+  /// Resets the pace after a loss, but remembers a limit that was met.
   mutating func forgetPace(at now: Instant) {
     let message = pace.lastMessage
     reportDroppedEvents(pace.connectionLost(), message, at: now)

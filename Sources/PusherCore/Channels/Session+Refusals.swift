@@ -1,16 +1,19 @@
-/// The part of the session that finds out which channel an error of the server refuses.
+/// The part of the session that finds the channel that a server's error refuses.
 ///
-/// Servers do this in different ways: soketi names the channel in a message of its own, sockudo beside the error,
-/// Pusher and ipe somewhere in its text, Reverb not at all.
+/// Servers differ: soketi names the channel in a separate message, sockudo beside the error, Pusher
+/// and ipe somewhere in its text, Reverb not at all.
 extension Session {
-  /// How many punctuation marks may follow a channel's name in an error's text.
+  /// Maximum number of punctuation marks after a channel's name in an error's text.
   private static let longestPunctuation = 3
 
-  /// Handles a `pusher:error` that is a refusal; answers whether it is one.
+  /// Handles a `pusher:error` that is a refusal; returns `false` for any other error.
   ///
-  /// These errors are refusals: one with a channel's name beside it; one about a signature, which belongs to the first
-  /// unanswered channel if it names none; one whose text names an unanswered channel and speaks of a refusal. An error
-  /// that may be a refusal is kept, since it can explain a missing answer.
+  /// Three kinds of errors are refusals:
+  /// - The error has a channel's name beside it.
+  /// - The error is about a signature. Without a name, it belongs to the first unanswered channel.
+  /// - The text names an unanswered channel and speaks of a refusal.
+  ///
+  /// An error that may be a refusal is kept, since it can explain a missing answer.
   mutating func refused(
     code: Int?, message: String, channel: String?, at now: Instant
   ) -> Bool {
@@ -34,16 +37,15 @@ extension Session {
     return true
   }
 
-  /// The message for a refusal without a text.
   static let noReason = "the server gives no reason"
 
-  /// The words of a refusal, as far as their letters are the same in upper and lower case.
+  /// Looks for the words of a refusal, without the letters that may be in upper or lower case.
   private static func isRefusal(_ message: String) -> Bool {
     message.holds("uth") || message.holds("orbidden") || message.holds("enied")
       || message.holds("nvalid") || message.holds("allowed")
   }
 
-  /// Keeps an error that may be the answer about a channel: the named one, or the only unanswered one.
+  /// Keeps an error that may answer the named channel, or the only unanswered one.
   private mutating func noteRemark(_ message: String, about channel: String?) {
     guard !message.isEmpty, let channel = channel ?? subscriptions.onlyRequest,
       subscriptions.isRequest(channel)
@@ -51,7 +53,7 @@ extension Session {
     subscriptions[channel]?.remark = message
   }
 
-  /// The unanswered channel that a text names, the longest of several.
+  /// Returns the unanswered channel that a text names, the longest of several.
   ///
   /// A name counts only as a whole word, because one name may be part of another.
   private func channelNamed(in message: String) -> String? {
@@ -64,7 +66,8 @@ extension Session {
     return longest
   }
 
-  /// The unanswered channel that a word names, perhaps followed by punctuation that names can contain too.
+  /// Returns the unanswered channel that a word names; punctuation that is legal in names may
+  /// follow.
   private func unansweredChannel(in word: Substring.UTF8View) -> String? {
     var word = word
     for _ in 0...Self.longestPunctuation {

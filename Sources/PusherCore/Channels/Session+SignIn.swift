@@ -1,19 +1,20 @@
-/// The part of the session that tells the server who the user is: `pusher:signin`.
+/// The part of the session that signs the user in: `pusher:signin`.
 ///
-/// It comes before the subscriptions of each connection: some channels are only for users who are signed in, and an
-/// error that names no channel then belongs to the sign-in. Source: Pusher's page "Authenticating users".
+/// The sign-in comes before the subscriptions of each connection, because some channels accept only
+/// signed-in users. An error that names no channel then belongs to the sign-in. Source: Pusher's
+/// page "Authenticating users".
 extension Session {
-  /// Wants the user signed in from now on, over every reconnect; tries again after a failure.
+  /// Keeps the user signed in from now on, over every reconnect; retries after a failure.
   package mutating func signIn(at now: Instant) {
     guard signIn.state == .unwanted || signIn.state == .failed else { return }
     signIn.state = .waiting
     beginSignIn()
   }
 
-  /// The user that is signed in on this connection.
+  /// The user who is signed in on this connection.
   package var userID: String? { signIn.userID }
 
-  /// Asks who the user is, when that is wanted.
+  /// Starts the sign-in if it is wanted.
   mutating func beginSignIn() {
     guard signIn.state == .waiting, isConnected else { return }
     signIn.signatures.restart()
@@ -26,7 +27,7 @@ extension Session {
     ask(.user, socketID)
   }
 
-  /// The answer to the question who the user is.
+  /// Handles the signer's answer about the user.
   mutating func authenticated(_ result: Authorization.Result, at now: Instant) {
     guard signIn.state == .authenticating else { return }
     do throws(AuthorizationFailure) {
@@ -43,7 +44,8 @@ extension Session {
     }
   }
 
-  /// The server confirmed the user: the session subscribes to the user's own channel, then to all others.
+  /// Handles the confirmation of the user: subscribes to the user's own channel, then to all
+  /// others.
   mutating func signedIn(_ userData: JSONValue, at now: Instant) {
     switch signIn.state {
     case .requested(let until):
@@ -68,7 +70,7 @@ extension Session {
     beginChannels(at: now)
   }
 
-  /// Gives the sign-in up on this connection, and subscribes to the channels that do not need it.
+  /// Gives up the sign-in on this connection, and subscribes to the channels that do not need it.
   mutating func signInFailed(_ failure: SubscriptionFailure, at now: Instant) {
     guard signIn.isPending else { return }
     if case .requested = signIn.state { noteAnswered(at: now) }
@@ -77,7 +79,8 @@ extension Session {
     beginChannels(at: now)
   }
 
-  /// Whether an error that names no channel is the answer to the sign-in.
+  /// Handles an error without a channel that answers the sign-in; returns `false` for any other
+  /// error.
   mutating func refusedSignIn(code: Int?, message: String, at now: Instant) -> Bool {
     guard case .requested = signIn.state else { return false }
     let isAboutChannel = message.holds("channel")
@@ -89,7 +92,7 @@ extension Session {
     return true
   }
 
-  /// Looks at the time; `false` when the connection was given up.
+  /// Acts at the sign-in's deadline; `false` if the connection was given up.
   mutating func tickSignIn(at now: Instant) -> Bool {
     guard let deadline = signIn.deadline(ignoringRequests: isReadingPaused), now >= deadline else {
       return true
@@ -97,7 +100,7 @@ extension Session {
     if case .delayed = signIn.state {
       askForAuthentication()
     } else if signIn.signatures.haveWorked || options.reconnect.mode == .always {
-      // It has worked before, so the connection is at fault.
+      // The sign-in has worked before, so the connection is at fault.
       emit(.abort)
       let time = options.connectTimeout.inWords
       lost(.dropped("no answer to the sign-in within \(time)"), at: now)

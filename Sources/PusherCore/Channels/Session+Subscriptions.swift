@@ -1,13 +1,14 @@
 /// The part of the session that subscribes to channels and keeps them subscribed.
 extension Session {
-  /// Wants a channel from now on, over every reconnect; nothing happens when it is wanted already.
+  /// Keeps a channel subscribed from now on, over every reconnect; ignores a channel that is
+  /// already wanted.
   package mutating func subscribe(_ channel: String, at now: Instant) {
     guard subscriptions[channel] == nil else { return }
     subscriptions[channel] = Subscription(channel: channel)
     if isConnected, !signIn.isPending { begin(channel, at: now) }
   }
 
-  /// Stops wanting a channel, in any state.
+  /// Drops a channel, in any state.
   package mutating func unsubscribe(_ channel: String, at now: Instant) {
     guard let subscription = subscriptions[channel] else { return }
     subscriptions[channel] = nil
@@ -20,13 +21,13 @@ extension Session {
     closeGapIfSettled(at: now)
   }
 
-  /// The members of a presence channel that are kept.
+  /// The kept members of a presence channel.
   package func roster(of channel: String) -> PresenceRoster? { subscriptions[channel]?.roster }
 
-  /// The channels that are wanted, in the order in which they were asked for.
+  /// The wanted channels, in the order of their requests.
   package var channels: [String] { subscriptions.names }
 
-  /// Starts to subscribe to every waiting channel; if a sign-in is wanted, after it.
+  /// Starts to subscribe to every waiting channel, after a wanted sign-in.
   mutating func beginChannels(at now: Instant) {
     guard !signIn.isPending else { return }
     for channel in channels { begin(channel, at: now) }
@@ -61,7 +62,6 @@ extension Session {
     sendHeld(at: now)
   }
 
-  /// Sends the request for a channel.
   mutating func send(subscription channel: String, at now: Instant) {
     let deadline = now.advanced(by: options.connectTimeout)
     subscriptions[channel]?.remark = nil
@@ -70,7 +70,8 @@ extension Session {
     emit(.send(command.subscribe(channel: channel, auth: auth)))
   }
 
-  /// The answer to an ``SessionOutput/authorize(_:)``; ignored when the connection has changed since.
+  /// Handles the answer to an ``SessionOutput/authorize(_:)``; ignores it if the connection has
+  /// changed since.
   package mutating func authorized(
     _ request: AuthorizationRequest, _ result: Authorization.Result, at now: Instant
   ) {
@@ -105,7 +106,7 @@ extension Session {
     }
   }
 
-  /// The server confirmed a channel, with the members of a presence channel in `envelope`.
+  /// Handles the confirmation of a channel; `envelope` lists the members of a presence channel.
   mutating func succeeded(_ channel: String, _ envelope: Envelope, at now: Instant) {
     guard var subscription = subscriptions[channel] else { return }
     let isNews = subscription.state != .subscribed
@@ -132,7 +133,7 @@ extension Session {
     closeGapIfSettled(at: now)
   }
 
-  /// Members that came or left while there was no connection.
+  /// Reports members that came or left while there was no connection.
   private mutating func reportChanges(
     _ channel: String, _ former: PresenceRoster, _ roster: PresenceRoster
   ) {
@@ -158,7 +159,7 @@ extension Session {
     report(.memberRemoved(channel: channel, known ?? PusherPresenceChannelMember(userId: userID)))
   }
 
-  /// Gives a channel up on this connection.
+  /// Gives up a channel on this connection.
   mutating func fail(_ channel: String, _ failure: SubscriptionFailure, at now: Instant) {
     guard isConnected, let subscription = subscriptions[channel], !subscription.isSettled else {
       return
@@ -192,9 +193,10 @@ extension Session {
     }
   }
 
-  /// Sends a client event; answers false, and sends nothing, while its channel is not subscribed.
+  /// Sends a client event; returns `false`, and sends nothing, while its channel is not subscribed.
   ///
-  /// The owner queues events that wait, because the queue outlives the session, which serves one ``connect(at:)``.
+  /// The owner queues waiting events, because the queue outlives the session, which serves one
+  /// ``connect(at:)``.
   package mutating func trigger(_ event: ClientEvent, at now: Instant) -> Bool {
     guard isConnected, subscriptions[event.channel]?.state == .subscribed else { return false }
     clientEvents.noteSent(at: now)

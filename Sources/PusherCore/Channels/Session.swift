@@ -1,11 +1,11 @@
 /// The Pusher protocol from the first dial to the end, over any number of connections.
 ///
 /// Rules of this machine:
-/// - It does no I/O, reads no clock and draws no random number of its own: time is an argument, jitter comes from
-///   the generator it was given.
+/// - It does no I/O, reads no clock and draws no random numbers of its own. Time is an argument,
+///   and jitter comes from the given generator.
 /// - Every input is legal in every phase; an input without a meaning there does nothing.
-/// - After each input the owner drains ``nextOutput()`` until it is `nil`, performs the outputs in that order, and
-///   calls ``tick(at:)`` when ``deadline`` has come.
+/// - After each input, the owner drains ``nextOutput()`` until it is `nil`, performs the outputs in
+///   order, and calls ``tick(at:)`` at ``deadline``.
 /// - There is one connection at a time; answers for an earlier one are ignored.
 package struct Session {
   enum Phase: Equatable {
@@ -26,26 +26,26 @@ package struct Session {
   var subscriptions = SubscriptionTable()
   var signIn = SignIn()
   var keepalive: Keepalive?
-  /// Whether the owner leaves the socket unread for now.
+  /// True while the owner leaves the socket unread.
   private(set) var isReadingPaused = false
-  /// The `pusher:ping` messages of all connections, in either direction.
+  /// The `pusher:ping` messages of all connections, in both directions.
   package internal(set) var pings = PingCounts()
-  /// The code of the last `pusher:error` on this connection.
+  /// Code of the last `pusher:error` on this connection.
   var lastError: Int?
   private var reconnector: Reconnector
   var pace = RequestPace()
   var clientEvents = ClientEventRisk()
   var delivery = Delivery()
-  /// Where the last decrypted event stands.
+  /// The last decrypted event.
   let plainText = ByteBuffer()
-  /// Where it stood before.
+  /// The ciphertext of that event.
   let cipherText = ByteBuffer()
   let openingRoom = OpeningRoom()
   private(set) var encryptedReader: PlainEventReader
   var recentKeys = RecentKeys()
   private var outbox = Fifo<SessionOutput>()
 
-  /// - Parameter random: Where back-off jitter comes from.
+  /// - Parameter random: Source of the back-off's jitter.
   package init(options: SessionOptions, random: any RandomNumberGenerator) {
     self.options = options
     self.random = random
@@ -55,7 +55,6 @@ package struct Session {
     reconnector = Reconnector(options.reconnect)
   }
 
-  /// The next thing to do; `nil` when all is done.
   package mutating func nextOutput() -> SessionOutput? { outbox.popFirst() }
 
   mutating func emit(_ output: SessionOutput) {
@@ -66,16 +65,16 @@ package struct Session {
     outbox.append(.report(event))
   }
 
-  /// Whether there is a connection on which subscriptions can be made.
+  /// True if subscriptions can be made.
   package var isConnected: Bool { socketID != nil }
 
-  /// The server's name for the present connection.
+  /// The server's ID for the present connection.
   package var socketID: String? {
     guard case .connected(let socketID, _) = phase else { return nil }
     return socketID
   }
 
-  /// When to call ``tick(at:)``.
+  /// Time of the next ``tick(at:)``.
   package var deadline: Instant? {
     switch phase {
     case .idle, .ended: nil
@@ -107,7 +106,7 @@ package struct Session {
     emit(.dial)
   }
 
-  /// Ends the session from whatever phase it is in, without another attempt.
+  /// Ends the session from any phase, without another attempt.
   package mutating func disconnect(at now: Instant) {
     guard phase != .ended else { return }
     switch phase {
@@ -125,7 +124,7 @@ package struct Session {
     report(.connection(.ended(reason)))
   }
 
-  /// The greeting came.
+  /// Handles the greeting.
   mutating func established(socketID: String, activityTimeout: Duration?, at now: Instant) {
     guard case .connecting = phase else {
       report(.malformed(reason: "a second connection_established", bytes: []))
@@ -142,7 +141,7 @@ package struct Session {
     beginChannels(at: now)
   }
 
-  /// The connection was lost, or the attempt to connect failed.
+  /// Handles a lost connection or a failed attempt.
   package mutating func lost(_ loss: ConnectionLoss, at now: Instant) {
     var lived: Duration?
     switch phase {
@@ -152,7 +151,7 @@ package struct Session {
     }
     let loss = explained(loss, at: now)
     forgetConnection(at: now)
-    // A connection that this side gave up has not proved stable, however long it lasted.
+    // A connection that this side dropped has not proved stable, however long it lasted.
     if case .dropped = loss { lived = nil }
     if let lived, lived >= Reconnector.stableAfter { reconnector.noteStable() }
     let code = ClosePolicy.effectiveCode(loss, lastError: lastError)
@@ -160,7 +159,8 @@ package struct Session {
     retry(after: decision, loss, code: code, at: now)
   }
 
-  /// Nothing that belonged to the present connection counts any more; if events came on it, some may be missing now.
+  /// Drops the state of the present connection; opens a gap if events came on it and some may be
+  /// missing.
   mutating func forgetConnection(at now: Instant) {
     if isConnected, subscriptions.isAnySubscribed {
       reconnector.openGap(at: delivery.startOfLoss(at: now))
@@ -197,12 +197,13 @@ package struct Session {
     }
   }
 
-  /// Dials without a wait, once the owner reads and has been asked where it wants to be.
+  /// Dials at once, or at the next tick if reading is paused or the owner may still move the
+  /// attempt.
   mutating func dialSoon(at now: Instant) {
     if isReadingPaused || options.announcesRetries { wait(until: now) } else { dial(at: now) }
   }
 
-  /// Takes other options; what was learned of the former server is forgotten.
+  /// Changes the options, and forgets everything about the former server.
   mutating func replace(_ options: SessionOptions) {
     self.options = options
     command = ClientCommand(service: options.service)
@@ -215,7 +216,7 @@ package struct Session {
     signIn.signatures = SignatureAttempts()
   }
 
-  /// Moves the next attempt to connect; does nothing unless one is waited for.
+  /// Moves the next attempt to connect; does nothing unless one is planned.
   package mutating func retry(in delay: Duration, at now: Instant) {
     guard case .waiting = phase else { return }
     wait(until: now.advanced(by: max(delay, .zero)))
@@ -234,30 +235,30 @@ package struct Session {
     report(.connection(.gap(from: start, to: now)))
   }
 
-  /// Since when events may be missing when another session, which has confirmed its channels now, goes on in place of
-  /// this one; `nil` for no time.
+  /// Start of a possible loss of events if another session, with confirmed channels, replaces this
+  /// one now; `nil` for no loss.
   package func startOfLoss(at now: Instant) -> Instant? {
     if let start = reconnector.gapStart { return start }
     guard isConnected, subscriptions.isAnySubscribed else { return nil }
-    // What was read is handed out; the rest is under way.
+    // The messages that were read are handed out; the rest is under way.
     return isReadingPaused
       ? delivery.startOfLoss(at: now) : now.advanced(by: .zero - delivery.roundTrip)
   }
 
-  /// Bytes came from the server.
   package mutating func noteActivity(at now: Instant) {
     keepalive?.noteActivity(at: now)
   }
 
-  /// Every message received by `now` was handed out, so a later loss cannot affect it.
+  /// Records that every message received by `now` was handed out, so that a later loss cannot
+  /// affect it.
   package mutating func noteDelivery(at now: Instant) {
     delivery.last = now
   }
 
-  /// Tells that the owner stopped reading the socket, or reads again.
+  /// Records that the owner stopped reading the socket, or reads again.
   ///
-  /// Until it reads again, silence proves nothing, answers are not late and nothing is dialled. Then every answer gets
-  /// its full time again.
+  /// Until it reads again, silence proves nothing, answers are not late and nothing is dialled.
+  /// Then every answer gets its full time again.
   package mutating func setReadingPaused(_ paused: Bool, at now: Instant) {
     guard paused != isReadingPaused else { return }
     isReadingPaused = paused
@@ -271,13 +272,13 @@ package struct Session {
     subscriptions.renewRequests(until: deadline)
   }
 
-  /// The upgrade of this attempt was redirected.
   package mutating func redirected(status: Int, to place: String) {
     guard case .connecting = phase else { return }
     report(.connection(.redirected(status: status, to: place)))
   }
 
-  /// Looks at the time; `stage` is what a connection attempt waits for, for the message if it is given up.
+  /// Acts at the deadline; `stage` is the step that an attempt waits for, for the message if it is
+  /// given up.
   package mutating func tick(at now: Instant, stage: ConnectionStage? = nil) {
     switch phase {
     case .idle, .ended: return
@@ -305,19 +306,20 @@ package struct Session {
   }
 }
 
-/// Estimates how long messages are under way, which decides where a gap begins.
+/// Estimates how long messages are under way, which decides the start of a gap.
 struct Delivery {
-  /// When all messages received so far were last known to be handed out.
+  /// Last time at which all received messages were known to be handed out.
   var last: Instant?
-  /// The longest time from a question to its answer on this connection; no message is under way for longer.
+  /// The longest time from a request to its answer on this connection; no message is under way for
+  /// longer.
   var roundTrip = Duration.zero
 
-  /// The server answered a question that was sent at `sent`.
+  /// Records an answer to a request that was sent at `sent`.
   mutating func noteAnswer(to sent: Instant, at now: Instant) {
     roundTrip = max(roundTrip, sent.duration(to: now))
   }
 
-  /// The earliest time at which the server may have sent a message that was not handed out.
+  /// Returns the earliest time at which the server may have sent a message that was not handed out.
   ///
   /// Messages sent before the last received one arrived before it, except those still under way.
   func startOfLoss(at now: Instant) -> Instant {

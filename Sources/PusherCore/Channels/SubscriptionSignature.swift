@@ -1,13 +1,13 @@
-/// The authorisation of a subscription.
+/// Authorisation of a subscription.
 public struct PusherAuth: Sendable, Equatable {
   /// `KEY:HEX`, sent byte for byte as signed.
   public var auth: String
   /// The member's JSON on presence channels, sent byte for byte as signed.
   public var channelData: String?
-  /// The base64 of an encrypted channel's key.
+  /// Key of an encrypted channel, in base64.
   public var sharedSecret: String?
 
-  /// The parts as the signer gave them.
+  /// Creates an authorisation from the signer's parts.
   public init(auth: String, channelData: String? = nil, sharedSecret: String? = nil) {
     (self.auth, self.channelData, self.sharedSecret) = (auth, channelData, sharedSecret)
   }
@@ -21,15 +21,15 @@ public struct SubscriptionSignature: Sendable {
   private let secret: [UInt8]
 
   /// - Parameters:
-  ///   - key: The app's key, which stands in front of each signature.
-  ///   - secret: The app's secret; it stays inside.
+  ///   - key: The app's key, the first part of each signature.
+  ///   - secret: The app's secret, which is never sent.
   public init(key: String, secret: String) {
     self.key = key
     self.secret = Array(secret.utf8)
   }
 
-  /// The token for a private channel (`SOCKET:CHANNEL`), or with `channelData` for a presence channel
-  /// (`SOCKET:CHANNEL:DATA`).
+  /// Returns the token for a private channel (`SOCKET:CHANNEL`), or with `channelData` for a
+  /// presence channel (`SOCKET:CHANNEL:DATA`).
   public func authorize(socketID: String, channel: String, channelData: String? = nil) -> PusherAuth
   {
     let text = Self.stringToSign(
@@ -37,19 +37,17 @@ public struct SubscriptionSignature: Sendable {
     return PusherAuth(auth: sign(text), channelData: channelData)
   }
 
-  /// The token for a user's sign-in (`SOCKET::user::DATA`).
+  /// Returns the token for a user's sign-in (`SOCKET::user::DATA`).
   public func signIn(socketID: String, userData: String) -> String {
     sign(Self.stringToSign(socketID: socketID, userData: userData))
   }
 
-  /// The text that is signed for a subscription.
   package static func stringToSign(
     socketID: String, channel: String, channelData: String?
   ) -> String {
     "\(socketID):\(channel)" + (channelData.map { ":\($0)" } ?? "")
   }
 
-  /// The text that is signed for a sign-in.
   package static func stringToSign(socketID: String, userData: String) -> String {
     "\(socketID)::user::\(userData)"
   }

@@ -1,8 +1,9 @@
-/// The wanted channels in the order in which they were asked for, with counters and queues over all of them.
+/// Wanted channels in the order of their requests, with counters and queues over all of them.
 ///
-/// Counters and queues follow every change of state, so that no query walks through ten thousand channels.
+/// Counters and queues follow every change of state, so that no query walks through ten thousand
+/// channels.
 struct SubscriptionTable {
-  /// By when something is due, valid as long as the channel's state says the same.
+  /// A deadline, valid while the channel's state has the same time.
   private struct Appointment {
     let channel: String
     let time: Instant
@@ -11,31 +12,28 @@ struct SubscriptionTable {
   private var table = OrderedTable<Subscription>()
   private var subscribed = 0
   private var settled = 0
-  /// Unanswered requests in the order in which they were made, which is that of their deadlines too.
+  /// Unanswered requests in the order of sending, which is also the order of their deadlines.
   private var requests = Fifo<Appointment>()
-  /// Channels that wait for the server's rate limit, in their order.
+  /// Channels that wait for the server's rate limit, in order.
   private var held = Fifo<String>()
-  /// How many there are.
   private(set) var heldCount = 0
-  /// Authorisations that will be asked for again: a heap with the earliest on top.
+  /// Authorisations that will be requested again: a heap with the earliest on top.
   private var delays: [Appointment] = []
-  /// How many entries were visited in total; tests limit it.
+  /// Total number of visited entries; tests limit it.
   private(set) var looks = 0
-  /// Counts what may have changed a channel; a copy of something of a channel is good while this stays the same.
+  /// Counts possible changes to channels; a copy of channel state is valid while this stays the
+  /// same.
   private(set) var changes = 0
 
   var count: Int { table.count }
   var isEmpty: Bool { table.count == 0 }
 
-  /// The names in their order.
   var names: [String] { table.elements.map(\.name) }
 
-  /// Whether the server has confirmed any channel.
   var isAnySubscribed: Bool { subscribed > 0 }
-  /// Whether nothing more is expected for any channel.
+  /// True if no answer is due for any channel.
   var areAllSettled: Bool { settled == table.count }
 
-  /// One channel; changes happen in place.
   subscript(channel: String) -> Subscription? {
     get { table[channel] }
     _modify {
@@ -62,7 +60,7 @@ struct SubscriptionTable {
     dropStale()
   }
 
-  /// Keeps the fronts of both queues valid.
+  /// Drops outdated entries from the front of each queue.
   private mutating func dropStale() {
     while let first = requests.first, !isCurrent(first) {
       looks += 1
@@ -84,36 +82,34 @@ struct SubscriptionTable {
 
   // MARK: Deadlines
 
-  /// The earliest time at which a channel needs attention; answers are not late while nothing is read.
+  /// Returns the earliest time at which a channel needs attention; answers are not late while
+  /// nothing is read.
   func deadline(ignoringRequests: Bool) -> Instant? {
     Instant.earliest(ignoringRequests ? nil : requests.first?.time, delays.first?.time)
   }
 
-  /// A channel whose time has come.
+  /// Returns a channel whose time has come.
   func firstDue(at now: Instant, ignoringRequests: Bool) -> String? {
     if !ignoringRequests, let first = requests.first, first.time <= now { return first.channel }
     guard let delay = delays.first, delay.time <= now else { return nil }
     return delay.channel
   }
 
-  /// Gives every unanswered request until `time`.
+  /// Moves the deadline of every unanswered request to `time`.
   mutating func renewRequests(until time: Instant) {
     let unanswered = requests.filter(isCurrent)
     looks += unanswered.count
     for request in unanswered { self[request.channel]?.state = .requested(until: time) }
   }
 
-  /// Takes every unanswered request back until the server's rate limit allows it.
+  /// Takes back every unanswered request until the server's rate limit allows it.
   mutating func holdRequests() {
     let unanswered = requests.filter(isCurrent)
     looks += unanswered.count
     for request in unanswered { self[request.channel]?.state = .held }
   }
 
-  /// The channel that is asked for next under the server's rate limit.
   var firstHeld: String? { held.first }
-
-  /// Whether a channel waits for the server's rate limit.
   func isHeld(_ channel: String) -> Bool { table[channel]?.state == .held }
 
   /// The first unanswered request for a channel that needed a signature.
@@ -121,12 +117,12 @@ struct SubscriptionTable {
     requests.first { isCurrent($0) && isGuardedRequest($0.channel) }?.channel
   }
 
-  /// Whether a channel that needed a signature still waits for its answer.
+  /// Reports whether a channel that needed a signature still waits for its answer.
   func isGuardedRequest(_ channel: String) -> Bool {
     isRequest(channel) && table[channel]?.kind.needsAuthorization == true
   }
 
-  /// Whether a channel still waits for its answer.
+  /// Reports whether a channel still waits for its answer.
   func isRequest(_ channel: String) -> Bool {
     if case .requested = table[channel]?.state { true } else { false }
   }
@@ -166,24 +162,23 @@ struct SubscriptionTable {
   }
 }
 
-/// One wanted channel, and its state on this connection.
+/// One wanted channel and its state on this connection.
 struct Subscription: Equatable {
   enum State: Equatable {
     /// There is no connection, or the request waits its turn.
     case waiting
-    /// A signature was asked for.
+    /// The signer was asked.
     case authorizing
-    /// A signature will be asked for again at this time.
+    /// The signer is asked again at this time.
     case delayed(until: Instant)
     /// The server's rate limit allows no request now; the server may have dropped an earlier one.
     case held
-    /// The server was asked, and has until this time to answer.
+    /// The server was asked, and must answer by this time.
     case requested(until: Instant)
-    /// The server confirmed it.
     case subscribed
     case failed
 
-    /// Whether nothing more is expected for now.
+    /// True if no answer is due for now.
     var isSettled: Bool { self == .subscribed || self == .failed }
   }
 
@@ -191,17 +186,17 @@ struct Subscription: Equatable {
   let kind: ChannelKind
   var state: State = .waiting
   var signatures = SignatureAttempts()
-  /// The signature of the present connection, until the server confirms the channel.
+  /// Signature for the present connection, kept until the server confirms the channel.
   var authorization: Authorization?
-  /// An error that came while the answer was due, and may be the refusal.
+  /// An error that came before the answer, and may be the refusal.
   var remark: String?
-  /// The key of an encrypted channel, as the last authorisation brought it.
+  /// Key of an encrypted channel, from the last authorisation.
   var key: ChannelKey?
-  /// Set while a new key is asked for.
+  /// Set while a new key is requested.
   var rekeying: Rekeying?
-  /// When a new key last did not help.
+  /// Time of the last request for a new key, until the channel's key works.
   var rekeyedAt: Instant?
-  /// The members of a presence channel; kept over a loss, to report changes afterwards.
+  /// Members of a presence channel; kept over a loss, to report changes afterwards.
   var roster: PresenceRoster?
 
   init(channel: String) {
@@ -209,6 +204,5 @@ struct Subscription: Equatable {
     kind = ChannelKind(channelName: channel)
   }
 
-  /// Whether nothing more is expected for now.
   var isSettled: Bool { state.isSettled }
 }
