@@ -1,9 +1,10 @@
-/// What a server says about an error in the body of its answer, as one line.
+/// The text of a server's error answer, as one line.
 package enum ErrorText {
-  /// The `error` or `message` of a JSON object, else the text; control characters become blanks, so that foreign text
-  /// cannot drive a terminal.
+  /// Returns the `error` or `message` of a JSON object, else the text.
   ///
-  /// - Parameter limit: The most characters.
+  /// Control characters become blanks, so that foreign text cannot drive a terminal.
+  ///
+  /// - Parameter limit: Maximum number of characters.
   package static func line(of text: String, limit: Int = 500) -> String {
     let json = try? JSONParser.parse(text)
     // An empty object says nothing.

@@ -1,8 +1,8 @@
-/// The quotes and strings of JSON inside a JSON string, unescaped as they are copied: the shape of nearly every Pusher
-/// event's `data`.
+/// Quotes and strings of JSON inside a JSON string, unescaped as they are copied: the usual `data`
+/// of a Pusher event.
 ///
-/// `{\"id\":1}` on the wire becomes `{"id":1}` in the line. Unusual are also white space other than the blank, and escapes of
-/// controls.
+/// `{\"id\":1}` on the wire becomes `{"id":1}` in the line. White space other than the blank and
+/// escaped controls are unusual.
 enum EscapedQuotes: JSONQuotes {
   static let width: UInt = 2
   static let firstByte: UInt8 = 0x5C
@@ -34,7 +34,7 @@ enum EscapedQuotes: JSONQuotes {
 }
 
 extension FusedCursor {
-  /// Copies a string after its opening quote, whose quotes are written `\"`.
+  /// Copies the rest of a string whose quotes are written `\"`.
   fileprivate mutating func copyEscapedString() -> Bool {
     while true {
       copyUnescaped()
@@ -55,7 +55,7 @@ extension FusedCursor {
     }
   }
 
-  /// Copies an escape of the inner string; the position is at the two backslashes that stand for its one.
+  /// Copies an escape of the inner string, which begins with two backslashes.
   @inline(__always)
   private mutating func copyInnerEscape() -> Bool {
     let letter = peek(2)

@@ -3,10 +3,12 @@ internal import CSystemVectors
 /// A reading and a writing position that move side by side: the core of the hot path.
 ///
 /// Three promises keep its unchecked pointers inside their buffers:
-/// 1. The input ends in a NUL byte that the caller put there: the first byte of the ``ByteBuffer/padding`` after a view.
-///    NUL is not a quote, digit, letter or bracket of the grammar, so every scan stops at it.
-/// 2. Loads are at most 16 bytes wide and begin at or before that NUL; ``WindowCursor`` says why its own stay inside.
-/// 3. The output has room for as many bytes as the input holds, plus 32: nothing that is copied grows.
+/// 1. The input ends in a NUL byte that the caller put there: the first byte of the
+///    ``ByteBuffer/padding`` after a view. NUL is not a quote, digit, letter or bracket, so every
+///    scan stops at it.
+/// 2. Loads are at most 16 bytes wide and begin at or before the NUL. ``WindowCursor`` explains its
+///    wider loads.
+/// 3. The output has room for the input's bytes plus 32, because copies never grow.
 @safe
 struct FusedCursor {
   var input: UnsafePointer<UInt8>
@@ -18,7 +20,6 @@ struct FusedCursor {
     unsafe self.output = output
   }
 
-  /// The byte at the reading position.
   var byte: UInt8 {
     @inline(__always) get { unsafe input.pointee }
   }
@@ -54,14 +55,13 @@ struct FusedCursor {
     unsafe output += 1
   }
 
-  /// Writes a backslash and `byte`.
   @inline(__always)
   mutating func putEscape(_ byte: UInt8) {
     put(0x5C)
     put(byte)
   }
 
-  /// Copies `count` bytes, at most 8, by one load and one store.
+  /// Copies `count` bytes, at most 8, with one load and one store.
   @inline(__always)
   mutating func copyShort(_ count: Int) {
     unsafe UnsafeMutableRawPointer(output).storeBytes(of: word64(), as: UInt64.self)
@@ -71,7 +71,7 @@ struct FusedCursor {
 
   /// Copies up to 16 bytes and stops before a quote, a backslash or a control character.
   ///
-  /// Answers whether it copied all 16, so that the caller should go on copying.
+  /// Returns true if it copied all 16 and the caller must continue.
   @inline(__always)
   mutating func copyPlainRun() -> Bool {
     let block = unsafe UnsafeRawPointer(input).loadUnaligned(as: SIMD16<UInt8>.self)
@@ -91,7 +91,7 @@ struct FusedCursor {
     unsafe output += count
   }
 
-  /// Copies up to 8 digits; answers how many.
+  /// Copies up to 8 digits; returns their number.
   @inline(__always)
   mutating func copyDigitRun() -> Int {
     let word = word64()
@@ -117,17 +117,16 @@ extension ByteView {
   }
 }
 
-/// Members that stand first in each line, such as the time.
+/// First members of each line, such as the time.
 ///
-/// It is a class whose bytes stay in one place, so that a line neither copies nor counts references.
+/// The class keeps their bytes in one place, so that a line neither copies nor counts references.
 package final class LeadingMembers {
   /// `{"name":value`, or nothing.
   private let bytes = ByteBuffer(capacity: 64)
 
-  /// No members.
   package init() {}
 
-  /// Has one member from here on; its value must need no escapes.
+  /// Replaces the members by one; its value must need no escapes.
   package func set(_ name: StaticString, _ value: String) {
     bytes.removeAll()
     bytes.append(#"{""# as StaticString)
@@ -137,21 +136,19 @@ package final class LeadingMembers {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Has no members from here on.
   package func removeAll() {
     bytes.removeAll()
   }
 
-  /// How many bytes they take.
   var count: Int { bytes.count }
 
-  /// Begins a line.
   package func begin(_ output: ByteBuffer) {
     output.append(bytes.view)
     output.append(bytes.isEmpty ? UInt8(ascii: "{") : UInt8(ascii: ","))
   }
 
-  /// Puts them before a line that begins ``count`` bytes after the output's tail; its `{` becomes `,`.
+  /// Writes the members before a line that begins ``count`` bytes after the output's tail; its `{`
+  /// becomes `,`.
   @inline(__always)
   func write(before start: UnsafeMutablePointer<UInt8>) {
     guard !bytes.isEmpty else { return }

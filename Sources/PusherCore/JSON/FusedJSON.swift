@@ -1,15 +1,17 @@
-/// JSON that is copied and validated in one pass: what is frequent by a ``WindowCursor``, the rest by tokens.
+/// Copies and validates JSON in one pass: frequent shapes with a ``WindowCursor``, the rest by
+/// tokens.
 ///
-/// The functions answer `false` at the first thing that is unusual, valid or not (half surrogate pairs, nesting deeper than
-/// 62); the caller then takes back the output and takes the general path, ``JSONCompactor``.
+/// The functions return `false` at the first unusual thing, valid or not (half surrogate pairs,
+/// nesting deeper than 62). The caller then takes back the output and uses the general path,
+/// ``JSONCompactor``.
 extension FusedCursor {
-  /// Copies one value inside a JSON string; the reading position is then at the quote that ends that string.
+  /// Copies one value inside a JSON string; stops at the quote that ends the string.
   @inline(__always)
   mutating func copyEscapedValue() -> Bool {
     copyValue(EscapedQuotes.self)
   }
 
-  /// Copies one value as it stands and the white space around it; the reading position is then at what follows.
+  /// Copies one plain value and the white space around it.
   @inline(__always)
   mutating func copyPlainValue() -> Bool {
     guard copyValue(PlainQuotes.self) else { return false }
@@ -20,7 +22,7 @@ extension FusedCursor {
   @inline(__always)
   private mutating func copyValue<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
     var window = WindowCursor(self)
-    // One bit a level above a sentinel: 1 for an object, 0 for an array.
+    // One bit per level above a sentinel: 1 for an object, 0 for an array.
     var levels: UInt64 = 1
     while true {
       var place: JSONPlace
@@ -36,7 +38,7 @@ extension FusedCursor {
     return true
   }
 
-  /// Copies what is not frequent, and then on to the next value or the end; `nil` for what is unusual.
+  /// Copies a rare token, and on to the next value or the end; `nil` for unusual JSON.
   @inline(never)
   private static func copyRare<Quotes: JSONQuotes>(
     _ quotes: Quotes.Type, _ start: FusedCursor, _ depth: UInt64, _ place: JSONPlace
@@ -53,7 +55,7 @@ extension FusedCursor {
     return (cursor, levels, place)
   }
 
-  /// Copies what stands at one place; answers at which place the position is then, `nil` for what is unusual.
+  /// Copies the token at `place`; returns the next place, `nil` for unusual JSON.
   private mutating func step<Quotes: JSONQuotes>(
     _ quotes: Quotes.Type, from place: JSONPlace, _ levels: inout UInt64
   ) -> JSONPlace? {
@@ -145,7 +147,7 @@ extension FusedCursor {
   }
 }
 
-// Tokens that are the same wherever JSON stands.
+// Tokens that are the same in every kind of JSON.
 extension FusedCursor {
   /// Copies text up to the first byte that a JSON string must escape, or the NUL after it.
   @inline(__always)
@@ -153,7 +155,8 @@ extension FusedCursor {
     while copyPlainRun() {}
   }
 
-  /// The value of four hexadecimal digits; stops at the first other byte, so it never looks past the NUL.
+  /// Returns the value of four hexadecimal digits; stops at the first other byte, so never looks
+  /// past the NUL.
   @inline(__always)
   func hexUnit(_ distance: Int) -> UInt16? {
     var unit: UInt16 = 0
@@ -196,7 +199,7 @@ extension FusedCursor {
     return byte | 0x20 != 0x65 || copyExponent()
   }
 
-  /// Copies an exponent; the position is at its letter.
+  /// Copies an exponent, from its letter on.
   @inline(__always)
   private mutating func copyExponent() -> Bool {
     put(byte)
@@ -208,7 +211,7 @@ extension FusedCursor {
     return copyDigits() != nil
   }
 
-  /// Copies one digit or more; answers how many, `nil` for none.
+  /// Copies one digit or more; returns their number, `nil` for none.
   @inline(__always)
   private mutating func copyDigits() -> Int? {
     var count = copyDigitRun()
@@ -222,16 +225,14 @@ extension FusedCursor {
   }
 }
 
-/// Where in JSON a reading position stands.
+/// A place in JSON for a reading position.
 enum JSONPlace {
-  /// At the first byte of a value.
   case value
-  /// In a member's name, behind its opening quote.
+  /// In a member's name, after its opening quote.
   case name
-  /// In a string that is a value, behind its opening quote.
+  /// In a string that is a value, after its opening quote.
   case text
-  /// Behind a value.
   case behindValue
-  /// Behind the outermost value.
+  /// After the outermost value.
   case end
 }

@@ -1,15 +1,16 @@
-/// Copies foreign JSON to the output without changing what it says.
+/// Copies foreign JSON to the output without changing its meaning.
 ///
-/// White space outside strings goes; numbers, the order of members, repeated names and escapes stay byte for byte.
-/// Two things are mended, because they end a pipeline: half a surrogate pair becomes `\ufffd`, and nesting deeper
-/// than the limit is refused. With `forTerminal` DEL and the C1 controls are escaped too.
+/// White space outside strings goes; numbers, the order of members, repeated names and escapes stay
+/// byte for byte. Two things would end a pipeline: half a surrogate pair becomes `\ufffd`, and
+/// nesting deeper than the limit is rejected. With `forTerminal`, characters that could drive a
+/// terminal are escaped too.
 package struct JSONCompactor {
   private let output: ByteBuffer
   private let forTerminal: Bool
 
-  /// Appends the one value that `view` holds to `output`.
+  /// Appends the one value in `view` to `output`.
   ///
-  /// - Throws: ``JSONError``; `output` is then as it was.
+  /// - Throws: ``JSONError``; `output` is then unchanged.
   package static func copy(
     _ view: ByteView, into output: ByteBuffer, depthLimit: Int = jsonDepthLimit,
     forTerminal: Bool = false
@@ -32,7 +33,8 @@ package struct JSONCompactor {
     }
   }
 
-  /// Appends a JSON string, given by the valid text between its quotes, with half surrogate pairs mended.
+  /// Appends a JSON string with half surrogate pairs repaired; `body` is the valid text between its
+  /// quotes.
   package static func copyString(
     _ body: ByteView, into output: ByteBuffer, forTerminal: Bool = false
   ) {
@@ -45,7 +47,6 @@ package struct JSONCompactor {
     output.append(UInt8(ascii: "\""))
   }
 
-  /// Copies the valid text between two quotes, with half surrogate pairs mended.
   private func copyStringBody(_ body: ByteView) {
     var reader = JSONCursor(body)
     while true {

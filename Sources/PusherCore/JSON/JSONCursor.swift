@@ -1,8 +1,8 @@
 internal import CSystemVectors
 
-/// A reading position in JSON text, with the checks that every reader of the grammar shares.
+/// A reading position in JSON text, with the checks that all readers share.
 ///
-/// What stands after the view never counts. The text must be UTF-8; the receiver has checked it.
+/// Bytes after the view never count. The text must be UTF-8; the receiver has checked it.
 struct JSONCursor {
   let view: ByteView
   private(set) var offset = 0
@@ -13,12 +13,12 @@ struct JSONCursor {
 
   var atEnd: Bool { offset >= view.count }
 
-  /// The byte at the position, or 0 at the end: NUL is nowhere part of the grammar.
+  /// The byte at the position, or 0 at the end: NUL is not part of the grammar.
   var byte: UInt8 {
     @inline(__always) get { offset < view.count ? unsafe view.base[offset] : 0 }
   }
 
-  /// The byte `distance` further on, or 0 after the end.
+  /// Returns the byte `distance` further on, or 0 after the end.
   @inline(__always)
   func peek(_ distance: Int) -> UInt8 {
     offset + distance < view.count ? unsafe view.base[offset + distance] : 0
@@ -29,7 +29,6 @@ struct JSONCursor {
     offset += count
   }
 
-  /// The error for this position.
   var failure: JSONError { atEnd ? .endsEarly : .unexpected(offset: offset) }
 
   mutating func skipWhitespace() {
@@ -41,19 +40,17 @@ struct JSONCursor {
     }
   }
 
-  /// Steps over `expected` or fails.
   mutating func require(_ expected: UInt8) throws(JSONError) {
     guard byte == expected, !atEnd else { throw failure }
     offset += 1
   }
 
-  /// Steps over white space to the end of the text, or fails at what stands there.
+  /// Steps over white space to the end of the text; fails at anything else.
   mutating func requireEnd() throws(JSONError) {
     skipWhitespace()
     guard atEnd else { throw failure }
   }
 
-  /// Steps over `true`, `false` or `null`.
   mutating func skipLiteral() throws(JSONError) {
     let rest = view[offset..<view.count]
     if rest.begins(with: "true") || rest.begins(with: "null") {
@@ -90,7 +87,7 @@ struct JSONCursor {
     guard offset > first else { throw failure }
   }
 
-  /// Steps over a string, quotes included, and answers what stands between them, escapes untouched.
+  /// Steps over a string with its quotes; returns the range between them, escapes untouched.
   mutating func skipString() throws(JSONError) -> Range<Int> {
     try require(UInt8(ascii: "\""))
     let first = offset
@@ -106,13 +103,13 @@ struct JSONCursor {
     }
   }
 
-  /// How many bytes from here on are plain inside a string: no quote, backslash or control character.
+  /// Returns the number of plain string bytes from here: no quote, backslash or control character.
   @inline(__always)
   func plainRun() -> Int {
     let rest = view.count - offset
     var length = 0
     while length < rest {
-      // The load may reach into the padding after the view; what it finds there does not count.
+      // The load may reach into the padding after the view, which does not count.
       let ends = unsafe pusher_string_ends_32(view.base + offset + length)
       if ends != 0 { return min(length + ends.trailingZeroBitCount, rest) }
       length += 32
@@ -132,7 +129,7 @@ struct JSONCursor {
     }
   }
 
-  /// The 16-bit unit that four hexadecimal digits `distance` bytes further on stand for.
+  /// Returns the 16-bit unit of four hexadecimal digits, `distance` bytes further on.
   func hexUnit(at distance: Int) -> UInt16? {
     var unit: UInt16 = 0
     for index in 0..<4 {
@@ -142,9 +139,10 @@ struct JSONCursor {
     return unit
   }
 
-  /// The scalar that the `\u` escape at the position stands for, and its length: 6 bytes, or 12 for a pair.
+  /// Returns the scalar of the `\u` escape at the position and its length: 6 bytes, or 12 for a
+  /// pair.
   ///
-  /// `nil` stands for half a surrogate pair, which no UTF-8 text can hold.
+  /// The scalar is `nil` for half a surrogate pair, which UTF-8 cannot hold.
   func unicodeEscape() -> (scalar: Unicode.Scalar?, length: Int) {
     guard let unit = hexUnit(at: 2) else { return (nil, 6) }
     if let scalar = Unicode.Scalar(unit) { return (scalar, 6) }
@@ -158,9 +156,9 @@ struct JSONCursor {
 
 /// Eight bytes at a time.
 enum JSONWord {
-  /// The high bit of each byte that is a quote, a backslash or a control character.
+  /// Returns the high bit of each byte that is a quote, a backslash or a control character.
   ///
-  /// The lowest set bit is exact; bits above it may be false alarms of the borrow, so only the first counts.
+  /// Only the lowest set bit is exact: the borrow can set wrong bits above it.
   @inline(__always)
   static func specials(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101

@@ -1,11 +1,11 @@
-/// Bytes to a ``JSONValue``.
+/// Parses bytes into a ``JSONValue``.
 package enum JSONParser {
-  /// The one value that `view` holds, white space around it allowed.
+  /// Parses the one value in `view`, with white space around it.
   ///
-  /// - Throws: ``JSONError`` with the place, or the depth limit of 250 when it is passed.
+  /// - Throws: ``JSONError`` with the place, or with the depth limit of 250.
   package static func parse(_ view: ByteView) throws(JSONError) -> JSONValue {
     var cursor = JSONCursor(view)
-    // Open containers are kept here and not on the stack, which may be small.
+    // Open containers are kept here, because the stack may be small.
     var open: [Container] = []
     while true {
       cursor.skipWhitespace()
@@ -17,22 +17,21 @@ package enum JSONParser {
     }
   }
 
-  /// The one value that `text` holds.
   package static func parse(_ text: String) throws(JSONError) -> JSONValue {
     let buffer = ByteBuffer(capacity: text.utf8.count)
     buffer.append(text)
     return try parse(buffer.view)
   }
 
-  /// An array or an object of which the end has not come.
+  /// An array or an object whose end has not come.
   private struct Container {
     let isObject: Bool
-    /// The name of the member whose value comes next.
+    /// Name of the member whose value comes next.
     var name = ""
     private var elements: [JSONValue] = []
     private var members: [JSONValue.Member] = []
 
-    /// Few objects have more members, and growing by one is what costs.
+    /// Few objects have more members, and growing one by one is slow.
     private static let usualMembers = 4
 
     init(isObject: Bool) {
@@ -48,7 +47,7 @@ package enum JSONParser {
     var closing: UInt8 { isObject ? UInt8(ascii: "}") : UInt8(ascii: "]") }
   }
 
-  /// The value at the cursor; `nil` when it has opened a container that is not empty.
+  /// Reads the value at the cursor; `nil` if it opens a container that is not empty.
   private static func scalarOrOpening(
     _ cursor: inout JSONCursor, _ open: inout [Container]
   ) throws(JSONError) -> JSONValue? {
@@ -78,7 +77,7 @@ package enum JSONParser {
     }
   }
 
-  /// Puts a value into the container that it stands in; true when that container has ended, or there is none.
+  /// Adds a value to its container; returns true if the container has ended, or there is none.
   private static func end(
     _ value: JSONValue, _ cursor: inout JSONCursor, _ open: inout [Container]
   ) throws(JSONError) -> Bool {
@@ -113,7 +112,7 @@ package enum JSONParser {
   }
 }
 
-/// Why some bytes are not one JSON value.
+/// Reason why bytes are not one JSON value.
 public enum JSONError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The grammar does not allow the byte at `offset`.
   case unexpected(offset: Int)
@@ -124,7 +123,7 @@ public enum JSONError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The object has no member of this name and kind.
   case missing(member: String)
 
-  /// What is wrong, in the words of a message to the user.
+  /// The error in words for the user.
   public var description: String {
     switch self {
     case .unexpected(let offset): "not JSON at byte \(offset)"
@@ -135,5 +134,6 @@ public enum JSONError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The depth to which the program embeds foreign JSON: jq refuses more than 256 levels, and the line adds its own.
+/// Maximum nesting of foreign JSON in a line: jq rejects more than 256 levels, and the line adds
+/// its own.
 package let jsonDepthLimit = 250

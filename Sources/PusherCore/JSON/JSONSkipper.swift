@@ -1,14 +1,15 @@
 /// Steps over a value of any shape without building it.
 enum JSONSkipper {
-  /// How deep a message itself may nest before it is refused; deeper than what is embedded, because data
-  /// that is too deep to embed must still be found before it can be printed as text.
+  /// Maximum nesting of a message: more than in a line, because data that is too deep for a line
+  /// must still be found before it can be printed as text.
   static let depthLimit = 10_000
 
-  /// Checks the value at the cursor and answers where it stands.
+  /// Checks the value at the cursor and returns its range.
   ///
-  /// It keeps the ends of open containers instead of recursing, so that hostile nesting cannot exhaust the stack.
+  /// The ends of open containers are kept in a list, so that hostile nesting cannot exhaust the
+  /// stack.
   ///
-  /// - Parameter token: Gets each token of the value, white space left out.
+  /// - Parameter token: Called with each token of the value, without white space.
   /// - Throws: ``JSONError`` at the first byte that the grammar does not allow, or the depth limit.
   static func skipValue(
     _ cursor: inout JSONCursor, depthLimit: Int = depthLimit,
@@ -42,8 +43,10 @@ enum JSONSkipper {
 
   /// Calls `body` with each member of the object, or each element of the array, at the cursor.
   ///
-  /// - Parameter body: Gets a member's name as it stands between its quotes, and the value.
-  /// - Throws: ``JSONError`` for anything else, and at the first byte that the grammar does not allow.
+  /// A member's name is given as it stands between its quotes.
+  ///
+  /// - Throws: ``JSONError`` for anything else, and at the first byte that the grammar does not
+  ///   allow.
   static func eachPart(
     _ cursor: inout JSONCursor, _ body: (_ name: ByteView?, _ value: ByteView) -> Void
   ) throws(JSONError) {
@@ -71,7 +74,7 @@ enum JSONSkipper {
     }
   }
 
-  /// Steps over a scalar, or the opening of a container; true for the latter.
+  /// Steps over a scalar or the opening of a container; returns true for a container.
   @inline(__always)
   private static func skipToken(
     _ cursor: inout JSONCursor, _ closings: inout [UInt8], _ depthLimit: Int,

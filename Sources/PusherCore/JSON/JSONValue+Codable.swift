@@ -1,18 +1,19 @@
 extension JSONValue {
-  /// The value as a type of yours: `try value.decode(Order.self)`.
+  /// Decodes the value as your type: `try value.decode(Order.self)`.
   ///
-  /// A whole number is every integer type that holds it, `1.0` too, and no number becomes an infinity. Of members with
-  /// one name the last counts. `URL`, `Date`, `Data` and `Decimal` of Foundation are read as their own `Decodable` says,
-  /// which differs from Foundation's `JSONDecoder`; for its way hand the text to that.
+  /// A whole number fits every integer type that holds it, even `1.0`; no number becomes an
+  /// infinity. The last of members with one name counts. `URL`, `Date`, `Data` and `Decimal` decode
+  /// as their own `Decodable` says. For the behaviour of Foundation's `JSONDecoder`, pass it the
+  /// text.
   ///
   /// - Throws: `DecodingError` with the path to the place.
   public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
     try JSONValueDecoder(self).decode(type)
   }
 
-  /// The value that a type of yours encodes, members in the order in which it encodes them.
+  /// Encodes a value of your type, with members in the order of encoding.
   ///
-  /// - Throws: `EncodingError` for a number that JSON does not have, and what the type throws.
+  /// - Throws: `EncodingError` for a number that JSON does not have, and errors of the type.
   public init(encoding value: some Encodable) throws {
     let encoder = JSONValueEncoder()
     var container = encoder.singleValueContainer()
@@ -20,44 +21,46 @@ extension JSONValue {
     self = encoder.value
   }
 
-  /// The element of an array at an index; `nil` for every other kind and outside its bounds.
+  /// Returns the element of an array at an index; `nil` for every other kind and outside the
+  /// bounds.
   public subscript(index: Int) -> JSONValue? {
     guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
     return elements[index]
   }
 
-  // Literals with variables in them: `["n": .init(count), "name": .init(name)]`.
+  // For literals with variables in them: `["n": .init(count), "name": .init(name)]`.
 
-  /// A string.
+  /// Creates a string.
   public init(_ text: some StringProtocol) {
     self = .string(String(text))
   }
 
-  /// A whole number.
+  /// Creates a whole number.
   public init(_ number: some BinaryInteger) {
     self = .number("\(number)")
   }
 
-  /// A number with the shortest digits that stand for it; JSON has no infinities, which become ``JSONValue/null``.
+  /// Creates a number with its shortest digits; JSON has no infinities, which become
+  /// ``JSONValue/null``.
   public init(_ number: Double) {
     self.init(floatLiteral: number)
   }
 
-  /// `true` or `false`.
+  /// Creates `true` or `false`.
   public init(_ flag: Bool) {
     self = .bool(flag)
   }
 }
 
 extension JSONValue: CustomStringConvertible {
-  /// The JSON, as ``jsonText`` has it.
+  /// The same as ``jsonText``.
   public var description: String { jsonText }
 }
 
 extension JSONValue: Hashable {
-  /// Feeds what makes two values equal: the kinds and contents in their order.
+  /// Hashes the kinds and contents in their order.
   ///
-  /// The values to visit are kept in a list and not on the stack, which may be small.
+  /// The values to visit are kept in a list, because the stack may be small.
   public func hash(into hasher: inout Hasher) {
     var values = [self]
     while let value = values.popLast() {
@@ -78,7 +81,7 @@ extension JSONValue: Hashable {
 }
 
 extension JSONValue: Codable {
-  /// The value that any decoder has; numbers that fit neither 64 bits nor `Double` keep what the decoder tells of them.
+  /// Decodes a value from any decoder; numbers outside 64 bits have the precision of `Double`.
   public init(from decoder: any Decoder) throws {
     if let decoder = decoder as? JSONValueDecoder {
       self = decoder.value
@@ -104,7 +107,7 @@ extension JSONValue: Codable {
     return .string(try container.decode(String.self))
   }
 
-  /// Writes the value to any encoder; a number goes as a whole one where it is one that fits 64 bits, else as `Double`.
+  /// Encodes the value to any encoder; a number is a whole one if it fits 64 bits, else a `Double`.
   public func encode(to encoder: any Encoder) throws {
     switch self {
     case .object(let members):

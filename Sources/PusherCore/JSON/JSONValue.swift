@@ -1,4 +1,4 @@
-/// A JSON value (RFC 8259) that keeps the order of members and numbers as written.
+/// A JSON value (RFC 8259) that keeps the order of members and the digits of numbers.
 public enum JSONValue: Sendable, Equatable {
   case null
   case bool(Bool)
@@ -6,17 +6,17 @@ public enum JSONValue: Sendable, Equatable {
   case number(String)
   case string(String)
   case array([JSONValue])
-  /// The members in the order in which they were written; a name may stand twice.
+  /// Members in their written order; a name may stand twice.
   case object([Member])
 
-  /// A name and its value.
+  /// A member of an object.
   public struct Member: Sendable, Hashable {
-    /// The member's name, escapes resolved.
+    /// Name with its escapes resolved.
     public var name: String
-    /// The member's value.
+    /// Value of the member.
     public var value: JSONValue
 
-    /// A member.
+    /// Creates a member.
     public init(_ name: String, _ value: JSONValue) {
       self.name = name
       self.value = value
@@ -25,9 +25,9 @@ public enum JSONValue: Sendable, Equatable {
 }
 
 extension JSONValue {
-  /// Whether both hold the same, members in the same order.
+  /// Compares two values, with their members in order.
   ///
-  /// The values to compare are kept in a list and not on the stack, which may be small.
+  /// The values to compare are kept in a list, because the stack may be small.
   public static func == (left: JSONValue, right: JSONValue) -> Bool {
     var pairs = [(left, right)]
     while let (left, right) = pairs.popLast() {
@@ -50,20 +50,19 @@ extension JSONValue {
     return true
   }
 
-  /// The value of the last member called `name`, as JavaScript reads it; `nil` when there is none or this is not an
-  /// object.
+  /// Value of the last member called `name`, as JavaScript reads it; `nil` if there is none.
   public subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members.last { $0.name.isSame(as: name) }?.value
   }
 
-  /// The text of a string; `nil` for every other kind.
+  /// Text of a string; `nil` for every other kind.
   public var text: String? {
     guard case .string(let text) = self else { return nil }
     return text
   }
 
-  /// The value of a whole number that fits 64 bits, also when it was written as a string.
+  /// Whole number that fits 64 bits, even if it was written as a string.
   public var integer: Int? {
     switch self {
     case .number(let digits), .string(let digits): Int(digits)
@@ -71,22 +70,22 @@ extension JSONValue {
     }
   }
 
-  /// The elements of an array; `nil` for every other kind.
+  /// Elements of an array; `nil` for every other kind.
   public var elements: [JSONValue]? {
     guard case .array(let elements) = self else { return nil }
     return elements
   }
 
-  /// The members of an object; `nil` for every other kind.
+  /// Members of an object; `nil` for every other kind.
   public var members: [Member]? {
     guard case .object(let members) = self else { return nil }
     return members
   }
 
-  /// A number from an integer.
+  /// Creates a number from an integer.
   public static func integer(_ value: Int) -> JSONValue { .number(String(value)) }
 
-  /// An identifier as text, whether the peer wrote it as a string or as a number.
+  /// Identifier as text, written as a string or as a number.
   ///
   /// PHP servers send presence ids as numbers; users compare them as strings.
   public var identifier: String? {
@@ -97,75 +96,77 @@ extension JSONValue {
   }
 }
 
-/// Values as they are written in Swift: `["text": "hi", "count": 2]`.
+/// Values written as Swift literals: `["text": "hi", "count": 2]`.
 extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
   ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-  /// ``JSONValue/null``.
+  /// Creates ``JSONValue/null``.
   public init(nilLiteral: ()) {
     self = .null
   }
 
-  /// ``JSONValue/bool(_:)``.
+  /// Creates ``JSONValue/bool(_:)``.
   public init(booleanLiteral value: Bool) {
     self = .bool(value)
   }
 
-  /// A whole number.
+  /// Creates a whole number.
   public init(integerLiteral value: Int) {
     self = .number(String(value))
   }
 
-  /// A number with the shortest digits that stand for it; JSON has no infinities, which become ``JSONValue/null``.
+  /// Creates a number with its shortest digits; JSON has no infinities, which become
+  /// ``JSONValue/null``.
   public init(floatLiteral value: Double) {
     self = value.isFinite ? .number(String(value)) : .null
   }
 
-  /// ``JSONValue/string(_:)``.
+  /// Creates ``JSONValue/string(_:)``.
   public init(stringLiteral value: String) {
     self = .string(value)
   }
 
-  /// ``JSONValue/array(_:)``.
+  /// Creates ``JSONValue/array(_:)``.
   public init(arrayLiteral elements: JSONValue...) {
     self = .array(elements)
   }
 
-  /// ``JSONValue/object(_:)``, the members in the order in which they are written.
+  /// Creates ``JSONValue/object(_:)``, with the members in their written order.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {
     self = .object(elements.map { Member($0.0, $0.1) })
   }
 }
 
 extension JSONValue {
-  /// The value that `text` holds (RFC 8259), white space around it allowed.
+  /// Parses `text` (RFC 8259), with white space around the value.
   ///
-  /// - Throws: ``JSONError`` with the place of the first byte that is not JSON, or the depth limit of 250 levels.
+  /// - Throws: ``JSONError`` with the place of the first byte that is not JSON, or the depth limit
+  ///   of 250 levels.
   public init(parsing text: String) throws(JSONError) {
     self = try JSONParser.parse(text)
   }
 
-  /// An object of those members that have a value, in the order in which they are written.
+  /// Creates an object of the members that have a value, in their written order.
   package static func object(present members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
     .object(members.compactMap { name, value in value.map { Member(name, $0) } })
   }
 
-  /// The same for members that are text.
+  /// Does the same for members that are text.
   package static func object(texts members: KeyValuePairs<String, String?>) -> JSONValue {
     .object(members.compactMap { name, text in text.map { Member(name, .string($0)) } })
   }
 
-  /// The value as JSON on one line, members in their order, without white space.
+  /// The value as JSON on one line, without white space; members keep their order.
   public var jsonText: String { JSONWriter.text(self) }
 
-  /// The number as a floating-point value; `nil` for every other kind.
+  /// Floating-point value of a number; `nil` for every other kind.
   public var double: Double? {
     guard case .number(let digits) = self else { return nil }
     return Double(digits)
   }
 
-  /// `true` or `false`; `nil` for every other kind.
+  /// Value of `true` or `false`; `nil` for every other kind.
   public var bool: Bool? {
     guard case .bool(let flag) = self else { return nil }
     return flag

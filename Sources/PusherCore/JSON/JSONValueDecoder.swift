@@ -1,11 +1,7 @@
-/// Reads a `Decodable` type from a ``JSONValue``.
-///
-/// Numbers are taken only where they fit: a whole number as every integer type that holds it, `1.0` as one too, and no
-/// number as an infinity. Of members with one name the last counts. Types that Foundation's decoder treats in its own
-/// way, such as `URL` and `Date`, are read as their own `Decodable` says.
+/// Decodes a `Decodable` type from a ``JSONValue``; ``JSONValue/decode(_:)`` has the rules.
 final class JSONValueDecoder: Decoder {
   let value: JSONValue
-  /// The decoder of the value that this one stands in, and where; the path is only put together for an error.
+  /// The decoder of the enclosing value, and the place in it; only an error builds the path.
   private let parent: JSONValueDecoder?
   private let key: (any CodingKey)?
   var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -69,7 +65,7 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
   }
 }
 
-/// How the values that have no parts are read; a path is only asked for when there is an error.
+/// Reads scalars; only an error builds the path.
 enum JSONScalar {
   typealias Path = [any CodingKey]
 
@@ -117,10 +113,8 @@ enum JSONScalar {
 }
 
 extension JSONValue {
-  /// Whether it is `null`.
   var isNull: Bool { if case .null = self { true } else { false } }
 
-  /// What it is, in words.
   fileprivate var kind: String {
     switch self {
     case .null: "null"

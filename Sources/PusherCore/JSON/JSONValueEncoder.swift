@@ -1,9 +1,9 @@
-/// Makes a ``JSONValue`` of an `Encodable` value; members stand in the order in which they are encoded.
+/// Encodes an `Encodable` value as a ``JSONValue``, with members in the order of encoding.
 ///
-/// Types that Foundation's encoder treats in its own way, such as `URL` and `Date`, are written as their own
+/// Types that Foundation's encoder treats specially, such as `URL` and `Date`, encode as their own
 /// `Encodable` says.
 final class JSONValueEncoder: Encoder {
-  /// What is made, shared by the containers that fill it.
+  /// The result so far, shared by the containers that fill it.
   private enum Content {
     case nothing
     case value(JSONValue)
@@ -11,7 +11,7 @@ final class JSONValueEncoder: Encoder {
     case array(ArrayContent)
   }
 
-  /// The members so far; parts that are still being made are asked at the end.
+  /// The members so far; their parts are read at the end.
   fileprivate final class ObjectContent {
     var names: [String] = []
     var parts = NameTable<JSONValueEncoder>()
@@ -34,7 +34,7 @@ final class JSONValueEncoder: Encoder {
     self.codingPath = codingPath
   }
 
-  /// What was encoded; an empty object where nothing was.
+  /// The encoded value; an empty object if there is none.
   var value: JSONValue {
     switch content {
     case .nothing: .object([])
@@ -65,7 +65,6 @@ final class JSONValueEncoder: Encoder {
 
   func singleValueContainer() -> any SingleValueEncodingContainer { ValueWriter(encoder: self) }
 
-  /// Takes a value that is whole.
   fileprivate func set(_ value: JSONValue) {
     content = .value(value)
   }
@@ -85,7 +84,6 @@ final class JSONValueEncoder: Encoder {
   }
 }
 
-/// Writes one value.
 private struct ValueWriter: SingleValueEncodingContainer {
   let encoder: JSONValueEncoder
 
@@ -104,7 +102,6 @@ private struct ValueWriter: SingleValueEncodingContainer {
   func encode(_ value: some Encodable) throws { try encoder.encode(value) }
 }
 
-/// Writes the members of an object.
 private struct ObjectWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let object: JSONValueEncoder.ObjectContent
   let codingPath: [any CodingKey]
@@ -132,7 +129,6 @@ private struct ObjectWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
 }
 
-/// Writes the elements of an array.
 private struct ArrayWriter: UnkeyedEncodingContainer {
   let array: JSONValueEncoder.ArrayContent
   let codingPath: [any CodingKey]

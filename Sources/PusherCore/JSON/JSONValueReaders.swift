@@ -1,6 +1,5 @@
-/// The members of an object.
 struct ObjectReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  /// Above so many members a table is quicker than looking at one after the other.
+  /// Above this number of members, a table is faster than a search.
   private let tableSize = 16
   private let decoder: JSONValueDecoder
   private let members: [JSONValue.Member]
@@ -72,7 +71,6 @@ struct ObjectReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 }
 
-/// The elements of an array.
 struct ArrayReader: UnkeyedDecodingContainer {
   let elements: [JSONValue]
   let decoder: JSONValueDecoder
@@ -131,9 +129,9 @@ struct ArrayReader: UnkeyedDecodingContainer {
   }
 }
 
-/// The place of a part in a path.
+/// A place in a coding path.
 struct PartKey: CodingKey {
-  /// The name; `nil` for an index.
+  /// `nil` for an index.
   private let name: String?
   let intValue: Int?
   var stringValue: String { name ?? intValue.map(String.init) ?? "" }

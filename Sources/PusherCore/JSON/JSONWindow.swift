@@ -1,9 +1,9 @@
-/// The frequent shapes of JSON, read off a window's bits.
+/// Copies the frequent shapes of JSON with a window's bits.
 extension WindowCursor {
-  /// Copies on as long as it finds what is frequent; answers at which place it stopped.
+  /// Copies frequent shapes; returns the place where something else begins.
   ///
-  /// It stops short of anything else, with all before it copied, and refuses nothing. It calls nothing, so that all it
-  /// needs stays in registers.
+  /// It copies everything before that place and rejects nothing. It calls nothing, so that its
+  /// state stays in registers.
   @inline(never)
   static func copyFrequent<Quotes: JSONQuotes>(
     _ quotes: Quotes.Type, _ start: WindowCursor, _ depth: UInt64
@@ -20,7 +20,7 @@ extension WindowCursor {
   ) -> JSONPlace {
     slide()
     if levels == 1 { guard byte == 0x7B || byte == 0x5B else { return .value } }
-    // The position is at most 50 bytes inside the window wherever a value begins.
+    // Every value begins at most 50 bytes inside the window.
     value: while true {
       let first = byte
       if first &- 0x30 < 10 {
@@ -37,7 +37,7 @@ extension WindowCursor {
         guard openArray(&levels) else { return .value }
         continue value
       } else if first == 0x20 {
-        // As Python writes it.
+        // Python writes blanks here.
         skip(1)
         slideWhenLate()
         continue value
@@ -111,7 +111,7 @@ extension WindowCursor {
     return true
   }
 
-  /// Copies a number below zero, or of it at least the sign, when a digit follows.
+  /// Copies a negative number, or at least its sign if a digit follows.
   @inline(__always)
   private mutating func copyNegative(_ first: UInt8) -> Bool {
     guard first == 0x2D, peek(1) &- 0x30 < 10 else { return false }
@@ -120,7 +120,7 @@ extension WindowCursor {
     return copyNumber(byte)
   }
 
-  /// Copies a name without escapes behind its opening quote, and the colon.
+  /// Copies a name without escapes after its opening quote, and the colon.
   @inline(__always)
   private mutating func copyNameRest<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
     slide()
@@ -132,7 +132,6 @@ extension WindowCursor {
     return true
   }
 
-  /// Copies `true`, `false` or `null`.
   @inline(__always)
   private mutating func copyLiteral() -> Bool {
     let count = fused.literal
@@ -141,20 +140,20 @@ extension WindowCursor {
   }
 }
 
-/// How JSON writes its quotes: as they stand, or inside another string.
+/// The form of JSON's quotes: plain, or inside another string.
 protocol JSONQuotes {
-  /// Bytes of a quote.
+  /// Length of a quote, in bytes.
   static var width: UInt { get }
   static var firstByte: UInt8 { get }
-  /// Whether a quote stands `distance` bytes further on.
+  /// Reports whether a quote stands `distance` bytes further on.
   static func stand(_ cursor: WindowCursor, _ distance: Int) -> Bool
-  /// Whether a quote with a colon after it stands here.
+  /// Reports whether a quote and a colon stand here.
   static func endName(_ cursor: WindowCursor) -> Bool
-  /// Whether the byte after the outermost value may end it.
+  /// Reports whether `byte` may follow the outermost value.
   static func isEnd(_ byte: UInt8) -> Bool
-  /// Steps over white space, as far as it is usual.
+  /// Steps over the usual white space.
   static func skipBlanks(_ cursor: inout FusedCursor)
-  /// Steps over a quote; `false` where there is none.
+  /// Steps over a quote; `false` if there is none.
   static func skipQuote(_ cursor: inout FusedCursor) -> Bool
   /// Copies a string after its opening quote.
   static func copyStringRest(_ cursor: inout FusedCursor) -> Bool

@@ -1,13 +1,13 @@
-/// A ``JSONValue`` to one line of bytes: members in their order, no white space.
+/// Writes a ``JSONValue`` as one line: members in order, no white space.
 package enum JSONWriter {
-  /// Appends `value`; with `forTerminal` DEL and the C1 controls are escaped too.
+  /// Appends `value`; `forTerminal` also escapes characters that could drive a terminal.
   package static func write(
     _ value: JSONValue, into buffer: ByteBuffer, forTerminal: Bool = false
   ) {
     guard var open = Container(value) else {
       return writeScalar(value, into: buffer, forTerminal)
     }
-    // Open containers are kept here and not on the stack, which may be small.
+    // Open containers are kept here, because the stack may be small.
     var outer: [Container] = []
     buffer.append(open.opening)
     while true {
@@ -33,7 +33,7 @@ package enum JSONWriter {
     }
   }
 
-  /// An array or an object, and how much of it is written.
+  /// An array or an object, and the number of its written parts.
   private struct Container {
     let isObject: Bool
     private(set) var elements: [JSONValue] = []
@@ -73,7 +73,6 @@ package enum JSONWriter {
     }
   }
 
-  /// The line as text.
   package static func text(_ value: JSONValue) -> String {
     let buffer = ByteBuffer()
     write(value, into: buffer)

@@ -1,25 +1,22 @@
-/// What is printed of an event in place of its JSON line: literals, and fields of that line as they stand there.
+/// Output for an event in place of its JSON line: literals and fields of that line.
 ///
-/// A field that would have to be shown otherwise, such as text with escapes, is not written here: the caller has a general
-/// way for every event, which gives the same bytes. It belongs to one thread.
+/// It does not write fields that must be shown in another form, such as text with escapes. The
+/// caller's general path writes the same bytes for every event. It belongs to one thread.
 package final class LineTemplate {
-  /// A piece of what is printed.
   package enum Piece: Sendable {
     case literal(String)
     case event
     case channel
     case id
-    /// The data as JSON.
     case data
     /// The whole line, without its terminator.
     case line
-    /// The number that the caller gives.
+    /// The number that the caller passes.
     case number
-    /// The text that was given to ``set(_:variable:)`` last.
+    /// The last text passed to ``set(_:variable:)``.
     case variable(Int)
   }
 
-  /// The fields of a line; the terminator is none.
   struct Fields {
     /// Names between their quotes, without escapes.
     let event: ByteView
@@ -29,20 +26,20 @@ package final class LineTemplate {
     let line: ByteView
   }
 
-  /// A piece without anything that is counted; a literal's text is a part of ``literals``.
+  /// A piece without counted references; a literal's text is a range of ``literals``.
   private enum Part {
     case literal(Range<Int>)
     case event, channel, id, data, line, number
     case variable(Int)
   }
 
-  /// For the line that fields are taken from.
+  /// Scratch buffer for the line with the fields.
   let line = ByteBuffer(capacity: 16_384)
   private let literals = ByteBuffer(capacity: 64)
   private let parts: [Part]
   private var variables: [[UInt8]]
   private let usesData: Bool
-  /// More digits than a number has.
+  /// More digits than any number has.
   private static let longestNumber = 24
 
   package init(_ pieces: [Piece]) {
@@ -68,12 +65,12 @@ package final class LineTemplate {
     usesData = pieces.contains { if case .data = $0 { true } else { false } }
   }
 
-  /// What a variable stands for from here on; one that no piece names is left out.
+  /// Sets a variable; ignored if no piece names it.
   package func set(_ text: String, variable index: Int) {
     if variables.indices.contains(index) { variables[index] = Array(text.utf8) }
   }
 
-  /// Appends what is printed; `false`, with nothing appended, when a field must be shown otherwise.
+  /// Appends the output; `false`, with nothing appended, if a field must be shown in another form.
   func append(_ fields: Fields, number: Int, to output: ByteBuffer, terminator: UInt8) -> Bool {
     guard fields.event.isPrintableASCII, fields.channel?.isPrintableASCII != false,
       fields.id?.isPrintableASCII != false, !usesData || Self.isPlain(fields.data)
@@ -87,12 +84,13 @@ package final class LineTemplate {
     return true
   }
 
-  /// Whether JSON reads the same as text: no string of its own, and no escape in any.
+  /// Reports whether the JSON reads the same as text: it is not a string, and none of its strings
+  /// has an escape.
   private static func isPlain(_ data: ByteView) -> Bool {
     data[0] != UInt8(ascii: "\"") && !data.holds(UInt8(ascii: "\\"))
   }
 
-  /// At least as many bytes as the pieces take.
+  /// Returns an upper limit of the output's size, in bytes.
   private func size(_ fields: Fields) -> Int {
     var size = literals.count
     for part in parts {

@@ -1,8 +1,8 @@
 extension JSONCompactor {
-  /// Appends the one value that `view` holds, where it is of a usual shape.
+  /// Appends the one value in `view`, if it has a usual shape.
   ///
-  /// It gives the bytes of ``copy(_:into:depthLimit:forTerminal:)``, or `false`, with nothing appended, where that must
-  /// decide. The byte after the view is changed for a moment.
+  /// It writes the bytes of ``copy(_:into:depthLimit:forTerminal:)``. It returns `false`, with
+  /// nothing appended, if that must decide. The byte after the view is changed for a moment.
   package static func copyPlain(_ view: ByteView, into output: ByteBuffer) -> Bool {
     output.reserve(view.count &+ 32)
     let start = unsafe output.tail
@@ -13,7 +13,7 @@ extension JSONCompactor {
   }
 }
 
-/// The quotes and strings of JSON as it stands: the usual data of a server-sent event.
+/// Quotes and strings of plain JSON: the usual data of a server-sent event.
 enum PlainQuotes: JSONQuotes {
   static let width: UInt = 1
   static let firstByte: UInt8 = 0x22
@@ -47,9 +47,9 @@ enum PlainQuotes: JSONQuotes {
 }
 
 extension FusedCursor {
-  /// Copies all of `text` by `body`; `false` when that fails or stops short.
+  /// Copies all of `text` with `body`; `false` if that fails or stops short.
   ///
-  /// The output must have room for as many bytes, and 32 more.
+  /// The output must have room for `text` and 32 bytes more.
   @inline(__always)
   static func copy(
     _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>,
@@ -63,7 +63,6 @@ extension FusedCursor {
     }
   }
 
-  /// Copies a string after its opening quote.
   fileprivate mutating func copyPlainString() -> Bool {
     while true {
       if copyPlainRun() { continue }
@@ -76,7 +75,6 @@ extension FusedCursor {
     }
   }
 
-  /// Copies an escape; the position is at its backslash.
   @inline(__always)
   private mutating func copyPlainEscape() -> Bool {
     switch peek(1) {

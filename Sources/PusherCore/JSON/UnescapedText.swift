@@ -1,23 +1,27 @@
 internal import CSystemVectors
 
-/// The text of a JSON string without its escapes, a block of 64 bytes after the other.
+/// Copies the text of a JSON string without its escapes, in blocks of 64 bytes.
 extension FusedCursor {
-  /// Copies up to the closing quote, where the reading position then is; of the escapes, those of quote, backslash and
+  /// Copies up to the closing quote and stops there; resolves the escapes of quote, backslash and
   /// slash.
   ///
-  /// Answers `false` at any other escape, and at a control. The position must be behind an opening quote.
+  /// Returns `false` at any other escape, and at a control. The position must be after an opening
+  /// quote.
   ///
-  /// Where the text ends is read off a block's bits, which do not wait for the escapes before: a load at each escape's end
-  /// would. A backslash is left out, and the letter after it begins the next run. The promises of ``FusedCursor`` hold:
-  /// 1. A block begins at or before the NUL, for the NUL's bit ends the text, and there is no block after it. So its 64
-  ///    bytes end with the padding at the latest. Bits of bytes behind the NUL are never looked at.
-  /// 2. A run's copy begins at or before the NUL and loads 32 bytes at a time, each begun before the run's end, except
-  ///    the first, which is begun at that end at the latest.
-  /// 3. So a store ends at most 32 bytes behind what is kept, and what is kept is no longer than what was read.
+  /// The end of the text comes from a block's bits, which do not wait for earlier escapes: a load
+  /// at each escape's end would. A backslash is left out, and the letter after it begins the next
+  /// run. The promises of ``FusedCursor`` hold:
+  /// 1. A block begins at or before the NUL, because the NUL's bit ends the text and no block
+  ///    follows. So its 64 bytes end with the padding at the latest. Bits after the NUL are never
+  ///    used.
+  /// 2. A run's copy begins at or before the NUL. It loads 32 bytes at a time: the first load
+  ///    begins at the run's end at the latest, all others before it.
+  /// 3. So a store ends at most 32 bytes after the kept bytes, which are no longer than the input.
   @inline(__always)
   mutating func copyUnescapedText() -> Bool {
     var block = unsafe input
-    // The bit of a block's first byte, when that is the letter of an escape which the block before began.
+    // Bit of a block's first byte, if that is the letter of an escape that began in the block
+    // before.
     var letters: UInt64 = 0
     while true {
       var ends =
@@ -38,13 +42,12 @@ extension FusedCursor {
         }
         skip(1)
       }
-      // Only a backslash in the block's last place is stepped over up to the next block.
+      // Only a backslash in the block's last place leads to the start of the next block.
       letters = unsafe input == block + 64 ? 1 : 0
       unsafe block += 64
     }
   }
 
-  /// Copies all bytes before `end`.
   @inline(__always)
   private mutating func copyRun(to end: UnsafePointer<UInt8>) {
     let count = unsafe end - input
@@ -60,7 +63,7 @@ extension FusedCursor {
     unsafe output += count
   }
 
-  /// Copies 32 bytes and stays.
+  /// Copies 32 bytes without moving.
   @inline(__always)
   private func copyBlock(_ distance: Int) {
     let block = unsafe UnsafeRawPointer(input + distance).loadUnaligned(as: SIMD32<UInt8>.self)

@@ -2,37 +2,37 @@ internal import CSystemVectors
 
 /// A ``FusedCursor`` that knows the kinds of the next bytes as bits: the core of the hot path.
 ///
-/// The bits tell of a window of 64 bytes. Where a string or a number ends follows from them by a shift and a count,
-/// not by a load that must wait for the position. The window slides by 32 bytes, and the bits that come in do not wait
-/// for the position either.
+/// The bits describe a window of 64 bytes. A shift and a count find the end of a string or a
+/// number, without a load that must wait for the position. The window slides by 32 bytes, and the
+/// new bits do not wait for the position either.
 ///
-/// The promises of ``FusedCursor`` hold: the reading position never passes the NUL, since no byte is stepped over that
-/// was not looked at, and NUL is plain text, a digit, a letter or a bracket nowhere. Why the wider loads and stores stay
-/// inside too:
-/// 1. ``slide()`` loads 32 bytes that begin 64 bytes behind the window's first one, only while the position is 32 or
-///    more bytes inside the window. So they begin at most 32 bytes behind the NUL and end with the 64 bytes of
-///    ``ByteBuffer/padding``, of which the NUL is the first. So do the 64 bytes of the first window and of
-///    ``copyPlainText()``, which begin at the position.
-/// 2. The bits of bytes behind the NUL mean nothing, and nothing uses them: of a mask only the first bit from the position
-///    on counts, and the second where the first is a point. The NUL's own bits, which say that it ends text and is
-///    no digit, stand before them.
-/// 3. A store ends at most 32 bytes behind what is kept, and what is kept is no longer than what was read.
+/// The promises of ``FusedCursor`` hold. The reading position never passes the NUL: every byte is
+/// checked before the position steps over it, and NUL is never plain text, a digit, a letter or a
+/// bracket. The wider loads and stores stay inside too:
+/// 1. ``slide()`` loads 32 bytes that begin 64 bytes after the window's first byte, only while the
+///    position is 32 or more bytes inside the window. So they begin at most 32 bytes after the NUL
+///    and end with the 64 bytes of ``ByteBuffer/padding``, of which the NUL is the first. The same
+///    is true for the 64 bytes of the first window and of ``copyPlainText()``, which begin at the
+///    position.
+/// 2. Bits after the NUL mean nothing and are never used. Only the first bit of a mask from the
+///    position on counts, and the second if the first is a point. The NUL's own bits come before
+///    them: it ends text and is not a digit.
+/// 3. A store ends at most 32 bytes after the kept bytes, which are no longer than the input.
 ///
-/// Shifts by 64 or more would count from the wrong byte: who calls ``copyPlainText()`` or ``copyNumber(_:)`` sees to it
-/// that the position is inside the window, and builds for debugging check it.
+/// Shifts by 64 or more would count from the wrong byte. Callers of ``copyPlainText()`` and
+/// ``copyNumber(_:)`` keep the position inside the window, and debug builds check it.
 @safe
 struct WindowCursor {
-  /// The window's first byte; may lie before the input while nothing of it was loaded.
+  /// First byte of the window; may lie before the input while nothing of it was loaded.
   private var window: UnsafePointer<UInt8>
-  /// The reading position, counted from the window's first byte.
+  /// Reading position, counted from the window's first byte.
   private var at: UInt
-  /// A bit for each byte of the window that ends plain text: quotes, backslashes and controls.
+  /// One bit for each byte of the window that ends plain text: quotes, backslashes and controls.
   private var ends: UInt64
-  /// A bit for each byte of the window but the digits.
+  /// One bit for each byte of the window that is not a digit.
   private var others: UInt64
   private var output: UnsafeMutablePointer<UInt8>
 
-  /// A cursor that goes on from another.
   @inline(__always)
   init(_ cursor: FusedCursor) {
     unsafe window = cursor.input
@@ -49,12 +49,12 @@ struct WindowCursor {
     @inline(__always) get { unsafe FusedCursor(input: input, output: output) }
   }
 
-  /// Takes over the positions of a cursor that went on from ``fused``; ``slide()`` must follow.
+  /// Takes the positions of a cursor that continued from ``fused``; ``slide()`` must follow.
   @inline(__always)
   mutating func follow(_ cursor: FusedCursor) {
     unsafe at = UInt(bitPattern: cursor.input - window)
     unsafe output = cursor.output
-    // Beyond that, filling the window anew is less work than sliding.
+    // From there on, refilling the window is less work than sliding.
     if at >= 96 { leave() }
   }
 
@@ -69,7 +69,7 @@ struct WindowCursor {
     }
   }
 
-  /// Leaves the window's bits behind: two slides fill it anew, which nobody pays who needs them no more.
+  /// Invalidates the window's bits; refilling takes two slides and happens only when needed.
   @inline(__always)
   private mutating func leave() {
     unsafe window = input - 64
@@ -80,7 +80,7 @@ struct WindowCursor {
     @inline(__always) get { unsafe window + Int(bitPattern: at) }
   }
 
-  /// Slides when the position is so far on that a sign or an opening quote before a run could leave the window.
+  /// Slides if a sign or an opening quote before a run could leave the window.
   @inline(__always)
   mutating func slideWhenLate() {
     if at > 50 { slide() }
@@ -90,7 +90,6 @@ struct WindowCursor {
 // MARK: Single bytes and words
 
 extension WindowCursor {
-  /// The byte at the reading position.
   var byte: UInt8 {
     @inline(__always) get { unsafe input.pointee }
   }
@@ -121,14 +120,14 @@ extension WindowCursor {
     unsafe output += 1
   }
 
-  /// Writes two bytes, the lower half first.
+  /// Writes two bytes, the low byte first.
   @inline(__always)
   mutating func putPair(_ pair: UInt16) {
     unsafe UnsafeMutableRawPointer(output).storeBytes(of: pair, as: UInt16.self)
     unsafe output += 2
   }
 
-  /// Copies `count` bytes, at most 8, by one load and one store.
+  /// Copies `count` bytes, at most 8, with one load and one store.
   @inline(__always)
   mutating func copyShort(_ count: UInt) {
     let word = unsafe UnsafeRawPointer(input).loadUnaligned(as: UInt64.self)
@@ -142,7 +141,7 @@ extension WindowCursor {
     unsafe output += Int(bitPattern: count)
   }
 
-  /// Copies 16 bytes and stays.
+  /// Copies 16 bytes without moving.
   @inline(__always)
   private func copyBlock(_ distance: Int) {
     let block = unsafe UnsafeRawPointer(input + distance).loadUnaligned(as: SIMD16<UInt8>.self)
@@ -172,7 +171,7 @@ extension WindowCursor {
     step(count)
   }
 
-  /// The same for text that does not end inside the window, which is then left.
+  /// Copies text that does not end inside the window; invalidates the window's bits.
   @inline(__always)
   private mutating func copyLongText() {
     while true {
@@ -187,10 +186,10 @@ extension WindowCursor {
     }
   }
 
-  /// Copies digits, with or without a fraction, 16 bytes at most; the position must be inside the window, at the
-  /// digit `first`.
+  /// Copies digits with an optional fraction, 16 bytes at most; the position must be inside the
+  /// window, at the digit `first`.
   ///
-  /// Answers `false`, with nothing copied, for anything else. An exponent may follow.
+  /// Returns `false`, with nothing copied, for anything else. An exponent may follow.
   @inline(__always)
   mutating func copyNumber(_ first: UInt8) -> Bool {
     assert(at < 64, "the window's bits lie behind")
