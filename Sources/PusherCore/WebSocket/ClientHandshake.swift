@@ -7,17 +7,17 @@ package struct ClientHandshake: Sendable {
   private let offers: String
   private let key: String
 
-  /// Fields that are the handshake's own.
+  /// Fields that only the handshake may set.
   private static let reserved = [
     "upgrade", "connection", "sec-websocket-key", "sec-websocket-version",
     "sec-websocket-accept", "sec-websocket-extensions", "sec-websocket-protocol",
     "content-length", "transfer-encoding",
   ]
 
-  /// A handshake with `url`; `key` is 16 random bytes.
+  /// Creates a handshake with `url`; `key` is 16 random bytes.
   ///
-  /// `extra` fields are sent after the handshake's own; a Host or Authorization among them takes the place of the one
-  /// that follows from the URL. With `deflate`, compression is asked for in the words of `offers`.
+  /// A Host or Authorization in `extra` replaces the one from the URL; other fields follow the
+  /// handshake's own. With `deflate`, the request offers compression with the text `offers`.
   package init(
     url: HTTPURL, headers extra: HTTPHeaders = HTTPHeaders(), subprotocols: [String] = [],
     deflate: Bool, offers: String = PerMessageDeflate.offer, key: [UInt8]
@@ -28,10 +28,11 @@ package struct ClientHandshake: Sendable {
     self.key = Base64.encode(key)
   }
 
-  /// Whether a field of this name is the handshake's own.
+  /// Reports whether only the handshake may set a field of this name.
   package static func owns(_ name: String) -> Bool { reserved.contains(name.lowercased()) }
 
-  /// The request's bytes; throws ``HTTPError/invalidPart(_:)`` for a field that is the handshake's own or invalid.
+  /// Returns the request's bytes; throws ``HTTPError/invalidPart(_:)`` for a reserved or invalid
+  /// field.
   package func request() throws(HTTPError) -> [UInt8] {
     var headers = HTTPHeaders()
     if extra["Host"] == nil { headers.append("Host", url.authority) }
@@ -62,10 +63,10 @@ package struct ClientHandshake: Sendable {
     return try HTTPRequestHead(method: "GET", target: url.target, headers: headers).encode()
   }
 
-  /// The terms of the answer.
+  /// Checks the answer and returns the agreed terms.
   ///
-  /// A 101 without a subprotocol is accepted although one was offered; one that was not offered is an error, and
-  /// so is every extension but permessage-deflate with legal parameters.
+  /// A 101 without an offered subprotocol is accepted. A subprotocol that was not offered is an
+  /// error, and so is every extension but permessage-deflate with legal parameters.
   package func accept(_ head: HTTPResponseHead) throws(HandshakeError) -> NegotiatedWebSocket {
     guard head.status == 101 else {
       if (300...399).contains(head.status), let location = head.headers["Location"] {
@@ -107,11 +108,10 @@ package struct ClientHandshake: Sendable {
   }
 }
 
-/// Why an answer to a client's handshake opens no connection.
+/// Reason why an answer opens no connection.
 package enum HandshakeError: Error, Equatable, CustomStringConvertible {
-  /// The server answered something else than 101; its body may say more.
+  /// The status is not 101; the body may say more.
   case refused(HTTPResponseHead)
-  /// The server sent the client elsewhere, with a 3xx status.
   case redirect(location: String, status: Int)
   /// The server answered 101, but broke RFC 6455 section 4.1.
   case invalid(String)
@@ -127,15 +127,14 @@ package enum HandshakeError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// The result of a handshake.
 package struct NegotiatedWebSocket: Sendable, Equatable {
   package let subprotocol: String?
   package let deflate: PerMessageDeflateParameters?
 }
 
-/// The proof that a server understood the handshake (RFC 6455 section 4.2.2).
+/// Proof that a server understood the handshake (RFC 6455 section 4.2.2).
 package enum WebSocketKey {
-  /// The `Sec-WebSocket-Accept` value for a `Sec-WebSocket-Key` value.
+  /// Returns the `Sec-WebSocket-Accept` for a `Sec-WebSocket-Key`.
   package static func accept(_ key: String) -> String {
     Base64.encode(Digest.sha1([UInt8]((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
   }

@@ -1,9 +1,9 @@
-/// Writes frames (RFC 6455 section 5.2), the length always in its shortest form.
+/// Writes frames (RFC 6455 section 5.2), with the shortest form of each length.
 package enum FrameEncoder {
   /// Appends one frame with the bytes of a view, which must not lie in `output`.
   ///
-  /// A server passes no mask; a client a fresh, unpredictable one for each frame (section 5.3). A frame without a
-  /// mask can be written once and sent to many.
+  /// A server passes no mask; a client a fresh, unpredictable one for each frame (section 5.3). A
+  /// frame without a mask can be written once and sent to many clients.
   package static func frame(
     _ opcode: Opcode, payload: ByteView, isFinal: Bool = true, isCompressed: Bool = false,
     mask: UInt32?, into output: ByteBuffer
@@ -13,7 +13,6 @@ package enum FrameEncoder {
       into: output)
   }
 
-  /// Appends one frame with the bytes of an array; the rest as above.
   package static func frame(
     _ opcode: Opcode, payload: [UInt8], isFinal: Bool = true, isCompressed: Bool = false,
     mask: UInt32?, into output: ByteBuffer
@@ -63,14 +62,14 @@ package enum FrameEncoder {
   }
 }
 
-/// The exclusive-or of a client's payload with a repeated key of four bytes (RFC 6455 section 5.3).
+/// Masks payloads: exclusive-or with a repeated key of four bytes (RFC 6455 section 5.3).
 package enum FrameMask {
-  /// Masks or unmasks `bytes` in place; `offset` is how far into the payload they begin.
+  /// Masks or unmasks `bytes`, which begin `offset` bytes into the payload, in place.
   package static func apply(_ mask: UInt32, to bytes: ByteView, offset: Int = 0) {
     unsafe copy(bytes.raw, to: bytes.base, mask: mask, offset: offset)
   }
 
-  /// Writes `source`, masked, to `target`, which has as much room; both may be the same bytes.
+  /// Writes `source`, masked, to `target`, which has the same size and may be the same memory.
   @inline(__always)
   static func copy(
     _ source: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, mask: UInt32,
@@ -81,7 +80,7 @@ package enum FrameMask {
     let count = source.count
     let turn = UInt32(offset & 3) &* 8
     let turned = mask &<< turn | (turn == 0 ? 0 : mask &>> (32 &- turn))
-    // In memory order, so that the same key serves words and, shifted, single bytes.
+    // Memory order, so that the same key serves words and, shifted, single bytes.
     let key = turned.bigEndian
     let wide = UInt64(key) | UInt64(key) << 32
     var index = 0

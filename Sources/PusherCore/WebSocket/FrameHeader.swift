@@ -1,21 +1,20 @@
 /// The first 2 to 14 bytes of a frame (RFC 6455 section 5.2).
 package struct FrameHeader: Sendable, Equatable {
   package let opcode: Opcode
-  /// Whether the frame ends its message.
   package let isFinal: Bool
   /// RSV1, which permessage-deflate defines.
   package let isCompressed: Bool
-  /// The masking key, first byte on the wire highest.
+  /// The masking key; its first byte on the wire is the highest.
   package let mask: UInt32?
-  /// Bytes of payload.
+  /// Length of the payload, in bytes.
   package let length: Int
-  /// Bytes of the header itself.
+  /// Length of the header itself, in bytes.
   package let size: Int
 
-  /// The header at the front of `bytes`; `nil` when it is not whole yet.
+  /// Reads the header at the front of `bytes`; `nil` if it is incomplete.
   ///
-  /// Throws for what is wrong in every role and state: reserved bits 2 and 3, opcodes, control frames that are
-  /// long or fragmented, and lengths not in their shortest form.
+  /// Throws for errors in every role and state: reserved bits 2 and 3, unknown opcodes, long or
+  /// fragmented control frames, and lengths not in their shortest form.
   package static func decode(_ bytes: ByteView) throws(WebSocketError) -> FrameHeader? {
     guard bytes.count >= 2 else { return nil }
     let first = bytes[0]
@@ -33,7 +32,7 @@ package struct FrameHeader: Sendable, Equatable {
     let lengthSize = short == 127 ? 8 : short == 126 ? 2 : 0
     let maskSize = second & 0x80 != 0 ? 4 : 0
     let size = 2 + lengthSize + maskSize
-    // The length is judged before the mask has come, so that a bad one is refused as early as can be.
+    // The length is checked before the mask arrives, so that a bad one is rejected early.
     guard bytes.count >= 2 + lengthSize else { return nil }
     let length = lengthSize == 0 ? UInt64(short) : bigEndian(bytes[2..<2 + lengthSize])
     guard length >> 63 == 0 else { throw .lengthOutOfRange }
@@ -68,10 +67,6 @@ package struct Opcode: RawRepresentable, Hashable, Sendable {
   package static let close = Opcode(rawValue: 8)
   package static let ping = Opcode(rawValue: 9)
   package static let pong = Opcode(rawValue: 10)
-
-  /// Whether it is a control frame, which is not part of a message.
   package var isControl: Bool { rawValue & 8 != 0 }
-
-  /// Whether the RFC defines it.
   package var isKnown: Bool { rawValue <= 2 || (8...10).contains(rawValue) }
 }

@@ -4,15 +4,16 @@ struct FrameSender: ~Copyable {
   private let isClient: Bool
   private let outgoing: PerMessageDeflateParameters.Direction?
   private var random: any RandomNumberGenerator
-  /// Made with the first message that is compressed.
+  /// Created with the first compressed message.
   private var deflater: Deflater?
   private var compressed: ByteBuffer?
-  /// Whether a close frame was written; no message may follow it.
+  /// True after a close frame, which no message may follow.
   private(set) var hasClosed = false
-  /// The latest ping that could not be answered because the output was full.
+  /// The latest ping that waits because the output is full.
   private var owedPong: [UInt8]?
 
-  /// Bytes of output above which pongs wait: a peer that pings and does not read must not cost memory.
+  /// Size of the output above which pongs wait: a peer that pings and does not read must not cost
+  /// memory.
   private static let pongThreshold = 1 << 20
 
   init(
@@ -20,11 +21,12 @@ struct FrameSender: ~Copyable {
     random: any RandomNumberGenerator
   ) {
     (self.output, self.isClient, self.random) = (output, isClient, random)
-    // A direction held to a window that zlib cannot write stays uncompressed, as RFC 7692 section 6 permits.
+    // A direction limited to a window that zlib cannot write stays uncompressed (RFC 7692 section
+    // 6).
     self.outgoing = outgoing.flatMap { Deflater.windowBits.contains($0.windowBits) ? $0 : nil }
   }
 
-  /// Writes a whole message as one frame; `false` when the connection is closing.
+  /// Writes a whole message as one frame; `false` if the connection is closing.
   mutating func send(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) -> Bool {
     guard !hasClosed else { return false }
     guard let outgoing, payload.count > 0 else {
@@ -43,7 +45,7 @@ struct FrameSender: ~Copyable {
     return true
   }
 
-  /// Writes a control frame with at most 125 bytes; `false` when the connection is closing.
+  /// Writes a control frame with at most 125 bytes; `false` if the connection is closing.
   mutating func sendControl(_ opcode: Opcode, _ payload: [UInt8]) -> Bool {
     precondition(payload.count <= 125, "a control frame holds at most 125 bytes")
     guard !hasClosed else { return false }
@@ -51,7 +53,7 @@ struct FrameSender: ~Copyable {
     return true
   }
 
-  /// Appends a frame that was encoded for a client beforehand; `false` when the connection is closing.
+  /// Appends a frame that was encoded in advance; `false` if the connection is closing.
   func sendEncoded(_ frame: ByteView) -> Bool {
     precondition(!isClient, "a client's frames are masked one by one")
     guard !hasClosed else { return false }
@@ -59,7 +61,7 @@ struct FrameSender: ~Copyable {
     return true
   }
 
-  /// Answers a ping, also after our own close frame (RFC 6455 section 5.5.2).
+  /// Answers a ping, even after our own close frame (RFC 6455 section 5.5.2).
   mutating func answerPing(_ payload: ByteView) {
     guard output.count <= Self.pongThreshold else {
       // Section 5.5.3: of several pings only the latest need be answered.
@@ -70,7 +72,7 @@ struct FrameSender: ~Copyable {
     FrameEncoder.frame(.pong, payload: payload, mask: mask(), into: output)
   }
 
-  /// Answers the ping that had to wait, once the output has room.
+  /// Answers a waiting ping once the output has room.
   mutating func answerOwedPing() {
     guard let owed = owedPong, output.count <= Self.pongThreshold else { return }
     owedPong = nil
@@ -79,8 +81,8 @@ struct FrameSender: ~Copyable {
 
   /// Writes the close frame, once.
   ///
-  /// A code that may not be on the wire stands for a frame without one; a reason is
-  /// cut to 123 bytes at a character's end.
+  /// A code that is illegal on the wire gives a frame without a code. The reason is cut to 123
+  /// bytes at the end of a character.
   mutating func close(_ code: CloseCode?, reason: String) {
     guard !hasClosed else { return }
     hasClosed = true

@@ -1,11 +1,12 @@
-/// Puts messages together that do not lie in the input whole: fragmented ones, and compressed ones.
+/// Assembles messages that are fragmented or compressed.
 ///
-/// Each piece is inflated, measured and checked as it comes, so that the first byte too many and the first byte
-/// that is not UTF-8 are noticed at once (RFC 6455 sections 5.4 and 8.1, RFC 7692 section 6.2).
+/// Each piece is inflated, measured and checked on arrival, so that the first byte past the limit
+/// and the first byte that is not UTF-8 fail at once (RFC 6455 sections 5.4 and 8.1, RFC 7692
+/// section 6.2).
 struct MessageAssembler: ~Copyable {
   private let limit: Int
   private let incoming: PerMessageDeflateParameters.Direction?
-  /// Made with the first message that needs it; most connections never do.
+  /// Created with the first message that needs it; most connections never do.
   private var buffer: ByteBuffer?
   private var inflater: Inflater?
   private var opcode: Opcode?
@@ -16,27 +17,23 @@ struct MessageAssembler: ~Copyable {
     self.limit = limit
     self.incoming = incoming
   }
-
-  /// Whether a message is begun and not ended.
   var isInProgress: Bool { opcode != nil }
 
-  /// Whether a message was handed out and not dropped.
+  /// True while a finished message is not dropped yet.
   var holdsMessage: Bool { opcode == nil && buffer?.isEmpty == false }
 
-  /// Begins a message with the facts of its first frame.
   mutating func begin(_ opcode: Opcode, isCompressed: Bool) {
     self.opcode = opcode
     self.isCompressed = isCompressed
     validator = UTF8Validator()
   }
 
-  /// Whether a frame of `length` bytes still fits; known before its payload comes, unless it is compressed.
+  /// Checks the limit before the payload of a frame arrives; compressed payload is checked later.
   func checkRoom(for length: Int) throws(WebSocketError) {
     guard !isCompressed, length > limit - (buffer?.count ?? 0) else { return }
     throw .messageTooLarge(limit: limit)
   }
 
-  /// Adds a piece of payload, unmasked.
   mutating func append(_ piece: ByteView) throws(WebSocketError) {
     let message = messageBuffer()
     let before = message.count
@@ -44,7 +41,7 @@ struct MessageAssembler: ~Copyable {
       do {
         try messageInflater().inflate(piece, into: message, limit: limit)
       } catch {
-        // What was inflated before the failure may hold an earlier one.
+        // The bytes inflated before this failure may hold an earlier one.
         try validate(from: before)
         throw Self.failure(error)
       }
@@ -62,7 +59,7 @@ struct MessageAssembler: ~Copyable {
       do {
         try messageInflater().finishMessage(into: message, limit: limit)
       } catch {
-        // As of a message that comes whole: what was inflated counts first.
+        // The inflated bytes count first, as in a message that comes whole.
         try validate(from: before)
         throw Self.failure(error)
       }
@@ -76,7 +73,7 @@ struct MessageAssembler: ~Copyable {
     return .text(message.view)
   }
 
-  /// The message that one compressed frame holds, whose whole payload, unmasked, is `payload`; the view is valid until
+  /// Inflates a message of one compressed frame with an unmasked `payload`; the view is valid until
   /// ``reset()``.
   mutating func inflate(
     _ opcode: Opcode, whole payload: ByteView
@@ -86,7 +83,7 @@ struct MessageAssembler: ~Copyable {
     do {
       try inflater.inflateMessage(payload, into: message, limit: limit)
     } catch {
-      // What was inflated before the failure may hold an earlier one.
+      // The bytes inflated before this failure may hold an earlier one.
       validator = UTF8Validator()
       guard opcode != .text || validator.feed(message.view) else { throw .invalidUTF8 }
       throw Self.failure(error)
@@ -97,7 +94,6 @@ struct MessageAssembler: ~Copyable {
     return .text(message.view)
   }
 
-  /// Drops the message that was handed out.
   mutating func reset() {
     buffer?.removeAll()
   }

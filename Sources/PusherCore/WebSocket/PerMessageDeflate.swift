@@ -1,10 +1,9 @@
-/// The agreed parameters of permessage-deflate (RFC 7692 section 7.1).
+/// Agreed parameters of permessage-deflate (RFC 7692 section 7.1).
 package struct PerMessageDeflateParameters: Sendable, Equatable {
-  /// How one side compresses.
   package struct Direction: Sendable, Equatable {
-    /// The window is `1 << windowBits` bytes, 8 to 15.
+    /// The window is `1 << windowBits` bytes; 8 to 15.
     package let windowBits: Int
-    /// Whether a message may refer back to the messages before it.
+    /// True if a message may refer back to earlier messages.
     package let takesContextOver: Bool
   }
 
@@ -13,7 +12,7 @@ package struct PerMessageDeflateParameters: Sendable, Equatable {
   package var serverMaxWindowBits: Int
   package var clientMaxWindowBits: Int
 
-  /// The protocol's defaults: both keep their context, in windows of 32 KiB.
+  /// Creates parameters; by default both sides keep their context, in windows of 32 KiB.
   package init(
     serverNoContextTakeover: Bool = false, clientNoContextTakeover: Bool = false,
     serverMaxWindowBits: Int = 15, clientMaxWindowBits: Int = 15
@@ -24,7 +23,7 @@ package struct PerMessageDeflateParameters: Sendable, Equatable {
     self.clientMaxWindowBits = clientMaxWindowBits
   }
 
-  /// How the messages of one side are compressed.
+  /// Returns the compression of one side's messages.
   package func outgoing(from role: WebSocketConnection.Role) -> Direction {
     switch role {
     case .client:
@@ -35,21 +34,22 @@ package struct PerMessageDeflateParameters: Sendable, Equatable {
   }
 }
 
-/// The negotiation of permessage-deflate in the `Sec-WebSocket-Extensions` fields.
+/// Negotiates permessage-deflate in the `Sec-WebSocket-Extensions` fields.
 package enum PerMessageDeflate {
   /// A client's offer: the server may choose every parameter.
   package static let offer = "permessage-deflate; client_max_window_bits"
 
-  /// ``offer``, and after it a second one for a server that only compresses for clients without memory.
+  /// ``offer``, and a second one for servers that only compress for clients without context.
   ///
-  /// A server takes the first that suits it (RFC 7692 section 5), so the second one costs the others nothing.
+  /// A server takes the first that suits it (RFC 7692 section 5), so the second one costs other
+  /// servers nothing.
   package static let everyOffer =
     offer + ", permessage-deflate; client_no_context_takeover; client_max_window_bits"
 
-  /// The parameters that a server's answer to an offer fixes; `nil` when it answered with no extension.
+  /// Returns the parameters that a server's answer fixes; `nil` if it has no extension.
   ///
-  /// Throws a reason for what RFC 7692 section 7.1 forbids: another extension, the same one twice, an unknown or
-  /// repeated parameter, a value out of 8 to 15 or where none belongs.
+  /// Throws for violations of RFC 7692 section 7.1: another extension, the same one twice, an
+  /// unknown or repeated parameter, a value out of 8 to 15 or in the wrong place.
   package static func accept(
     _ answers: [String]
   ) throws(InvalidExtension) -> PerMessageDeflateParameters? {
@@ -69,10 +69,11 @@ package enum PerMessageDeflate {
     return requested.parameters
   }
 
-  /// A server's choice: the first offer it can accept, and the field value of its answer; `nil` to decline.
+  /// Chooses the first acceptable offer, as a server, and the field value of the answer; `nil` to
+  /// decline.
   ///
-  /// An offer with an invalid, unknown or repeated parameter is declined, and so is one that holds the server to a
-  /// window that zlib cannot write.
+  /// An offer with an invalid, unknown or repeated parameter is declined, and so is one that holds
+  /// the server to a window that zlib cannot write.
   package static func choose(
     from offers: [String]
   ) -> (parameters: PerMessageDeflateParameters, answer: String)? {
@@ -100,7 +101,7 @@ package enum PerMessageDeflate {
     return parts.joined(separator: "; ")
   }
 
-  /// The parameters of one offer or answer, checked alike.
+  /// Parameters of one offer or answer.
   private struct Requested {
     var parameters = PerMessageDeflateParameters()
     var clientBitsWithoutValue = false

@@ -1,19 +1,20 @@
 /// A server's answer to an opening handshake (RFC 6455 section 4.2).
 package enum ServerHandshake {
-  /// Why a request is not a handshake; ``response`` is the answer to send.
+  /// Rejects a request that is not a handshake; ``response`` is the answer.
   package struct Refusal: Error, Equatable {
     package let response: HTTPResponseHead
   }
 
-  /// Whether a request asks for a WebSocket at all, however badly.
+  /// Reports whether a request asks for a WebSocket, even in a wrong form.
   package static func isUpgrade(_ head: HTTPRequestHead) -> Bool {
     head.headers.tokens("Upgrade").contains(where: { $0 == "websocket" })
   }
 
-  /// The 101 that accepts a request, and what was agreed on.
+  /// Returns the 101 that accepts a request, and the agreed terms.
   ///
-  /// `supportedSubprotocol` is asked for each offered subprotocol in turn; with none supported the answer names
-  /// none. With `deflate` the first acceptable offer of permessage-deflate is taken.
+  /// `supportedSubprotocol` is called for each offered subprotocol in turn; the answer names the
+  /// first supported one. With `deflate`, the first acceptable offer of permessage-deflate is
+  /// taken.
   package static func respond(
     to head: HTTPRequestHead, supportedSubprotocol: (String) -> Bool = { _ in false },
     deflate: Bool

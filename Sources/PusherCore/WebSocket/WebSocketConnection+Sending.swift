@@ -1,31 +1,30 @@
-/// The sending of messages; each call answers `false`, and sends nothing, once a close frame was sent.
+/// Sends messages; each call returns `false`, and sends nothing, after a close frame was sent.
 extension WebSocketConnection {
-  /// Sends a text message; `text` must be UTF-8 and must not lie in the output.
+  /// Sends text, which must be UTF-8 and must not lie in the output.
   @discardableResult
   package func send(text: ByteView) -> Bool {
     unsafe sender.send(.text, text.raw)
   }
 
-  /// Sends a text message.
   @discardableResult
   package func send(text: String) -> Bool {
     var text = text
     return text.withUTF8 { unsafe sender.send(.text, UnsafeRawBufferPointer($0)) }
   }
 
-  /// Sends a binary message that does not lie in the output.
+  /// Sends bytes that do not lie in the output.
   @discardableResult
   package func send(binary: ByteView) -> Bool {
     unsafe sender.send(.binary, binary.raw)
   }
 
-  /// Sends a binary message.
   @discardableResult
   package func send(binary: [UInt8]) -> Bool {
     unsafe binary.withUnsafeBytes { unsafe sender.send(.binary, $0) }
   }
 
-  /// Sends a whole frame that ``FrameEncoder`` wrote beforehand, as a server does for many receivers at once.
+  /// Sends a frame that ``FrameEncoder`` wrote in advance, as a server does for many clients at
+  /// once.
   @discardableResult
   package func send(encodedFrame frame: ByteView) -> Bool {
     sender.sendEncoded(frame)
@@ -43,10 +42,11 @@ extension WebSocketConnection {
     sender.sendControl(.pong, payload)
   }
 
-  /// Begins the close handshake; ``next()`` goes on to deliver the peer's messages until its close frame.
+  /// Begins the close handshake; ``next()`` still returns the peer's messages until its close
+  /// frame.
   ///
-  /// A code that may not be on the wire, such as ``CloseCode/noStatus``, sends a close frame without one. The
-  /// reason is cut to 123 bytes. A second call does nothing.
+  /// A code that is illegal on the wire, such as ``CloseCode/noStatus``, sends a close frame
+  /// without a code. The reason is cut to 123 bytes. A second call does nothing.
   package func close(_ code: CloseCode = .normal, reason: String = "") {
     guard state == .open else { return }
     state = .closing

@@ -1,31 +1,32 @@
-/// A WebSocket connection after its handshake (RFC 6455 sections 5 to 8, RFC 7692), for either role.
+/// A WebSocket connection after its handshake (RFC 6455 sections 5 to 8, RFC 7692), for either
+/// role.
 ///
-/// It has no socket: the owner puts received bytes into ``input`` and sends the bytes of ``output``, and ``next()`` is
-/// asked for events until it has none. Payloads are checked in the pieces they come in, so a violation is answered as
-/// soon as its first byte is there. After a close frame or a failure all further input is dropped. It belongs to one
-/// thread.
+/// It has no socket: the owner puts received bytes into ``input``, sends the bytes of ``output``,
+/// and calls ``next()`` until there are no more events. Payloads are checked piece by piece, so
+/// that a violation fails at its first byte. Input after a close frame or a failure is dropped. It
+/// belongs to one thread.
 package final class WebSocketConnection {
-  /// Which side of the connection this is; a client masks what it sends.
+  /// Side of the connection; a client masks its frames.
   package enum Role: Sendable {
     case client
     case server
   }
 
-  /// How far the close handshake has come.
   package enum State: Sendable {
     case open
     /// We sent a close frame and wait for the peer's; messages may still come.
     case closing
-    /// Both have closed, or the connection failed; the transport sends the output and ends.
+    /// Both sides closed, or the connection failed; the transport sends the output and ends.
     case closed
   }
 
-  /// The data frame whose payload is not all there.
+  /// The data frame whose payload is incomplete.
   private struct PendingFrame {
     let header: FrameHeader
     /// Payload bytes that are unmasked and checked.
     var done: Int
-    /// Whether the payload stays in the input until it is whole, and is not part of an assembled message.
+    /// True if the payload stays in the input until it is complete, and is not part of an assembled
+    /// message.
     let isInPlace: Bool
   }
 
@@ -35,25 +36,25 @@ package final class WebSocketConnection {
     case event(WebSocketEvent)
   }
 
-  /// Received bytes that were not processed.
+  /// Received bytes that are not processed yet.
   package let input: ByteBuffer
-  /// What waits to be sent.
   package let output: ByteBuffer
   package internal(set) var state = State.open
-  /// Whether a pong goes out by itself; otherwise the receiver of ``WebSocketEvent/ping(_:)`` sends it with
+  /// False to leave the pongs to the receiver of ``WebSocketEvent/ping(_:)``, which calls
   /// ``pong(_:)``.
   package var answersPings = true
-  /// What the peer's close frame said.
+  /// Content of the peer's close frame.
   package private(set) var closeReceived: (code: CloseCode?, reason: String)?
 
   private let role: Role
   private let limits: WebSocketLimits
   private let allowsCompression: Bool
-  /// The window of what the peer reads compressed, as `1 << windowBits` bytes; `nil` where it reads nothing compressed.
+  /// Window of compressed messages to the peer, as `1 << windowBits` bytes; `nil` without
+  /// compression.
   package let readableWindowBits: Int?
-  /// The longest payload that the short path takes.
+  /// Maximum payload for the short path, in bytes.
   private let shortPathLimit: Int
-  /// Whether the input begins with a frame header, no message is begun, and frames come unmasked.
+  /// True if the input begins with a frame header, no message has begun, and frames come unmasked.
   private var mayTakeShortPath: Bool
   var sender: FrameSender
   private var assembler: MessageAssembler
@@ -61,13 +62,13 @@ package final class WebSocketConnection {
   private var validator = UTF8Validator()
   private var inputHasEnded = false
 
-  /// Input memory that is kept although nothing waits in it.
+  /// Maximum capacity that an empty input keeps, in bytes.
   private static let keptInput = 1 << 20
 
-  /// A connection that begins with the first byte after the handshake.
+  /// Creates a connection that begins with the first byte after the handshake.
   ///
-  /// `deflate` is what the handshake agreed on; `random` draws masks and must be unpredictable for a client;
-  /// `input` may hold bytes that came with the handshake.
+  /// `deflate` holds the terms of the handshake. `random` draws masks and must be unpredictable for
+  /// a client. `input` may hold bytes that came with the handshake.
   package init(
     role: Role, deflate: PerMessageDeflateParameters? = nil,
     limits: WebSocketLimits = WebSocketLimits(), random: any RandomNumberGenerator,
@@ -76,7 +77,7 @@ package final class WebSocketConnection {
     self.role = role
     self.limits = limits
     self.input = input ?? ByteBuffer()
-    // A server has thousands of them, most of which are idle.
+    // A server has thousands of connections, most of them idle.
     output = ByteBuffer(capacity: role == .server ? 256 : 4096)
     allowsCompression = deflate != nil
     readableWindowBits = deflate?.outgoing(from: role).windowBits
@@ -94,16 +95,17 @@ package final class WebSocketConnection {
     input.append(bytes)
   }
 
-  /// The peer will send nothing more: once the input is used up, ``next()`` fails unless a close frame came.
+  /// Records the end of the stream: after the remaining input, ``next()`` fails unless a close
+  /// frame came.
   package func inputEnded() {
     inputHasEnded = true
   }
 
-  /// The next event; `nil` when more input is needed.
-  ///
-  /// The views of the event before are no longer valid.
+  /// Returns the next event; `nil` if more input is needed. The views of the event before become
+  /// invalid.
   package func next() -> WebSocketEvent? {
-    // A server's usual frame: final, text, unmasked, not compressed, shorter than 64 KiB, and all there.
+    // The usual frame of a server: final, text, unmasked, not compressed, shorter than 64 KiB,
+    // complete.
     if mayTakeShortPath, input.count >= 4 {
       let bytes = input.view
       var length = unsafe Int(bytes.base[1])
@@ -151,7 +153,7 @@ package final class WebSocketConnection {
     }
   }
 
-  /// Whether neither a message is begun nor one handed out that must be dropped first.
+  /// True if no message has begun, and none must be dropped first.
   private var canBeginMessage: Bool {
     state != .closed && !assembler.isInProgress && !assembler.holdsMessage
   }
@@ -182,7 +184,7 @@ package final class WebSocketConnection {
     return try frame.isInPlace ? continueInPlace(frame) : continueAssembled(frame)
   }
 
-  /// Checks against role, state and negotiation, before any memory is spent on the payload.
+  /// Checks against role, state and negotiation, before memory is spent on the payload.
   private func check(_ header: FrameHeader) throws(WebSocketError) {
     if header.isCompressed {
       guard allowsCompression, header.opcode != .continuation else { throw .reservedBits }
@@ -237,7 +239,7 @@ package final class WebSocketConnection {
     return header.isFinal ? .event(try assembler.finish()) : .frameDone
   }
 
-  /// Receives a compressed message that is one frame, of which all is there.
+  /// Receives a compressed message in one complete frame.
   private func receiveWhole(_ header: FrameHeader) throws(WebSocketError) -> Step {
     let payload = input.view[0..<header.length]
     if let mask = header.mask { FrameMask.apply(mask, to: payload) }

@@ -1,37 +1,29 @@
-/// Why a connection failed: the peer broke a rule, or ended suddenly.
+/// Reason why a connection failed: the peer broke a rule, or ended suddenly.
 package enum WebSocketError: Error, Equatable, CustomStringConvertible {
-  /// A reserved bit is set that no negotiated extension gives a meaning.
+  /// A reserved bit is set that no negotiated extension defines.
   case reservedBits
   case unknownOpcode(UInt8)
   case fragmentedControlFrame
-  /// A control frame with more than 125 bytes.
   case controlFrameTooLong
-  /// A client's frame without a mask.
   case maskMissing
-  /// A server's frame with a mask.
   case maskUnexpected
-  /// A length that would fit a shorter form.
   case lengthNotMinimal
   /// A length with its highest bit set.
   case lengthOutOfRange
-  /// A continuation frame, but no message is begun.
   case continuationUnexpected
-  /// A new message inside another one.
   case continuationExpected
   case invalidUTF8
   /// A close frame with one byte.
   case closePayloadTooShort
   case invalidCloseCode(UInt16)
   case closeReasonNotUTF8
-  /// A frame longer than the limit, in bytes.
   case frameTooLarge(limit: Int)
-  /// A message longer than the limit, in bytes, after inflation.
+  /// A message longer than the limit after inflation, in bytes.
   case messageTooLarge(limit: Int)
   case invalidCompressedData
-  /// The stream ended without a close frame, maybe inside a message.
   case endedWithoutCloseFrame(insideMessage: Bool)
 
-  /// The code of the close frame that answers the failure; ``CloseCode/abnormal`` when none can be sent.
+  /// Code of the close frame that answers the failure; ``CloseCode/abnormal`` if none can be sent.
   package var closeCode: CloseCode {
     switch self {
     case .invalidUTF8, .closeReasonNotUTF8, .invalidCompressedData: .invalidData

@@ -1,8 +1,8 @@
-/// How much a peer may send.
+/// Limits for a peer.
 package struct WebSocketLimits: Sendable, Equatable {
-  /// Payload bytes of one frame, as they are on the wire.
+  /// Maximum payload of one frame on the wire, in bytes.
   package var frame: Int
-  /// Bytes of one message: the sum of its fragments, after inflation.
+  /// Maximum size of one message after inflation, in bytes: the sum of its fragments.
   package var message: Int
 
   package init(frame: Int = 16 << 20, message: Int = 16 << 20) {
@@ -11,16 +11,17 @@ package struct WebSocketLimits: Sendable, Equatable {
   }
 }
 
-/// What a peer has sent.
+/// An event from the peer.
 ///
-/// A view lies in a ``ByteBuffer`` and stays valid until the next call of ``WebSocketConnection/next()``, as long
-/// as nothing is added to the connection's input.
+/// A view lies in a ``ByteBuffer``, and is valid until the next call of
+/// ``WebSocketConnection/next()`` or the next addition to the connection's input.
 package enum WebSocketEvent {
-  /// A whole text message, known to be UTF-8.
+  /// A complete text message, checked as UTF-8.
   case text(ByteView)
-  /// A whole binary message.
+  /// A complete binary message.
   case binary(ByteView)
-  /// A ping; its pong is already in the output, unless the connection is told to leave that to others.
+  /// A ping; its pong is already in the output, unless ``WebSocketConnection/answersPings`` is
+  /// false.
   case ping(ByteView)
   case pong(ByteView)
   /// A close frame came, with or without a code; the answer is already in the output. Nothing follows.
@@ -29,7 +30,8 @@ package enum WebSocketEvent {
   case failed(WebSocketError)
 }
 
-/// Why a connection is closed (RFC 6455 section 7.4 and the IANA registry); Pusher's own codes are 4000 to 4299.
+/// Reason for a close (RFC 6455 section 7.4 and the IANA registry); Pusher's own codes are 4000 to
+/// 4299.
 package struct CloseCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
   package let rawValue: UInt16
 
@@ -41,15 +43,15 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable, CustomStringConv
   package static let goingAway = CloseCode(rawValue: 1001)
   package static let protocolError = CloseCode(rawValue: 1002)
   package static let unsupportedData = CloseCode(rawValue: 1003)
-  /// Stands for a close frame without a code; never on the wire.
+  /// A close frame without a code; never on the wire.
   package static let noStatus = CloseCode(rawValue: 1005)
-  /// Stands for a connection that ended without a close frame; never on the wire.
+  /// A connection that ended without a close frame; never on the wire.
   package static let abnormal = CloseCode(rawValue: 1006)
   package static let invalidData = CloseCode(rawValue: 1007)
   package static let messageTooBig = CloseCode(rawValue: 1009)
   package static let internalError = CloseCode(rawValue: 1011)
 
-  /// Whether a close frame may carry it (section 7.4.2): a registered code, or one of 3000 to 4999.
+  /// True if a close frame may carry the code (section 7.4.2): a registered code, or 3000 to 4999.
   package var isValidOnWire: Bool {
     switch rawValue {
     case 1000...1003, 1007...1014, 3000...4999: true

@@ -1,4 +1,4 @@
-/// Why a `Sec-WebSocket-Extensions` field cannot be accepted.
+/// Reason why a `Sec-WebSocket-Extensions` field is rejected.
 package struct InvalidExtension: Error, Equatable {
   package let reason: String
 }
@@ -8,7 +8,7 @@ struct WebSocketExtension {
   let name: String
   var parameters: [(name: String, value: String?)] = []
 
-  /// All elements of all fields of a head, in order; throws for what the grammar does not allow.
+  /// Parses all elements of all fields of a head, in order; throws for syntax errors.
   static func parse(_ fields: [String]) throws(InvalidExtension) -> [WebSocketExtension] {
     var elements: [WebSocketExtension] = []
     for field in fields {
