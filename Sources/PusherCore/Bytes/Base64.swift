@@ -3,7 +3,6 @@ package enum Base64 {
   private static let alphabet = [UInt8](
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-  /// Four characters for each three bytes begun.
   package static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -23,7 +22,7 @@ package enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The bytes that `text` stands for; `nil` when a character, the length or the padding is wrong.
+  /// Decodes `text`; `nil` if a character, the length or the padding is wrong.
   package static func decode(_ text: String) -> [UInt8]? {
     let input = ByteBuffer(capacity: text.utf8.count)
     let output = ByteBuffer(capacity: text.utf8.count)
@@ -31,16 +30,16 @@ package enum Base64 {
     return decode(input.view, into: output) ? output.array : nil
   }
 
-  /// Appends the bytes that `text` stands for; `false`, with nothing appended, when a character, the length or the padding
-  /// is wrong.
+  /// Appends the decoded bytes; `false`, with nothing appended, if a character, the length or the
+  /// padding is wrong.
   package static func decode(_ text: ByteView, into output: ByteBuffer) -> Bool {
     guard text.count % 4 == 0 else { return false }
     guard !text.isEmpty else { return true }
     let padding = text[text.count - 1] != 0x3D ? 0 : text[text.count - 2] != 0x3D ? 1 : 2
-    // Each group is written with a fourth byte, which the next one overwrites.
+    // Each group is written with a fourth byte, which the next group overwrites.
     output.reserve(text.count / 4 * 3 + 1)
     var end = unsafe UnsafeMutableRawPointer(output.tail)
-    // A wrong character gives a byte that no group has: one look at the end finds them all.
+    // A wrong character gives a byte that no group has, so one check at the end finds them all.
     var seen: UInt32 = 0
     unsafe GroupTable.all.withUnsafeBufferPointer { table in
       func part(_ place: Int, _ character: UInt32) -> UInt32 {
@@ -59,7 +58,7 @@ package enum Base64 {
         put(
           part(0, four) | part(1, four &>> 8) | part(2, four &>> 16) | part(3, four &>> 24))
       }
-      // The padding counts as nothing in the last group, and is wrong anywhere else.
+      // Padding counts as nothing in the last group, and is wrong anywhere else.
       var group: UInt32 = 0
       for place in 0..<4 &- padding {
         group |= unsafe part(place, UInt32(text.base[last &+ place]))
@@ -71,11 +70,11 @@ package enum Base64 {
     return true
   }
 
-  /// What each character adds to a group of three bytes, by its place in the four.
+  /// Bits that each character adds to a group of three bytes, by its place in the four.
   private enum GroupTable {
     /// The first byte of a group is the lowest one.
     static let largest: UInt32 = 0xFF_FFFF
-    /// Four tables of 256 each; more than ``largest`` for a byte outside the alphabet.
+    /// Four tables of 256 entries; bytes outside the alphabet have more than ``largest``.
     static let all: [UInt32] = {
       var table = [UInt32](repeating: ~largest, count: 4 * 256)
       for place in 0..<4 {

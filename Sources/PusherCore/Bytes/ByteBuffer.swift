@@ -1,7 +1,8 @@
 /// A queue of bytes in one growing allocation: written at the end, read in place at the front.
 ///
-/// Transports read from a descriptor straight into it, and machines walk it without copying. After the last byte there
-/// are always ``padding`` readable bytes, so that wide loads need no end checks. It belongs to one thread.
+/// Transports read from a descriptor straight into it, and machines scan it without copies. At
+/// least ``padding`` readable bytes follow the last byte, so that wide loads need no end checks. It
+/// belongs to one thread.
 @safe package final class ByteBuffer {
   /// Readable bytes after the last byte of any view.
   package static let padding = 64
@@ -10,10 +11,10 @@
   private var start = 0
   private var end = 0
   private let initialCapacity: Int
-  /// What ``capacity`` tells; private, so that the compiler sees that it needs no checks of exclusive access.
+  /// Value of ``capacity``; private, so that the compiler can prove exclusive access.
   private var size: Int
 
-  /// An empty buffer that holds `capacity` bytes before it grows.
+  /// Creates an empty buffer that holds `capacity` bytes before it grows.
   package init(capacity: Int = 4096) {
     size = max(capacity, 64)
     initialCapacity = size
@@ -25,22 +26,20 @@
     unsafe base.deallocate()
   }
 
-  /// How many bytes wait to be read.
   package var count: Int { end &- start }
   package var isEmpty: Bool { end == start }
-  /// How many bytes fit without growing; the padding not counted.
+  /// Bytes that fit without growing, without the padding.
   package var capacity: Int { size }
-  /// The memory that waiting bytes hold: nothing while none waits, the whole capacity once it has grown.
+  /// Memory held by waiting bytes: 0 if none waits, the whole capacity once the buffer has grown.
   package var heldBytes: Int { isEmpty ? 0 : size > initialCapacity ? size : count }
-  /// How many bytes can be written without moving or growing.
+  /// Bytes that can be written without moving or growing.
   package var writable: Int { size &- end }
 
-  /// The bytes that wait, in place; valid until the buffer is written to or reserved.
+  /// The waiting bytes in place, valid until the buffer is written to or reserved.
   package var view: ByteView {
     @inline(__always) get { unsafe ByteView(base: base + start, count: end &- start) }
   }
 
-  /// Drops the first `count` bytes.
   @inline(__always)
   package func consume(_ count: Int) {
     precondition(count >= 0 && count <= end &- start, "consumed more than there is")
@@ -59,15 +58,15 @@
     reallocate(initialCapacity)
   }
 
-  /// Makes room for `additional` bytes: first by moving what waits to the front, then by growing.
+  /// Makes room for `additional` bytes: first moves the waiting bytes to the front, then grows.
   @inline(__always)
   package func reserve(_ additional: Int) {
     if size &- end < additional { makeRoom(additional) }
   }
 
-  /// Lets `body` write into at least `minimum` free bytes; `body` answers how many it wrote.
+  /// Lets `body` write into at least `minimum` free bytes and return the number written.
   ///
-  /// Errors of `body` pass through and leave the buffer as it was.
+  /// Errors of `body` leave the buffer as it was.
   package func write<Failure: Error>(
     minimum: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
   ) throws(Failure) -> Int {
@@ -79,19 +78,18 @@
     return written
   }
 
-  /// Where the next byte goes; for writers that have reserved, and then ``commit(_:)``.
+  /// Address of the next byte, for writers that reserve first and then ``commit(_:)``.
   package var tail: UnsafeMutablePointer<UInt8> {
     @inline(__always) get { unsafe base + end }
   }
 
-  /// Takes `count` bytes written at ``tail`` as part of the buffer.
+  /// Adds `count` bytes that were written at ``tail``.
   @inline(__always)
   package func commit(_ count: Int) {
     precondition(count >= 0 && count <= size &- end, "committed more than was reserved")
     end &+= count
   }
 
-  /// Takes back the last bytes, so that `count` are left.
   package func truncate(to count: Int) {
     precondition(count >= 0 && count <= self.count, "truncated to more than there is")
     end = start &+ count
@@ -122,7 +120,6 @@
 }
 
 extension ByteBuffer {
-  /// Appends one byte.
   @inline(__always)
   package func append(_ byte: UInt8) {
     reserve(1)
@@ -137,7 +134,6 @@ extension ByteBuffer {
     commit(view.count)
   }
 
-  /// Appends an array's bytes.
   package func append(_ bytes: [UInt8]) {
     reserve(bytes.count)
     unsafe bytes.withUnsafeBufferPointer { source in
@@ -147,7 +143,6 @@ extension ByteBuffer {
     commit(bytes.count)
   }
 
-  /// Appends a text's UTF-8 bytes.
   package func append(_ text: String) {
     var text = text
     text.withUTF8 { source in
@@ -158,7 +153,7 @@ extension ByteBuffer {
     }
   }
 
-  /// Appends a literal's UTF-8 bytes, without an allocation.
+  /// Appends without an allocation.
   package func append(_ literal: StaticString) {
     let count = literal.utf8CodeUnitCount
     reserve(count)
@@ -166,6 +161,5 @@ extension ByteBuffer {
     commit(count)
   }
 
-  /// A copy of what waits.
   package var array: [UInt8] { view.array }
 }

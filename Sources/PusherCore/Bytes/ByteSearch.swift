@@ -1,14 +1,14 @@
-/// Searches in text that a peer may have written, byte by byte.
+/// Searches bytes in text that a peer may have written, in linear time.
 ///
-/// `contains`, `split` and `hasPrefix` of `String` walk grapheme clusters, which costs the square of the length for some
-/// texts, and call different bytes the same when Unicode does. These cost a fixed multiple of the length.
+/// `contains`, `split` and `hasPrefix` of `String` walk grapheme clusters. They take quadratic time
+/// for some texts, and treat different bytes as equal if Unicode does.
 extension StringProtocol {
-  /// Whether the bytes of `needle`, which must be short, stand anywhere in the text.
+  /// Reports whether the text contains the bytes of `needle`, which must be short.
   package func holds(_ needle: StaticString) -> Bool {
     range(ofBytes: needle) != nil
   }
 
-  /// Whether these bytes, which must be few, stand anywhere in the text.
+  /// Reports whether the text contains these bytes, which must be few.
   package func holds(_ needle: [UInt8]) -> Bool {
     guard let first = needle.first else { return true }
     var rest = utf8[...]
@@ -20,7 +20,7 @@ extension StringProtocol {
     return false
   }
 
-  /// Where the bytes of `needle`, which must be short, stand first at or after `start`.
+  /// Returns the first place of the bytes of `needle`, which must be short, at or after `start`.
   package func range(
     ofBytes needle: StaticString, from start: String.Index? = nil
   ) -> Range<String.Index>? {
@@ -38,7 +38,7 @@ extension StringProtocol {
     return nil
   }
 
-  /// The pieces between all places where the bytes of `needle` stand, from left to right; one more than there are
+  /// Returns the pieces between the places of `needle`, from left to right; one more than there are
   /// needles.
   package func pieces(separatedBy needle: StaticString) -> [SubSequence] {
     var pieces: [SubSequence] = []
@@ -51,23 +51,21 @@ extension StringProtocol {
     return pieces
   }
 
-  /// The lines that are not empty: they end with LF, CR or both, not with the other newlines of Unicode.
+  /// The lines that are not empty; they end with LF, CR or both, not with Unicode's other newlines.
   package var lines: [SubSequence] {
     utf8.split { $0 == 0x0A || $0 == 0x0D }.map { self[$0.startIndex..<$0.endIndex] }
   }
 
-  /// Whether the text begins with the bytes of `prefix`.
   package func begins(with prefix: String) -> Bool {
     utf8.starts(with: prefix.utf8)
   }
 
-  /// Whether the text ends with the bytes of `suffix`.
   package func ends(with suffix: String) -> Bool {
     let length = suffix.utf8.count
     return utf8.count >= length && utf8.suffix(length).elementsEqual(suffix.utf8)
   }
 
-  /// The text after `prefix`; `nil` when the text does not begin with them.
+  /// Returns the text after `prefix`; `nil` if the text does not begin with it.
   package func dropping(prefix: String) -> String? {
     guard begins(with: prefix) else { return nil }
     return String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
@@ -75,7 +73,7 @@ extension StringProtocol {
 }
 
 extension String {
-  /// Whether the text begins with the bytes of `prefix`; asked for each name, so it walks no generic sequence.
+  /// Compares bytes without a generic sequence, because it runs for each name.
   package func begins(with prefix: String) -> Bool {
     unsafe compare(prefix) {
       unsafe $0.count >= $1.count && $0.hasSameBytes(as: $1, count: $1.count)
@@ -83,7 +81,7 @@ extension String {
       ?? utf8.starts(with: prefix.utf8)
   }
 
-  /// Whether both have the same bytes.
+  /// Reports whether both have the same bytes.
   package func isSame(as other: String) -> Bool {
     unsafe compare(other) {
       unsafe $0.count == $1.count && $0.hasSameBytes(as: $1, count: $1.count)
@@ -91,7 +89,7 @@ extension String {
       ?? utf8.elementsEqual(other.utf8)
   }
 
-  /// What `body` says about the bytes of both; `nil` where one does not hold them in one piece.
+  /// Calls `body` with the bytes of both; `nil` if one is not contiguous.
   private func compare(
     _ other: String,
     _ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Bool
@@ -103,7 +101,7 @@ extension String {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-  /// Whether the first `count` bytes are those of `other`; both must have so many.
+  /// Compares the first `count` bytes, which both must have.
   fileprivate func hasSameBytes(as other: UnsafeBufferPointer<UInt8>, count: Int) -> Bool {
     for index in 0..<count where unsafe self[index] != other[index] { return false }
     return true

@@ -1,17 +1,15 @@
 internal import CSystemVectors
 
-/// A window on bytes in a buffer that something else owns.
+/// A window on bytes in a buffer with another owner.
 ///
-/// The bytes stay valid until the owner of the buffer is next asked to receive, advance or clear; a view is therefore
-/// passed down a call, and never kept. At least ``ByteBuffer/padding`` bytes after the view belong to the same
+/// The bytes are valid until the owner next receives, consumes or clears, so a view is passed down
+/// a call and never kept. At least ``ByteBuffer/padding`` bytes after the view belong to the same
 /// allocation, so a wide load that begins inside the view never leaves it.
 @safe package struct ByteView {
-  /// The first byte; meaningless when `count` is 0.
+  /// The first byte; meaningless if `count` is 0.
   package let base: UnsafeMutablePointer<UInt8>
-  /// How many bytes the view holds.
   package let count: Int
 
-  /// A view of `count` bytes at `base`.
   @inline(__always)
   package init(base: UnsafeMutablePointer<UInt8>, count: Int) {
     unsafe self.base = base
@@ -20,19 +18,18 @@ internal import CSystemVectors
 
   package var isEmpty: Bool { count == 0 }
 
-  /// The byte at `index`; stops the program outside the view.
   package subscript(index: Int) -> UInt8 {
     precondition(index >= 0 && index < count, "index outside the view")
     return unsafe base[index]
   }
 
-  /// A smaller view; stops the program when `range` is not inside this one.
+  /// A smaller view inside this one.
   package subscript(range: Range<Int>) -> ByteView {
     precondition(range.lowerBound >= 0 && range.upperBound <= count, "range outside the view")
     return unsafe ByteView(base: base + range.lowerBound, count: range.count)
   }
 
-  /// The same bytes as a raw buffer, for C and for the standard library.
+  /// The same bytes for C and the standard library.
   package var raw: UnsafeRawBufferPointer {
     unsafe UnsafeRawBufferPointer(start: base, count: count)
   }
@@ -42,12 +39,12 @@ internal import CSystemVectors
     unsafe [UInt8](raw)
   }
 
-  /// The bytes as text; what is not UTF-8 becomes U+FFFD.
+  /// The bytes as text; invalid UTF-8 becomes U+FFFD.
   package var text: String {
     unsafe String(decoding: raw, as: UTF8.self)
   }
 
-  /// The bytes as text; `isASCII` tells that all are known to be below 0x80, which spares looking.
+  /// Returns the bytes as text; `isASCII` skips the check if all are known to be below 0x80.
   @inline(__always)
   package func text(isASCII: Bool) -> String {
     guard isASCII, #available(macOS 26, *) else { return text }
@@ -55,25 +52,23 @@ internal import CSystemVectors
     return unsafe String(copying: UTF8Span(unchecked: span, isKnownASCII: true))
   }
 
-  /// Whether the view holds exactly these bytes.
   package func equals(_ bytes: [UInt8]) -> Bool {
     guard count == bytes.count else { return false }
     return unsafe bytes.withUnsafeBufferPointer { unsafe begins(with: $0) }
   }
 
-  /// FNV-1a of the bytes, for tables that compare the bytes as well: anybody can find two of one value.
+  /// FNV-1a, for tables that also compare the bytes: anybody can find two texts of one value.
   package var shortHash: UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for index in 0..<count { hash = unsafe (hash ^ UInt64(base[index])) &* 0x100_0000_01B3 }
     return hash
   }
 
-  /// Whether the view begins with the bytes of another.
   package func begins(with beginning: ByteView) -> Bool {
     unsafe begins(with: UnsafeBufferPointer(start: beginning.base, count: beginning.count))
   }
 
-  /// The same for bytes that have no padding after them.
+  /// Does the same for bytes that have no padding after them.
   private func begins(with beginning: UnsafeBufferPointer<UInt8>) -> Bool {
     guard count >= beginning.count else { return false }
     let last = beginning.count &- 8
@@ -97,26 +92,23 @@ internal import CSystemVectors
     }
   }
 
-  /// Whether the view holds exactly the bytes of `literal`.
   package func equals(_ literal: StaticString) -> Bool {
     count == literal.utf8CodeUnitCount && begins(with: literal)
   }
 
-  /// Whether the view begins with the bytes of `literal`.
   package func begins(with literal: StaticString) -> Bool {
     unsafe begins(
       with: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
   }
 
-  /// Whether every byte is a printable ASCII character, the space among them.
   package var isPrintableASCII: Bool {
     let high: UInt64 = 0x8080_8080_8080_8080
     var index = 0
     while index < count {
-      // The load may reach into the padding after the view; what it finds there does not count.
+      // The load may reach into the padding after the view, which does not count.
       let word = unsafe UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
       let others = (word &- 0x2020_2020_2020_2020) | (word &+ 0x0101_0101_0101_0101) | word
-      // A byte only changes the verdict on bytes after it when it is none itself.
+      // A byte only changes the verdict on later bytes if it is not printable itself.
       guard others & (high &>> UInt64(max(0, 64 &- 8 &* (count &- index)))) == 0 else {
         return false
       }
@@ -125,11 +117,10 @@ internal import CSystemVectors
     return true
   }
 
-  /// Whether `byte` stands anywhere in the view.
   package func holds(_ byte: UInt8) -> Bool {
     var index = 0
     while index < count {
-      // The load may reach into the padding after the view; what it finds there does not count.
+      // The load may reach into the padding after the view, which does not count.
       let matches = unsafe pusher_matches_32(base + index, byte)
       if matches != 0 { return matches.trailingZeroBitCount < count &- index }
       index &+= 32
@@ -137,12 +128,12 @@ internal import CSystemVectors
     return false
   }
 
-  /// Where the first CR or LF stands at or after `start`; the count when there is none.
+  /// Returns the place of the first CR or LF at or after `start`; the count if there is none.
   @inline(__always)
   package func lineEnd(from start: Int) -> Int {
     var index = start
     while index < count {
-      // The load may reach into the padding after the view; what it finds there does not count.
+      // The load may reach into the padding after the view, which does not count.
       let ends = unsafe pusher_line_ends_32(base + index)
       if ends != 0 { return min(index &+ ends.trailingZeroBitCount, count) }
       index &+= 32

@@ -4,10 +4,9 @@
 package struct Fifo<Element> {
   /// The oldest elements, in reverse order.
   private var front: [Element] = []
-  /// The elements after those.
   private var back: [Element] = []
 
-  /// An empty array above this capacity is released, so that one burst does not occupy memory for good.
+  /// An empty array above this capacity is released, so that a burst does not hold memory for good.
   private static var keptCapacity: Int { 1024 }
 
   package init() {}
@@ -16,12 +15,10 @@ package struct Fifo<Element> {
     back.append(element)
   }
 
-  /// Puts an element before all others.
   package mutating func prepend(_ element: Element) {
     front.append(element)
   }
 
-  /// Removes and returns the oldest element.
   package mutating func popFirst() -> Element? {
     if front.isEmpty {
       guard back.count > 1 else { return back.popLast() }
@@ -32,7 +29,6 @@ package struct Fifo<Element> {
     return front.popLast()
   }
 
-  /// Removes and returns all elements, oldest first.
   package mutating func takeAll() -> [Element] {
     defer { self = Fifo() }
     return Array(self)

@@ -2,7 +2,6 @@
 package enum Hex {
   private static let digits = [UInt8]("0123456789abcdef".utf8)
 
-  /// Two digits a byte.
   package static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity(bytes.count * 2)
@@ -13,7 +12,7 @@ package enum Hex {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The value of one digit of either case; `nil` for any other byte.
+  /// Returns the value of one digit of either case; `nil` for any other byte.
   @inline(__always)
   package static func value(of digit: UInt8) -> UInt8? {
     switch digit {

@@ -1,11 +1,10 @@
-/// Items that wait for work, and the item that may start next.
+/// A queue of work in lanes.
 ///
-/// Items of one lane start in their order, one at a time; lanes take turns. The queue is pure: its owner starts the
-/// work, and says when it has ended.
+/// Items of one lane start in order, one at a time; lanes take turns. The queue is pure: its owner
+/// starts the work and reports its end.
 package struct LaneQueue<Item> {
-  /// One item that waits or runs.
   package struct Entry {
-    /// From 1, in the order of arrival.
+    /// Counted from 1, in the order of arrival.
     package let number: Int
     package let lane: String
     /// Size of the item, in bytes.
@@ -15,11 +14,11 @@ package struct LaneQueue<Item> {
 
   /// Maximum number of running items; with one job, all items share one lane.
   package let jobs: Int
-  /// The waiting items of each lane that has any, or has a running one.
+  /// The waiting items of each lane with waiting or running items.
   private var lanes = NameTable<Fifo<Entry>>()
   /// Lanes whose first item may start.
   private var turns = Fifo<String>()
-  /// Number of items that have come.
+  /// Number of items so far.
   package private(set) var count = 0
   package private(set) var waiting = 0
   package private(set) var running = 0
@@ -32,13 +31,11 @@ package struct LaneQueue<Item> {
 
   package var isEmpty: Bool { waiting == 0 && running == 0 }
 
-  /// The item that may start now.
   package var first: Entry? {
     guard running < jobs, let lane = turns.first else { return nil }
     return lanes[lane]?.first
   }
 
-  /// Adds an item at the end of its lane.
   package mutating func add(_ item: Item, lane: String = "", cost: Int) {
     count += 1
     waiting += 1
@@ -49,12 +46,12 @@ package struct LaneQueue<Item> {
     lanes[lane, default: Fifo()].append(entry)
   }
 
-  /// Counts an item that will never start, so that fewer items end than come.
+  /// Counts an item that will never start.
   package mutating func pass() {
     count += 1
   }
 
-  /// Takes ``first`` as running.
+  /// Marks ``first`` as running.
   package mutating func start() -> Entry? {
     guard running < jobs, let lane = turns.popFirst() else { return nil }
     let entry = lanes[lane]?.popFirst()
@@ -64,7 +61,7 @@ package struct LaneQueue<Item> {
     return entry
   }
 
-  /// The work for a running item has ended.
+  /// Ends a running item.
   package mutating func end(_ entry: Entry) {
     running -= 1
     if lanes[entry.lane]?.isEmpty != false {
@@ -74,7 +71,7 @@ package struct LaneQueue<Item> {
     }
   }
 
-  /// The work for a running item could not start; the item is the first to start again.
+  /// Makes a running item wait again, as the first one.
   package mutating func putBack(_ entry: Entry) {
     running -= 1
     waiting += 1

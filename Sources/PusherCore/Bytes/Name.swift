@@ -1,8 +1,8 @@
-/// A name or an id as a key: the same as another only when its bytes are.
+/// A name or an ID as a key, compared by its bytes.
 ///
-/// `String` holds texts for equal that are different names to every server, such as é as one character and as e with an
-/// accent. Tables by name are ``NameTable`` and ``NameSet``, and names are compared by ``Swift/String/isSame(as:)``,
-/// never by `==`.
+/// `String` compares texts as Unicode does: é as one character equals e with an accent, which are
+/// different names to every server. Use ``NameTable`` and ``NameSet`` for tables by name, and
+/// ``Swift/String/isSame(as:)`` instead of `==`.
 package struct Name: Hashable, Sendable {
   package let text: String
 
@@ -19,20 +19,18 @@ package struct Name: Hashable, Sendable {
       unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0))
     }
     if isDone == nil { for byte in text.utf8 { hasher.combine(byte) } }
-    // As the standard library does it, so that two names in a row do not run together.
+    // The standard library does the same, so that two names in a row do not run together.
     hasher.combine(0xFF as UInt8)
   }
 }
 
 extension String? {
-  /// Whether both have the same bytes, or both are `nil`.
   package func isSame(as other: String?) -> Bool {
     guard let self, let other else { return self == nil && other == nil }
     return self.isSame(as: other)
   }
 }
 
-/// Values by name.
 package struct NameTable<Value> {
   private var values: [Name: Value] = [:]
 
@@ -43,19 +41,16 @@ package struct NameTable<Value> {
   package var names: [String] { values.keys.map(\.text) }
   package var elements: Dictionary<Name, Value>.Values { values.values }
 
-  /// The value of a name; `nil` removes it.
   package subscript(name: String) -> Value? {
     get { values[Name(name)] }
     _modify { yield &values[Name(name)] }
   }
 
-  /// The value of a name, `new` where there is none.
   package subscript(name: String, default new: @autoclosure () -> Value) -> Value {
     get { values[Name(name)] ?? new() }
     _modify { yield &values[Name(name), default: new()] }
   }
 
-  /// Takes a value out.
   @discardableResult
   package mutating func removeValue(of name: String) -> Value? {
     values.removeValue(forKey: Name(name))
@@ -69,7 +64,6 @@ package struct NameTable<Value> {
 extension NameTable: Sendable where Value: Sendable {}
 extension NameTable: Equatable where Value: Equatable {}
 
-/// Names, each once.
 package struct NameSet: Sendable, Equatable {
   private var names: Set<Name> = []
 
@@ -82,16 +76,15 @@ package struct NameSet: Sendable, Equatable {
   package var count: Int { names.count }
   package var isEmpty: Bool { names.isEmpty }
 
-  /// The names in the order of the alphabet.
   package var sorted: [String] { names.map(\.text).sorted() }
 
   package func contains(_ name: String) -> Bool { names.contains(Name(name)) }
 
-  /// Answers whether the name was not there.
+  /// Returns true if the name is new.
   @discardableResult
   package mutating func insert(_ name: String) -> Bool { names.insert(Name(name)).inserted }
 
-  /// Answers whether the name was there.
+  /// Returns true if the name was there.
   @discardableResult
   package mutating func remove(_ name: String) -> Bool { names.remove(Name(name)) != nil }
 

@@ -1,12 +1,12 @@
-/// How many columns of a terminal text takes.
+/// Width of text in columns of a terminal (Unicode Standard Annex 11).
 ///
-/// `wcwidth(3)` knows them for the locale of the process only, and the program has none. So this is its rule, from the
-/// tables of Unicode: marks, joiners and the second half of a Hangul syllable take none; ideographs, kana, Hangul, full
-/// width forms and emoji take two; everything else takes one. What a terminal joins into one picture is counted in its
-/// parts. Source: Unicode Standard Annex 11.
+/// `wcwidth(3)` depends on the locale of the process, and the program has none. So this is its rule
+/// with Unicode's tables: marks, joiners and the second half of a Hangul syllable take no column.
+/// Ideographs, kana, Hangul, full width forms and emoji take two, everything else one. The parts of
+/// a joined picture count one by one.
 package enum TextWidth {
   package static func columns(_ text: String) -> Int {
-    // Most text is ASCII, and its bytes need not be made scalars.
+    // Most text is ASCII and needs no scalars.
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
     return text.unicodeScalars.reduce(0) { $0 + columns($1) }
   }
@@ -27,7 +27,7 @@ package enum TextWidth {
     }
   }
 
-  /// The blocks of wide characters; emoji outside them are known by their property.
+  /// Blocks of wide characters; emoji outside them have a property.
   private static func isWide(_ value: UInt32) -> Bool {
     switch value {
     case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F,

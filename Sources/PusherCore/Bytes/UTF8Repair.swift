@@ -1,8 +1,9 @@
-/// Makes UTF-8 of any bytes, as the UTF-8 decoder of the Encoding standard does.
+/// Repairs UTF-8 as the decoder of the Encoding standard does.
 ///
-/// Each longest incomplete character, and each byte that cannot begin a character, becomes one U+FFFD.
+/// Each longest incomplete character, and each byte that cannot begin a character, becomes one
+/// U+FFFD.
 package enum UTF8Repair {
-  /// Appends `bytes` to `buffer`, mended; `false`, with part of them appended, when the result would exceed `limit`.
+  /// Appends `bytes`, repaired; `false`, with part of them appended, if the result exceeds `limit`.
   ///
   /// The result has at most three times as many bytes.
   package static func append(_ bytes: ByteView, to buffer: ByteBuffer, limit: Int) -> Bool {
@@ -35,7 +36,7 @@ package enum UTF8Repair {
     return index
   }
 
-  /// Whether a whole character stands at `start`, and where it, or as much of one as there is, ends.
+  /// Reads the character at `start`; an incomplete one ends with its last valid byte.
   private static func character(_ bytes: ByteView, at start: Int) -> (isWhole: Bool, end: Int) {
     let lead = bytes[start]
     guard lead >= 0x80 else { return (true, start + 1) }

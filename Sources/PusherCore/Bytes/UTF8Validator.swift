@@ -1,22 +1,22 @@
 internal import CSystemVectors
 
-/// A UTF-8 check that may be fed in pieces (RFC 3629 section 4): overlong forms, surrogates and values above
-/// U+10FFFF are refused at the first byte that makes them certain.
+/// Checks UTF-8 in pieces (RFC 3629 section 4).
 ///
-/// After a refusal the validator cannot be used again.
+/// Overlong forms, surrogates and values above U+10FFFF fail at the first byte that makes them
+/// certain. The validator cannot be used again after a failure.
 package struct UTF8Validator: Sendable {
-  /// Continuation bytes that the current sequence still needs.
+  /// Continuation bytes that the current character still needs.
   private var wanted = 0
-  /// The least and the greatest value that the next continuation byte may have.
+  /// Range of the next continuation byte.
   private var low: UInt8 = 0x80
   private var high: UInt8 = 0xBF
 
   package init() {}
 
-  /// Whether what was fed so far ends with a whole character.
+  /// True if the bytes so far end with a complete character.
   package var isComplete: Bool { wanted == 0 }
 
-  /// Takes the next piece; `false` when no continuation could make the text valid any more.
+  /// Checks the next piece; `false` if no continuation can make the text valid.
   package mutating func feed(_ bytes: ByteView) -> Bool {
     var index = 0
     while wanted > 0 && index < bytes.count {
@@ -31,19 +31,21 @@ package struct UTF8Validator: Sendable {
     return true
   }
 
-  /// Whether the whole of `bytes` is valid and ends with a whole character.
+  /// Reports whether `bytes` is valid and ends with a complete character.
   @inline(__always)
   package static func isValid(_ bytes: ByteView) -> Bool {
     isASCII(bytes) || isValidBeyondASCII(bytes)
   }
 
-  /// Whether all of at least 64 bytes are ASCII; `false` for shorter views, which are left to the standard library.
+  /// Reports whether all of at least 64 bytes are ASCII; `false` for shorter views, for which the
+  /// standard library is as quick.
   @inline(__always)
   static func isASCII(_ bytes: ByteView) -> Bool {
     guard bytes.count >= 64 else { return false }
     let last = bytes.count &- 64
     var index = 0
-    // Each block lies inside the view: the last one ends where it ends, and may overlap the one before.
+    // Each block lies inside the view: the last one ends with the view, and may overlap the one
+    // before.
     while index < last {
       guard unsafe pusher_has_high_64(bytes.base + index) == 0 else { return false }
       index &+= 64
@@ -77,7 +79,7 @@ package struct UTF8Validator: Sendable {
     return true
   }
 
-  /// Where a sequence begins that `bytes` does not hold to its end; `bytes.count` when there is none.
+  /// Returns the start of a character that `bytes` cuts off; `bytes.count` if there is none.
   private static func startOfCutSequence(_ bytes: ByteView) -> Int {
     var back = 1
     while back <= min(3, bytes.count) {
@@ -93,15 +95,15 @@ package struct UTF8Validator: Sendable {
   }
 }
 
-/// What may follow the first byte of a character of more than one byte (RFC 3629 section 4).
+/// Bytes that may follow the first byte of a multibyte character (RFC 3629 section 4).
 struct UTF8Sequence {
-  /// How many bytes follow: 1 to 3.
+  /// Number of following bytes: 1 to 3.
   let continuations: Int
-  /// The least and the greatest value of the first of them; the others are 0x80 to 0xBF.
+  /// Range of the first of them; the others are 0x80 to 0xBF.
   let low: UInt8
   let high: UInt8
 
-  /// `nil` for a byte that begins no such character.
+  /// Fails for a byte that begins no such character.
   @inline(__always)
   init?(lead: UInt8) {
     switch lead {
