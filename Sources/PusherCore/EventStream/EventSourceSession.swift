@@ -1,12 +1,13 @@
-/// When an event source reconnects, and its time limits.
+/// Reconnection policy and time limits of an event source.
 package struct EventSourceOptions: Sendable {
-  /// When a lost stream is asked for again; the back-off's ceiling also bounds what the server asks for.
+  /// The back-off's ceiling also limits the server's wait.
   package var reconnect: ReconnectPolicy
-  /// The wait before a new attempt until the server names one (`retry:`).
+  /// Wait before a new attempt, until the server names one (`retry:`).
   package var reconnectionTime: Duration
-  /// From the name's resolution to the answer's head, redirects included; events have no time limit.
+  /// Maximum time from name resolution to the answer's head, redirects included; events have no
+  /// limit.
   package var connectTimeout: Duration
-  /// A stream that is silent for this time, without even a comment, is closed and requested again.
+  /// A stream without a byte for this time, not even a comment, is closed and requested again.
   package var silenceTimeout: Duration?
 
   package init(
@@ -18,19 +19,20 @@ package struct EventSourceOptions: Sendable {
   }
 }
 
-/// What the owner of an ``EventSourceSession`` has to do.
+/// Tasks for the owner of an ``EventSourceSession``.
 package enum EventSourceOutput: Equatable, Sendable {
-  /// Request the stream after the last event that came.
+  /// Request the stream after the last received event.
   case dial
-  /// Drop the connection.
   case abort
   case report(ConnectionEvent)
 }
 
-/// An event source from the first request to the end, over any number of streams (HTML section 9.2.3).
+/// An event source from the first request to the end, over any number of streams (HTML section
+/// 9.2.3).
 ///
-/// It does no I/O and reads no clock. After each input the owner drains ``nextOutput()`` and performs the outputs in
-/// that order, and calls ``tick(at:stage:)`` when ``deadline`` has come. Every input is legal in every phase.
+/// It does no I/O and reads no clock. After each input, the owner drains ``nextOutput()``, performs
+/// the outputs in order, and calls ``tick(at:stage:)`` at ``deadline``. Every input is legal in
+/// every phase.
 package struct EventSourceSession {
   enum Phase: Equatable {
     case idle
@@ -47,24 +49,22 @@ package struct EventSourceSession {
   private var reconnector: Reconnector
   private var hasReceivedEvent = false
   private var lastActivity = Instant(nanoseconds: 0)
-  /// Until when everything that the stream was sent is known to have come.
+  /// Everything that was sent until then is known to have arrived.
   private var delivered: Instant?
   private var isPaused = false
 
-  /// - Parameter random: Where the jitter comes from.
+  /// - Parameter random: Source of the jitter.
   package init(options: EventSourceOptions, random: any RandomNumberGenerator) {
     self.options = options
     self.random = random
     reconnector = Reconnector(options.reconnect, namedWait: options.reconnectionTime)
   }
 
-  /// The next thing to do; `nil` when all is done.
   package mutating func nextOutput() -> EventSourceOutput? { outbox.popFirst() }
 
-  /// The wait that the server has named last, else the option's.
+  /// The last wait that the server named, else the option's.
   package var reconnectionTime: Duration { reconnector.namedWait ?? options.reconnectionTime }
 
-  /// When ``tick(at:stage:)`` has something to do.
   package var deadline: Instant? {
     guard !isPaused else { return nil }
     let silence = options.silenceTimeout.map(lastActivity.advanced)
@@ -76,7 +76,7 @@ package struct EventSourceSession {
     }
   }
 
-  /// Asks for the stream for the first time.
+  /// Requests the stream for the first time.
   package mutating func connect(at now: Instant) {
     guard phase == .idle else { return }
     dial(at: now)
@@ -89,7 +89,6 @@ package struct EventSourceSession {
     outbox.append(.dial)
   }
 
-  /// Ends from whatever phase it is in.
   package mutating func disconnect(at now: Instant) {
     guard phase != .ended else { return }
     if phase != .idle { outbox.append(.abort) }
@@ -101,13 +100,12 @@ package struct EventSourceSession {
     outbox.append(.report(.ended(reason)))
   }
 
-  /// The request was redirected.
   package mutating func redirected(status: Int, to place: String) {
     guard case .connecting = phase else { return }
     outbox.append(.report(.redirected(status: status, to: place)))
   }
 
-  /// The server answered with an event stream.
+  /// Handles an answer with an event stream.
   package mutating func opened(at now: Instant) {
     guard case .connecting = phase else { return }
     phase = .open(since: now)
@@ -120,35 +118,35 @@ package struct EventSourceSession {
     }
   }
 
-  /// The server has answered 204.
+  /// Handles status 204.
   package mutating func finished() {
     guard case .connecting = phase else { return }
     end(.finished)
   }
 
-  /// Bytes came in.
   package mutating func noteActivity(at now: Instant) {
     lastActivity = now
   }
 
-  /// Everything that was sent by `now` was handed out, so a later loss cannot affect it.
+  /// Records that everything sent by `now` was handed out, so that a later loss cannot affect it.
   package mutating func noteDelivery(at now: Instant) {
     delivered = now
   }
 
-  /// An event came: the stream works, so a later loss begins a new count of attempts.
+  /// Records an event: the stream works, so a later loss begins a new count of attempts.
   package mutating func noteEvent() {
     hasReceivedEvent = true
   }
 
-  /// The stream has named the wait before a new attempt, in milliseconds.
+  /// Sets the wait before a new attempt, as the stream names it.
   package mutating func setReconnectionTime(milliseconds: Int) {
     let time = Duration.milliseconds(milliseconds)
     reconnector.namedWait = time
     outbox.append(.report(.reconnectionTime(time)))
   }
 
-  /// Tells that the owner stopped reading, or reads again; until then silence proves nothing, and nothing is dialled.
+  /// Records that the owner stopped reading, or reads again; until then silence proves nothing, and
+  /// nothing is dialled.
   package mutating func setReadingPaused(_ paused: Bool, at now: Instant) {
     isPaused = paused
     guard !paused else { return }
@@ -158,7 +156,7 @@ package struct EventSourceSession {
     }
   }
 
-  /// The stream, or the attempt to open one, has ended.
+  /// Handles the end of the stream, or of an attempt to open one.
   package mutating func lost(_ loss: ConnectionLoss, at now: Instant) {
     switch phase {
     case .open(let since):
@@ -184,7 +182,8 @@ package struct EventSourceSession {
     }
   }
 
-  /// Looks at the time; `stage` is what a connection attempt waits for, for the message if it is given up.
+  /// Acts at the deadline; `stage` is the step that an attempt waits for, for the message if it is
+  /// given up.
   package mutating func tick(at now: Instant, stage: ConnectionStage? = nil) {
     guard !isPaused, let deadline, now >= deadline else { return }
     switch phase {
@@ -201,9 +200,10 @@ package struct EventSourceSession {
 }
 
 extension ConnectionLoss {
-  /// Whether an event source asks no more after it (section 9.2.3 of the standard, "fail" against "reestablish").
+  /// True if an event source stops after the loss (section 9.2.3 of the standard, "fail" against
+  /// "reestablish").
   ///
-  /// Unlike the standard, it also reconnects after statuses that say that the server cannot answer now.
+  /// Unlike the standard, it also reconnects after the statuses of a temporary failure.
   var endsEventSource: Bool {
     switch self {
     case .refused(let status, _, let wait):
@@ -215,7 +215,7 @@ extension ConnectionLoss {
     }
   }
 
-  /// The same loss when the end cut an event in two, which a proper end does not report.
+  /// The loss to report if the stream ended inside an event.
   var insideEvent: ConnectionLoss {
     guard self == .ended || self == .endedUnmarked else { return self }
     return .network("the stream ended in the middle of an event, which is not printed")

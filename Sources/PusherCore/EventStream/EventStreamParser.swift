@@ -1,80 +1,77 @@
-/// Reads an event stream (HTML Living Standard section 9.2, server-sent events): bytes in, events out.
+/// Parses an event stream (HTML Living Standard section 9.2, server-sent events): bytes in, events
+/// out.
 ///
-/// It does no I/O and knows no time. The owner writes received bytes into ``input`` and asks for events until there is
-/// none. Lines are walked in place, and the data of a one-line event is never copied. Only passing a limit is an error;
-/// bytes that are not UTF-8 become U+FFFD, as in the standard's decoder.
+/// It does no I/O and knows no time. The owner writes received bytes into ``input`` and calls
+/// ``next()`` until there are no more events. Lines are scanned in place, and the data of a
+/// one-line event is never copied. Only an exceeded limit is an error; invalid UTF-8 becomes
+/// U+FFFD, as in the standard's decoder.
 package final class EventStreamParser {
-  /// Where the stream's bytes go.
   package let input: ByteBuffer
   private var reader: EventStreamReader
 
-  /// A parser at the beginning of a stream.
-  ///
-  /// - Parameters:
-  ///   - limits: What one line and one event may take.
-  ///   - lastEventID: The last event ID before the stream.
+  /// - Parameter lastEventID: The last event ID before the stream.
   package init(limits: EventStreamLimits = EventStreamLimits(), lastEventID: String = "") {
     input = ByteBuffer(capacity: 65_536)
-    // A value of its own, so that one check of exclusive access serves a whole event.
+    // A separate value, so that one check of exclusive access serves a whole event.
     reader = EventStreamReader(input: input, limits: limits, lastEventID: lastEventID)
   }
 
-  /// Called with each comment, the colon and one space left out; the view lasts for the call.
+  /// Called with each comment, without the colon and one space; the view is valid during the call.
   package var onComment: ((ByteView) -> Void)? {
     get { reader.onComment }
     set { reader.onComment = newValue }
   }
 
-  /// The reconnection time that the stream has named last, in milliseconds; `nil` when it has named none.
+  /// The last reconnection time that the stream named, in milliseconds.
   package var reconnectionTime: Int? { reader.reconnectionTime }
 
-  /// The last event ID, for a reconnection; empty when there is none.
+  /// The last event ID, for a reconnection; may be empty.
   ///
-  /// The last complete event set it. In the standard a new stream begins with an empty ID, so a lost connection could
-  /// lose the place in the stream. As in browsers, it is kept until an event changes it.
+  /// The last complete event set it. In the standard, a new stream begins with an empty ID, so a
+  /// lost connection could lose the place in the stream. As in browsers, the ID is kept until an
+  /// event changes it.
   package var lastEventID: String { lastEventIDView.text }
 
-  /// The same in place, until the next event.
+  /// The same in place, valid until the next event.
   package var lastEventIDView: ByteView { reader.lastID.view }
 
-  /// Whether the input ends inside an event, which would be lost if the stream ended now (section 9.2.6).
+  /// True if the input ends inside an event, which is lost if the stream ends now (section 9.2.6).
   package var isInsideEvent: Bool { reader.isInsideEvent }
 
-  /// Drops the rest of a stream that has ended, including an incomplete last event; a new stream may begin.
+  /// Drops the rest of an ended stream, with an incomplete last event; a new stream may begin.
   package func reset() {
     reader.reset()
   }
 
-  /// The next event that is complete; `nil` when more bytes are needed.
+  /// Returns the next complete event; `nil` if more bytes are needed.
   ///
-  /// - Throws: ``EventStreamError`` for a line or an event past its limit; the parser then needs a ``reset()``.
+  /// - Throws: ``EventStreamError`` for a line or an event past its limit; the parser then needs a
+  ///   ``reset()``.
   package func next() throws(EventStreamError) -> EventStreamEvent? {
     try reader.next()
   }
 }
 
-/// One event of an event stream; the views last until the parser is asked for the next one.
+/// An event of a stream; its views are valid until the parser returns the next one.
 package struct EventStreamEvent {
-  /// The event's type, `message` when the stream names none; UTF-8.
+  /// Type of the event, `message` if the stream names none; UTF-8.
   package let type: ByteView
-  /// The data lines with a line feed between them; UTF-8.
+  /// Data lines with a line feed between them; UTF-8.
   ///
-  /// It lies in a ``ByteBuffer``, and the byte after it may be overwritten for a moment.
+  /// The view lies in a ``ByteBuffer``; the byte after it may be overwritten for a moment.
   package let data: ByteView
-  /// The last event ID after this event, set by this event or an earlier one; UTF-8, may be empty.
+  /// The last event ID, set by this event or an earlier one; UTF-8, may be empty.
   package let lastEventID: ByteView
 
-  /// The same event under another type.
   package func named(_ type: ByteView) -> EventStreamEvent {
     EventStreamEvent(type: type, data: data, lastEventID: lastEventID)
   }
 }
 
-/// The limits of an event stream in memory.
 package struct EventStreamLimits: Sendable, Equatable {
-  /// Bytes of one line, its end not counted.
+  /// Maximum size of one line without its end, in bytes.
   package var line: Int
-  /// Bytes of one event's data, the line feeds between its lines counted.
+  /// Maximum size of one event's data with the line feeds between its lines, in bytes.
   package var event: Int
 
   package init(line: Int = 16 << 20, event: Int = 16 << 20) {
@@ -83,11 +80,9 @@ package struct EventStreamLimits: Sendable, Equatable {
   }
 }
 
-/// Why reading an event stream ends; the standard itself has no errors.
+/// Reason why reading an event stream ends; the standard has no errors.
 package enum EventStreamError: Error, Equatable, CustomStringConvertible {
-  /// A line has more bytes than the limit.
   case lineTooLong(limit: Int)
-  /// An event's data has more bytes than the limit.
   case eventTooLarge(limit: Int)
 
   package var description: String {

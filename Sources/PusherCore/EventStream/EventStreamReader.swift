@@ -1,36 +1,33 @@
-/// The state of an ``EventStreamParser`` and its steps.
+/// State and steps of an ``EventStreamParser``.
 struct EventStreamReader: ~Copyable {
   private let input: ByteBuffer
   private let limits: EventStreamLimits
-  /// See ``EventStreamParser/reconnectionTime``.
   private(set) var reconnectionTime: Int?
-
-  /// See ``EventStreamParser/onComment``.
   var onComment: ((ByteView) -> Void)?
 
-  /// How many bytes at the front of the input are processed; they are dropped when nothing points to them.
+  /// Processed bytes at the front of the input, which are dropped when nothing points to them.
   private var position = 0
-  /// How far the line at ``position`` was searched for its end.
+  /// The line at ``position`` was searched for its end up to here.
   private var scanned = 0
   private var isAtStart = true
-  /// Whether a line feed at ``position`` belongs to the CR before it.
+  /// True if a line feed at ``position`` belongs to the CR before it.
   private var skipsLineFeed = false
 
-  /// Where the event's only data line stands in the input so far.
+  /// Range of the event's only data line so far, in the input.
   private var single: Range<Int>?
   private var hasData = false
-  /// The data, when it is not one line in place.
+  /// The data, if it is not one line in place.
   private let data = ByteBuffer(capacity: 16_384)
-  /// Where the last `event` field stands in the input so far.
+  /// Range of the last `event` field so far, in the input.
   private var typePlace: Range<Int>?
   private let type = ByteBuffer(capacity: 64)
   private let messageType = ByteBuffer(capacity: 64)
-  /// Where the last `id` field stands in the input so far.
+  /// Range of the last `id` field so far, in the input.
   private var idPlace: Range<Int>?
   private let newID = ByteBuffer(capacity: 64)
   private var hasNewID = false
   let lastID = ByteBuffer(capacity: 64)
-  /// Whether the last call gave an event, whose bytes can now be dropped.
+  /// True if the last call returned an event, whose bytes can now be dropped.
   private var hasGivenEvent = false
 
   init(input: ByteBuffer, limits: EventStreamLimits, lastEventID: String) {
@@ -79,14 +76,14 @@ struct EventStreamReader: ~Copyable {
     }
   }
 
-  /// Whether data, or a part of a line that is not a comment, waits for its end.
+  /// True if data, or a part of a line that is not a comment, waits for its end.
   var isInsideEvent: Bool {
     let view = input.view
     let start = skipsLineFeed && view.begins(with: "\n") ? 1 : 0
     return hasData && !hasGivenEvent || view.count > start && view[start] != UInt8(ascii: ":")
   }
 
-  /// Steps over the byte order mark; `false` when it cannot be told yet whether there is one.
+  /// Steps over the byte order mark; `false` while it cannot be recognised yet.
   private mutating func skipMark() -> Bool {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let view = input.view
@@ -121,7 +118,7 @@ struct EventStreamReader: ~Copyable {
     if !type.isEmpty { type.removeAll() }
   }
 
-  /// Drops the lines that were read; the event's data in them is copied first.
+  /// Drops the lines that were read, after copying the event's data in them.
   private mutating func keepForLater(_ view: ByteView) {
     if let single {
       data.append(view[single])
@@ -142,7 +139,7 @@ struct EventStreamReader: ~Copyable {
     position = 0
   }
 
-  /// An empty line ends the event (section 9.2.6, "dispatch the event").
+  /// Ends the event at an empty line (section 9.2.6, "dispatch the event").
   @inline(__always)
   private mutating func complete(_ view: ByteView) -> EventStreamEvent? {
     if let idPlace {
@@ -170,7 +167,6 @@ struct EventStreamReader: ~Copyable {
 
 // The fields (section 9.2.6, "process the field").
 extension EventStreamReader {
-  /// Takes a line that is not empty.
   @inline(__always)
   private mutating func take(line: Range<Int>, of view: ByteView) throws(EventStreamError) {
     if let value = Self.value(of: "data", in: line, view) {
@@ -184,10 +180,11 @@ extension EventStreamReader {
     } else if let onComment, let comment = Self.value(of: "", in: line, view) {
       onComment(view[comment])
     }
-    // Other names say nothing.
+    // Other names mean nothing.
   }
 
-  /// Where the value stands when the line's field is called `name`: after the colon and one space, or nowhere.
+  /// Returns the value if the line's field is called `name`: the text after the colon and one
+  /// space.
   @inline(__always)
   private static func value(
     of name: StaticString, in line: Range<Int>, _ view: ByteView
@@ -227,7 +224,7 @@ extension EventStreamReader {
       data.append(view[first])
       single = nil
     }
-    // Repairing may lengthen the value; the limit is checked meanwhile.
+    // Repair may lengthen the value, and checks the limit itself.
     guard data.count + 1 + range.count <= limits.event else {
       throw .eventTooLarge(limit: limits.event)
     }
@@ -240,7 +237,7 @@ extension EventStreamReader {
   ) throws(EventStreamError) {
     if !type.isEmpty { type.removeAll() }
     typePlace = nil
-    // Empty is the same as none.
+    // An empty type counts as none.
     if range.isEmpty { return }
     if Self.isValid(range, of: view) {
       typePlace = range
@@ -274,14 +271,15 @@ extension EventStreamReader {
     if !value.isEmpty { reconnectionTime = milliseconds }
   }
 
-  /// Whether a part of the input is UTF-8; names and ids are mostly short and ASCII, so that is tried first.
+  /// Reports whether a range is UTF-8; names and IDs are mostly short and ASCII, so that is tried
+  /// first.
   @inline(__always)
   private static func isValid(_ range: Range<Int>, of view: ByteView) -> Bool {
     if range.count <= 16, isShortASCII(range, of: view) { return true }
     return UTF8Validator.isValid(view[range])
   }
 
-  /// Whether up to 16 bytes are all ASCII; the loads may reach into the padding after the view.
+  /// Reports whether up to 16 bytes are ASCII; the loads may reach into the padding after the view.
   @inline(__always)
   private static func isShortASCII(_ range: Range<Int>, of view: ByteView) -> Bool {
     let bytes = unsafe UnsafeRawPointer(view.base + range.lowerBound)
@@ -294,7 +292,7 @@ extension EventStreamReader {
     return first & mask | second & secondMask == 0
   }
 
-  /// Appends a value that is UTF-8, or is made UTF-8.
+  /// Appends a value, repaired if it is not UTF-8.
   private func append(_ value: ByteView, to buffer: ByteBuffer) throws(EventStreamError) {
     if UTF8Validator.isValid(value) {
       buffer.append(value)

@@ -1,15 +1,16 @@
-/// The fast path from an event of a stream to its JSON line: one fused pass, for data that is JSON above all.
+/// Writes an event of a stream as its JSON line in one pass, above all for data that is JSON.
 ///
-/// The line is `{"event":TYPE,"id":ID,"data":DATA}`, without `id` where there is none.
+/// The line is `{"event":TYPE,"id":ID,"data":DATA}`, without `id` if there is none.
 package enum EventStreamTranscoder {
-  /// The bytes that a line needs beyond those of its event, including what copying may write past its end.
+  /// Bytes of a line beyond its event, with those that a copy may write past its end.
   private static let overhead = 96
 
-  /// Appends the line of an event of the usual shape; `false`, with nothing appended, when it is another.
+  /// Appends the line of an event of the usual shape; `false`, with nothing appended, for other
+  /// shapes.
   ///
   /// - Parameters:
-  ///   - leading: What stands first in the line.
-  ///   - terminator: The byte after the line.
+  ///   - leading: First members of the line.
+  ///   - terminator: Byte after the line.
   package static func append(
     _ event: EventStreamEvent, to output: ByteBuffer, leading: LeadingMembers, terminator: UInt8
   ) -> Bool {
@@ -32,11 +33,11 @@ package enum EventStreamTranscoder {
     return true
   }
 
-  /// Appends what a template makes of the line of an event of the usual shape; `false`, with nothing appended, when it is
-  /// another.
+  /// Appends a template's output for an event of the usual shape; `false`, with nothing appended,
+  /// for other shapes.
   ///
   /// - Parameters:
-  ///   - template: What is printed in place of the line.
+  ///   - template: Printed in place of the line.
   ///   - number: The event's number, for the template.
   package static func append(
     _ event: EventStreamEvent, by template: LineTemplate, number: Int, to output: ByteBuffer,
@@ -61,7 +62,6 @@ package enum EventStreamTranscoder {
     unsafe end += literal.utf8CodeUnitCount
   }
 
-  /// Copies text that needs no escape.
   @inline(__always)
   private static func copyPlain(
     _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>

@@ -2,22 +2,21 @@
 ///
 /// Source: the HTML standard, section "Server-sent events", "Interpreting an event stream".
 package enum EventStreamWriter {
-  /// The media type of an event stream.
   package static let contentType = "text/event-stream"
 
   /// Appends a message to `output`.
   ///
   /// - Parameters:
-  ///   - event: The message's type; without line ends.
-  ///   - id: What a reader that comes back names as its last one; without line ends.
-  ///   - data: Any text; the ends of its lines, LF, CR or both, come as LF.
+  ///   - event: Type of the message, without line ends.
+  ///   - id: ID that a reconnecting reader names as its last one, without line ends.
+  ///   - data: Any text; its line ends, LF, CR or both, become LF.
   package static func write(
     event: String, id: String? = nil, data: String, to output: ByteBuffer
   ) {
     if let id { output.append("id: \(id)\n") }
     output.append("event: \(event)\ndata: ")
     defer { output.append("\n\n") }
-    // JSON is one line, whatever it holds.
+    // JSON is always one line.
     guard data.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D }) else {
       return output.append(data)
     }
@@ -30,7 +29,7 @@ package enum EventStreamWriter {
     }
   }
 
-  /// Appends a comment, which readers drop: it shows that the connection lives.
+  /// Appends a comment, which readers drop; it shows that the connection lives.
   package static func writeComment(to output: ByteBuffer) {
     output.append(":\n\n")
   }
