@@ -101,8 +101,7 @@ package final class WebSocketConnection {
     inputHasEnded = true
   }
 
-  /// Returns the next event; `nil` if more input is needed. The views of the event before become
-  /// invalid.
+  /// Returns the next event, and invalidates the views of the last one; `nil` if input is missing.
   package func next() -> WebSocketEvent? {
     // The usual frame of a server: final, text, unmasked, not compressed, shorter than 64 KiB,
     // complete.
