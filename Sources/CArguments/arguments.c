@@ -1,12 +1,13 @@
 #include "arguments.h"
 
-// Any header of the C library says which library it is.
+// Defines __GLIBC__ where the C library is glibc.
 #include <stdlib.h>
 
 static int count = 0;
 static char **words = NULL;
 
-// glibc calls constructors with what main gets; musl does not, and Darwin's Swift asks the system.
+// glibc passes main's arguments to constructors. musl does not, and on Darwin Swift asks the
+// system.
 #ifdef __GLIBC__
 __attribute__((constructor)) static void keep(int argc, char **argv) {
   count = argc;

@@ -1,5 +1,5 @@
-// What Swift's Glibc module does not have: epoll(7), where other systems get a set that cannot be made; prctl(2), which
-// is variadic; and readdir(3), whose header OpenSSL's shim has too.
+// System calls that Swift's Glibc module lacks: epoll(7), which fails on other systems; prctl(2),
+// which is variadic; and readdir(3), because OpenSSL's shim includes its header too.
 #ifndef PUSHER_CSYSTEM_EPOLL_SHIM_H
 #define PUSHER_CSYSTEM_EPOLL_SHIM_H
 
@@ -10,16 +10,17 @@
 
 #include <sys/epoll.h>
 
-// A new set; -1 with errno where there is none.
+// Returns a new set; -1 with errno on failure.
 static inline int pusher_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
 
-// Watches a descriptor anew, for changed events, or no more (EPOLL_CTL_ADD, _MOD, _DEL); 0, or the error's number.
+// Adds, changes or removes a descriptor (EPOLL_CTL_ADD, _MOD, _DEL). Returns 0 or the error's
+// number.
 static inline int pusher_epoll_control(int set, int operation, int descriptor, uint32_t events, uint64_t data) {
   struct epoll_event event = {.events = events, .data.u64 = data};
   return epoll_ctl(set, operation, descriptor, &event) ? errno : 0;
 }
 
-// The ready ones, `most` at most, without waiting; how many there are.
+// Collects at most `most` ready descriptors, without waiting. Returns their number.
 static inline int pusher_epoll_collect(int set, uint64_t *data, uint32_t *events, int most) {
   enum { room = 256 };
   struct epoll_event ready[room];
@@ -50,7 +51,7 @@ static inline int pusher_epoll_collect(int set, uint64_t *data, uint32_t *events
 #include <dirent.h>
 #include <stdlib.h>
 
-// The next process that a folder such as /proc names; 0 after the last. `folder` is a DIR.
+// Returns the next process that a folder such as /proc names; 0 after the last. `folder` is a DIR.
 static inline int pusher_next_process(void *folder) {
   struct dirent *entry;
   while ((entry = readdir((DIR *)folder)) != NULL) {
@@ -60,7 +61,7 @@ static inline int pusher_next_process(void *folder) {
   return 0;
 }
 
-// 1 where orphans among the descendants become children of this process.
+// Returns 1 if orphans among the descendants become children of this process.
 #ifdef __linux__
 #include <sys/prctl.h>
 static inline int pusher_is_subreaper(void) {
@@ -71,7 +72,7 @@ static inline int pusher_is_subreaper(void) {
 static inline int pusher_is_subreaper(void) { return 0; }
 #endif
 
-// The operations, which are Linux's numbers, and macros there.
+// Linux's numbers for the operations, which are macros there.
 enum { pusher_epoll_add = 1, pusher_epoll_remove = 2, pusher_epoll_change = 3 };
 
 #endif

@@ -1,4 +1,5 @@
-// Of hiredis only the reader of the protocol and the formatter of commands: sockets, TLS and the loop are ours.
+// Only hiredis's protocol reader and command formatter are used; sockets, TLS and the loop are
+// ours.
 #ifndef PUSHER_CSYSTEM_HIREDIS_SHIM_H
 #define PUSHER_CSYSTEM_HIREDIS_SHIM_H
 

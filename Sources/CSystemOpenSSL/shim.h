@@ -1,5 +1,5 @@
-// Only what Swift cannot import by itself: macros, variadic functions and deprecated-but-needed calls of
-// OpenSSL, each with the reason.
+// Macros, variadic functions and deprecated calls of OpenSSL that Swift cannot import, each with
+// the reason.
 #ifndef PUSHER_CSYSTEM_OPENSSL_SHIM_H
 #define PUSHER_CSYSTEM_OPENSSL_SHIM_H
 
@@ -12,7 +12,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-// prctl is variadic. Answers 0 where the memory of the process is neither dumped nor shown to a debugger.
+// prctl is variadic. Returns 0 if the process's memory is neither dumped nor visible to a debugger.
 #ifdef __linux__
 #include <sys/prctl.h>
 static inline int pusher_get_dumpable(void) { return prctl(PR_GET_DUMPABLE, 0L, 0L, 0L, 0L); }
@@ -28,14 +28,15 @@ static inline void pusher_set_dumpable(int allowed) {
 }
 #endif
 
-// To be called before whatever initialises the library; it costs something once. Without it, exit() frees the library's
-// tables while the threads of clients that still live use them, and the process crashes.
+// Must be called before OpenSSL is initialised. Without it, exit() frees the library's tables while
+// client threads still use them, and the process crashes.
 static inline void pusher_start_openssl(void) {
   OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
 }
 
-// The handshake of a plain ws:// connection needs one SHA-1. The context calls work without initialising the
-// library (1 ms and 3 MB), the one-shot call does not; OpenSSL marks them deprecated, so Swift would warn.
+// The handshake of a plain ws:// connection needs one SHA-1. The context calls work without
+// initialising the library (1 ms and 3 MB), the one-shot call does not. OpenSSL marks them
+// deprecated, so Swift would warn.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 static inline void pusher_SHA1(const void *data, size_t count, unsigned char digest[20]) {
@@ -46,7 +47,7 @@ static inline void pusher_SHA1(const void *data, size_t count, unsigned char dig
 }
 #pragma GCC diagnostic pop
 
-// SSL_CTX_set_min_proto_version and its neighbours below are macros over the ctrl calls.
+// SSL_CTX_set_min_proto_version and the calls below are macros over the ctrl calls.
 static inline int pusher_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version) {
   return (int)SSL_CTX_set_min_proto_version(context, version);
 }
@@ -67,13 +68,14 @@ static inline void pusher_BIO_set_mem_eof_return(BIO *bio, long value) {
   BIO_set_mem_eof_return(bio, value);
 }
 
-// The flags are macros of macros. Bytes above 127 are left as they are: the text is UTF-8.
+// The flags are macros of macros. Bytes above 127 stay as they are, because the text is UTF-8.
 static inline int pusher_X509_NAME_print(BIO *output, const X509_NAME *name) {
   return X509_NAME_print_ex(output, name, 0, XN_FLAG_RFC2253 & ~(unsigned long)ASN1_STRFLGS_ESC_MSB);
 }
 
-// Whether a directory holds certificates under the names of their hashes (`1a2b3c4d.0`), as the lookup by hash needs
-// them. Here, because the TLS room imports no C library beside OpenSSL, and OpenSSL has no public call for it.
+// Returns whether a directory holds certificates under the names of their hashes (`1a2b3c4d.0`), as
+// the lookup by hash needs. OpenSSL has no public call for it, and the TLS room imports no other C
+// library.
 static inline int pusher_has_hashed_certificates(const char *path) {
   DIR *directory = opendir(path);
   if (directory == NULL) return 0;

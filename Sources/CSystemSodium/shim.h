@@ -1,4 +1,4 @@
-// Of libsodium only what encrypted channels need: the box of NaCl with one key for both sides.
+// Only the parts of libsodium for encrypted channels: NaCl's secret box.
 #ifndef PUSHER_CSYSTEM_SODIUM_SHIM_H
 #define PUSHER_CSYSTEM_SODIUM_SHIM_H
 

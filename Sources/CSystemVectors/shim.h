@@ -1,17 +1,20 @@
-// Bit masks of wide blocks, which Swift's own vectors cannot make; bit 0 tells of a block's first byte.
+// Bit masks of wide blocks, which Swift's own vectors cannot make; bit 0 stands for a block's first
+// byte.
 //
-// Each function reads exactly as many bytes as its name says, at any alignment, and writes nothing. Every bit is exact,
-// not only the lowest one. SSE2 and NEON belong to every processor of their kind, so nothing is asked at run time. The
-// plain functions say what the others must give; tests hold them together.
+// Each function reads exactly the number of bytes in its name, at any alignment, and writes
+// nothing. Every bit is exact, not only the lowest. All processors of their kind have SSE2 or NEON,
+// so no check at run time is needed. The plain functions define the results; tests compare the
+// others with them.
 #ifndef PUSHER_CSYSTEM_VECTORS_SHIM_H
 #define PUSHER_CSYSTEM_VECTORS_SHIM_H
 
 #include <stdint.h>
 
-// Without this, Swift calls some of them, and a call costs the hot path its registers.
+// Without this attribute Swift calls some of the functions, and a call costs the hot path its
+// registers.
 #define PUSHER_INLINE static inline __attribute__((always_inline))
 
-// Where a JSON string's plain text ends: quotes, backslashes and the controls below U+0020.
+// Quotes, backslashes and controls below U+0020, which end the plain text of a JSON string.
 PUSHER_INLINE uint32_t pusher_plain_string_ends_32(const uint8_t *bytes) {
   uint32_t mask = 0;
   for (int index = 0; index < 32; index++) {
@@ -21,14 +24,12 @@ PUSHER_INLINE uint32_t pusher_plain_string_ends_32(const uint8_t *bytes) {
   return mask;
 }
 
-// The decimal digits.
 PUSHER_INLINE uint32_t pusher_plain_digits_32(const uint8_t *bytes) {
   uint32_t mask = 0;
   for (int index = 0; index < 32; index++) mask |= (uint32_t)((uint8_t)(bytes[index] - 0x30) < 10) << index;
   return mask;
 }
 
-// Where one byte stands.
 PUSHER_INLINE uint32_t pusher_plain_matches_32(const uint8_t *bytes, uint8_t wanted) {
   uint32_t mask = 0;
   for (int index = 0; index < 32; index++) mask |= (uint32_t)(bytes[index] == wanted) << index;
@@ -42,7 +43,7 @@ PUSHER_INLINE uint32_t pusher_plain_line_ends_32(const uint8_t *bytes) {
   return mask;
 }
 
-// Whether one of the bytes is 0x80 or above.
+// Whether any byte is 0x80 or above.
 PUSHER_INLINE int pusher_plain_has_high_64(const uint8_t *bytes) {
   uint8_t all = 0;
   for (int index = 0; index < 64; index++) all |= bytes[index];
@@ -56,14 +57,14 @@ PUSHER_INLINE int pusher_plain_has_high_64(const uint8_t *bytes) {
 PUSHER_INLINE uint32_t pusher_string_ends_16(const uint8_t *bytes) {
   __m128i block = _mm_loadu_si128((const __m128i *)bytes);
   __m128i backslashes = _mm_cmpeq_epi8(block, _mm_set1_epi8(0x5C));
-  // With 2 turned over, quotes and controls are 0 to 0x20, and nothing else is.
+  // With 2 flipped, quotes and controls are 0 to 0x20, and all other bytes are greater.
   __m128i turned = _mm_xor_si128(block, _mm_set1_epi8(2));
   __m128i others = _mm_cmpeq_epi8(_mm_min_epu8(turned, _mm_set1_epi8(0x20)), turned);
   return (uint32_t)_mm_movemask_epi8(_mm_or_si128(others, backslashes));
 }
 
 PUSHER_INLINE uint32_t pusher_digits_16(const uint8_t *bytes) {
-  // The sum makes digits 0x76 to 0x7F, the greatest signed numbers.
+  // The sum turns digits into 0x76 to 0x7F, the greatest signed numbers.
   __m128i lifted = _mm_add_epi8(_mm_loadu_si128((const __m128i *)bytes), _mm_set1_epi8(0x46));
   return (uint32_t)_mm_movemask_epi8(_mm_cmpgt_epi8(lifted, _mm_set1_epi8(0x75)));
 }
@@ -100,11 +101,11 @@ PUSHER_INLINE int pusher_has_high_64(const uint8_t *bytes) {
 
 #include <arm_neon.h>
 
-// The bit of each lane that is all ones, of two vectors.
+// Returns one bit for each all-ones lane of two vectors.
 PUSHER_INLINE uint32_t pusher_lanes(uint8x16_t first, uint8x16_t second) {
   static const uint8_t places[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
   uint8x16_t bits = vld1q_u8(places);
-  // Three sums of neighbours bring the bits of eight lanes into one.
+  // Three sums of neighbours combine the bits of eight lanes.
   uint8x16_t sums = vpaddq_u8(vandq_u8(first, bits), vandq_u8(second, bits));
   sums = vpaddq_u8(sums, sums);
   sums = vpaddq_u8(sums, sums);

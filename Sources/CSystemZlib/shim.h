@@ -1,4 +1,5 @@
-// Only what Swift cannot import by itself: inflateInit2 and deflateInit2 are macros that pass the struct's size.
+// inflateInit2 and deflateInit2 are macros that pass the struct's size, so Swift cannot import
+// them.
 #ifndef PUSHER_CSYSTEM_ZLIB_SHIM_H
 #define PUSHER_CSYSTEM_ZLIB_SHIM_H
 

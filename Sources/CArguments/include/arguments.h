@@ -1,13 +1,15 @@
-// The words this process was started with, as the C library hands them to constructors.
+// The words that this process was started with, as the C library passes them to constructors.
 //
-// Swift's CommandLine reads /proc/self/cmdline on Linux, and finds no words where /proc is not mounted.
+// Swift's CommandLine reads /proc/self/cmdline on Linux, and finds no words if /proc is not
+// mounted.
 #ifndef PUSHER_CARGUMENTS_H
 #define PUSHER_CARGUMENTS_H
 
-// The number of words, the program's own name included; 0 where the C library hands constructors nothing.
+// Returns the number of words, with the program's own name; 0 if the C library passes none to
+// constructors.
 int pusher_argument_count(void);
 
-// The word at an index from 0 to below the count; NULL elsewhere.
+// Returns the word at an index below the count; NULL for any other index.
 const char *pusher_argument(int index);
 
 #endif

@@ -1,8 +1,8 @@
 package import PusherCore
 package import PusherServer
 
-/// The way of a server's apps to those of other processes: moves orders and answers between a ``RedisMeeting`` and a
-/// ``RedisLink``.
+/// Connects a server's apps to other processes: moves orders and answers between a ``RedisMeeting``
+/// and a ``RedisLink``.
 ///
 /// It belongs to its loop's thread.
 package final class RedisCluster: Cluster {
@@ -12,11 +12,10 @@ package final class RedisCluster: Cluster {
   private var isFlushing = false
   private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.tick() }
 
-  /// Dials from now on.
+  /// Starts to dial.
   ///
-  /// - Parameters:
-  ///   - trust: Where certificates are found.
-  ///   - webhookDelay: Delay of the webhooks for departures.
+  /// - Parameters: - trust: Location of the trusted certificates. - webhookDelay: Delay of the
+  ///   webhooks for departures.
   package init(
     _ settings: RedisSettings, trust: TLSEnvironment, webhookDelay: Duration, loop: EventLoop
   ) {
@@ -58,7 +57,7 @@ package final class RedisCluster: Cluster {
     let take = { [weak self] (result: Result<RedisReply, RedisFailure>) in
       guard let self else { return }
       meeting.receive(result, for: order, at: loop.now)
-      // A failure that comes at once makes news after the hubs had their turn.
+      // The hubs have already had their turn when an immediate failure makes news.
       if isFlushing { loop.wakeUp.signal() }
     }
     switch order.action {

@@ -1,30 +1,34 @@
--- Changes of an app's state in Redis. Each operation is one step, and any server of the app may call it:
+-- Changes of an app's state in Redis. Each operation is one step, and any server of the app may
+-- call it:
 --
 --   redis-cli --eval cluster.lua KEY... , OPERATION ARGUMENT...
 --
 -- Keys of a channel:
 --   counts    connections by node
 --   users     connections by user
---   members   each user as the clients see it: its place in the order of arrival, the member, the text of its departure
+--   members   each user as clients see it: place in the order, member, text of its departure
 --   byNode    connections by node and user
 --   event     last event of a cache channel
 --   order     place of the latest user in the order of arrival
 -- Keys of the app:
---   departed  departures whose webhooks are delayed, by due time; each is a row: channel, `m` or `v`, user
+--   departed  departures with delayed webhooks, by due time; each has channel, `m` or `v`, and user
 --   users     connections by signed-in user (operations signIn, signOut and probe)
---   nodes     names of all nodes whose entries somebody must remove
+--   nodes     names of all nodes with entries to remove
 --   own       connections of one node by signed-in user
 --
--- A message is a row of fields. A field is its length, a colon and its bytes. An operation publishes the answer to the
--- calling node in the same step, so a node hears everything about a channel in the order of the changes.
+-- A message is a row of fields. A field is its length, a colon and its bytes. An operation
+-- publishes the answer to the calling node in the same step, so a node receives all changes of a
+-- channel in their order.
 --
--- `leaseEnd` is the end of the node's lease in milliseconds of Redis' clock. After that time the operation changes
--- nothing, because another node may have removed all entries of this node. An empty `leaseEnd` always counts as valid.
--- `isMember` is 1 or 0. `before` and `after` are the text around a count; without them no count is published.
--- `delay` is the delay of a departure's webhook in milliseconds; empty for none.
--- A change is 0 for no change, 1 for a change to report, 2 for a delayed departure or for an arrival that cancels one.
+-- `leaseEnd` is the end of the node's lease, in milliseconds of Redis' clock. After that time the
+-- operation changes nothing, because another node may have removed all entries of this node. An
+-- empty `leaseEnd` is always valid. `isMember` is 1 or 0. `before` and `after` are the text around
+-- a count; an app without counts passes empty texts. `delay` is the delay of a departure's webhook,
+-- in milliseconds; empty for none. A change is 0 for no change, 1 for a change to report, and 2 for
+-- a delayed departure or an arrival that cancels one.
 
--- Keys and arguments of each operation, in their order. Dots stand for any number of further arguments.
+-- Keys and arguments of each operation, in their order. Dots stand for any number of further
+-- arguments.
 local operations = {
   join = [[counts users members byNode event order departed nodes :
     node answers request bus channel socket isMember user member came left limit before after connections has leaseEnd]],
@@ -47,7 +51,7 @@ local operations = {
 local operation = ARGV[1]
 if not operations[operation] then return redis.error_reply('ERR cluster.lua: unknown operation') end
 
--- The keys and the arguments of this call, by name; `last` is the index of the last named argument.
+-- The keys and the arguments of this call, by name. `last` is the index of the last named argument.
 local k, a, last, isOpen = {}, {}, 0, false
 local to, from = k, KEYS
 for name in string.gmatch(operations[operation], '%S+') do
@@ -89,33 +93,35 @@ local function total()
   local n = 0
   for _, v in ipairs(call('HVALS', k.counts)) do
     local count = tonumber(v)
-    -- Ignores a number that no server writes.
+    -- Ignores numbers that no server writes.
     if count and count > 0 and count <= 1e9 then n = n + count end
   end
   return math.min(math.floor(n), 1e15)
 end
 
--- Returns the departure of the user, or of the channel's last subscriber.
+-- Returns the departure of a user, or of the channel's last subscriber.
 local function departure(user) return f(a.channel) .. f(user and 'm' or 'v') .. f(user or '') end
 
--- Delays the webhook of a departure, and returns the change. Above 10,000 departures the webhook is sent at once.
+-- Delays the webhook of a departure, and returns the change. Above 10,000 departures the webhook is
+-- sent at once.
 local function hold(user)
   if a.delay == '' or call('ZCARD', k.departed) >= 10000 then return 1 end
   call('ZADD', k.departed, clock() + tonumber(a.delay), departure(user))
   return 2
 end
 
--- Removes the delayed departure of who is back, and returns the change.
+-- Removes the delayed departure of a returning user or subscriber, and returns the change.
 local function arrive(user) return 1 + call('ZREM', k.departed, departure(user)) end
 
--- Publishes the count of a small channel. The nodes publish the count of a larger one at intervals: see tellCount.
+-- Publishes the count of a small channel. The nodes publish larger counts at intervals: see
+-- tellCount.
 local function tell(n)
   if a.before ~= '' and n > 0 and n <= 100 then
     call('PUBLISH', a.bus, f('m') .. f(a.channel) .. f('0') .. f('') .. f(a.before .. n .. a.after))
   end
 end
 
--- Removes connections of a user. Publishes the departure and returns true when the user has no connection left.
+-- Removes connections of a user. If none is left, publishes the departure and returns true.
 local function drop(user, amount)
   if call('HINCRBY', k.users, user, -amount) > 0 then return false end
   local value = call('HGET', k.members, user)
@@ -134,11 +140,11 @@ end
 
 local function forgetChannel() call('DEL', k.counts, k.users, k.members, k.byNode, k.order) end
 
--- Adds connections, and publishes the answer to `answers`. A `limit` of 0 is no limit of users. `has` is the number of
--- connections that the node has on the channel already.
+-- Adds connections, and publishes the answer to `answers`. A `limit` of 0 means no limit of users.
+-- `has` is the number of connections that the node already has on the channel.
 --
--- Returns the changes of the channel and of the user, and 1 when the node must register again: its lease is over,
--- or Redis knows fewer connections than the node has.
+-- Returns the changes of the channel and of the user, and 1 if the node must register again: its
+-- lease is over, or Redis knows fewer connections than the node has.
 if operation == 'join' then
   local had = call('HGET', k.counts, a.node) or '0'
   if isLate() or isUnknown() or (tonumber(had) or 0) < tonumber(a.has) then return {0, 0, 1} end
@@ -175,8 +181,8 @@ end
 
 -- Removes a connection.
 --
--- Returns the changes of the channel and of the user, and the number of connections that are left; -1 when the lease is
--- over, or Redis knows no connection of the node.
+-- Returns the changes of the channel and of the user, and the number of remaining connections; -1
+-- if the lease is over or Redis knows no connection of the node.
 if operation == 'leave' then
   if isLate() or call('HEXISTS', k.counts, a.node) == 0 then return {0, 0, -1} end
   if call('HINCRBY', k.counts, a.node, -1) <= 0 then call('HDEL', k.counts, a.node) end
@@ -193,9 +199,9 @@ if operation == 'leave' then
   return {hold(), gone, 0}
 end
 
--- Removes all connections of a node that is gone.
+-- Removes all connections of a dead node.
 --
--- Returns the change of the channel, then the name and the change of each user that is gone.
+-- Returns the change of the channel, then the name and the change of each departed user.
 if operation == 'reap' then
   local had = call('HDEL', k.counts, a.node)
   local prefix = a.node .. '|'
@@ -221,14 +227,16 @@ if operation == 'reap' then
   return out
 end
 
--- Returns the number of connections, the last event, its time to live in milliseconds, and the members.
+-- Returns the number of connections, the last event, its time to live in milliseconds, and the
+-- members.
 if operation == 'facts' then
   local out = {total(), call('GET', k.event) or '', call('PTTL', k.event)}
   for _, x in ipairs(call('HGETALL', k.members)) do out[#out + 1] = x end
   return out
 end
 
--- Stores an event of a cache channel and publishes the message. With empty `milliseconds` the event does not expire.
+-- Stores an event of a cache channel and publishes the message. With empty `milliseconds` the event
+-- does not expire.
 if operation == 'keep' then
   if a.milliseconds == '' then
     call('SET', k.event, a.event)
@@ -240,7 +248,7 @@ end
 
 -- Publishes the count of a large channel, at most once in `milliseconds` for all nodes.
 --
--- Returns the count to the node that published it, and 0 to the others.
+-- Returns the count to the node that published it, and 0 to other nodes.
 if operation == 'tellCount' then
   if not call('SET', k.mark, '1', 'NX', 'PX', a.milliseconds) then return 0 end
   local n = total()
@@ -248,10 +256,10 @@ if operation == 'tellCount' then
   return n
 end
 
--- Adds connections of a signed-in user, and publishes to `answers` which of the watched users are there. The further
--- arguments are the watched users.
+-- Adds connections of a signed-in user. The further arguments are the users on the watchlist; the
+-- answer to `answers` lists the online users among them.
 --
--- Returns -1 when the lease is over.
+-- Returns 1; -1 if the lease is over or Redis was emptied.
 if operation == 'signIn' then
   if isLate() or isUnknown() then return -1 end
   local amount = tonumber(a.connections)
@@ -266,10 +274,10 @@ if operation == 'signIn' then
   return 1
 end
 
--- Removes connections of a signed-in user. `leaseEnd` is empty for a node that is gone.
+-- Removes connections of a signed-in user. `leaseEnd` is empty for a dead node.
 --
--- Returns 1 when the user has no connection left, else 0; -1 when the lease is over, or Redis knows no connection of the
--- user on the node.
+-- Returns 1 if the user has no connection left, else 0; -1 if the lease is over or Redis knows no
+-- connection of the user on the node.
 if operation == 'signOut' then
   local amount = tonumber(a.connections)
   if isLate() or call('HEXISTS', k.own, a.user) == 0 then return -1 end
@@ -280,14 +288,14 @@ if operation == 'signOut' then
   return 1
 end
 
--- Begins the lease of a node, and returns the lease's end.
+-- Begins the lease of a node, and returns its end.
 if operation == 'begin' then
   call('SADD', k.nodes, a.node)
   call('SET', k.lease, a.content, 'PX', a.milliseconds)
   return clock() + tonumber(a.milliseconds)
 end
 
--- Renews a lease, and returns its new end; 0 when it is over. A longer lease is not shortened.
+-- Renews a lease, and returns its new end; 0 if the lease is over. A longer lease is not shortened.
 if operation == 'beat' then
   if isLate() or call('EXISTS', k.lease) == 0 then return 0 end
   local left = call('PTTL', k.lease)
@@ -296,9 +304,10 @@ if operation == 'beat' then
   return clock() + tonumber(a.milliseconds)
 end
 
--- Counts the events and bytes that an app sends in this second, unless they are above a limit. An empty limit is none.
+-- Counts the events and bytes of an app in this second, unless they exceed a limit. An empty limit
+-- means no limit.
 --
--- Returns 1 when the events are above their limit, 2 when the bytes are, else 0.
+-- Returns 1 if the events exceed their limit, 2 if the bytes do, else 0.
 if operation == 'admit' then
   local second = call('TIME')[1]
   local quotas = {{k.events, a.events, a.eventLimit}, {k.bytes, a.bytes, a.byteLimit}}
@@ -316,7 +325,7 @@ if operation == 'admit' then
   return 0
 end
 
--- Removes and returns the departures that are due, at most 100; all departures when `which` is `all`.
+-- Removes and returns at most 100 departures that are due, or all departures if `which` is `all`.
 if operation == 'takeDepartures' then
   local limit, count = clock(), 100
   if a.which == 'all' then limit, count = '+inf', -1 end
@@ -325,7 +334,8 @@ if operation == 'takeDepartures' then
   return due
 end
 
--- Delays a departure again, and returns the change; 0 when the user, or a subscriber of the channel, is there.
+-- Delays a departure again, and returns the change; 0 if the user, or a subscriber of the channel,
+-- is present.
 if operation == 'holdAgain' then
   if a.isMember == '1' then
     if call('HEXISTS', k.users, a.user) == 1 then return 0 end
@@ -335,7 +345,8 @@ if operation == 'holdAgain' then
   return hold()
 end
 
--- Tries each command that the nodes and the other operations use. Publishes a message without meaning.
+-- Tries each command that the nodes and the other operations use. The published message has no
+-- meaning.
 --
 -- Returns the name of each refused command, with the error.
 if operation == 'probe' then

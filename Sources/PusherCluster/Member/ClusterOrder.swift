@@ -22,12 +22,12 @@ extension [UInt8]: RedisWord {
   var redisBytes: [UInt8] { self }
 }
 
-/// Something that a member wants from Redis.
+/// A request of a member to Redis.
 package struct ClusterOrder {
   package enum Action: Equatable {
     case call(ClusterCall)
     case command([[UInt8]])
-    /// Asks for the messages of a channel; the answer is ``RedisReply/null``.
+    /// Subscribes to a channel; the answer is ``RedisReply/null``.
     case subscribe([UInt8])
     /// Has no answer.
     case unsubscribe([UInt8])
@@ -35,31 +35,27 @@ package struct ClusterOrder {
 
   package let action: Action
   let purpose: Purpose
-  /// The registration that gave the order.
+  /// The registration that sent the order.
   let registration: Int
 
-  /// What the answer is for.
+  /// The use of the answer.
   enum Purpose {
-    /// Only a refusal matters; the text names the command.
+    /// Checks for a refusal only; the text names the command.
     case check(String)
     case registration(RegistrationStep)
     case lease(LeaseStep)
-    /// A channel is listened to.
     case followed(RedisChannel)
-    /// Connections are counted in.
     case join(String)
     case signIn
-    /// A connection is counted out.
     case leave(Departures.Subscription)
     case signOut(userID: String)
-    /// The count of a large channel.
+    /// Publishes the count of a large channel.
     case count(String)
-    /// An event is published.
     case publish
     case question(Int, QuestionStep)
-    /// The departures that are due, or `all`.
+    /// Takes the due departures, or `all`.
     case departures(all: Bool)
-    /// A step of a cleaning.
+    /// A step in the removal of a dead node's entries.
     case cleaning(Int, CleaningStep)
     case reap(node: String)
     case nothing
@@ -67,13 +63,13 @@ package struct ClusterOrder {
 
   enum RegistrationStep {
     case listening
-    /// Whether the nodes that Redis knows include the one that this node was.
+    /// Whether Redis still lists the former name of this node.
     case wasKnown
-    /// Whether the one that this node was is gone, as others were told.
+    /// Whether another node reported the members under the former name as gone.
     case wasReaped
     case began
     case entered
-    /// Who is registered anew, from a state of Redis.
+    /// Enters connections again, after this state of the former entries.
     case rejoined(String, RosterEntry, Remains)
     case probe
     case gathering
@@ -101,12 +97,12 @@ package struct ClusterOrder {
   }
 }
 
-/// What waits to be taken from a member.
+/// Output of a member until its owner takes it.
 struct MemberOutbox {
   private var orders = Fifo<ClusterOrder>()
   private var news: [ClusterNews] = []
   private var notices: [WebhookNotice] = []
-  /// Refusals since the last call, each the reason where it was not told before.
+  /// Refusals since the last call, each with the reason if it was not logged before.
   private var refusals: [String?] = []
 
   mutating func add(_ order: ClusterOrder) { orders.append(order) }

@@ -1,6 +1,8 @@
 internal import PusherCore
 
-/// The Lua script of the cluster: each change of an app's state in Redis is an operation of `Lua/cluster.lua`.
+/// The Lua script of the cluster, `Lua/cluster.lua`.
+///
+/// Each operation is one change of an app's state in Redis.
 package enum ClusterScript {
   package static let script = RedisScript(
     String(decoding: PackageResources.cluster_lua, as: UTF8.self))
@@ -12,10 +14,10 @@ package struct ClusterCall: Sendable, Equatable {
   package let keys: [[UInt8]]
   /// Names of the arguments, in the order of the script's table.
   package let names: [String]
-  /// The script's arguments: the operation, the named arguments, then the further ones.
+  /// The operation, the named arguments, then any further arguments.
   package let words: [[UInt8]]
 
-  /// - Parameter values: The named arguments, then the further ones.
+  /// - Parameter values: The named arguments, then any further arguments.
   package init(_ operation: String, keys: [[UInt8]], names: [String], _ values: [[UInt8]]) {
     (self.operation, self.keys, self.names) = (operation, keys, names)
     words = [Array(operation.utf8)] + values
@@ -23,7 +25,7 @@ package struct ClusterCall: Sendable, Equatable {
 }
 
 extension RedisLink {
-  /// Runs an operation of the cluster, and hands its result on as ``run(_:keys:arguments:_:)`` does.
+  /// Runs an operation of the cluster, with the result as from ``run(_:keys:arguments:_:)``.
   package func run(
     _ call: ClusterCall, _ reply: @escaping (Result<RedisReply, RedisFailure>) -> Void
   ) {

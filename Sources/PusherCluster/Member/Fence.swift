@@ -1,7 +1,7 @@
-/// Makes sure that nothing more comes to Redis from the connections that a link had before.
+/// Ends the earlier connections of a link, so that none of their orders reaches Redis later.
 ///
-/// Orders on a lost connection may still be on their way. If Redis is the same process, the former connections are ended
-/// there. Another process gets nothing that was meant for the former one.
+/// Orders on a lost connection may still be on their way. If Redis is the same process, the fence
+/// kills its earlier connections there. Another process never receives them.
 package struct Fence {
   package enum Step: Sendable {
     case process
@@ -11,34 +11,33 @@ package struct Fence {
 
   private enum State {
     case lowered
-    /// It has asked which process it meets.
+    /// Asks for the `run_id` of the process and the number of the connection.
     case asking(process: [UInt8]?)
-    /// Former connections are being ended.
+    /// Kills the former connections.
     case ending(process: [UInt8], own: Int64, missing: Int, isFenced: Bool)
     case raised
   }
 
   private var state = State.lowered
-  /// The process that was met last.
+  /// The `run_id` of the latest process.
   private var process: [UInt8]?
-  /// The link's connections to it, the present one among them.
+  /// The link's connections to that process, with the present one.
   private var connections: [Int64] = []
-  /// Whether there was a connection whose number is not known.
+  /// Whether the number of an earlier connection is unknown.
   private var hasUnknown = false
-  /// Counts the links, so that answers to an earlier one are told apart.
+  /// Number of the link; answers for an earlier link are ignored.
   package private(set) var link = 0
 
   package init() {}
 
   var isRaised: Bool { if case .raised = state { true } else { false } }
 
-  /// The link is lost.
   package mutating func lower() {
     link += 1
     state = .lowered
   }
 
-  /// Returns the orders that raise the fence, once the link is up again.
+  /// Returns the orders that raise the fence, after the link is up.
   package mutating func raise() -> [([[UInt8]], Step)] {
     lower()
     state = .asking(process: nil)
@@ -48,11 +47,10 @@ package struct Fence {
     ]
   }
 
-  /// What follows from an answer.
   package enum Outcome {
     case nothing
     case orders([([[UInt8]], Step)])
-    /// The fence is raised; whether the former connections are known to be over.
+    /// The fence is raised; `isFenced` is true if the former connections are known to be closed.
     case raised(isFenced: Bool)
   }
 
@@ -82,7 +80,7 @@ package struct Fence {
 
   private mutating func learned(_ met: [UInt8]?, _ reply: RedisReply) -> Outcome {
     guard let met, case .integer(let own) = reply else {
-      // It may not be asked, so that nothing is known of the connection the next time either.
+      // The user may lack the right to ask; then this connection also stays unknown the next time.
       return end(isFenced: connections.isEmpty && !hasUnknown, own: nil, met: met)
     }
     if let process, process != met { (connections, hasUnknown) = ([], false) }
@@ -100,7 +98,7 @@ package struct Fence {
     return .raised(isFenced: isFenced)
   }
 
-  /// The `run_id` of what `INFO server` tells.
+  /// Returns the `run_id` in an answer to `INFO server`.
   private static func process(in info: [UInt8]) -> [UInt8]? {
     let name = Array("run_id:".utf8)
     return info.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D })

@@ -1,60 +1,56 @@
 internal import PusherCore
 internal import PusherServer
 
-/// Where a member stands with Redis.
 enum MemberState {
-  /// The link has not been up yet.
   case connecting
   case registering(Registration)
-  /// It is registered and waits until the others are back.
+  /// The member is registered and waits for the other nodes.
   case gathering(Gathering)
-  /// It takes part: sockets get answers, and events are published.
+  /// Sockets get answers, and events are published.
   case active
-  /// The link is lost, or Redis refuses something; with `retries` it registers again at the next sign of life.
+  /// The link is lost, or Redis refused a command; with `retries` the next beat registers again.
   case lost(retries: Bool)
-  /// It has left the others for good.
+  /// The membership has ended for good.
   case left
 }
 
-/// How far a registration has come.
+/// Progress of a registration.
 enum Registration {
-  /// So many channels are not listened to yet.
+  /// This number of subscriptions is not confirmed yet.
   case listening(missing: Int)
-  /// It asks what Redis still has of it.
+  /// The member asks for the state of its former entries.
   case asking(Remains)
-  /// Its entries are on their way to Redis; others may have stood on these channels.
+  /// The entries are on their way to Redis; former entries may have been on these channels too.
   case entering(Remains, [String])
 }
 
-/// State of a node's former entries in Redis.
 enum Remains: Sendable {
-  /// They are there, so that the present ones are no news.
+  /// The entries are intact, so no arrival is reported.
   case intact
-  /// Another node has removed them and told it, so that all of them are news.
+  /// Another node removed and reported the entries, so every arrival is reported.
   case cleanedUp
-  /// Redis was emptied: nobody was told that anything is gone.
+  /// Redis was emptied, and no departure was reported.
   case lost
 }
 
-/// A wait for the other nodes, after a loss.
+/// Wait for the other nodes after a loss.
 struct Gathering {
-  /// Who is not back by then is gone.
+  /// Nodes that are missing at this time count as gone.
   let end: Instant
-  /// Number of nodes to wait for; `nil` for those that Redis knows.
+  /// Number of nodes to wait for; `nil` for the number that Redis knows.
   let wanted: Int?
-  /// The counts of the look that is under way.
+  /// Answers of the present count.
   var counts: [Int] = []
-  /// When to look again.
   var nextLook: Instant
 }
 
 /// The names of a member in Redis.
 struct Identity {
-  /// Its name since it registered last.
+  /// Name of the latest registration.
   var id = ""
-  /// When its lease ends unless it is renewed, in milliseconds by Redis' clock.
+  /// End of the lease, in milliseconds of Redis' clock.
   var leaseEnd: Int64 = 0
-  /// The last name under which all its entries were in Redis.
+  /// The last name under which all entries were in Redis.
   var registeredID: String?
   /// Whether Redis may hold entries under the present name.
   var hasBegun = false
@@ -62,20 +58,19 @@ struct Identity {
   var formerIDs: [String] = []
   /// Whether commands of earlier connections can no longer reach Redis.
   var isFenced = false
-  /// Counts the registrations, so that answers to an earlier one are told apart.
+  /// Number of the registration; answers for an earlier one are ignored.
   var registration = 0
   private var random: any RandomNumberGenerator
 
   /// - Parameter random: Draws the names.
   init(random: any RandomNumberGenerator) { self.random = random }
 
-  /// Draws another name.
   mutating func renew() {
     id = String(random.next(), radix: 16) + String(random.next(), radix: 16)
   }
 }
 
-/// What a member knows of its own sockets.
+/// State of this node's own sockets.
 struct Roster {
   var sockets = NameSet()
   var channels = NameTable<RedisChannel>()
@@ -84,15 +79,14 @@ struct Roster {
   var counts = SubscriptionCounts()
 }
 
-/// Connections of one user, or of none, on one channel.
+/// Connections of one user, or of anonymous subscribers, on one channel.
 struct RosterEntry: Sendable {
   let member: Member?
   let connections: Int
 }
 
-/// The sockets that wait for their answers.
+/// Requests of sockets without an answer.
 struct WaitingSockets {
-  /// What a socket waits for.
   enum Request {
     case join(JoinRequest)
     case signIn(SignedInUser, socketID: String)
@@ -106,29 +100,29 @@ struct WaitingSockets {
   }
 
   var requests: [Int: Request] = [:]
-  /// Joins that wait until their channels are listened to, in their order.
+  /// Joins in their order, until their channels are subscribed.
   var line = Fifo<(channel: RedisChannel, number: Int)>()
-  /// Above this number of requests those of sockets that have left are dropped.
+  /// From this number of requests on, requests of closed sockets are dropped.
   var dropsAt = 1024
 }
 
-/// The questions of calls that wait, and the events that Redis has not taken yet.
+/// Questions of API calls, and events without an answer of Redis.
 struct WaitingCalls {
   /// The facts of several channels, as far as they have come.
   struct Facts {
     var missing: Int
     var known: [ChannelFacts] = []
     var isKnown = true
-    /// Whether only the names of occupied channels are wanted.
+    /// Whether the call asks only for the names of occupied channels.
     let wantsNames: Bool
   }
 
   var lastNumber = 0
   var facts: [Int: Facts] = [:]
-  /// Events that were sent to Redis, and answered by it.
+  /// Number of events sent to Redis, and answered by Redis.
   private var sent = 0
   private var answered = 0
-  /// Those who wait for all events up to a number.
+  /// Calls that wait for the answers to all events up to a number.
   private var waiting: [(event: Int, number: Int, isTaken: Bool)] = []
 
   mutating func nextNumber() -> Int {
@@ -138,9 +132,9 @@ struct WaitingCalls {
 
   mutating func notePublished() { sent += 1 }
 
-  /// Notes an answer of Redis.
+  /// Counts an answer of Redis.
   ///
-  /// Returns those who need not wait any more, and whether their events were taken.
+  /// Returns the calls that need not wait any longer, and whether Redis took their events.
   mutating func noteAnswer(isTaken: Bool) -> [(number: Int, isTaken: Bool)] {
     answered += 1
     if !isTaken { for index in waiting.indices { waiting[index].isTaken = false } }
@@ -149,9 +143,9 @@ struct WaitingCalls {
     return over.map { ($0.number, $0.isTaken) }
   }
 
-  /// Has a call wait for the events that are on their way.
+  /// Makes a call wait for the events that are on their way.
   ///
-  /// Returns its number; `nil` where there are none.
+  /// Returns the call's number; `nil` if no event is on its way.
   mutating func waitForEvents() -> Int? {
     guard sent > answered else { return nil }
     let number = nextNumber()
@@ -160,7 +154,6 @@ struct WaitingCalls {
   }
 }
 
-/// Who has left.
 struct Departures {
   struct Subscription {
     let channel: String
@@ -176,37 +169,36 @@ struct Departures {
     let due: Instant
   }
 
-  /// Those that Redis could not be told of, or that it did not know; not more than were counted in.
+  /// Departures that Redis did not receive or did not accept.
   var subscriptions: [Subscription] = []
-  /// The users of sign-ins, once for each connection.
+  /// The users of such sign-outs, once for each connection.
   var users: [String] = []
-  /// Number of departures that Redis has not answered yet.
+  /// Number of departures without an answer of Redis.
   var unanswered = 0
-  /// The same for each channel.
+  /// The same number for each channel.
   var unansweredOn = NameTable<Int>()
-  /// Channels from which somebody may not be counted out, since the last registration.
+  /// Channels on which a departure may be uncounted, since the last registration.
   var doubtful = NameSet()
   var held: [Held] = []
-  /// When Redis was asked for those that are due, until it answers.
+  /// Time of the request for due departures, until its answer.
   var askedAt: Instant?
-  /// Whether the member leaves the others as soon as all departures are answered.
+  /// Whether the membership ends after the answers to all departures.
   var endsMembership = false
 
   var isEmpty: Bool { subscriptions.isEmpty && users.isEmpty }
 }
 
-/// The other nodes, as they were at the last look.
+/// The other nodes at the last count.
 struct OtherNodes {
   /// Number of their sockets.
   var connections = 0
-  /// Number of nodes, this one among them.
+  /// Number of nodes, with this one.
   var count = 1
 }
 
-/// What Redis refuses.
 struct Trouble {
   /// The last refusal; `nil` after a successful registration.
   var refusal: String?
-  /// The last error that was logged.
+  /// The last logged error.
   var lastTold: String?
 }

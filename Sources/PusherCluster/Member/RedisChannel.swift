@@ -1,19 +1,20 @@
 internal import PusherCore
 internal import PusherServer
 
-/// What one node knows of a channel that its sockets are subscribed to.
+/// State of a channel that sockets of this node are subscribed to.
 final class RedisChannel {
-  /// How many sockets are subscribed.
+  /// Number of subscribed sockets.
   private(set) var count = 0
-  /// How many wait for the answer.
+  /// Number of joins without an answer.
   var waiting = 0
-  /// The members with connections here, on presence channels.
+  /// The members with connections on this node; empty except on presence channels.
   private(set) var members = NameTable<(member: Member, connections: Int)>()
-  /// The members as the sockets here were told.
+  /// The members that the sockets on this node know; `nil` before the first answer of a presence
+  /// channel.
   var known: NameSet?
-  /// A new member that only its own socket knows, by the answer to its join, until the message to all has come.
+  /// A new member that only its own socket knows, from the answer to its join until the message to
+  /// all sockets.
   var unannounced: (userID: String, socketID: String)?
-  /// Whether Redis has confirmed that the node listens to it.
   var isFollowed = false
   private var isAsked = false
 
@@ -29,23 +30,25 @@ final class RedisChannel {
     members[userID] = entry.connections == 1 ? nil : (entry.member, entry.connections - 1)
   }
 
-  /// Returns the socket that knows a member already; all learn of it now.
+  /// Returns the socket that already knows the member.
+  ///
+  /// The message announces the member to all other sockets.
   func announce(_ userID: String) -> String? {
     guard let own = unannounced, own.userID.isSame(as: userID) else { return nil }
     unannounced = nil
     return own.socketID
   }
 
-  /// Whether Redis must be asked now to send what is published.
+  /// Returns whether the node still has to subscribe to the channel in Redis.
   func beginFollowing() -> Bool {
     defer { isAsked = true }
     return !isAsked
   }
 
-  /// It was listened to before anything else.
+  /// Notes a subscription that came with the registration.
   func noteFollowed() { (isFollowed, isAsked) = (true, true) }
 
-  /// The connection is lost: it has to be followed anew.
+  /// Forgets the subscription of a lost connection.
   func forgetLink() {
     (isFollowed, isAsked, waiting) = (false, false, 0)
   }

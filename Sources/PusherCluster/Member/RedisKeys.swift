@@ -3,15 +3,14 @@ internal import PusherServer
 
 /// The names of an app's keys and channels in Redis.
 ///
-/// The names of what belongs to one channel have its name between braces.
+/// A channel's names contain the channel between braces.
 struct RedisKeys {
   private let prefix: String
 
-  /// - Parameters:
-  ///   - app: The app's id.
-  ///   - database: The number of the database, since channels are the same in all of them.
+  /// - Parameters: - app: The app's id. - database: Number of the database; it is part of the names
+  ///   because Redis shares channels among databases.
   init(app: String, database: Int) {
-    // So that no app's names begin as another's do.
+    // Without escaping, the names of one app could begin like the names of another.
     let escaped = app.utf8.flatMap { byte -> [UInt8] in
       switch byte {
       case UInt8(ascii: ":"): Array("%3A".utf8)
@@ -22,7 +21,7 @@ struct RedisKeys {
     prefix = "pusher-cli:\(database):" + String(decoding: escaped, as: UTF8.self) + ":"
   }
 
-  /// Whether a name is one of this app.
+  /// Whether a name belongs to this app.
   func has(_ name: [UInt8]) -> Bool { name.starts(with: prefix.utf8) }
 
   private func name(_ parts: String...) -> [UInt8] {
@@ -36,42 +35,42 @@ struct RedisKeys {
     } + [departed]
   }
 
-  /// The departures that webhooks do not tell yet, by the time at which they will.
+  /// Departures with delayed webhooks, by due time.
   var departed: [UInt8] { name("departed") }
 
   func event(_ channel: String) -> [UInt8] { name("{", channel, "}:event") }
   func counted(_ channel: String) -> [UInt8] { name("{", channel, "}:counted") }
-  /// Where messages for a channel's subscribers are published.
+  /// Redis channel for messages to a channel's subscribers.
   func bus(_ channel: String) -> [UInt8] { name("{", channel, "}:bus") }
 
-  /// All nodes.
   var nodes: [UInt8] { name("nodes") }
-  /// Those that have put into Redis what they have.
+  /// Nodes whose entries are all in Redis.
   var enrolled: [UInt8] { name("nodes:enrolled") }
-  /// The lease of a node, which holds how many sockets it has.
+  /// The lease of a node; its value is the node's number of sockets.
   func lease(_ node: String) -> [UInt8] { name("node:", node) }
-  /// The channels that a node may have subscribers on.
+  /// Channels that may have subscribers on a node.
   func channels(of node: String) -> [UInt8] { name("node:", node, ":channels") }
-  /// The connections of users that a node has.
+  /// Connections of users on a node.
   func users(of node: String) -> [UInt8] { name("node:", node, ":users") }
-  /// Held by the node that cleans up after another.
+  /// Lock of the node that cleans up after a dead node.
   func reaping(_ node: String) -> [UInt8] { name("node:", node, ":reaped") }
-  /// Tells for a while that a node's members were told as gone.
+  /// Remembers that a node's members were reported as gone.
   func gone(_ node: String) -> [UInt8] { name("node:", node, ":gone") }
-  /// Where a node tries what Redis allows it to do.
+  /// Key on which a node tests its rights.
   func probe(_ node: String) -> [UInt8] { name("node:", node, ":probe") }
-  /// Where a node gets its answers.
+  /// Redis channel for the answers to a node.
   func answers(_ node: String) -> [UInt8] { name("node:", node, ":answers") }
 
-  /// The connections of each user.
+  /// Connections of each user.
   var users: [UInt8] { name("users") }
-  /// Where word of users is published, for all nodes.
+  /// Redis channel for messages about users, for all nodes.
   var usersBus: [UInt8] { name("users:bus") }
-  /// The events and the bytes of this second.
+  /// Events and bytes of this second.
   var quotas: [[UInt8]] { [name("quota:events"), name("quota:bytes")] }
 }
 
-/// Messages between nodes, and values in Redis: a row of fields, each its length, a colon and its bytes.
+/// Encoding of messages between nodes and of values in Redis: each field is its length, a colon and
+/// its bytes.
 package enum RedisFields {
   package static func encode(_ fields: [String]) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -82,7 +81,7 @@ package enum RedisFields {
     return bytes
   }
 
-  /// The fields; `nil` for bytes that are none.
+  /// Returns the fields; `nil` for malformed bytes.
   package static func decode(_ bytes: [UInt8]) -> [String]? {
     var fields: [String] = []
     var place = 0
@@ -105,7 +104,6 @@ package enum RedisFields {
 }
 
 extension Member {
-  /// The member as Redis keeps it.
   var stored: String {
     JSONWriter.text(.object(present: ["user_id": .string(userID), "id": id, "info": info]))
   }
@@ -119,7 +117,7 @@ extension Member {
 }
 
 extension MemberList {
-  /// The members of a channel, from the users and what is known of each, in the order in which they joined.
+  /// Decodes the members of a channel, in the order in which they joined.
   init(stored pairs: some Sequence<(user: String, value: String)>) {
     self.init()
     let members = pairs.compactMap { pair -> (Int, Member)? in
@@ -133,7 +131,6 @@ extension MemberList {
 }
 
 extension CachedEvents.Event {
-  /// The event as Redis keeps it.
   var stored: String { JSONWriter.text(["name": .string(name), "data": data]) }
 
   init?(stored text: String) {

@@ -3,9 +3,9 @@ package import PusherServer
 
 /// The members of a server's apps, over one link to Redis.
 ///
-/// It is pure, as they are: what the link brings and the time come in; orders, the log and a deadline go out.
+/// It does no input or output: events of the link and the time come in; orders, the log and a
+/// deadline go out.
 package struct RedisMeeting {
-  /// An order, and who gets its answer.
   package struct Order {
     package let action: ClusterOrder.Action
     fileprivate let recipient: Recipient
@@ -14,12 +14,12 @@ package struct RedisMeeting {
   fileprivate enum Recipient {
     case member(RedisMember, ClusterOrder)
     case fence(Fence.Step, link: Int)
-    /// The last order of a server that leaves.
+    /// The last order of a server that shuts down.
     case farewell
   }
 
   private var members: [RedisMember] = []
-  /// Those of apps that are not served any more, until they have left.
+  /// Members of removed apps, until their membership has ended.
   private var leaving: [RedisMember] = []
   private var fence = Fence()
   private var orders = Fifo<Order>()
@@ -32,12 +32,11 @@ package struct RedisMeeting {
   private let secret: RedisPassword?
   private let webhookDelay: Duration
 
-  /// What is known of the way to Redis.
   private struct Link {
-    /// Why there is none; `nil` while there is one.
+    /// Reason for the lack of a link; `nil` while the link is up.
     var loss: String? = "not connected yet"
     var hasToldLoss = false
-    /// Whether the way is open, as was logged last.
+    /// Whether the link and all members work, as last logged.
     var isWell = false
     var isSettled = false
   }
@@ -45,7 +44,7 @@ package struct RedisMeeting {
   private enum Resignation {
     case none
     case begun
-    /// The members have left, and Redis is asked whether it has heard so.
+    /// The members have ended, and a PING waits for its answer.
     case asked
     case done
   }
@@ -78,7 +77,7 @@ package struct RedisMeeting {
   package mutating func giveUp(_ place: any ClusterMember, at now: Instant) {
     for member in members where member === place {
       member.resign(at: now)
-      // Others count who listens there.
+      // Other nodes count the subscribers of these channels.
       member.order(.unsubscribe(member.keys.usersBus), .nothing)
       member.order(.unsubscribe(member.keys.answers(member.identity.id)), .nothing)
       leaving.append(member)
@@ -86,14 +85,14 @@ package struct RedisMeeting {
     members.removeAll { $0 === place }
   }
 
-  /// Why the others cannot be reached; `nil` while they can.
+  /// Reason for being cut off from the other nodes; `nil` while connected.
   package var failure: String? {
     if let reason = link.loss ?? members.lazy.compactMap(\.trouble.refusal).first { return reason }
     if members.contains(where: \.isGathering) { return "waiting for the other servers" }
     return members.allSatisfy(\.isActive) ? nil : "registering"
   }
 
-  /// Whether it is known if the others can be reached.
+  /// Whether the first attempt to connect has succeeded or failed.
   package var isSettled: Bool { link.isSettled }
 
   // MARK: The link
@@ -120,7 +119,7 @@ package struct RedisMeeting {
     check(member)
   }
 
-  /// Takes Redis' answer to an order, or why there is none.
+  /// Handles the answer to an order, or the failure to get one.
   package mutating func receive(
     _ result: Result<RedisReply, RedisFailure>, for order: Order, at now: Instant
   ) {
@@ -145,7 +144,7 @@ package struct RedisMeeting {
     }
   }
 
-  /// Notes what has become of a member.
+  /// Takes a member's refusals, and notes recovery or its end.
   private mutating func check(_ member: RedisMember) {
     for reason in member.outbox.takeRefusals() {
       link.isWell = false
@@ -163,9 +162,11 @@ package struct RedisMeeting {
     link.isSettled = true
   }
 
-  // MARK: Out
+  // MARK: Output
 
-  /// The next order for Redis; a member's orders come in their order.
+  /// Returns the next order for Redis.
+  ///
+  /// The orders of one member keep their sequence.
   package mutating func nextOrder() -> Order? {
     if orders.isEmpty { gatherOrders() }
     return orders.popFirst()
@@ -208,9 +209,9 @@ package struct RedisMeeting {
     }
   }
 
-  // MARK: The end
+  // MARK: Shutdown
 
-  /// Begins to leave the others.
+  /// Starts to end the membership of all apps.
   package mutating func resign(at now: Instant) {
     guard case .none = resignation else { return }
     resignation = .begun
@@ -218,13 +219,14 @@ package struct RedisMeeting {
     sayFarewell()
   }
 
-  /// Whether the others know that this server has left, or nobody can be told.
+  /// Whether Redis has answered the last order, or the link is lost.
   package var hasResigned: Bool { if case .done = resignation { true } else { false } }
 
   private mutating func sayFarewell() {
     guard members.allSatisfy(\.hasLeft) else { return }
     resignation = .asked
-    // Its answer comes after those to the members' last orders, so it has to be sent after them.
+    // Its answer comes after the answers to the members' last orders, so it goes after these
+    // orders.
     gatherOrders(of: members)
     orders.append(Order(action: .command([Array("PING".utf8)]), recipient: .farewell))
   }

@@ -1,11 +1,13 @@
 internal import PusherCore
 internal import PusherServer
 
-/// The removals of nodes' entries that are under way, each of several steps.
+/// Removals of dead nodes' entries.
+///
+/// Each takes several steps.
 struct Cleanings {
   struct Cleaning {
     let node: String
-    /// Channels that it may have had beside those that Redis knows of.
+    /// Further channels that may have entries, besides the channels that Redis lists.
     let names: [String]
     /// Number of steps without an answer.
     var missing = 0
@@ -25,9 +27,9 @@ struct Cleanings {
 
   mutating func addStep(_ number: Int) { cleanings[number]?.missing += 1 }
 
-  /// Notes an answer.
+  /// Counts an answer.
   ///
-  /// Returns the node after the last one, unless a step was refused or the link was lost.
+  /// Returns the node after the last answer, unless a step was refused or the link was lost.
   mutating func noteAnswer(_ number: Int, isTaken: Bool) -> String? {
     guard var cleaning = cleanings[number] else { return nil }
     cleaning.missing -= 1
@@ -39,14 +41,16 @@ struct Cleanings {
 
 // Removal of the entries of dead nodes.
 extension RedisMember {
-  /// Removes the entries of a node that gives no signs; of several that see it mostly one does.
+  /// Removes the entries of a dead node.
+  ///
+  /// The lock `NX` lets mostly one node do so.
   func reap(_ node: String) {
     command(
       "SET", keys.reaping(node), identity.id, "NX", "PX",
       Int(Self.beat.components.seconds * 1000), for: .reap(node: node))
   }
 
-  /// The answer, unless it is an error, which is logged; the node's entries are then removed later.
+  /// Returns the answer; logs an error instead, so that the entries are removed later.
   func taken(_ result: Result<RedisReply, RedisFailure>) -> RedisReply? {
     guard case .success(let reply) = result else { return nil }
     guard case .error = reply else { return reply }
@@ -54,16 +58,18 @@ extension RedisMember {
     return nil
   }
 
-  /// Counts out everything that a node had, also this one under a former name, whether or not the lease still runs.
+  /// Counts out all entries of a node, or of this node under a former name, even if the lease still
+  /// runs.
   ///
-  /// Each step changes nothing where another node has come first. The node is forgotten last of all, so that another node
-  /// begins again where this one was stopped, or was refused something.
+  /// A step changes nothing if another node did it before. The node's name goes last, so that
+  /// another node starts again after an interruption or a refusal.
   ///
-  /// - Parameter names: Channels that it may have had beside those that Redis knows of.
+  /// - Parameter names: Further channels that may have entries, besides the channels that Redis
+  ///   lists.
   func cleanUp(after node: String, on names: [String] = []) {
     let number = cleanings.begin(node, names)
     cleanings.addStep(number)
-    // Comes first: a node that returns learns from this key that its members were reported as gone.
+    // This key comes first: a returning node learns from it that its members were reported as gone.
     command(
       "SET", keys.gone(node), identity.id, "PX", Self.memory.wholeNanoseconds / 1_000_000,
       for: .cleaning(number, .mark))
@@ -78,7 +84,7 @@ extension RedisMember {
 
   /// Handles the answer to a step.
   ///
-  /// Returns whether it succeeded.
+  /// Returns whether the step succeeded.
   private func go(_ number: Int, _ step: ClusterOrder.CleaningStep, _ reply: RedisReply) -> Bool {
     guard let cleaning = cleanings[number] else { return false }
     let node = cleaning.node
@@ -110,7 +116,7 @@ extension RedisMember {
     case .channels: for name in texts.compactMap(\.self) { reap(node, on: name, number) }
     case .users:
       for index in stride(from: 0, to: texts.count - 1, by: 2) {
-        // Our nodes write numbers only.
+        // Nodes write only numbers.
         guard let userID = texts[index], let connections = texts[index + 1].flatMap(Int32.init)
         else { continue }
         add(number)

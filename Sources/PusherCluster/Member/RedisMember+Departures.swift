@@ -1,7 +1,7 @@
 package import PusherCore
 internal import PusherServer
 
-// Sockets that leave channels, and users who sign out.
+// Unsubscriptions and sign-outs.
 extension RedisMember {
   package func leave(_ name: String, userID: String?, at now: Instant) {
     self.now = now
@@ -13,7 +13,6 @@ extension RedisMember {
     forgetIfEmpty(name)
   }
 
-  /// Counts a connection out.
   func countOut(_ departure: Departures.Subscription) {
     let name = departure.channel
     let userID = departure.member?.userID
@@ -40,7 +39,7 @@ extension RedisMember {
     guard case .success(.array(let values)) = result, values.count == 3 else {
       departures.doubtful.insert(name)
       check(result, to: "the departure from \(name)", since: registration)
-      // Nobody knows whether it was counted; where it was not, the former entries are removed.
+      // The departure may not have been counted; then the removal of the former entries counts it.
       return departures.subscriptions.append(departure)
     }
     if values[2] == .integer(-1) {
@@ -63,7 +62,6 @@ extension RedisMember {
     if isActive { signOut(userID) } else { departures.users.append(userID) }
   }
 
-  /// Counts a connection of a user out.
   func signOut(_ userID: String) {
     departures.unanswered += 1
     signOut(
@@ -71,7 +69,7 @@ extension RedisMember {
       for: .signOut(userID: userID))
   }
 
-  /// - Parameter leaseEnd: Empty for the entries of a node that is gone.
+  /// - Parameter leaseEnd: Empty for the entries of a dead node.
   func signOut(
     _ userID: String, connections: Int, of node: String, leaseEnd: String,
     for purpose: ClusterOrder.Purpose
@@ -102,9 +100,11 @@ extension RedisMember {
     if departures.endsMembership, departures.unanswered == 0 { endMembership() }
   }
 
-  // MARK: The end
+  // MARK: Shutdown
 
-  /// All sockets have left for good: the member leaves the others once Redis has heard of all departures.
+  /// Ends the membership once Redis has answered all departures.
+  ///
+  /// All sockets have left before.
   package func resign(at now: Instant) {
     self.now = now
     departures.endsMembership = true
@@ -114,7 +114,7 @@ extension RedisMember {
   private func endMembership() {
     guard !hasLeft else { return }
     let (wasRegistered, wasActive, id) = (isRegistered, isActive, identity.id)
-    // Answers to earlier orders make it register no more.
+    // Answers to earlier orders must not cause another registration.
     identity.registration += 1
     state = .left
     guard wasRegistered else { return }

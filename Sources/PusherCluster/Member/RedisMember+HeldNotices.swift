@@ -3,9 +3,8 @@ package import PusherServer
 
 /// Result of a change, as ``ClusterScript`` returns it.
 enum RedisChange: Int64 {
-  /// Nothing has changed.
   case none = 0
-  /// The change is reported to clients and webhooks.
+  /// Clients and webhooks get a report.
   case told = 1
   /// The webhook of a departure is delayed, or an arrival cancels a delayed departure.
   case held = 2
@@ -23,28 +22,31 @@ enum RedisChange: Int64 {
   }
 }
 
-// Departures whose webhooks are delayed.
+// Departures with delayed webhooks.
 //
-// Redis holds them for all nodes of the app. An arrival on any node removes its departure in the step that counts the
-// arrival. One node removes a departure that is due, and reports it. So webhooks report arrivals and departures by turns.
+// Redis holds them for all nodes of the app. An arrival on any node removes its departure in the
+// step that counts the arrival. One node removes a departure that is due, and reports it. So the
+// webhooks of a user alternate between arrivals and departures.
 extension RedisMember {
-  /// Maximum number of departures that the script returns, unless it is to return all.
+  /// Maximum number of departures in one answer of the script, unless all are requested.
   static let departurePortion = 100
 
-  /// Delay of a departure in milliseconds, as text; empty for an app without webhooks or without a delay.
+  /// Delay of a departure in milliseconds, as text; empty for an app without webhooks or without a
+  /// delay.
   var delayText: String {
     guard !setup.application.webhooks.isEmpty, webhookDelay > .zero else { return "" }
     return "\(max(webhookDelay.wholeNanoseconds / 1_000_000, 1))"
   }
 
-  /// Reports all departures that are due, those of dead nodes too.
+  /// Reports all departures that are due, including departures from dead nodes.
   func tellDepartures() {
     if isActive, departures.askedAt == nil { takeDepartures(all: false) }
   }
 
   /// Removes departures from Redis and reports them.
   ///
-  /// - Parameter all: Whether to report departures that are not due yet, because this is the last node.
+  /// - Parameter all: Whether to report departures that are not due yet, because this is the last
+  ///   node.
   func takeDepartures(all: Bool) {
     guard !delayText.isEmpty else { return }
     departures.askedAt = now
@@ -73,7 +75,8 @@ extension RedisMember {
     note(notice)
   }
 
-  /// Stores the delayed departures again after Redis was emptied, except where the user or a subscriber is back.
+  /// Stores the delayed departures again after Redis was emptied, unless the user or a subscriber
+  /// is back.
   func holdAgain() {
     for departure in departures.held {
       call(
@@ -85,7 +88,7 @@ extension RedisMember {
     }
   }
 
-  /// Notes a departure; a delayed one is remembered until it is reported.
+  /// Notes a departure, and remembers a delayed one until it is reported.
   func noteDeparture(_ notice: WebhookNotice, _ change: RedisChange) {
     note(notice, change)
     guard change == .held else { return }
@@ -117,15 +120,15 @@ extension RedisMember {
   }
 }
 
-// Counts of subscribers.
+// Subscription counts.
 extension RedisMember {
-  /// The message with a channel's count, cut at the number; empty where counts are not sent.
+  /// The message with a channel's count, cut at the number; empty for an app without counts.
   func countText(_ name: String) -> (before: String, after: String) {
     guard setup.tellsCount(of: name) else { return ("", "") }
     let mark = 987_654_321_987
     let text = Array(setup.text.subscriptionCount(channel: name, count: mark).utf8)
     let digits = Array("\(mark)".utf8)
-    // The last one, since a channel may have any digits in its name.
+    // The last occurrence counts, because a channel's name may have any digits.
     let place = text.indices.last { text[$0...].starts(with: digits) } ?? 0
     return (
       String(decoding: text[..<place], as: UTF8.self),
@@ -133,7 +136,9 @@ extension RedisMember {
     )
   }
 
-  /// The count of a channel has changed; the script sends small counts at once.
+  /// Notes a changed count.
+  ///
+  /// The script itself publishes small counts at once.
   func noteCount(_ name: String, _ count: Int) {
     guard setup.tellsCount(of: name), count > 0 else { return }
     if roster.counts.note(name, count: count) { noteTold(count, name) }

@@ -1,9 +1,9 @@
 internal import PusherCore
 internal import PusherServer
 
-// Sockets that subscribe and sign in.
+// Subscriptions and sign-ins.
 extension RedisMember {
-  /// Sends a request now, or when the member takes part.
+  /// Sends a request, now or when the member becomes active.
   func ask(_ request: WaitingSockets.Request) -> Int {
     let number = calls.nextNumber()
     sockets.requests[number] = request
@@ -12,7 +12,7 @@ extension RedisMember {
     return number
   }
 
-  /// Drops the requests of sockets that have left: nobody would count them out again.
+  /// Drops the requests of closed sockets, because nothing would count them out again.
   func dropAbandoned() {
     for (number, request) in sockets.requests where !roster.sockets.contains(request.socketID) {
       sockets.requests[number] = nil
@@ -33,8 +33,9 @@ extension RedisMember {
     }
   }
 
-  /// Puts a join into the line, which goes on once its channel is listened to: a socket's answers come in the order of
-  /// its questions.
+  /// Queues a join until its channel is subscribed.
+  ///
+  /// The queue keeps a socket's answers in the order of its requests.
   private func follow(_ name: String, _ channel: RedisChannel, _ number: Int) {
     sockets.line.append((channel, number))
     if channel.beginFollowing() {
@@ -53,7 +54,7 @@ extension RedisMember {
     advance()
   }
 
-  /// Sends the joins at the head of the line that need not wait any more.
+  /// Sends the joins at the head of the queue whose channels are subscribed.
   private func advance() {
     while let first = sockets.line.first, first.channel.isFollowed {
       guard let next = sockets.line.popFirst(),
@@ -67,7 +68,8 @@ extension RedisMember {
 
   /// Counts connections in; the answer comes as a message.
   ///
-  /// - Parameter request: Its number; 0 where nobody waits, -1 where members are compared.
+  /// - Parameter request: Number of the request; 0 for no request, -1 for a comparison of the
+  ///   members.
   func join(
     _ name: String, as member: Member?, socketID: String, request: Int, connections: Int,
     for purpose: ClusterOrder.Purpose
@@ -83,17 +85,17 @@ extension RedisMember {
         "member": member?.stored ?? "",
         "came": member.map { text.memberAdded(channel: name, member: $0) } ?? "",
         "left": member.map { text.memberRemoved(channel: name, userID: $0.id) } ?? "",
-        // Those who are there already stay, however many there are.
+        // Existing members stay, even above the limit.
         "limit": request > 0 ? setup.limits.presenceMembers : 0,
         "before": before, "after": after, "connections": connections,
-        // What is registered anew is not there yet.
+        // Redis does not know the connections of a new registration yet.
         "has": request > 0 ? roster.channels[name]?.count ?? 0 : 0, "leaseEnd": identity.leaseEnd,
       ], for: purpose)
   }
 
   /// Counts connections of a user in; the answer comes as a message.
   ///
-  /// - Parameter isNews: Whether those who watch the user may be told.
+  /// - Parameter isNews: Whether watchers of the user are notified.
   func signIn(
     _ user: SignedInUser, socketID: String, request: Int, connections: Int, isNews: Bool = true
   ) {
@@ -108,7 +110,7 @@ extension RedisMember {
       ], and: user.watchlist, for: .signIn)
   }
 
-  /// Forgets a channel that nobody here is subscribed to, or waits for.
+  /// Forgets a channel without subscribers and without waiting joins on this node.
   func forgetIfEmpty(_ name: String) {
     guard let channel = roster.channels[name], channel.count == 0, channel.waiting == 0 else {
       return
@@ -117,10 +119,10 @@ extension RedisMember {
     order(.unsubscribe(keys.bus(name)), .nothing)
   }
 
-  /// Tells Redis that nothing is counted on a channel that nobody here is subscribed to.
+  /// Removes a channel without subscribers from this node's list in Redis.
   ///
-  /// It does so once Redis has answered that all are counted out. Before, it could take effect where that did not, and
-  /// nobody would look there when this node is gone.
+  /// All departures must be answered and counted first. Otherwise no node would find the uncounted
+  /// departure after this node is gone.
   func noteCountedOut(_ name: String) {
     guard isRegistered, roster.channels[name] == nil, departures.unansweredOn[name] == nil,
       !departures.doubtful.contains(name)
@@ -130,6 +132,6 @@ extension RedisMember {
 }
 
 extension JoinRequest {
-  /// Whether the socket is subscribed already as the same user, so that it is only answered again.
+  /// Whether the socket is already subscribed as the same user; then it only gets another answer.
   var isAgain: Bool { isSecond && formerUserID.isSame(as: member?.userID) }
 }

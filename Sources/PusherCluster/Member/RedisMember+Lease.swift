@@ -1,10 +1,10 @@
 internal import PusherCore
 
-// Signs of life, and those who give none.
+// Signs of life, and nodes without one.
 extension RedisMember {
   private static var leaseMilliseconds: Int64 { lease.wholeNanoseconds / 1_000_000 }
 
-  /// Tells that it is alive, and looks who is not.
+  /// Renews the lease and looks for dead nodes.
   func giveSign() {
     guard isRegistered else { return }
     call(
@@ -16,7 +16,6 @@ extension RedisMember {
     lookForOthers()
   }
 
-  /// Asks who the others are, and whether they are alive.
   func lookForOthers() {
     command("SMEMBERS", keys.nodes, for: .lease(.nodes))
   }
@@ -32,7 +31,8 @@ extension RedisMember {
         identity.leaseEnd = end
         trouble.lastTold = nil
       }
-      // The others have counted this node as gone, and told its members so; or Redis was emptied.
+      // Other nodes have counted this node as dead and reported its members as gone, or Redis was
+      // emptied.
       if end == 0 { noticeLoss(since: registration) }
     case .nodes:
       guard isCurrent(registration) else { return }
@@ -41,7 +41,7 @@ extension RedisMember {
       }
       let others = values.compactMap(\.content).map { String(decoding: $0, as: UTF8.self) }
         .filter { $0 != identity.id }
-      // Others may have removed the entries of a former name of this node.
+      // Other nodes may have removed the entries of a former name.
       identity.formerIDs.removeAll { former in !others.contains { $0.isSame(as: former) } }
       look(at: others)
     case .leases(let nodes):
@@ -74,12 +74,12 @@ extension RedisMember {
     others = found
   }
 
-  /// The number of sockets in a lease; 0 for a content that no server writes.
+  /// Returns the number of sockets in a lease; 0 for content that no server writes.
   private static func connections(_ lease: [UInt8]) -> Int {
     let count = Int(String(decoding: lease, as: UTF8.self)) ?? 0
     return (0...connectionLimit).contains(count) ? count : 0
   }
 
-  /// Maximum number of sockets that a lease may name.
+  /// Maximum number of sockets in a lease.
   private static let connectionLimit = 1 << 24
 }

@@ -1,13 +1,12 @@
 package import PusherCore
 internal import PusherServer
 
-// What comes from other nodes.
+// Messages from other nodes.
 extension RedisMember {
-  /// Takes a message of a channel that this node listens to.
   package func take(_ payload: [UInt8], from channel: [UInt8], at now: Instant) {
     self.now = now
     guard let fields = RedisFields.decode(payload), let kind = fields.first else { return }
-    // What was asked under a former name is asked again.
+    // Requests under a former name were sent again, so their answers are ignored.
     if kind == "j" || kind == "s", channel != keys.answers(identity.id) { return }
     switch (kind, fields.count) {
     case ("m", 5): message(fields)
@@ -15,7 +14,7 @@ extension RedisMember {
     case ("r", 4): removed(fields[2], from: fields[1], fields[3])
     case ("w", 4):
       tell(.watchers(fields[1], SharedFrame(fields[3]), except: Self.socket(fields[2])))
-    // A node that registers hears of itself too, and looks who is there already.
+    // A registering node gets its own message too, and looks for the other nodes.
     case ("n", 2): lookForOthers()
     case ("t", 2): tell(.terminate(userID: fields[1]))
     case ("j", 4...): joined(Array(fields.dropFirst()))
@@ -37,7 +36,7 @@ extension RedisMember {
         ? .event(message, channel: fields[1], isFromClient: fields[2] == "2") : .message(message))
   }
 
-  /// A user has come, unless the sockets here know of it from before Redis was lost.
+  /// Announces a new user, unless the sockets on this node knew the user before Redis was lost.
   private func added(_ fields: [String]) {
     guard let channel = roster.channels[fields[1]] else { return }
     let own = channel.announce(fields[3])
@@ -73,7 +72,7 @@ extension RedisMember {
     if let member = wish.member, RedisChange(fields[4]) != .none {
       channel.unannounced = (member.userID, wish.socketID)
     }
-    // Sockets that were here before learn of this one by the message that follows.
+    // The next message announces this user to sockets that were subscribed before.
     channel.known = channel.known ?? members.map { NameSet($0.members.map(\.userID)) }
     noteJoined(
       wish.channel, as: wish.member, isFirst: RedisChange(fields[3]),
@@ -100,7 +99,8 @@ extension RedisMember {
     outbox.add(.answer(number, .signedIn(NameSet(fields.dropFirst()))))
   }
 
-  /// Tells the sockets here how the members differ from what they were told before Redis was lost.
+  /// Announces the differences between the members and the users that the sockets on this node
+  /// know.
   private func compare(_ fields: [String], _ channel: RedisChannel) {
     guard fields.count >= 7, let known = channel.known else { return }
     let name = fields[1]

@@ -1,7 +1,7 @@
 package import PusherCore
 package import PusherServer
 
-// Questions of calls and of the hub, and events.
+// Questions of API calls and of the hub, and events.
 extension RedisMember {
   package func ask(_ question: ClusterQuestion, at now: Instant) -> ClusterReply {
     self.now = now
@@ -89,7 +89,7 @@ extension RedisMember {
       }
       let names = values.compactMap(\.content).map { String(decoding: $0, as: UTF8.self) }
         .filter { $0.begins(with: prefix) }.sorted()
-      // A node may have listed a channel that nobody is subscribed to any more, or not yet.
+      // The list of a node may have a channel without subscribers.
       if isActive, !names.isEmpty { return askFacts(names, number, wantsNames: true) }
       outbox.add(.answer(number, .channels(isActive ? [] : nil)))
     }
@@ -112,7 +112,9 @@ extension RedisMember {
     outbox.add(.answer(number, .channels(nil)))
   }
 
-  /// Adds the facts about a channel; answers come in the order of the orders.
+  /// Adds the facts about a channel.
+  ///
+  /// Answers come in the order of the requests.
   private func add(
     _ facts: ChannelFacts?, of name: String, _ result: Result<RedisReply, RedisFailure>,
     to number: Int
@@ -169,7 +171,7 @@ extension RedisMember {
   }
 
   func published(_ result: Result<RedisReply, RedisFailure>, since registration: Int) {
-    // A command too many fails alone.
+    // An overload fails this event alone, so only refusals of Redis are checked.
     if case .success = result { check(result, to: "PUBLISH", since: registration) }
     var isTaken = false
     if case .success(let reply) = result { isTaken = reply.errorCode == nil }
@@ -180,7 +182,7 @@ extension RedisMember {
 }
 
 extension ChannelFacts {
-  /// Reads what the script returns.
+  /// Reads the result of the operation `facts`.
   fileprivate init?(name: String, _ result: Result<RedisReply, RedisFailure>) {
     guard case .success(.array(let values)) = result, values.count >= 3,
       case .integer(let count) = values[0], case .integer(let timeLeft) = values[2]

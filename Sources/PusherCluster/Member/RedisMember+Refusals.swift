@@ -1,9 +1,10 @@
 internal import PusherCore
 internal import PusherServer
 
-// Refusals of Redis. After a refusal that affects its registration, a member serves nothing until it has registered again.
+// Refusals of Redis. A refusal that affects the registration makes the member inactive until it has
+// registered again.
 extension RedisMember {
-  /// The words of a refusal; `nil` for other answers, and where the link is lost.
+  /// Text of a refusal; `nil` for other answers and for a lost link.
   func refusal(in result: Result<RedisReply, RedisFailure>) -> String? {
     switch result {
     case .success(let reply): reply.errorCode == nil ? nil : words(of: reply)
@@ -12,14 +13,14 @@ extension RedisMember {
     }
   }
 
-  /// The words of an error, without the password.
+  /// Text of an error, without the password.
   func words(of reply: RedisReply) -> String { reply.words(without: secret) }
 
   /// Ends the registration if the answer is a refusal.
   ///
-  /// - Parameters:
-  ///   - what: The command, without names that change with each registration, so that repeated reasons are logged once.
-  ///   - registration: The registration that gave the order. Answers for an earlier registration are ignored.
+  /// - Parameters: - what: The command, without names that change with each registration, so that
+  ///   repeated reasons are logged once. - registration: The registration that sent the order.
+  ///   Answers for an earlier registration are ignored.
   func check(
     _ result: Result<RedisReply, RedisFailure>, to what: @autoclosure () -> String,
     since registration: Int
@@ -91,7 +92,8 @@ extension RedisMember {
     refuse(RedisRefusal.words(errors.map { words(of: .error($0)) }), since: registration)
   }
 
-  /// Maximum number of former names; above it their entries are removed before another registration.
+  /// Maximum number of former names; above it their entries are removed before another
+  /// registration.
   static let formerLimit = 16
 
   /// Removes the entries of failed registrations before another registration adds more.

@@ -1,9 +1,11 @@
 package import PusherCore
 internal import PusherServer
 
-// Registration: what a member does when Redis is there, and there again.
+// Registration, at the first connection to Redis and after each loss.
 extension RedisMember {
-  /// Redis cannot be reached: sockets stay, and what they ask for waits.
+  /// Notes that Redis cannot be reached.
+  ///
+  /// Sockets stay connected, and their requests wait.
   package func lose(at now: Instant) {
     self.now = now
     guard !hasLeft else { return }
@@ -11,7 +13,7 @@ extension RedisMember {
     state = .lost(retries: false)
   }
 
-  /// Ends the registration; answers to its orders are told apart from now on.
+  /// Ends the registration; later answers to its orders are ignored.
   func stop() {
     identity.registration += 1
     sockets.line = Fifo()
@@ -21,10 +23,12 @@ extension RedisMember {
 
   func isCurrent(_ registration: Int) -> Bool { identity.registration == registration }
 
-  /// Registers all entries under a new name: those of the former one may be incomplete, or removed.
+  /// Registers all entries under a new name.
   ///
-  /// - Parameter isFenced: Whether orders under a former name can no longer reach Redis. Else the entries under it stay
-  ///   until that lease is over.
+  /// Entries under the former name may be incomplete or removed.
+  ///
+  /// - Parameter isFenced: Whether orders under a former name can no longer reach Redis. Otherwise
+  ///   the former entries stay until their lease is over.
   package func register(isFenced: Bool, at now: Instant) {
     self.now = now
     guard !hasLeft else { return }
@@ -37,16 +41,16 @@ extension RedisMember {
     identity.renew()
     let names = roster.channels.names
     state = .registering(.listening(missing: names.count + 2))
-    // The users' channel comes last, since others count the nodes that listen to it.
+    // The users' channel comes last, because other nodes count its subscribers.
     for channel in [keys.answers(identity.id)] + names.map(keys.bus) + [keys.usersBus] {
       order(.subscribe(channel), .registration(.listening))
     }
   }
 
-  /// Registers anew, unless the member has in the meantime: Redis' answer shows that the lease is over, or that Redis was
-  /// emptied.
+  /// Registers again because the lease is over or Redis was emptied, unless the member already has
+  /// a later registration.
   func noticeLoss(since registration: Int) {
-    // All orders under the former name came before this answer.
+    // All orders under the former name reached Redis before this answer.
     if isCurrent(registration) { register(isFenced: true, at: now) }
   }
 
@@ -80,7 +84,7 @@ extension RedisMember {
     if missing == 1 { askForRemains() }
   }
 
-  /// All channels are listened to; what it means depends on the former entries.
+  /// Asks for the former entries, once all channels are subscribed.
   private func askForRemains() {
     guard !identity.isFenced || identity.formerIDs.count < Self.formerLimit else {
       return cleanUpFirst()
@@ -91,7 +95,7 @@ extension RedisMember {
       command("SISMEMBER", keys.nodes, former, for: .registration(.wasKnown))
       command("EXISTS", keys.gone(former), for: .registration(.wasReaped))
     }
-    // The entries of many connections may take long.
+    // The lease grows by 1 ms for each entry, because many entries take long.
     let size = roster.channels.elements.reduce(roster.users.count) { $0 + 1 + $1.members.count }
     let lease = Self.lease + .milliseconds(size)
     call(
@@ -112,8 +116,8 @@ extension RedisMember {
       case .registering(.asking(let remains)) = state
     else { return }
     identity.leaseEnd = end
-    // An emptied Redis may have forgotten channels that sockets joined since; who left at the lease's end may still be
-    // counted on a channel without present subscribers.
+    // An emptied Redis may lack channels that sockets joined since. Sockets that left at the
+    // lease's end may still be counted on channels without subscribers.
     let names =
       (remains == .lost ? roster.channels.names : [])
       + departures.subscriptions.map(\.channel)
@@ -124,18 +128,17 @@ extension RedisMember {
 
   // MARK: Entries
 
-  /// Puts the member's entries into Redis.
   private func enter(_ remains: Remains) {
     identity.hasBegun = true
     for name in roster.channels.names { enter(name, remains) }
     for userID in roster.users.names {
-      // Those whose answer is due come with their request.
+      // Waiting sign-ins enter with their own requests.
       let connections = (roster.users[userID] ?? 0) - waitingSignIns(of: userID)
       if connections > 0 { enter(userID: userID, connections, remains) }
     }
     enterDepartures(remains)
     send("SADD", keys.enrolled, identity.id)
-    // The answer comes after those to all entries.
+    // Its answer comes after the answers to all entries.
     command(
       "PUBLISH", keys.usersBus, RedisFields.encode(["n", identity.id]),
       for: .registration(.entered))
@@ -159,10 +162,10 @@ extension RedisMember {
       connections: connections, isNews: remains != .lost)
   }
 
-  /// Enters those who left while Redis could not be told.
+  /// Enters sockets that left while Redis could not be reached.
   ///
-  /// Where Redis was emptied they are counted in once more, and out when all nodes are back: then it is known who was the
-  /// last one. Else they are counted out with the former entries.
+  /// If Redis was emptied, they count as connected until all nodes are back, so that the last
+  /// departure is known. Otherwise they are counted out with the former entries.
   private func enterDepartures(_ remains: Remains) {
     guard remains == .lost else {
       (departures.subscriptions, departures.users) = ([], [])
@@ -185,7 +188,7 @@ extension RedisMember {
     _ name: String, _ entry: RosterEntry, _ remains: Remains,
     _ result: Result<RedisReply, RedisFailure>
   ) {
-    // Where nobody was told that they had gone, nobody is told that they have come.
+    // Arrivals are reported only if the departures were.
     guard remains == .cleanedUp, case .success(.array(let values)) = result, values.count == 3
     else { return }
     noteJoined(
@@ -198,7 +201,7 @@ extension RedisMember {
     }
   }
 
-  /// All entries are in Redis.
+  /// Finishes the registration after all entries are in Redis.
   private func entered(_ result: Result<RedisReply, RedisFailure>, since registration: Int) {
     guard isCurrent(registration),
       number(result, of: "PUBLISH", since: registration) != nil,
@@ -206,7 +209,7 @@ extension RedisMember {
     else { return }
     let isFirst = identity.registeredID == nil
     identity.registeredID = identity.id
-    // Each until it is done, since the link may be lost meanwhile.
+    // Former names stay listed until their removal is done, because the link may be lost before.
     if identity.isFenced {
       for former in identity.formerIDs { cleanUp(after: former, on: names) }
     }
@@ -220,10 +223,12 @@ extension RedisMember {
     gather()
   }
 
-  // MARK: The others
+  // MARK: Other nodes
 
-  /// Looks whether the others are back after a loss; before, nothing is published that they would miss, and nobody is
-  /// told how things stand.
+  /// Counts the nodes that are back after a loss.
+  ///
+  /// Until then the member publishes no events and answers no questions, because other nodes would
+  /// miss events.
   func gather() {
     guard case .gathering(var gathering) = state else { return }
     gathering.counts = []
@@ -246,7 +251,7 @@ extension RedisMember {
     if gathering.counts[1...].allSatisfy({ $0 >= wanted }) || gathering.end <= now { takePart() }
   }
 
-  /// From here on sockets get answers, and events are published.
+  /// Starts to answer sockets and to publish events.
   private func takePart() {
     state = .active
     trouble.refusal = nil
@@ -257,8 +262,8 @@ extension RedisMember {
     }
   }
 
-  /// Counts out who left meanwhile, and asks for the members of all channels, to compare them with what the sockets
-  /// here know.
+  /// Counts out waiting departures, and asks for the members of all channels to compare them with
+  /// the members that the sockets on this node know.
   private func settle() {
     let (subscriptions, users) = (departures.subscriptions, departures.users)
     (departures.subscriptions, departures.users) = ([], [])
@@ -272,7 +277,7 @@ extension RedisMember {
 }
 
 extension Result<RedisReply, RedisFailure> {
-  /// A number, or the one that stands last in a list.
+  /// The number, or the last number of a list; 0 for any other reply.
   fileprivate var count: Int {
     switch self {
     case .success(.integer(let count)): Int(count)

@@ -1,16 +1,16 @@
 package import PusherCore
 package import PusherServer
 
-/// A hub's place among nodes that meet in Redis.
+/// A hub's place among the nodes that share a Redis.
 ///
-/// It is pure: Redis' answers and messages, questions and the time come in; orders and news go out. What it knows of its own
-/// sockets stays here. What they are together with those of other nodes is in Redis, where ``ClusterScript`` changes it.
-/// While Redis cannot be reached, sockets stay and what they ask for waits. When Redis is back, the member registers its
-/// entries under a new name, and has those of the former one removed.
+/// It does no input or output: answers, messages, questions and the time come in; orders and news
+/// go out. It holds the state of its own sockets. Redis holds the state of all nodes together, and
+/// ``ClusterScript`` changes it there. While Redis cannot be reached, sockets stay connected and
+/// their requests wait. After a loss the member registers its entries under a new name, and removes
+/// the former entries.
 package final class RedisMember: ClusterMember {
   private(set) var setup: AppSetup
   let keys: RedisKeys
-  /// Delay of the webhooks for departures.
   let webhookDelay: Duration
   /// The password, which no message shows.
   let secret: RedisPassword?
@@ -23,21 +23,18 @@ package final class RedisMember: ClusterMember {
   var departures = Departures()
   var others = OtherNodes()
   var trouble = Trouble()
-  /// The removals of other nodes' entries that are under way.
   var cleanings = Cleanings()
   var outbox = MemberOutbox()
 
-  /// How long a node counts as alive without a sign of it.
+  /// A node counts as dead this long after its last sign of life.
   package static let lease = Duration.seconds(6)
-  /// How often it gives one.
+  /// Interval between signs of life.
   package static let beat = Duration.seconds(2)
-  /// How long it is remembered that a node was told as gone.
+  /// Time for which Redis remembers that a node's members were reported as gone.
   static let memory = Duration.seconds(7 * 86_400)
 
-  /// - Parameters:
-  ///   - database: The number of Redis' database.
-  ///   - webhookDelay: Delay of the webhooks for departures.
-  ///   - random: Draws the names under which it registers.
+  /// - Parameters: - database: The number of the Redis database. - webhookDelay: Delay of the
+  ///   webhooks for departures. - random: Draws the names of its registrations.
   package init(
     _ setup: AppSetup, database: Int, secret: RedisPassword? = nil, webhookDelay: Duration,
     random: any RandomNumberGenerator, at now: Instant
@@ -51,9 +48,8 @@ package final class RedisMember: ClusterMember {
 
   package func adopt(_ setup: AppSetup) { self.setup = setup }
 
-  // MARK: Where it stands
+  // MARK: State
 
-  /// Whether the member's entries are in Redis or on their way.
   var isRegistered: Bool {
     switch state {
     case .registering(.entering), .gathering, .active: true
@@ -65,19 +61,19 @@ package final class RedisMember: ClusterMember {
   var isGathering: Bool { if case .gathering = state { true } else { false } }
   var hasLeft: Bool { if case .left = state { true } else { false } }
 
-  // MARK: Out
+  // MARK: Output
 
   package func nextOrder() -> ClusterOrder? { outbox.nextOrder() }
   package func takeNews() -> [ClusterNews] { outbox.takeNews() }
   package func takeNotices() -> [WebhookNotice] { outbox.takeNotices() }
 
-  /// When ``tick(at:)`` has something to do besides the sign of life.
+  /// The next time for ``look(at:)``, besides the signs of life.
   package var deadline: Instant? {
     if case .gathering(let gathering) = state { return gathering.nextLook }
     return isActive && departures.askedAt == nil ? departures.held.first?.due : nil
   }
 
-  /// How often a node that waits for others looks for them.
+  /// Interval between counts of the nodes while waiting for them.
   static let gatheringPause = Duration.milliseconds(200)
 
   func order(_ action: ClusterOrder.Action, _ purpose: ClusterOrder.Purpose) {
@@ -99,7 +95,7 @@ package final class RedisMember: ClusterMember {
       .call(ClusterCall(operation, keys: keys, names: arguments.map(\.key), values)), purpose)
   }
 
-  /// Sends a command whose answer matters only if it is a refusal.
+  /// Sends a command and ignores its answer, unless it is a refusal.
   func send(_ words: any RedisWord...) {
     let bytes = words.map(\.redisBytes)
     order(.command(bytes), .check(String(decoding: bytes[0], as: UTF8.self)))
@@ -119,7 +115,7 @@ package final class RedisMember: ClusterMember {
 
   // MARK: Answers
 
-  /// Takes Redis' answer to an order, or why there is none.
+  /// Handles the answer to an order, or the failure to get one.
   package func receive(
     _ result: Result<RedisReply, RedisFailure>, for order: ClusterOrder, at now: Instant
   ) {
@@ -148,7 +144,8 @@ package final class RedisMember: ClusterMember {
     }
   }
 
-  /// Registers anew where a join has said that the lease is over, or that Redis knows of fewer connections.
+  /// Registers again if a join reports that the lease is over or that Redis knows fewer
+  /// connections.
   func noteIfUnknown(_ result: Result<RedisReply, RedisFailure>, since registration: Int) {
     if case .success(.array(let values)) = result, values.last == .integer(1) {
       noticeLoss(since: registration)
@@ -162,14 +159,14 @@ package final class RedisMember: ClusterMember {
     tellDueCounts()
   }
 
-  /// Looks at the others that it waits for, and at delayed departures.
+  /// Counts the missing nodes and reports delayed departures, when they are due.
   package func look(at now: Instant) {
     self.now = now
     if case .gathering(let gathering) = state, gathering.nextLook <= now { gather() }
     if isActive, let due = departures.held.first?.due, due <= now { tellDepartures() }
   }
 
-  /// Gives a sign of life, and tries again what Redis has refused.
+  /// Renews the lease, and retries after a refusal.
   package func beat(at now: Instant) {
     self.now = now
     if case .lost(retries: true) = state { register(isFenced: identity.isFenced, at: now) }

@@ -1,16 +1,14 @@
 internal import PusherCore
 
-/// Words for an error of Redis, with what to do about it.
+/// Describes an error of Redis and its remedy.
 enum RedisRefusal {
-  /// - Parameters:
-  ///   - what: What was asked.
-  ///   - error: The error, as it may stand in a message.
+  /// - Parameters: - what: The request. - error: The error, as a message may show it.
   static func words(_ what: String, error: String) -> String {
     let advice = advice(error)
     return "\(what): \(error)" + (advice.isEmpty ? "" : ": " + advice)
   }
 
-  /// Words for the errors of the probe, each the command's name and the error.
+  /// Describes the errors of the probe; each begins with the command's name.
   static func words(_ errors: [String]) -> String {
     let lacking = errors.filter { isOfRights($0) && isOfCommand($0) }.map(command)
     guard lacking.isEmpty else {
@@ -33,7 +31,8 @@ enum RedisRefusal {
     String(decoding: error.utf8.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
   }
 
-  // Redis 6 and later say "run the 'set' command", "run this command", "access a key" and "access one of the channels".
+  // Redis 6 and later say "run the 'set' command", "run this command", "access a key" and "access
+  // one of the channels".
   private static func isOfCommand(_ error: String) -> Bool {
     !isOfChannel(error) && !isOfKey(error)
   }
@@ -48,7 +47,7 @@ enum RedisRefusal {
     guard isOfRights(error) else { return "" }
     if isOfChannel(error) { return "give its user &pusher-cli:*" }
     if isOfKey(error) { return "give its user ~pusher-cli:*" }
-    // An error of a script names no command: the next registration finds out.
+    // A script's error may not name the command; the probe of the next registration finds it.
     let parts = error.utf8.split(separator: UInt8(ascii: "'"))
     return error.holds("run the '") && parts.count > 1
       ? "give its user +\(String(decoding: parts[1], as: UTF8.self))" : ""

@@ -1,36 +1,35 @@
 internal import CSystemHiredis
 package import PusherCore
 
-/// A command for Redis: words of bytes, written to the wire by hiredis.
+/// A command for Redis: words of bytes, which hiredis writes to the wire.
 package struct RedisCommand: Sendable, Equatable {
-  /// All words, one after the other.
+  /// All words, joined.
   private var bytes: [UInt8] = []
   private var lengths: [Int] = []
 
-  /// A command of these words, the command's name first.
+  /// Creates a command from its name and its arguments.
   package init(_ words: [[UInt8]]) {
     bytes.reserveCapacity(words.reduce(0) { $0 + $1.count })
     lengths.reserveCapacity(words.count)
     for word in words { append(word) }
   }
 
-  /// A command of these words, the command's name first.
+  /// Creates a command from its name and its arguments.
   package init(_ words: String...) {
     for word in words { append(Array(word.utf8)) }
   }
 
-  /// Adds a word.
   package mutating func append(_ word: [UInt8]) {
     bytes += word
     lengths.append(word.count)
   }
 
-  /// The most bytes that it takes on the wire: each word has its length before it, and ends of lines.
+  /// Maximum size on the wire, in bytes: each word has a length and two line ends.
   package var size: Int { bytes.count + (lengths.count + 1) * 24 }
 
-  /// Appends the wire form; stops the program for a command without a word, or one of 2 GiB.
+  /// Appends the wire form; stops the program for a command without a word or of 2 GiB.
   ///
-  /// The owner checks ``size`` first.
+  /// The caller checks ``size`` first.
   package func write(to output: ByteBuffer) {
     precondition(!lengths.isEmpty && size < Int(Int32.max), "no such command")
     // An empty array has no address.

@@ -1,30 +1,31 @@
 internal import PusherCore
 
-/// What a ``RedisConnection`` tells its owner, from inside the loop.
+/// The owner of a ``RedisConnection``, called from inside the loop.
 protocol RedisConnectionOwner: AnyObject {
-  /// Something came; the owner may close the connection.
+  /// Reports an event; the owner may close the connection.
   func connection(
     _ connection: RedisConnection, got event: RedisConversation.Event, at now: Instant)
-  /// The connection is gone, or never came; it is closed.
+  /// Reports that the connection failed and is closed.
   func connection(_ connection: RedisConnection, failed failure: RedisFailure, at now: Instant)
 }
 
 /// A ``RedisConversation`` over a socket.
 ///
-/// What a round of the loop orders is written at once when it is over: the owner calls ``flush()`` before the wait, and
-/// where it comes too early for that, the loop comes back at once. The loop keeps it until it is closed.
+/// Orders from one turn of the loop are written together: the owner calls ``flush()`` before the
+/// wait. If that was too early, the loop returns at once. The loop keeps the connection until it is
+/// closed.
 final class RedisConnection: LoopSource {
   private weak var owner: (any RedisConnectionOwner)?
   private let loop: EventLoop
   private let place: String
   private let begin: (Instant) -> RedisConversation
-  /// From the moment the connection stands.
+  /// `nil` until the socket is open.
   private(set) var conversation: RedisConversation?
   private var stream: SocketStream?
   private let input = ByteBuffer(capacity: RedisReader.portion)
   private var isClosed = false
 
-  /// How much one turn of the connection reads.
+  /// Maximum number of bytes that one turn reads.
   private static let readSize = 64 << 10
 
   init(
@@ -47,7 +48,7 @@ final class RedisConnection: LoopSource {
     loop.add(self)
   }
 
-  /// Closes the connection; nothing more is told.
+  /// Closes the connection; the owner gets no more calls.
   func close() {
     guard !isClosed else { return }
     isClosed = true
@@ -56,13 +57,12 @@ final class RedisConnection: LoopSource {
     stream = nil
   }
 
-  /// Writes what was ordered.
   func flush() {
     guard isUnwritten else { return }
     write(at: loop.now)
   }
 
-  /// Whether there is something to write that waits for nothing but a call.
+  /// Whether output is ready to be written without waiting.
   private var isUnwritten: Bool {
     guard let stream, stream.isOpen, !stream.wantsWrite else { return false }
     return conversation?.output.isEmpty == false

@@ -1,12 +1,13 @@
 package import PusherCore
 
-/// One connection to a Redis or a Sentinel, without the connection: orders and bytes in, bytes and events out.
+/// The protocol of one connection to a Redis or a Sentinel: orders and bytes in, bytes and events
+/// out.
 ///
-/// First it says who it is and asks whether the server is a primary, then it is ready. Commands are answered in their
-/// order; a subscriber's connection takes subscriptions only, since Redis allows nothing else there in version 2 of
-/// the protocol. Source: Redis's pages "RESP protocol specification" and "Redis Pub/Sub".
+/// It first sends credentials and asks for the server's role, then it is ready. Redis answers
+/// commands in their order. A subscriber's connection takes subscriptions only, because version 2
+/// of the protocol allows nothing else there. Source: Redis's pages "RESP protocol specification"
+/// and "Redis Pub/Sub".
 package final class RedisConversation {
-  /// What the connection is for.
   package enum Role: Sendable, Equatable {
     case commands
     case subscriber
@@ -15,18 +16,18 @@ package final class RedisConversation {
   }
 
   package enum Event: Equatable {
-    /// Commands and subscriptions may be sent.
+    /// Commands and subscriptions are accepted.
     case ready
-    /// The answer to the oldest command that has none.
+    /// The answer to the oldest command without one.
     case reply(RedisReply)
-    /// The oldest subscription that was neither is confirmed.
+    /// Redis confirmed the oldest pending subscription.
     case subscribed([UInt8])
-    /// The oldest subscription that was neither is refused, with the words of the error.
+    /// Redis refused the oldest pending subscription; with the text of the error.
     case refused([UInt8], String)
     case message(channel: [UInt8], payload: [UInt8])
   }
 
-  /// What an answer belongs to.
+  /// The order that an answer belongs to.
   private enum Expectation {
     case preparation(RedisPreparation.Step)
     case reply
@@ -35,7 +36,7 @@ package final class RedisConversation {
     case ping
   }
 
-  /// What is to be sent; the owner sends it, and takes it out of there.
+  /// Bytes to send; the owner removes the sent bytes.
   package let output = ByteBuffer(capacity: 1024)
 
   private let role: Role
@@ -47,10 +48,10 @@ package final class RedisConversation {
   private var isReady = false
   private var hasToldReady = false
   private var due = Fifo<(what: Expectation, sent: Instant)>()
-  /// When something whole came last; at first when the connection was made.
+  /// Time of the last whole reply; at first, the time of the connection.
   private var lastReply: Instant
 
-  /// Begins with what the server has to know; the connection stands.
+  /// Queues the preparation; the socket must be open.
   package init(
     _ role: Role, at place: String, settings: RedisSettings, policy: RedisPolicy,
     identifies: Bool = true, now: Instant
@@ -68,24 +69,24 @@ package final class RedisConversation {
     isReady = due.isEmpty
   }
 
-  /// How many answers are due.
+  /// Number of answers that are due.
   package var dueCount: Int { due.count }
 
   // MARK: Orders
 
-  /// Sends a command, once ready and on a connection that is not a subscriber's.
+  /// Sends a command; the connection must be ready and not a subscriber's.
   package func send(_ command: RedisCommand, at now: Instant) throws(RedisFailure) {
     precondition(isReady && role != .subscriber, "no connection for commands")
     try order(command, .reply, at: now)
   }
 
-  /// Asks for the messages of a channel, once ready and on a subscriber's connection.
+  /// Subscribes to a channel; the connection must be ready and a subscriber's.
   package func subscribe(_ channel: [UInt8], at now: Instant) throws(RedisFailure) {
     precondition(isReady && role == .subscriber, "no connection for subscriptions")
     try order(RedisCommand([Array("SUBSCRIBE".utf8), channel]), .subscription(channel), at: now)
   }
 
-  /// Asks for no more messages of a channel; the answer is no event.
+  /// Unsubscribes from a channel; its answer is no event.
   package func unsubscribe(_ channel: [UInt8], at now: Instant) throws(RedisFailure) {
     precondition(isReady && role == .subscriber, "no connection for subscriptions")
     let command = RedisCommand([Array("UNSUBSCRIBE".utf8), channel])
@@ -113,7 +114,7 @@ package final class RedisConversation {
     return max(oldest.sent, lastReply).advanced(by: policy.answerTime)
   }
 
-  /// Asks a silent server whether it is there; throws when it was asked and gave no answer.
+  /// Sends a PING to a silent server; throws an error if an answer is overdue.
   package func tick(at now: Instant) throws(RedisFailure) {
     guard now >= deadline else { return }
     guard due.isEmpty else { throw .noAnswer(place, policy.answerTime) }
@@ -123,14 +124,15 @@ package final class RedisConversation {
 
   // MARK: Answers
 
-  /// Takes bytes, ``RedisReader/portion`` at most; ask ``next(at:)`` for all events before the next call.
+  /// Takes at most ``RedisReader/portion`` bytes; call ``next(at:)`` for all events before the next
+  /// call.
   package func receive(_ bytes: ByteView) {
     reader.feed(bytes)
   }
 
-  /// The next event; `nil` when more bytes are needed.
+  /// Returns the next event; `nil` if more bytes are needed.
   ///
-  /// An error is the end of the connection.
+  /// An error ends the connection.
   package func next(at now: Instant) throws(RedisFailure) -> Event? {
     if isReady, !hasToldReady {
       hasToldReady = true
@@ -174,7 +176,7 @@ package final class RedisConversation {
     }
   }
 
-  /// What comes on a subscriber's connection: messages at any time, and answers in their order.
+  /// Handles a reply on a subscriber's connection: messages come at any time, answers in order.
   private func push(_ reply: RedisReply) throws(RedisFailure) -> Event? {
     guard case .array(let parts) = reply, let kind = parts.first?.content else {
       return try plainAnswer(reply)
@@ -200,7 +202,8 @@ package final class RedisConversation {
     throw unasked(reply)
   }
 
-  /// An answer as other connections get them: a refusal, or a pong while nothing is subscribed.
+  /// Handles an answer in the form of other connections: a refusal, or a PONG without any
+  /// subscription.
   private func plainAnswer(_ reply: RedisReply) throws(RedisFailure) -> Event? {
     switch due.popFirst()?.what {
     case .ping:
@@ -216,7 +219,7 @@ package final class RedisConversation {
     }
   }
 
-  /// An error is an answer too, such as that of a server that lets this user send no PING.
+  /// An error is an answer too, for example from a server that forbids PING to this user.
   private func checkPong(_ reply: RedisReply) throws(RedisFailure) {
     switch reply {
     case .status, .error: return
@@ -225,7 +228,8 @@ package final class RedisConversation {
   }
 
   private func unasked(_ reply: RedisReply) -> RedisFailure {
-    // An error that comes unasked says why the server ends the connection, such as too many clients.
+    // An unexpected error explains why the server ends the connection, for example too many
+    // clients.
     if case .error = reply {
       return .refused(place, command: "the connection", error: reply.words(without: secret))
     }

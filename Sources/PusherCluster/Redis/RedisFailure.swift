@@ -1,10 +1,10 @@
 package import PusherCore
 
-/// Why Redis cannot be used, or not for this command; no text has a password in it.
+/// Error of the link to Redis, or of one command; no text contains a password.
 package enum RedisFailure: Error, Sendable, Equatable, CustomStringConvertible {
-  /// There is no connection now; the link is dialling.
+  /// The link is not connected and is dialling.
   case down
-  /// The link was closed from this side.
+  /// This side closed the link.
   case closed
   /// The server at this place cannot be reached, or the connection was lost.
   case transport(String, TransportError)
@@ -12,22 +12,20 @@ package enum RedisFailure: Error, Sendable, Equatable, CustomStringConvertible {
   case ended(String)
   /// The server at this place did not answer within the time.
   case noAnswer(String, Duration)
-  /// The server at this place wants another user or password, or one at all; with the code of its error.
+  /// The server at this place rejects the credentials or requires some; with the code of its error.
   case credentials(String, code: String)
-  /// The server at this place refused a command that the link needs, or that it was given; with its error.
+  /// The server at this place refused a command; with its error.
   case refused(String, command: String, error: String)
-  /// The server at this place broke the protocol.
   case violation(String, String)
-  /// The server at this place sent more than is allowed; the text names the limit.
+  /// The server at this place exceeded a limit; the text names the limit.
   case limit(String, String)
-  /// Too much waits, or the command is too large; the text names the limit.
+  /// The queue or the command exceeds a limit; the text names the limit.
   case overloaded(String)
   /// The server at this place is a replica.
   case notPrimary(String)
-  /// No Sentinel knows the primary of this name; with the reason of the last that was asked.
+  /// No Sentinel knows a primary of this name; with the reason of the last Sentinel.
   case noPrimary(String, reason: String)
 
-  /// Who has to act.
   package var fault: Fault {
     switch self {
     case .credentials, .refused: .you
@@ -62,7 +60,8 @@ package enum RedisFailure: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension RedisReply {
-  /// The words of an error as they may stand in a message: visible ASCII, 200 bytes at most, without `secret`.
+  /// Text of an error, as a message may show it: visible ASCII, 200 bytes at most, without
+  /// `secret`.
   func words(without secret: RedisPassword?) -> String {
     guard case .error(let text) = self else { return "an answer of another kind" }
     var bytes = Array(text.utf8)

@@ -1,20 +1,22 @@
 package import PusherCore
 
-/// A link to one Redis over two connections, for commands and for messages, which is dialled again when it is lost.
+/// A link to one Redis over two connections, for commands and for messages, that reconnects after a
+/// loss.
 ///
-/// It is up while both connections are ready. When one is lost, the other is closed, everything that is under way
-/// fails, and the link dials again; after that nothing is subscribed. It belongs to its loop's thread. The callbacks
-/// come from inside the loop, or before a call returns where that is said, and may call the link, also to close it.
+/// The link is up while both connections are ready. When one is lost, the link closes the other,
+/// fails all pending commands and reconnects, without any subscription. It belongs to its loop's
+/// thread. Callbacks come from inside the loop, or before a call returns where the call's comment
+/// says so. A callback may call the link, even to close it.
 package final class RedisLink {
   package enum State: Sendable, Equatable {
-    /// Commands and subscriptions may be sent.
+    /// Commands and subscriptions are accepted.
     case up
-    /// The link was lost, or an attempt has failed; the next one comes after `retryIn`.
+    /// The link was lost, or an attempt failed; the next attempt starts after `retryIn`.
     case down(RedisFailure, retryIn: Duration)
   }
 
   private enum Phase {
-    /// Before ``RedisLink/start()``, and until the timer is up.
+    /// Before ``RedisLink/start()``, and until the next attempt.
     case waiting
     case searching(SentinelSearch)
     case opening(RedisPair)
@@ -26,9 +28,8 @@ package final class RedisLink {
   package typealias MessageHandler = (_ channel: [UInt8], _ payload: [UInt8]) -> Void
   package typealias Confirmation = (Result<Void, RedisFailure>) -> Void
 
-  /// What became of the link.
   package var onChange: (State) -> Void = { _ in }
-  /// A message of a channel that is subscribed: the channel and the payload, in the order in which they came.
+  /// Called with the channel and the payload of each message, in their order.
   package var onMessage: MessageHandler = { _, _ in }
 
   private var settings: RedisSettings
@@ -38,19 +39,15 @@ package final class RedisLink {
   private var phase = Phase.waiting
   private var replies = Fifo<Reply>()
   private var confirmations = Fifo<Confirmation>()
-  /// The scripts that this connection's server has been given.
+  /// SHA-1 sums of the scripts that this connection's server has received.
   private var scripts = NameSet()
-  /// Attempts that failed in a row.
+  /// Number of failed attempts in a row.
   private var attempts = 0
   private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.dial() }
 
-  /// A link that does nothing before ``start()``.
+  /// Creates a link that does nothing before ``start()``.
   ///
-  /// - Parameters:
-  ///   - settings: Which Redis.
-  ///   - policy: Times, limits and trust.
-  ///   - loop: The loop on whose thread it lives.
-  ///   - random: Spreads the waits between attempts.
+  /// - Parameter random: Spreads the waits between attempts.
   package init(
     settings: RedisSettings, policy: RedisPolicy = RedisPolicy(), loop: EventLoop,
     random: any RandomNumberGenerator = SecureRandom.generator
@@ -66,22 +63,24 @@ package final class RedisLink {
     loop.remove(timer)
   }
 
-  /// Whether commands and subscriptions are taken.
   package var isUp: Bool { if case .up = phase { true } else { false } }
 
-  /// The server that is used; `nil` while the link is not up.
+  /// The server in use; `nil` while the link is not up.
   package var primary: RedisEndpoint? {
     if case .up(let pair, _) = phase { pair.endpoint } else { nil }
   }
 
-  /// Dials, and keeps the link up until ``close()``; once.
+  /// Connects, and reconnects until ``close()``.
+  ///
+  /// Call it once.
   package func start() {
     loop.beforeWait { [weak self] in self?.flush() }
     timer.deadline = LoopInterest.immediately
     loop.add(timer)
   }
 
-  /// Ends the link for good; everything that is under way fails with ``RedisFailure/closed`` before this returns.
+  /// Closes the link for good; all pending commands fail with ``RedisFailure/closed`` before this
+  /// returns.
   package func close() {
     closeConnections()
     phase = .closed
@@ -91,9 +90,9 @@ package final class RedisLink {
 
   // MARK: Orders
 
-  /// Sends a command; `reply` gets what Redis answers, an error too.
+  /// Sends a command; `reply` gets the answer of Redis, even an error.
   ///
-  /// While the link is not up, or when too much waits, it fails before this returns.
+  /// It fails before this returns while the link is not up or a limit is reached.
   package func send(_ command: RedisCommand, _ reply: @escaping Reply) {
     guard case .up(let pair, _) = phase, let conversation = pair.commands.conversation else {
       return reply(.failure(isClosed ? .closed : .down))
@@ -106,9 +105,9 @@ package final class RedisLink {
     }
   }
 
-  /// Asks for a channel's messages; `done` comes once Redis has confirmed, or refused.
+  /// Subscribes to a channel; `done` is called after Redis confirms or refuses.
   ///
-  /// While the link is not up, or when too much waits, it fails before this returns.
+  /// It fails before this returns while the link is not up or a limit is reached.
   package func subscribe(_ channel: [UInt8], _ done: @escaping Confirmation) {
     guard case .up(let pair, _) = phase, let conversation = pair.subscriber.conversation else {
       return done(.failure(isClosed ? .closed : .down))
@@ -121,9 +120,9 @@ package final class RedisLink {
     }
   }
 
-  /// Asks for no more messages of a channel; those that are on their way still come.
+  /// Unsubscribes from a channel; messages that are on their way still come.
   ///
-  /// When too much waits for that, the link is dialled anew, since it would go on to bring what nobody wants.
+  /// The link reconnects if a limit is reached, because unwanted messages would go on otherwise.
   package func unsubscribe(_ channel: [UInt8]) {
     guard case .up(let pair, _) = phase, let conversation = pair.subscriber.conversation else {
       return
@@ -135,7 +134,7 @@ package final class RedisLink {
     }
   }
 
-  /// Whether the server has this script from us; from now on it has.
+  /// Returns whether this connection's server already has the script, and notes that it has.
   func noteUse(of script: RedisScript) -> Bool {
     isUp && !scripts.insert(script.sha1)
   }
@@ -169,7 +168,7 @@ package final class RedisLink {
     }
   }
 
-  /// A Sentinel that has answered is the first to be asked the next time.
+  /// Moves a Sentinel that has answered to the front for the next search.
   private func askFirst(_ sentinel: RedisEndpoint) {
     settings.endpoints.removeAll { $0 == sentinel }
     settings.endpoints.insert(sentinel, at: 0)
@@ -181,7 +180,8 @@ package final class RedisLink {
         endpoint, settings: settings, policy: policy, tls: tls, loop: loop, owner: self))
   }
 
-  /// Closes what is left of the link, fails what was under way, and sets the time of the next attempt.
+  /// Closes the link's connections, fails all pending commands, and sets the time of the next
+  /// attempt.
   private func lose(_ failure: RedisFailure, at now: Instant) {
     guard !isClosed else { return }
     let delay = nextDelay(at: now)
@@ -192,7 +192,7 @@ package final class RedisLink {
     if !isClosed { onChange(.down(failure, retryIn: delay)) }
   }
 
-  /// None after a link that was stable; else longer with each attempt.
+  /// Returns no delay after a stable link, else a longer delay with each attempt.
   private func nextDelay(at now: Instant) -> Duration {
     if case .up(_, let start) = phase, start.duration(to: now) >= policy.stableAfter {
       attempts = 0
@@ -238,7 +238,7 @@ extension RedisLink: RedisConnectionOwner {
       onChange(.up)
     case .reply(let reply):
       replies.popFirst()?(.success(reply))
-      // The primary has become a replica: another server is the primary now, or will be.
+      // The primary has become a replica, so another server is the primary or will be.
       if reply.saysReadOnly, case .up(let pair, _) = phase, pair.commands === connection {
         lose(.notPrimary(pair.endpoint.description), at: now)
       }
@@ -275,7 +275,7 @@ final class RedisPair {
       owner: owner)
   }
 
-  /// One of the two is ready; true when both are.
+  /// Notes that one connection is ready, and returns whether both are.
   func noteReady() -> Bool {
     missing -= 1
     return missing == 0

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// What a connection begins with: who we are, the database, and whether the server is a primary.
+/// The first commands of a connection: credentials, name, database and the server's role.
 enum RedisPreparation {
   enum Step {
     case identify(RedisCommand)
@@ -10,9 +10,10 @@ enum RedisPreparation {
     case ping
   }
 
-  /// The steps, sent at once and answered in this order.
+  /// Returns the steps, which are sent at once and answered in this order.
   ///
-  /// - Parameter identifies: Whether the server gets the password; a Sentinel gets it only when it asks.
+  /// - Parameter identifies: Whether the server gets the password; a Sentinel gets it only after it
+  ///   asks.
   static func steps(
     _ role: RedisConversation.Role, _ settings: RedisSettings, identifies: Bool
   ) -> [Step] {
@@ -40,7 +41,7 @@ extension RedisPreparation.Step {
     }
   }
 
-  /// Throws when the connection cannot be used after this answer.
+  /// Throws an error if this answer makes the connection unusable.
   func check(
     _ reply: RedisReply, at place: String, _ secret: RedisPassword?
   ) throws(RedisFailure) {
@@ -50,7 +51,7 @@ extension RedisPreparation.Step {
       guard case .error = reply else { return }
       throw .credentials(place, code: reply.codeWord)
     case .name:
-      // A name only helps people who look at the list of clients.
+      // The name only helps people who read the list of clients, so a refusal does no harm.
       return
     case .select(let database):
       guard case .error = reply else { return }
@@ -58,7 +59,7 @@ extension RedisPreparation.Step {
       throw .refused(place, command: "SELECT \(database)", error: words)
     case .role: try checkRole(reply, at: place, secret)
     case .ping:
-      // A server that loads its data from disk tells so here.
+      // A server that still loads its data from disk says so here.
       guard case .error = reply, !reply.isError("NOPERM") else { return }
       throw .refused(place, command: "PING", error: reply.words(without: secret))
     }
@@ -78,7 +79,7 @@ extension RedisPreparation.Step {
           error: "it is a Sentinel, which a URL of redis+sentinel names")
       default: throw .violation(place, "its answer to ROLE names no role")
       }
-    // Where the user may not ask, a replica shows itself by refusing to write.
+    // If the user may not send ROLE, a replica shows itself later by refusing writes.
     case .error where reply.isError("NOPERM"): return
     case .error: throw .refused(place, command: "ROLE", error: reply.words(without: secret))
     case .status, .integer, .bytes, .null:
@@ -88,7 +89,7 @@ extension RedisPreparation.Step {
 }
 
 extension RedisReply {
-  /// The code of an error as it may stand in a message; a code has upper-case letters only.
+  /// The code of an error, as a message may show it; a code has upper-case letters only.
   fileprivate var codeWord: String {
     guard let code = errorCode, code.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) else {
       return "ERR"

@@ -1,29 +1,28 @@
 internal import CSystemHiredis
 package import PusherCore
 
-/// Bytes of a Redis connection in, replies out: hiredis's reader with limits of our own.
+/// Parses the bytes of a Redis connection into replies, with hiredis's reader and our limits.
 ///
-/// Replies are made in Swift while hiredis walks the bytes, so that it allocates nothing but its buffer. Safe although
-/// it holds pointers: only this object owns them, and frees them in `deinit`; hiredis calls back only from inside a
-/// call of this object.
+/// It builds replies in Swift while hiredis walks the bytes, so hiredis allocates only its buffer.
+/// The pointers are safe: only this object owns them, and it frees them in `deinit`. hiredis calls
+/// back only from inside a call of this object.
 @safe package final class RedisReader {
-  /// Why the bytes cannot be read; nothing more can be.
+  /// Error after which no more bytes can be read.
   package enum Failure: Error, Equatable {
-    /// The bytes break the protocol.
     case violation(String)
-    /// A reply is larger than is allowed; the text names the limit.
+    /// A reply exceeds a limit; the text names the limit.
     case limit(String)
   }
 
-  /// The most that one reply may take.
+  /// Limits of one reply.
   package struct Limits: Sendable, Equatable {
-    /// Bytes of one bulk string, and of all of one reply together.
+    /// Maximum size of one bulk string, and of the whole reply, in bytes.
     package var bytes = 64 << 20
-    /// Elements of all arrays of one reply together.
+    /// Maximum number of elements in all arrays of the reply.
     package var elements = 1_000_000
-    /// Bytes of a line: a simple string, an error, a length.
+    /// Maximum size of a line (a simple string, an error, a length), in bytes.
     package var line = 64 << 10
-    /// Arrays inside arrays; hiredis reads no more than that.
+    /// Maximum depth of nested arrays; hiredis reads no deeper ones.
     package static let depth = 7
 
     package init() {}
@@ -53,10 +52,11 @@ package import PusherCore
     unsafe functions.deallocate()
   }
 
-  /// How many bytes may be fed at once: hiredis moves what is left to the front of its buffer again and again.
+  /// Maximum number of bytes in one call, because hiredis moves the rest of its buffer to the front
+  /// again and again.
   package static let portion = 16 << 10
 
-  /// Takes bytes, ``portion`` at most; ask ``next()`` for all replies before the next call.
+  /// Takes at most ``portion`` bytes; call ``next()`` for all replies before the next call.
   package func feed(_ bytes: ByteView) {
     guard failure == nil, !bytes.isEmpty else { return }
     precondition(bytes.count <= Self.portion, "fed more than a portion")
@@ -65,7 +65,7 @@ package import PusherCore
     if result != REDIS_OK { failure = .limit("no memory is left for a reply") }
   }
 
-  /// The next whole reply; `nil` when more bytes are needed.
+  /// Returns the next whole reply; `nil` if more bytes are needed.
   package func next() throws(Failure) -> RedisReply? {
     if let failure { throw failure }
     do throws(Failure) {
@@ -87,7 +87,7 @@ package import PusherCore
     }
   }
 
-  /// hiredis's words for what is wrong, which quote one byte at most.
+  /// hiredis's description of the error, which quotes one byte at most.
   private var words: String {
     let text = unsafe withUnsafeBytes(of: reader.pointee.errstr) { bytes in
       unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -95,7 +95,8 @@ package import PusherCore
     return String(text.unicodeScalars.filter { $0.isASCII && $0.value >= 0x20 })
   }
 
-  /// Looks at what waits for more bytes: it begins with a line, and a whole one is the length of a bulk string.
+  /// Checks the start of an incomplete reply: its line may be too long, or announce a bulk string
+  /// that is too long.
   private func checkWaiting() throws(Failure) {
     let count = unsafe Int(reader.pointee.len) - Int(reader.pointee.pos)
     guard count > 0, let buffer = unsafe reader.pointee.buf else { return }
@@ -111,7 +112,7 @@ package import PusherCore
     if let length = Int(digits) { try builder.check(bytes: length) }
   }
 
-  /// Where the first CR LF stands; a CR alone ends no line.
+  /// Returns the place of the first CR LF; a CR alone ends no line.
   private static func endOfLine(_ bytes: UnsafeRawBufferPointer) -> Int? {
     var start = 0
     while let place = unsafe bytes[start...].firstIndex(of: UInt8(ascii: "\r")) {
@@ -123,8 +124,8 @@ package import PusherCore
   }
 }
 
-/// Puts a reply together from the parts that hiredis finds, and refuses those that are too large before they take
-/// memory.
+/// Builds a reply from the parts that hiredis finds, and refuses parts above a limit before they
+/// take memory.
 final class RedisReplyBuilder {
   private struct OpenArray {
     var missing: Int
@@ -132,7 +133,7 @@ final class RedisReplyBuilder {
   }
 
   private let limits: RedisReader.Limits
-  /// The arrays that are open, the innermost last.
+  /// The open arrays, the innermost last.
   private var open: [OpenArray] = []
   private var done: RedisReply?
   private var bytes = 0
@@ -143,7 +144,7 @@ final class RedisReplyBuilder {
     self.limits = limits
   }
 
-  /// The reply, if it is whole.
+  /// Returns the reply if it is whole.
   func take() -> RedisReply? {
     defer {
       open = []
@@ -154,14 +155,14 @@ final class RedisReplyBuilder {
     return open.isEmpty ? done : nil
   }
 
-  /// Throws when so many bytes more would be too many for the reply.
+  /// Throws an error if this number of further bytes exceeds the limit of the reply.
   func check(bytes more: Int) throws(RedisReader.Failure) {
     guard more <= limits.bytes - bytes else {
       throw .limit("a reply is larger than \(limits.bytes >> 20) MiB")
     }
   }
 
-  /// False when the part is refused.
+  /// Returns false if the part is refused.
   private func add(_ reply: RedisReply) -> Bool {
     var reply = reply
     while let last = open.indices.last {
@@ -200,20 +201,20 @@ final class RedisReplyBuilder {
     return true
   }
 
-  // MARK: hiredis's side
+  // MARK: Callbacks of hiredis
 
-  /// What hiredis takes for the object that was made; never looked at.
+  /// Stands for the built object; hiredis never looks inside.
   private static func object(_ isMade: Bool) -> UnsafeMutableRawPointer? {
     unsafe isMade ? UnsafeMutableRawPointer(bitPattern: 1) : nil
   }
 
-  /// The builder that a part belongs to.
+  /// Returns the builder of a part.
   private static func of(_ task: UnsafePointer<redisReadTask>?) -> RedisReplyBuilder? {
     guard let owner = unsafe task?.pointee.privdata else { return nil }
     return unsafe Unmanaged<RedisReplyBuilder>.fromOpaque(owner).takeUnretainedValue()
   }
 
-  /// The functions by which hiredis makes replies; without memory for a part it ends.
+  /// Callbacks with which hiredis builds replies; a callback without memory ends the program.
   static var functions: redisReplyObjectFunctions {
     var functions = redisReplyObjectFunctions()
     unsafe functions.createString = { task, text, count in

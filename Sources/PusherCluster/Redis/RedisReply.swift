@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// One answer of Redis, or what it pushes to a subscriber, in the kinds of its protocol of version 2.
+/// One answer or push message of Redis, in version 2 of its protocol.
 ///
 /// Source: Redis's page "RESP protocol specification".
 package enum RedisReply: Sendable, Equatable {
@@ -24,19 +24,18 @@ package enum RedisReply: Sendable, Equatable {
     }
   }
 
-  /// The first word of an error, such as `NOAUTH`; `nil` for everything else.
+  /// The first word of an error, such as `NOAUTH`, cut to 40 bytes; `nil` for any other reply.
   package var errorCode: String? {
     guard case .error(let text) = self else { return nil }
     let word = text.utf8.prefix { $0 != UInt8(ascii: " ") }
     return String(decoding: word.prefix(40), as: UTF8.self)
   }
 
-  /// Whether the server is a replica that takes no writes; older ones say so inside the error of a script.
+  /// Whether the server is a read-only replica; older servers say so inside the error of a script.
   var saysReadOnly: Bool {
     guard case .error(let text) = self else { return false }
     return isError("READONLY") || isError("ERR") && text.holds("-READONLY ")
   }
 
-  /// Whether this is an error of that code.
   func isError(_ code: String) -> Bool { errorCode?.isSame(as: code) ?? false }
 }

@@ -3,7 +3,7 @@ internal import PusherCore
 /// A Lua script that Redis runs as one step.
 package struct RedisScript: Sendable, Equatable {
   package let text: String
-  /// The name under which Redis keeps it: its SHA-1 in hexadecimal digits.
+  /// The name under which Redis keeps the script: its SHA-1 in hexadecimal digits.
   package let sha1: String
 
   package init(_ text: String) {
@@ -11,7 +11,7 @@ package struct RedisScript: Sendable, Equatable {
     sha1 = Hex.encode(Digest.sha1(Array(text.utf8)))
   }
 
-  /// The command that runs it, by its name or, for a Redis that does not have it, by its text.
+  /// Returns the command that runs the script, by name or, for a Redis without the script, by text.
   package func command(
     keys: [[UInt8]], arguments: [[UInt8]], byName: Bool
   ) -> RedisCommand {
@@ -22,10 +22,10 @@ package struct RedisScript: Sendable, Equatable {
 }
 
 extension RedisLink {
-  /// Runs a script, and hands its result on as ``send(_:_:)`` does.
+  /// Runs a script, with the result as from ``send(_:_:)``.
   ///
-  /// The first time on a connection it is sent as text, afterwards by name. A Redis that has forgotten it gets the text
-  /// again; then commands that were sent meanwhile run before it.
+  /// The first call on a connection sends the text, later calls send the name. A Redis that has
+  /// lost the script gets the text again; commands sent in the meantime run before it.
   package func run(
     _ script: RedisScript, keys: [[UInt8]], arguments: [[UInt8]],
     _ reply: @escaping (Result<RedisReply, RedisFailure>) -> Void

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// A server's name or address, an IPv6 one without brackets, and its port.
+/// Host and port of a server; an IPv6 address has no brackets.
 package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
   package var host: String
   package var port: UInt16
@@ -10,7 +10,7 @@ package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
     self.port = port
   }
 
-  /// `host:port`, an IPv6 address in brackets.
+  /// `host:port`, with an IPv6 address in brackets.
   package var description: String {
     host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
   }
@@ -29,17 +29,17 @@ package struct RedisPassword: Sendable, CustomStringConvertible, CustomReflectab
 }
 
 extension RedisPassword: Equatable {
-  /// Whether both are the same, compared in constant time.
+  /// Compares in constant time.
   package static func == (left: RedisPassword, right: RedisPassword) -> Bool {
     Digest.equalInConstantTime(Array(left.text.utf8), Array(right.text.utf8))
   }
 }
 
-/// Which Redis is used, and by which user.
+/// Place, credentials and database of a Redis.
 package struct RedisSettings: Sendable, Equatable {
-  /// The one server, or where ``primaryName`` is given, the Sentinels.
+  /// The server, or the Sentinels if ``primaryName`` is set.
   package var endpoints: [RedisEndpoint]
-  /// Whether every connection has TLS.
+  /// Whether every connection uses TLS.
   package var isSecure: Bool
   /// The user of an access control list; `nil` for the default user.
   package var user: String?

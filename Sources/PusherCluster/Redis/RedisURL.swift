@@ -1,6 +1,8 @@
 internal import PusherCore
 
-/// Why a text is not the URL of a Redis; no part of it is repeated but the scheme's name.
+/// Error in the URL of a Redis.
+///
+/// Its text repeats no part of the URL except the scheme.
 package struct RedisURLError: Error, Sendable, Equatable, CustomStringConvertible {
   package let reason: String
 
@@ -12,12 +14,13 @@ package struct RedisURLError: Error, Sendable, Equatable, CustomStringConvertibl
 }
 
 extension RedisSettings {
-  /// Reads `redis://[user:password@]host[:port][/database]`, with `rediss` for TLS.
+  /// Parses `redis://[user:password@]host[:port][/database]`, with `rediss` for TLS.
   ///
-  /// `redis+sentinel://` and `rediss+sentinel://` take several places with commas between them, and a path of the name
-  /// of the primary and, if wanted, the database: `redis+sentinel://a:26379,b:26379/mymaster/0`. Without a user the
-  /// password belongs to the default user: `redis://:password@host`. User, password and name are percent-encoded; the
-  /// port is 6379 or, of a Sentinel, 26379.
+  /// `redis+sentinel://` and `rediss+sentinel://` take several places with commas between them.
+  /// Their path is the name of the primary and, optionally, the database:
+  /// `redis+sentinel://a:26379,b:26379/mymaster/0`. Without a user the password belongs to the
+  /// default user: `redis://:password@host`. User, password and name are percent-encoded. The
+  /// default port is 6379, or 26379 for a Sentinel.
   package init(parsing text: String) throws(RedisURLError) {
     guard text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }) else {
       throw RedisURLError(
@@ -110,7 +113,7 @@ extension RedisSettings {
     }
   }
 
-  /// How many Sentinels a URL may name.
+  /// Maximum number of Sentinels in a URL.
   static let sentinelLimit = 64
 
   private mutating func readSentinelPath(_ parts: [String]) throws(RedisURLError) {

@@ -1,9 +1,9 @@
 internal import PusherCore
 
-/// Asks Sentinels, one after the other, where the primary is.
+/// Asks Sentinels, one after the other, for the address of the primary.
 ///
-/// A Sentinel gets the password only if it asks for one. Source: Redis's page "Guidelines for Redis clients with support
-/// for Redis Sentinel".
+/// A Sentinel gets the password only if it asks for one. Source: Redis's page "Guidelines for Redis
+/// clients with support for Redis Sentinel".
 final class SentinelSearch {
   typealias Outcome = Result<(primary: RedisEndpoint, sentinel: RedisEndpoint), RedisFailure>
 
@@ -13,14 +13,15 @@ final class SentinelSearch {
   private let loop: EventLoop
   private let name: String
   private let completion: (Outcome, Instant) -> Void
-  /// Those that are still to be asked, the next one last.
+  /// Sentinels still to ask, the next one last.
   private var remaining: [RedisEndpoint]
   private var current: RedisEndpoint?
   private var connection: RedisConnection?
   private var identifies = false
   private var lastReason = "none was asked"
 
-  /// Begins at once; `completion` comes from inside the loop, once, and never after ``close()``.
+  /// Starts at once; `completion` is called from inside the loop, once, and never after
+  /// ``close()``.
   init(
     for name: String, settings: RedisSettings, policy: RedisPolicy, tls: TLSContext?,
     loop: EventLoop, completion: @escaping (Outcome, Instant) -> Void
@@ -44,12 +45,11 @@ final class SentinelSearch {
     connection = nil
   }
 
-  /// Writes what was ordered.
   func flush() {
     connection?.flush()
   }
 
-  /// False when all were asked.
+  /// Returns false if no Sentinel is left.
   @discardableResult
   private func askNext() -> Bool {
     guard let next = remaining.popLast() else { return false }
@@ -71,7 +71,7 @@ final class SentinelSearch {
     if !askNext() { completion(.failure(.noPrimary(name, reason: lastReason)), now) }
   }
 
-  /// The place that a Sentinel names; `nil` for any other answer.
+  /// Returns the address that a Sentinel names; `nil` for any other answer.
   private static func place(_ reply: RedisReply) -> RedisEndpoint? {
     guard case .array(let parts) = reply, parts.count == 2, let host = parts[0].content,
       let digits = parts[1].content, digits.count <= 5,
