@@ -1,26 +1,28 @@
 /// The owner of a channels' feed, called on the loop's thread.
 package protocol ChannelsFeedDelegate: FeedDelegate {
-  /// An event for the user that the tap declined, under `name` when that differs from the message's own.
+  /// The tap declined an event for the user; `name` is `nil` if it is the message's own.
   func feed(received event: Envelope, named name: String?, at now: Instant)
 
-  /// Something happened to a channel, the user or the protocol; what happens to the connection goes to
-  /// ``FeedDelegate/feed(reports:at:)``.
+  /// Reports a change of a channel, the user or the protocol.
+  ///
+  /// Changes of the connection go to ``FeedDelegate/feed(reports:at:)``.
   func feed(reports event: SessionEvent, at now: Instant)
 }
 
-/// Answers whether a socket may subscribe to a channel, and who its user is.
+/// Authorises subscriptions of a socket, and identifies its user.
 package protocol Signer: AnyObject {
   typealias Completion = (Authorization.Result) -> Void
 
-  /// Answers on the loop's thread, at once or later, exactly once unless cancelled.
+  /// Calls `completion` on the loop's thread, at once or later, exactly once unless cancelled.
   func sign(_ request: AuthorizationRequest, completion: @escaping Completion)
 
-  /// Forgets every open question; their completions are not called.
+  /// Cancels all open requests; their completions are not called.
   func cancelAll()
 }
 
 extension AuthorizationFailure {
-  /// A server that could choose any text could make us sign anything, such as a call of the HTTP API.
+  /// A server that could choose any text could make us sign anything, such as a call of the HTTP
+  /// API.
   static let foreignSocketID = AuthorizationFailure.unusable(
     "the server's socket id is not two numbers with a dot, so nothing is signed for it")
 }
@@ -38,13 +40,11 @@ package final class ChannelsFeed: Feed {
   private var tap: any FeedTap
   /// The owner, kept until the feed is closed.
   ///
-  /// It is not a weak reference, because that would slow every event.
+  /// A weak reference would slow every event.
   package var delegate: (any ChannelsFeedDelegate)?
   package var fieldSource: (any FieldSource)?
 
-  /// A feed that has not dialled yet.
-  ///
-  /// - Throws: ``TLSError`` when the trust roots cannot be read.
+  /// - Throws: ``TLSError`` if the trust roots cannot be read.
   package init(
     loop: EventLoop, destination: Destination, settings: WebSocketSettings = WebSocketSettings(),
     options: SessionOptions, signer: any Signer, tap: any FeedTap
@@ -55,9 +55,11 @@ package final class ChannelsFeed: Feed {
     session = Session(options: options, random: SecureRandom.generator)
   }
 
-  /// Goes on elsewhere: with another server, app or way of signing, as `reason` says; channels and user stay wanted.
+  /// Moves to another server, app or signer; `reason` says why.
   ///
-  /// - Throws: ``TLSError`` when the trust roots cannot be read; then nothing has changed.
+  /// Channels and user stay wanted.
+  ///
+  /// - Throws: ``TLSError`` if the trust roots cannot be read; then nothing has changed.
   package func move(
     to destination: Destination, settings: WebSocketSettings, options: SessionOptions,
     signer: any Signer, tap: any FeedTap, reason: String
@@ -70,13 +72,13 @@ package final class ChannelsFeed: Feed {
     perform { $0.move(to: options, reason: reason, at: $1) }
   }
 
-  /// Says goodbye and drops the connection; the owner is told nothing more.
+  /// Drops the connection without further calls to the owner.
   package func retire() {
     delegate = nil
     abort()
   }
 
-  /// Goes on with the counts of a feed in whose place this one is now.
+  /// Adds the counts of the feed that this feed replaces.
   package func succeed(_ former: ChannelsFeed) {
     session.pings.sent &+= former.session.pings.sent
     session.pings.received &+= former.session.pings.received
@@ -91,22 +93,23 @@ package final class ChannelsFeed: Feed {
     perform { $0.unsubscribe(channel, at: $1) }
   }
 
-  /// Signs the user in, on this connection and every later one; the user's events come on the ``UserChannel``.
+  /// Signs the user in, on this connection and every later one; the user's events come on the
+  /// ``UserChannel``.
   package func signIn() {
     perform { $0.signIn(at: $1) }
   }
 
-  /// Sends a client event; answers false while its channel is not subscribed.
+  /// Sends a client event; returns false while its channel is not subscribed.
   package func trigger(_ event: ClientEvent) -> Bool {
     var isSent = false
     perform { session, now in isSent = session.trigger(event, at: now) }
     return isSent
   }
 
-  /// Bytes of output above which no further events should be sent.
+  /// Maximum size of waiting output before further events should wait, in bytes.
   private static let outputThreshold = 64 << 10
 
-  /// Whether the server takes what is sent.
+  /// Whether the output has room for further events.
   package var hasOutputRoom: Bool {
     (connection?.output.count ?? 0) <= Self.outputThreshold
   }

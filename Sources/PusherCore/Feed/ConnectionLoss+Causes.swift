@@ -4,7 +4,6 @@ extension ConnectionLoss {
     self = foreign == .tls ? .network("\(foreign)", .onlyTLS) : .violation("\(foreign)")
   }
 
-  /// Maps a failure of the transport.
   package init(_ error: TransportError) {
     switch error {
     case .tls(let error):
@@ -22,7 +21,7 @@ extension ConnectionLoss {
     }
   }
 
-  /// Maps a broken WebSocket rule, or an end without a close frame.
+  /// Maps a WebSocket protocol error, or an end without a close frame.
   init(_ error: WebSocketError) {
     switch error {
     case .endedWithoutCloseFrame(let insideMessage):
@@ -32,7 +31,7 @@ extension ConnectionLoss {
     }
   }
 
-  /// Maps an answer with an unexpected status; `now` is needed for a date in Retry-After.
+  /// Maps an unexpected status; `now` is needed for a date in Retry-After.
   init(refusal head: HTTPResponseHead, at now: WallTime) {
     let isLost = RedirectTrail.isRedirect(head.status)
     self = .refused(
@@ -40,7 +39,7 @@ extension ConnectionLoss {
       retryAfter: head.retryAfter(at: now))
   }
 
-  /// Maps an answer other than a proper 101; `now` is needed for a date in Retry-After.
+  /// Maps a failed upgrade; `now` is needed for a date in Retry-After.
   init(upgradeFailure error: any Error, at now: WallTime) {
     switch error {
     case HandshakeError.refused(let head): self.init(refusal: head, at: now)
@@ -60,7 +59,7 @@ extension TLSError {
     }
   }
 
-  /// Which side did not trust the other, if trust failed.
+  /// The side that did not trust the other, if trust failed.
   fileprivate var trustProblem: TrustProblem? {
     switch self {
     case .certificate: .certificate

@@ -11,47 +11,47 @@ package final class EventStreamFeed: Feed {
   private let tls: TLSContext?
   private let tap: any FeedTap
   private let parser: EventStreamParser
-  /// The last `retry:` that the session was told, in milliseconds.
+  /// The last `retry:` that the session knows, in milliseconds.
   private var knownReconnectionTime: Int?
   /// The status of the last answer, of any type; `nil` before the first.
   package private(set) var lastStatus: Int?
   /// The owner, kept until the feed is closed.
   package var delegate: (any FeedDelegate)?
   package var fieldSource: (any FieldSource)?
-  /// The cookies that go from answer to request; `nil` for none.
+  /// The cookies to store and send; `nil` for none.
   package var cookies: CookieJar?
 
-  /// A feed that has not dialled yet; it begins after the event `lastEventID`, else after the event in the
+  /// Creates a feed that starts after the event `lastEventID`, else after the event in the
   /// destination's fields.
   ///
-  /// - Throws: ``TLSError`` when the trust roots cannot be read.
+  /// - Throws: ``TLSError`` if the trust roots cannot be read.
   package init(
     loop: EventLoop, destination: Destination, settings: EventStreamSettings,
     options: EventSourceOptions, lastEventID: String = "", tap: any FeedTap
   ) throws(TLSError) {
     (self.loop, self.destination) = (loop, destination)
     (self.settings, self.tap) = (settings, tap)
-    // The field says where to begin; if every request sent it, the same events would come again.
+    // If every request sent the field, the same events would come again.
     let first = lastEventID.isEmpty ? destination.headers["Last-Event-ID"] : lastEventID
     parser = EventStreamParser(limits: settings.limits, lastEventID: first ?? "")
     tls = try destination.tlsContext(loop)
     session = EventSourceSession(options: options, random: SecureRandom.generator)
   }
 
-  /// The ID of the last event that came; empty when there is none.
+  /// The ID of the last event; empty for none.
   package var lastEventID: String { parser.lastEventID }
 
-  /// The same in place, valid during the call.
+  /// Calls `body` with the ID in place; the view is valid during the call.
   package func withLastEventID(_ body: (ByteView) -> Void) {
     body(parser.lastEventIDView)
   }
 
-  /// The wait before a new attempt: the one that the stream has named last, or the option's.
+  /// The wait before a new attempt: the stream's last `retry:`, else the option's.
   package var reconnectionTime: Duration {
     parser.reconnectionTime.map { .milliseconds($0) } ?? session.reconnectionTime
   }
 
-  /// Called with the text of each comment of the stream, where it stands among the events.
+  /// Sets the handler for comments, which come in order with the events.
   package func onComment(_ body: @escaping (ByteView) -> Void) {
     parser.onComment = body
   }

@@ -1,20 +1,19 @@
 /// The owner of a connection for an event stream.
 package protocol EventStreamFeedConnectionDelegate: FeedConnectionDelegate {
-  /// A head went out or came in, to be shown as a trace; its secrets are left out.
+  /// Traces a head that was sent or received, without its secrets.
   func connectionExchanged(head: String, isRequest: Bool)
   /// The head of the final answer came.
   func connectionAnswered(status: Int)
   /// The answer is an event stream.
   func connectionOpened(at now: Instant)
-  /// The server answered 204; the connection is over.
+  /// The server answered 204, and the connection is over.
   func connectionFinished(at now: Instant)
-  /// The stream has brought an event.
   func connectionReceivedEvent()
-  /// The fields of all lines so far are known.
+  /// All fields so far have been read.
   func connectionReadFields()
 }
 
-/// One request for an event stream, its redirects, and the stream that answers it.
+/// One request for an event stream, with its redirects and the stream.
 package final class EventStreamFeedConnection: FeedConnection {
   package let loop: EventLoop
   package var state = FeedConnectionState()
@@ -27,26 +26,26 @@ package final class EventStreamFeedConnection: FeedConnection {
   private let parser: EventStreamParser
   private let tap: any FeedTap
   private let cookies: CookieJar?
-  /// Where the last request went.
+  /// URL of the last request.
   private var askedURL: HTTPURL?
-  /// A refusal whose body is still read.
+  /// A refusal whose body is still being read.
   var refusal: Refusal?
   /// Ends the wait for the body of a refusal.
   var refusalTimer: LoopTimer?
   private var dropsBody = false
   private var body: HTTPBodyReader?
   private var decoder: ContentDecoder?
-  /// The body before it is decompressed.
+  /// The body before decompression.
   private let encoded = ByteBuffer()
-  /// The rest of the body cannot be read.
+  /// Whether the rest of the body is unreadable.
   private var isBroken = false
   private var hasReceivedEvent = false
   /// The owner, kept until the end.
   ///
-  /// It is not a weak reference, because that would slow every event.
+  /// A weak reference would slow every event.
   private var delegate: (any EventStreamFeedConnectionDelegate)?
 
-  /// A connection whose stream goes through `parser`, which must be at the beginning of a stream.
+  /// - Parameter parser: Must be at the beginning of a stream.
   init(
     loop: EventLoop, destination: Destination, settings: EventStreamSettings, tls: TLSContext?,
     parser: EventStreamParser, tap: any FeedTap, cookies: CookieJar? = nil,
@@ -77,7 +76,7 @@ package final class EventStreamFeedConnection: FeedConnection {
 
   package func outputHasRoom(at now: Instant) {}
 
-  // MARK: The request and the answer's head
+  // MARK: Request and head
 
   package func request(_ trail: RedirectTrail, over route: Route) throws(ConnectionLoss) -> [UInt8]
   {
@@ -108,7 +107,8 @@ package final class EventStreamFeedConnection: FeedConnection {
   }
 
   package func openingRedirected(status: Int, to place: String, at now: Instant) {
-    // RFC 9110 sections 15.4.2 to 15.4.4: browsers turn a POST into a GET, and 303 does so for every method.
+    // Browsers turn a POST into a GET, and 303 does so for every method (RFC 9110 sections 15.4.2
+    // to 15.4.4).
     if status == 303 || (status == 301 || status == 302) && settings.method == "POST" {
       dropsBody = true
     }
@@ -134,7 +134,7 @@ package final class EventStreamFeedConnection: FeedConnection {
 
   /// Prepares to read the body.
   ///
-  /// - Throws: ``ConnectionLoss`` for every answer but an event stream.
+  /// - Throws: ``ConnectionLoss`` for any answer except an event stream.
   private func accept(_ head: HTTPResponseHead) throws(ConnectionLoss) {
     guard head.status == 200 else { throw ConnectionLoss(refusal: head, at: SystemClock.wall()) }
     let type = head.headers["Content-Type"]
@@ -158,7 +158,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     }
   }
 
-  /// The fields as a trace shows them: without the values that may be secrets.
+  /// Returns the fields for a trace, without values that may be secret.
   private static func shown(_ headers: HTTPHeaders) -> String {
     let harmless = [
       "accept", "accept-encoding", "cache-control", "connection", "content-encoding",
@@ -178,7 +178,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     guard body?.endsWithConnection == true else {
       return broke(.network("the connection ended in the middle of the stream"), at: now)
     }
-    // TLS closes with an alert; without it the stream has thrown an error already.
+    // TLS ends with an alert; without the alert the stream has already thrown an error.
     broke(state.isSecure ? .ended : .endedUnmarked, at: now)
   }
 
@@ -199,7 +199,7 @@ package final class EventStreamFeedConnection: FeedConnection {
           guard isOpen else { return }
         } else if !fill() {
           if body?.isComplete == true { state.breakdown = state.breakdown ?? .ended }
-          // Before the end is told, which asks how long to wait.
+          // The fields come before the end, because the end asks for the reconnection time.
           delegate.connectionReadFields()
           tellDelivered(to: delegate, at: now)
           if let loss = state.breakdown {
@@ -214,7 +214,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     }
   }
 
-  /// All that came was handed out; that nothing else was sent is known of a living stream and of a proper end.
+  /// Reports that all received events were handed out, if the stream is alive or ended properly.
   private func tellDelivered(to delegate: any EventStreamFeedConnectionDelegate, at now: Instant) {
     guard !state.isBehind, !parser.isInsideEvent else { return }
     switch state.breakdown {
@@ -224,9 +224,9 @@ package final class EventStreamFeedConnection: FeedConnection {
     }
   }
 
-  /// Moves received bytes to the parser; answers whether any arrived.
+  /// Moves received bytes to the parser, and returns whether any arrived.
   ///
-  /// Bytes before a mistake of the body still count.
+  /// Bytes before an error in the body still count.
   private func fill() -> Bool {
     guard !isBroken else { return false }
     let before = parser.input.count

@@ -1,8 +1,8 @@
-/// A refusal of an event stream whose body, which may say why, is still read.
+/// A refusal of an event stream whose body is still being read for the reason.
 struct Refusal {
-  /// How long the body is waited for.
+  /// Maximum wait for the body.
   static let patience = Duration.seconds(1)
-  /// The most bytes of it that are read, and the most characters that are shown.
+  /// Maximum number of bytes to read, and of characters to show.
   private static let (sizeLimit, textLimit) = (4096, 300)
 
   private let status: Int
@@ -11,7 +11,7 @@ struct Refusal {
   private var body: HTTPBodyReader
   private let text = ByteBuffer()
 
-  /// `nil` for every other loss, and for an answer without a readable body.
+  /// Returns `nil` for any other loss, and for an answer without a readable body.
   init?(_ loss: ConnectionLoss, _ head: HTTPResponseHead, method: String) {
     guard case .refused(let status, let reason, let retryAfter) = loss,
       head.headers.tokens("Content-Encoding").allSatisfy({ $0 == "identity" }),
@@ -21,13 +21,13 @@ struct Refusal {
     self.body = body
   }
 
-  /// Takes what has come; answers whether that is all, or enough.
+  /// Takes the received bytes, and returns whether the body is complete or long enough.
   mutating func read(from input: ByteBuffer) -> Bool {
     guard let isWhole = try? body.read(from: input, into: text) else { return true }
     return isWhole || text.count >= Self.sizeLimit
   }
 
-  /// The refusal with what the body says.
+  /// The refusal with the text of the body.
   var loss: ConnectionLoss {
     let words = ErrorText.line(of: text.view.text, limit: Self.textLimit)
     let isCut = words.unicodeScalars.count >= Self.textLimit
@@ -38,7 +38,7 @@ struct Refusal {
 }
 
 extension EventStreamFeedConnection {
-  /// Ends with a refusal, once its body has come or has taken too long.
+  /// Ends with a refusal after its body has come or has taken too long.
   func refuse(
     _ loss: ConnectionLoss, _ head: HTTPResponseHead, _ opening: Opening, at now: Instant
   ) {

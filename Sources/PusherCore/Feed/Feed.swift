@@ -1,6 +1,6 @@
-/// A protocol's state machine, as a feed drives it; each machine documents these functions further.
+/// The state machine of a protocol, driven by a feed.
 package protocol FeedSession {
-  /// What the machine asks its owner to do.
+  /// A request of the machine to its owner.
   associatedtype Output
 
   var deadline: Instant? { get }
@@ -19,17 +19,16 @@ extension EventSourceSession: FeedSession {}
 
 /// The owner of a feed of any protocol, called on the loop's thread.
 package protocol FeedDelegate: AnyObject {
-  /// The tap has answered ``TapVerdict/takenAndFull``: time to pause the feed, or to end it.
+  /// The tap returned ``TapVerdict/takenAndFull``: the owner should pause or end the feed.
   func feedTapIsFull()
-  /// Something happened to the connection.
   func feed(reports event: ConnectionEvent, at now: Instant)
-  /// The session has ended and the socket, if there was one, is closed.
+  /// The session has ended, and the socket is closed.
   func feedClosed()
-  /// A message or a head came in or goes out, for a trace; sent messages may hold a signature.
+  /// Traces a message or a head; sent messages may contain a signature.
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool)
 }
 
-/// What every feed keeps besides its session and its connection.
+/// State of every feed besides its session and its connection.
 package struct FeedState {
   fileprivate var isDraining = false
   fileprivate var hasEnded = false
@@ -37,16 +36,16 @@ package struct FeedState {
   fileprivate(set) var isClosed = false
   fileprivate(set) var heardAt: Instant?
   fileprivate(set) var receivedBytes = 0
-  /// What the next connection sends besides the fields of its destination.
+  /// Fields for the next connection besides the fields of its destination.
   fileprivate(set) var freshFields = HTTPHeaders()
 
   package init() {}
 }
 
-/// A session that is driven on an event loop, over any number of connections.
+/// A session that runs on an event loop, over any number of connections.
 ///
-/// It belongs to the loop's thread. The extension holds what both protocols share; a protocol adds its outputs and its
-/// kind of connection.
+/// It belongs to the loop's thread. The extension holds the shared code; each protocol adds its
+/// outputs and its kind of connection.
 package protocol Feed: LoopSource, FeedConnectionDelegate {
   associatedtype Machine: FeedSession
   associatedtype Connection: FeedConnection
@@ -58,45 +57,43 @@ package protocol Feed: LoopSource, FeedConnectionDelegate {
   /// The owner, kept until the feed is closed.
   var owner: (any FeedDelegate)? { get }
 
-  /// Gives fields for each connection; `nil` where none change.
+  /// Supplies fields for each connection; `nil` if no field changes.
   var fieldSource: (any FieldSource)? { get }
 
-  /// A connection that has not dialled yet.
+  /// Returns a connection that has not dialled yet.
   func makeConnection() -> Connection
   func perform(_ output: Machine.Output)
-  /// Open questions of a connection that is gone, or about to go, need no answer.
+  /// Cancels the open questions of a connection that is lost or about to close.
   func forgetQuestions()
   func forgetOwner()
 }
 
 extension Feed {
-  /// Whether the session has ended and no socket is left.
   package var isClosed: Bool { state.isClosed }
 
-  /// When the last bytes of the server came; `nil` before the first.
+  /// Time of the last bytes from the server; `nil` before the first.
   package var heardAt: Instant? { state.heardAt }
 
-  /// Bytes that came from servers on all connections, heads among them, once TLS is taken off.
+  /// Bytes received on all connections, with the heads, after TLS decryption.
   package var receivedBytes: Int { state.receivedBytes }
 
-  /// Dials for the first time.
   package func connect() {
     loop.add(self)
     perform { $0.connect(at: $1) }
   }
 
-  /// Ends from any state, with a close frame if the protocol has one and there is a socket.
+  /// Ends from any state; an open socket gets a close frame if the protocol has one.
   package func disconnect() {
     perform { $0.disconnect(at: $1) }
   }
 
-  /// Drops the socket when the closing handshake of ``disconnect()`` takes too long.
+  /// Closes the socket without waiting for the closing handshake.
   package func abort() {
     disconnect()
     dropConnection()
   }
 
-  /// Set while received events cannot be taken: the socket is then left unread.
+  /// Whether the socket stays unread because the owner cannot take events.
   package var isPaused: Bool {
     get { state.isPaused }
     set {
@@ -118,14 +115,14 @@ extension Feed {
   }
 
   package func drain() {
-    // Performing an output may cause another input; the outermost call performs them all.
+    // Performing an output may cause another input; the outermost call performs all outputs.
     guard !state.isDraining else { return }
     state.isDraining = true
     defer { state.isDraining = false }
     while let output = session.nextOutput() { perform(output) }
   }
 
-  // MARK: What both protocols do for their sessions
+  // MARK: Outputs of both protocols
 
   package func dial() {
     dropConnection()
@@ -148,7 +145,7 @@ extension Feed {
     connection.start()
   }
 
-  /// Forgets the fields of a source, which are for the former server alone.
+  /// Forgets the fields of the source, because they are for the former server only.
   func forgetFreshFields() {
     state.freshFields = HTTPHeaders()
   }
@@ -186,7 +183,7 @@ extension Feed {
     owner?.feedClosed()
   }
 
-  /// Counts what came on another feed too.
+  /// Adds the bytes received by another feed.
   func count(bytesOf former: some Feed) {
     state.receivedBytes &+= former.receivedBytes
   }
@@ -226,15 +223,17 @@ extension Feed {
   }
 }
 
-/// Takes events off a feed before the session reads them: the hot path.
+/// Handles events before the session reads them.
 ///
-/// A tap must not refer to the feed it is given to; the feed keeps it. Each protocol has its own kind of event, and the
-/// other is never asked about.
+/// This is the hot path.
+///
+/// The feed keeps its tap, so a tap must not refer to its feed. A tap gets the events of one
+/// protocol only.
 package protocol FeedTap: AnyObject {
-  /// Looks at one text message of a channels' connection; the view lasts for this call.
+  /// Handles one text message of a Pusher connection; the view is valid during this call.
   func take(message: ByteView) -> TapVerdict
 
-  /// Looks at one event of an event stream; its views last for this call.
+  /// Handles one event of an event stream; its views are valid during this call.
   func take(event: EventStreamEvent) -> TapVerdict
 }
 
@@ -243,9 +242,9 @@ extension FeedTap {
   package func take(event: EventStreamEvent) -> TapVerdict { .declined }
 }
 
-/// What a tap did with an event.
+/// Result of a tap.
 package enum TapVerdict {
-  /// It was an application's event, and is done.
+  /// The tap handled an application's event.
   case taken
   /// The same, and the feed must pause until its owner resumes it.
   case takenAndFull

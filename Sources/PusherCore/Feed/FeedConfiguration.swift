@@ -1,13 +1,12 @@
-/// Where a server is, the route to it, and the fields of the request.
+/// Address of a server, its route, and the fields of the request.
 package struct Destination: Sendable {
   /// The whole URL; its scheme decides about TLS.
   package var url: HTTPURL
-  /// Sent with the request; credentials and Host do not follow a redirect to another server.
+  /// Fields of the request; credentials and Host do not follow a redirect to another server.
   package var headers: HTTPHeaders
-  /// The routes to servers.
   package var routing: Routing
   package var tls: TLSConfiguration
-  /// Where the environment says that authorities are found.
+  /// Location of the trusted certificates, from the environment.
   package var trust: TLSEnvironment
 
   package init(
@@ -18,7 +17,7 @@ package struct Destination: Sendable {
     (self.tls, self.trust) = (tls, trust)
   }
 
-  /// The same with further fields, which replace others of their names.
+  /// Returns a copy with further fields, which replace fields of the same name.
   func adding(_ fields: HTTPHeaders) -> Destination {
     var destination = self
     for field in fields.fields { destination.headers.remove(field.name) }
@@ -26,17 +25,17 @@ package struct Destination: Sendable {
     return destination
   }
 
-  /// The TLS context for secure connections, shared with others of the loop; `nil` for a URL that is not secure.
+  /// Returns the TLS context that the loop shares; `nil` for a URL that is not secure.
   ///
-  /// - Throws: ``TLSError`` when the trust roots cannot be read.
+  /// - Throws: ``TLSError`` if the trust roots cannot be read.
   func tlsContext(_ loop: EventLoop) throws(TLSError) -> TLSContext? {
     url.isSecure ? try loop.tlsContexts.client(tls, environment: trust) : nil
   }
 }
 
-/// The request of a WebSocket connection, besides its ``Destination``.
+/// Options of a WebSocket request, besides its ``Destination``.
 package struct WebSocketSettings: Sendable, Equatable {
-  /// Offered with the upgrade, the preferred one first; most servers want none.
+  /// Subprotocols to offer, the preferred one first; most servers need none.
   package var subprotocols: [String]
   /// The offer of permessage-deflate, as in `Sec-WebSocket-Extensions`; `nil` for none.
   package var compressionOffer: String?
@@ -51,14 +50,16 @@ package struct WebSocketSettings: Sendable, Equatable {
   }
 }
 
-/// The request of an event stream, besides its ``Destination``; the user information there becomes Basic authorisation,
-/// and its fields replace the standard ones.
+/// Options of a request for an event stream, besides its ``Destination``.
+///
+/// The destination's user information becomes Basic authorisation. Its fields replace the standard
+/// fields.
 package struct EventStreamSettings: Sendable, Equatable {
   package var method: String
   package var body: [UInt8]
   /// Whether the server may compress.
   package var acceptsCompression: Bool
-  /// Whether an answer is read as an event stream whatever its Content-Type says.
+  /// Whether to read an answer of any Content-Type as an event stream.
   package var acceptsAnyType: Bool
   package var limits: EventStreamLimits
 
@@ -70,9 +71,11 @@ package struct EventStreamSettings: Sendable, Equatable {
     (self.acceptsAnyType, self.limits) = (acceptsAnyType, limits)
   }
 
-  /// The request for the stream after `lastEventID` (HTML section 9.2.3), to where the trail leads.
+  /// Returns the request for the stream after `lastEventID` (HTML section 9.2.3), at the end of the
+  /// trail.
   ///
-  /// After a redirect that is answered by a new request only (RFC 9110 section 15.4), a body is left out.
+  /// - Parameter dropsBody: Whether a redirect changed the request to GET without a body (RFC 9110
+  ///   section 15.4).
   func request(
     _ trail: RedirectTrail, headers: HTTPHeaders, dropsBody: Bool, lastEventID: String
   ) -> HTTPExchange.Request {
@@ -86,7 +89,7 @@ package struct EventStreamSettings: Sendable, Equatable {
     // As browsers do in the cache mode "no-store" (Fetch section 4.5).
     add("Cache-Control", "no-cache")
     if acceptsCompression { add("Accept-Encoding", "gzip, deflate") }
-    // An ID that no field can hold cannot be sent back.
+    // An ID with characters that no field may contain cannot be sent back.
     if !lastEventID.isEmpty, lastEventID.utf8.allSatisfy(ASCII.isFieldValue) {
       add("Last-Event-ID", lastEventID)
     }

@@ -1,84 +1,83 @@
 /// The owner of a connection of any kind.
 package protocol FeedConnectionDelegate: AnyObject {
-  /// So many bytes came in, of whatever kind.
+  /// Bytes of any kind were received.
   func connectionReceived(bytes count: Int, at now: Instant)
-  /// The server redirected the request, and the new place is dialled now.
+  /// The server redirected the request; the connection dials the new place now.
   func connectionRedirected(status: Int, to place: String, at now: Instant)
-  /// Everything sent by `now` has come and was handed out.
+  /// All events that the server sent by `now` were handed out.
   func connectionDelivered(at now: Instant)
-  /// The tap wants no more for now.
+  /// The tap takes no more events for now.
   func connectionTapIsFull()
-  /// The connection is over; it says nothing more.
+  /// The connection is over and makes no further calls.
   func connectionEnded(_ loss: ConnectionLoss, at now: Instant)
 }
 
 /// The stream of a connection and its reading.
 package struct FeedConnectionState {
-  /// How much is read at a time; also what one burst may cost before the output is flushed.
+  /// Maximum size of one read, in bytes; it also limits one burst before the output is flushed.
   static let readSize = 256 << 10
 
-  /// Until there is a stream.
+  /// `nil` after the stream is open.
   fileprivate(set) var opening: Opening?
-  /// Once the opening has led to one.
+  /// `nil` until the stream is open.
   fileprivate(set) var stream: SocketStream?
   fileprivate(set) var isOver = false
   fileprivate var isPaused = false
-  /// Why nothing more will come, while received bytes are still handed out.
+  /// Reason for the end, while received bytes are still being handed out.
   var breakdown: ConnectionLoss?
   var isDraining = false
-  /// Whether bytes, or the end, may wait in the socket since a time when it was left unread.
+  /// Whether the socket may hold bytes, or the end, from a time when it stayed unread.
   ///
-  /// What is read then may have come long before, and more may have been sent since that never came. Only what comes
-  /// after an empty read is new.
+  /// Such bytes may be old, and later bytes may have been lost. Only bytes after an empty read are
+  /// new.
   fileprivate(set) var isBehind = false
-  /// As often is read in one turn to find out.
+  /// Maximum number of reads in one turn while behind.
   static let readsWhenBehind = 2
-  /// When bytes last came.
+  /// Time of the last bytes.
   fileprivate(set) var lastRead: Instant?
   fileprivate(set) var isSecure = false
 }
 
-/// One connection of a feed: an opening, then a stream that is read, handed out and ended.
+/// One connection of a feed: an opening, then a stream until its end.
 ///
-/// It is used once and belongs to the loop's thread. The extension holds what all kinds share; a kind adds its request
-/// and how bytes become events.
+/// It is used once and belongs to the loop's thread. The extension holds the shared code; each kind
+/// adds its request and turns bytes into events.
 package protocol FeedConnection: SocketStreamDelegate, OpeningDelegate {
   var loop: EventLoop { get }
   var state: FeedConnectionState { get set }
-  /// Where bytes of the stream go.
+  /// Received bytes.
   var input: ByteBuffer { get }
-  /// What waits to be sent.
+  /// Bytes to send.
   var output: ByteBuffer { get }
-  /// Tells the owner, until the end.
+  /// The owner, until the end.
   var owner: (any FeedConnectionDelegate)? { get }
 
   /// Dials; every report comes from inside the loop.
   func start()
-  /// Forgets the owner, which is told nothing more.
+  /// Forgets the owner, which gets no further calls.
   func forgetOwner()
-  /// Hands out all complete events, until none is left or the owner wants no more.
+  /// Hands out complete events until none is left or the owner takes no more.
   func drain(at now: Instant)
-  /// The other side has ended the stream properly.
+  /// The peer ended the stream properly.
   func streamEnded(at now: Instant)
-  /// There is room for output again.
+  /// The output has room again.
   func outputHasRoom(at now: Instant)
   /// Ends with a close frame if the protocol has one, else like ``abort()``.
   func close()
-  /// What an open stream still waits for at its beginning; `nil` for nothing.
+  /// Stage of an open stream that still waits for its beginning; `nil` for none.
   var openStage: ConnectionStage? { get }
 }
 
 extension FeedConnection {
-  /// Whether there is an open stream.
   package var isOpen: Bool { state.stream != nil && !state.isOver }
 
-  /// Whether there ever was one.
+  /// Whether a stream was ever open.
   package var wasOpen: Bool { state.stream != nil }
 
   /// The stage of the attempt to connect; `nil` after it.
   package var stage: ConnectionStage? { state.isOver ? nil : state.opening?.stage ?? openStage }
 
-  /// Set to leave the socket unread while received events cannot be taken.
+  /// Whether the socket stays unread because the owner cannot take events.
   package var isPaused: Bool {
     get { state.isPaused }
     set {
@@ -98,7 +97,7 @@ extension FeedConnection {
     opening.start()
   }
 
-  /// The opening has led to a stream, which is read from here on.
+  /// Takes the stream of the opening and starts to read it.
   package func open(_ opening: Opening, at now: Instant) {
     state.isSecure = opening.isSecure
     state.stream = opening.handOver(to: self)
@@ -107,7 +106,7 @@ extension FeedConnection {
     state.lastRead = now
   }
 
-  /// Drops the connection silently and without a report.
+  /// Closes the connection without a report.
   package func abort() {
     state.isOver = true
     forgetOwner()
@@ -116,7 +115,7 @@ extension FeedConnection {
     state.stream?.close()
   }
 
-  /// Goes on with what was read before a pause.
+  /// Continues after a pause, with the bytes read before it.
   package func resume() {
     isPaused = false
     drain(at: loop.now)
@@ -129,7 +128,9 @@ extension FeedConnection {
     owner?.connectionEnded(loss, at: now)
   }
 
-  /// Nothing more will come; received events still count, also while they cannot be taken.
+  /// Stops reading.
+  ///
+  /// Received events still count, even if the owner cannot take them yet.
   package func broke(_ loss: ConnectionLoss, at now: Instant) {
     guard isOpen else { return end(loss, at: now) }
     guard state.breakdown == nil else { return }
@@ -176,7 +177,7 @@ extension FeedConnection {
     }
   }
 
-  /// Reads once; answers whether more may be there.
+  /// Reads once, and returns whether more may be there.
   private func read(_ stream: SocketStream, at now: Instant) -> Bool {
     do throws(TransportError) {
       switch try stream.read(into: input, atMost: FeedConnectionState.readSize) {
@@ -194,9 +195,9 @@ extension FeedConnection {
     return false
   }
 
-  /// The socket had nothing more and no end: what comes from here on is new.
+  /// Notes that the socket was empty, so later bytes are new.
   ///
-  /// That all was delivered by now is not known: a dead network looks the same.
+  /// It does not prove that all events were delivered, because a dead network looks the same.
   private func caughtUp() {
     guard isOpen, !isPaused, state.breakdown == nil else { return }
     state.isBehind = false

@@ -1,4 +1,3 @@
-/// Why the fields for a request are not there.
 package struct FieldSourceError: Error, Sendable, Equatable, CustomStringConvertible {
   package let description: String
 
@@ -7,13 +6,14 @@ package struct FieldSourceError: Error, Sendable, Equatable, CustomStringConvert
   }
 }
 
-/// Gives the fields that each request of a feed carries besides those of its ``Destination``, such as a fresh token.
+/// Supplies fields for each request of a feed besides the fields of its ``Destination``, such as a
+/// fresh token.
 package protocol FieldSource: AnyObject {
   typealias Completion = (Result<HTTPHeaders, FieldSourceError>) -> Void
 
-  /// Answers on the loop's thread, at once or later, exactly once unless cancelled.
+  /// Calls `completion` on the loop's thread, at once or later, exactly once unless cancelled.
   func fields(completion: @escaping Completion)
 
-  /// Forgets the open question; its completion is not called.
+  /// Cancels the open request; its completion is not called.
   func cancel()
 }

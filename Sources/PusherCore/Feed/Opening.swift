@@ -1,30 +1,30 @@
-/// The owner of an opening: the connection that it is for.
+/// The owner of an opening.
 package protocol OpeningDelegate: AnyObject {
-  /// The request of an opening, sent to where `trail` leads.
+  /// Returns the request for the end of `trail`.
   ///
-  /// - Throws: ``ConnectionLoss`` for a request that cannot be made.
+  /// - Throws: ``ConnectionLoss`` if the request is invalid.
   func request(_ trail: RedirectTrail, over route: Route) throws(ConnectionLoss) -> [UInt8]
-  /// The request was redirected, and the new place is dialled next.
+  /// The request was redirected; the opening dials the new place next.
   func openingRedirected(status: Int, to place: String, at now: Instant)
-  /// So many bytes came in.
   func openingReceived(bytes count: Int, at now: Instant)
-  /// The head of the final answer came, not an interim one or a redirect that is followed.
+  /// The final head came, after any interim answers and followed redirects.
   ///
-  /// The owner takes the stream and what has come after the head by ``Opening/handOver(to:)``, or ends the opening.
+  /// The owner takes the stream and the bytes after the head with ``Opening/handOver(to:)``, or
+  /// ends the opening.
   func opening(_ opening: Opening, answered head: HTTPResponseHead, at now: Instant)
-  /// Every head that comes, redirects too.
+  /// A head came, of any kind.
   func openingReceived(_ head: HTTPResponseHead)
-  /// There will be no stream.
   func openingFailed(_ loss: ConnectionLoss, at now: Instant)
 }
 
-/// The beginning of every connection, from the dial to an open stream: name, proxy, TLS, request, redirects, head.
+/// The beginning of every connection, from the dial to an open stream: name, proxy, TLS, request,
+/// redirects, head.
 ///
 /// It is used once and belongs to the loop's thread.
 package final class Opening {
   private let loop: EventLoop
   private let destination: Destination
-  /// Whether an upgrade is asked for, and not a document.
+  /// Whether the request asks for an upgrade instead of a document.
   private let isUpgrade: Bool
   private var tls: TLSContext?
   private var trail: RedirectTrail
@@ -35,7 +35,7 @@ package final class Opening {
   private var headParser = HTTPHeadParser(limits: HTTPHeadLimits())
   /// The owner, until the opening is over.
   private var delegate: (any OpeningDelegate)?
-  /// Set to leave what comes unread.
+  /// Whether received bytes stay unread.
   var isPaused: Bool {
     didSet { stream?.wantsRead = !isPaused }
   }
@@ -53,7 +53,6 @@ package final class Opening {
   /// Whether the stream is, or would be, encrypted.
   var isSecure: Bool { trail.url.isSecure }
 
-  /// How far it has come.
   var stage: ConnectionStage {
     stream?.stage
       ?? (isUpgrade ? .upgrading(received: input.count) : .asking(received: input.count))
@@ -70,14 +69,14 @@ package final class Opening {
     self.stream = stream
   }
 
-  /// Drops everything silently.
+  /// Closes the stream without a report.
   func abort() {
     delegate = nil
     stream?.close()
     stream = nil
   }
 
-  /// Gives the stream away; the opening is over.
+  /// Hands over the stream and ends the opening.
   func handOver(to next: any SocketStreamDelegate) -> SocketStream? {
     defer { stream = nil }
     delegate = nil
@@ -91,7 +90,6 @@ package final class Opening {
     delegate?.openingFailed(loss, at: now)
   }
 
-  /// The socket broke.
   private func broke(_ error: TransportError, at now: Instant) {
     let loss = ConnectionLoss(error)
     if isUpgrade, isAsking, input.isEmpty, case .network(let what, nil) = loss {
@@ -122,7 +120,7 @@ package final class Opening {
       at: now)
   }
 
-  /// Takes the head when it is whole.
+  /// Reads the head once it is whole.
   private func readHead(at now: Instant) {
     if let foreign = ForeignProtocol(input.view) { return fail(ConnectionLoss(foreign), at: now) }
     let head: HTTPResponseHead
@@ -158,7 +156,7 @@ package final class Opening {
     headParser = HTTPHeadParser(limits: HTTPHeadLimits())
     isAsking = false
     delegate?.openingRedirected(status: status, to: trail.url.place, at: now)
-    // The owner may have ended it.
+    // The owner may have ended the opening.
     if delegate != nil { start() }
   }
 }

@@ -1,16 +1,17 @@
 /// The owner of a WebSocket connection.
 package protocol WebSocketFeedConnectionDelegate: FeedConnectionDelegate {
-  /// The server has agreed to the upgrade.
   func connectionUpgraded(at now: Instant)
-  /// A complete text message that the tap declined; the view lasts for this call.
+  /// The tap declined a complete text message; the view is valid during this call.
   func connectionReceived(text: ByteView, at now: Instant)
-  /// A binary message; the view lasts for this call.
+  /// A binary message came; the view is valid during this call.
   func connectionReceived(binary: ByteView, at now: Instant)
 }
 
 /// One WebSocket connection to a server: opening, messages, end.
 package final class WebSocketFeedConnection: FeedConnection {
-  /// Bytes of output above which answers to pings wait: a server that pings and does not read must not cost memory.
+  /// Maximum size of waiting output for answers to pings, in bytes.
+  ///
+  /// A server that pings without reading must not cost memory.
   private static let answerThreshold = 64 << 10
 
   package let loop: EventLoop
@@ -22,17 +23,17 @@ package final class WebSocketFeedConnection: FeedConnection {
   private let tap: (any FeedTap)?
   private var handshake: ClientHandshake?
   private var socket: WebSocketConnection?
-  /// What waits to be sent before there is a socket.
+  /// Stands for the output before the socket is open.
   private let nothing = ByteBuffer(capacity: 1)
   /// The owner, kept until the end.
   ///
-  /// It is not a weak reference, because that would slow every call on the hot path.
+  /// A weak reference would slow every call on the hot path.
   private var delegate: (any WebSocketFeedConnectionDelegate)?
   private var hasReceivedMessage = false
   /// The answer to the latest ping, held back because the output was full.
   private var owedAnswer: String?
 
-  /// - Parameter tap: Sees each text message first; `nil` for none.
+  /// - Parameter tap: Handles each text message first; `nil` for none.
   package init(
     loop: EventLoop, destination: Destination, settings: WebSocketSettings, tls: TLSContext?,
     tap: (any FeedTap)?, delegate: any WebSocketFeedConnectionDelegate
@@ -41,7 +42,6 @@ package final class WebSocketFeedConnection: FeedConnection {
     (self.tls, self.tap, self.delegate) = (tls, tap, delegate)
   }
 
-  /// Dials; every report comes from inside the loop.
   package func start() {
     start(to: destination, tls: tls, isUpgrade: true)
   }
@@ -59,20 +59,21 @@ package final class WebSocketFeedConnection: FeedConnection {
     send { $0.send(text: text) }
   }
 
-  /// Sends one message by `body`; does nothing before the upgrade or after the end.
+  /// Sends one message with `body`; does nothing before the upgrade or after the end.
   package func send(_ body: (WebSocketConnection) -> Void) {
     guard isOpen, let socket else { return }
     body(socket)
     flush()
   }
 
-  /// Answers a ping of the server, now or once the output has room.
+  /// Answers a ping of the server, now or after the output has room.
   ///
-  /// - Returns: Whether the answer is on its way.
+  /// - Returns: Whether the answer was sent.
   func answerPing(_ text: String) -> Bool {
     guard isOpen, let socket else { return false }
     guard socket.output.count <= Self.answerThreshold else {
-      // As with WebSocket pings, only the latest of several needs an answer (RFC 6455 section 5.5.3).
+      // As with WebSocket pings, only the latest of several needs an answer (RFC 6455 section
+      // 5.5.3).
       owedAnswer = text
       return false
     }
@@ -81,7 +82,7 @@ package final class WebSocketFeedConnection: FeedConnection {
     return true
   }
 
-  /// Sends a close frame and waits for the server's; the owner limits how long.
+  /// Sends a close frame and waits for the server's; the owner limits the wait.
   package func close() {
     guard isOpen, let socket else { return abort() }
     socket.close(.normal, reason: "")
@@ -120,8 +121,8 @@ package final class WebSocketFeedConnection: FeedConnection {
     }
   }
 
-  /// The second answer of a server that agreed to the upgrade and then refuses it, as happens when its application
-  /// fails.
+  /// Returns the refusal of a server that first agreed to the upgrade, as happens when its
+  /// application fails.
   private func secondAnswer() -> ConnectionLoss? {
     guard !hasReceivedMessage, input.view.begins(with: "HTTP/1.") else { return nil }
     var parser = HTTPHeadParser(limits: HTTPHeadLimits())
@@ -139,7 +140,7 @@ package final class WebSocketFeedConnection: FeedConnection {
 
   package func outputHasRoom(at now: Instant) {
     if let owedAnswer { _ = answerPing(owedAnswer) }
-    // A ping of WebSocket may have waited for room too.
+    // A WebSocket ping may have waited for room too.
     drain(at: now)
   }
 
@@ -162,7 +163,7 @@ package final class WebSocketFeedConnection: FeedConnection {
       case .ping, .pong: break
       case .closed(let code, let reason):
         flush()
-        // Everything that the server sent before its close frame has come.
+        // All messages before the close frame have come.
         if !state.isBehind, let lastRead = state.lastRead {
           delegate.connectionDelivered(at: lastRead)
         }
