@@ -1,23 +1,23 @@
 internal import PusherCore
 
-/// One connection to the fuzzing server: every message goes back as it came, until either side closes.
+/// One connection to the fuzzing server that echoes every message until either side closes.
 ///
-/// The connection is the one that a feed has, so that what the cases find is what a subscriber would do. The loop is
-/// stopped at the end.
+/// It is the connection of a feed, so that the cases test a subscriber's behaviour. It stops the
+/// loop at the end.
 final class EchoConnection {
-  /// The longest that one case may take; the server's own limits are shorter, but for its largest cases.
+  /// Maximum time of one case; the server's own limits are shorter, except for its largest cases.
   private static let longestCase = Duration.seconds(300)
 
   /// The first text message of the server.
   private(set) var firstText: String?
-  /// Why there was no WebSocket connection, or no end of it; a broken protocol is the case's own affair.
+  /// Reason for a failed or endless connection; protocol errors are part of the cases.
   private(set) var failure: String?
 
   private let loop: EventLoop
   private var connection: WebSocketFeedConnection?
   private var timer: LoopTimer?
 
-  /// A connection that begins when the loop runs.
+  /// Starts the connection when the loop runs.
   init(loop: EventLoop, url: HTTPURL) {
     self.loop = loop
     let timer = LoopTimer(deadline: loop.now.advanced(by: Self.longestCase)) { [unowned self] in

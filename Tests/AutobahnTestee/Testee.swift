@@ -6,28 +6,28 @@ internal import PusherCore
   internal import Darwin
 #endif
 
-/// What keeps the testee from going through the cases.
+/// Reason why the testee cannot run the cases.
 struct TesteeError: Error, CustomStringConvertible {
   let description: String
 }
 
-/// Goes through the cases of a fuzzing server, one connection each.
+/// Runs the cases of a fuzzing server, one connection each.
 ///
-/// The server's own protocol: `/getCaseCount` answers with the number of cases in one text message,
-/// `/runCase?case=N&agent=A` plays one case against an echo, `/updateReports?agent=A` ends the run.
+/// The server's own protocol: `/getCaseCount` returns the number of cases in one text message,
+/// `/runCase?case=N&agent=A` runs one case against an echo, `/updateReports?agent=A` ends the run.
 final class Testee {
   private let loop: EventLoop
   private let address: String
   private let agent: String
 
-  /// A testee for the server at `address`, such as `ws://127.0.0.1:9001`.
+  /// - Parameter address: Address of the server, such as `ws://127.0.0.1:9001`.
   init(loop: EventLoop, address: String, agent: String) {
     self.loop = loop
     self.address = address.hasSuffix("/") ? String(address.dropLast()) : address
     self.agent = PercentEncoding.encode(agent)
   }
 
-  /// Runs every case; throws when the server cannot be reached, or does not end a case in time.
+  /// Runs every case; throws an error if the server cannot be reached or a case takes too long.
   func run() throws {
     guard let text = try visit("/getCaseCount").firstText, let count = Int(text), count > 0 else {
       throw TesteeError(description: "the server does not tell how many cases it has")
@@ -49,10 +49,10 @@ final class Testee {
   }
 }
 
-/// `autobahn-testee URL AGENT`: runs every case of the Autobahn fuzzing server at `URL` as the client `AGENT`.
+/// `autobahn-testee URL AGENT`: runs every case of the Autobahn fuzzing server at `URL` as the
+/// client `AGENT`.
 ///
-/// The status is 0 when every case was gone through and the server was told to write its report; what the cases
-/// came to stands in that report.
+/// The status is 0 after all cases ran and the server wrote its report, which contains the results.
 @main
 struct Main {
   static func main() {
@@ -61,7 +61,7 @@ struct Main {
       complain("usage: autobahn-testee URL AGENT")
       exit(2)
     }
-    // A peer that is gone is seen by the write that fails.
+    // A write to a closed peer fails with an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     do {
       try Testee(loop: EventLoop(), address: address, agent: agent).run()

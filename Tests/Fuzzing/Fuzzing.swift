@@ -1,6 +1,6 @@
 import PusherCore
 
-/// Ends the run with what is wrong; the fuzzer then keeps the input that led here.
+/// Ends the run with a finding; the fuzzer then keeps the input.
 func finding(_ what: @autoclosure () -> String) -> Never {
   fatalError("finding: \(what())")
 }
@@ -10,7 +10,7 @@ func require(_ condition: Bool, _ what: @autoclosure () -> String) {
   if !condition { finding(what()) }
 }
 
-/// One input of the fuzzer, read from the front: first some choices, then bytes from a peer.
+/// One input of the fuzzer, read from the front: first some choices, then bytes of a peer.
 struct FuzzInput {
   private(set) var rest: ArraySlice<UInt8>
 
@@ -18,27 +18,27 @@ struct FuzzInput {
     rest = Array(UnsafeBufferPointer(start: start, count: count))[...]
   }
 
-  /// The next byte; 0 when there is none.
+  /// Returns the next byte; 0 at the end.
   mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
 
-  /// The start of an input of cut bytes: a byte of choices, a byte that cuts, and then what a peer sends.
+  /// Returns the first two bytes of an input: choices, and a seed that cuts the peer's bytes.
   mutating func choicesAndCut() -> (choices: UInt8, cut: UInt8) { (byte(), byte()) }
 
-  /// What is left.
+  /// The remaining bytes.
   var bytes: [UInt8] { Array(rest) }
 }
 
-/// Something that happens step by step, each told by a line.
+/// A scenario that runs step by step; each line is a step.
 protocol Walk {
   init(options: UInt8)
-  /// Takes a step; the line's first letter tells which.
+  /// Runs a step; the line's first letter names it.
   mutating func step(_ line: ArraySlice<UInt8>)
-  /// Checks what must be so at the end.
+  /// Checks the state at the end.
   mutating func finish()
 }
 
 extension FuzzInput {
-  /// Takes a walk: a byte of options, then one step a line, 300 at most.
+  /// Runs a scenario: a byte of options, then one step a line, 300 at most.
   mutating func take<W: Walk>(_ walk: W.Type) {
     var walk = W(options: byte())
     for line in bytes.split(separator: 0x0A).prefix(300) { walk.step(line) }
@@ -46,7 +46,7 @@ extension FuzzInput {
   }
 }
 
-/// Cuts bytes into pieces as a network might, by a seed: single bytes often, long pieces sometimes.
+/// Cuts bytes into pieces like a network, by a seed: often single bytes, sometimes long pieces.
 struct Chunks {
   private var random: SeededGenerator
   private let isBytewise: Bool
@@ -56,7 +56,7 @@ struct Chunks {
     isBytewise = seed == 0
   }
 
-  /// Calls `body` with each piece in order, until it answers `false`.
+  /// Calls `body` with each piece in order, until it returns `false`.
   mutating func each(of bytes: [UInt8], _ body: ([UInt8]) -> Bool) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -68,7 +68,7 @@ struct Chunks {
   }
 }
 
-/// Bytes as text, with what is not UTF-8 replaced.
+/// Decodes bytes as text, and replaces invalid UTF-8.
 func text(_ bytes: some Sequence<UInt8>) -> String {
   String(decoding: Array(bytes), as: UTF8.self)
 }

@@ -1,6 +1,7 @@
-/// A reader of RFC 8259 that is written for its clearness, against which the lines are held.
+/// A simple reader of RFC 8259, as the reference for the lines.
 ///
-/// Members keep their order and repeats, numbers their text. Half a surrogate pair counts as U+FFFD.
+/// Members keep their order and duplicates, numbers their text. Half a surrogate pair counts as
+/// U+FFFD.
 indirect enum ReferenceJSON: Equatable {
   case literal(String)
   case number([UInt8])
@@ -9,12 +10,12 @@ indirect enum ReferenceJSON: Equatable {
   case object([Member])
 
   struct Member: Equatable {
-    /// UTF-8, so that names are compared by their characters and not by their looks.
+    /// UTF-8, so that names compare by their code points and not by canonical equivalence.
     let name: [UInt8]
     let value: ReferenceJSON
   }
 
-  /// The one value that `bytes` hold, blanks around it allowed; `nil` when they hold none.
+  /// Parses one value with optional blanks around it; `nil` for anything else.
   init?(_ bytes: [UInt8]) {
     var reader = Reader(bytes: bytes)
     reader.blanks()
@@ -24,13 +25,13 @@ indirect enum ReferenceJSON: Equatable {
     self = value
   }
 
-  /// The value of the last member of this name, as in JavaScript.
+  /// Returns the value of the last member of this name, as in JavaScript.
   func last(_ name: String) -> ReferenceJSON? {
     guard case .object(let members) = self else { return nil }
     return members.last { $0.name == Array(name.utf8) }?.value
   }
 
-  /// How deep arrays and objects nest.
+  /// Depth of nested arrays and objects.
   var depth: Int {
     switch self {
     case .array(let elements): 1 + (elements.map(\.depth).max() ?? 0)
@@ -81,7 +82,7 @@ indirect enum ReferenceJSON: Equatable {
       return value().map { Member(name: name, value: $0) }
     }
 
-    /// What stands between a bracket and the one that closes it, with commas between.
+    /// Parses a list with commas up to the closing bracket.
     private mutating func list<Element>(
       until end: String, _ element: (inout Reader) -> Element?
     ) -> [Element]? {

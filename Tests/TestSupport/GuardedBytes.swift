@@ -6,15 +6,15 @@ package import PusherCore
   import Glibc
 #endif
 
-/// Memory between two pages that nobody may touch: a read or a write outside it ends the program.
+/// Memory between two protected pages: an access outside it ends the program.
 package final class GuardedBytes {
   private let whole: UnsafeMutableRawPointer
   private let size: Int
   private let page = Int(getpagesize())
-  /// How many bytes lie between the guards.
+  /// Number of bytes between the guards.
   package let count: Int
 
-  /// Memory of at least `room` bytes, rounded up to whole pages.
+  /// Allocates at least `room` bytes, rounded up to whole pages.
   package init(room: Int) {
     count = (max(room, 1) + page - 1) / page * page
     size = count + 2 * page
@@ -29,25 +29,25 @@ package final class GuardedBytes {
     munmap(whole, size)
   }
 
-  /// The first byte behind the guard before.
+  /// The first byte after the front guard.
   package var start: UnsafeMutablePointer<UInt8> {
     (whole + page).assumingMemoryBound(to: UInt8.self)
   }
 
-  /// The guard behind.
+  /// The first byte of the back guard.
   package var end: UnsafeMutablePointer<UInt8> { start + count }
 
-  /// Puts a message there with what a buffer promises behind it, ``ByteBuffer/padding`` bytes, and then `distance` bytes
-  /// to the guard.
+  /// Copies a message so that its padding ends `distance` bytes before the back guard.
   ///
-  /// What stands behind the message goes on with digits, with text, or with quotes and brackets, by the length.
+  /// The ``ByteBuffer/padding`` bytes after the message contain digits, text, or quotes and
+  /// brackets, by its length.
   package func view(_ message: [UInt8], beforeEnd distance: Int) -> ByteView {
     let first = end - distance - ByteBuffer.padding - message.count
     precondition(first >= start, "no room between the guards")
     return place(message, at: first)
   }
 
-  /// The same with the message at `distance` bytes behind the guard before.
+  /// Copies a message to `distance` bytes after the front guard, with padding.
   package func view(_ message: [UInt8], afterStart distance: Int) -> ByteView {
     precondition(
       distance + message.count + ByteBuffer.padding <= count, "no room between the guards")

@@ -1,4 +1,4 @@
-/// Texts that RFC 8259 allows, and texts that it does not.
+/// Texts that are valid, and texts that are invalid by RFC 8259.
 package enum JSONSamples {
   package static let valid = [
     // Section 3: literals.
@@ -36,12 +36,12 @@ package enum JSONSamples {
     "{,}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{,\"a\":1}", "{\"a\":1,,\"b\":2}", "{\"a\" 1}",
     "{a:1}", "{'a':1}", "{1:1}", "{\"a\":1 \"b\":2}", "{\"a\"::1}", "{\"a\":1:2}", "{\"a\",1}",
     "[]]", "{}}", "[][]", "{}{}", "[1]2", "{null:1}", "{[]:1}", "[\"a\"", "{\"a\":1", "{\"a",
-    // White space that is none, comments, marks.
+    // Invalid white space, comments, byte order marks.
     "\u{A0}1", "\u{0B}1", "\u{0C}1", "1\u{0C}", "/*a*/1", "1//a", "#1", "\u{FEFF}1", "[\u{A0}]",
     "\0", "1\0", "[1\0]", "{\0}", "true\0", "\u{2028}1",
   ]
 
-  /// So many arrays, or objects, one in the other, around `inner`.
+  /// Returns nested arrays, or objects, of this depth around `inner`.
   package static func nested(_ depth: Int, objects: Bool = false, around inner: String = "")
     -> String
   {

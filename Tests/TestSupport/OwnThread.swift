@@ -2,13 +2,13 @@ import Foundation
 
 /// Runs tasks on a thread of its own.
 ///
-/// Tests without `async` hold the threads that all tasks share while they wait for a program or a clock. A test that
-/// awaits something would go on only behind all of those, by when its time-outs have passed.
+/// Tests without `async` block the shared threads of all tasks while they wait for a program or a
+/// clock. A test with `await` would wait for them, until its timeouts have passed.
 public final class OwnThread: TaskExecutor {
   private let jobs = Jobs()
 
   private final class Jobs: @unchecked Sendable {
-    // Sendable because the condition guards what is inside.
+    // Sendable because the condition guards the state.
     private let condition = NSCondition()
     private var waiting: [UnownedJob] = []
     private var hasEnded = false
@@ -23,7 +23,7 @@ public final class OwnThread: TaskExecutor {
       condition.signal()
     }
 
-    /// The next job; `nil` at the end.
+    /// Returns the next job; `nil` at the end.
     func next() -> UnownedJob? {
       condition.withLock {
         while waiting.isEmpty, !hasEnded { condition.wait() }
@@ -32,7 +32,7 @@ public final class OwnThread: TaskExecutor {
     }
   }
 
-  /// A thread that waits for jobs until ``end()``.
+  /// Starts a thread that waits for jobs until ``end()``.
   public init() {
     let jobs = jobs
     Thread.detachNewThread { [self] in
@@ -40,19 +40,19 @@ public final class OwnThread: TaskExecutor {
     }
   }
 
-  /// Runs `body` with a new thread as the executor that its tasks prefer.
+  /// Runs `body` with a new thread as the preferred executor of its tasks.
   static func perform(_ body: @Sendable () async throws -> Void) async throws {
     let thread = OwnThread()
     defer { thread.end() }
     try await withTaskExecutorPreference(thread) { try await body() }
   }
 
-  /// Adds a job behind the others.
+  /// Adds a job to the queue.
   public func enqueue(_ job: consuming ExecutorJob) {
     jobs.add(UnownedJob(job))
   }
 
-  /// Lets the thread end once nothing is left to do.
+  /// Lets the thread end after the queued jobs.
   public func end() {
     jobs.end()
   }

@@ -1,11 +1,11 @@
 public import Testing
 
-/// Gives each test of a suite, or one test, a thread of its own for what it awaits.
+/// Runs each async test on a thread of its own.
 public struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
-  /// A suite's trait is that of its tests.
+  /// A suite's trait applies to its tests.
   public var isRecursive: Bool { true }
 
-  /// Runs a test with the thread as the executor that its tasks prefer.
+  /// Runs a test with the thread as the preferred executor of its tasks.
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
@@ -16,6 +16,6 @@ public struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == OwnThreadTrait {
-  /// Not for tests that only call what waits: those have nothing to await.
+  /// For async tests only; tests without `await` gain nothing.
   public static var ownThread: Self { OwnThreadTrait() }
 }

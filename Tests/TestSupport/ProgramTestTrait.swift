@@ -1,18 +1,18 @@
 internal import PusherCore
 public import Testing
 
-/// Gives each test that runs programs, and waits for them, a thread of its own: a few such tests at a time.
+/// Runs each test that waits for programs on a thread of its own, a few at a time.
 ///
-/// Such a test blocks. On the threads that all tasks share, of which there are as many as processors, two would keep
-/// everything else waiting, and leave the machine idle while they wait themselves.
+/// Such a test blocks its thread. The shared threads are as many as the processors, so two such
+/// tests would stop all others while the machine idles.
 public struct ProgramTestTrait: TestTrait, SuiteTrait, TestScoping {
-  /// So many programs at a time leave each enough of a machine with two processors to keep its time limits.
+  /// With this number of programs, each keeps its time limits on a machine with two processors.
   private static let places = Places(count: 6)
 
-  /// A suite's trait is that of its tests.
+  /// A suite's trait applies to its tests.
   public var isRecursive: Bool { true }
 
-  /// Runs a test on a thread of its own, once there is a place.
+  /// Runs a test on a thread of its own, after it gets a place.
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
@@ -29,7 +29,7 @@ extension Trait where Self == ProgramTestTrait {
   public static var runsPrograms: Self { ProgramTestTrait() }
 }
 
-/// A number of places, taken in the order of asking.
+/// A number of places, given in the order of the requests.
 private final class Places: Sendable {
   private struct Status {
     var free: Int

@@ -1,6 +1,6 @@
 package import PusherCore
 
-/// Random JSON values that follow from a seed.
+/// Random JSON values from a seed.
 package enum RandomJSON {
   private static let scalars: [Unicode.Scalar] =
     Array("abcxyz 0123456789-_.:,;{}[]()<>".unicodeScalars)
@@ -42,7 +42,7 @@ package enum RandomJSON {
   }
 }
 
-/// One of the ways in which the encoders of the field write JSON.
+/// A style of JSON that common encoders write.
 package struct JSONEncoding: Sendable {
   /// White space between tokens.
   enum Spacing {
@@ -105,7 +105,7 @@ package struct JSONEncoding: Sendable {
     if spacing == .lines { text += "\n" + String(repeating: "  ", count: indent + 1) }
   }
 
-  /// `string` with quotes and escapes.
+  /// Returns `string` with quotes and escapes.
   package func quoted(_ string: String) -> String {
     var text = "\""
     for scalar in string.unicodeScalars {

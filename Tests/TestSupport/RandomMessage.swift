@@ -1,10 +1,9 @@
 internal import PusherCore
 
-/// Random Pusher messages that follow from a seed, as the servers of the field would encode them.
+/// Random Pusher messages from a seed, as common servers encode them.
 package struct RandomMessage {
-  /// The message's bytes.
   package let bytes: [UInt8]
-  /// Whether it has the shape for which the fast way was made, so that it may not decline.
+  /// Whether the message has the usual shape, which the fast way must not decline.
   package let isCommon: Bool
 
   private static let events = [
@@ -44,7 +43,7 @@ package struct RandomMessage {
       style.isCommon && shape < 8 && isPlainName && !channel.hasPrefix("private-encrypte")
   }
 
-  /// The message with one to three bytes changed, put in or taken out, still UTF-8.
+  /// Returns the message with one to three bytes changed, inserted or removed; it stays UTF-8.
   package func mutated(_ random: inout SeededGenerator) -> [UInt8] {
     let alphabet = Array(#"\\\\"""{}[],: /u0019eE+-.tfnabdDC8"#.utf8) + [0, 0x0A, 0x1F, 0x7F]
     var bytes = bytes

@@ -1,13 +1,13 @@
-/// A generator whose numbers follow from its seed (SplitMix64), so that a failing run can be repeated.
+/// A generator of random numbers from a seed (SplitMix64), so that a failing run can be repeated.
 public struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
-  /// A generator that begins anew with each seed.
+  /// Creates a generator; equal seeds give equal numbers.
   public init(seed: UInt64) {
     state = seed
   }
 
-  /// The next 64 bits.
+  /// Returns the next 64 bits.
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
@@ -16,7 +16,7 @@ public struct SeededGenerator: RandomNumberGenerator {
     return mixed ^ mixed >> 31
   }
 
-  /// A number from 0 up to, and without, `limit`.
+  /// Returns a number from 0 to below `limit`.
   public mutating func below(_ limit: Int) -> Int {
     Int(next() % UInt64(limit))
   }

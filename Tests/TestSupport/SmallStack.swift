@@ -3,14 +3,14 @@ internal import PusherCore
 
 /// A thread with a stack of 64 KiB, and JSON for it.
 package enum SmallStack {
-  /// Arrays in objects in arrays, so many.
+  /// Returns arrays and objects in turn, nested to this depth.
   package static func nestedJSON(_ depth: Int) -> String {
     let openings = (0..<depth).map { $0 % 2 == 0 ? "[" : #"{"a":"# }
     let closings = (0..<depth).reversed().map { $0 % 2 == 0 ? "]" : "}" }
     return openings.joined() + "1" + closings.joined()
   }
 
-  /// Runs `body` on such a thread and answers what it gave.
+  /// Runs `body` on such a thread and returns its result.
   package static func run<Value: Sendable>(
     _ body: @escaping @Sendable () -> Value
   ) -> Value? {

@@ -1,6 +1,7 @@
-/// A plain reader of RFC 8259, written for its clearness, against which the library's readers are held.
+/// A simple reader of RFC 8259; tests compare the library's readers with it.
 ///
-/// It also wants what a pipeline wants of a line: UTF-8, no control character at all, no half surrogate pair.
+/// It also checks the rules for a line of a pipeline: UTF-8, no control character, no half
+/// surrogate pair.
 package struct StrictJSON {
   private let bytes: [UInt8]
   private var position = 0
@@ -9,7 +10,7 @@ package struct StrictJSON {
     let text: String
   }
 
-  /// What is wrong with `bytes` as one value without white space around it; `nil` when nothing is.
+  /// Returns the error in `bytes` as one value without white space around it; `nil` for none.
   package static func problem(in bytes: [UInt8]) -> String? {
     if bytes.contains(where: { $0 < 0x20 }) { return "a control character" }
     if String(validating: bytes, as: UTF8.self) == nil { return "not UTF-8" }

@@ -1,19 +1,18 @@
 package import PusherCore
 
-/// The bytes that hexadecimal digits stand for; blanks are skipped.
+/// Decodes hexadecimal digits; blanks are skipped.
 package func wire(_ hex: String) -> [UInt8] {
   let digits = hex.utf8.compactMap { Hex.value(of: $0) }
   return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
 }
 
-/// A buffer that holds the given bytes.
 package func buffer(_ bytes: [UInt8]) -> ByteBuffer {
   let buffer = ByteBuffer()
   buffer.append(bytes)
   return buffer
 }
 
-/// What `body` makes of a view of the given bytes, whose buffer lives as long as the call.
+/// Calls `body` with a view of the bytes, whose buffer lives as long as the call.
 @discardableResult
 package func withView<Result>(
   _ bytes: [UInt8], _ body: (ByteView) throws -> Result
@@ -22,12 +21,11 @@ package func withView<Result>(
   return try withExtendedLifetime(buffer) { try body(buffer.view) }
 }
 
-/// A buffer that holds a text.
 package func buffer(_ text: String) -> ByteBuffer {
   buffer([UInt8](text.utf8))
 }
 
-/// One frame's bytes.
+/// Encodes one frame.
 package func frame(
   _ opcode: Opcode, _ payload: [UInt8], isFinal: Bool = true, isCompressed: Bool = false,
   mask: UInt32? = nil
@@ -39,7 +37,7 @@ package func frame(
   return output.array
 }
 
-/// A text frame's bytes.
+/// Encodes a text frame.
 package func textFrame(_ text: String, isFinal: Bool = true, mask: UInt32? = nil) -> [UInt8] {
   frame(.text, [UInt8](text.utf8), isFinal: isFinal, mask: mask)
 }

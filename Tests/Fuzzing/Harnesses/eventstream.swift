@@ -1,9 +1,11 @@
 import PusherCore
 
-/// Event streams (HTML section 9.2), held against a plain reader of the same section, and the lines made of them.
+/// Compares event streams (HTML section 9.2) with a simple reader of the same section, and checks
+/// their lines.
 ///
-/// Input: a byte of choices, a byte that cuts, then what the server sends. How the bytes are cut may change nothing;
-/// without limits the events are the plain reader's; each line is one JSON value, the same by both ways.
+/// Input: a byte of choices, a byte that cuts, then the server's bytes. The cuts must change
+/// nothing. Without limits the events match the simple reader's. Each line is one JSON value, the
+/// same by both ways.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzEventStream(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
@@ -59,7 +61,7 @@ private final class StreamRun {
     generalWriter = EventStreamLineWriter(output: general, style: style, usesFastWay: false)
   }
 
-  /// Takes bytes; answers whether more are wanted.
+  /// Takes bytes, and returns whether more are wanted.
   @discardableResult
   func feed(_ bytes: [UInt8]) -> Bool {
     guard error == nil else { return false }

@@ -1,8 +1,9 @@
 import PusherCore
 
-/// What stands in single fields: URLs, extensions, patterns, encodings, numbers, answers of signers.
+/// Checks single fields: URLs, extensions, patterns, encodings, numbers, answers of signers.
 ///
-/// Input: a byte that names the field, then its text. What was read is written as text that reads alike.
+/// Input: a byte that names the field, then its text. A parsed field must be written as text that
+/// parses alike.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzFields(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
@@ -96,7 +97,7 @@ private func globReference(
   return globReference(pattern.dropFirst(), name.dropFirst())
 }
 
-/// The validator in pieces and at once, against the standard library's.
+/// Compares the validator, in pieces and at once, with the standard library's.
 private func checkUTF8(_ bytes: [UInt8]) {
   let isValid = String(validating: bytes.dropFirst(), as: UTF8.self) != nil
   let message = Array(bytes.dropFirst())

@@ -1,9 +1,9 @@
 import PusherCore
 
-/// Frames with and without permessage-deflate, for both roles (RFC 6455, RFC 7692).
+/// Checks frames with and without permessage-deflate, for both roles (RFC 6455, RFC 7692).
 ///
-/// Input: a byte of choices, a byte that cuts, then what the peer sends. How the bytes are cut may change nothing;
-/// no message passes its limit; what is answered is legal for the peer.
+/// Input: a byte of choices, a byte that cuts, then the peer's bytes. The cuts must change nothing.
+/// No message exceeds its limit. All answers are legal for the peer.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzFrames(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
@@ -17,7 +17,7 @@ public func fuzzFrames(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// One end of a connection, made alike as often as it is needed.
+/// One end of a connection; each check creates new ones.
 private struct FrameLink {
   private let role: WebSocketConnection.Role
   private let deflate: PerMessageDeflateParameters?
@@ -42,7 +42,7 @@ private struct FrameLink {
       role: role, deflate: deflate, limits: limits, random: SeededGenerator(seed: 1))
   }
 
-  // MARK: What a peer sends
+  // MARK: Frames of the peer
 
   func receive(_ bytes: [UInt8], cut: UInt8) {
     let whole = connection(role)
@@ -100,7 +100,7 @@ private struct FrameLink {
     require(!events.dropLast().contains { Self.isOver($0) }, "events after the end: \(events)")
   }
 
-  /// What the connection answers must be frames that its peer accepts: pongs, and one close frame last.
+  /// Checks that the peer accepts all answers: pongs, and one close frame last.
   private func checkAnswers(_ bytes: [UInt8]) {
     let peer = connection(role == .client ? .server : .client)
     peer.receive(bytes)
@@ -114,7 +114,7 @@ private struct FrameLink {
     require(peer.input.isEmpty, "half a frame in the output")
   }
 
-  // MARK: What we send ourselves
+  // MARK: Our own frames
 
   /// Sends the lines of `bytes` as messages from one end and reads them at the other.
   func sendAndReceive(_ bytes: [UInt8], cut: UInt8) {

@@ -1,10 +1,10 @@
 import PusherCore
 import PusherServer
 
-/// Heads and bodies of HTTP/1.1 (RFC 9112), as a client and as a server reads them.
+/// Checks heads and bodies of HTTP/1.1 (RFC 9112), as a client and as a server.
 ///
-/// Input: a byte of choices, a byte that cuts, then what the peer sends. How the bytes are cut may change nothing;
-/// no part passes its limit; a head that was read is written as one that reads alike.
+/// Input: a byte of choices, a byte that cuts, then the peer's bytes. The cuts must change nothing.
+/// No part exceeds its limit. A parsed head must be written as a head that parses alike.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHTTP(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
@@ -26,7 +26,7 @@ public func fuzzHTTP(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// One answer, read as far as it comes.
+/// One answer, as far as it has come.
 private struct ResponseReading {
   private let input = ByteBuffer()
   private let body = ByteBuffer()
@@ -44,7 +44,7 @@ private struct ResponseReading {
     heads = HTTPHeadParser(limits: limits)
   }
 
-  /// Takes bytes; answers whether more are wanted.
+  /// Takes bytes, and returns whether more are wanted.
   @discardableResult
   mutating func feed(_ bytes: [UInt8]) -> Bool {
     input.append(bytes)
@@ -96,7 +96,7 @@ private struct ResponseReading {
   }()
 }
 
-/// Requests one after the other on one connection, as the local server reads them.
+/// Reads requests one after the other on one connection, like the local server.
 private func checkRequests(_ bytes: [UInt8], cut: UInt8) {
   let (whole, wholeError) = requests([bytes])
   var pieces: [[UInt8]] = []
@@ -129,7 +129,7 @@ private func requests(_ pieces: [[UInt8]]) -> ([HTTPRequestReader.Request], HTTP
       input.append(piece)
       while let request = try reader.next(from: input) {
         requests.append(request)
-        // Behind an upgrade come frames.
+        // Frames follow an upgrade.
         if ServerHandshake.isUpgrade(request.head) { return (requests, nil) }
       }
     }
@@ -139,7 +139,7 @@ private func requests(_ pieces: [[UInt8]]) -> ([HTTPRequestReader.Request], HTTP
   return (requests, nil)
 }
 
-/// What the server answers to an upgrade must be a head that a client can read.
+/// Checks that a client can parse the server's answer to an upgrade.
 private func checkUpgrade(_ head: HTTPRequestHead) {
   let answer: HTTPResponseHead
   do throws(ServerHandshake.Refusal) {

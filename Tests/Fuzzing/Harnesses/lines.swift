@@ -1,14 +1,16 @@
 import PusherCore
 
-/// From a message to its line: the fast way against the general way, and both against a plain reader of JSON.
+/// Compares the fast way from a message to its line with the general way, and both with a simple
+/// JSON reader.
 ///
-/// Input: a byte of choices, then the message, or the text of the data of one. It is a message when the reference says so;
-/// its line is strict JSON that says what the message says. The message stands before a page that nobody may touch.
+/// Input: a byte of choices, then the message, or the text of its data. The reference decides what
+/// is a message. Its line must be strict JSON with the same content. The message stands before a
+/// protected page.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzLines(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
   let choices = input.byte()
-  // The frame decoder lets only UTF-8 through.
+  // The frame decoder passes only UTF-8.
   let given = Array(text(input.rest).utf8)
   let message = choices & 0x0E == 4 ? usual(around: given) : given
   let time = choices & 1 == 0 ? nil : "2026-11-21T01:39:31.121Z"
@@ -40,7 +42,7 @@ public func fuzzLines(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// The message of the usual shape whose data says `text`.
+/// Returns a message of the usual shape with `text` as its data.
 private func usual(around text: [UInt8]) -> [UInt8] {
   var message = Array(#"{"event":"e","channel":"c","data":""#.utf8)
   for byte in text {
@@ -70,7 +72,7 @@ private struct ReferenceMessage {
   private let channel: ReferenceJSON?
   private let userID: ReferenceJSON?
   private let data: ReferenceJSON?
-  /// The text of data that is no string, as it stands in the message.
+  /// The source text of data that is not a string.
   private let source: [UInt8]
 
   init?(_ message: [UInt8]) {
@@ -84,7 +86,7 @@ private struct ReferenceMessage {
     source = message
   }
 
-  /// What its line must say.
+  /// Returns the expected line.
   func line(time: String?, isRaw: Bool) -> ReferenceJSON {
     var members: [ReferenceJSON.Member] = []
     func add(_ name: String, _ value: ReferenceJSON) {
@@ -119,13 +121,15 @@ private struct ReferenceMessage {
     }
   }
 
-  /// The bytes of the last `data` member's value, found with the envelope's own reader.
+  /// Returns the bytes of the last `data` member's value, found with the envelope's own reader.
   private static func lastDataText(_ message: [UInt8]) -> [UInt8] {
     withView(message) { view in (try? Envelope(view))?.dataToken?.array ?? [] }
   }
 }
 
-/// Both ways to a line; other bytes stand behind the message, as they do in a socket's buffer, and then a guard.
+/// Both ways to a line.
+///
+/// Other bytes follow the message, as in a socket's buffer, and then a guard.
 private struct LineRig {
   nonisolated(unsafe) private static let input = GuardedBytes(room: 1 << 16)
   private let output = ByteBuffer(capacity: 64)
@@ -146,7 +150,7 @@ private struct LineRig {
     Self.input.view(message, beforeEnd: offset)
   }
 
-  /// The fast way's line; `nil` when it declines.
+  /// Returns the fast way's line; `nil` if it declines.
   func fast(_ message: [UInt8]) -> [UInt8]? {
     output.removeAll()
     let view = view(message)
@@ -159,7 +163,7 @@ private struct LineRig {
     return nil
   }
 
-  /// The general way's line; `nil` when it is no message.
+  /// Returns the general way's line; `nil` for no message.
   func general(_ message: [UInt8]) -> [UInt8]? {
     output.removeAll()
     guard let envelope = try? Envelope(view(message)) else { return nil }

@@ -1,9 +1,10 @@
 import PusherCore
 
-/// What proxies answer: CONNECT (RFC 9110 section 9.3.6), SOCKS 5 (RFC 1928, RFC 1929).
+/// Checks answers of proxies: CONNECT (RFC 9110 section 9.3.6), SOCKS 5 (RFC 1928, RFC 1929).
 ///
-/// Input: a byte of choices, a byte that cuts, a line with the server's name, then what the proxy sends. How the bytes
-/// are cut may change nothing; what follows the proxy's last byte is left for the server; questions are well formed.
+/// Input: a byte of choices, a byte that cuts, a line with the server's name, then the proxy's
+/// bytes. The cuts must change nothing. The bytes after the proxy's answer stay for the server.
+/// Requests are well formed.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzProxies(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
@@ -25,7 +26,7 @@ public func fuzzProxies(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// One negotiation and how far it has come.
+/// One negotiation and its progress.
 private struct Talk {
   private enum Outcome: Equatable {
     case waiting
@@ -39,7 +40,7 @@ private struct Talk {
   private let negotiation: ProxyNegotiation
   private var outcome = Outcome.waiting
 
-  /// Begins the talk; `nil` when the name is refused.
+  /// Starts the negotiation; `nil` for a refused name.
   init?(choices: UInt8, host: String) {
     let credentials = ProxyCredentials(user: "user", password: "pass word")
     proxy = Proxy(
@@ -58,7 +59,7 @@ private struct Talk {
     }
   }
 
-  /// The first question must be one request, or one greeting, and nothing else.
+  /// Checks that the first request is one request, or one greeting, and nothing else.
   func checkQuestion() {
     let bytes = negotiation.output.array
     guard proxy.kind == .http else {

@@ -1,10 +1,11 @@
 import PusherCore
 import PusherServer
 
-/// The local server without sockets: two clients of one hub, the HTTP API, time, and any of the dialects.
+/// Checks the local server without sockets: two clients of one hub, the HTTP API, time, and any
+/// dialect.
 ///
-/// Input: a byte of options, then one step a line, its first letter telling what happens. Whatever clients send, they
-/// get frames that they accept, with JSON in them, and nobody stays behind in the hub.
+/// Input: a byte of options, then one step a line, named by its first letter. Clients always get
+/// valid frames with JSON, and no client stays in the hub.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzServer(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
@@ -87,7 +88,7 @@ private final class Town: Walk {
     for event in hub.takeLog() { check(event) }
   }
 
-  /// Joins `CHANNEL` or `CHANNEL|CHANNEL_DATA` with a right signature.
+  /// Joins `CHANNEL` or `CHANNEL|CHANNEL_DATA` with a valid signature.
   private func authorize(_ client: Client, _ text: String) {
     let parts = text.split(separator: "|", maxSplits: 1).map(String.init)
     guard let channel = parts.first else { return }
@@ -103,7 +104,7 @@ private final class Town: Walk {
     client.session.receive(at: now)
   }
 
-  /// Signs in with this user data and a right signature.
+  /// Signs in with this user data and a valid signature.
   private func signIn(_ client: Client, _ userData: String) {
     let auth = SubscriptionSignature(key: hub.application.key, secret: hub.application.secret)
       .signIn(socketID: client.session.socketID, userData: userData)
@@ -114,7 +115,7 @@ private final class Town: Walk {
     client.session.receive(at: now)
   }
 
-  /// A signed call; one with a body posts it.
+  /// Sends a signed call; a call with a body is a POST.
   private func call(_ method: String, _ target: String, _ body: [UInt8]?) {
     let parts = target.split(separator: "?", maxSplits: 1).map(String.init)
     let parameters = (parts.count > 1 ? parts[1] : "").split(separator: "&").map { pair in
@@ -127,7 +128,7 @@ private final class Town: Walk {
     answer(method, signed.target, body ?? [])
   }
 
-  /// A call as somebody without the secret makes it.
+  /// Sends a call without the secret.
   private func request(_ target: String) {
     answer("GET", target, [])
     let head = HTTPRequestHead(method: "GET", target: target)
@@ -170,7 +171,7 @@ private final class Town: Walk {
     now = end
   }
 
-  /// What a client has got must be what it accepts.
+  /// Checks that the client accepts its output.
   private func collect(_ client: Client) {
     let output = client.session.connection.output
     require(output.count <= applications.limits.outputQueue + (4 << 20) + 200, "the output grows")
@@ -202,7 +203,7 @@ private final class Town: Walk {
       client.session.settle(at: now)
       require(client.session.isFinished && client.session.deadline == nil, "alive after the end")
     }
-    // The ledger keeps those with something to send until somebody asks for them.
+    // The ledger keeps clients with output until they are taken.
     _ = context.ledger.takeTouched()
     require(hub.connectionCount == 0, "sockets stay in the hub")
     require(hub.occupiedChannels.isEmpty, "channels stay: \(hub.occupiedChannels)")

@@ -1,9 +1,9 @@
 import PusherCore
 
-/// The Pusher protocol as a client speaks it: messages, losses, answers of signers and time.
+/// Checks the Pusher protocol of a client: messages, losses, answers of signers and time.
 ///
-/// Input: a byte of options, then one step a line, its first letter telling what happens. Whatever comes in whatever
-/// phase: outputs keep their order, deadlines pass, what is sent and printed is JSON.
+/// Input: a byte of options, then one step a line, named by its first letter. In every phase
+/// outputs keep their order, deadlines pass, and sent and printed text is JSON.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzSession(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
@@ -64,7 +64,7 @@ private struct SessionWalk: Walk {
     drain()
   }
 
-  /// A message in the form in which the frame decoder hands it out: UTF-8.
+  /// Receives a message as the frame decoder delivers it: UTF-8.
   private mutating func receive(_ bytes: [UInt8]) {
     session.noteActivity(at: now)
     withView(Array(text(bytes).utf8)) { view in
@@ -76,7 +76,7 @@ private struct SessionWalk: Walk {
     }
   }
 
-  /// An event that the first byte's key opens.
+  /// Receives an event that the key of the first byte decrypts.
   private mutating func receiveEncrypted(_ rest: [UInt8]) {
     let byte = rest.first ?? 0
     let secret = Base64.encode([UInt8](repeating: byte, count: 32))
@@ -89,13 +89,13 @@ private struct SessionWalk: Walk {
     receive(Array(JSONWriter.text(message).utf8))
   }
 
-  /// Answers the last question about the user.
+  /// Answers the last request for the user.
   private mutating func answerUser(_ body: [UInt8]) {
     guard let request = rules.requests.last(where: { $0.subject == .user }) else { return }
     session.authorized(request, Self.answer(to: request, body), at: now)
   }
 
-  /// Answers one of the last questions with what a signer's body says.
+  /// Answers one of the last requests with a signer's body.
   private mutating func answer(_ rest: [UInt8]) {
     let recent = rules.requests.filter { $0.subject != .user }.suffix(4)
     guard let choice = rest.first, !recent.isEmpty else { return }
@@ -133,7 +133,7 @@ private struct SessionWalk: Walk {
     rules.check(session)
   }
 
-  /// Whatever came before: who asks for the end gets it.
+  /// Checks that a disconnect always ends the session.
   mutating func finish() {
     session.disconnect(at: now)
     drain()
@@ -141,7 +141,7 @@ private struct SessionWalk: Walk {
   }
 }
 
-/// What must be true of the outputs of any session.
+/// Rules for the outputs of any session.
 private struct SessionRules {
   private(set) var requests: [AuthorizationRequest] = []
   var isPaused = false
@@ -154,7 +154,7 @@ private struct SessionRules {
     require(session.isConnected == isConnected, "connected, or not")
     require(isConnected == (session.socketID != nil), "a socket id without a socket")
     require(Set(session.channels.map { Array($0.utf8) }).count == session.channels.count, "twice")
-    // While nothing is read, nothing can be answered, and so nothing is late before the greeting.
+    // A paused connection cannot be answered, so it has no deadline before the greeting.
     if isDialled, isConnected || !isPaused {
       require(session.deadline != nil, "a connection without a deadline")
     }

@@ -7,7 +7,8 @@ package struct ClusterSignature: Sendable, Equatable {
   /// Whether the operation takes further arguments.
   package let isOpen: Bool
 
-  /// - Parameter words: The names of a row; a colon stands before the arguments, dots stand for further arguments.
+  /// - Parameter words: The names of a row; a colon separates keys from arguments, dots stand for
+  ///   further arguments.
   fileprivate init?(_ words: [String]) {
     guard let colon = words.firstIndex(of: ":") else { return nil }
     keys = Array(words[..<colon])
@@ -39,14 +40,12 @@ extension ClusterScript {
     return all
   }()
 
-  /// Returns the names in the script's table; `nil` for an unknown operation.
   package static func signature(of operation: String) -> ClusterSignature? {
     signatures[operation]
   }
 }
 
 extension ClusterCall {
-  /// A call whose keys and arguments are text.
   package init(
     _ operation: String, keys: [String], _ arguments: KeyValuePairs<String, String> = [:],
     and further: [String] = []
@@ -56,7 +55,7 @@ extension ClusterCall {
       (arguments.map(\.value) + further).map { Array($0.utf8) })
   }
 
-  /// Whether its keys and its named arguments are those of the script's table, in their order.
+  /// Whether its keys and named arguments match the script's table, in their order.
   package var fitsSignature: Bool {
     guard let signature = ClusterScript.signatures[operation] else { return false }
     let further = words.count - 1 - names.count

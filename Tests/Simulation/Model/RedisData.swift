@@ -1,4 +1,4 @@
-/// The keys of a Redis with their values and their times.
+/// The keys of a Redis with their values and their expiry times.
 struct RedisData: Sendable {
   private(set) var strings: [RedisName: [UInt8]] = [:]
   private var hashes: [RedisName: RedisHash] = [:]
@@ -10,7 +10,7 @@ struct RedisData: Sendable {
 
   // MARK: Keys
 
-  /// Removes the keys whose time is over: Redis keeps a key until the millisecond after its last one.
+  /// Removes expired keys: Redis keeps a key until the millisecond after its last one.
   mutating func expire(at now: Int64) {
     guard nextExpiry < now else { return }
     nextExpiry = Int64.max
@@ -38,7 +38,7 @@ struct RedisData: Sendable {
     nextExpiry = min(nextExpiry, time)
   }
 
-  /// Returns the rest of the key's time in milliseconds, -1 for a key without a time, -2 for no key.
+  /// Returns the key's time to live in milliseconds, -1 for a key without an expiry, -2 for no key.
   func timeLeft(of key: RedisName, at now: Int64) -> Int64 {
     guard has(key) else { return -2 }
     return expiries[key].map { max($0 - now, 0) } ?? -1
@@ -46,14 +46,14 @@ struct RedisData: Sendable {
 
   // MARK: Strings
 
-  /// - Parameter expiry: When the key expires; `nil` for never.
+  /// - Parameter expiry: Expiry time; `nil` for never.
   mutating func set(_ key: RedisName, to value: [UInt8], until expiry: Int64? = nil) {
     expiries[key] = nil
     strings[key] = value
     if let expiry { setExpiry(of: key, to: expiry) }
   }
 
-  /// Adds 1 to the number that the key holds, and returns it.
+  /// Adds 1 to the key's number, and returns the sum.
   mutating func increment(_ key: RedisName) -> Int64 {
     let number = (strings[key].flatMap(Int64.init(decimal:)) ?? 0) + 1
     strings[key] = Array(String(number).utf8)
@@ -72,7 +72,7 @@ struct RedisData: Sendable {
     hashes[key, default: RedisHash()][field] = value
   }
 
-  /// Adds to a field's number, and returns it.
+  /// Adds to a field's number, and returns the sum.
   mutating func increment(_ field: RedisName, of key: RedisName, by amount: Int64) -> Int64 {
     let number = (hashes[key]?[field]?.number ?? 0) &+ amount
     setField(field, of: key, to: .number(number))
@@ -128,7 +128,7 @@ struct RedisData: Sendable {
 }
 
 extension Int64 {
-  /// The number that decimal digits write, after a minus perhaps; `nil` for other bytes, and for one that is too large.
+  /// Parses decimal digits with an optional minus; `nil` for other bytes and on overflow.
   init?(decimal bytes: [UInt8]) {
     guard let number = Int64(String(decoding: bytes, as: UTF8.self)) else { return nil }
     self = number

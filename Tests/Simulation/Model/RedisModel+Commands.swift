@@ -1,12 +1,12 @@
 import PusherCluster
 
-// The commands that nodes send beside the operations.
+// Commands that nodes send besides the operations.
 extension RedisModel {
   /// Runs a command.
   ///
-  /// Returns an error for a command that nodes do not send, and for a wrong number of words.
+  /// Returns an error for an unknown command and for a wrong number of words.
   ///
-  /// - Parameter connection: The ID of the connection that sends it.
+  /// - Parameter connection: The ID of the sending connection.
   package mutating func run(
     _ words: [[UInt8]], at milliseconds: Int64, from connection: Int64 = 0
   ) -> RedisReply {
@@ -98,7 +98,7 @@ extension RedisModel {
 }
 
 extension Collection {
-  /// Calls `body` for each element, and returns how often it returned true.
+  /// Calls `body` for each element, and returns the number of true results.
   fileprivate func sum(_ body: (Element) -> Bool) -> Int64 {
     reduce(0) { $0 + (body($1) ? 1 : 0) }
   }

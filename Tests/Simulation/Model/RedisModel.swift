@@ -10,17 +10,18 @@ package struct RedisPublication: Sendable, Equatable {
   }
 }
 
-/// Redis without I/O, as the nodes of a cluster use it: the operations of ``ClusterScript`` by the same rules, and the
-/// commands that nodes send.
+/// Redis without I/O, as the nodes of a cluster use it: the operations of ``ClusterScript`` and the
+/// commands of nodes.
 ///
-/// The time is an argument, in milliseconds of Redis' clock. A key has one kind, since the nodes use each so: an error
-/// `WRONGTYPE` never occurs. The order of a hash is the order in which its fields were set, that of a set is by bytes.
+/// The time is an argument, in milliseconds of Redis' clock. Nodes use a key for one kind of value
+/// only, so the error `WRONGTYPE` never occurs. Hashes keep the order in which their fields were
+/// set; sets are ordered by bytes.
 package struct RedisModel: Sendable {
-  /// Identifies the process, as `INFO server` tells.
+  /// Identifies the process in the answer to `INFO server`.
   package private(set) var runID = ""
   private var processes = 0
   var data = RedisData()
-  /// The channels of each subscriber connection.
+  /// The subscribers of each channel.
   private var subscriptions: [RedisName: Set<Int64>] = [:]
   private var connections: Set<Int64> = []
   private var lastConnection: Int64 = 0
@@ -39,7 +40,7 @@ package struct RedisModel: Sendable {
     data = RedisData()
   }
 
-  /// Puts another, empty process in its place; all connections are lost.
+  /// Replaces Redis by another, empty process; all connections are lost.
   package mutating func replace() {
     processes += 1
     let number = String(processes, radix: 16)
@@ -77,7 +78,7 @@ package struct RedisModel: Sendable {
     if subscriptions[channel]?.isEmpty == true { subscriptions[channel] = nil }
   }
 
-  /// Returns the connections that are subscribed to the channel, in the order in which they were opened.
+  /// Returns the subscribers of the channel, in the order in which they connected.
   package func receivers(of channel: [UInt8]) -> [Int64] {
     (subscriptions[RedisName(channel)] ?? []).sorted()
   }
@@ -95,7 +96,7 @@ package struct RedisModel: Sendable {
     return receiverCount(of: RedisName(channel))
   }
 
-  /// Returns the messages since the last call, in the order in which they were published.
+  /// Returns the messages since the last call, in their order.
   package mutating func takePublished() -> [RedisPublication] {
     defer { published = [] }
     return published
@@ -105,8 +106,8 @@ package struct RedisModel: Sendable {
 
   /// Runs an operation of the cluster.
   ///
-  /// Returns an error for a call whose names are not those of the script's table, for one that is no integer, and for an
-  /// unknown operation.
+  /// Returns an error for an unknown operation, for names that differ from the script's table, and
+  /// for an argument that should be an integer.
   package mutating func run(_ call: ClusterCall, at milliseconds: Int64) -> RedisReply {
     guard call.fitsSignature, let signature = ClusterScript.signature(of: call.operation) else {
       return .error("ERR the keys or arguments of \(call.operation) are not those of cluster.lua")
@@ -119,7 +120,7 @@ package struct RedisModel: Sendable {
     }
   }
 
-  /// Sets the time, and removes what has expired.
+  /// Sets the time, and removes expired keys.
   mutating func begin(at milliseconds: Int64) {
     now = milliseconds
     data.expire(at: milliseconds)

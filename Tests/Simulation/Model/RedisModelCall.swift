@@ -7,7 +7,7 @@ struct RedisModelCall {
 
   var operation: String { call.operation }
 
-  /// Returns a key; the name is one of the script's table.
+  /// Returns a key; the name must be in the script's table.
   func key(_ name: String) -> RedisName {
     for index in keyNames.indices where keyNames[index] == name {
       return RedisName(call.keys[index])
@@ -15,7 +15,7 @@ struct RedisModelCall {
     preconditionFailure("\(operation) has no key \(name)")
   }
 
-  /// The argument; the name is one of the script's table.
+  /// The argument; the name must be in the script's table.
   subscript(name: String) -> [UInt8] {
     for index in call.names.indices where call.names[index] == name {
       return call.words[index + 1]
@@ -36,13 +36,13 @@ struct RedisModelCall {
     return number
   }
 
-  /// `nil` for an empty argument.
+  /// Returns `nil` for an empty argument.
   func optionalNumber(_ name: String) throws(RedisModelError) -> Int64? {
     self[name].isEmpty ? nil : try number(name)
   }
 }
 
-/// A row of fields, each its length, a colon and its bytes.
+/// A row of fields; each is its length, a colon and its bytes.
 struct RedisRow {
   private(set) var bytes: [UInt8] = []
 
@@ -58,7 +58,7 @@ struct RedisRow {
 
   mutating func append(_ number: Int64) { append(Array(String(number).utf8)) }
 
-  /// Returns the field of this number, of a row that the model wrote.
+  /// Returns the field of this number from a row of the model.
   static func field(_ number: Int, of row: [UInt8]) -> [UInt8] {
     var place = 0
     for left in (0...number).reversed() {

@@ -4,7 +4,7 @@
   import Darwin
 #endif
 
-/// A key, a field, a member or a channel: bytes that are compared as a whole, quickly in debug builds too.
+/// A key, field, member or channel: bytes that compare as a whole, quickly in debug builds too.
 package struct RedisName: Hashable, Sendable {
   package let bytes: [UInt8]
 
@@ -24,7 +24,7 @@ package struct RedisName: Hashable, Sendable {
     bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
   }
 
-  // Compares as many bytes as both have.
+  // Compares the bytes up to the shorter length.
   private func difference(from other: Self) -> Int32 {
     bytes.withUnsafeBytes { own in
       other.bytes.withUnsafeBytes { others in

@@ -1,42 +1,44 @@
 import PusherCore
 
-/// What happens in a simulation, in its order.
+/// The steps of a simulation, in their order.
 package struct Schedule: Sendable, CustomStringConvertible {
   package enum Step: Sendable {
     /// Time passes, in milliseconds.
     case wait(Int)
-    /// So many things that are on their way arrive, drawn by the number.
+    /// This number of messages arrives, in an order drawn from `draw`.
     case deliver(count: Int, draw: UInt64)
-    /// Everything that is on its way arrives.
+    /// All messages arrive.
     case settle
     case connect(server: Int)
-    /// A client subscribes, on a presence channel as a user.
+    /// A client subscribes; on a presence channel, as the user.
     case subscribe(client: Int, channel: Int, user: Int)
     case unsubscribe(client: Int, channel: Int)
     case signIn(client: Int, user: Int)
     case disconnect(client: Int)
     case publish(server: Int, channel: Int)
-    /// A server's link to Redis breaks. Of what it has sent a part arrives at once, the rest later.
+    /// A server's link to Redis breaks.
+    ///
+    /// The first `arriving` orders arrive at once, the rest later.
     case cut(server: Int, arriving: Int)
     case reconnect(server: Int)
     /// Orders of broken links arrive at Redis.
     case arrive(count: Int)
-    /// A server stops for a while, as a process that gets no time.
+    /// A server stops for a while, like a process without CPU time.
     case stop(server: Int)
     case go(server: Int)
-    /// A server ends without a word, and its clients with it.
+    /// A server crashes, with its clients.
     case kill(server: Int)
-    /// A new server begins in the place of one that was killed.
+    /// A new server replaces a crashed one.
     case start(server: Int)
-    /// A server ends as it should.
+    /// A server shuts down properly.
     case resign(server: Int)
     /// Redis loses all its data.
     case flush
-    /// Another, empty Redis takes its place.
+    /// Another, empty Redis replaces the present one.
     case replace
     /// Redis' clock jumps, in milliseconds.
     case skew(Int)
-    /// All becomes well, and everything that must hold is checked.
+    /// All faults end, and the checks run.
     case calm
   }
 
@@ -44,14 +46,14 @@ package struct Schedule: Sendable, CustomStringConvertible {
 
   package init(_ steps: [Step]) { self.steps = steps }
 
-  /// A schedule that follows from a seed.
+  /// Creates the schedule of a seed.
   package init(seed: UInt64) {
     var random = Draw(seed: seed)
-    // Half of them have no faults: there everything must be exact.
+    // Half of the schedules have no faults; their results must be exact.
     let hasFaults = random.below(2) == 1
     let length = 20 + random.below(60)
     steps = (0..<2).map { .connect(server: $0) }
-    // Half of them begin with clients that know each other.
+    // Half of the schedules begin with clients that know each other.
     if random.below(2) == 1 { steps += Self.acquaintance(&random) }
     for _ in 0..<length { steps.append(Self.step(&random, hasFaults: hasFaults)) }
     steps.append(.calm)
@@ -105,7 +107,7 @@ package struct Schedule: Sendable, CustomStringConvertible {
     steps.map { "  \($0)" }.joined(separator: "\n")
   }
 
-  /// The shortest schedule found that fails too.
+  /// Returns the shortest failing schedule that was found.
   package func shrunk() -> Schedule {
     var best = self
     var size = max(best.steps.count / 2, 1)
@@ -127,7 +129,7 @@ package struct Schedule: Sendable, CustomStringConvertible {
   }
 }
 
-/// Numbers that follow from a seed (SplitMix64).
+/// Random numbers from a seed (SplitMix64).
 package struct Draw: RandomNumberGenerator, Sendable {
   private var state: UInt64
 

@@ -1,7 +1,7 @@
 import PusherCore
 import PusherServer
 
-/// A client of a simulated server: what it did, and what it was told.
+/// A client of a simulated server; it records its received messages.
 final class SimulatedClient: HubSession {
   let socketID: String
   let server: Int
@@ -9,14 +9,14 @@ final class SimulatedClient: HubSession {
   var user: SignedInUser?
   /// Its user on each presence channel that it wants.
   var users: [String: String] = [:]
-  /// The channels whose subscription was confirmed.
+  /// The channels with a confirmed subscription.
   private(set) var confirmed: Set<String> = []
-  /// The members of its presence channels, as it was told.
+  /// The members of its presence channels, by its messages.
   private(set) var members: [String: Set<String>] = [:]
   /// The events of each channel, in their order.
   private(set) var events: [String: [String]] = [:]
   private(set) var isOpen = true
-  /// What it was told that cannot be.
+  /// The first impossible message.
   private(set) var complaint: String?
 
   init(_ socketID: String, server: Int) {
@@ -29,7 +29,7 @@ final class SimulatedClient: HubSession {
     confirmed.remove(channel)
   }
 
-  /// It is gone, or its server is.
+  /// Ends the client, or notes the end of its server.
   func end() {
     isOpen = false
   }
@@ -72,7 +72,7 @@ final class SimulatedClient: HubSession {
   }
 
   private func note(event: String, _ channel: String) {
-    // Each subscription to a cache channel begins with its last event.
+    // Each subscription to a cache channel begins with the last event.
     let isReplay = channel.hasPrefix("cache-")
     if !isReplay, events[channel]?.contains(event) == true {
       complain("event \(event) twice on \(channel)")

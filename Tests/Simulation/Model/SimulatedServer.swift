@@ -2,21 +2,22 @@ import PusherCluster
 import PusherCore
 import PusherServer
 
-/// A server without sockets, and its two connections to a ``RedisModel``, whose deliveries the caller decides.
+/// A server without sockets, with two connections to a ``RedisModel``; the caller decides on each
+/// delivery.
 package final class SimulatedServer: Cluster {
   package let applications: Applications
   package private(set) var meeting: RedisMeeting
-  /// Orders that Redis has not got yet, in their order: on the connection for commands, and on that for messages.
+  /// Orders on their way to Redis, in their order, on each connection.
   package private(set) var commands: [RedisMeeting.Order] = []
   package private(set) var subscriptions: [RedisMeeting.Order] = []
-  /// What Redis has sent and the server has not got yet, on each of them.
+  /// Replies and messages on their way to the server, on each connection.
   package private(set) var replies: [(order: RedisMeeting.Order, reply: RedisReply)] = []
   package private(set) var messages: [Message] = []
-  /// The numbers of the connections; `nil` while there are none.
+  /// The numbers of the connections; `nil` without a link.
   package private(set) var connections: (commands: Int64, messages: Int64)?
   package var now = Instant(nanoseconds: 0)
 
-  /// What comes on the connection for messages.
+  /// A delivery on the connection for messages.
   package enum Message {
     case confirmation(RedisMeeting.Order)
     case published([UInt8], [UInt8])
@@ -42,9 +43,9 @@ package final class SimulatedServer: Cluster {
     meeting.linkUp(at: now)
   }
 
-  /// The link is lost: nothing comes from Redis any more.
+  /// Breaks the link, so that no reply arrives.
   ///
-  /// Returns the commands that may still reach it.
+  /// Returns the commands that may still reach Redis.
   package func lose(_ reason: String) -> [RedisMeeting.Order] {
     let (lost, unanswered) = (commands, replies.map(\.order) + commands + subscriptions)
     let waiting = messages.compactMap {
@@ -61,7 +62,7 @@ package final class SimulatedServer: Cluster {
 
   // MARK: Deliveries
 
-  /// Brings the next command to Redis; false where there is none.
+  /// Brings the next command to Redis; returns false if there is none.
   ///
   /// - Parameter time: Redis' clock, in milliseconds.
   package func sendCommand(_ redis: inout RedisModel, at time: Int64) -> Bool {
@@ -71,7 +72,7 @@ package final class SimulatedServer: Cluster {
     return true
   }
 
-  /// Brings the next subscription to Redis; false where there is none.
+  /// Brings the next subscription to Redis; returns false if there is none.
   package func sendSubscription(_ redis: inout RedisModel, at time: Int64) -> Bool {
     guard let connections, !subscriptions.isEmpty else { return false }
     let order = subscriptions.removeFirst()
@@ -80,12 +81,12 @@ package final class SimulatedServer: Cluster {
     return true
   }
 
-  /// Redis sends what was published to this server's connection.
+  /// Puts a published message on its way to this server.
   package func publish(_ channel: [UInt8], _ payload: [UInt8]) {
     messages.append(.published(channel, payload))
   }
 
-  /// Brings the next reply to the server; false where there is none.
+  /// Brings the next reply to the server; returns false if there is none.
   package func takeReply() -> Bool {
     guard !replies.isEmpty else { return false }
     let (order, reply) = replies.removeFirst()
@@ -93,7 +94,7 @@ package final class SimulatedServer: Cluster {
     return true
   }
 
-  /// Brings the next message to the server; false where there is none.
+  /// Brings the next message to the server; returns false if there is none.
   package func takeMessage() -> Bool {
     guard !messages.isEmpty else { return false }
     switch messages.removeFirst() {
@@ -103,7 +104,7 @@ package final class SimulatedServer: Cluster {
     return true
   }
 
-  /// Puts the orders on their way, and hands what has come to the hubs.
+  /// Puts the orders on their way, and passes the news to the hubs.
   package func handOn() {
     repeat {
       while let order = meeting.nextOrder() {

@@ -2,9 +2,10 @@ import PusherCluster
 import PusherCore
 import PusherServer
 
-/// Servers that meet in a model of Redis, and their clients, through one schedule.
+/// Servers on a model of Redis, with their clients, through one schedule.
 ///
-/// Time, delays and faults are the schedule's. A calm time ends it; then what docs/endurance.md promises must hold.
+/// The schedule decides on time, delays and faults. It ends with a calm time, after which the
+/// promises of docs/endurance.md must hold.
 package final class Simulation {
   package static let serverCount = 3
   static let channels = ["a", "cache-b", "presence-p", "presence-q"]
@@ -23,11 +24,11 @@ package final class Simulation {
   private var lives: [Life] = []
   private var clients: [SimulatedClient] = []
   private var stale: [StaleOrders] = []
-  /// Since the beginning, in milliseconds; Redis' clock is some way off.
+  /// Time since the start, in milliseconds; Redis' clock differs by `skew`.
   private var time: Int64 = 1000
   private var skew: Int64 = 0
   private var number = 0
-  /// Events of each channel, in the order in which Redis published them.
+  /// Events of each channel, in the order of their publication.
   private var published: [String: [String]] = [:]
   private let hasFaults: Bool
   private var book = NoticeBook()
@@ -44,7 +45,7 @@ package final class Simulation {
 
   /// Runs a schedule.
   ///
-  /// Returns what was wrong; `nil` for nothing.
+  /// Returns the first violation; `nil` for none.
   package static func run(_ schedule: Schedule) -> String? {
     let simulation = Simulation(schedule)
     for step in schedule.steps {
@@ -122,7 +123,7 @@ package final class Simulation {
     _ = servers[index].hub.takeLog()
   }
 
-  /// Time passes in steps that no deadline is longer than; where nothing fails, everything arrives meanwhile.
+  /// Lets time pass in short steps; without faults, all messages arrive meanwhile.
   private func wait(_ milliseconds: Int64) {
     let end = time + milliseconds
     while time < end {
@@ -196,7 +197,7 @@ package final class Simulation {
     }
   }
 
-  /// Brings the next thing of a lane to where it goes; false where there is nothing.
+  /// Delivers the next item of a lane; returns false if there is none.
   private func move(_ index: Int, lane: Int) -> Bool {
     let server = servers[index]
     var hasMoved = false
@@ -212,7 +213,7 @@ package final class Simulation {
     return hasMoved
   }
 
-  /// Sends what Redis has published to the servers that listen.
+  /// Sends published messages to the subscribed servers.
   private func route() {
     for message in redis.takePublished() {
       note(message)
@@ -258,7 +259,7 @@ package final class Simulation {
     servers[index].linkUp(&redis)
   }
 
-  /// Orders of broken links arrive, unless Redis has ended their connections.
+  /// Delivers orders of broken links, unless Redis has closed their connections.
   private func arrive(_ count: Int) {
     for _ in 0..<count {
       guard !stale.isEmpty else { return }
@@ -305,14 +306,14 @@ package final class Simulation {
 
   // MARK: The end
 
-  /// Everything becomes well, and time passes until all must be right.
+  /// Ends all faults, and lets time pass until the state must be right.
   private func calm() {
     while !stale.isEmpty { arrive(1) }
     for index in servers.indices {
       if lives[index] == .stopped { lives[index] = .running }
       if servers[index].connections == nil { reconnect(index) }
     }
-    // A node that is gone is noticed after its lease, and its entries are removed after a while.
+    // Other nodes notice a dead node after its lease, and then remove its entries.
     for _ in 0..<40 {
       deliverAll()
       wait(500)
@@ -356,12 +357,12 @@ package final class Simulation {
     return nil
   }
 
-  /// Events that a client got in another order than Redis published them.
+  /// Checks that each client got its events in the order of their publication.
   private func wrongOrder() -> String? {
     for client in clients {
       for (channel, events) in client.events {
         var rest = (published[channel] ?? [])[...]
-        // The last event of a cache channel may come once more, for a new subscription.
+        // A new subscription to a cache channel repeats the last event.
         for event in events where !channel.hasPrefix("cache-") {
           guard let place = rest.firstIndex(of: event) else {
             return "\(client.socketID) got \(event) of \(channel) out of order, or nobody sent it"
@@ -373,7 +374,7 @@ package final class Simulation {
     return nil
   }
 
-  /// Where nothing fails, clients that are subscribed at the same time get the same.
+  /// Checks without faults that all subscribers get the same events.
   private func wrongEvents() -> String? {
     guard !hasFaults else { return nil }
     for channel in Self.channels {
@@ -408,7 +409,7 @@ package final class Simulation {
     return nil
   }
 
-  /// Nothing may stay in Redis once all have left.
+  /// Checks that all servers leave, and that nothing stays in Redis.
   private func leftovers() -> String? {
     for index in servers.indices where lives[index] == .running { resign(index) }
     for _ in 0..<3 {
@@ -423,7 +424,7 @@ package final class Simulation {
   }
 }
 
-/// The webhooks' notices of all servers together.
+/// The webhook notices of all servers together.
 struct NoticeBook {
   private var members: [String: Int] = [:]
   private var channels: [String: Int] = [:]
@@ -441,7 +442,7 @@ struct NoticeBook {
     }
   }
 
-  /// What was told otherwise than it is.
+  /// Returns the first difference between the notices and the present members.
   func complaint(present: (String) -> Set<String>) -> String? {
     for channel in Simulation.channels where channel.hasPrefix("presence-") {
       for user in Simulation.users {
