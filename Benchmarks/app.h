@@ -1,4 +1,5 @@
-/* What programs that load a server of the Pusher protocol share: its clients' sockets, and signed calls of its HTTP API. */
+/* Shared code of programs that load a Pusher server: sockets of clients, and signed calls of the
+ * HTTP API. */
 #ifndef APP_H
 #define APP_H
 
@@ -15,14 +16,14 @@ enum {
   most_servers = 8,
 };
 
-/* Seconds of a clock that nobody sets. */
+/* Returns the seconds of the monotonic clock. */
 static inline double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Reads numbers with commas between them, and returns how many they are. */
+/* Reads numbers with commas between them, and returns their count. */
 static inline int read_numbers(const char *words, int *numbers) {
   int count = 0;
   for (const char *word = words; word; word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL) {
@@ -51,7 +52,7 @@ static inline void expect(struct peer *peer, char *got, size_t room, size_t fill
   }
 }
 
-/* A text frame of a client, whose mask changes nothing because it is zero; less than 126 bytes. */
+/* Writes a client's text frame of less than 126 bytes; its mask of zeros changes nothing. */
 static inline size_t masked(char *frame, const char *text) {
   size_t length = strlen(text);
   frame[0] = (char)0x81;
@@ -61,7 +62,7 @@ static inline size_t masked(char *frame, const char *text) {
   return length + 6;
 }
 
-/* How far a socket goes. */
+/* The last step of a new socket. */
 enum stage { connected, greeted, subscribed };
 
 static inline struct peer open_socket(int port, const char *path, enum stage stage) {
@@ -83,24 +84,24 @@ static inline struct peer open_socket(int port, const char *path, enum stage sta
   return peer;
 }
 
-/* What stands around an event's data in the text that a subscriber gets. */
+/* The text around an event's data, as subscribers get it. */
 static const char head[] = "{\"event\":\"e\",\"channel\":\"c\",\"data\":\"", tail[] = "\"}";
 
-/* How much data makes a text of the wanted size. */
+/* Returns the size of the data that makes a text of `text_size` bytes. */
 static inline size_t data_size(void) { return text_size - strlen(head) - strlen(tail); }
 
-/* That data, ended by a zero byte. */
+/* Writes that data and a zero byte. */
 static inline void put_data(char *data) {
   memset(data, 'x', data_size());
   data[data_size()] = 0;
 }
 
-/* Bytes as lower-case hexadecimal digits, ended by a zero byte. */
+/* Writes bytes as lower-case hexadecimal digits, with a zero byte. */
 static inline void put_hex(char *out, const unsigned char *bytes, unsigned int count) {
   for (unsigned int index = 0; index < count; index++) sprintf(out + 2 * index, "%02x", bytes[index]);
 }
 
-/* A call of the HTTP API, signed with the key and secret "bench". */
+/* Writes a call of the HTTP API, signed with the key and secret "bench". */
 static inline size_t signed_call(char *call, size_t room, int port, const char *path, const char *body) {
   char query[400], text[500], hex[2 * EVP_MAX_MD_SIZE + 1];
   unsigned char digest[EVP_MAX_MD_SIZE];

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* Starts a program with this standard input and output; -1 if there can be no process. */
+/* Starts a program with this standard input and output; returns -1 if no process can be created. */
 static inline pid_t start_child(char **words, int input, int output) {
   pid_t child = fork();
   if (child != 0) return child;
@@ -20,7 +20,7 @@ static inline pid_t start_child(char **words, int input, int output) {
   _exit(127);
 }
 
-/* Puts the port in the place of PORT in a program's words; 0 if there is no memory. */
+/* Replaces PORT in a program's words; returns 0 without memory. */
 static inline int put_port(char **words, const char *port) {
   for (char **word = words; *word; word++) {
     char *place = strstr(*word, "PORT");

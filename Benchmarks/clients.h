@@ -1,4 +1,4 @@
-/* Several clients that a benchmark starts and compares. */
+/* Clients that a benchmark starts and compares. */
 #ifndef CLIENTS_H
 #define CLIENTS_H
 
@@ -21,7 +21,7 @@ struct client {
 static struct client clients[most_clients];
 static int client_count;
 
-/* Ends the client, which is still running. */
+/* Ends a running client. */
 static inline void end_client(struct client *client) {
   if (client->process <= 0) return;
   kill(client->process, SIGKILL);
@@ -33,7 +33,7 @@ static inline void end_clients(void) {
   for (int index = 0; index < client_count; index++) end_client(&clients[index]);
 }
 
-/* For SIGALRM; the clients end by the kill that a handler may send. */
+/* Handles SIGALRM; kills the clients, as a handler may. */
 static inline void end_late(int number) {
   static const char text[] = "benchmark: it took too long\n";
   (void)number;

@@ -1,13 +1,13 @@
-# Turns the results of `serve` without a console, with one that nobody looks at and with one reader into a Markdown table: of
-# each figure the median of the runs, of the ratio that of the rounds. Fields as for fan-out.awk, the console's state in place
-# of the server.
+# Turns the results of `serve` without a console, with an unused console and with one reader into a
+# Markdown table. Each figure is the median of the runs, each ratio the median of the rounds. Fields
+# as for fan-out.awk, with the console's state in place of the server.
 
 function of(figure, state,   round, values) {
   for (round = 1; round <= rounds[state]; round++) values[round] = taken[figure, state, round]
   return median(values, rounds[state])
 }
 
-# How many times the figure without a console that of a state is, round by round.
+# Returns the median ratio of a state's figure to the figure without a console, round by round.
 function times(figure, state,   round, values) {
   for (round = 1; round <= rounds[state]; round++)
     values[round] = taken[figure, state, round] / taken[figure, "none", round]

@@ -1,10 +1,13 @@
-/* Publishes single events to a server, and prints how long each took from the call of the HTTP API to its subscribers.
+/* Publishes single events to a server, and prints the delay from the HTTP API call to the
+ * subscribers.
  *
- *   delay PORT SUBSCRIBER-PORT[,SUBSCRIBER-PORT...] EVENTS PAUSE
+ *    delay PORT SUBSCRIBER-PORT[,SUBSCRIBER-PORT...] EVENTS PAUSE
  *
- * One subscriber is here for each SUBSCRIBER-PORT. The API's connection is kept. An event is published PAUSE microseconds
- * after the one before has reached all subscribers and its call is answered, so that it meets servers that wait. The time
- * runs from before the call is written until the last byte of the frame is there.
+ * This program has one subscriber for each SUBSCRIBER-PORT, and keeps the API's connection open. It
+ * publishes an event PAUSE microseconds after all subscribers have the one before and its call is
+ * answered, so the servers are idle. The delay runs from before the call is written to the last
+ * byte of the frame.
+ *
  * Prints "median 99th-percentile" for each subscriber on one line, in microseconds.
  */
 #define _GNU_SOURCE
@@ -23,7 +26,8 @@ static size_t event_call(char *call, size_t room, int port) {
   return signed_call(call, room, port, "/apps/1/events", body);
 }
 
-/* Publishes one event, and notes how many seconds pass until each subscriber has it. The last socket is the API's. */
+/* Publishes one event, and stores each subscriber's delay in seconds. The last socket is the API's.
+ */
 static void publish_one(struct pollfd *sockets, int subscribers, const char *call, size_t size, double **delays,
     long event) {
   size_t missing[most_servers];

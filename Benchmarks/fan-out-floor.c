@@ -1,10 +1,12 @@
-/* The least that a server can do: what comes from the connection to /publish is written to all others as it is.
+/* The minimum work of a server: writes the bytes from the connection to /publish to all other
+ * connections.
  *
- *   fan-out-floor PORT-FILE [BYTES]
+ *    fan-out-floor PORT-FILE [BYTES]
  *
- * With BYTES it reads so many at a time at most, and so writes as often as a server that writes after each of such batches.
+ * BYTES limits each read, and so sets the number of writes, like a server that writes after each
+ * such batch.
  *
- * It speaks just enough to be driven by fan-out.c, one connection after the other, and ends with the signal TERM.
+ * It implements just enough for fan-out.c, one connection after the other, and ends on SIGTERM.
  */
 #define _GNU_SOURCE
 #include "peer.h"

@@ -1,7 +1,8 @@
-# Turns the results of all rounds into three Markdown tables, of fan-out, of connections that do nothing, and of one subscriber
-# beside such connections: of each row the round with the median CPU time. `base` names the server that the others are compared
-# with. Fields: server, subscribers, events, seconds, CPU seconds, KiB before, KiB after, CPU seconds of idle connections, of
-# the busiest thread, of the load generator, of other work, idle connections.
+# Turns the results of all rounds into three Markdown tables: of fan-out, of idle connections, and
+# of one subscriber besides such connections. Each row shows the round with the median CPU time.
+# `base` names the server to compare with. Fields: server, subscribers, events, seconds, CPU
+# seconds, KiB before, KiB after, CPU seconds of idle connections, of the busiest thread, of the
+# load generator, of other work, idle connections.
 
 function middle(row,   round, other, less) {
   for (round = 1; round <= rounds[row]; round++) {

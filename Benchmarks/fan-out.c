@@ -1,18 +1,25 @@
-/* Publishes to one channel of a server whose subscribers are all here, and prints what the server took.
+/* Publishes to one channel of a server, receives as all of its subscribers, and prints the server's
+ * costs.
  *
- *   fan-out KIND PORT[,PORT...] PID[,PID...] SUBSCRIBERS EVENTS [IDLE [TOGETHER [REDIS-PORT]]]
+ *    fan-out KIND PORT[,PORT...] PID[,PID...] SUBSCRIBERS EVENTS [IDLE [TOGETHER [REDIS-PORT]]]
  *
- * KIND says how events are published, ten at a time: `api` signs batches for the HTTP API of `pusher-cli serve`; `frames`
- * and `masked` send text frames over a connection to /publish, without and with a client's mask. Each delivery is a frame
- * with 200 bytes of text. With no events the connections just stay open for a second. IDLE further connections subscribe
- * to nothing and stay open meanwhile. A subscriber is read when TOGETHER events have come to it: as soon as something has
- * come without that number. Many together leave the server more of a machine's time. Several servers, which are one to
- * their clients, have the subscribers in turn; the first one is published to, and the figures are those of all.
- * Prints "seconds cpu-seconds KiB-before KiB-after cpu-seconds-of-idle-connections cpu-seconds-of-the-busiest-thread
- * cpu-seconds-here cpu-seconds-of-others", CPU time and resident memory of process PID by Linux's account; the idle
- * connections' time is what they cost until they were greeted, "here" is this program, "others" all that also ran.
- * With the port of a Redis it adds "cpu-seconds-of-Redis messages-published bytes-in bytes-out", the last three by
- * Redis' own account and without this program's questions.
+ * KIND is the way to publish, ten events at a time:
+ * - `api` signs batches for the HTTP API of `pusher-cli serve`
+ * - `frames` and `masked` send text frames over a connection to /publish, without and with a
+ *   client's mask
+ *
+ * Each delivery is a frame with 200 bytes of text. With no events the connections just stay open
+ * for a second. IDLE further connections subscribe to nothing. A subscriber is read after TOGETHER
+ * events have arrived, or at once without that number; a large number leaves the server more of the
+ * machine's time. Several servers that form a cluster share the subscribers. The first server gets
+ * the events, and the figures are the sums.
+ *
+ * Prints "seconds cpu-seconds KiB-before KiB-after cpu-seconds-of-idle-connections
+ * cpu-seconds-of-the-busiest-thread cpu-seconds-here cpu-seconds-of-others". CPU time and resident
+ * memory are Linux's figures of process PID. Idle connections are measured until their greeting.
+ * "here" is this program, "others" is everything else. A Redis port adds "cpu-seconds-of-Redis
+ * messages-published bytes-in bytes-out"; the last three are Redis' own figures without this
+ * program's queries.
  */
 #define _GNU_SOURCE
 #include "app.h"
@@ -25,24 +32,24 @@
 enum {
   limit_seconds = 120,
   batch = 10,
-  /* How many events may be under way: enough to keep the server busy, too few to fill a subscriber's queue. */
+  /* Maximum number of events under way: enough to keep the server busy, too few to fill a queue. */
   window = 500,
   most_threads = 256,
 };
 
-/* Processes that are one server to their clients. */
+/* Processes that form one cluster. */
 struct servers {
   int count, ports[most_servers], processes[most_servers];
 };
 
-/* CPU time of processes and of their threads, by the threads' numbers. */
+/* CPU time of processes and of their threads, by thread number. */
 struct account {
   double total;
   int count, threads[most_threads];
   double seconds[most_threads];
 };
 
-/* Adds what all threads that a process has now have used. */
+/* Adds the CPU time of a process's present threads. */
 static void add_to_account(struct account *account, int process) {
   char path[300];
   snprintf(path, sizeof path, "/proc/%d/task", process);
@@ -69,7 +76,7 @@ static struct account cpu_account(const int *processes, int count) {
   return account;
 }
 
-/* The most that one thread has used since an earlier account. */
+/* Returns the largest CPU time of one thread since an earlier account. */
 static double busiest(const struct account *before, const struct account *after) {
   double most = 0;
   for (int thread = 0; thread < after->count; thread++) {
@@ -81,7 +88,8 @@ static double busiest(const struct account *before, const struct account *after)
   return most;
 }
 
-/* CPU time that all processors have worked since the system's start, or been taken away. */
+/* Returns the CPU time that all processors have worked, or lost to the host, since the system's
+ * start. */
 static double machine_seconds(void) {
   unsigned long long user, nice, system, idle, waiting, interrupts, soft, stolen;
   FILE *file = fopen("/proc/stat", "r");
@@ -107,7 +115,7 @@ static long resident_kib(const int *processes, int count) {
   return all;
 }
 
-/* A signed call of the HTTP API with ten events. */
+/* Writes a signed call of the HTTP API with ten events. */
 static size_t batch_call(char *call, size_t room, int port) {
   char body[8192], data[text_size + 1];
   put_data(data);
@@ -119,7 +127,7 @@ static size_t batch_call(char *call, size_t room, int port) {
   return signed_call(call, room, port, "/apps/1/batch_events", body);
 }
 
-/* Ten text frames, with a client's mask (of zeros) or as the subscribers are to get them. */
+/* Writes ten text frames, with a client's mask (of zeros) or in the subscribers' form. */
 static size_t frames(char *bytes, int is_masked) {
   char *next = bytes;
   for (int index = 0; index < batch; index++) {
@@ -135,7 +143,7 @@ static size_t frames(char *bytes, int is_masked) {
   return (size_t)(next - bytes);
 }
 
-/* Reads what has come at one subscriber; the rest comes with the next turn. */
+/* Reads once from a subscriber; the rest comes with the next turn. */
 static unsigned long long take(int descriptor) {
   static char bytes[1 << 18];
   ssize_t count = read(descriptor, bytes, sizeof bytes);
@@ -143,12 +151,12 @@ static unsigned long long take(int descriptor) {
   return count > 0 ? (unsigned long long)count : 0;
 }
 
-/* Whether the next ten events may go: not before an answer that is awaited, nor too far ahead of the subscribers. */
+/* Returns whether ten more events may go: no answer is due, and the subscribers keep up. */
 static int may_send(int waits, long sent, long complete, long events) {
   return !waits && sent < events && sent - complete < window;
 }
 
-/* Has a subscriber read when so many events have come to it. */
+/* Delays a subscriber's reads until this number of events has arrived. */
 static void read_together(int poll, int operation, int descriptor, int events) {
   int least = events ? events * frame_size : 1;
   if (setsockopt(descriptor, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least)) die("no reading together");
@@ -173,10 +181,10 @@ static void publish(const char *kind, int port, const int *descriptors, long sub
       if (!peer_write(&publisher, call, size)) die("the server does not listen");
       sent += batch;
       waits = has_answers;
-      /* No others follow the last ones. */
+      /* No further events will complete a batch. */
       for (long index = 0; sent >= events && index < subscribers; index++)
         read_together(poll, EPOLL_CTL_MOD, descriptors[index], 0);
-      /* The other kinds have no answers: their connection's end says that everything has been taken. */
+      /* The other kinds have no answers; the end of their connection confirms everything. */
       if (!has_answers && sent >= events) shutdown(publisher.descriptor, SHUT_WR);
     }
     int is_idle = may_send(waits, sent, complete, events);
@@ -230,7 +238,7 @@ int main(int count, char **words) {
   struct servers servers = servers_of(words[2], words[3]);
   long subscribers = atol(words[4]), events = atol(words[5]), idle = count > 6 ? atol(words[6]) : 0;
   int together = count > 7 ? atoi(words[7]) : 0, has_redis = count > 8, this_process = getpid();
-  /* More than the window lets out would never come. */
+  /* A batch larger than the window would never arrive. */
   if (together < 0 || together > window / 2) die("so many cannot be read together");
   alarm(limit_seconds);
   struct rlimit files;

@@ -1,9 +1,11 @@
-/* Starts clients again and again, and prints how long each took from its start to the first byte that it sent.
+/* Starts clients repeatedly, and prints the time from the start to the first byte that the client
+ * sends.
  *
- *   first-byte TIMES -- CLIENT WORD... [-- CLIENT WORD...]
+ *    first-byte TIMES -- CLIENT WORD... [-- CLIENT WORD...]
  *
- * PORT in a client's words becomes the port to connect to. The clients take turns. The time runs from before the process
- * is made until its first byte is there; then the client is ended. Prints each one's median on one line, in microseconds.
+ * PORT in a client's words becomes the port to connect to. The clients take turns. The time runs
+ * from before the fork to the first byte; then the client is killed. Prints each client's median on
+ * one line, in microseconds.
  */
 #define _GNU_SOURCE
 #include <poll.h>

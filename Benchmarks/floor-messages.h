@@ -1,4 +1,4 @@
-/* What floors share that have work to do on each message: they walk the frames, and gather what becomes of the messages. */
+/* Shared code of floors that work on each message: they walk the frames, and collect results. */
 #ifndef FLOOR_MESSAGES_H
 #define FLOOR_MESSAGES_H
 
@@ -6,7 +6,7 @@
 
 enum { message_room = 64 * 1024, output_room = 256 * 1024 };
 
-/* What waits for standard output. It is written when all that one read brought is done, or when it is full. */
+/* Waiting output. It is written after each read, or when it is full. */
 static char output[output_room + message_room];
 static size_t filled;
 
@@ -15,7 +15,7 @@ static inline void write_output(void) {
   filled = 0;
 }
 
-/* A frame of the source: how long it is with its head, 0 for one that has not come whole. */
+/* A frame of the source. `size` includes the head, and is 0 for an incomplete frame. */
 struct message_frame {
   size_t size;
   size_t head;
@@ -36,8 +36,8 @@ static inline struct message_frame message_frame(const char *bytes, size_t count
   return frame;
 }
 
-/* Hands each message to `take`, which appends to the output, until the event bench.end has come. The first `left` bytes
-   are there already. */
+/* Passes each message to `take`, which appends to the output, until the event bench.end. The first
+ * `left` bytes are already there. */
 static inline void take_messages(struct floor *floor, char *bytes, size_t left,
     void (*take)(char *payload, size_t count, int is_compressed)) {
   for (;;) {
@@ -47,7 +47,7 @@ static inline void take_messages(struct floor *floor, char *bytes, size_t left,
       size_t count = frame.size - frame.head;
       take(payload, count, frame.is_compressed);
       if (filled >= output_room) write_output();
-      /* The source compresses and encrypts its events, and not this one. */
+      /* The source does not compress or encrypt this event. */
       if (!frame.is_compressed && count < 200 && memmem(payload, count, "bench.end", 9)) return write_output();
     }
     memmove(bytes, bytes + at, left -= at);

@@ -1,10 +1,10 @@
-/* The floor: connects, upgrades, subscribes, then reads until bench.end has passed.
+/* The floor: connects, upgrades, subscribes, then reads until bench.end.
  *
- *   floor-reader PORT [tls] [copy] [sse]
+ *    floor-reader PORT [tls] [copy] [sse]
  *
- * It throws away what it reads; with `copy` it writes it as it came to standard output, from the end of the answer's
- * head on. It looks at the last bytes of a read alone, to see the end. No client that has to look at all of them can be
- * faster. With `sse` it asks for an event stream, and reads to the end of the body.
+ * It discards its input; with `copy` it writes everything after the answer's head to standard
+ * output. It checks only the last bytes of a read for the end. No client that checks all bytes can
+ * be faster. With `sse` it requests an event stream, and reads to the end of the body.
  */
 #define _GNU_SOURCE
 #include "floor.h"

@@ -1,4 +1,5 @@
-/* The client's side of a floor: one connection, plain or TLS, that takes as much as there is with each call of the system. */
+/* The client's side of a floor: one connection, plain or TLS, that reads as much as possible with
+ * each system call. */
 #ifndef FLOOR_H
 #define FLOOR_H
 
@@ -9,7 +10,7 @@
 
 #include "peer.h"
 
-/* What a read takes at most, and what a record that came in pieces may add to it. */
+/* Maximum size of a read, and of a read with the start of an earlier record. */
 enum { read_room = 256 * 1024, input_room = read_room + 32 * 1024, tail_room = 128, life_seconds = 300 };
 
 struct floor {
@@ -19,15 +20,15 @@ struct floor {
   char tail[tail_room];
 };
 
-/* Moves what one read of the socket brings into TLS; 0 at the end. */
+/* Reads from the socket once and passes the bytes to TLS; returns 0 at the end. */
 static inline int floor_fill(struct floor *floor) {
   static char bytes[read_room];
   ssize_t count = read(floor->descriptor, bytes, read_room);
   return count > 0 && BIO_write(floor->input, bytes, (int)count) == (int)count;
 }
 
-/* Reads what is there, at least one byte and at most `input_room`; 0 at the end. Over TLS it goes round the socket by
-   memory: two calls of the system for each record would be most of what it takes. */
+/* Reads at least one byte and at most `input_room`; returns 0 at the end. TLS reads from memory,
+ * because two system calls for each record would be most of the cost. */
 static inline size_t floor_read(struct floor *floor, char *bytes) {
   if (!floor->tls) {
     ssize_t count = read(floor->descriptor, bytes, read_room);
@@ -58,7 +59,7 @@ static inline void floor_secure(struct floor *floor) {
     if (SSL_get_error(floor->tls, done) != SSL_ERROR_WANT_READ || !floor_fill(floor)) die("TLS");
 }
 
-/* Connects to a port of 127.0.0.1. The program ends by itself after some minutes. */
+/* Connects to a port of 127.0.0.1. The program ends itself after some minutes. */
 static inline struct floor floor_dial(const char *port, int has_tls) {
   signal(SIGPIPE, SIG_IGN);
   alarm(life_seconds);
@@ -72,7 +73,8 @@ static inline struct floor floor_dial(const char *port, int has_tls) {
   return floor;
 }
 
-/* Sends a request, and reads the answer's head. Returns how many bytes came after it; they stand first in `bytes`. */
+/* Sends a request, and reads the answer's head. Returns the number of bytes after it, which come
+ * first in `bytes`. */
 static inline size_t floor_ask(struct floor *floor, const char *request, char *bytes) {
   if (!floor_write(floor, request, strlen(request))) die("asking");
   size_t count = floor_read(floor, bytes);
@@ -87,7 +89,7 @@ static inline size_t floor_ask(struct floor *floor, const char *request, char *b
   "GET /app/bench?protocol=7 HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"             \
   "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 
-/* One masked text frame; a mask of zeros leaves the text as it is. */
+/* Sends one masked text frame; a mask of zeros leaves the text as it is. */
 static inline void floor_subscribe(struct floor *floor) {
   static const char text[] = "{\"event\":\"pusher:subscribe\",\"data\":{\"channel\":\"bench\"}}";
   char frame[128] = {(char)0x81, (char)(0x80 | (sizeof text - 1)), 0, 0, 0, 0};
@@ -95,7 +97,7 @@ static inline void floor_subscribe(struct floor *floor) {
   if (!floor_write(floor, frame, 6 + sizeof text - 1)) die("subscribing");
 }
 
-/* Whether `mark` stands among the last bytes, which carry over from one read to the next. */
+/* Returns whether `mark` is among the last bytes, which carry over from one read to the next. */
 static inline int floor_ended(struct floor *floor, const char *bytes, size_t count, const char *mark) {
   char joined[2 * tail_room];
   size_t taken = count < tail_room ? count : tail_room;

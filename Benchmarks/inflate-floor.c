@@ -1,7 +1,7 @@
-/* zlib alone: a client of a source that compresses, which inflates each message and copies it to standard output, a line
- * each. It looks at nothing but the frames' lengths. What comes uncompressed is copied as it is.
+/* zlib alone: inflates each message of a compressing source and copies it to standard output, one a
+ * line. It parses only the frames' lengths. Uncompressed messages are copied as they are.
  *
- *   inflate-floor PORT
+ *    inflate-floor PORT
  */
 #define _GNU_SOURCE
 #include <zlib.h>

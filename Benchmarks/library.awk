@@ -1,5 +1,6 @@
-# Turns the results of all rounds into two Markdown tables: of each row the median of each figure.
-# Fields: row, threads, descriptors, KiB, seconds; of the row `decode`: row, nanoseconds of ours, of Foundation's.
+# Turns the results of all rounds into two Markdown tables with the median of each figure. Fields:
+# row, threads, descriptors, KiB, seconds; of the row `decode`: row, nanoseconds of ours, of
+# Foundation's.
 
 function median(row, field,   list, i, j, held, count) {
   count = seen[row]

@@ -1,8 +1,9 @@
-# Turns the results of all rounds into one Markdown table: of each ratio the median of those of the rounds, of each figure the
-# median of the rounds. Fields: round, key, side, amount, per how many events; the amount is seconds for `ns`, microseconds
-# for `us`, KiB for `KiB` and bytes for `bytes`. `has_before` shows a second program.
+# Turns the results of all rounds into one Markdown table. Ratios and figures are medians of the
+# rounds. Fields: round, key, side, amount, number of events. The amount is seconds for `ns`,
+# microseconds for `us`, KiB for `KiB` and bytes for `bytes`. `has_before` shows a second program.
 
-# row WHAT KEY FORMULA AGAINST GOAL UNIT SIDES: AGAINST is the side that ours is compared with, and SIDES is shown.
+# row WHAT KEY FORMULA AGAINST GOAL UNIT SIDES: AGAINST is the side to compare with, and SIDES are
+# shown.
 function row(text, its_key, its_formula, its_side, its_goal, its_unit, its_sides) {
   what[++rows] = text
   key[rows] = its_key
@@ -14,7 +15,7 @@ function row(text, its_key, its_formula, its_side, its_goal, its_unit, its_sides
 }
 
 BEGIN {
-  # The look is what ours costs beyond copying.
+  # The look is our cost beyond copying.
   look = "(ours − cat) ÷ simdjson, "
   row(look "200 B", "json-200", "look", "simdjson", "0.2", "ns", "cat simdjson")
   row(look "1000 B, dense JSON", "json-1000", "look", "simdjson", "0.3", "ns", "cat simdjson")
@@ -48,14 +49,14 @@ BEGIN {
   if ($1 > rounds) rounds = $1
 }
 
-# The figure of a side in a round, in the unit that is shown.
+# Returns the figure of a side in a round, in the displayed unit.
 function figure(number, side, round,   scale) {
   scale = unit[number] == "ns" ? 1e9 : unit[number] == "KiB" ? 1024 / 1e6 : unit[number] == "bytes" ? 1 / 1e6 : 1
   if (!((key[number], side, round) in taken)) return ""
   return taken[key[number], side, round] * scale
 }
 
-# What ours is compared with: the older program has some sides of its own.
+# Returns the figure to compare with: the older program has some sides of its own.
 function other(number, side, round,   its) {
   its = figure(number, side "-" against[number], round)
   return its == "" ? figure(number, against[number], round) : its
@@ -69,7 +70,7 @@ function ratio(number, side, round,   ours, its) {
   return formula[number] == "rate" ? its / ours : ours / its
 }
 
-# The median of what the rounds have; an empty text if none has it.
+# Returns the median of the rounds; an empty text if no round has a value.
 function middle(number, side, is_figure,   round, value, values, count) {
   for (round = 1; round <= rounds; round++) {
     value = is_figure ? figure(number, side, round) : ratio(number, side, round)
@@ -78,14 +79,14 @@ function middle(number, side, is_figure,   round, value, values, count) {
   return count ? median(values, count) : ""
 }
 
-# A row's ratio, or its size.
+# Returns a row's ratio, or its size.
 function shown(number, side,   value) {
   value = middle(number, side, 0)
   if (value == "") return ""
   return formula[number] == "value" ? sprintf("%.1f MB", value) : sprintf("%.2f", value)
 }
 
-# What the row is made of: each side's figure.
+# Returns the figures of each side behind a row.
 function parts(number,   words, count, place, text) {
   if (formula[number] == "value") return ""
   text = sprintf("ours %s", grouped(middle(number, "now", 1)))
@@ -96,7 +97,7 @@ function parts(number,   words, count, place, text) {
   return text " " unit[number]
 }
 
-# How many columns a text takes: signs of several bytes count as one, whether awk knows them or not.
+# Returns the columns of a text: a sign of several bytes counts as one in every awk.
 function columns_of(text) {
   gsub(/−|÷/, "-", text)
   return length(text)

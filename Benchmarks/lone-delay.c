@@ -1,12 +1,14 @@
-/* Sends single events to clients, and prints how long each took through a client: from before the event is written to
+/* Sends single events to clients, and prints the delay through a client: from before the write to
  * the socket until the client's output is read from a pipe.
  *
- *   lone-delay EVENTS PAUSE -- CLIENT WORD... [-- CLIENT WORD...]
+ *    lone-delay EVENTS PAUSE -- CLIENT WORD... [-- CLIENT WORD...]
  *
- * PORT in a client's words becomes the port to connect to. All clients are connected at once, and get events in turns of
- * fifty, so that other work meets all of them; an event is sent PAUSE microseconds after the one before has come. The
- * first one of a turn, which finds a client that has slept through the others' turns, does not count. Each event's output
- * must end with a line's end or a brace, and have the event's number in it.
+ * PORT in a client's words becomes the port to connect to. All clients stay connected, and get
+ * events in turns of fifty, so that other load affects all of them. An event is sent PAUSE
+ * microseconds after the one before has arrived. The first event of a turn does not count, because
+ * its client has slept through the other turns. Each event's output must end with a line feed or a
+ * brace, and contain the event's number.
+ *
  * Prints "median 99th-percentile" for each client on one line, in microseconds.
  */
 #define _GNU_SOURCE
@@ -29,7 +31,7 @@ static int is_ready(int descriptor, int milliseconds) {
   return poll(&waiting, 1, milliseconds) == 1;
 }
 
-/* Starts a client and takes it to where events come. */
+/* Starts a client and completes its subscription. */
 static void connect_client(struct client *client, struct line *line, int listener) {
   int ends[2];
   char bytes[4096];
@@ -45,7 +47,7 @@ static void connect_client(struct client *client, struct line *line, int listene
     if (read(line->output, bytes, sizeof bytes) <= 0) die("a client that ended");
 }
 
-/* Sends an event, and returns how many seconds its output took. */
+/* Sends an event, and returns the delay of its output in seconds. */
 static double send_one(struct line *line, unsigned number) {
   static const struct kind kind;
   char payload[message_size + 16], frame[message_size + 32], output[4096], mark[32];

@@ -1,5 +1,5 @@
-# Turns the results of all rounds, sorted by what, number and time, into one Markdown table: of each row the round with
-# the median time. Fields: what, number, seconds, KiB.
+# Turns the results of all rounds, sorted by what, number and time, into one Markdown table. Each
+# row shows the round with the median time. Fields: what, number, seconds, KiB.
 
 function finish(   middle) {
   if (count == 0) return

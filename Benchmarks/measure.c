@@ -1,11 +1,12 @@
-/* Runs one row: source, client, and the sink that reads the client's output, and prints what the client took.
+/* Runs one row: a source, a client, and the sink that reads the client's output. Prints the
+ * client's costs.
  *
- *   measure SINK SOURCE WORD... -- CLIENT WORD...
+ *    measure SINK SOURCE WORD... -- CLIENT WORD...
  *
- * PORT in the client's words becomes the port the source printed. Prints "seconds cpu-seconds peak-KiB
- * lines". CPU time and memory are the kernel's account of the client alone, start-up included; if the source prints
- * "began", CPU time counts from then on. This program is small on purpose: a child's peak memory begins with that of
- * the process it was forked from.
+ * PORT in the client's words becomes the port that the source printed. Prints "seconds cpu-seconds
+ * peak-KiB lines". CPU time and memory are the kernel's figures of the client alone, with its
+ * start. If the source prints "began", CPU time counts from then on. This program is small on
+ * purpose: a child's peak memory begins with the peak of the process that forked it.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -51,7 +52,7 @@ static double seconds(struct timeval time) {
   return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-/* The client's CPU time so far. */
+/* Returns the client's CPU time so far. */
 static double spent(void) {
   clockid_t clock;
   struct timespec time;
@@ -59,7 +60,7 @@ static double spent(void) {
   return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Waits until the source says something; 0 if the client ends first. */
+/* Waits until the source prints something; returns 0 if the client ends first. */
 static int await_word(int descriptor) {
   struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
   siginfo_t ended = {0};
@@ -68,7 +69,7 @@ static int await_word(int descriptor) {
   return 1;
 }
 
-/* The client's words, after the "--" that ends those of the source; NULL without any. */
+/* Returns the client's words, which follow the source's "--"; NULL without any. */
 static char **find_client(int count, char **words) {
   for (int index = 3; index < count; index++)
     if (strcmp(words[index], "--") == 0) {
@@ -78,10 +79,10 @@ static char **find_client(int count, char **words) {
   return NULL;
 }
 
-/* Waits for the client's end and prints the row; -1 if it ended with a failure. `input` is the source's output, and
-   `counted` the sink's. */
+/* Waits for the client's end and prints the row; returns -1 if the client failed. `input` is the
+ * source's output, and `counted` the sink's. */
 static int finish_row(char **client_words, int input, FILE *told, FILE *counted) {
-  /* What the source says next: "began", or "seconds" when the client has left. */
+  /* The source prints "began", or "seconds" after the client has left. */
   char word[16] = "";
   double before = 0, wall;
   if (await_word(input) && fscanf(told, " %15s", word) != 1) die("the source told nothing");
@@ -114,7 +115,7 @@ int main(int count, char **words) {
   signal(SIGALRM, too_late);
   alarm(limit_seconds);
   int from_source[2], to_sink[2], from_sink[2];
-  /* Close-on-exec, so that nobody holds an end open that is not theirs. */
+  /* Close-on-exec, so that no process keeps another's pipe open. */
   if (pipe2(from_source, O_CLOEXEC) || pipe2(to_sink, O_CLOEXEC) || pipe2(from_sink, O_CLOEXEC)) die("no pipe");
   int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 

@@ -1,4 +1,5 @@
-# The median of so many values from 1 on; of an even number the lower one of the two in the middle.
+# Returns the median of `count` values from index 1 on; of an even number, the lower of the two in
+# the middle.
 function median(values, count,   one, other, less) {
   for (one = 1; one <= count; one++) {
     less = 0

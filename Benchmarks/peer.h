@@ -1,4 +1,4 @@
-/* One connection, plain or TLS, with blocking calls that either do all they are asked or end the program. */
+/* One connection, plain or TLS, with blocking calls that either complete or end the program. */
 #ifndef PEER_H
 #define PEER_H
 
@@ -21,7 +21,7 @@ static inline void die(const char *what) {
   exit(1);
 }
 
-/* Reads what is there, at least one byte; 0 at the end. */
+/* Reads at least one byte; returns 0 at the end. */
 static inline size_t peer_read(struct peer *peer, void *bytes, size_t room) {
   for (;;) {
     if (peer->tls) {
@@ -34,7 +34,7 @@ static inline size_t peer_read(struct peer *peer, void *bytes, size_t room) {
   }
 }
 
-/* Writes everything; false when the other side has gone. */
+/* Writes everything; returns false if the peer has closed. */
 static inline int peer_write(struct peer *peer, const void *bytes, size_t count) {
   const char *next = bytes;
   while (count > 0) {
@@ -53,8 +53,8 @@ static inline int peer_write(struct peer *peer, const void *bytes, size_t count)
   return 1;
 }
 
-/* Reads up to and with the empty line that ends an HTTP head. What came behind it stays in `head`, which is
-   ended by a zero byte. Returns the number of bytes read, and the length of the head in `*end`. */
+/* Reads up to the empty line that ends an HTTP head. Further bytes stay in `head`, which ends with
+ * a zero byte. Returns the number of bytes read, and the length of the head in `*end`. */
 static inline size_t peer_read_head(struct peer *peer, char *head, size_t room, size_t *end) {
   size_t filled = 0;
   while (filled + 1 < room) {

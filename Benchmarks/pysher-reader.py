@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 
-# The only way to name a certificate to the library underneath.
+# The library underneath takes a certificate only from this variable.
 if len(sys.argv) > 2:
     os.environ["WEBSOCKET_CLIENT_CA_BUNDLE"] = sys.argv[2]
 
@@ -42,5 +42,5 @@ client.connect()
 if not ended.wait(150):
     sys.exit("pysher-reader: the last event did not come")
 sys.stdout.flush()
-# Its own disconnect waits for a timer: the job is done.
+# pysher's own disconnect waits for a timer.
 os._exit(0)

@@ -1,10 +1,15 @@
-# Turns the results of servers that meet in Redis, and of one without, into three Markdown tables: what an event costs them, what
-# Redis has of it, and how long it takes. Of each figure the median of the runs; of each comparison the median of the pairs, since
-# the runs of a round follow each other. `processors` is how many the machine has.
-# Fields of the first file: nodes (with "-pinned" where all but Redis run on one processor), subscribers, events, seconds, CPU
-# seconds, KiB before, KiB after, CPU seconds of idle connections, of the busiest thread, of the load generator, of other work,
-# of Redis, messages published, bytes in, bytes out.
-# Fields of the second: nodes, whose subscriber, pause, events, median and 99th percentile in microseconds.
+# Turns the results of servers with a Redis, and of one server without, into three Markdown tables:
+# the costs of an event, the share of Redis, and the delay. Each figure is the median of the runs.
+# Each comparison is the median of the pairs, because the runs of a round follow each other.
+# `processors` is the machine's number.
+#
+# Fields of the first file: nodes (with "-pinned" if all but Redis run on one processor),
+# subscribers, events, seconds, CPU seconds, KiB before, KiB after, CPU seconds of idle connections,
+# of the busiest thread, of the load generator, of other work, of Redis, messages published, bytes
+# in, bytes out.
+#
+# Fields of the second: nodes, server of the subscriber, pause, events, median and 99th percentile
+# in microseconds.
 
 BEGIN {
   words["one"] = "1"; words["one-redis"] = "1, Redis"; words["two-redis"] = "2, Redis"
@@ -12,19 +17,19 @@ BEGIN {
   source["one"] = "one node"; source["two-redis same"] = "Redis, same node"; source["two-redis other"] = "Redis, other node"
 }
 
-# The median of a figure in a row's runs.
+# Returns the median of a figure in a row's runs.
 function of(figure, row,   round, values) {
   for (round = 1; round <= rounds[row]; round++) values[round] = taken[figure, row, round]
   return median(values, rounds[row])
 }
 
-# How many times the figure of another row that of a row is, of the runs that follow each other.
+# Returns the median ratio of a row's figure to another row's, by runs that follow each other.
 function times(figure, row, other,   round, values) {
   for (round = 1; round <= rounds[row]; round++) values[round] = taken[figure, row, round] / taken[figure, other, round]
   return median(values, rounds[row])
 }
 
-# The number of the row's next run.
+# Returns the number of the row's next run.
 function next_round(row) {
   if (!(row in rounds)) order[++rows] = row
   return ++rounds[row]

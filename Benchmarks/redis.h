@@ -1,4 +1,4 @@
-/* What a Redis on this machine counts: the messages and the bytes that it is given and gives. */
+/* Counters of a Redis on this machine: its messages and its bytes in both directions. */
 #ifndef REDIS_H
 #define REDIS_H
 
@@ -7,22 +7,23 @@
 struct redis {
   struct peer peer;
   int process;
-  /* Bytes of this program's own questions and of the answers, as far as Redis had counted them when it was asked last. */
+  /* Bytes of this program's own queries and answers, as far as Redis had counted them at the last
+   * query. */
   double asked, answered;
 };
 
-/* Since Redis' start, this program's own questions not counted. */
+/* Counters since Redis' start, without this program's own queries. */
 struct redis_account {
   double published, bytes_in, bytes_out;
 };
 
-/* The number that stands after a name in what INFO has answered; 0 where the name is not. */
+/* Returns the number after a name in the answer to INFO; 0 without the name. */
 static inline double info_number(const char *info, const char *name) {
   const char *place = strstr(info, name);
   return place ? strtod(place + strlen(name), NULL) : 0;
 }
 
-/* Asks for all that is counted, and returns the size of the answer, which `info` gets as text. */
+/* Queries all counters, and returns the size of the answer, which `info` gets as text. */
 static inline size_t redis_info(struct redis *redis, char *info, size_t room) {
   if (!peer_write(&redis->peer, "INFO all\r\n", 10)) die("Redis does not listen");
   size_t filled = 0, length = 0;
@@ -50,7 +51,8 @@ static inline struct redis redis_open(int port) {
 static inline struct redis_account redis_account(struct redis *redis) {
   char info[1 << 16];
   size_t size = redis_info(redis, info, sizeof info);
-  /* A question is counted when it has come, an answer when it has been written, which is after it was made. */
+  /* Redis counts a query when it arrives, and an answer when it is written, after its contents were
+   * made. */
   redis->asked += strlen("INFO all\r\n");
   struct redis_account account = {
     .published = info_number(info, "cmdstat_publish:calls="),

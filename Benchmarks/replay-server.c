@@ -1,21 +1,22 @@
-/* The source of every row: a Pusher server that knows one speech, or a server of one event stream.
+/* The source of every row: a Pusher server with prepared events, or the server of one event stream.
  *
- *   replay-server [KIND...] EVENTS SIZE [CERTIFICATE KEY]
+ *    replay-server [KIND...] EVENTS SIZE [CERTIFICATE KEY]
  *
- * Listens on a free port of 127.0.0.1 and prints "port N". Each client is upgraded, told
- * pusher:connection_established, and once it has subscribed it gets EVENTS text frames with a payload of SIZE
- * bytes, as fast as the socket takes them from one block prepared beforehand, then one frame with the event
- * bench.end. When the client closes, prints "seconds S": from the first frame to that close.
+ * Listens on a free port of 127.0.0.1 and prints "port N". Upgrades each client and sends
+ * pusher:connection_established. After its subscription the client gets EVENTS text frames with a
+ * payload of SIZE bytes, as fast as the socket takes them from one prepared block, then one frame
+ * with the event bench.end. When the client closes, prints "seconds S": from the first frame to
+ * that close.
  *
- *   sse          each client gets, whatever it asks for, EVENTS server-sent events of SIZE bytes, each in a chunk of
- *                its own, and then the end of the body
- *   text         the data is one long string instead of dense JSON
- *   deflate      the messages are compressed beforehand, by permessage-deflate with context takeover
- *   encrypted    the data is encrypted beforehand; SIZE is the message's before that
- *   channels N   waits for N subscriptions; the events go to the channels bench-00000 to the last, in turn
- *   records      over TLS each event is a record; a write to the socket still has many of them
- *   steady       waits until the client has settled, and prints "began" before the first event
- *   messages     serves nobody: prints the messages of the block, each on a line, EVENTS at most
+ *    sse          each client gets, for any request, EVENTS server-sent events of SIZE bytes, each
+ *                 in its own chunk, and then the end of the body
+ *    text         the data is one long string instead of dense JSON
+ *    deflate      the messages are compressed by permessage-deflate with context takeover
+ *    encrypted    the data is encrypted in advance; SIZE is the message's size before that
+ *    channels N   waits for N subscriptions; the events go to channels from bench-00000 on, in turn
+ *    records      over TLS each event is a record; a write to the socket still has many of them
+ *    steady       waits until the client is idle, and prints "began" before the first event
+ *    messages     serves no client: prints the messages of the block, one a line, EVENTS at most
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -27,7 +28,7 @@ enum { life_seconds = 300, settling_microseconds = 15000, telling_microseconds =
 static struct kind kind;
 static int has_records, is_steady, prints_messages;
 
-/* Takes the words for kinds off, and returns how many they are. */
+/* Parses the kinds, and returns the number of their words. */
 static int take_kinds(int count, char **words) {
   int at = 1;
   for (; at < count && (words[at][0] < '0' || words[at][0] > '9'); at++) {
@@ -44,7 +45,7 @@ static int take_kinds(int count, char **words) {
   return at - 1;
 }
 
-/* Lets the client come to rest, and tells `measure`, which reads the client's clock then. */
+/* Waits until the client is idle, and signals `measure`, which then reads the client's CPU time. */
 static void settle(void) {
   if (!is_steady) return;
   usleep(settling_microseconds);
@@ -84,7 +85,7 @@ static void serve_stream(struct peer *peer, const struct speech *speech) {
   double start = now();
   if (!send_speech(peer, &(struct speech){0}, speech)) return;
   if (!put_out(peer, "0\r\n\r\n", 5)) return;
-  /* Until the client leaves: then it has read all, and most likely said so. */
+  /* The client leaves after it has read everything. */
   while (peer_read(peer, head, sizeof head) > 0) continue;
   printf("seconds %.6f\n", now() - start);
   fflush(stdout);
@@ -124,7 +125,8 @@ static SSL_CTX *make_context(const char *certificate, const char *key) {
   return context;
 }
 
-/* TLS on the connection, with a buffer below it, so that a write to the socket has as many records as fit. */
+/* Starts TLS on the connection, with a buffer below it, so that a write to the socket has as many
+ * records as fit. */
 static SSL *secure(SSL_CTX *context, int descriptor) {
   SSL *tls = SSL_new(context);
   BIO *input = BIO_new_socket(descriptor, BIO_NOCLOSE), *output = BIO_new_socket(descriptor, BIO_NOCLOSE);
@@ -136,8 +138,8 @@ static SSL *secure(SSL_CTX *context, int descriptor) {
   return tls;
 }
 
-/* The events of one run. With compression the block that is sent again and again refers back to its own end, which came
-   just before it; only the first one has nothing before it. */
+/* Prepares the events of one run. With compression the repeated block refers back to its own end,
+ * which came just before it; only the first block has nothing before it. */
 static struct speech prepare_all(unsigned long events, size_t size, struct speech *first) {
   if (!kind.is_deflated) return prepare(events, size, &kind, NULL);
   z_stream zlib = {0};

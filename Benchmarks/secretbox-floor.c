@@ -1,8 +1,8 @@
-/* libsodium alone: a client of a source that encrypts, which opens the box of each event and copies its content to
- * standard output, a line each. It looks for nonce and box in the first event; in the others they stand at the same
- * place, since the source makes all events alike. OpenSSL undoes the base64, which is quicker than libsodium's.
+/* libsodium alone: decrypts each event of an encrypting source and copies its content to standard
+ * output, one a line. It searches nonce and box in the first event; they have the same place in all
+ * others. OpenSSL decodes the base64, because it is faster than libsodium.
  *
- *   secretbox-floor PORT
+ *    secretbox-floor PORT
  */
 #define _GNU_SOURCE
 #include <openssl/evp.h>
@@ -12,7 +12,7 @@
 
 static unsigned char key[crypto_secretbox_KEYBYTES];
 
-/* Where something stands in each event, and how long it is. */
+/* A place in each event, and its length. */
 struct place {
   size_t at, count;
 };
@@ -26,7 +26,7 @@ static struct place place_of(const char *payload, size_t count, const char *name
   return (struct place){(size_t)(start - payload), (size_t)(end - start)};
 }
 
-/* Decodes base64 into `out`, and returns how many bytes it stands for. */
+/* Decodes base64 into `out`, and returns the number of decoded bytes. */
 static size_t decode(unsigned char *out, const char *payload, struct place place) {
   int length = EVP_DecodeBlock(out, (const unsigned char *)payload + place.at, (int)place.count);
   if (length < 0) die("base64");

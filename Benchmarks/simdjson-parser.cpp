@@ -1,11 +1,12 @@
-/* simdjson alone: parses messages that stand in memory, each one's envelope and then its data, and prints nothing of them.
+/* simdjson alone: parses messages in memory, each envelope and then its data, and prints none of
+ * them.
  *
- *   simdjson-parser EVENTS <MESSAGES
+ *    simdjson-parser EVENTS <MESSAGES
  *
- * The input has a message a line, as `replay-server messages` prints its block; they are parsed in turn until EVENTS are
- * done. Prints "seconds cpu-seconds peak-KiB events" as `measure` does: CPU time from the first message on, and how many
- * had data with a number in it. Nothing is copied: where a text ends, the bytes that the parser may read beyond it are those of
- * the next one.
+ * The input has one message a line, as `replay-server messages` prints its block. They are parsed
+ * in turn until EVENTS are done. Prints "seconds cpu-seconds peak-KiB events" like `measure`: CPU
+ * time from the first message on, and the number of messages whose data had a number. Nothing is
+ * copied: the bytes that the parser may read beyond a text belong to the next text.
  */
 #include <simdjson.h>
 #include <sys/resource.h>
@@ -27,7 +28,7 @@ double spent(clockid_t clock) {
   return double(time.tv_sec) + double(time.tv_nsec) / 1e9;
 }
 
-/* Where each line of the text stands. */
+/* Returns the lines of the text. */
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   for (size_t at = 0; at < text.size();) {
@@ -38,14 +39,14 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/* Whether the message is an envelope with data, and that JSON with a number. */
+/* Returns whether the message is an envelope with data, and the data JSON with a number. */
 bool parse(simdjson::dom::parser &envelopes, simdjson::dom::parser &contents, std::string_view message) {
   simdjson::dom::element envelope, content;
   std::string_view event, channel, data;
   uint64_t number;
   if (envelopes.parse(message.data(), message.size(), false).get(envelope)) return false;
   if (envelope["event"].get(event) || envelope["channel"].get(channel) || envelope["data"].get(data)) return false;
-  /* The parser's texts have room enough after them to be read as JSON where they stand. */
+  /* The parser's texts have enough room after them for parsing in place. */
   if (contents.parse(data.data(), data.size(), false).get(content)) return false;
   return !content["id"].get(number) && number > 0;
 }

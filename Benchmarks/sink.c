@@ -1,7 +1,7 @@
-/* The reader at the end of the pipe: takes 256 KiB at a time and prints how many lines came.
+/* The reader at the end of the pipe: reads 256 KiB at a time and prints the number of lines.
  *
- * SINK_BYTE=N counts another byte than the line's end, such as the 129 with which the frames of a copy begin. SINK_NUMBER=1
- * prints the number with which the input begins: a reader's own count.
+ * SINK_BYTE=N counts another byte than the line feed, such as 129, which begins the frames of a
+ * copy. SINK_NUMBER=1 prints the number at the start of the input, which is a reader's own count.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* The server's side of a connection, for programs that play a Pusher server: frames, the upgrade, subscriptions, the end. */
+/* The server's side of a connection, for programs that act as a Pusher server: frames, upgrade,
+ * subscriptions, end. */
 #ifndef SOURCE_H
 #define SOURCE_H
 
@@ -62,7 +63,7 @@ static inline size_t put_frame(char *out, const char *payload, size_t count) {
   return head + count;
 }
 
-/* Writes everything, and sends what a buffer below TLS holds back. */
+/* Writes everything, and flushes the buffer below TLS. */
 static inline int put_out(struct peer *peer, const void *bytes, size_t count) {
   return peer_write(peer, bytes, count) && (!peer->tls || BIO_flush(SSL_get_wbio(peer->tls)) == 1);
 }
@@ -111,7 +112,7 @@ static inline int read_exactly(struct peer *peer, unsigned char *bytes, size_t c
   return 1;
 }
 
-/* Inflates a client's message in place, with what the messages before it have left. */
+/* Inflates a client's message in place, with the context of the messages before it. */
 static inline int inflate_payload(z_stream *zlib, unsigned char *payload, size_t *count) {
   static unsigned char message[payload_room];
   memcpy(payload + *count, "\0\0\xff\xff", 4);
@@ -125,8 +126,9 @@ static inline int inflate_payload(z_stream *zlib, unsigned char *payload, size_t
   return 1;
 }
 
-/* Reads one of the client's masked frames, inflated if it is compressed; `payload` has `payload_room` and 4 bytes more.
-   Returns its opcode, or -1 at the end and for what is not one. */
+/* Reads one of the client's masked frames, and inflates it if it is compressed; `payload` has
+ * `payload_room` and 4 bytes more. Returns its opcode, or -1 at the end and for an invalid frame.
+ */
 static inline int read_frame(struct peer *peer, unsigned char *payload, size_t *count, z_stream *zlib) {
   unsigned char head[8];
   if (!read_exactly(peer, head, 2)) return -1;
@@ -143,7 +145,8 @@ static inline int read_frame(struct peer *peer, unsigned char *payload, size_t *
   return opcode;
 }
 
-/* The name of the channel in a message, up to its quote. JSON allows spaces on both sides of the colon, and Python writes one. */
+/* Returns the channel's name in a message, up to its quote. JSON allows spaces around the colon,
+ * and Python writes one. */
 static inline const char *find_channel(const char *message) {
   const char *name = strstr(message, "\"channel\"");
   if (!name) return NULL;
@@ -152,7 +155,7 @@ static inline const char *find_channel(const char *message) {
   return *name == '"' ? name + 1 : NULL;
 }
 
-/* Waits until the client has subscribed to so many channels, and confirms each. */
+/* Waits until the client has subscribed to this number of channels, and confirms each. */
 static inline int confirm_channels(struct peer *peer, unsigned long channels, z_stream *zlib) {
   static unsigned char payload[payload_room + 5];
   char text[512];
@@ -172,7 +175,7 @@ static inline int confirm_channels(struct peer *peer, unsigned long channels, z_
   return 1;
 }
 
-/* Until the client sends a close frame or ends without one. */
+/* Waits until the client sends a close frame or ends without one. */
 static inline void await_close(struct peer *peer) {
   static unsigned char payload[payload_room + 4];
   size_t count;
@@ -181,7 +184,7 @@ static inline void await_close(struct peer *peer) {
     if (opcode == 8) return;
 }
 
-/* Answers the close frame, and gives the client a moment to see it before the socket goes. */
+/* Answers the close frame, and waits a moment before the socket closes. */
 static inline void finish(struct peer *peer) {
   char byte;
   struct timeval moment = {.tv_sec = 1};

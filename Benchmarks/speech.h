@@ -1,4 +1,4 @@
-/* What a source says: a block of events, prepared beforehand, that is sent again and again. */
+/* The output of a source: a prepared block of events that is sent repeatedly. */
 #ifndef SPEECH_H
 #define SPEECH_H
 
@@ -7,7 +7,7 @@
 
 enum { block_room = 1 << 20, window_size = 1 << 15 };
 
-/* What kind of events. */
+/* The kind of events. */
 struct kind {
   int is_stream;          /* server-sent events */
   int is_text;            /* one long string where dense JSON would stand */
@@ -25,13 +25,14 @@ struct speech {
 
 static const char words_of_note[] = "filled at the open, partly from the reserve, the rest stands until the close; ";
 
-/* The data of one event, JSON text of exactly `size` bytes as it stands inside JSON: an order book's change. */
+/* Writes the data of one event, an order book's change: JSON text of exactly `size` bytes, escaped
+ * for a JSON string. */
 static inline void make_data(char *out, size_t size, unsigned number, int is_text) {
   static const char tail[] = "\\\"}", note[] = ",\\\"note\\\":\\\"", levels[] = ",\\\"levels\\\":[";
   size_t at = (size_t)sprintf(
       out, "{\\\"id\\\":%u,\\\"symbol\\\":\\\"ACME\\\",\\\"side\\\":\\\"%s\\\",\\\"price\\\":%u.%02u",
       1000000 + number, number % 3 ? "buy" : "sell", 100 + number % 800, number % 100);
-  /* What the tail, the note's name and the list's brackets leave. */
+  /* The room without the tail, the note's name and the list's brackets. */
   size_t room = size - strlen(tail) - strlen(note) - strlen(levels) - 14;
   if (at + 64 < room && !is_text) {
     at += (size_t)sprintf(out + at, "%s", levels);
@@ -48,7 +49,7 @@ static inline void make_data(char *out, size_t size, unsigned number, int is_tex
   memcpy(out + at, tail, strlen(tail));
 }
 
-/* Undoes the escapes of text inside JSON, in place. */
+/* Unescapes the text of a JSON string, in place. */
 static inline size_t unescape(char *text, size_t count) {
   size_t to = 0;
   for (size_t from = 0; from < count; from++) {
@@ -58,7 +59,7 @@ static inline size_t unescape(char *text, size_t count) {
   return to;
 }
 
-/* Puts data in a box, and writes the data of an encrypted event, which is longer. */
+/* Encrypts data, and writes the data of an encrypted event, which is longer. */
 static inline size_t encrypt(char *out, char *data, size_t count, unsigned number) {
   unsigned char key[crypto_secretbox_KEYBYTES], nonce[crypto_secretbox_NONCEBYTES] = {0}, box[payload_room];
   put_channel_key(key);
@@ -72,7 +73,7 @@ static inline size_t encrypt(char *out, char *data, size_t count, unsigned numbe
   return at + (size_t)sprintf(out + at, "\\\"}");
 }
 
-/* One event whose message has `size` bytes; if it is encrypted, the message without encryption would have them. */
+/* Writes one event whose message has `size` bytes, before encryption. */
 static inline size_t make_event(char *out, size_t size, unsigned number, const struct kind *kind) {
   char channel[64] = "bench";
   if (kind->is_encrypted) strcpy(channel, ENCRYPTED_CHANNEL);
@@ -92,7 +93,7 @@ static inline size_t make_event(char *out, size_t size, unsigned number, const s
   return at + 2;
 }
 
-/* One server-sent event of exactly `size` bytes, in its chunk; returns the length of both. */
+/* Writes one server-sent event of exactly `size` bytes in its chunk; returns the length of both. */
 static inline size_t put_event(char *out, size_t size, unsigned number) {
   static const char tail[] = "\"}\n\n";
   size_t head = (size_t)sprintf(out, "%zx\r\n", size);
@@ -116,23 +117,24 @@ static inline size_t deflate_frame(char *out, z_stream *zlib, const char *payloa
   zlib->next_out = bytes;
   zlib->avail_out = sizeof bytes;
   if (deflate(zlib, Z_SYNC_FLUSH) != Z_OK || zlib->avail_out == 0) die("deflate");
-  /* The four bytes of the flush stay away: RFC 7692, section 7.2.1. */
+  /* The four bytes of the flush are omitted (RFC 7692 section 7.2.1). */
   size_t length = sizeof bytes - zlib->avail_out - 4;
   size_t head = put_head(out, length, 1);
   memcpy(out + head, bytes, length);
   return head + length;
 }
 
-/* Prepares a block of events. With `zlib` they are compressed, and refer back to what it has compressed before. */
+/* Prepares a block of events. With `zlib` they are compressed, with references to its earlier
+ * messages. */
 static inline struct speech prepare(unsigned long count, size_t size, const struct kind *kind, z_stream *zlib) {
   size_t room = block_room;
-  /* So that each channel has an event in the block. */
+  /* Gives each channel an event in the block. */
   if (kind->channels && room < 20000 * (size + 4)) room = 20000 * (size + 4);
   struct speech speech = {malloc(room + 4 * size + 2048), calloc(room / 16, sizeof(size_t)), 0, count};
   char *payload = malloc(4 * size + 1024);
   if (!speech.block || !speech.ends || !payload) die("memory");
   size_t at = 0, taken = 0;
-  /* A block of compressed frames stands for as many events as one of plain frames. */
+  /* A block of compressed frames has as many events as a block of plain frames. */
   for (; taken + size + 16 <= room; speech.frames++) {
     unsigned number = (unsigned)speech.frames;
     if (kind->is_stream) {

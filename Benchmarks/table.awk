@@ -1,5 +1,6 @@
-# Turns the results of all rounds into one Markdown table with aligned columns: of each row the round with the
-# median time. `base` names the reader that the others are compared with. Fields: reader, link, payload, events, seconds, CPU seconds, peak KiB, lines.
+# Turns the results of all rounds into one Markdown table with aligned columns. Each row shows the
+# round with the median time. `base` names the reader to compare with. Fields: reader, link,
+# payload, events, seconds, CPU seconds, peak KiB, lines.
 
 function cell(row, column, text) {
   cells[row, column] = text
@@ -11,7 +12,7 @@ function repeated(sign, count,   text) {
   return text
 }
 
-# The round of `row` that has as many faster as slower ones.
+# Returns the round of `row` with the median time.
 function median(row,   round, other, faster, best) {
   best = 1
   for (round = 1; round <= rounds[row]; round++) {

@@ -1,10 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Programs that use nothing but the libraries' public faces, as any other package would.
+/// Programs that use only the public API of the libraries, like any other package.
 ///
-/// The small ones run against `pusher-cli serve`; `orders` is the program of the README. `tour` has servers of its own, and
-/// runs every sample of the articles.
+/// The small programs run against `pusher-cli serve`; `orders` is the program of the README. `tour`
+/// has its own servers, and runs every sample of the articles.
 let package = Package(
   name: "examples",
   platforms: [.macOS("26.0")],

@@ -1,15 +1,16 @@
 import PusherCore
 
-/// A reader for `make bench`: a handler bound to all events counts them, and reads their data if asked to.
+/// A reader for `make bench`: a handler bound to all events counts them, and reads their data if
+/// asked to.
 ///
 ///     bound-handler PORT [data] [tls CA-FILE]
 ///     bound-handler PORT channels COUNT
 ///     bound-handler 0 members COUNT
 ///
-/// Ends with the event `bench.end`; prints what was counted. The other two forms measure what many channels on one
-/// connection, and many members of a presence channel cost.
+/// Ends with the event `bench.end` and prints the counts. The other two forms measure many channels
+/// on one connection, and many members of a presence channel.
 @main struct BoundHandler {
-  /// Touched on the callback thread alone, and read when that has nothing more to do.
+  /// Used on the callback thread alone, and read after that thread is done.
   private final class Count: @unchecked Sendable {
     var events = 0
     var bytes = 0

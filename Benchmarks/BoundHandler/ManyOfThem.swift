@@ -8,9 +8,10 @@ import PusherCore
   import Darwin
 #endif
 
-/// What many channels, and many members of one, cost: prints the seconds and how far memory has grown, in KiB.
+/// Measures many channels, and many members of one: prints the seconds and the growth of memory, in
+/// KiB.
 enum ManyOfThem {
-  /// So many channels on one connection to a server, subscribed one after the other and confirmed.
+  /// Subscribes to this number of channels on one connection, one after the other.
   static func channels(_ count: Int, port: Int) async {
     let before = peakMemory()
     let pusher = Pusher(
@@ -29,9 +30,10 @@ enum ManyOfThem {
     pusher.disconnect()
   }
 
-  /// So many members of a presence channel: half are there already, half come one by one, and all go again.
+  /// Adds and removes members of a presence channel: half are there already, half come one by one,
+  /// then all leave.
   ///
-  /// It needs no server: the session is given the messages.
+  /// It needs no server: the session gets the messages directly.
   static func members(_ count: Int) {
     let before = peakMemory()
     let clock = ContinuousClock()

@@ -1,9 +1,9 @@
 import Foundation
 import PusherCore
 
-/// What it costs to read an event's data as a type, beside Foundation's JSONDecoder.
+/// Compares the cost of decoding an event's data with Foundation's JSONDecoder.
 enum DecodeCost {
-  /// What a shop sends: the 200 bytes of the other tables.
+  /// A typical event of a shop: the 200 bytes of the other tables.
   private struct Order: Decodable {
     struct Item: Decodable {
       var name: String
@@ -21,7 +21,8 @@ enum DecodeCost {
   private static let data =
     #"{"id":1000217,"customer":"Ada Lovelace","paid":true,"note":null,"items":[{"name":"kettle","count":1,"price":34.5},{"name":"cups, six","count":2,"price":12.25},{"name":"tea","count":10,"price":3.75}]}"#
 
-  /// Prints the nanoseconds for each decoding: `PusherEvent.decode`, and a JSONDecoder that is given the data as UTF-8.
+  /// Prints the nanoseconds of one decoding: by `PusherEvent.decode`, and by a JSONDecoder with the
+  /// data as UTF-8.
   static func measure(_ count: Int) throws {
     let event = PusherEvent(eventName: "order", channelName: "orders", data: data)
     let decoder = JSONDecoder()
@@ -35,7 +36,7 @@ enum DecodeCost {
   }
 
   private static func time(_ count: Int, _ body: () throws -> Void) throws -> Double {
-    // Once around for caches and tables.
+    // Fills caches and tables first.
     for _ in 0..<min(count, 1_000) { try body() }
     let start = ContinuousClock().now
     for _ in 0..<count { try body() }

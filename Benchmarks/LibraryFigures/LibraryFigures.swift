@@ -28,7 +28,7 @@ import PusherCore
   }
 }
 
-/// The server that clients connect to, and what they share.
+/// The server of the clients, and their shared options.
 struct Server {
   let port: Int
   let isShared: Bool
@@ -43,7 +43,7 @@ struct Server {
     authorities = words.count > 4 ? words[4] : nil
   }
 
-  /// Options for clients that share one thread, if they shall.
+  /// Returns the options of one client, with the shared thread if the clients share one.
   func options() -> PusherClientOptions {
     PusherClientOptions(
       autoReconnect: false, host: .host("127.0.0.1"), port: port, useTLS: authorities != nil,

@@ -1,16 +1,17 @@
 import Foundation
 import PusherCore
 
-/// What many calls of the HTTP API at once cost while the server says nothing, and how they end.
+/// Measures many concurrent calls of the HTTP API to a silent server, and their cancellation.
 enum ManyCalls {
-  /// Prints the most threads, descriptors and KiB that the calls add, and the seconds from the cancellation to the last end.
+  /// Prints the added threads, descriptors and KiB at most, and the seconds from the cancellation
+  /// to the last end.
   static func make(_ count: Int) async throws {
     guard let server = SilentServer() else { throw POSIXError(.EADDRNOTAVAIL) }
     let api = PusherAPI(
       appID: "1", key: "bench", secret: "bench",
       options: .init(
         host: .host("127.0.0.1"), port: server.port, useTLS: false, timeout: .seconds(600)))
-    // The tasks' own threads are there before it begins.
+    // Starts the tasks' own threads before the measurement.
     for _ in 0..<8 { await Task.yield() }
     let before = ProcessUse.now()
     let calls = (0..<count).map { _ in Task { try await api.channels() } }
@@ -32,7 +33,7 @@ enum ManyCalls {
   }
 }
 
-/// A socket that takes connections and never reads from them.
+/// A socket that accepts connections and never reads from them.
 private final class SilentServer {
   private let descriptor: Int32
   let port: Int

@@ -1,10 +1,11 @@
 import PusherCore
 
-/// What many clients cost while they are connected, and whether anything stays of those that were.
+/// Measures many connected clients, and checks for leaks after their release.
 enum ManyClients {
-  /// Prints threads, descriptors and KiB that so many connected and subscribed clients add, and the seconds it took.
+  /// Prints the threads, descriptors and KiB that the connected and subscribed clients add, and the
+  /// seconds.
   static func hold(_ count: Int, _ server: Server) async throws {
-    // What the first connection brings for good, such as OpenSSL's tables, is not the clients'.
+    // The first connection's permanent costs, such as OpenSSL's tables, do not count.
     try await connect(1, server.options(), from: 0)
     let before = await settled()
     let start = ContinuousClock().now
@@ -14,8 +15,9 @@ enum ManyClients {
     withExtendedLifetime(clients) {}
   }
 
-  /// Creates, connects and releases so many clients one after the other, and prints what the process holds after 300 of
-  /// them, and ten times until the last.
+  /// Creates, connects and releases clients one after the other.
+  ///
+  /// Prints the process's resources after 300 clients, and ten times until the last.
   static func cycle(_ count: Int, _ server: Server) async throws {
     let step = max(count / 10, 1)
     for number in 1...count {
@@ -41,7 +43,8 @@ enum ManyClients {
     return clients
   }
 
-  /// What the process holds once the threads of released clients have ended, at most five seconds later.
+  /// Returns the process's resources after the threads of released clients have ended, 5 s later at
+  /// most.
   private static func settled() async -> ProcessUse {
     var last = ProcessUse.now()
     for _ in 0..<50 {

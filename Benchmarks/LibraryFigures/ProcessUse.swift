@@ -1,6 +1,6 @@
 import Foundation
 
-/// What this process holds at a moment, by the kernel's account.
+/// Resources of this process at a moment, as the kernel reports them.
 struct ProcessUse {
   let threads: Int
   let descriptors: Int
@@ -13,7 +13,7 @@ struct ProcessUse {
       memory: residentPages() * Int(getpagesize()) / 1024)
   }
 
-  /// What was added since `earlier`.
+  /// Returns the resources added since `earlier`.
   func since(_ earlier: ProcessUse) -> ProcessUse {
     ProcessUse(
       threads: threads - earlier.threads, descriptors: descriptors - earlier.descriptors,

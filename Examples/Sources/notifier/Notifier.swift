@@ -1,7 +1,8 @@
 import PusherCore
 
-/// Sends an event through the HTTP API and waits until it comes back on a private channel, with a delegate that tells
-/// what happens to the connection.
+/// Sends an event through the HTTP API and waits until it arrives on a private channel.
+///
+/// A delegate prints the changes of the connection.
 ///
 ///     notifier HOST PORT APP_ID KEY SECRET
 @main struct Notifier {
@@ -40,7 +41,6 @@ import PusherCore
   }
 }
 
-/// Prints what happens to the connection.
 final class Watcher: PusherDelegate {
   func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
     print(old.stringValue(), "->", new.stringValue())

@@ -1,6 +1,6 @@
 import PusherCore
 
-/// Prints the prices that come on a public channel, one line each, until COUNT have come.
+/// Prints COUNT prices from a public channel, one a line.
 ///
 ///     ticker HOST PORT KEY COUNT
 @main struct Ticker {

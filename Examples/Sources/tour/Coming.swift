@@ -1,7 +1,7 @@
 import PusherCore
 import PusherTesting
 
-/// What a program that was written for another library has to become.
+/// A program for another library, before and after its port.
 extension Samples {
   private final class States: PusherDelegate {
     let states = Heard<String>()

@@ -1,7 +1,7 @@
 import PusherCore
 import PusherTesting
 
-/// What no page shows as a sample of its own.
+/// Features that no page shows as a sample.
 extension Samples {
   static func tls(_ server: PusherTestServer, root: String) async throws {
     var options = server.clientOptions()

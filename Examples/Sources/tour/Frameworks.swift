@@ -1,11 +1,13 @@
 import PusherCore
 
-/// What the samples use of swift-service-lifecycle, swift-log and swift-metrics, in their shapes: the examples depend on no framework.
+/// Stand-ins for swift-service-lifecycle, swift-log and swift-metrics, because the examples depend
+/// on no framework.
 protocol Service: Sendable {
   func run() async throws
 }
 
-/// The library's function ends its operation when the service group begins to shut down; this one, with its task.
+/// Ends the operation with its task; the library's function does so when the service group starts
+/// to shut down.
 func cancelWhenGracefulShutdown<T: Sendable>(
   _ operation: @Sendable @escaping () async throws -> T
 ) async rethrows -> T {
@@ -26,14 +28,14 @@ struct Logger: Sendable {
   func log(level: Level, _ message: Message) { sink("\(level.rawValue) \(message.text)") }
 }
 
-/// What swift-metrics counts with; these counters are only added up.
+/// A stand-in for the counters of swift-metrics.
 struct Counter {
   static let all = Heard<String>()
   let label: String
   func increment(by amount: Int) { Self.all.add("\(label) \(amount)") }
 }
 
-/// What Vapor and Hummingbird both have from swift-nio.
+/// The part of swift-nio that Vapor and Hummingbird share.
 struct ByteBuffer: Sendable {
   var bytes: [UInt8]
   init(string: String) { bytes = Array(string.utf8) }
@@ -44,7 +46,6 @@ extension [UInt8] {
   init(buffer: ByteBuffer) { self = buffer.bytes }
 }
 
-/// A user of the application.
 struct User: Sendable {
   var id: String
   var name: String
@@ -55,7 +56,7 @@ struct User: Sendable {
 
 struct Forbidden: Error {}
 
-/// A request as the tests of both shapes make it.
+/// A request, for the tests of both frameworks.
 struct Incoming: Sendable {
   var form: [String: String] = [:]
   var headers: [String: String] = [:]
@@ -86,7 +87,7 @@ func answer(userOf socketID: String, _ user: User, by api: PusherAPI) throws -> 
   return try api.authenticateUser(socketID: socketID, userData: data).jsonText
 }
 
-/// Channels that come and go, as webhooks tell them.
+/// Opened and closed channels, by webhooks.
 let doors = Heard<String>()
 
 private func open(_ channel: String) { doors.add("open \(channel)") }

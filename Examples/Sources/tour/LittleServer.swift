@@ -6,13 +6,13 @@ import PusherCore
   import Darwin
 #endif
 
-/// A server of HTTP with one thread: it answers GET with a stream of events, and hands every POST to a closure.
+/// An HTTP server with one thread: it answers GET with an event stream, and passes every POST to a
+/// closure.
 final class LittleServer: @unchecked Sendable {
   // Sendable because nothing changes after the initializer.
   private let listener: Int32
   let port: UInt16
 
-  /// Where it is.
   var url: String { "http://127.0.0.1:\(port)/" }
 
   init(_ handle: @escaping @Sendable (Incoming) -> Void = { _ in }) throws {
@@ -43,7 +43,6 @@ final class LittleServer: @unchecked Sendable {
     }
   }
 
-  /// Ends the thread.
   func stop() {
     shutdown(listener, Int32(SHUT_RDWR))
   }
@@ -78,7 +77,7 @@ final class LittleServer: @unchecked Sendable {
     }
   }
 
-  /// Sends two events; a client that comes back gets a third, and its stream stays open.
+  /// Sends two events; a client that reconnects gets a third, and its stream stays open.
   private static func stream(_ peer: Int32, after id: String?) {
     send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nretry: 10\n", peer)
     guard id == nil else {

@@ -3,7 +3,7 @@ import PusherTesting
 
 /// "Gaps, losses and slow readers" and "Reconnecting".
 extension Samples {
-  /// Sends events until the task is cancelled: a reader may begin at any time.
+  /// Sends events until the task is cancelled, because a reader may start at any time.
   private static func keepSending(_ server: PusherTestServer) -> Task<Void, any Error> {
     Task {
       while !Task.isCancelled {

@@ -1,6 +1,7 @@
 import PusherCore
 
-/// The routes of an application for Hummingbird, with as much of Hummingbird's shape as they use.
+/// The routes of an application for Hummingbird, with a stand-in for the parts of Hummingbird that
+/// they use.
 struct OnHummingbird {
   private let router = Router()
 
@@ -24,7 +25,7 @@ struct OnHummingbird {
     }
   }
 
-  /// The text of the answer.
+  /// Returns the text of the answer.
   func call(_ path: String, _ request: Incoming) async throws -> String {
     guard let handler = router.handlers.first(where: { $0.path == path })?.handler else {
       return ""

@@ -1,6 +1,6 @@
 import PusherCore
 
-/// The routes of an application for Vapor, with as much of Vapor's shape as they use.
+/// The routes of an application for Vapor, with a stand-in for the parts of Vapor that they use.
 struct OnVapor {
   private let app = Application()
 
@@ -22,7 +22,7 @@ struct OnVapor {
     }
   }
 
-  /// The text of the answer.
+  /// Returns the text of the answer.
   func call(_ path: String, _ request: Incoming) async throws -> String {
     guard let handler = app.handlers.first(where: { $0.path == path })?.handler else { return "" }
     return try await handler(Request(request)).body.text

@@ -1,14 +1,15 @@
 import PusherCore
 import PusherTesting
 
-/// The samples of the README and of the articles, as they are printed there, and what has to come of them.
+/// The samples of the README and of the articles, with checks of their results.
 ///
-/// A test compares the pages with these sources: a sample that stands on a page and not here fails it.
+/// A test compares the pages with these sources: every sample on a page must be here.
 enum Samples {
-  /// The server that the samples reach in place of the service that they name.
+  /// The server that the samples use instead of the service that they name.
   @TaskLocal static var server: PusherTestServer?
 
-  /// Stands before the library's own in these samples: the client goes to ``server``, with the app's key.
+  /// Shadows the library's type in the samples: the client connects to ``server``, with the app's
+  /// key.
   static func Pusher(
     key: String, options: PusherClientOptions = PusherClientOptions()
   ) -> PusherCore.Pusher {
@@ -24,7 +25,7 @@ enum Samples {
     return PusherCore.Pusher(key: server.key, options: local)
   }
 
-  /// Stands before the library's own in these samples: the calls go to ``server``.
+  /// Shadows the library's type in the samples: the calls go to ``server``.
   static func PusherAPI(
     appID: String, key: String, secret: String, options: PusherAPI.Options = .init()
   ) -> PusherCore.PusherAPI {
@@ -32,7 +33,7 @@ enum Samples {
     return server.api
   }
 
-  /// Runs one sample with a server of its own.
+  /// Runs one sample with its own server.
   static func run(
     _ name: String, _ server: PusherTestServer,
     _ body: @Sendable (PusherTestServer) async throws -> Void
@@ -47,7 +48,7 @@ enum Samples {
   }
 }
 
-/// What handlers on other threads put down, in its order.
+/// Values from handlers on other threads, in their order.
 final class Heard<Value: Sendable>: Sendable {
   private let values: AsyncStream<Value>
   private let teller: AsyncStream<Value>.Continuation
@@ -60,19 +61,19 @@ final class Heard<Value: Sendable>: Sendable {
     teller.yield(value)
   }
 
-  /// The next one, once it is there.
+  /// Returns the next value.
   func next() async -> Value? {
     for await value in values { return value }
     return nil
   }
 }
 
-/// Why a sample did not do what it should.
+/// Error of a sample with an unexpected result.
 struct Unexpected: Error, CustomStringConvertible {
   let description: String
 }
 
-/// Throws unless it is so.
+/// Throws an error unless the condition holds.
 func expect(_ isSo: Bool, _ what: String) throws {
   guard isSo else { throw Unexpected(description: what) }
 }

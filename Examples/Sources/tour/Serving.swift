@@ -3,7 +3,7 @@ import PusherTesting
 
 /// "On a server".
 extension Samples {
-  /// Asks the routes of an application, as a client would by HTTP.
+  /// Calls the routes of an application directly, like a client over HTTP.
   private struct Asking: AsyncAuthorizer {
     let route: @Sendable (Incoming) async throws -> String
 
@@ -46,7 +46,7 @@ extension Samples {
     }
   }
 
-  /// What belongs to one task at a time.
+  /// A value that belongs to one task at a time.
   private final class Unshared<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }

@@ -19,7 +19,7 @@ private final class App: PusherDelegate {
     log.add(new.stringValue())
   }
 
-  /// Waits until it shows this.
+  /// Waits until the app shows this text.
   func shows(_ text: String) async {
     while let line = await log.next(), line != text {}
     print("app: \(text)")

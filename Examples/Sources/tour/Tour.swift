@@ -1,7 +1,7 @@
 import PusherCore
 import PusherTesting
 
-/// Runs every sample of the articles, and the features that no sample shows, against servers in this
+/// Runs every sample of the articles, and the features without a sample, against servers in this
 /// process.
 ///
 ///     tour CERTIFICATES

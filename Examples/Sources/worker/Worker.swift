@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import PusherCore
 
-/// Reads jobs until SIGTERM asks it to end, finishes those it has, and says goodbye to the server.
+/// Reads jobs until SIGTERM, finishes the started jobs, and closes the connection properly.
 ///
 ///     worker HOST PORT KEY
 @main struct Worker {
