@@ -33,7 +33,7 @@ static inline void end_clients(void) {
   for (int index = 0; index < client_count; index++) end_client(&clients[index]);
 }
 
-/* Handles SIGALRM; kills the clients, as a handler may. */
+/* Handles SIGALRM with async-signal-safe calls only. */
 static inline void end_late(int number) {
   static const char text[] = "benchmark: it took too long\n";
   (void)number;
@@ -79,7 +79,7 @@ static inline int ascending(const void *one, const void *other) {
   return (first > second) - (first < second);
 }
 
-/* How many microseconds that share of the values took at most. */
+/* Returns the largest delay within that share of the values, in microseconds. */
 static inline double share_of(struct client *client, double share) {
   if (client->count == 0) die("no values");
   qsort(client->values, client->count, sizeof *client->values, ascending);

@@ -5,7 +5,6 @@ func finding(_ what: @autoclosure () -> String) -> Never {
   fatalError("finding: \(what())")
 }
 
-/// Ends the run unless `condition` holds.
 func require(_ condition: Bool, _ what: @autoclosure () -> String) {
   if !condition { finding(what()) }
 }
@@ -18,13 +17,11 @@ struct FuzzInput {
     rest = Array(UnsafeBufferPointer(start: start, count: count))[...]
   }
 
-  /// Returns the next byte; 0 at the end.
   mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
 
   /// Returns the first two bytes of an input: choices, and a seed that cuts the peer's bytes.
   mutating func choicesAndCut() -> (choices: UInt8, cut: UInt8) { (byte(), byte()) }
 
-  /// The remaining bytes.
   var bytes: [UInt8] { Array(rest) }
 }
 
@@ -33,7 +30,6 @@ protocol Walk {
   init(options: UInt8)
   /// Runs a step; the line's first letter names it.
   mutating func step(_ line: ArraySlice<UInt8>)
-  /// Checks the state at the end.
   mutating func finish()
 }
 

@@ -31,7 +31,6 @@ indirect enum ReferenceJSON: Equatable {
     return members.last { $0.name == Array(name.utf8) }?.value
   }
 
-  /// Depth of nested arrays and objects.
   var depth: Int {
     switch self {
     case .array(let elements): 1 + (elements.map(\.depth).max() ?? 0)
@@ -82,7 +81,6 @@ indirect enum ReferenceJSON: Equatable {
       return value().map { Member(name: name, value: $0) }
     }
 
-    /// Parses a list with commas up to the closing bracket.
     private mutating func list<Element>(
       until end: String, _ element: (inout Reader) -> Element?
     ) -> [Element]? {

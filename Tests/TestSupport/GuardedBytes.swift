@@ -11,7 +11,6 @@ package final class GuardedBytes {
   private let whole: UnsafeMutableRawPointer
   private let size: Int
   private let page = Int(getpagesize())
-  /// Number of bytes between the guards.
   package let count: Int
 
   /// Allocates at least `room` bytes, rounded up to whole pages.

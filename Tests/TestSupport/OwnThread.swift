@@ -23,7 +23,6 @@ public final class OwnThread: TaskExecutor {
       condition.signal()
     }
 
-    /// Returns the next job; `nil` at the end.
     func next() -> UnownedJob? {
       condition.withLock {
         while waiting.isEmpty, !hasEnded { condition.wait() }

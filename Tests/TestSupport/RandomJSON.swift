@@ -44,12 +44,10 @@ package enum RandomJSON {
 
 /// A style of JSON that common encoders write.
 package struct JSONEncoding: Sendable {
-  /// White space between tokens.
   enum Spacing {
     case none
     /// `", "` and `": "`, as Python writes.
     case blanks
-    /// Each member on its own line.
     case lines
   }
 
@@ -105,7 +103,6 @@ package struct JSONEncoding: Sendable {
     if spacing == .lines { text += "\n" + String(repeating: "  ", count: indent + 1) }
   }
 
-  /// Returns `string` with quotes and escapes.
   package func quoted(_ string: String) -> String {
     var text = "\""
     for scalar in string.unicodeScalars {

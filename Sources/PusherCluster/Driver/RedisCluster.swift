@@ -14,8 +14,9 @@ package final class RedisCluster: Cluster {
 
   /// Starts to dial.
   ///
-  /// - Parameters: - trust: Location of the trusted certificates. - webhookDelay: Delay of the
-  ///   webhooks for departures.
+  /// - Parameters:
+  ///   - trust: Location of the trusted certificates.
+  ///   - webhookDelay: Delay of the webhooks for departures.
   package init(
     _ settings: RedisSettings, trust: TLSEnvironment, webhookDelay: Duration, loop: EventLoop
   ) {

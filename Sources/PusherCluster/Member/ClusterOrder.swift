@@ -1,7 +1,6 @@
 internal import PusherCore
 internal import PusherServer
 
-/// A word of a command.
 protocol RedisWord {
   var redisBytes: [UInt8] { get }
 }
@@ -38,7 +37,6 @@ package struct ClusterOrder {
   /// The registration that sent the order.
   let registration: Int
 
-  /// The use of the answer.
   enum Purpose {
     /// Checks for a refusal only; the text names the command.
     case check(String)
@@ -97,7 +95,6 @@ package struct ClusterOrder {
   }
 }
 
-/// Output of a member until its owner takes it.
 struct MemberOutbox {
   private var orders = Fifo<ClusterOrder>()
   private var news: [ClusterNews] = []

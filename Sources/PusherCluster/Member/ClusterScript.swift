@@ -8,16 +8,13 @@ package enum ClusterScript {
     String(decoding: PackageResources.cluster_lua, as: UTF8.self))
 }
 
-/// A call of an operation of ``ClusterScript``.
 package struct ClusterCall: Sendable, Equatable {
   package let operation: String
   package let keys: [[UInt8]]
-  /// Names of the arguments, in the order of the script's table.
   package let names: [String]
   /// The operation, the named arguments, then any further arguments.
   package let words: [[UInt8]]
 
-  /// - Parameter values: The named arguments, then any further arguments.
   package init(_ operation: String, keys: [[UInt8]], names: [String], _ values: [[UInt8]]) {
     (self.operation, self.keys, self.names) = (operation, keys, names)
     words = [Array(operation.utf8)] + values

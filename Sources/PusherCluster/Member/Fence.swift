@@ -21,11 +21,9 @@ package struct Fence {
   private var state = State.lowered
   /// The `run_id` of the latest process.
   private var process: [UInt8]?
-  /// The link's connections to that process, with the present one.
   private var connections: [Int64] = []
   /// Whether the number of an earlier connection is unknown.
   private var hasUnknown = false
-  /// Number of the link; answers for an earlier link are ignored.
   package private(set) var link = 0
 
   package init() {}
@@ -37,7 +35,6 @@ package struct Fence {
     state = .lowered
   }
 
-  /// Returns the orders that raise the fence, after the link is up.
   package mutating func raise() -> [([[UInt8]], Step)] {
     lower()
     state = .asking(process: nil)
@@ -98,7 +95,6 @@ package struct Fence {
     return .raised(isFenced: isFenced)
   }
 
-  /// Returns the `run_id` in an answer to `INFO server`.
   private static func process(in info: [UInt8]) -> [UInt8]? {
     let name = Array("run_id:".utf8)
     return info.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D })

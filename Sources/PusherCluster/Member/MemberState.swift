@@ -10,15 +10,11 @@ enum MemberState {
   case active
   /// The link is lost, or Redis refused a command; with `retries` the next beat registers again.
   case lost(retries: Bool)
-  /// The membership has ended for good.
   case left
 }
 
-/// Progress of a registration.
 enum Registration {
-  /// This number of subscriptions is not confirmed yet.
   case listening(missing: Int)
-  /// The member asks for the state of its former entries.
   case asking(Remains)
   /// The entries are on their way to Redis; former entries may have been on these channels too.
   case entering(Remains, [String])
@@ -33,28 +29,22 @@ enum Remains: Sendable {
   case lost
 }
 
-/// Wait for the other nodes after a loss.
 struct Gathering {
   /// Nodes that are missing at this time count as gone.
   let end: Instant
   /// Number of nodes to wait for; `nil` for the number that Redis knows.
   let wanted: Int?
-  /// Answers of the present count.
   var counts: [Int] = []
   var nextLook: Instant
 }
 
-/// The names of a member in Redis.
 struct Identity {
-  /// Name of the latest registration.
   var id = ""
   /// End of the lease, in milliseconds of Redis' clock.
   var leaseEnd: Int64 = 0
   /// The last name under which all entries were in Redis.
   var registeredID: String?
-  /// Whether Redis may hold entries under the present name.
   var hasBegun = false
-  /// Former names under which Redis may hold entries.
   var formerIDs: [String] = []
   /// Whether commands of earlier connections can no longer reach Redis.
   var isFenced = false
@@ -62,7 +52,6 @@ struct Identity {
   var registration = 0
   private var random: any RandomNumberGenerator
 
-  /// - Parameter random: Draws the names.
   init(random: any RandomNumberGenerator) { self.random = random }
 
   mutating func renew() {
@@ -70,7 +59,6 @@ struct Identity {
   }
 }
 
-/// State of this node's own sockets.
 struct Roster {
   var sockets = NameSet()
   var channels = NameTable<RedisChannel>()
@@ -85,7 +73,6 @@ struct RosterEntry: Sendable {
   let connections: Int
 }
 
-/// Requests of sockets without an answer.
 struct WaitingSockets {
   enum Request {
     case join(JoinRequest)
@@ -100,26 +87,21 @@ struct WaitingSockets {
   }
 
   var requests: [Int: Request] = [:]
-  /// Joins in their order, until their channels are subscribed.
   var line = Fifo<(channel: RedisChannel, number: Int)>()
   /// From this number of requests on, requests of closed sockets are dropped.
   var dropsAt = 1024
 }
 
-/// Questions of API calls, and events without an answer of Redis.
 struct WaitingCalls {
-  /// The facts of several channels, as far as they have come.
   struct Facts {
     var missing: Int
     var known: [ChannelFacts] = []
     var isKnown = true
-    /// Whether the call asks only for the names of occupied channels.
     let wantsNames: Bool
   }
 
   var lastNumber = 0
   var facts: [Int: Facts] = [:]
-  /// Number of events sent to Redis, and answered by Redis.
   private var sent = 0
   private var answered = 0
   /// Calls that wait for the answers to all events up to a number.
@@ -157,11 +139,9 @@ struct WaitingCalls {
 struct Departures {
   struct Subscription {
     let channel: String
-    /// The user, on presence channels.
     let member: Member?
   }
 
-  /// A departure whose webhook is delayed.
   struct Held {
     let channel: String
     /// `nil` for the last subscriber of a channel.
@@ -175,12 +155,10 @@ struct Departures {
   var users: [String] = []
   /// Number of departures without an answer of Redis.
   var unanswered = 0
-  /// The same number for each channel.
   var unansweredOn = NameTable<Int>()
   /// Channels on which a departure may be uncounted, since the last registration.
   var doubtful = NameSet()
   var held: [Held] = []
-  /// Time of the request for due departures, until its answer.
   var askedAt: Instant?
   /// Whether the membership ends after the answers to all departures.
   var endsMembership = false
@@ -188,17 +166,13 @@ struct Departures {
   var isEmpty: Bool { subscriptions.isEmpty && users.isEmpty }
 }
 
-/// The other nodes at the last count.
 struct OtherNodes {
-  /// Number of their sockets.
   var connections = 0
   /// Number of nodes, with this one.
   var count = 1
 }
 
 struct Trouble {
-  /// The last refusal; `nil` after a successful registration.
   var refusal: String?
-  /// The last logged error.
   var lastTold: String?
 }

@@ -1,9 +1,7 @@
 internal import PusherCore
 internal import PusherServer
 
-/// State of a channel that sockets of this node are subscribed to.
 final class RedisChannel {
-  /// Number of subscribed sockets.
   private(set) var count = 0
   /// Number of joins without an answer.
   var waiting = 0
@@ -48,7 +46,6 @@ final class RedisChannel {
   /// Notes a subscription that came with the registration.
   func noteFollowed() { (isFollowed, isAsked) = (true, true) }
 
-  /// Forgets the subscription of a lost connection.
   func forgetLink() {
     (isFollowed, isAsked, waiting) = (false, false, 0)
   }

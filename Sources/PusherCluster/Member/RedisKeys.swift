@@ -7,8 +7,10 @@ internal import PusherServer
 struct RedisKeys {
   private let prefix: String
 
-  /// - Parameters: - app: The app's id. - database: Number of the database; it is part of the names
-  ///   because Redis shares channels among databases.
+  /// - Parameters:
+  ///   - app: The app's id.
+  ///   - database: Number of the database; it is part of the names because Redis shares channels
+  ///     among databases.
   init(app: String, database: Int) {
     // Without escaping, the names of one app could begin like the names of another.
     let escaped = app.utf8.flatMap { byte -> [UInt8] in
@@ -21,7 +23,6 @@ struct RedisKeys {
     prefix = "pusher-cli:\(database):" + String(decoding: escaped, as: UTF8.self) + ":"
   }
 
-  /// Whether a name belongs to this app.
   func has(_ name: [UInt8]) -> Bool { name.starts(with: prefix.utf8) }
 
   private func name(_ parts: String...) -> [UInt8] {
@@ -40,7 +41,6 @@ struct RedisKeys {
 
   func event(_ channel: String) -> [UInt8] { name("{", channel, "}:event") }
   func counted(_ channel: String) -> [UInt8] { name("{", channel, "}:counted") }
-  /// Redis channel for messages to a channel's subscribers.
   func bus(_ channel: String) -> [UInt8] { name("{", channel, "}:bus") }
 
   var nodes: [UInt8] { name("nodes") }
@@ -50,22 +50,17 @@ struct RedisKeys {
   func lease(_ node: String) -> [UInt8] { name("node:", node) }
   /// Channels that may have subscribers on a node.
   func channels(of node: String) -> [UInt8] { name("node:", node, ":channels") }
-  /// Connections of users on a node.
   func users(of node: String) -> [UInt8] { name("node:", node, ":users") }
   /// Lock of the node that cleans up after a dead node.
   func reaping(_ node: String) -> [UInt8] { name("node:", node, ":reaped") }
   /// Remembers that a node's members were reported as gone.
   func gone(_ node: String) -> [UInt8] { name("node:", node, ":gone") }
-  /// Key on which a node tests its rights.
   func probe(_ node: String) -> [UInt8] { name("node:", node, ":probe") }
-  /// Redis channel for the answers to a node.
   func answers(_ node: String) -> [UInt8] { name("node:", node, ":answers") }
 
-  /// Connections of each user.
   var users: [UInt8] { name("users") }
   /// Redis channel for messages about users, for all nodes.
   var usersBus: [UInt8] { name("users:bus") }
-  /// Events and bytes of this second.
   var quotas: [[UInt8]] { [name("quota:events"), name("quota:bytes")] }
 }
 
@@ -81,7 +76,6 @@ package enum RedisFields {
     return bytes
   }
 
-  /// Returns the fields; `nil` for malformed bytes.
   package static func decode(_ bytes: [UInt8]) -> [String]? {
     var fields: [String] = []
     var place = 0

@@ -14,7 +14,6 @@ package struct RedisMeeting {
   fileprivate enum Recipient {
     case member(RedisMember, ClusterOrder)
     case fence(Fence.Step, link: Int)
-    /// The last order of a server that shuts down.
     case farewell
   }
 
@@ -33,7 +32,6 @@ package struct RedisMeeting {
   private let webhookDelay: Duration
 
   private struct Link {
-    /// Reason for the lack of a link; `nil` while the link is up.
     var loss: String? = "not connected yet"
     var hasToldLoss = false
     /// Whether the link and all members work, as last logged.
@@ -92,7 +90,6 @@ package struct RedisMeeting {
     return members.allSatisfy(\.isActive) ? nil : "registering"
   }
 
-  /// Whether the first attempt to connect has succeeded or failed.
   package var isSettled: Bool { link.isSettled }
 
   // MARK: The link
@@ -119,7 +116,6 @@ package struct RedisMeeting {
     check(member)
   }
 
-  /// Handles the answer to an order, or the failure to get one.
   package mutating func receive(
     _ result: Result<RedisReply, RedisFailure>, for order: Order, at now: Instant
   ) {
@@ -144,7 +140,6 @@ package struct RedisMeeting {
     }
   }
 
-  /// Takes a member's refusals, and notes recovery or its end.
   private mutating func check(_ member: RedisMember) {
     for reason in member.outbox.takeRefusals() {
       link.isWell = false
@@ -193,7 +188,6 @@ package struct RedisMeeting {
     return log
   }
 
-  /// When to call ``tick(at:)``.
   package var deadline: Instant {
     members.lazy.compactMap(\.deadline).reduce(nextSign, min)
   }
@@ -211,7 +205,6 @@ package struct RedisMeeting {
 
   // MARK: Shutdown
 
-  /// Starts to end the membership of all apps.
   package mutating func resign(at now: Instant) {
     guard case .none = resignation else { return }
     resignation = .begun

@@ -9,7 +9,6 @@ struct Cleanings {
     let node: String
     /// Further channels that may have entries, besides the channels that Redis lists.
     let names: [String]
-    /// Number of steps without an answer.
     var missing = 0
     var isRefused = false
   }
@@ -39,7 +38,6 @@ struct Cleanings {
   }
 }
 
-// Removal of the entries of dead nodes.
 extension RedisMember {
   /// Removes the entries of a dead node.
   ///
@@ -148,7 +146,6 @@ extension RedisMember {
       ], for: .cleaning(number, .channel(name)))
   }
 
-  /// Removes a node's name after all of its entries are gone.
   private func forget(_ node: String) {
     send("DEL", keys.channels(of: node), keys.users(of: node))
     send("SREM", keys.enrolled, node)

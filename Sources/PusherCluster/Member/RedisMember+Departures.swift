@@ -1,7 +1,6 @@
 package import PusherCore
 internal import PusherServer
 
-// Unsubscriptions and sign-outs.
 extension RedisMember {
   package func leave(_ name: String, userID: String?, at now: Instant) {
     self.now = now

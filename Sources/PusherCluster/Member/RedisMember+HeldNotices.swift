@@ -1,7 +1,6 @@
 internal import PusherCore
 package import PusherServer
 
-/// Result of a change, as ``ClusterScript`` returns it.
 enum RedisChange: Int64 {
   case none = 0
   /// Clients and webhooks get a report.
@@ -38,7 +37,6 @@ extension RedisMember {
     return "\(max(webhookDelay.wholeNanoseconds / 1_000_000, 1))"
   }
 
-  /// Reports all departures that are due, including departures from dead nodes.
   func tellDepartures() {
     if isActive, departures.askedAt == nil { takeDepartures(all: false) }
   }
@@ -88,7 +86,6 @@ extension RedisMember {
     }
   }
 
-  /// Notes a departure, and remembers a delayed one until it is reported.
   func noteDeparture(_ notice: WebhookNotice, _ change: RedisChange) {
     note(notice, change)
     guard change == .held else { return }
@@ -120,7 +117,6 @@ extension RedisMember {
   }
 }
 
-// Subscription counts.
 extension RedisMember {
   /// The message with a channel's count, cut at the number; empty for an app without counts.
   func countText(_ name: String) -> (before: String, after: String) {

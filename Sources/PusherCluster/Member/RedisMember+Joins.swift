@@ -1,7 +1,6 @@
 internal import PusherCore
 internal import PusherServer
 
-// Subscriptions and sign-ins.
 extension RedisMember {
   /// Sends a request, now or when the member becomes active.
   func ask(_ request: WaitingSockets.Request) -> Int {
@@ -54,7 +53,6 @@ extension RedisMember {
     advance()
   }
 
-  /// Sends the joins at the head of the queue whose channels are subscribed.
   private func advance() {
     while let first = sockets.line.first, first.channel.isFollowed {
       guard let next = sockets.line.popFirst(),
@@ -110,7 +108,6 @@ extension RedisMember {
       ], and: user.watchlist, for: .signIn)
   }
 
-  /// Forgets a channel without subscribers and without waiting joins on this node.
   func forgetIfEmpty(_ name: String) {
     guard let channel = roster.channels[name], channel.count == 0, channel.waiting == 0 else {
       return

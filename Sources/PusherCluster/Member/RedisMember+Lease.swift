@@ -1,10 +1,8 @@
 internal import PusherCore
 
-// Signs of life, and nodes without one.
 extension RedisMember {
   private static var leaseMilliseconds: Int64 { lease.wholeNanoseconds / 1_000_000 }
 
-  /// Renews the lease and looks for dead nodes.
   func giveSign() {
     guard isRegistered else { return }
     call(
@@ -80,6 +78,5 @@ extension RedisMember {
     return (0...connectionLimit).contains(count) ? count : 0
   }
 
-  /// Maximum number of sockets in a lease.
   private static let connectionLimit = 1 << 24
 }

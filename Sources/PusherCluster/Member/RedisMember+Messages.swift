@@ -1,7 +1,6 @@
 package import PusherCore
 internal import PusherServer
 
-// Messages from other nodes.
 extension RedisMember {
   package func take(_ payload: [UInt8], from channel: [UInt8], at now: Instant) {
     self.now = now

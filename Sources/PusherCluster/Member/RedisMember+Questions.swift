@@ -1,7 +1,6 @@
 package import PusherCore
 package import PusherServer
 
-// Questions of API calls and of the hub, and events.
 extension RedisMember {
   package func ask(_ question: ClusterQuestion, at now: Instant) -> ClusterReply {
     self.now = now
@@ -43,7 +42,6 @@ extension RedisMember {
     return limits.eventsPerSecond != nil || limits.bytesPerSecond != nil
   }
 
-  /// Counts events against the app's limits for a second.
   func countEvents(
     _ events: Int, bytes: Int, isTrial: Bool = false, for purpose: ClusterOrder.Purpose
   ) {
@@ -182,7 +180,6 @@ extension RedisMember {
 }
 
 extension ChannelFacts {
-  /// Reads the result of the operation `facts`.
   fileprivate init?(name: String, _ result: Result<RedisReply, RedisFailure>) {
     guard case .success(.array(let values)) = result, values.count >= 3,
       case .integer(let count) = values[0], case .integer(let timeLeft) = values[2]

@@ -13,14 +13,15 @@ extension RedisMember {
     }
   }
 
-  /// Text of an error, without the password.
   func words(of reply: RedisReply) -> String { reply.words(without: secret) }
 
   /// Ends the registration if the answer is a refusal.
   ///
-  /// - Parameters: - what: The command, without names that change with each registration, so that
-  ///   repeated reasons are logged once. - registration: The registration that sent the order.
-  ///   Answers for an earlier registration are ignored.
+  /// - Parameters:
+  ///   - what: The command, without names that change with each registration, so that repeated
+  ///     reasons are logged once.
+  ///   - registration: The registration that sent the order. Answers for an earlier registration
+  ///     are ignored.
   func check(
     _ result: Result<RedisReply, RedisFailure>, to what: @autoclosure () -> String,
     since registration: Int
@@ -96,7 +97,6 @@ extension RedisMember {
   /// registration.
   static let formerLimit = 16
 
-  /// Removes the entries of failed registrations before another registration adds more.
   func cleanUpFirst() {
     for former in identity.formerIDs { cleanUp(after: former, on: roster.channels.names) }
     refuse("the removal of earlier registrations", since: identity.registration)

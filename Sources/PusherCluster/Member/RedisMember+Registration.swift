@@ -1,7 +1,6 @@
 package import PusherCore
 internal import PusherServer
 
-// Registration, at the first connection to Redis and after each loss.
 extension RedisMember {
   /// Notes that Redis cannot be reached.
   ///
@@ -13,7 +12,6 @@ extension RedisMember {
     state = .lost(retries: false)
   }
 
-  /// Ends the registration; later answers to its orders are ignored.
   func stop() {
     identity.registration += 1
     sockets.line = Fifo()
@@ -84,7 +82,6 @@ extension RedisMember {
     if missing == 1 { askForRemains() }
   }
 
-  /// Asks for the former entries, once all channels are subscribed.
   private func askForRemains() {
     guard !identity.isFenced || identity.formerIDs.count < Self.formerLimit else {
       return cleanUpFirst()
@@ -201,7 +198,6 @@ extension RedisMember {
     }
   }
 
-  /// Finishes the registration after all entries are in Redis.
   private func entered(_ result: Result<RedisReply, RedisFailure>, since registration: Int) {
     guard isCurrent(registration),
       number(result, of: "PUBLISH", since: registration) != nil,
@@ -251,7 +247,6 @@ extension RedisMember {
     if gathering.counts[1...].allSatisfy({ $0 >= wanted }) || gathering.end <= now { takePart() }
   }
 
-  /// Starts to answer sockets and to publish events.
   private func takePart() {
     state = .active
     trouble.refusal = nil

@@ -12,7 +12,6 @@ package final class RedisMember: ClusterMember {
   private(set) var setup: AppSetup
   let keys: RedisKeys
   let webhookDelay: Duration
-  /// The password, which no message shows.
   let secret: RedisPassword?
   var now: Instant
   var state = MemberState.connecting
@@ -28,13 +27,10 @@ package final class RedisMember: ClusterMember {
 
   /// A node counts as dead this long after its last sign of life.
   package static let lease = Duration.seconds(6)
-  /// Interval between signs of life.
   package static let beat = Duration.seconds(2)
   /// Time for which Redis remembers that a node's members were reported as gone.
   static let memory = Duration.seconds(7 * 86_400)
 
-  /// - Parameters: - database: The number of the Redis database. - webhookDelay: Delay of the
-  ///   webhooks for departures. - random: Draws the names of its registrations.
   package init(
     _ setup: AppSetup, database: Int, secret: RedisPassword? = nil, webhookDelay: Duration,
     random: any RandomNumberGenerator, at now: Instant
@@ -73,7 +69,6 @@ package final class RedisMember: ClusterMember {
     return isActive && departures.askedAt == nil ? departures.held.first?.due : nil
   }
 
-  /// Interval between counts of the nodes while waiting for them.
   static let gatheringPause = Duration.milliseconds(200)
 
   func order(_ action: ClusterOrder.Action, _ purpose: ClusterOrder.Purpose) {
@@ -115,7 +110,6 @@ package final class RedisMember: ClusterMember {
 
   // MARK: Answers
 
-  /// Handles the answer to an order, or the failure to get one.
   package func receive(
     _ result: Result<RedisReply, RedisFailure>, for order: ClusterOrder, at now: Instant
   ) {

@@ -1,8 +1,6 @@
 internal import PusherCore
 
-/// Describes an error of Redis and its remedy.
 enum RedisRefusal {
-  /// - Parameters: - what: The request. - error: The error, as a message may show it.
   static func words(_ what: String, error: String) -> String {
     let advice = advice(error)
     return "\(what): \(error)" + (advice.isEmpty ? "" : ": " + advice)
@@ -21,7 +19,6 @@ enum RedisRefusal {
       name, error: String(decoding: first.utf8.dropFirst(name.utf8.count + 1), as: UTF8.self))
   }
 
-  /// Whether the user lacks a right.
   static func isOfRights(_ error: String) -> Bool {
     error.holds("NOPERM") || error.holds("user executing the script")
       || error.holds("ACL failure")

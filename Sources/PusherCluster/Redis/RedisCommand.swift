@@ -3,18 +3,15 @@ package import PusherCore
 
 /// A command for Redis: words of bytes, which hiredis writes to the wire.
 package struct RedisCommand: Sendable, Equatable {
-  /// All words, joined.
   private var bytes: [UInt8] = []
   private var lengths: [Int] = []
 
-  /// Creates a command from its name and its arguments.
   package init(_ words: [[UInt8]]) {
     bytes.reserveCapacity(words.reduce(0) { $0 + $1.count })
     lengths.reserveCapacity(words.count)
     for word in words { append(word) }
   }
 
-  /// Creates a command from its name and its arguments.
   package init(_ words: String...) {
     for word in words { append(Array(word.utf8)) }
   }

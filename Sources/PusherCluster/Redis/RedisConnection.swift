@@ -2,10 +2,8 @@ internal import PusherCore
 
 /// The owner of a ``RedisConnection``, called from inside the loop.
 protocol RedisConnectionOwner: AnyObject {
-  /// Reports an event; the owner may close the connection.
   func connection(
     _ connection: RedisConnection, got event: RedisConversation.Event, at now: Instant)
-  /// Reports that the connection failed and is closed.
   func connection(_ connection: RedisConnection, failed failure: RedisFailure, at now: Instant)
 }
 
@@ -19,7 +17,6 @@ final class RedisConnection: LoopSource {
   private let loop: EventLoop
   private let place: String
   private let begin: (Instant) -> RedisConversation
-  /// `nil` until the socket is open.
   private(set) var conversation: RedisConversation?
   private var stream: SocketStream?
   private let input = ByteBuffer(capacity: RedisReader.portion)

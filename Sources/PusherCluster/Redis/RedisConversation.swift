@@ -16,9 +16,7 @@ package final class RedisConversation {
   }
 
   package enum Event: Equatable {
-    /// Commands and subscriptions are accepted.
     case ready
-    /// The answer to the oldest command without one.
     case reply(RedisReply)
     /// Redis confirmed the oldest pending subscription.
     case subscribed([UInt8])
@@ -27,7 +25,6 @@ package final class RedisConversation {
     case message(channel: [UInt8], payload: [UInt8])
   }
 
-  /// The order that an answer belongs to.
   private enum Expectation {
     case preparation(RedisPreparation.Step)
     case reply
@@ -40,7 +37,6 @@ package final class RedisConversation {
   package let output = ByteBuffer(capacity: 1024)
 
   private let role: Role
-  /// The server, for errors.
   private let place: String
   private let secret: RedisPassword?
   private let policy: RedisPolicy
@@ -51,7 +47,6 @@ package final class RedisConversation {
   /// Time of the last whole reply; at first, the time of the connection.
   private var lastReply: Instant
 
-  /// Queues the preparation; the socket must be open.
   package init(
     _ role: Role, at place: String, settings: RedisSettings, policy: RedisPolicy,
     identifies: Bool = true, now: Instant
@@ -69,7 +64,6 @@ package final class RedisConversation {
     isReady = due.isEmpty
   }
 
-  /// Number of answers that are due.
   package var dueCount: Int { due.count }
 
   // MARK: Orders
@@ -108,7 +102,6 @@ package final class RedisConversation {
 
   // MARK: Time
 
-  /// When to call ``tick(at:)``.
   package var deadline: Instant {
     guard let oldest = due.first else { return lastReply.advanced(by: policy.heartbeat) }
     return max(oldest.sent, lastReply).advanced(by: policy.answerTime)
@@ -202,8 +195,6 @@ package final class RedisConversation {
     throw unasked(reply)
   }
 
-  /// Handles an answer in the form of other connections: a refusal, or a PONG without any
-  /// subscription.
   private func plainAnswer(_ reply: RedisReply) throws(RedisFailure) -> Event? {
     switch due.popFirst()?.what {
     case .ping:

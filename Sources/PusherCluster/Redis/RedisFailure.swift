@@ -2,15 +2,10 @@ package import PusherCore
 
 /// Error of the link to Redis, or of one command; no text contains a password.
 package enum RedisFailure: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The link is not connected and is dialling.
   case down
-  /// This side closed the link.
   case closed
-  /// The server at this place cannot be reached, or the connection was lost.
   case transport(String, TransportError)
-  /// The server at this place closed the connection.
   case ended(String)
-  /// The server at this place did not answer within the time.
   case noAnswer(String, Duration)
   /// The server at this place rejects the credentials or requires some; with the code of its error.
   case credentials(String, code: String)
@@ -21,7 +16,6 @@ package enum RedisFailure: Error, Sendable, Equatable, CustomStringConvertible {
   case limit(String, String)
   /// The queue or the command exceeds a limit; the text names the limit.
   case overloaded(String)
-  /// The server at this place is a replica.
   case notPrimary(String)
   /// No Sentinel knows a primary of this name; with the reason of the last Sentinel.
   case noPrimary(String, reason: String)

@@ -9,14 +9,12 @@ package import PusherCore
 /// says so. A callback may call the link, even to close it.
 package final class RedisLink {
   package enum State: Sendable, Equatable {
-    /// Commands and subscriptions are accepted.
     case up
     /// The link was lost, or an attempt failed; the next attempt starts after `retryIn`.
     case down(RedisFailure, retryIn: Duration)
   }
 
   private enum Phase {
-    /// Before ``RedisLink/start()``, and until the next attempt.
     case waiting
     case searching(SentinelSearch)
     case opening(RedisPair)
@@ -29,7 +27,6 @@ package final class RedisLink {
   package typealias Confirmation = (Result<Void, RedisFailure>) -> Void
 
   package var onChange: (State) -> Void = { _ in }
-  /// Called with the channel and the payload of each message, in their order.
   package var onMessage: MessageHandler = { _, _ in }
 
   private var settings: RedisSettings
@@ -41,7 +38,6 @@ package final class RedisLink {
   private var confirmations = Fifo<Confirmation>()
   /// SHA-1 sums of the scripts that this connection's server has received.
   private var scripts = NameSet()
-  /// Number of failed attempts in a row.
   private var attempts = 0
   private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.dial() }
 
@@ -65,7 +61,6 @@ package final class RedisLink {
 
   package var isUp: Bool { if case .up = phase { true } else { false } }
 
-  /// The server in use; `nil` while the link is not up.
   package var primary: RedisEndpoint? {
     if case .up(let pair, _) = phase { pair.endpoint } else { nil }
   }
@@ -134,7 +129,6 @@ package final class RedisLink {
     }
   }
 
-  /// Returns whether this connection's server already has the script, and notes that it has.
   func noteUse(of script: RedisScript) -> Bool {
     isUp && !scripts.insert(script.sha1)
   }
@@ -255,7 +249,6 @@ extension RedisLink: RedisConnectionOwner {
   }
 }
 
-/// The two connections of a link to one server.
 final class RedisPair {
   let endpoint: RedisEndpoint
   let commands: RedisConnection
@@ -275,7 +268,6 @@ final class RedisPair {
       owner: owner)
   }
 
-  /// Notes that one connection is ready, and returns whether both are.
   func noteReady() -> Bool {
     missing -= 1
     return missing == 0

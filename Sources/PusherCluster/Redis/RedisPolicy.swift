@@ -8,17 +8,14 @@ package struct RedisPolicy: Sendable, Equatable {
   package var answerTime = Duration.seconds(5)
   /// Time without a reply after which the link sends a PING.
   package var heartbeat = Duration.seconds(5)
-  /// Waits between attempts.
   package var backoff = Backoff(floor: .milliseconds(100), ceiling: .seconds(5))
   /// A link that was up for this long reconnects at once after a loss.
   package var stableAfter = Duration.seconds(5)
   /// Maximum number of commands without an answer, and of subscriptions without a confirmation.
   package var outstanding = 100_000
-  /// Maximum size of unsent commands, in bytes.
   package var queuedBytes = 64 << 20
   package var replies = RedisReader.Limits()
   package var tls = TLSConfiguration()
-  /// Location of the trusted certificates, for `rediss`.
   package var trust = TLSEnvironment()
   package var families = AddressFamilies.any
 

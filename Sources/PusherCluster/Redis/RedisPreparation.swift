@@ -41,7 +41,6 @@ extension RedisPreparation.Step {
     }
   }
 
-  /// Throws an error if this answer makes the connection unusable.
   func check(
     _ reply: RedisReply, at place: String, _ secret: RedisPassword?
   ) throws(RedisFailure) {

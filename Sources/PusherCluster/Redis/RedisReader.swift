@@ -7,18 +7,15 @@ package import PusherCore
 /// The pointers are safe: only this object owns them, and it frees them in `deinit`. hiredis calls
 /// back only from inside a call of this object.
 @safe package final class RedisReader {
-  /// Error after which no more bytes can be read.
   package enum Failure: Error, Equatable {
     case violation(String)
     /// A reply exceeds a limit; the text names the limit.
     case limit(String)
   }
 
-  /// Limits of one reply.
   package struct Limits: Sendable, Equatable {
     /// Maximum size of one bulk string, and of the whole reply, in bytes.
     package var bytes = 64 << 20
-    /// Maximum number of elements in all arrays of the reply.
     package var elements = 1_000_000
     /// Maximum size of a line (a simple string, an error, a length), in bytes.
     package var line = 64 << 10
@@ -133,7 +130,6 @@ final class RedisReplyBuilder {
   }
 
   private let limits: RedisReader.Limits
-  /// The open arrays, the innermost last.
   private var open: [OpenArray] = []
   private var done: RedisReply?
   private var bytes = 0
@@ -144,7 +140,6 @@ final class RedisReplyBuilder {
     self.limits = limits
   }
 
-  /// Returns the reply if it is whole.
   func take() -> RedisReply? {
     defer {
       open = []
@@ -162,7 +157,6 @@ final class RedisReplyBuilder {
     }
   }
 
-  /// Returns false if the part is refused.
   private func add(_ reply: RedisReply) -> Bool {
     var reply = reply
     while let last = open.indices.last {
@@ -208,7 +202,6 @@ final class RedisReplyBuilder {
     unsafe isMade ? UnsafeMutableRawPointer(bitPattern: 1) : nil
   }
 
-  /// Returns the builder of a part.
   private static func of(_ task: UnsafePointer<redisReadTask>?) -> RedisReplyBuilder? {
     guard let owner = unsafe task?.pointee.privdata else { return nil }
     return unsafe Unmanaged<RedisReplyBuilder>.fromOpaque(owner).takeUnretainedValue()

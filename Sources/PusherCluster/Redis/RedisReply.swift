@@ -9,7 +9,6 @@ package enum RedisReply: Sendable, Equatable {
   /// An error, such as `WRONGTYPE Operation against a key …`; its first word is the ``errorCode``.
   case error(String)
   case integer(Int64)
-  /// A bulk string.
   case bytes([UInt8])
   /// A null bulk string or a null array.
   case null

@@ -1,6 +1,5 @@
 internal import PusherCore
 
-/// A Lua script that Redis runs as one step.
 package struct RedisScript: Sendable, Equatable {
   package let text: String
   /// The name under which Redis keeps the script: its SHA-1 in hexadecimal digits.

@@ -1,4 +1,3 @@
-/// The owner of a channels' feed, called on the loop's thread.
 package protocol ChannelsFeedDelegate: FeedDelegate {
   /// The tap declined an event for the user; `name` is `nil` if it is the message's own.
   func feed(received event: Envelope, named name: String?, at now: Instant)
@@ -114,7 +113,6 @@ package final class ChannelsFeed: Feed {
     (connection?.output.count ?? 0) <= Self.outputThreshold
   }
 
-  /// Moves the planned attempt to connect.
   package func retry(in delay: Duration) {
     perform { $0.retry(in: delay, at: $1) }
   }

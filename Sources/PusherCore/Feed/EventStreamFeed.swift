@@ -15,7 +15,6 @@ package final class EventStreamFeed: Feed {
   private var knownReconnectionTime: Int?
   /// The status of the last answer, of any type; `nil` before the first.
   package private(set) var lastStatus: Int?
-  /// The owner, kept until the feed is closed.
   package var delegate: (any FeedDelegate)?
   package var fieldSource: (any FieldSource)?
   /// The cookies to store and send; `nil` for none.
@@ -38,7 +37,6 @@ package final class EventStreamFeed: Feed {
     session = EventSourceSession(options: options, random: SecureRandom.generator)
   }
 
-  /// The ID of the last event; empty for none.
   package var lastEventID: String { parser.lastEventID }
 
   /// Calls `body` with the ID in place; the view is valid during the call.

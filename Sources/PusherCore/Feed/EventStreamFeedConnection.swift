@@ -1,4 +1,3 @@
-/// The owner of a connection for an event stream.
 package protocol EventStreamFeedConnectionDelegate: FeedConnectionDelegate {
   /// Traces a head that was sent or received, without its secrets.
   func connectionExchanged(head: String, isRequest: Bool)
@@ -26,11 +25,8 @@ package final class EventStreamFeedConnection: FeedConnection {
   private let parser: EventStreamParser
   private let tap: any FeedTap
   private let cookies: CookieJar?
-  /// URL of the last request.
   private var askedURL: HTTPURL?
-  /// A refusal whose body is still being read.
   var refusal: Refusal?
-  /// Ends the wait for the body of a refusal.
   var refusalTimer: LoopTimer?
   private var dropsBody = false
   private var body: HTTPBodyReader?

@@ -1,6 +1,5 @@
 /// A refusal of an event stream whose body is still being read for the reason.
 struct Refusal {
-  /// Maximum wait for the body.
   static let patience = Duration.seconds(1)
   /// Maximum number of bytes to read, and of characters to show.
   private static let (sizeLimit, textLimit) = (4096, 300)
@@ -27,7 +26,6 @@ struct Refusal {
     return isWhole || text.count >= Self.sizeLimit
   }
 
-  /// The refusal with the text of the body.
   var loss: ConnectionLoss {
     let words = ErrorText.line(of: text.view.text, limit: Self.textLimit)
     let isCut = words.unicodeScalars.count >= Self.textLimit

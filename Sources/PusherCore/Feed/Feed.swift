@@ -1,6 +1,5 @@
 /// The state machine of a protocol, driven by a feed.
 package protocol FeedSession {
-  /// A request of the machine to its owner.
   associatedtype Output
 
   var deadline: Instant? { get }
@@ -22,13 +21,11 @@ package protocol FeedDelegate: AnyObject {
   /// The tap returned ``TapVerdict/takenAndFull``: the owner should pause or end the feed.
   func feedTapIsFull()
   func feed(reports event: ConnectionEvent, at now: Instant)
-  /// The session has ended, and the socket is closed.
   func feedClosed()
   /// Traces a message or a head; sent messages may contain a signature.
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool)
 }
 
-/// State of every feed besides its session and its connection.
 package struct FeedState {
   fileprivate var isDraining = false
   fileprivate var hasEnded = false
@@ -54,13 +51,11 @@ package protocol Feed: LoopSource, FeedConnectionDelegate {
   var session: Machine { get set }
   var connection: Connection? { get set }
   var state: FeedState { get set }
-  /// The owner, kept until the feed is closed.
   var owner: (any FeedDelegate)? { get }
 
   /// Supplies fields for each connection; `nil` if no field changes.
   var fieldSource: (any FieldSource)? { get }
 
-  /// Returns a connection that has not dialled yet.
   func makeConnection() -> Connection
   func perform(_ output: Machine.Output)
   /// Cancels the open questions of a connection that is lost or about to close.
@@ -93,7 +88,6 @@ extension Feed {
     dropConnection()
   }
 
-  /// Whether the socket stays unread because the owner cannot take events.
   package var isPaused: Bool {
     get { state.isPaused }
     set {
@@ -183,7 +177,6 @@ extension Feed {
     owner?.feedClosed()
   }
 
-  /// Adds the bytes received by another feed.
   func count(bytesOf former: some Feed) {
     state.receivedBytes &+= former.receivedBytes
   }
@@ -242,7 +235,6 @@ extension FeedTap {
   package func take(event: EventStreamEvent) -> TapVerdict { .declined }
 }
 
-/// Result of a tap.
 package enum TapVerdict {
   /// The tap handled an application's event.
   case taken

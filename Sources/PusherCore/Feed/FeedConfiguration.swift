@@ -1,4 +1,3 @@
-/// Address of a server, its route, and the fields of the request.
 package struct Destination: Sendable {
   /// The whole URL; its scheme decides about TLS.
   package var url: HTTPURL
@@ -6,7 +5,6 @@ package struct Destination: Sendable {
   package var headers: HTTPHeaders
   package var routing: Routing
   package var tls: TLSConfiguration
-  /// Location of the trusted certificates, from the environment.
   package var trust: TLSEnvironment
 
   package init(
@@ -57,7 +55,6 @@ package struct WebSocketSettings: Sendable, Equatable {
 package struct EventStreamSettings: Sendable, Equatable {
   package var method: String
   package var body: [UInt8]
-  /// Whether the server may compress.
   package var acceptsCompression: Bool
   /// Whether to read an answer of any Content-Type as an event stream.
   package var acceptsAnyType: Bool

@@ -1,12 +1,8 @@
-/// The owner of a connection of any kind.
 package protocol FeedConnectionDelegate: AnyObject {
-  /// Bytes of any kind were received.
   func connectionReceived(bytes count: Int, at now: Instant)
-  /// The server redirected the request; the connection dials the new place now.
   func connectionRedirected(status: Int, to place: String, at now: Instant)
   /// All events that the server sent by `now` were handed out.
   func connectionDelivered(at now: Instant)
-  /// The tap takes no more events for now.
   func connectionTapIsFull()
   /// The connection is over and makes no further calls.
   func connectionEnded(_ loss: ConnectionLoss, at now: Instant)
@@ -33,7 +29,6 @@ package struct FeedConnectionState {
   fileprivate(set) var isBehind = false
   /// Maximum number of reads in one turn while behind.
   static let readsWhenBehind = 2
-  /// Time of the last bytes.
   fileprivate(set) var lastRead: Instant?
   fileprivate(set) var isSecure = false
 }
@@ -45,22 +40,17 @@ package struct FeedConnectionState {
 package protocol FeedConnection: SocketStreamDelegate, OpeningDelegate {
   var loop: EventLoop { get }
   var state: FeedConnectionState { get set }
-  /// Received bytes.
   var input: ByteBuffer { get }
-  /// Bytes to send.
   var output: ByteBuffer { get }
-  /// The owner, until the end.
   var owner: (any FeedConnectionDelegate)? { get }
 
   /// Dials; every report comes from inside the loop.
   func start()
-  /// Forgets the owner, which gets no further calls.
   func forgetOwner()
   /// Hands out complete events until none is left or the owner takes no more.
   func drain(at now: Instant)
   /// The peer ended the stream properly.
   func streamEnded(at now: Instant)
-  /// The output has room again.
   func outputHasRoom(at now: Instant)
   /// Ends with a close frame if the protocol has one, else like ``abort()``.
   func close()
@@ -70,14 +60,9 @@ package protocol FeedConnection: SocketStreamDelegate, OpeningDelegate {
 
 extension FeedConnection {
   package var isOpen: Bool { state.stream != nil && !state.isOver }
-
-  /// Whether a stream was ever open.
   package var wasOpen: Bool { state.stream != nil }
-
-  /// The stage of the attempt to connect; `nil` after it.
   package var stage: ConnectionStage? { state.isOver ? nil : state.opening?.stage ?? openStage }
 
-  /// Whether the socket stays unread because the owner cannot take events.
   package var isPaused: Bool {
     get { state.isPaused }
     set {
@@ -88,7 +73,6 @@ extension FeedConnection {
     }
   }
 
-  /// Dials; every report comes from inside the loop.
   package func start(to destination: Destination, tls: TLSContext?, isUpgrade: Bool) {
     let opening = Opening(
       loop: loop, to: destination, tls: tls, isUpgrade: isUpgrade, isPaused: state.isPaused,
@@ -97,7 +81,6 @@ extension FeedConnection {
     opening.start()
   }
 
-  /// Takes the stream of the opening and starts to read it.
   package func open(_ opening: Opening, at now: Instant) {
     state.isSecure = opening.isSecure
     state.stream = opening.handOver(to: self)

@@ -1,10 +1,8 @@
-/// The owner of an opening.
 package protocol OpeningDelegate: AnyObject {
   /// Returns the request for the end of `trail`.
   ///
   /// - Throws: ``ConnectionLoss`` if the request is invalid.
   func request(_ trail: RedirectTrail, over route: Route) throws(ConnectionLoss) -> [UInt8]
-  /// The request was redirected; the opening dials the new place next.
   func openingRedirected(status: Int, to place: String, at now: Instant)
   func openingReceived(bytes count: Int, at now: Instant)
   /// The final head came, after any interim answers and followed redirects.
@@ -12,7 +10,6 @@ package protocol OpeningDelegate: AnyObject {
   /// The owner takes the stream and the bytes after the head with ``Opening/handOver(to:)``, or
   /// ends the opening.
   func opening(_ opening: Opening, answered head: HTTPResponseHead, at now: Instant)
-  /// A head came, of any kind.
   func openingReceived(_ head: HTTPResponseHead)
   func openingFailed(_ loss: ConnectionLoss, at now: Instant)
 }
@@ -33,9 +30,7 @@ package final class Opening {
   private let input: ByteBuffer
   private let output = ByteBuffer()
   private var headParser = HTTPHeadParser(limits: HTTPHeadLimits())
-  /// The owner, until the opening is over.
   private var delegate: (any OpeningDelegate)?
-  /// Whether received bytes stay unread.
   var isPaused: Bool {
     didSet { stream?.wantsRead = !isPaused }
   }
@@ -60,7 +55,6 @@ package final class Opening {
 
   private var route: Route { destination.routing.route(to: trail.url) }
 
-  /// Dials; every report comes from inside the loop.
   func start() {
     let stream = SocketStream.connect(
       loop: loop, to: route, tls: trail.url.isSecure ? tls : nil, delegate: self)
@@ -76,7 +70,6 @@ package final class Opening {
     stream = nil
   }
 
-  /// Hands over the stream and ends the opening.
   func handOver(to next: any SocketStreamDelegate) -> SocketStream? {
     defer { stream = nil }
     delegate = nil
@@ -120,7 +113,6 @@ package final class Opening {
       at: now)
   }
 
-  /// Reads the head once it is whole.
   private func readHead(at now: Instant) {
     if let foreign = ForeignProtocol(input.view) { return fail(ConnectionLoss(foreign), at: now) }
     let head: HTTPResponseHead

@@ -1,9 +1,7 @@
-/// The owner of a WebSocket connection.
 package protocol WebSocketFeedConnectionDelegate: FeedConnectionDelegate {
   func connectionUpgraded(at now: Instant)
   /// The tap declined a complete text message; the view is valid during this call.
   func connectionReceived(text: ByteView, at now: Instant)
-  /// A binary message came; the view is valid during this call.
   func connectionReceived(binary: ByteView, at now: Instant)
 }
 
@@ -54,7 +52,6 @@ package final class WebSocketFeedConnection: FeedConnection {
     delegate = nil
   }
 
-  /// Sends a text message; does nothing before the upgrade or after the end.
   package func send(_ text: String) {
     send { $0.send(text: text) }
   }

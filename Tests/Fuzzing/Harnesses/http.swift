@@ -26,7 +26,6 @@ public func fuzzHTTP(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// One answer, as far as it has come.
 private struct ResponseReading {
   private let input = ByteBuffer()
   private let body = ByteBuffer()

@@ -66,7 +66,6 @@ private func checkLine(
   require(ReferenceJSON(bytes) == expected, "the line says something else: \(text(bytes))")
 }
 
-/// A message as the reference reads it.
 private struct ReferenceMessage {
   private let event: [UInt8]
   private let channel: ReferenceJSON?
@@ -86,7 +85,6 @@ private struct ReferenceMessage {
     source = message
   }
 
-  /// Returns the expected line.
   func line(time: String?, isRaw: Bool) -> ReferenceJSON {
     var members: [ReferenceJSON.Member] = []
     func add(_ name: String, _ value: ReferenceJSON) {

@@ -26,7 +26,6 @@ public func fuzzProxies(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// One negotiation and its progress.
 private struct Talk {
   private enum Outcome: Equatable {
     case waiting

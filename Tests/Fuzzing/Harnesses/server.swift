@@ -128,7 +128,6 @@ private final class Town: Walk {
     answer(method, signed.target, body ?? [])
   }
 
-  /// Sends a call without the secret.
   private func request(_ target: String) {
     answer("GET", target, [])
     let head = HTTPRequestHead(method: "GET", target: target)

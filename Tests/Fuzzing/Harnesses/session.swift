@@ -89,7 +89,6 @@ private struct SessionWalk: Walk {
     receive(Array(JSONWriter.text(message).utf8))
   }
 
-  /// Answers the last request for the user.
   private mutating func answerUser(_ body: [UInt8]) {
     guard let request = rules.requests.last(where: { $0.subject == .user }) else { return }
     session.authorized(request, Self.answer(to: request, body), at: now)
@@ -141,7 +140,6 @@ private struct SessionWalk: Walk {
   }
 }
 
-/// Rules for the outputs of any session.
 private struct SessionRules {
   private(set) var requests: [AuthorizationRequest] = []
   var isPaused = false

@@ -1,10 +1,8 @@
 import PusherCluster
 
-/// Names of an operation's keys and arguments, in their order.
 package struct ClusterSignature: Sendable, Equatable {
   package let keys: [String]
   package let arguments: [String]
-  /// Whether the operation takes further arguments.
   package let isOpen: Bool
 
   /// - Parameter words: The names of a row; a colon separates keys from arguments, dots stand for

@@ -5,7 +5,6 @@ struct RedisData: Sendable {
   private(set) var sets: [RedisName: Set<RedisName>] = [:]
   private var sortedSets: [RedisName: [(score: Int64, member: RedisName)]] = [:]
   private var expiries: [RedisName: Int64] = [:]
-  /// No key expires before this time.
   private var nextExpiry = Int64.max
 
   // MARK: Keys
@@ -23,7 +22,6 @@ struct RedisData: Sendable {
     strings[key] != nil || hashes[key] != nil || sets[key] != nil || sortedSets[key] != nil
   }
 
-  /// Removes a key; returns false if there was none.
   @discardableResult
   mutating func remove(_ key: RedisName) -> Bool {
     let had = has(key)
@@ -53,7 +51,6 @@ struct RedisData: Sendable {
     if let expiry { setExpiry(of: key, to: expiry) }
   }
 
-  /// Adds 1 to the key's number, and returns the sum.
   mutating func increment(_ key: RedisName) -> Int64 {
     let number = (strings[key].flatMap(Int64.init(decimal:)) ?? 0) + 1
     strings[key] = Array(String(number).utf8)
@@ -72,7 +69,6 @@ struct RedisData: Sendable {
     hashes[key, default: RedisHash()][field] = value
   }
 
-  /// Adds to a field's number, and returns the sum.
   mutating func increment(_ field: RedisName, of key: RedisName, by amount: Int64) -> Int64 {
     let number = (hashes[key]?[field]?.number ?? 0) &+ amount
     setField(field, of: key, to: .number(number))

@@ -13,7 +13,6 @@ struct RedisHash {
       }
     }
 
-    /// The number; 0 for a text.
     var number: Int64 {
       if case .number(let number) = self { number } else { 0 }
     }

@@ -44,7 +44,6 @@ extension RedisModel {
     return .numbers(first, new, 0)
   }
 
-  /// Adds connections of a user, and returns the change.
   private mutating func admit(_ user: RedisName, _ amount: Int64, _ call: RedisModelCall) -> Int64 {
     _ = data.increment(field(of: user, call), of: call.key("byNode"), by: amount)
     guard data.increment(user, of: call.key("users"), by: amount) == amount else { return 0 }

@@ -98,7 +98,6 @@ extension RedisModel {
 }
 
 extension Collection {
-  /// Calls `body` for each element, and returns the number of true results.
   fileprivate func sum(_ body: (Element) -> Bool) -> Int64 {
     reduce(0) { $0 + (body($1) ? 1 : 0) }
   }

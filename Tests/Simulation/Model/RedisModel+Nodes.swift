@@ -2,13 +2,11 @@ import PusherCluster
 
 // The operations on leases, signed-in users and quotas, by the rules of cluster.lua.
 extension RedisModel {
-  /// Whether the lease of the calling node is over.
   func isLate(_ call: RedisModelCall) throws(RedisModelError) -> Bool {
     guard let end = try call.optionalNumber("leaseEnd") else { return false }
     return now >= end
   }
 
-  /// Whether Redis was emptied since the node began.
   func isUnknown(_ call: RedisModelCall) -> Bool {
     data.sets[call.key("nodes")]?.contains(call.name("node")) != true
   }
@@ -82,7 +80,6 @@ extension RedisModel {
     return .integer(0)
   }
 
-  /// Allows everything.
   mutating func probe(_ call: RedisModelCall) -> RedisReply {
     data.remove(call.key("probe"))
     publish(Array("1:p".utf8), on: call["bus"])

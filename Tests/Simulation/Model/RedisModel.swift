@@ -1,6 +1,5 @@
 import PusherCluster
 
-/// A message as Redis published it.
 package struct RedisPublication: Sendable, Equatable {
   package let channel: [UInt8]
   package let payload: [UInt8]
@@ -21,7 +20,6 @@ package struct RedisModel: Sendable {
   package private(set) var runID = ""
   private var processes = 0
   var data = RedisData()
-  /// The subscribers of each channel.
   private var subscriptions: [RedisName: Set<Int64>] = [:]
   private var connections: Set<Int64> = []
   private var lastConnection: Int64 = 0
@@ -35,7 +33,6 @@ package struct RedisModel: Sendable {
 
   // MARK: Faults
 
-  /// Removes all data; connections stay.
   package mutating func flushAll() {
     data = RedisData()
   }
@@ -51,7 +48,6 @@ package struct RedisModel: Sendable {
 
   // MARK: Connections
 
-  /// Opens a connection, and returns its ID.
   package mutating func connect() -> Int64 {
     lastConnection += 1
     connections.insert(lastConnection)
@@ -89,7 +85,6 @@ package struct RedisModel: Sendable {
 
   // MARK: Messages
 
-  /// Publishes a message, and returns the number of receivers.
   @discardableResult
   mutating func publish(_ payload: [UInt8], on channel: [UInt8]) -> Int64 {
     published.append(RedisPublication(channel: channel, payload: payload))
@@ -120,7 +115,6 @@ package struct RedisModel: Sendable {
     }
   }
 
-  /// Sets the time, and removes expired keys.
   mutating func begin(at milliseconds: Int64) {
     now = milliseconds
     data.expire(at: milliseconds)

@@ -36,7 +36,6 @@ struct RedisModelCall {
     return number
   }
 
-  /// Returns `nil` for an empty argument.
   func optionalNumber(_ name: String) throws(RedisModelError) -> Int64? {
     self[name].isEmpty ? nil : try number(name)
   }
@@ -76,6 +75,5 @@ struct RedisRow {
 }
 
 extension [UInt8] {
-  /// The kind of a message.
   static func kind(_ letter: Unicode.Scalar) -> [UInt8] { [UInt8(ascii: letter)] }
 }

@@ -1,6 +1,5 @@
 import PusherCore
 
-/// The steps of a simulation, in their order.
 package struct Schedule: Sendable, CustomStringConvertible {
   package enum Step: Sendable {
     /// Time passes, in milliseconds.
@@ -21,20 +20,16 @@ package struct Schedule: Sendable, CustomStringConvertible {
     /// The first `arriving` orders arrive at once, the rest later.
     case cut(server: Int, arriving: Int)
     case reconnect(server: Int)
-    /// Orders of broken links arrive at Redis.
     case arrive(count: Int)
     /// A server stops for a while, like a process without CPU time.
     case stop(server: Int)
     case go(server: Int)
     /// A server crashes, with its clients.
     case kill(server: Int)
-    /// A new server replaces a crashed one.
     case start(server: Int)
     /// A server shuts down properly.
     case resign(server: Int)
-    /// Redis loses all its data.
     case flush
-    /// Another, empty Redis replaces the present one.
     case replace
     /// Redis' clock jumps, in milliseconds.
     case skew(Int)
@@ -46,7 +41,6 @@ package struct Schedule: Sendable, CustomStringConvertible {
 
   package init(_ steps: [Step]) { self.steps = steps }
 
-  /// Creates the schedule of a seed.
   package init(seed: UInt64) {
     var random = Draw(seed: seed)
     // Half of the schedules have no faults; their results must be exact.

@@ -9,11 +9,9 @@ final class SimulatedClient: HubSession {
   var user: SignedInUser?
   /// Its user on each presence channel that it wants.
   var users: [String: String] = [:]
-  /// The channels with a confirmed subscription.
   private(set) var confirmed: Set<String> = []
   /// The members of its presence channels, by its messages.
   private(set) var members: [String: Set<String>] = [:]
-  /// The events of each channel, in their order.
   private(set) var events: [String: [String]] = [:]
   private(set) var isOpen = true
   /// The first impossible message.
@@ -29,7 +27,6 @@ final class SimulatedClient: HubSession {
     confirmed.remove(channel)
   }
 
-  /// Ends the client, or notes the end of its server.
   func end() {
     isOpen = false
   }

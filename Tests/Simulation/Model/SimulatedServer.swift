@@ -17,7 +17,6 @@ package final class SimulatedServer: Cluster {
   package private(set) var connections: (commands: Int64, messages: Int64)?
   package var now = Instant(nanoseconds: 0)
 
-  /// A delivery on the connection for messages.
   package enum Message {
     case confirmation(RedisMeeting.Order)
     case published([UInt8], [UInt8])
@@ -142,7 +141,6 @@ package final class SimulatedServer: Cluster {
 }
 
 extension RedisModel {
-  /// Runs an order, and returns the answer.
   package mutating func run(
     _ action: ClusterOrder.Action, at milliseconds: Int64, from connection: Int64
   ) -> RedisReply {

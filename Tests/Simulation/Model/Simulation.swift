@@ -213,7 +213,6 @@ package final class Simulation {
     return hasMoved
   }
 
-  /// Sends published messages to the subscribed servers.
   private func route() {
     for message in redis.takePublished() {
       note(message)
@@ -341,7 +340,6 @@ package final class Simulation {
     return nil
   }
 
-  /// The users of a presence channel.
   private func present(_ channel: String) -> Set<String> {
     Set(clients.compactMap { $0.users[channel] })
   }
@@ -442,7 +440,6 @@ struct NoticeBook {
     }
   }
 
-  /// Returns the first difference between the notices and the present members.
   func complaint(present: (String) -> Set<String>) -> String? {
     for channel in Simulation.channels where channel.hasPrefix("presence-") {
       for user in Simulation.users {
