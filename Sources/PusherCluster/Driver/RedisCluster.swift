@@ -12,11 +12,7 @@ package final class RedisCluster: Cluster {
   private var isFlushing = false
   private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.tick() }
 
-  /// Starts to dial.
-  ///
-  /// - Parameters:
-  ///   - trust: Location of the trusted certificates.
-  ///   - webhookDelay: Delay of the webhooks for departures.
+  /// Starts to dial; `webhookDelay` is the delay of the webhooks for departures.
   package init(
     _ settings: RedisSettings, trust: TLSEnvironment, webhookDelay: Duration, loop: EventLoop
   ) {

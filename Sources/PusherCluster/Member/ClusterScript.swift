@@ -1,8 +1,6 @@
 internal import PusherCore
 
-/// The Lua script of the cluster, `Lua/cluster.lua`.
-///
-/// Each operation is one change of an app's state in Redis.
+/// The Lua script of the cluster; each operation is one change of an app's state in Redis.
 package enum ClusterScript {
   package static let script = RedisScript(
     String(decoding: PackageResources.cluster_lua, as: UTF8.self))

@@ -114,9 +114,7 @@ struct WaitingCalls {
 
   mutating func notePublished() { sent += 1 }
 
-  /// Counts an answer of Redis.
-  ///
-  /// Returns the calls that need not wait any longer, and whether Redis took their events.
+  /// Counts an answer, and returns the calls that need not wait any longer.
   mutating func noteAnswer(isTaken: Bool) -> [(number: Int, isTaken: Bool)] {
     answered += 1
     if !isTaken { for index in waiting.indices { waiting[index].isTaken = false } }
@@ -125,9 +123,7 @@ struct WaitingCalls {
     return over.map { ($0.number, $0.isTaken) }
   }
 
-  /// Makes a call wait for the events that are on their way.
-  ///
-  /// Returns the call's number; `nil` if no event is on its way.
+  /// Returns the number of a call that waits for all sent events; `nil` if all are answered.
   mutating func waitForEvents() -> Int? {
     guard sent > answered else { return nil }
     let number = nextNumber()

@@ -7,11 +7,9 @@ final class RedisChannel {
   var waiting = 0
   /// The members with connections on this node; empty except on presence channels.
   private(set) var members = NameTable<(member: Member, connections: Int)>()
-  /// The members that the sockets on this node know; `nil` before the first answer of a presence
-  /// channel.
+  /// The members as the sockets on this node know them; `nil` before the first answer.
   var known: NameSet?
-  /// A new member that only its own socket knows, from the answer to its join until the message to
-  /// all sockets.
+  /// A new member that only its own socket knows, until the message to all sockets.
   var unannounced: (userID: String, socketID: String)?
   var isFollowed = false
   private var isAsked = false
@@ -28,9 +26,7 @@ final class RedisChannel {
     members[userID] = entry.connections == 1 ? nil : (entry.member, entry.connections - 1)
   }
 
-  /// Returns the socket that already knows the member.
-  ///
-  /// The message announces the member to all other sockets.
+  /// Returns the socket that already knows the member, for a message to all others.
   func announce(_ userID: String) -> String? {
     guard let own = unannounced, own.userID.isSame(as: userID) else { return nil }
     unannounced = nil

@@ -1,16 +1,11 @@
 internal import PusherCore
 internal import PusherServer
 
-/// The names of an app's keys and channels in Redis.
-///
-/// A channel's names contain the channel between braces.
+/// The names of an app's keys and channels in Redis; a channel's names contain it in braces.
 struct RedisKeys {
   private let prefix: String
 
-  /// - Parameters:
-  ///   - app: The app's id.
-  ///   - database: Number of the database; it is part of the names because Redis shares channels
-  ///     among databases.
+  /// - Parameter database: Is part of the names because Redis shares channels among databases.
   init(app: String, database: Int) {
     // Without escaping, the names of one app could begin like the names of another.
     let escaped = app.utf8.flatMap { byte -> [UInt8] in
@@ -64,8 +59,7 @@ struct RedisKeys {
   var quotas: [[UInt8]] { [name("quota:events"), name("quota:bytes")] }
 }
 
-/// Encoding of messages between nodes and of values in Redis: each field is its length, a colon and
-/// its bytes.
+/// Messages between nodes and values in Redis: each field is its length, a colon and its bytes.
 package enum RedisFields {
   package static func encode(_ fields: [String]) -> [UInt8] {
     var bytes: [UInt8] = []

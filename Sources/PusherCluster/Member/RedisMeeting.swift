@@ -159,9 +159,7 @@ package struct RedisMeeting {
 
   // MARK: Output
 
-  /// Returns the next order for Redis.
-  ///
-  /// The orders of one member keep their sequence.
+  /// Returns the next order for Redis; the orders of one member keep their sequence.
   package mutating func nextOrder() -> Order? {
     if orders.isEmpty { gatherOrders() }
     return orders.popFirst()
@@ -218,8 +216,7 @@ package struct RedisMeeting {
   private mutating func sayFarewell() {
     guard members.allSatisfy(\.hasLeft) else { return }
     resignation = .asked
-    // Its answer comes after the answers to the members' last orders, so it goes after these
-    // orders.
+    // The answer to PING comes after the answers to the members' last orders.
     gatherOrders(of: members)
     orders.append(Order(action: .command([Array("PING".utf8)]), recipient: .farewell))
   }

@@ -1,9 +1,7 @@
 internal import PusherCore
 internal import PusherServer
 
-/// Removals of dead nodes' entries.
-///
-/// Each takes several steps.
+/// Removals of dead nodes' entries, each in several steps.
 struct Cleanings {
   struct Cleaning {
     let node: String
@@ -26,9 +24,7 @@ struct Cleanings {
 
   mutating func addStep(_ number: Int) { cleanings[number]?.missing += 1 }
 
-  /// Counts an answer.
-  ///
-  /// Returns the node after the last answer, unless a step was refused or the link was lost.
+  /// Counts an answer, and returns the node after the last one if every step succeeded.
   mutating func noteAnswer(_ number: Int, isTaken: Bool) -> String? {
     guard var cleaning = cleanings[number] else { return nil }
     cleaning.missing -= 1
@@ -39,9 +35,7 @@ struct Cleanings {
 }
 
 extension RedisMember {
-  /// Removes the entries of a dead node.
-  ///
-  /// The lock `NX` lets mostly one node do so.
+  /// Removes the entries of a dead node; a lock mostly keeps other nodes from the same work.
   func reap(_ node: String) {
     command(
       "SET", keys.reaping(node), identity.id, "NX", "PX",
@@ -80,9 +74,7 @@ extension RedisMember {
     if let node = cleanings.noteAnswer(number, isTaken: isTaken) { forget(node) }
   }
 
-  /// Handles the answer to a step.
-  ///
-  /// Returns whether the step succeeded.
+  /// Handles the answer to a step, and returns whether the step succeeded.
   private func go(_ number: Int, _ step: ClusterOrder.CleaningStep, _ reply: RedisReply) -> Bool {
     guard let cleaning = cleanings[number] else { return false }
     let node = cleaning.node

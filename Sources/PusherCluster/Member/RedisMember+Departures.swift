@@ -102,8 +102,6 @@ extension RedisMember {
   // MARK: Shutdown
 
   /// Ends the membership once Redis has answered all departures.
-  ///
-  /// All sockets have left before.
   package func resign(at now: Instant) {
     self.now = now
     departures.endsMembership = true

@@ -30,8 +30,7 @@ extension RedisMember {
   /// Maximum number of departures in one answer of the script, unless all are requested.
   static let departurePortion = 100
 
-  /// Delay of a departure in milliseconds, as text; empty for an app without webhooks or without a
-  /// delay.
+  /// Delay of a departure in milliseconds; empty for an app without webhooks or without a delay.
   var delayText: String {
     guard !setup.application.webhooks.isEmpty, webhookDelay > .zero else { return "" }
     return "\(max(webhookDelay.wholeNanoseconds / 1_000_000, 1))"
@@ -41,10 +40,7 @@ extension RedisMember {
     if isActive, departures.askedAt == nil { takeDepartures(all: false) }
   }
 
-  /// Removes departures from Redis and reports them.
-  ///
-  /// - Parameter all: Whether to report departures that are not due yet, because this is the last
-  ///   node.
+  /// Removes departures from Redis and reports them; the last node also takes those not due yet.
   func takeDepartures(all: Bool) {
     guard !delayText.isEmpty else { return }
     departures.askedAt = now
@@ -73,8 +69,7 @@ extension RedisMember {
     note(notice)
   }
 
-  /// Stores the delayed departures again after Redis was emptied, unless the user or a subscriber
-  /// is back.
+  /// Stores the delayed departures again after Redis was emptied, unless the user is back.
   func holdAgain() {
     for departure in departures.held {
       call(
@@ -132,9 +127,7 @@ extension RedisMember {
     )
   }
 
-  /// Notes a changed count.
-  ///
-  /// The script itself publishes small counts at once.
+  /// Notes a changed count; the script itself publishes small counts at once.
   func noteCount(_ name: String, _ count: Int) {
     guard setup.tellsCount(of: name), count > 0 else { return }
     if roster.counts.note(name, count: count) { noteTold(count, name) }

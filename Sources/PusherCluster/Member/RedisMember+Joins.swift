@@ -32,9 +32,7 @@ extension RedisMember {
     }
   }
 
-  /// Queues a join until its channel is subscribed.
-  ///
-  /// The queue keeps a socket's answers in the order of its requests.
+  /// Queues a join until its channel is subscribed, so that a socket's answers stay in order.
   private func follow(_ name: String, _ channel: RedisChannel, _ number: Int) {
     sockets.line.append((channel, number))
     if channel.beginFollowing() {
@@ -92,8 +90,6 @@ extension RedisMember {
   }
 
   /// Counts connections of a user in; the answer comes as a message.
-  ///
-  /// - Parameter isNews: Whether watchers of the user are notified.
   func signIn(
     _ user: SignedInUser, socketID: String, request: Int, connections: Int, isNews: Bool = true
   ) {

@@ -29,8 +29,7 @@ extension RedisMember {
         identity.leaseEnd = end
         trouble.lastTold = nil
       }
-      // Other nodes have counted this node as dead and reported its members as gone, or Redis was
-      // emptied.
+      // Other nodes have reported this node's members as gone, or Redis was emptied.
       if end == 0 { noticeLoss(since: registration) }
     case .nodes:
       guard isCurrent(registration) else { return }

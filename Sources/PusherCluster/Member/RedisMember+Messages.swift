@@ -98,8 +98,7 @@ extension RedisMember {
     outbox.add(.answer(number, .signedIn(NameSet(fields.dropFirst()))))
   }
 
-  /// Announces the differences between the members and the users that the sockets on this node
-  /// know.
+  /// Announces how the members differ from those that the sockets on this node know.
   private func compare(_ fields: [String], _ channel: RedisChannel) {
     guard fields.count >= 7, let known = channel.known else { return }
     let name = fields[1]

@@ -110,9 +110,7 @@ extension RedisMember {
     outbox.add(.answer(number, .channels(nil)))
   }
 
-  /// Adds the facts about a channel.
-  ///
-  /// Answers come in the order of the requests.
+  /// Adds the facts about a channel, in the order of the requests.
   private func add(
     _ facts: ChannelFacts?, of name: String, _ result: Result<RedisReply, RedisFailure>,
     to number: Int

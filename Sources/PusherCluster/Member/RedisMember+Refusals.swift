@@ -15,13 +15,11 @@ extension RedisMember {
 
   func words(of reply: RedisReply) -> String { reply.words(without: secret) }
 
-  /// Ends the registration if the answer is a refusal.
+  /// Ends the registration if the answer is a refusal; answers for an earlier registration are
+  /// ignored.
   ///
-  /// - Parameters:
-  ///   - what: The command, without names that change with each registration, so that repeated
-  ///     reasons are logged once.
-  ///   - registration: The registration that sent the order. Answers for an earlier registration
-  ///     are ignored.
+  /// - Parameter what: The command, without names that change, so that repeated reasons are logged
+  ///   once.
   func check(
     _ result: Result<RedisReply, RedisFailure>, to what: @autoclosure () -> String,
     since registration: Int
@@ -43,9 +41,7 @@ extension RedisMember {
     return nil
   }
 
-  /// Checks the answer to an API call.
-  ///
-  /// A missing right ends the registration; any other error fails this call alone.
+  /// Checks the answer to an API call; only a missing right ends the registration.
   func checkCall(_ result: Result<RedisReply, RedisFailure>, to what: @autoclosure () -> String) {
     guard let words = refusal(in: result) else { return }
     let reason = RedisRefusal.words(what(), error: words)
@@ -93,8 +89,7 @@ extension RedisMember {
     refuse(RedisRefusal.words(errors.map { words(of: .error($0)) }), since: registration)
   }
 
-  /// Maximum number of former names; above it their entries are removed before another
-  /// registration.
+  /// Maximum number of former names before their entries must be removed.
   static let formerLimit = 16
 
   func cleanUpFirst() {

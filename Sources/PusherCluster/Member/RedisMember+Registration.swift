@@ -2,9 +2,7 @@ package import PusherCore
 internal import PusherServer
 
 extension RedisMember {
-  /// Notes that Redis cannot be reached.
-  ///
-  /// Sockets stay connected, and their requests wait.
+  /// Notes that Redis cannot be reached; sockets stay connected, and their requests wait.
   package func lose(at now: Instant) {
     self.now = now
     guard !hasLeft else { return }
@@ -45,8 +43,7 @@ extension RedisMember {
     }
   }
 
-  /// Registers again because the lease is over or Redis was emptied, unless the member already has
-  /// a later registration.
+  /// Registers again because the lease is over or Redis was emptied.
   func noticeLoss(since registration: Int) {
     // All orders under the former name reached Redis before this answer.
     if isCurrent(registration) { register(isFenced: true, at: now) }
@@ -221,10 +218,7 @@ extension RedisMember {
 
   // MARK: Other nodes
 
-  /// Counts the nodes that are back after a loss.
-  ///
-  /// Until then the member publishes no events and answers no questions, because other nodes would
-  /// miss events.
+  /// Counts the nodes that are back after a loss; they would miss events published earlier.
   func gather() {
     guard case .gathering(var gathering) = state else { return }
     gathering.counts = []
@@ -257,8 +251,7 @@ extension RedisMember {
     }
   }
 
-  /// Counts out waiting departures, and asks for the members of all channels to compare them with
-  /// the members that the sockets on this node know.
+  /// Counts out waiting departures, and compares all members with those that the sockets know.
   private func settle() {
     let (subscriptions, users) = (departures.subscriptions, departures.users)
     (departures.subscriptions, departures.users) = ([], [])

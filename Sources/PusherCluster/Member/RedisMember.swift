@@ -138,8 +138,7 @@ package final class RedisMember: ClusterMember {
     }
   }
 
-  /// Registers again if a join reports that the lease is over or that Redis knows fewer
-  /// connections.
+  /// Registers again if the lease is over or Redis knows fewer connections.
   func noteIfUnknown(_ result: Result<RedisReply, RedisFailure>, since registration: Int) {
     if case .success(.array(let values)) = result, values.last == .integer(1) {
       noticeLoss(since: registration)

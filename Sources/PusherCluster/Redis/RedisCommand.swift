@@ -25,8 +25,6 @@ package struct RedisCommand: Sendable, Equatable {
   package var size: Int { bytes.count + (lengths.count + 1) * 24 }
 
   /// Appends the wire form; stops the program for a command without a word or of 2 GiB.
-  ///
-  /// The caller checks ``size`` first.
   package func write(to output: ByteBuffer) {
     precondition(!lengths.isEmpty && size < Int(Int32.max), "no such command")
     // An empty array has no address.

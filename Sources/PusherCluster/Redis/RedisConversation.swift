@@ -117,8 +117,7 @@ package final class RedisConversation {
 
   // MARK: Answers
 
-  /// Takes at most ``RedisReader/portion`` bytes; call ``next(at:)`` for all events before the next
-  /// call.
+  /// Takes at most ``RedisReader/portion`` bytes; ``next(at:)`` must return all events in between.
   package func receive(_ bytes: ByteView) {
     reader.feed(bytes)
   }
@@ -219,8 +218,7 @@ package final class RedisConversation {
   }
 
   private func unasked(_ reply: RedisReply) -> RedisFailure {
-    // An unexpected error explains why the server ends the connection, for example too many
-    // clients.
+    // The error explains why the server ends the connection, for example too many clients.
     if case .error = reply {
       return .refused(place, command: "the connection", error: reply.words(without: secret))
     }

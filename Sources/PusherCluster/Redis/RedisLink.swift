@@ -41,8 +41,6 @@ package final class RedisLink {
   private var attempts = 0
   private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.dial() }
 
-  /// Creates a link that does nothing before ``start()``.
-  ///
   /// - Parameter random: Spreads the waits between attempts.
   package init(
     settings: RedisSettings, policy: RedisPolicy = RedisPolicy(), loop: EventLoop,
@@ -65,17 +63,14 @@ package final class RedisLink {
     if case .up(let pair, _) = phase { pair.endpoint } else { nil }
   }
 
-  /// Connects, and reconnects until ``close()``.
-  ///
-  /// Call it once.
+  /// Connects, and reconnects until ``close()``; call it once.
   package func start() {
     loop.beforeWait { [weak self] in self?.flush() }
     timer.deadline = LoopInterest.immediately
     loop.add(timer)
   }
 
-  /// Closes the link for good; all pending commands fail with ``RedisFailure/closed`` before this
-  /// returns.
+  /// Closes the link for good, after failing all pending commands with ``RedisFailure/closed``.
   package func close() {
     closeConnections()
     phase = .closed
@@ -100,9 +95,8 @@ package final class RedisLink {
     }
   }
 
-  /// Subscribes to a channel; `done` is called after Redis confirms or refuses.
-  ///
-  /// It fails before this returns while the link is not up or a limit is reached.
+  /// Subscribes to a channel; `done` is called after Redis confirms or refuses, or like
+  /// ``send(_:_:)``.
   package func subscribe(_ channel: [UInt8], _ done: @escaping Confirmation) {
     guard case .up(let pair, _) = phase, let conversation = pair.subscriber.conversation else {
       return done(.failure(isClosed ? .closed : .down))
@@ -174,8 +168,7 @@ package final class RedisLink {
         endpoint, settings: settings, policy: policy, tls: tls, loop: loop, owner: self))
   }
 
-  /// Closes the link's connections, fails all pending commands, and sets the time of the next
-  /// attempt.
+  /// Closes the connections, fails all pending commands, and schedules the next attempt.
   private func lose(_ failure: RedisFailure, at now: Instant) {
     guard !isClosed else { return }
     let delay = nextDelay(at: now)

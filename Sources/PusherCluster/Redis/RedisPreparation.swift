@@ -10,10 +10,7 @@ enum RedisPreparation {
     case ping
   }
 
-  /// Returns the steps, which are sent at once and answered in this order.
-  ///
-  /// - Parameter identifies: Whether the server gets the password; a Sentinel gets it only after it
-  ///   asks.
+  /// Returns the steps, which are sent at once; a Sentinel gets the password only after it asks.
   static func steps(
     _ role: RedisConversation.Role, _ settings: RedisSettings, identifies: Bool
   ) -> [Step] {

@@ -49,8 +49,7 @@ package import PusherCore
     unsafe functions.deallocate()
   }
 
-  /// Maximum number of bytes in one call, because hiredis moves the rest of its buffer to the front
-  /// again and again.
+  /// Maximum number of bytes in one call; hiredis moves the rest of its buffer each time.
   package static let portion = 16 << 10
 
   /// Takes at most ``portion`` bytes; call ``next()`` for all replies before the next call.
@@ -92,8 +91,7 @@ package import PusherCore
     return String(text.unicodeScalars.filter { $0.isASCII && $0.value >= 0x20 })
   }
 
-  /// Checks the start of an incomplete reply: its line may be too long, or announce a bulk string
-  /// that is too long.
+  /// Checks the first line of an incomplete reply, and the length that it announces.
   private func checkWaiting() throws(Failure) {
     let count = unsafe Int(reader.pointee.len) - Int(reader.pointee.pos)
     guard count > 0, let buffer = unsafe reader.pointee.buf else { return }
@@ -121,8 +119,7 @@ package import PusherCore
   }
 }
 
-/// Builds a reply from the parts that hiredis finds, and refuses parts above a limit before they
-/// take memory.
+/// Builds a reply from hiredis's parts, and refuses parts above a limit before they take memory.
 final class RedisReplyBuilder {
   private struct OpenArray {
     var missing: Int

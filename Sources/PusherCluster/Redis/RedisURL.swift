@@ -1,8 +1,6 @@
 internal import PusherCore
 
-/// Error in the URL of a Redis.
-///
-/// Its text repeats no part of the URL except the scheme.
+/// Error in the URL of a Redis; its text repeats no part of the URL except the scheme.
 package struct RedisURLError: Error, Sendable, Equatable, CustomStringConvertible {
   package let reason: String
 

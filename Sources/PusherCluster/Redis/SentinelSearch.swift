@@ -20,8 +20,7 @@ final class SentinelSearch {
   private var identifies = false
   private var lastReason = "none was asked"
 
-  /// Starts at once; `completion` is called from inside the loop, once, and never after
-  /// ``close()``.
+  /// Starts at once; `completion` is called once from inside the loop, but not after ``close()``.
   init(
     for name: String, settings: RedisSettings, policy: RedisPolicy, tls: TLSContext?,
     loop: EventLoop, completion: @escaping (Outcome, Instant) -> Void

@@ -2,9 +2,7 @@ package protocol ChannelsFeedDelegate: FeedDelegate {
   /// The tap declined an event for the user; `name` is `nil` if it is the message's own.
   func feed(received event: Envelope, named name: String?, at now: Instant)
 
-  /// Reports a change of a channel, the user or the protocol.
-  ///
-  /// Changes of the connection go to ``FeedDelegate/feed(reports:at:)``.
+  /// Reports a change of a channel, the user or the protocol, but not of the connection.
   func feed(reports event: SessionEvent, at now: Instant)
 }
 
@@ -20,8 +18,7 @@ package protocol Signer: AnyObject {
 }
 
 extension AuthorizationFailure {
-  /// A server that could choose any text could make us sign anything, such as a call of the HTTP
-  /// API.
+  /// A server that chooses the signed text could have us sign a call of the HTTP API.
   static let foreignSocketID = AuthorizationFailure.unusable(
     "the server's socket id is not two numbers with a dot, so nothing is signed for it")
 }
@@ -37,9 +34,7 @@ package final class ChannelsFeed: Feed {
   private var tls: TLSContext?
   private var signer: any Signer
   private var tap: any FeedTap
-  /// The owner, kept until the feed is closed.
-  ///
-  /// A weak reference would slow every event.
+  /// The owner, kept until the feed is closed; a weak reference would slow every event.
   package var delegate: (any ChannelsFeedDelegate)?
   package var fieldSource: (any FieldSource)?
 
@@ -92,8 +87,7 @@ package final class ChannelsFeed: Feed {
     perform { $0.unsubscribe(channel, at: $1) }
   }
 
-  /// Signs the user in, on this connection and every later one; the user's events come on the
-  /// ``UserChannel``.
+  /// Signs the user in, on this connection and every later one.
   package func signIn() {
     perform { $0.signIn(at: $1) }
   }

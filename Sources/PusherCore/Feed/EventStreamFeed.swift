@@ -1,6 +1,4 @@
 /// The feed of an event stream: an event-source session over HTTP.
-///
-/// Every event goes to the tap.
 package final class EventStreamFeed: Feed {
   package let loop: EventLoop
   package var session: EventSourceSession

@@ -36,9 +36,7 @@ package final class EventStreamFeedConnection: FeedConnection {
   /// Whether the rest of the body is unreadable.
   private var isBroken = false
   private var hasReceivedEvent = false
-  /// The owner, kept until the end.
-  ///
-  /// A weak reference would slow every event.
+  /// The owner, kept until the end; a weak reference would slow every event.
   private var delegate: (any EventStreamFeedConnectionDelegate)?
 
   /// - Parameter parser: Must be at the beginning of a stream.
@@ -103,8 +101,7 @@ package final class EventStreamFeedConnection: FeedConnection {
   }
 
   package func openingRedirected(status: Int, to place: String, at now: Instant) {
-    // Browsers turn a POST into a GET, and 303 does so for every method (RFC 9110 sections 15.4.2
-    // to 15.4.4).
+    // Browsers turn a POST into a GET, and for 303 any method (RFC 9110 section 15.4).
     if status == 303 || (status == 301 || status == 302) && settings.method == "POST" {
       dropsBody = true
     }
@@ -128,9 +125,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     drain(at: now)
   }
 
-  /// Prepares to read the body.
-  ///
-  /// - Throws: ``ConnectionLoss`` for any answer except an event stream.
+  /// Prepares to read the body; throws an error for any answer except an event stream.
   private func accept(_ head: HTTPResponseHead) throws(ConnectionLoss) {
     guard head.status == 200 else { throw ConnectionLoss(refusal: head, at: SystemClock.wall()) }
     let type = head.headers["Content-Type"]
@@ -220,9 +215,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     }
   }
 
-  /// Moves received bytes to the parser, and returns whether any arrived.
-  ///
-  /// Bytes before an error in the body still count.
+  /// Moves received bytes to the parser, and returns whether any arrived before an error.
   private func fill() -> Bool {
     guard !isBroken else { return false }
     let before = parser.input.count

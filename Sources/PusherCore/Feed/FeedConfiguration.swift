@@ -68,11 +68,9 @@ package struct EventStreamSettings: Sendable, Equatable {
     (self.acceptsAnyType, self.limits) = (acceptsAnyType, limits)
   }
 
-  /// Returns the request for the stream after `lastEventID` (HTML section 9.2.3), at the end of the
-  /// trail.
+  /// Returns the request for the stream after `lastEventID` (HTML section 9.2.3).
   ///
-  /// - Parameter dropsBody: Whether a redirect changed the request to GET without a body (RFC 9110
-  ///   section 15.4).
+  /// - Parameter dropsBody: Whether a redirect changed the method to GET (RFC 9110 section 15.4).
   func request(
     _ trail: RedirectTrail, headers: HTTPHeaders, dropsBody: Bool, lastEventID: String
   ) -> HTTPExchange.Request {

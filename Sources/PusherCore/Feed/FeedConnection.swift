@@ -111,9 +111,7 @@ extension FeedConnection {
     owner?.connectionEnded(loss, at: now)
   }
 
-  /// Stops reading.
-  ///
-  /// Received events still count, even if the owner cannot take them yet.
+  /// Stops reading; received events still count, even if the owner cannot take them yet.
   package func broke(_ loss: ConnectionLoss, at now: Instant) {
     guard isOpen else { return end(loss, at: now) }
     guard state.breakdown == nil else { return }

@@ -6,8 +6,7 @@ package struct FieldSourceError: Error, Sendable, Equatable, CustomStringConvert
   }
 }
 
-/// Supplies fields for each request of a feed besides the fields of its ``Destination``, such as a
-/// fresh token.
+/// Supplies further fields for each request of a feed, such as a fresh token.
 package protocol FieldSource: AnyObject {
   typealias Completion = (Result<HTTPHeaders, FieldSourceError>) -> Void
 

@@ -1,7 +1,5 @@
 package protocol OpeningDelegate: AnyObject {
-  /// Returns the request for the end of `trail`.
-  ///
-  /// - Throws: ``ConnectionLoss`` if the request is invalid.
+  /// Returns the request for the end of `trail`; throws an error if the request is invalid.
   func request(_ trail: RedirectTrail, over route: Route) throws(ConnectionLoss) -> [UInt8]
   func openingRedirected(status: Int, to place: String, at now: Instant)
   func openingReceived(bytes count: Int, at now: Instant)

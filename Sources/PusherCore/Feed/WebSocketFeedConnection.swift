@@ -7,9 +7,7 @@ package protocol WebSocketFeedConnectionDelegate: FeedConnectionDelegate {
 
 /// One WebSocket connection to a server: opening, messages, end.
 package final class WebSocketFeedConnection: FeedConnection {
-  /// Maximum size of waiting output for answers to pings, in bytes.
-  ///
-  /// A server that pings without reading must not cost memory.
+  /// A server that pings without reading must not cost memory: above this size, pongs wait.
   private static let answerThreshold = 64 << 10
 
   package let loop: EventLoop
@@ -23,9 +21,7 @@ package final class WebSocketFeedConnection: FeedConnection {
   private var socket: WebSocketConnection?
   /// Stands for the output before the socket is open.
   private let nothing = ByteBuffer(capacity: 1)
-  /// The owner, kept until the end.
-  ///
-  /// A weak reference would slow every call on the hot path.
+  /// The owner, kept until the end; a weak reference would slow every call on the hot path.
   private var delegate: (any WebSocketFeedConnectionDelegate)?
   private var hasReceivedMessage = false
   /// The answer to the latest ping, held back because the output was full.
@@ -63,14 +59,11 @@ package final class WebSocketFeedConnection: FeedConnection {
     flush()
   }
 
-  /// Answers a ping of the server, now or after the output has room.
-  ///
-  /// - Returns: Whether the answer was sent.
+  /// Answers a ping now or after the output has room; returns whether the answer was sent.
   func answerPing(_ text: String) -> Bool {
     guard isOpen, let socket else { return false }
     guard socket.output.count <= Self.answerThreshold else {
-      // As with WebSocket pings, only the latest of several needs an answer (RFC 6455 section
-      // 5.5.3).
+      // Only the latest of several pings needs an answer (RFC 6455 section 5.5.3).
       owedAnswer = text
       return false
     }
@@ -118,8 +111,7 @@ package final class WebSocketFeedConnection: FeedConnection {
     }
   }
 
-  /// Returns the refusal of a server that first agreed to the upgrade, as happens when its
-  /// application fails.
+  /// Returns the refusal of a server that first agreed to the upgrade, as when its app fails.
   private func secondAnswer() -> ConnectionLoss? {
     guard !hasReceivedMessage, input.view.begins(with: "HTTP/1.") else { return nil }
     var parser = HTTPHeadParser(limits: HTTPHeadLimits())
