@@ -73,7 +73,13 @@ let package = Package(
     .target(
       name: "PusherServer",
       dependencies: ["PusherCore"],
-      resources: [.embedInCode("Console/Page")],
+      swiftSettings: strict
+    ),
+    // The console of a server; the program adds it.
+    .target(
+      name: "PusherConsole",
+      dependencies: ["PusherCore", "PusherServer"],
+      resources: [.embedInCode("Page")],
       swiftSettings: strict
     ),
     // Servers of several processes that meet in Redis; built with the trait alone.
@@ -92,7 +98,7 @@ let package = Package(
     .executableTarget(
       name: "pusher-cli",
       dependencies: [
-        "CArguments", "PusherCore", "PusherPlatform", "PusherServer",
+        "CArguments", "PusherConsole", "PusherCore", "PusherPlatform", "PusherServer",
         .target(name: "PusherCluster", condition: .when(traits: ["Redis"])),
       ],
       swiftSettings: strict
@@ -135,8 +141,8 @@ let package = Package(
     .testTarget(
       name: "PusherCoreTests",
       dependencies: [
-        "CSystemVectors", "PusherCluster", "PusherCore", "PusherServer", "PusherTesting",
-        "SimulationModel", "TestSupport",
+        "CSystemVectors", "PusherCluster", "PusherConsole", "PusherCore", "PusherServer",
+        "PusherTesting", "SimulationModel", "TestSupport",
       ],
       swiftSettings: [.treatAllWarnings(as: .error)]
     ),

@@ -55,20 +55,6 @@ is_stale() {
   [ -n "$(find "$@" -newer "$product" -name '*.swift')" ]
 }
 
-# The console's files, as the package manager embeds them for PusherServer.
-resources=$work/PackageResources.swift
-if [ ! -f "$resources" ] || [ -n "$(find Sources/PusherServer/Console/Page -newer "$resources")" ]; then
-  {
-    echo 'enum PackageResources {'
-    for file in Sources/PusherServer/Console/Page/*; do
-      echo "  static let $(basename "$file" | tr -c 'A-Za-z0-9\n' _): [UInt8] = ["
-      od -An -v -tu1 "$file" | sed 's/[0-9][0-9]*/&,/g'
-      echo '  ]'
-    done
-    echo '}'
-  } >"$resources"
-fi
-
 stale=false
 for module in PusherPlatform PusherCore PusherServer; do
   if $stale || is_stale "$work/$module.o" "Sources/$module"; then
@@ -76,8 +62,7 @@ for module in PusherPlatform PusherCore PusherServer; do
     # Word splitting is meant: no path of a source has a blank.
     # shellcheck disable=SC2046
     compile -module-name "$module" -emit-object -o "$work/$module.o" \
-      -emit-module -emit-module-path "$work/$module.swiftmodule" $(find "Sources/$module" -name '*.swift') \
-      $([ "$module" != PusherServer ] || echo "$resources")
+      -emit-module -emit-module-path "$work/$module.swiftmodule" $(find "Sources/$module" -name '*.swift')
     stale=true
   fi
 done

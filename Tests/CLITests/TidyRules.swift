@@ -79,12 +79,14 @@ enum TidyRules {
     switch source.target {
     case "pusher-cli":
       let ours: Set = [
-        "PusherCluster", "PusherCore", "PusherPlatform", "PusherServer", "Synchronization",
+        "PusherCluster", "PusherConsole", "PusherCore", "PusherPlatform", "PusherServer",
+        "Synchronization",
       ]
       return ours.union(source.room == "Run" ? ["CArguments"] : [])
     case "PusherPlatform": return ["Glibc", "Musl", "Darwin"]
     case "PusherTesting": return ["PusherCore", "PusherServer"]
     case "PusherServer": return ["PusherCore", "Synchronization"]
+    case "PusherConsole": return ["PusherCore", "PusherServer"]
     case "PusherCluster":
       let fence: Set<String> = source.room == "Redis" ? ["CSystemHiredis"] : []
       return fence.union(["PusherCore", "PusherServer"])

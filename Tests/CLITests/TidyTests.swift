@@ -38,6 +38,8 @@ struct TidyCallTests {
     ("Sources/PusherCore/Transport/A.swift", "internal import Glibc"),
     ("Sources/PusherServer/Hub/A.swift", "internal import CSystemHiredis"),
     ("Sources/PusherServer/Hub/A.swift", "internal import PusherCluster"),
+    ("Sources/PusherServer/Server/A.swift", "internal import PusherConsole"),
+    ("Sources/PusherTesting/Server/A.swift", "internal import PusherConsole"),
     ("Sources/PusherCluster/Member/A.swift", "internal import CSystemHiredis"),
     ("Sources/PusherCore/API/A.swift", "import PusherServer"),
   ])

@@ -11,7 +11,7 @@ struct APIEvent {
 }
 
 extension APICall {
-  mutating func event() throws(HTTPAnswer) -> CallProgress {
+  package mutating func event() throws(HTTPAnswer) -> CallProgress {
     let value = try object()
     if let refusal = dialect.answers.refusal(ofEvent: value) { throw refusal }
     return publish([try checkedEvent(value)], .event)

@@ -1,10 +1,10 @@
-internal import PusherCore
+package import PusherCore
 
 /// An authentic call of the HTTP API.
 ///
 /// All checks come before the first effect. The call asks the hub one question at a time. An answer
 /// may come at once or later.
-struct APICall: ServerCall {
+package struct APICall: ServerCall {
   /// Parts of the path after the app.
   let path: [String]
   let target: RequestTarget
@@ -12,13 +12,13 @@ struct APICall: ServerCall {
   let hub: Hub
   let dialect: Dialect
   var now: Instant
-  var isWorded = true
+  package var isWorded = true
   private var step = Step.beginning
   private let perform: Perform
 
-  typealias Perform = (inout APICall) throws(HTTPAnswer) -> CallProgress
+  package typealias Perform = (inout APICall) throws(HTTPAnswer) -> CallProgress
 
-  init(
+  package init(
     path: [String], target: RequestTarget, body: [UInt8], hub: Hub, dialect: Dialect,
     at now: Instant, _ perform: @escaping Perform
   ) {
@@ -52,7 +52,7 @@ struct APICall: ServerCall {
     return ask(hub, question, at: now)
   }
 
-  mutating func take(_ answer: ClusterAnswer, at now: Instant) -> CallProgress {
+  package mutating func take(_ answer: ClusterAnswer, at now: Instant) -> CallProgress {
     self.now = now
     switch (step, answer) {
     case (.admission(let events, let reason), .admission(let admission)):
@@ -72,7 +72,7 @@ struct APICall: ServerCall {
     }
   }
 
-  mutating func goOn(at now: Instant) -> CallProgress {
+  package mutating func goOn(at now: Instant) -> CallProgress {
     self.now = now
     switch step {
     case .pause(let list): return self.list(list)

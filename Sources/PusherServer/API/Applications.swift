@@ -10,7 +10,7 @@ package final class Applications {
   /// "" or a path that begins with a slash, before `/app` and `/apps`.
   let pathPrefix: String
   let text: MessageText
-  let dialect: Dialect
+  package let dialect: Dialect
   private var hubsByKey = NameTable<Hub>()
   private var hubsByID = NameTable<Hub>()
   private var random: any RandomNumberGenerator

@@ -19,6 +19,8 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable,
   package var description: String { rawValue }
   package let name: String
   let answers: any DialectAnswers
+  /// What the names of channels mean.
+  package var naming: any ChannelNaming { answers }
   private let traits: Set<Trait>
   package var limits = ServerLimits()
   var shapes = MessageShapes()
@@ -147,7 +149,7 @@ extension AppSetup {
       application.sendsSubscriptionCounts && dialect.has(.sendsSubscriptionCounts)
     self.init(
       application: application, limits: application.limits.applied(to: limits),
-      text: MessageText(service: service, dialect: dialect), naming: dialect.answers, watch: watch)
+      text: MessageText(service: service, dialect: dialect), naming: dialect.naming, watch: watch)
   }
 }
 

@@ -20,7 +20,7 @@ package struct HTTPAnswer: Error, Sendable, Equatable {
     HTTPAnswer(status: status, body: JSONWriter.text(value), isJSON: true, allow: allow)
   }
 
-  static func text(_ line: String) -> HTTPAnswer {
+  package static func text(_ line: String) -> HTTPAnswer {
     HTTPAnswer(status: 200, body: line, isJSON: false)
   }
 
@@ -31,25 +31,25 @@ package struct HTTPAnswer: Error, Sendable, Equatable {
   }
 
   /// 503: the connection to the other nodes is down; the caller may retry.
-  static let unavailable = busy(
+  package static let unavailable = busy(
     "the server cannot reach its other nodes; nothing is certain to have been published")
 
   /// 503: the same request may succeed after a second.
-  static func busy(_ reason: String) -> HTTPAnswer {
+  package static func busy(_ reason: String) -> HTTPAnswer {
     var answer = HTTPAnswer.refusal(503, reason)
     answer.headers.append("Retry-After", "1")
     return answer
   }
 
   /// 405: the path does not support the method.
-  static func refusal(_ method: String, allow: String) -> HTTPAnswer {
+  package static func refusal(_ method: String, allow: String) -> HTTPAnswer {
     .refusal(405, "\(method) is not allowed here", allow: allow)
   }
 }
 
 extension HTTPAnswer {
   /// Returns a body as text; throws status 400 if it is not UTF-8.
-  static func text(ofBody body: [UInt8]) throws(HTTPAnswer) -> String {
+  package static func text(ofBody body: [UInt8]) throws(HTTPAnswer) -> String {
     guard let text = String(validating: body, as: UTF8.self) else {
       throw .refusal(400, "the body is not UTF-8")
     }

@@ -144,11 +144,11 @@ struct FaultLine {
 }
 
 /// `/faults`: programs on this machine change the staged faults while the server runs.
-struct FaultControl {
+package struct FaultControl {
   let script: FaultScript
 
   static let path = "/faults"
-  static let limit = 100
+  package static let limit = 100
 
   func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer {
     // Programs of the developer may change faults; pages in a browser may not.
@@ -188,7 +188,7 @@ struct FaultControl {
 }
 
 extension HTTPAnswer {
-  static func faults(of script: FaultScript) -> HTTPAnswer {
+  package static func faults(of script: FaultScript) -> HTTPAnswer {
     .json(["faults": .array(script.faults.map { .string($0.description) })])
   }
 }

@@ -32,7 +32,7 @@ package struct Application: Sendable, Equatable, CustomStringConvertible, Custom
   /// Empty, so that `dump` of a value that holds an app shows no secret either.
   package var customMirror: Mirror { Mirror(self, children: []) }
 
-  var signature: SubscriptionSignature { SubscriptionSignature(key: key, secret: secret) }
+  package var signature: SubscriptionSignature { SubscriptionSignature(key: key, secret: secret) }
 }
 
 /// Protocol codes for closed connections and refusals.

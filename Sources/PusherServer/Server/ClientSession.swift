@@ -38,8 +38,8 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   package let socketID: String
   package let connection: WebSocketConnection
-  var input: ByteBuffer { connection.input }
-  var output: ByteBuffer { connection.output }
+  package var input: ByteBuffer { connection.input }
+  package var output: ByteBuffer { connection.output }
   /// Connection of the session; `nil` in tests.
   weak var carrier: ServerConnection?
   let hub: Hub
@@ -90,7 +90,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   package var isOpen: Bool { if case .open = state { true } else { false } }
 
-  var isServed: Bool { isOpen }
+  package var isServed: Bool { isOpen }
 
   package var deadline: Instant? {
     switch state {
@@ -245,7 +245,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
   }
 
   /// Closes the socket for shutdown; clients should reconnect at once.
-  func stop(at now: Instant) {
+  package func stop(at now: Instant) {
     close(.generic, reason: "the server is shutting down", at: now)
   }
 

@@ -1,17 +1,17 @@
 internal import PusherCore
 
 extension Server: ConsoleHost {
-  var faults: FaultScript { context.faults }
-  var isShared: Bool { cluster != nil }
+  package var faults: FaultScript { context.faults }
+  package var isShared: Bool { cluster != nil }
 
   func noteForConsole(_ event: ServerLogEvent, app: String?) {
     feed.note(
-      ConsoleEntry.members(of: event, app: app), on: loop.wakeUp)
+      ServerEntry.members(of: event, app: app), on: loop.wakeUp)
   }
 
   func noteForConsole(_ application: Application, _ notices: [WebhookNotice]) {
     for notice in notices where notice.audience != .webhooks {
-      feed.note(ConsoleEntry.members(of: notice, app: application.id), on: loop.wakeUp)
+      feed.note(ServerEntry.members(of: notice, app: application.id), on: loop.wakeUp)
     }
   }
 
@@ -24,7 +24,7 @@ extension Server: ConsoleHost {
 
   // MARK: Questions
 
-  func connections(ofApp id: String) -> [ConnectionFacts] {
+  package func connections(ofApp id: String) -> [ConnectionFacts] {
     sessions(ofApp: id).map {
       ConnectionFacts($0, age: $0.traffic.since.duration(to: loop.now))
     }
@@ -36,15 +36,15 @@ extension Server: ConsoleHost {
 
   // MARK: Orders
 
-  func disconnect(_ socketID: String, ofApp id: String) -> Bool {
+  package func disconnect(_ socketID: String, ofApp id: String) -> Bool {
     let session = sessions(ofApp: id).first { $0.socketID.isSame(as: socketID) }
     session?.close(.unauthorized, reason: "disconnected by the server's operator", at: loop.now)
     return session != nil
   }
 
-  func stageGreetings() { stageGreetings(at: loop.now) }
+  package func stageGreetings() { stageGreetings(at: loop.now) }
 
-  func sendWebhook(_ name: String, _ body: [UInt8], ofApp id: String) -> Bool {
+  package func sendWebhook(_ name: String, _ body: [UInt8], ofApp id: String) -> Bool {
     webhooks.send(name, body, ofApp: id)
   }
 }

@@ -5,11 +5,11 @@ package import PusherCore
 /// Only the loop's thread may use it.
 package final class Server {
   package let options: ServerOptions
-  let loop: EventLoop
+  package let loop: EventLoop
   let reception: Reception
   package let context: SessionContext
-  let applications: Applications
-  package let feed = ConsoleFeed()
+  package let applications: Applications
+  package let feed = ServerFeed()
   /// Connection to servers of other processes.
   let cluster: (any Cluster)?
   /// Apps as the options or the file list them.
@@ -22,7 +22,7 @@ package final class Server {
   private(set) var ending: Ending?
   private var hasToldFullQueues = false
   private let log: (ServerLogEvent) -> Void
-  private(set) lazy var console = options.console.map { Console($0, host: self) }
+  package var console: (any ServerConsole)?
   private(set) lazy var webhooks = WebhookDesk(
     loop: loop, policy: cluster == nil ? options.webhooks : options.webhooks.withoutDelay,
     report: { [weak self] in self?.report($0) },

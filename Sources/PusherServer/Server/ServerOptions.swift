@@ -24,7 +24,7 @@ package struct ServerOptions: Sendable, Equatable {
   /// Access to ``AuthEndpoint``, which lets connected sockets subscribe to any channel.
   package var authEndpoints = Reach.nobody
   package var faults: [StagedFault] = []
-  package var console: ConsoleOptions?
+  package var console = Reach.nobody
   package var dialect = Dialect.pusher
   package var service = PusherService.pusher
 

@@ -34,7 +34,7 @@ package enum ServerRoute: Sendable, Hashable, CaseIterable {
     case .socket, .api: []
     case .authorization: AuthEndpoint.paths
     case .faults: [FaultControl.path]
-    case .console: Console.paths
+    case .console: [ConsolePath.page]
     }
   }
 
@@ -51,7 +51,7 @@ package enum ServerRoute: Sendable, Hashable, CaseIterable {
 
   private static func owner(of path: String) -> ServerRoute {
     if path.begins(with: "/apps/") { return .api }
-    if Console.isOwn(path) { return .console }
+    if ConsolePath.isOwn(path) { return .console }
     if path.isSame(as: FaultControl.path) { return .faults }
     return AuthEndpoint.isOwn(path) ? .authorization : .api
   }
@@ -73,7 +73,7 @@ extension ServerOptions {
     case .socket, .api: .everybody
     case .authorization: authEndpoints
     case .faults: .thisMachine
-    case .console: console?.reach ?? .nobody
+    case .console: console
     }
   }
 }

@@ -1,15 +1,15 @@
 internal import PusherCore
 
-struct RequestTarget {
+package struct RequestTarget {
   /// Path without the query, as sent.
-  let path: String
+  package let path: String
   /// Percent-decoded parts after the prefix; `nil` if the path does not begin with the prefix.
-  let segments: [String]?
+  package let segments: [String]?
   /// Pairs of the query in their order, decoded.
-  let parameters: [(name: String, value: String)]
+  package let parameters: [(name: String, value: String)]
 
   /// Parses a target; `nil` if its percent-encoding is invalid.
-  init?(_ target: String, prefix: String) {
+  package init?(_ target: String, prefix: String) {
     let (path, query) = Self.halves(target)
     self.path = String(path)
     guard let parameters = Self.pairs(query) else { return nil }
@@ -27,18 +27,18 @@ struct RequestTarget {
     self.segments = segments
   }
 
-  static let none = RequestTarget()
+  package static let none = RequestTarget()
 
   private init() {
     (path, segments, parameters) = ("", nil, [])
   }
 
-  static func path(of target: String) -> String {
+  package static func path(of target: String) -> String {
     String(halves(target).path)
   }
 
   /// Host and port of a target that is a whole URL (RFC 9112 section 3.2.2); `nil` for a path.
-  static func authority(of target: String) -> String? {
+  package static func authority(of target: String) -> String? {
     guard !target.begins(with: "/") else { return nil }
     return (try? HTTPURL(parsing: target))?.authority
   }
@@ -52,7 +52,7 @@ struct RequestTarget {
     return (local[..<mark], local[local.utf8.index(after: mark)...])
   }
 
-  subscript(name: String) -> String? {
+  package subscript(name: String) -> String? {
     parameters.first { $0.name.isSame(as: name) }?.value
   }
 

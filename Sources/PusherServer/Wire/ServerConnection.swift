@@ -1,7 +1,7 @@
-internal import PusherCore
+package import PusherCore
 
 /// A connection after its last request: a WebSocket, or an answer that does not end.
-protocol ConnectionSocket: AnyObject {
+package protocol ConnectionSocket: AnyObject {
   /// Bytes of the client from now on.
   var input: ByteBuffer { get }
   var output: ByteBuffer { get }
@@ -23,7 +23,7 @@ protocol ConnectionSocket: AnyObject {
 }
 
 extension ConnectionSocket {
-  func settle(at now: Instant) {}
+  package func settle(at now: Instant) {}
 }
 
 enum ConnectionAnswer {
@@ -37,7 +37,7 @@ enum ConnectionAnswer {
 }
 
 /// An accepted connection: HTTP requests first, and maybe a WebSocket or a stream of events later.
-final class ServerConnection: SocketStreamDelegate {
+package final class ServerConnection: SocketStreamDelegate {
   private enum Phase {
     case http(HTTPRequestReader)
     case socket(any ConnectionSocket)
@@ -58,7 +58,7 @@ final class ServerConnection: SocketStreamDelegate {
     didSet { if !phase.isHTTP { stream?.wantsRead = true } }
   }
   /// Input until the connection becomes a WebSocket.
-  let input = ByteBuffer(capacity: 256)
+  package let input = ByteBuffer(capacity: 256)
   /// Answers to HTTP requests; unused by a WebSocket.
   private lazy var answers = ByteBuffer(capacity: 1024)
   private var stream: SocketStream?
@@ -91,9 +91,9 @@ final class ServerConnection: SocketStreamDelegate {
 
   // MARK: The stream
 
-  func streamOpened(_ stream: SocketStream, at now: Instant) {}
+  package func streamOpened(_ stream: SocketStream, at now: Instant) {}
 
-  func streamReadable(_ stream: SocketStream, at now: Instant) {
+  package func streamReadable(_ stream: SocketStream, at now: Instant) {
     let scratch = reception.scratch
     do throws(TransportError) {
       switch try stream.read(into: scratch, atMost: Self.readSize) {
@@ -109,7 +109,7 @@ final class ServerConnection: SocketStreamDelegate {
     socket?.settle(at: now)
   }
 
-  func streamWritable(_ stream: SocketStream, at now: Instant) {
+  package func streamWritable(_ stream: SocketStream, at now: Instant) {
     flush(at: now)
     // A ping may have waited for room.
     if let socket { socket.receive(at: now) } else { takeTurn(at: now) }
@@ -117,7 +117,7 @@ final class ServerConnection: SocketStreamDelegate {
     socket?.settle(at: now)
   }
 
-  func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
+  package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
     ended(error.description, at: now)
     socket?.settle(at: now)
   }
@@ -238,7 +238,7 @@ final class ServerConnection: SocketStreamDelegate {
   // MARK: Sending
 
   /// Sends waiting output, and closes the connection if it is finished.
-  func flush(at now: Instant) {
+  package func flush(at now: Instant) {
     guard let stream, stream.isOpen else { return }
     // Read once: every event causes a flush for every subscriber.
     let socket = socket

@@ -1,3 +1,4 @@
+internal import PusherConsole
 internal import PusherCore
 internal import PusherServer
 
@@ -13,10 +14,11 @@ enum ServeCommand {
   ) -> ExitStatus {
     Environment.forget(HandedSockets.variables)
     var settings = given
-    settings.server.console = settings.console.options(
+    settings.console.page = settings.console.options(
       isUsual: StandardDescriptors.isTerminal(2) && settings.listen.isLoopback
         && diagnostics.isSaid(.warning),
       token: Hex.encode(SecureRandom.bytes(16)))
+    settings.server.console = settings.console.page?.reach ?? .nobody
     makeRoom(settings, diagnostics)
     // Checked before a new descriptor could get the number of standard output.
     let descriptor = OutputDescriptor()
@@ -121,6 +123,7 @@ private final class ServeRun {
         diagnostics.info(Redaction.redact("\(event)"))
       }
     }
+    server.console = settings.console.page.map { [server] in Console($0, host: server) }
     monitor?.server = server
     record = try settings.console.record.map { [server] path in
       do throws(FileFault) {
@@ -248,10 +251,10 @@ private final class ServeRun {
       diagnostics.notice(
         "listening on \(isSecure ? "https" : "http")://\(place) (\(name)\(socket))")
     }
-    if let console = settings.server.console {
+    if let page = settings.console.page {
       diagnostics.notice(
         "console at \(isSecure ? "https" : "http")://\(settings.listen.reachablePlace(server.port))"
-          + "/console?token=\(console.token)")
+          + "\(ConsolePath.page)?token=\(page.token)")
     }
     guard !settings.defaulted.isEmpty else { return }
     diagnostics.notice(

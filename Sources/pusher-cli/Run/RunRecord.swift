@@ -22,7 +22,7 @@ final class RunRecord {
   ) throws(FileFault) {
     (self.path, self.server, self.diagnostics, self.loop) = (path, server, diagnostics, loop)
     let file = try OutputFile(path, terminator: 0x0A) { diagnostics.warning("--record: \($0)") }
-    output = OutputQueue(descriptor: OutputDescriptor(file), limit: ConsoleFeed.queueLimit)
+    output = OutputQueue(descriptor: OutputDescriptor(file), limit: ServerFeed.queueLimit)
     guard let reader = server.feed.open(loop.wakeUp) else {
       throw FileFault(reason: "too many look on")
     }
@@ -35,13 +35,13 @@ final class RunRecord {
   /// Writes as much as goes without waiting.
   func flush() {
     guard failure == nil else { return }
-    if output.buffer.count < ConsoleFeed.queueLimit {
+    if output.buffer.count < ServerFeed.queueLimit {
       for line in server.feed.take(reader) { add(line) }
     }
     output.flush()
   }
 
-  private func add(_ line: ConsoleFeed.Line) {
+  private func add(_ line: ServerFeed.Line) {
     switch line {
     case .entry(_, let text):
       output.buffer.append(text)

@@ -1,3 +1,4 @@
+internal import PusherConsole
 internal import PusherCore
 internal import PusherServer
 
@@ -8,6 +9,8 @@ struct ConsoleSettings: Equatable, Sendable {
   var record: String?
   /// The file of an earlier run to show.
   var recording: String?
+  /// The page of this run; `nil` for none.
+  var page: ConsoleOptions?
 
   /// Returns the page's options, with a token for this run; `nil` for no page.
   ///

@@ -1,3 +1,4 @@
+import PusherConsole
 import PusherCore
 import PusherServer
 import Testing

@@ -1,3 +1,4 @@
+import PusherConsole
 import PusherCore
 import PusherServer
 import Testing
@@ -13,10 +14,11 @@ final class ConsoleHarness {
     recording: String? = nil, _ change: (inout ServerOptions) -> Void = { _ in }
   ) throws {
     test = try ServerHarness { options in
-      options.console = ConsoleOptions(
-        token: Self.token, version: "1.2.3", recording: recording)
+      options.console = .thisMachine
       change(&options)
     }
+    let page = ConsoleOptions(token: Self.token, version: "1.2.3", recording: recording)
+    test.server.console = Console(page, host: test.server)
   }
 
   /// An answer's status, its fields in lower case, and its body.

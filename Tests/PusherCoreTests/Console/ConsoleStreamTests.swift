@@ -1,3 +1,4 @@
+import PusherConsole
 import PusherCore
 import PusherServer
 import Testing
@@ -115,7 +116,7 @@ struct ConsoleStreamTests {
   // MARK: Readers
 
   @Test func `several look on, and each gets everything; more than the limit are refused`() throws {
-    let clients = try (0..<ConsoleFeed.readerLimit).map { _ in try console.stream() }
+    let clients = try (0..<ServerFeed.readerLimit).map { _ in try console.stream() }
     #expect(try console.get("events").status == 503)
     let socket = try console.test.socket()
     #expect(console.test.run { socket.isEstablished })

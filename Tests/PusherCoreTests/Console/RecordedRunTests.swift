@@ -1,4 +1,5 @@
 import Foundation
+import PusherConsole
 import PusherCore
 import PusherServer
 import Testing
@@ -101,7 +102,7 @@ struct RecordedRunTests {
   @Test func `a recording has sixteen readers, and one more is refused until one leaves`() throws {
     defer { try? FileManager.default.removeItem(atPath: path) }
     let console = try console("{\"kind\":\"event\"}\n")
-    let clients = try (0..<ConsoleFeed.readerLimit).map { _ in try console.stream() }
+    let clients = try (0..<ServerFeed.readerLimit).map { _ in try console.stream() }
     #expect(try console.get("events").status == 503)
     #expect(!console.test.server.feed.isOpen, "nothing is noted for them")
     clients[0].close()

@@ -1,3 +1,4 @@
+import PusherConsole
 import PusherCore
 import PusherServer
 import TestSupport
@@ -13,12 +14,15 @@ struct AudienceTests {
   private static func server(
     _ endpoints: Reach = .thisMachine, console: Reach = .thisMachine
   ) throws -> ServerHarness {
-    try ServerHarness {
+    let test = try ServerHarness {
       $0.authEndpoints = endpoints
-      $0.console = ConsoleOptions(token: token, version: "1", reach: console)
+      $0.console = console
       $0.access.hosts.allowed = LocalHost(publicName).map { [$0] } ?? []
       $0.access.origins.allowed = OriginPolicy.Origin("https://\(publicName)").map { [$0] } ?? []
     }
+    test.server.console = Console(
+      ConsoleOptions(token: token, version: "1", reach: console), host: test.server)
+    return test
   }
 
   /// A request with these fields, as each method that a route may know.
@@ -52,7 +56,7 @@ struct AudienceTests {
       for path in route.paths {
         var full = options
         full.authEndpoints = .thisMachine
-        full.console = ConsoleOptions(token: Self.token, version: "1")
+        full.console = .thisMachine
         #expect(ServerRoute(HTTPRequestHead(method: "GET", target: path), full) == route)
       }
     }
@@ -87,7 +91,7 @@ struct AudienceTests {
     var random = SeededGenerator(seed: seed)
     let server = try Self.server()
     let development = ServerRoute.allCases.filter { $0.audience == .localDevelopment }
-    for path in development.flatMap(\.paths) {
+    for path in development.flatMap(\.paths) + Console.paths {
       for method in ["GET", "POST", "OPTIONS", "DELETE", "HEAD"] {
         let fields = Self.proxied(&random)
         let target = path + ["", "?token=\(Self.token)"][random.below(2)]

@@ -86,7 +86,7 @@ struct EarlyBytesTests {
 
   @Test func `readers of the console's stream that have sent early leave their places`() throws {
     let console = try ConsoleHarness()
-    for _ in 0..<ConsoleFeed.readerLimit {
+    for _ in 0..<ServerFeed.readerLimit {
       let client = console.test.raw(
         "GET /console/events HTTP/1.1\r\nHost: localhost\r\n"
           + "Authorization: Bearer \(ConsoleHarness.token)\r\n\r\nearly")

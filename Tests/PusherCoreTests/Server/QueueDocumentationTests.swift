@@ -1,5 +1,6 @@
 import Foundation
 import PusherCluster
+import PusherConsole
 import PusherCore
 import PusherServer
 import Testing
@@ -15,7 +16,7 @@ struct QueueDocumentationTests {
 
   /// The rooms whose state lives as long as a connection or longer.
   private static let rooms = [
-    "PusherServer", "PusherCluster", "PusherCore/WebSocket", "PusherCore/EventStream",
+    "PusherServer", "PusherConsole", "PusherCluster", "PusherCore/WebSocket", "PusherCore/EventStream",
     "PusherCore/Channels",
     "PusherCore/Transport", "PusherCore/Feed", "PusherCore/Signing", "PusherCore/Face",
     "PusherCore/TLS", "PusherCore/HTTP",
@@ -116,8 +117,8 @@ struct QueueDocumentationTests {
       "DelayedNotices.limit": DelayedNotices.limit, "RefusalReport.limit": RefusalReport.limit,
       "WebhookReceiver.connectionLimit": WebhookReceiver.connectionLimit,
       "MonitoringEndpoint.connectionLimit": MonitoringEndpoint.connectionLimit,
-      "ConsoleFeed.queueLimit": ConsoleFeed.queueLimit,
-      "ConsoleFeed.readerLimit": ConsoleFeed.readerLimit,
+      "ServerFeed.queueLimit": ServerFeed.queueLimit,
+      "ServerFeed.readerLimit": ServerFeed.readerLimit,
       "RecordingReader.lineLimit": RecordingReader.lineLimit,
       "RecordingReader.linesSize": RecordingReader.linesSize,
       "WebhookReceiver.bodyLimit": WebhookReceiver.bodyLimit,

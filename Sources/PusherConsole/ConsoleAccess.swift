@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherServer
 
 /// Access to the console: a request needs the token of the run.
 ///

@@ -4,7 +4,7 @@ package import PusherCore
 ///
 /// An event costs one read of a counter if there are no observers. Each reader has its own queue;
 /// entries that do not fit are counted and left out. Any thread may use it.
-package final class ConsoleFeed: Sendable {
+package final class ServerFeed: Sendable {
   package enum Line: Sendable, Equatable {
     case entry(Int, String)
     /// Number of entries left out here.
@@ -25,7 +25,7 @@ package final class ConsoleFeed: Sendable {
     var nextReader = 0
     var lastEntry = 0
 
-    var hasRoom: Bool { readers.count + otherReaders < ConsoleFeed.readerLimit }
+    var hasRoom: Bool { readers.count + otherReaders < ServerFeed.readerLimit }
   }
 
   /// Maximum number of simultaneous readers.
@@ -58,7 +58,7 @@ package final class ConsoleFeed: Sendable {
     }
   }
 
-  func openRecording() -> Bool {
+  package func openRecording() -> Bool {
     state.withLock { state in
       guard state.hasRoom else { return false }
       state.otherReaders += 1
@@ -66,7 +66,7 @@ package final class ConsoleFeed: Sendable {
     }
   }
 
-  func closeRecording() {
+  package func closeRecording() {
     state.withLock { $0.otherReaders -= 1 }
   }
 
@@ -107,9 +107,9 @@ package final class ConsoleFeed: Sendable {
   }
 }
 
-extension ConsoleFeed.Reader {
+extension ServerFeed.Reader {
   /// Adds a line, or counts it if the queue is full; returns whether it is the first waiting line.
-  fileprivate mutating func add(_ line: ConsoleFeed.Line, size: Int) -> Bool {
+  fileprivate mutating func add(_ line: ServerFeed.Line, size: Int) -> Bool {
     let isFirst = waiting.isEmpty && dropped == 0
     guard bytes + size <= limit else {
       dropped += 1

@@ -1,9 +1,10 @@
+import PusherConsole
 import PusherCore
 import PusherServer
 import Testing
 
 @Suite("The console: readers that are slow")
-struct ConsoleFeedTests {
+struct ServerFeedTests {
   @Test func `what does not fit is counted where it is missing`() throws {
     let console = try ConsoleHarness()
     let feed = ConsoleFeedProbe(console.test, limit: 400)
@@ -25,7 +26,7 @@ struct ConsoleFeedTests {
 
   @Test func `only so many may look on`() throws {
     let console = try ConsoleHarness()
-    let probes = (0..<ConsoleFeed.readerLimit).map { _ in ConsoleFeedProbe(console.test, limit: 9) }
+    let probes = (0..<ServerFeed.readerLimit).map { _ in ConsoleFeedProbe(console.test, limit: 9) }
     #expect(probes.allSatisfy { $0.isOpen })
     #expect(!ConsoleFeedProbe(console.test, limit: 9).isOpen)
     probes[3].close()
@@ -35,7 +36,7 @@ struct ConsoleFeedTests {
 
 /// A reader that takes what waits when it is told to.
 private struct ConsoleFeedProbe {
-  private let feed: ConsoleFeed
+  private let feed: ServerFeed
   private let reader: Int?
 
   init(_ test: ServerHarness, limit: Int) {
@@ -44,6 +45,6 @@ private struct ConsoleFeedProbe {
   }
 
   var isOpen: Bool { reader != nil }
-  func take() -> [ConsoleFeed.Line] { reader.map { feed.take($0) } ?? [] }
+  func take() -> [ServerFeed.Line] { reader.map { feed.take($0) } ?? [] }
   func close() { reader.map { feed.close($0) } }
 }

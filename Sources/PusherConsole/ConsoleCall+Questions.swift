@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherServer
 
 extension ConsoleCall {
   /// Maximum number of entries per answer.
@@ -22,7 +23,7 @@ extension ConsoleCall {
   }
 
   private func summary(_ channel: ChannelFacts, _ hub: Hub) -> JSONValue {
-    let isPresence = host.applications.dialect.answers.kind(of: channel.name) == .presence
+    let isPresence = host.applications.dialect.naming.kind(of: channel.name) == .presence
     return .object(present: [
       "name": .string(channel.name), "subscriptions": .integer(channel.subscriptions),
       "users": isPresence ? .integer(channel.members.count) : nil,

@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherServer
 
 extension ConsoleCall {
   /// Sends an event as an API call does, without a signature.
@@ -21,7 +22,7 @@ extension ConsoleCall {
       data: try text("data", in: order))
     let excluded = order["socket_id"]?.text ?? ""
     event.socketID = excluded.isEmpty ? nil : excluded
-    if host.applications.dialect.answers.kind(of: event.channels[0]) == .encrypted {
+    if host.applications.dialect.naming.kind(of: event.channels[0]) == .encrypted {
       guard let key = app.masterKey else {
         throw .failure(400, "the server has no key for encrypted channels of app '\(app.id)'")
       }

@@ -1,11 +1,12 @@
 internal import PusherCore
+internal import PusherServer
 
 /// A file of a past run, written by `--record`.
 ///
 /// Another thread reads one portion at a time, after the earlier portion is sent. So the file may
 /// have any size, and a slow disk does not delay the server.
 final class RecordedRun: ConsoleSource {
-  private let feed: ConsoleFeed
+  private let feed: ServerFeed
   private let wakeUp: WakeUp
   private let reader: Locked<RecordingReader>
   /// The portion that the thread has read.
@@ -17,7 +18,7 @@ final class RecordedRun: ConsoleSource {
   private var isClosed = false
 
   /// Fails if the file cannot be opened, or if `feed` has its maximum number of readers.
-  init?(_ path: String, _ feed: ConsoleFeed, wakeUp: WakeUp) {
+  init?(_ path: String, _ feed: ServerFeed, wakeUp: WakeUp) {
     guard let file = try? FileReader(path), feed.openRecording() else { return nil }
     (self.feed, self.wakeUp) = (feed, wakeUp)
     reader = Locked(RecordingReader(file))

@@ -1,11 +1,12 @@
 internal import PusherCore
+internal import PusherServer
 
 /// Reads the lines of a recording, one JSON object per line.
 ///
 /// It works in portions of bounded size. Any thread may ask for a portion, one thread at a time.
 package struct RecordingReader {
   struct Portion: Sendable {
-    var lines: [ConsoleFeed.Line] = []
+    var lines: [ServerFeed.Line] = []
     var isLast = false
   }
 

@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherServer
 
 protocol ConsoleSource: AnyObject {
   /// Appends messages until `output` reaches the limit; false at the end of the source.
@@ -84,13 +85,13 @@ final class ConsoleStream: ConnectionSocket {
 }
 
 final class LiveSource: ConsoleSource {
-  private let feed: ConsoleFeed
+  private let feed: ServerFeed
   private let reader: Int
-  private var waiting: [ConsoleFeed.Line] = []
+  private var waiting: [ServerFeed.Line] = []
   private var next = 0
 
   /// Fails if the feed has its maximum number of readers.
-  init?(_ feed: ConsoleFeed, wakeUp: WakeUp) {
+  init?(_ feed: ServerFeed, wakeUp: WakeUp) {
     guard let reader = feed.open(wakeUp) else { return nil }
     (self.feed, self.reader) = (feed, reader)
   }
@@ -113,7 +114,7 @@ final class LiveSource: ConsoleSource {
 }
 
 extension ByteBuffer {
-  func write(_ line: ConsoleFeed.Line) {
+  func write(_ line: ServerFeed.Line) {
     switch line {
     case .entry(let number, let text):
       EventStreamWriter.write(event: "entry", id: String(number), data: text, to: self)

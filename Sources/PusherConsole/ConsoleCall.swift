@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherServer
 
 /// A call of the console: a question or an order.
 ///
@@ -101,7 +102,7 @@ struct ConsoleCall: ServerCall {
   private mutating func perform() throws(HTTPAnswer) -> CallProgress {
     if name.isSame(as: "events") {
       throw .failure(
-        503, "\(ConsoleFeed.readerLimit) readers look on already, or the recording is gone")
+        503, "\(ServerFeed.readerLimit) readers look on already, or the recording is gone")
     }
     guard !isRecording else {
       throw .failure(409, "a past run is shown; nothing can be asked of it")

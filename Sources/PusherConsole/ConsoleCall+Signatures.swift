@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherServer
 
 extension ConsoleCall {
   /// Returns the answer of an authorisation endpoint, with the signed text.
@@ -17,7 +18,7 @@ extension ConsoleCall {
     let channel = try text("channel", in: order)
     let data = order["channel_data"]?.text.flatMap { $0.isEmpty ? nil : $0 }
     let auth = app.signature.authorize(socketID: socketID, channel: channel, channelData: data)
-    let isEncrypted = host.applications.dialect.answers.kind(of: channel) == .encrypted
+    let isEncrypted = host.applications.dialect.naming.kind(of: channel) == .encrypted
     return .json(
       .object(texts: [
         "string_to_sign": SubscriptionSignature.stringToSign(
@@ -47,7 +48,7 @@ extension ConsoleCall {
       channelData: order["channel_data"]?.text.flatMap { $0.isEmpty ? nil : $0 })
     let findings = claim.findings(
       apps: host.applications.hubs.map(\.application),
-      kind: host.applications.dialect.answers.kind(of: claim.channel))
+      kind: host.applications.dialect.naming.kind(of: claim.channel))
     return .json([
       "valid": .bool(findings.isEmpty), "findings": .array(findings.map(JSONValue.string)),
       "string_to_sign": .string(claim.stringToSign),

@@ -1,7 +1,7 @@
 internal import PusherCore
 
 /// Members of the JSON object that describes an event in the console; docs/console.md lists them.
-enum ConsoleEntry {
+package enum ServerEntry {
   /// Returns `nil` if the console does not show the event.
   static func members(
     of event: ServerLogEvent, app: String?
@@ -23,7 +23,7 @@ enum ConsoleEntry {
         ], recipients.map { .init("recipients", .integer($0)) })
     // Requests of the page itself are not shown, unless access was refused.
     case .request(_, let path, let status, _)
-    where Console.isOwn(path) && status != 403:
+    where ConsolePath.isOwn(path) && status != 403:
       return nil
     case .request(let method, let path, let status, let reason):
       return make(

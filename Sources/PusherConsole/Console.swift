@@ -1,11 +1,12 @@
-internal import PusherCore
+package import PusherCore
+package import PusherServer
 
 /// The console of a node: its page, its event stream and its calls.
 ///
 /// All paths begin with `/console`; see docs/console.md. Only the loop's thread may use it.
-final class Console {
-  static let path = "/console"
-  static let paths = [path] + ConsoleCall.calls.map { "\(path)/\($0.name)" }
+package final class Console: ServerConsole {
+  package static let path = ConsolePath.page
+  package static let paths = [path] + ConsoleCall.calls.map { "\(path)/\($0.name)" }
 
   private unowned let host: any ConsoleHost
   private let options: ConsoleOptions
@@ -13,20 +14,16 @@ final class Console {
   private let started = SystemClock.wall().rfc3339
   private var streams: [ConsoleStream] = []
 
-  init(_ options: ConsoleOptions, host: any ConsoleHost) {
+  package init(_ options: ConsoleOptions, host: any ConsoleHost) {
     (self.options, self.host) = (options, host)
     access = ConsoleAccess(token: options.token)
   }
 
-  static func isOwn(_ path: String) -> Bool {
-    path.isSame(as: Self.path) || path.begins(with: Self.path + "/")
-  }
-
   // MARK: Streams
 
-  func stream(
+  package func stream(
     for request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
-  ) -> ConsoleStream? {
+  ) -> (any ConnectionSocket)? {
     let head = request.head
     guard RequestTarget.path(of: head.target).isSame(as: Self.path + "/events"),
       head.method == "GET", access.refusal(head) == nil, let source = source()
@@ -45,14 +42,14 @@ final class Console {
     return RecordedRun(recording, host.feed, wakeUp: host.loop.wakeUp)
   }
 
-  func flush(at now: Instant) {
+  package func flush(at now: Instant) {
     guard !streams.isEmpty else { return }
     var hasMore = false
     for stream in streams where stream.flush(at: now) { hasMore = true }
     if hasMore { host.loop.wakeUp.signal() }
   }
 
-  func appsChanged() {
+  package func appsChanged() {
     for stream in streams where options.recording == nil { stream.greet(hello) }
     if !streams.isEmpty { host.loop.wakeUp.signal() }
   }
@@ -82,7 +79,7 @@ final class Console {
 
   // MARK: Requests
 
-  func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallBeginning {
+  package func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallBeginning {
     let isPage = RequestTarget.path(of: request.head.target).isSame(as: Self.path)
     if let refusal = access.refusal(request.head) {
       return .answer(isPage ? refusal : refusal.asFailure.closed)

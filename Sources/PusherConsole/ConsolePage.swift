@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherServer
 
 /// The console's page: one document that includes its style sheet and scripts and loads nothing
 /// else.

@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherServer
 
 /// An authorisation that an app's endpoint gave to a socket, to be checked for its developer.
 struct AuthorizationClaim {
