@@ -3,17 +3,17 @@ internal import PusherCore
 struct StreamSettings: FeedCommandSettings {
   /// http or https URL; a password comes from a file only.
   var url: HTTPURL
+  var network: NetworkSettings
+  var feed: FeedSettings
   var request: EventStreamSettings
-  var headers: [NamedValue]
   var fields: RequestFields
+  var headers: [NamedValue]
+  var keepsCookies: Bool
+  var printsComments: Bool
   /// The event before the first one; empty for none, `nil` for that of the state file.
   var lastEventID: String?
   var stateFile: String?
-  var network: NetworkSettings
-  var feed: FeedSettings
   var until: DataPattern?
-  var printsComments: Bool
-  var keepsCookies: Bool
 }
 
 /// Matches data: a pattern with `*` or `?`, else the exact text, such as `[DONE]`.

@@ -2,19 +2,19 @@ internal import PusherCore
 
 struct SubscribeSettings: FeedCommandSettings {
   var connection: ConnectionSettings
-  /// Without duplicates, in the order typed; at least one, unless a user signs in.
-  var channels: [String]
-  var discovery: DiscoverySettings?
-  /// Reads client events and subscriptions from standard input.
-  var readsInput: Bool
-  var gap: GapSettings?
-  var fields: RequestFields
   var authorization: ChannelAuthorization
   var userSignIn: UserSignIn
   var feed: FeedSettings
-  var pongTimeout: Duration
-  var maxMembers: Int
+  /// Without duplicates, in the order typed; at least one, unless a user signs in.
+  var channels: [String]
+  var discovery: DiscoverySettings?
+  var fields: RequestFields
   var webSocket: WebSocketSettings
+  var pongTimeout: Duration
+  var gap: GapSettings?
+  var maxMembers: Int
+  /// Reads client events and subscriptions from standard input.
+  var readsInput: Bool
 }
 
 /// The command of `--on-gap`.
