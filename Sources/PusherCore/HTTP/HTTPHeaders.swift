@@ -68,7 +68,7 @@ package enum ASCII {
   }
 
   /// The text without blanks and tabs around it.
-  static func trimmed(_ text: Substring) -> String {
+  package static func trimmed(_ text: Substring) -> String {
     let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
     var bytes = text.utf8
     bytes = bytes.drop(while: isBlank)

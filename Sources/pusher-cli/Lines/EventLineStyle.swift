@@ -17,9 +17,7 @@ struct EventLinePalette: Sendable {
   var channels: [String]
   var reset: String
   var gap = ""
-}
 
-extension EventLinePalette {
   func colour(of channel: some Sequence<UInt8>) -> String? {
     channels.isEmpty ? nil : channels[abs(Self.mark(of: channel) % channels.count)]
   }

@@ -44,25 +44,15 @@ struct OutputDescriptor {
     isTerminal = isatty(descriptor) == 1
     isFile = status.st_mode & S_IFMT == S_IFREG
     switch status.st_mode & S_IFMT {
-    case S_IFSOCK:
-      number = descriptor
-      manner = .socket
-      isPollable = true
+    case S_IFSOCK: (number, manner, isPollable) = (descriptor, .socket, true)
     case S_IFCHR where isTerminal:
       let own = Self.reopen(descriptor) ?? Self.openTerminal(descriptor)
-      number = own ?? descriptor
-      manner = own == nil ? .small : .direct
-      isPollable = true
+      (number, manner, isPollable) = (own ?? descriptor, own == nil ? .small : .direct, true)
     case S_IFIFO:
       let own = Self.reopen(descriptor)
-      number = own ?? descriptor
-      manner = own == nil ? .small : .direct
-      isPollable = true
+      (number, manner, isPollable) = (own ?? descriptor, own == nil ? .small : .direct, true)
       if let own, enlargesPipe { Self.enlargePipe(own) }
-    default:
-      number = descriptor
-      manner = .direct
-      isPollable = false
+    default: (number, manner, isPollable) = (descriptor, .direct, false)
     }
   }
 

@@ -90,9 +90,7 @@ final class Printer {
   }
 
   private(set) var isStopped = false
-
   func stop() { isStopped = true }
-
   var hasMetEnd = false
   var awaitsEvent: Bool { ending != nil }
   var isDone: Bool { count >= limit || hasMetEnd }

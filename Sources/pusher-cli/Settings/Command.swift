@@ -13,9 +13,7 @@ enum Command: String, CaseIterable, Sendable {
   }
 
   static let words = allCases.map(\.rawValue) + ["sub"]
-}
 
-extension Command {
   private static let habits: [String: Command] = [
     "pub": .trigger, "publish": .trigger, "send": .trigger, "emit": .trigger,
     "listen": .subscribe, "tail": .subscribe,
@@ -43,9 +41,7 @@ extension Command {
     }
     return "; did you mean '\(command.rawValue)'?"
   }
-}
 
-extension Command {
   var summary: String {
     switch self {
     case .subscribe: "print events as they come"

@@ -35,9 +35,7 @@ struct FeedSettings: Equatable, Sendable {
   var activityTimeout: Duration?
   var goesOnAfterRefusals: Bool
   var common: CommonSettings
-}
 
-extension FeedSettings {
   /// Default minimum wait: a maximum below 1 s asks for quick retries, but 10 ms must pass.
   var leastWait: Duration { min(.seconds(1), max(.milliseconds(10), retryMaxDelay)) }
 

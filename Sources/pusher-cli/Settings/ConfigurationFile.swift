@@ -70,7 +70,7 @@ struct ConfigurationFile: Equatable, Sendable {
     guard equals < line.endIndex, Self.isName(name) else {
       throw UsageError("\(origin) is not OPTION = VALUE")
     }
-    var value = Self.unquoted(Self.trimmed(Substring(line.utf8[equals...].dropFirst())))
+    var value = Self.trimmed(Substring(line.utf8[equals...].dropFirst())).unquoted("\"")
     if let home, value.begins(with: "~/") { value = home + value.dropFirst() }
     switch heading {
     case .profile(let profile):
@@ -123,12 +123,6 @@ struct ConfigurationFile: Equatable, Sendable {
     var bytes = text.utf8.drop(while: isBlank)
     while let last = bytes.last, isBlank(last) { bytes.removeLast() }
     return String(Substring(bytes))
-  }
-
-  private static func unquoted(_ value: String) -> String {
-    let (bytes, quote) = (value.utf8, UInt8(ascii: "\""))
-    guard bytes.count >= 2, bytes.first == quote, bytes.last == quote else { return value }
-    return String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
   }
 }
 

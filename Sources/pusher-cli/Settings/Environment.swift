@@ -59,18 +59,10 @@ struct Environment: Sendable {
 
   private func first(_ names: [String]) -> Setting? {
     for name in names {
-      guard let value = self[name].map(Self.unquoted), !value.isEmpty else { continue }
+      guard let value = self[name]?.unquoted("\"'"), !value.isEmpty else { continue }
       return Setting(origin: file.map { "\(name) in \($0)" } ?? name, value: value)
     }
     return nil
-  }
-
-  private static func unquoted(_ value: String) -> String {
-    let bytes = value.utf8
-    guard bytes.count >= 2, let first = bytes.first, first == bytes.last,
-      first == UInt8(ascii: "\"") || first == UInt8(ascii: "'")
-    else { return value }
-    return String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
   }
 
   /// Returns all sources that are not empty, the preferred one first.
@@ -216,5 +208,14 @@ extension Environment {
   /// Returns any variable of this process, for a reference in a `.env` file.
   static func variableOfProcess(_ name: String) -> String? {
     unsafe getenv(name).map { unsafe String(cString: $0) }
+  }
+}
+
+extension String {
+  /// Removes the quotes around a text, if they are one of `quotes`.
+  func unquoted(_ quotes: String) -> String {
+    guard utf8.count >= 2, let first = utf8.first, first == utf8.last, quotes.utf8.contains(first)
+    else { return self }
+    return String(decoding: utf8.dropFirst().dropLast(), as: UTF8.self)
   }
 }

@@ -13,9 +13,7 @@ struct InspectSettings: CommandSettings {
   var call: Call
   var info: [String]
   var common: CommonSettings
-}
 
-extension InspectSettings {
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
     if typed.operands.count > 1 {

@@ -70,9 +70,7 @@ struct WebhookSettings: CommandSettings {
   var timeout: Duration?
   var hasTimestamps: Bool
   var common: CommonSettings
-}
 
-extension WebhookSettings {
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
     guard typed.operands == ["listen"] else {

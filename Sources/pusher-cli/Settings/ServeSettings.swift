@@ -25,9 +25,7 @@ struct ServeSettings: CommandSettings {
   var asksForConnections: Bool
   var printsEnvironment: Bool
   var common: CommonSettings
-}
 
-extension ServeSettings {
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
     let handed = try HandedSockets(reader.environment, reader.files)
@@ -193,23 +191,7 @@ extension SettingsReader {
     app.masterKey = try encryptionKey(for: nil, orIfThere: true)
     return app
   }
-}
 
-extension SettingsOrigin {
-  var appsFile: String? { typed.text(.apps) }
-
-  /// Reads the apps of `--apps` again, except from standard input and pipes.
-  func servedApps() throws(UsageError) -> [Application] {
-    guard let path = appsFile, kept[path] == nil else {
-      let name = appsFile.flatMap { $0 == "-" ? nil : "'\($0)'" } ?? "standard input"
-      throw UsageError("--apps: \(name) cannot be read again")
-    }
-    var reader = try SettingsReader(typed, environment: environment, files: .running(kept: kept))
-    return try reader.servedApps(path)
-  }
-}
-
-extension SettingsReader {
   fileprivate func share(_ settings: inout ServeSettings) throws(UsageError) {
     let flag = typed.text(.redis)
     guard let text = flag ?? environment[.redis], !text.isEmpty else { return }
@@ -225,5 +207,19 @@ extension SettingsReader {
       _ = text
       throw UsageError("\(source): this build cannot use Redis: build it with the trait Redis")
     #endif
+  }
+}
+
+extension SettingsOrigin {
+  var appsFile: String? { typed.text(.apps) }
+
+  /// Reads the apps of `--apps` again, except from standard input and pipes.
+  func servedApps() throws(UsageError) -> [Application] {
+    guard let path = appsFile, kept[path] == nil else {
+      let name = appsFile.flatMap { $0 == "-" ? nil : "'\($0)'" } ?? "standard input"
+      throw UsageError("--apps: \(name) cannot be read again")
+    }
+    var reader = try SettingsReader(typed, environment: environment, files: .running(kept: kept))
+    return try reader.servedApps(path)
   }
 }

@@ -32,7 +32,7 @@ struct SettingsReader {
   ) throws(UsageError) {
     self.init(unread: typed, environment: environment, files: files)
     try typed.refuseExclusions()
-    try takeURL()
+    for (flag, value) in try typed.partsOfURL() { try self.typed.record(value, for: flag) }
     namedFile = try typed.setting(.envFile).map { path throws(UsageError) in try dotEnv(path) }
     let isUseful = Set<Command>.working.contains(typed.command) && namedFile == nil
     if isUseful, !typed.isOn(.local), let path = self.environment.first(.envFile) {
@@ -91,13 +91,7 @@ struct SettingsReader {
     }
   }
 
-  /// Records the parts of `--url` as if they were typed as options.
-  private mutating func takeURL() throws(UsageError) {
-    for (flag, value) in try typed.partsOfURL() { try typed.record(value, for: flag) }
-  }
-
   mutating func warn(_ text: String) { warnings.append(Caution(text)) }
-
   mutating func warnAlways(_ text: String) { warnings.append(Caution(text, isSilenced: false)) }
 
   var verbosity: Verbosity {

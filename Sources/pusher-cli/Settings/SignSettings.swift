@@ -29,9 +29,7 @@ struct SignSettings: CommandSettings {
   var common: CommonSettings
 
   static let bodyLimit = 16 << 20
-}
 
-extension SignSettings {
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
     var words = typed.operands[...]

@@ -14,23 +14,7 @@ struct StreamSettings: FeedCommandSettings {
   var lastEventID: String?
   var stateFile: String?
   var until: DataPattern?
-}
 
-/// Matches data: a pattern with `*` or `?`, else the exact text, such as `[DONE]`.
-struct DataPattern: Equatable, Sendable {
-  private let text: String
-  private let glob: Glob?
-
-  init(_ text: String) {
-    self.text = text
-    glob =
-      text.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") } ? Glob(text) : nil
-  }
-
-  func matches(_ data: String) -> Bool { glob?.matches(data) ?? data.isSame(as: text) }
-}
-
-extension StreamSettings {
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
     url = try reader.streamURL()
@@ -67,6 +51,20 @@ extension StreamSettings {
       name: "Content-Type",
       value: isJSON ? "application/json" : "application/x-www-form-urlencoded")
   }
+}
+
+/// Matches data: a pattern with `*` or `?`, else the exact text, such as `[DONE]`.
+struct DataPattern: Equatable, Sendable {
+  private let text: String
+  private let glob: Glob?
+
+  init(_ text: String) {
+    self.text = text
+    glob =
+      text.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") } ? Glob(text) : nil
+  }
+
+  func matches(_ data: String) -> Bool { glob?.matches(data) ?? data.isSame(as: text) }
 }
 
 extension SettingsReader {

@@ -15,15 +15,7 @@ struct SubscribeSettings: FeedCommandSettings {
   var maxMembers: Int
   /// Reads client events and subscriptions from standard input.
   var readsInput: Bool
-}
 
-/// The command of `--on-gap`.
-struct GapSettings: Equatable, Sendable {
-  var command: String
-  var timeout: Duration
-}
-
-extension SubscribeSettings {
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
     let names = typed.operands + typed.texts(.channel)
@@ -54,4 +46,10 @@ extension SubscribeSettings {
       subprotocols: try reader.subprotocols(),
       compressionOffer: typed.isOn(.compression) ? PerMessageDeflate.offer : nil)
   }
+}
+
+/// The command of `--on-gap`.
+struct GapSettings: Equatable, Sendable {
+  var command: String
+  var timeout: Duration
 }

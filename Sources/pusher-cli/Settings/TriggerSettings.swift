@@ -27,9 +27,7 @@ struct TriggerSettings: CommandSettings {
   static let dataLimit = 16 << 20
   /// Maximum length of an event name that servers accept.
   static let eventLimit = 200
-}
 
-extension TriggerSettings {
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
     let readsLines = typed.operands == ["-"] && typed.text(.data) == nil
@@ -79,17 +77,19 @@ extension TriggerSettings {
   private static func rate(_ typed: TypedArguments) throws(UsageError) -> Double? {
     guard let text = typed.text(.rate) else { return nil }
     let number = text.hasSuffix("/s") ? text.dropLast(2) : text[...]
-    let isPlain = number.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E }
-    guard isPlain, let rate = Double(number), rate > 0, rate <= 1_000_000 else {
+    guard let rate = decimal(number), rate > 0, rate <= 1_000_000 else {
       throw UsageError("--rate: '\(text)' is not a number of events a second, such as 50 or 0.5")
     }
     return rate
   }
 
+  private static func decimal(_ text: Substring) -> Double? {
+    text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E } ? Double(text) : nil
+  }
+
   private static func speed(_ typed: TypedArguments) throws(UsageError) -> Double? {
     guard let text = typed.text(.speed) else { return nil }
-    let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E }
-    guard isPlain, let speed = Double(text), speed >= 0.001, speed <= 1_000_000 else {
+    guard let speed = decimal(text[...]), speed >= 0.001, speed <= 1_000_000 else {
       throw UsageError("--speed: '\(text)' is not a factor from 0.001 to 1000000, such as 1 or 2.5")
     }
     return speed

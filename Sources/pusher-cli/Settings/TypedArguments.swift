@@ -86,7 +86,6 @@ struct TypedArguments: Equatable, Sendable {
   }
 
   func choice(_ flag: Flag) -> Bool? { toggles[flag.name] }
-
   func count(_ flag: Flag) -> Int { counters[flag.name] ?? 0 }
   func isGiven(_ flag: Flag) -> Bool { isGiven(flag.name) }
 

@@ -18,9 +18,7 @@ struct UsageError: Error, Equatable {
     let words = ["pusher-cli", command?.rawValue, "--help"].compactMap { $0 }
     self.pointer = "Try '\(words.joined(separator: " "))'."
   }
-}
 
-extension UsageError {
   /// Returns the value, or throws an error that has `origin` before the reason.
   static func explaining<Value>(
     _ origin: String, _ value: @autoclosure () throws -> Value
